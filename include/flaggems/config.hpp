@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The only file that looks at compiler and vendor macros. It includes nothing, so that the device
+// subset can include it under every runtime compiler.
+#pragma once
+
+// ---- which language is this?
+#if defined(__CUDACC_RTC__)
+#define FLAGGEMS_LANGUAGE_CUDA 1
+#define FLAGGEMS_FREESTANDING 1
+#elif defined(__CUDACC__)
+#define FLAGGEMS_LANGUAGE_CUDA 1
+#elif defined(__OPENCL_CPP_VERSION__) || defined(__OPENCL_VERSION__)
+#define FLAGGEMS_LANGUAGE_OPENCL 1
+#define FLAGGEMS_FREESTANDING 1
+#elif defined(__HIP__)
+#define FLAGGEMS_LANGUAGE_HIP 1
+#if !defined(__HIP_RUNTIME_WRAPPER_INCLUDED__) && !defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H)
+#define FLAGGEMS_FREESTANDING 1  // -nogpuinc: no vendor header, no std header
+#endif
+#endif
+
+#ifndef FLAGGEMS_LANGUAGE_CUDA
+#define FLAGGEMS_LANGUAGE_CUDA 0
+#endif
+#ifndef FLAGGEMS_LANGUAGE_HIP
+#define FLAGGEMS_LANGUAGE_HIP 0
+#endif
+#ifndef FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_LANGUAGE_OPENCL 0
+#endif
+#ifndef FLAGGEMS_FREESTANDING
+#define FLAGGEMS_FREESTANDING 0
+#endif
+
+/// 1 while code for a chip is generated, 0 while code for the host is.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || FLAGGEMS_LANGUAGE_OPENCL || \
+    defined(__CUDACC_RTC__)
+#define FLAGGEMS_DEVICE_CODE 1
+#else
+#define FLAGGEMS_DEVICE_CODE 0
+#endif
+
+// ---- which compiler is this?
+#if defined(__clang__)
+#define FLAGGEMS_COMPILER_CLANG 1
+#else
+#define FLAGGEMS_COMPILER_CLANG 0
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define FLAGGEMS_COMPILER_GCC 1
+#else
+#define FLAGGEMS_COMPILER_GCC 0
+#endif
+
+// ---- function annotations of the device subset
+#if FLAGGEMS_LANGUAGE_CUDA
+#define FLAGGEMS_HD __host__ __device__
+#define FLAGGEMS_INLINE __host__ __device__ __forceinline__
+#define FLAGGEMS_LAMBDA
+#elif FLAGGEMS_LANGUAGE_HIP
+#define FLAGGEMS_HD __attribute__((host)) __attribute__((device))
+#define FLAGGEMS_INLINE \
+  __attribute__((host)) __attribute__((device)) inline __attribute__((always_inline))
+#define FLAGGEMS_LAMBDA __attribute__((host)) __attribute__((device)) __attribute__((always_inline))
+#else
+#define FLAGGEMS_HD
+/// Before every function of the device subset. Always inline, because a vector passed between
+/// functions compiled for different instruction sets changes its ABI.
+#define FLAGGEMS_INLINE inline __attribute__((always_inline))
+/// After the parameter list of every lambda of the device subset, for the same reason.
+#define FLAGGEMS_LAMBDA __attribute__((always_inline))
+#endif
+
+// Address spaces, for the languages that have them.
+#if FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_GLOBAL __global
+#define FLAGGEMS_SHARED __local
+#else
+#define FLAGGEMS_GLOBAL
+#define FLAGGEMS_SHARED
+#endif
+
+/// The line of the caller when used as a default argument; 0 where the language cannot tell.
+#if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA
+#define FLAGGEMS_CALLER_LINE 0
+#else
+#define FLAGGEMS_CALLER_LINE __builtin_LINE()
+#endif
+
+// ---- the host's instruction set
+#if !FLAGGEMS_DEVICE_CODE && defined(__x86_64__)
+#define FLAGGEMS_ARCH_X86 1
+#else
+#define FLAGGEMS_ARCH_X86 0
+#endif
+#if !FLAGGEMS_DEVICE_CODE && defined(__aarch64__)
+#define FLAGGEMS_ARCH_ARM64 1
+#else
+#define FLAGGEMS_ARCH_ARM64 0
+#endif
+
+// Words that both g++ 12 and clang 14 know: clang drops a target attribute whole when one word is
+// unknown to it. Each level contains the one before.
+#define FLAGGEMS_TARGET_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")))
+#define FLAGGEMS_TARGET_AVX512                                                         \
+  __attribute__((                                                                      \
+      target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
+             "prefer-vector-width=512")))
+#define FLAGGEMS_TARGET_AVX512_BF16                                                    \
+  __attribute__((                                                                      \
+      target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
+             "avx512vnni,avx512bf16,prefer-vector-width=512")))
+#define FLAGGEMS_TARGET_AMX                                                            \
+  __attribute__((                                                                      \
+      target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
+             "avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8,"                       \
+             "prefer-vector-width=512")))
+
+/// Keeps a function out of line, so that it can be found in a disassembly.
+#define FLAGGEMS_NOINLINE __attribute__((noinline))
+/// Error paths: out of line and away from the hot code.
+#define FLAGGEMS_COLD __attribute__((noinline, cold))
+
+// ---- switches a user may set
+/// 1: element access through a view is checked. Independent of NDEBUG.
+#ifndef FLAGGEMS_BOUNDS_CHECK
+#define FLAGGEMS_BOUNDS_CHECK 0
+#endif
+
+/// 1: errors are thrown; 0 (-fno-exceptions): they go to the handler of `set_error_handler`.
+#ifndef FLAGGEMS_EXCEPTIONS
+#if defined(__cpp_exceptions)
+#define FLAGGEMS_EXCEPTIONS 1
+#else
+#define FLAGGEMS_EXCEPTIONS 0
+#endif
+#endif

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The 16- and 8-bit floating-point types: storage types that convert to and from f32, round to
+// nearest, ties to even. All arithmetic on them happens in f32.
+#pragma once
+
+#include <flaggems/kernels/prelude.hpp>
+
+namespace flaggems {
+namespace kernels {
+
+/// A small float format: `Mantissa` explicit bits, exponent `Bias`. Formats without infinities use
+/// only the all-ones pattern as NaN (the "fn" formats of OCP 8-bit floating point).
+template <class Storage, int Mantissa, int Bias, bool HasInfinity>
+struct small_float_format {
+  using storage = Storage;
+  static constexpr int mantissa = Mantissa;
+  static constexpr int bits = static_cast<int>(sizeof(Storage)) * 8;
+  static constexpr int shift = 23 - Mantissa;     // from an f32's mantissa to this one's
+  static constexpr u32 sign = 1u << (bits - 1);   // the sign bit
+  static constexpr u32 rest = sign - 1u;          // exponent and mantissa
+  static constexpr u32 rebias = u32(127 - Bias);  // f32 exponent minus this format's
+  static constexpr u32 least_normal = 1u << Mantissa;
+  // The first pattern that is not finite.
+  static constexpr u32 limit = HasInfinity ? rest - ((1u << Mantissa) - 1u) : rest;
+  static constexpr u32 quiet_nan = HasInfinity ? limit | (1u << (Mantissa - 1)) : rest;
+  static constexpr bool has_infinity = HasInfinity;
+};
+
+using f16_format = small_float_format<u16, 10, 15, true>;
+using bf16_format = small_float_format<u16, 7, 127, true>;
+using f8e4m3_format = small_float_format<u8, 3, 7, false>;
+using f8e5m2_format = small_float_format<u8, 2, 15, true>;
+
+/// The bits of the f32 that equals a small float. Exact. `U` is u32 or a vector of u32, `F` the f32
+/// (vector) of the same width. Signalling NaNs become quiet ones, as in hardware.
+template <class Format, class F, class U>
+FLAGGEMS_INLINE constexpr U decode_bits(U h) {
+  constexpr u32 rebias = Format::rebias << 23;
+  constexpr u32 subnormal = (Format::rebias + 1u) << 23;
+  const U em = h & Format::rest;
+  const U sign = (h & Format::sign) << (32 - Format::bits);
+  if constexpr (Format::rebias == 0) {  // bf16: the upper below_half of an f32
+    const U quiet = select(em > Format::limit, U(em & 0u) | (1u << 22), U(em & 0u));
+    return sign | (em << Format::shift) | quiet;
+  } else {
+    U r = (em << Format::shift) + rebias;
+    // A subnormal is m * 2^e; written under a normal exponent, one exact subtraction gives it.
+    const U small = bit_cast<U>(F(bit_cast<F>(U((em << Format::shift) + subnormal)) -
+                                  bit_cast<F>(U((em & 0u) | subnormal))));
+    r = select(em < Format::least_normal, small, r);
+    if constexpr (Format::has_infinity) {
+      r = select(em >= Format::limit, U((em << Format::shift) | 0x7f800000u), r);
+      r = select(em > Format::limit, U(r | 0x00400000u), r);
+    } else {
+      r = select(em == Format::limit, U((em & 0u) | 0x7fc00000u), r);
+    }
+    return sign | r;
+  }
+}
+
+/// The small float nearest to an f32 given by its bits, ties to even. What is too large becomes an
+/// infinity, or NaN in a format that has none (as PyTorch converts).
+template <class Format, class F, class U>
+FLAGGEMS_INLINE constexpr U encode_bits(U x) {
+  const U a = x & 0x7fffffffu;
+  const U sign = (x >> (32 - Format::bits)) & Format::sign;
+  constexpr u32 below_half = (1u << (Format::shift - 1)) - 1u;
+  constexpr u32 rebias = Format::rebias << Format::mantissa;
+  const U odd = (a >> Format::shift) & 1u;
+  U r = ((a + below_half + odd) >> Format::shift) - rebias;
+  if constexpr (Format::rebias != 0) {
+    // Adding a power of two whose last place is the smallest subnormal rounds to that place.
+    constexpr u32 magic = (Format::rebias + 1u + static_cast<u32>(Format::shift)) << 23;
+    constexpr u32 least_normal = (Format::rebias + 1u) << 23;
+    const U small = bit_cast<U>(F(bit_cast<F>(a) + bit_cast<F>(U((a & 0u) | magic)))) - magic;
+    r = select(a < least_normal, small, r);
+    constexpr u32 limit = (Format::rebias << 23) + (Format::limit << Format::shift);
+    r = select(a >= limit, U((a & 0u) | Format::limit), r);
+  }
+  r = select(a > 0x7f800000u, U((a & 0u) | Format::quiet_nan), r);
+  return sign | r;
+}
+
+/// The f32 nearest to `x` among those that keep the direction of every later rounding: inexact
+/// results get an odd last bit. Converting f64 through it to a smaller type rounds once.
+FLAGGEMS_INLINE constexpr f32 round_to_odd(f64 x) {
+  const f32 f = static_cast<f32>(x);
+  const f64 back = static_cast<f64>(f);
+  u32 bits = bit_cast<u32>(f);
+  // NaN compares unequal to itself and stays; an infinity made by overflow steps back to the
+  // largest f32, which every smaller type overflows anyway.
+  if (back != x && x == x && (bits & 1u) == 0u) {
+    const bool too_large = back < 0 ? back < x : back > x;
+    bits = too_large ? bits - 1u : bits + 1u;
+  }
+  return bit_cast<f32>(bits);
+}
+
+template <class T>
+inline constexpr bool is_builtin_number =
+    is_integer<T> || is_same<T, bool> || is_same<T, f32> || is_same<T, f64> ||
+    is_same<T, long long> || is_same<T, unsigned long long>;
+
+/// The storage type of a small float. Widening to f32 is implicit and exact; narrowing is explicit
+/// and correctly rounded, from f64 too.
+template <class Format>
+struct small_float {
+  using format = Format;
+  typename Format::storage bits;
+
+  small_float() = default;
+  FLAGGEMS_INLINE explicit constexpr small_float(f32 x)
+      : bits(static_cast<typename Format::storage>(encode_bits<Format, f32>(bit_cast<u32>(x)))) {}
+  FLAGGEMS_INLINE explicit constexpr small_float(f64 x) : small_float(round_to_odd(x)) {}
+  template <class T, conditional<is_integer<T> || is_same<T, bool>, int, void> = 0>
+  FLAGGEMS_INLINE explicit constexpr small_float(T x) : small_float(static_cast<f64>(x)) {}
+
+  FLAGGEMS_INLINE constexpr operator f32() const {
+    return bit_cast<f32>(decode_bits<Format, f32>(static_cast<u32>(bits)));
+  }
+  /// The value whose bits are `b`.
+  FLAGGEMS_INLINE static constexpr small_float from_bits(typename Format::storage b) {
+    small_float r{};
+    r.bits = b;
+    return r;
+  }
+};
+
+template <class T>
+inline constexpr bool is_small_float = false;
+template <class Format>
+inline constexpr bool is_small_float<small_float<Format>> = true;
+
+}  // namespace kernels
+
+/// IEEE 754 binary16.
+using f16 = kernels::small_float<kernels::f16_format>;
+/// bfloat16: the upper below_half of an f32.
+using bf16 = kernels::small_float<kernels::bf16_format>;
+/// OCP E4M3: no infinities, largest value 448.
+using f8e4m3 = kernels::small_float<kernels::f8e4m3_format>;
+/// OCP E5M2: largest finite value 57344.
+using f8e5m2 = kernels::small_float<kernels::f8e5m2_format>;
+
+namespace kernels {
+
+template <class T>
+inline constexpr bool is_floating = is_same<T, f32> || is_same<T, f64> || is_small_float<T>;
+
+/// The type in which values of type T are computed: f32 for the small floats, else T itself.
+template <class T>
+using compute_type = conditional<is_small_float<T>, f32, T>;
+
+/// `x` as a To: C++'s conversion, with one rounding for the small floats; anything non-zero is
+/// true.
+template <class To, class From>
+FLAGGEMS_INLINE constexpr To number_cast(From x) {
+  if constexpr (is_same<To, From>)
+    return x;
+  else if constexpr (is_same<To, bool>)
+    return static_cast<compute_type<From>>(x) != compute_type<From>(0);
+  else if constexpr (is_small_float<From>)
+    return static_cast<To>(static_cast<f32>(x));
+  else
+    return static_cast<To>(x);
+}
+
+}  // namespace kernels
+}  // namespace flaggems
