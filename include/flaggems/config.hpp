@@ -104,19 +104,21 @@
 // Words that both g++ 12 and clang 14 know: clang drops a target attribute whole when one word is
 // unknown to it. Each level contains the one before.
 #define FLAGGEMS_TARGET_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")))
-#define FLAGGEMS_TARGET_AVX512                                                         \
-  __attribute__((                                                                      \
-      target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
-             "prefer-vector-width=512")))
+#define FLAGGEMS_TARGET_AVX512                                                           \
+  __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq," \
+                        "avx512vl")))
 #define FLAGGEMS_TARGET_AVX512_BF16                                                    \
   __attribute__((                                                                      \
       target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
-             "avx512vnni,avx512bf16,prefer-vector-width=512")))
+             "avx512vnni,avx512bf16")))
 #define FLAGGEMS_TARGET_AMX                                                            \
   __attribute__((                                                                      \
       target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
-             "avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8,"                       \
-             "prefer-vector-width=512")))
+             "avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8")))
+
+/// The widest asm operand: clang judges it by the function the text stands in, which has no target
+/// attribute of its own, not by the one it is inlined into.
+#define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_COMPILER_CLANG ? 16 : 64)
 
 /// Keeps a function out of line, so that it can be found in a disassembly.
 #define FLAGGEMS_NOINLINE __attribute__((noinline))

@@ -36,7 +36,7 @@ using f8e5m2_format = small_float_format<u8, 2, 15, true>;
 /// The bits of the f32 that equals a small float. Exact. `U` is u32 or a vector of u32, `F` the f32
 /// (vector) of the same width. Signalling NaNs become quiet ones, as in hardware.
 template <class Format, class F, class U>
-FLAGGEMS_INLINE constexpr U decode_bits(U h) {
+FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
   constexpr u32 rebias = Format::rebias << 23;
   constexpr u32 subnormal = (Format::rebias + 1u) << 23;
   const U em = h & Format::rest;
@@ -63,7 +63,7 @@ FLAGGEMS_INLINE constexpr U decode_bits(U h) {
 /// The small float nearest to an f32 given by its bits, ties to even. What is too large becomes an
 /// infinity, or NaN in a format that has none (as PyTorch converts).
 template <class Format, class F, class U>
-FLAGGEMS_INLINE constexpr U encode_bits(U x) {
+FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
   const U a = x & 0x7fffffffu;
   const U sign = (x >> (32 - Format::bits)) & Format::sign;
   constexpr u32 below_half = (1u << (Format::shift - 1)) - 1u;
