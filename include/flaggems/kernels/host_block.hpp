@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host's block: one worker of the thread pool, whose "threads" are the lanes of a vector. A
+// launch has as many blocks as workers; each takes a contiguous share of the tiles.
+#pragma once
+
+#include <flaggems/kernels/lanes.hpp>
+
+namespace flaggems::kernels {
+
+/// Block-local memory of the host: plain memory of the worker, padded so that a tail may be read
+/// and written as a whole vector.
+template <class T>
+struct host_scratch {
+  T* data;
+  FLAGGEMS_INLINE T read(i64 i) const { return data[i]; }
+  FLAGGEMS_INLINE void write(i64 i, identity<T> x) const { data[i] = x; }
+  FLAGGEMS_INLINE host_scratch from(i64 i) const { return {data + i}; }
+};
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s, lane_vector<Isa> lane) {
+  return load_lanes<C, T, Isa>(s.data + lane.begin, Isa::lanes);
+}
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s, lane_tail<Isa> lane) {
+  return load_lanes<C, T, Isa>(s.data + lane.begin, Isa::lanes);
+}
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(host_scratch<T> s, lane_vector<Isa> lane, const V& x) {
+  store_lanes(s.data + lane.begin, x, Isa::lanes);
+}
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(host_scratch<T> s, lane_tail<Isa> lane, const V& x) {
+  store_lanes(s.data + lane.begin, x, Isa::lanes);
+}
+
+template <class Isa>
+class host_block {
+ public:
+  using isa = Isa;
+  template <class T>
+  using value = typename simd_type<T, Isa>::type;
+  template <class T>
+  using scratch_type = host_scratch<T>;
+  /// The bytes after each scratch array that a whole vector may touch.
+  static constexpr i64 scratch_padding = 16 * 8;
+
+  FLAGGEMS_INLINE host_block(i64 index, i64 count, unsigned char* scratch)
+      : index_(index), count_(count), scratch_(scratch) {}
+
+  FLAGGEMS_INLINE i64 index() const { return index_; }
+  FLAGGEMS_INLINE i64 count() const { return count_; }
+  FLAGGEMS_INLINE int thread() const { return 0; }
+  FLAGGEMS_INLINE int threads() const { return 1; }
+  FLAGGEMS_INLINE void sync() const {}
+
+  template <class F>
+  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+    // Shares differ by at most one tile; written so that n * index cannot overflow.
+    const i64 share = n / count_, rest = n % count_;
+    const i64 begin = share * index_ + min_of(index_, rest);
+    const i64 end = begin + share + (index_ < rest ? 1 : 0);
+    for (i64 tile = begin; tile < end; ++tile) f(tile);
+  }
+
+  template <class F>
+  FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
+    i64 i = 0;
+    for (; i + Isa::lanes <= n; i += Isa::lanes) f(lane_vector<Isa>{i});
+    if (i < n) f(lane_tail<Isa>{i, static_cast<int>(n - i)});
+  }
+
+  template <class F>
+  FLAGGEMS_INLINE void for_each(i64 n, const F& f) const {
+    for (i64 i = 0; i < n; ++i) f(i);
+  }
+
+  template <class F>
+  FLAGGEMS_INLINE void single(const F& f) const {
+    f();
+  }
+
+  template <class S, class Op, class F>
+  FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
+    using V = decltype(f(lane_vector<Isa>{0}));
+    constexpr i64 lanes = Isa::lanes, step = 4 * lanes;
+    // Partial results of 256 steps are folded into a second level: the error of a long sum stays
+    // that of a short one.
+    constexpr i64 segment = 256 * step;
+    const V neutral = state_traits<V>::splat(init);
+    V total = neutral;
+    const i64 full = n - n % lanes;
+    i64 i = 0;
+    while (full - i >= step) {
+      V a = neutral, b = neutral, c = neutral, d = neutral;
+      const i64 stop = i + min_of((full - i) / step * step, segment);
+      for (; i < stop; i += step) {
+        a = op(a, f(lane_vector<Isa>{i}));
+        b = op(b, f(lane_vector<Isa>{i + lanes}));
+        c = op(c, f(lane_vector<Isa>{i + 2 * lanes}));
+        d = op(d, f(lane_vector<Isa>{i + 3 * lanes}));
+      }
+      total = op(total, op(op(a, b), op(c, d)));
+    }
+    for (; i < full; i += lanes) total = op(total, f(lane_vector<Isa>{i}));
+    if (i < n) {
+      const lane_tail<Isa> tail{i, static_cast<int>(n - i)};
+      total = select(tail.mask(), op(total, f(tail)), total);
+    }
+    return fold_lanes<S>(total, op);
+  }
+
+  template <int M, class T, class F>
+  FLAGGEMS_INLINE void accumulate(i64 n, T (&sums)[M], const F& f) const {
+    value<T> acc[M];
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = value<T>(T(0)); });
+    for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA { f(lane, acc); });
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = fold_lanes<T>(acc[k], plus{}); });
+  }
+
+  template <class T, class In, class Out>
+  FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out) const {
+    T sum = init;
+    for (i64 i = 0; i < n; ++i) {
+      const T x = in(i);
+      out(i, sum);
+      sum = static_cast<T>(sum + x);
+    }
+    return sum;
+  }
+
+  template <class T>
+  FLAGGEMS_INLINE host_scratch<T> scratch(i64 count) {
+    unsigned char* p = scratch_;
+    scratch_ += round_up(count * static_cast<i64>(sizeof(T)) + scratch_padding, 64);
+    return {static_cast<T*>(static_cast<void*>(p))};
+  }
+
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(host_scratch<T> s, i64 i, identity<T> x) const {
+    const T old = s.data[i];
+    s.data[i] = static_cast<T>(old + x);
+    return old;
+  }
+
+ private:
+  i64 index_, count_;
+  unsigned char* scratch_;
+};
+
+}  // namespace flaggems::kernels

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A chip's block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies those
+// (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
+#pragma once
+
+#include <flaggems/kernels/lanes.hpp>
+
+namespace flaggems::kernels {
+
+/// Block-local memory of a chip through a lane; arrays of a machine have `is_scratch` and
+/// value_type.
+template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
+FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
+  return number_cast<C>(s.read(lane.begin, line));
+}
+template <class Array, class V, conditional<Array::is_scratch, int, void> = 0>
+FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, const V& x,
+                           int line = FLAGGEMS_CALLER_LINE) {
+  s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
+}
+
+/// What a `Machine` has:
+///   static constexpr int warp_size;
+///   int thread(), threads();  i64 block(), blocks();
+///   void sync(int line);                                a barrier of the whole block
+///   u32 shuffle_xor(u32 x, int mask), shuffle_up(u32 x, int delta);   within a warp, all lanes
+///   active template <class T> array_type<T> scratch(i64 offset, i64 count);  block-local memory,
+///   bytes template <class T> array_type<T> exchange();        32 entries of up to 16 bytes,
+///   block-local template <class T> T atomic_add(array_type<T>, i64 i, T x);
+/// and `array_type<T>` has read(i, line), write(i, x, line), from(i).
+template <class Machine>
+class simt_block {
+ public:
+  template <class T>
+  using value = T;
+  template <class T>
+  using scratch_type = typename Machine::template array_type<T>;
+
+  FLAGGEMS_INLINE explicit simt_block(const Machine& machine) : machine_(machine) {}
+
+  FLAGGEMS_INLINE i64 index() const { return machine_.block(); }
+  FLAGGEMS_INLINE i64 count() const { return machine_.blocks(); }
+  FLAGGEMS_INLINE int thread() const { return machine_.thread(); }
+  FLAGGEMS_INLINE int threads() const { return machine_.threads(); }
+  FLAGGEMS_INLINE void sync(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
+
+  template <class F>
+  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+    for (i64 tile = index(); tile < n; tile += count()) f(tile);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
+    for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i});
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each(i64 n, const F& f) const {
+    for (i64 i = thread(); i < n; i += threads()) f(i);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void single(const F& f) const {
+    if (thread() == 0) f();
+  }
+
+  template <class S, class Op, class F>
+  FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f,
+                           int line = FLAGGEMS_CALLER_LINE) const {
+    S mine = init;
+    for (i64 i = thread(); i < n; i += threads()) mine = op(mine, f(lane_scalar{i}));
+    return combine(mine, op, line);
+  }
+
+  template <int M, class T, class F>
+  FLAGGEMS_INLINE void accumulate(i64 n, T (&sums)[M], const F& f,
+                                  int line = FLAGGEMS_CALLER_LINE) const {
+    T acc[M];
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = T(0); });
+    for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i}, acc);
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = combine(acc[k], plus{}, line); });
+  }
+
+  template <class T, class In, class Out>
+  FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out,
+                                   int line = FLAGGEMS_CALLER_LINE) const {
+    const int lane = thread() % Machine::warp_size, warp = thread() / Machine::warp_size;
+    const int warps = threads() / Machine::warp_size;
+    T carry = init;
+    for (i64 start = 0; start < n; start += threads()) {
+      const i64 i = start + thread();
+      const T x = i < n ? in(i) : T(0);
+      T inclusive = x;
+      for (int delta = 1; delta < Machine::warp_size; delta *= 2) {
+        const T below = shuffle_up(inclusive, delta);
+        if (lane >= delta) inclusive = static_cast<T>(inclusive + below);
+      }
+      const auto totals = machine_.template exchange<T>();
+      machine_.sync(line);
+      if (lane == Machine::warp_size - 1) totals.write(warp, inclusive, line);
+      machine_.sync(line);
+      T before = carry;
+      for (int w = 0; w < warps; ++w) {
+        const T t = totals.read(w, line);
+        if (w < warp) before = static_cast<T>(before + t);
+        carry = static_cast<T>(carry + t);
+      }
+      if (i < n) out(i, static_cast<T>(before + inclusive - x));
+    }
+    return carry;
+  }
+
+  template <class T>
+  FLAGGEMS_INLINE scratch_type<T> scratch(i64 n) {
+    const i64 at = used_;
+    used_ += round_up(n * static_cast<i64>(sizeof(T)), 16);
+    return machine_.template scratch<T>(at, n);
+  }
+
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x) const {
+    return machine_.template atomic_add<T>(s, i, x);
+  }
+
+ private:
+  template <class T, class F>
+  FLAGGEMS_INLINE static T by_words(const T& x, const F& f) {
+    u32 words[(sizeof(T) + 3) / 4] = {};
+    __builtin_memcpy(words, &x, sizeof(T));
+    for (unsigned k = 0; k < (sizeof(T) + 3) / 4; ++k) words[k] = f(words[k]);
+    T r;
+    __builtin_memcpy(&r, words, sizeof(T));
+    return r;
+  }
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask); });
+  }
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta); });
+  }
+
+  /// Folds one state a thread into one for the block; every thread gets the same bits.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S combine(S mine, Op op, int line) const {
+    for (int mask = Machine::warp_size / 2; mask > 0; mask /= 2)
+      mine = op(mine, shuffle_xor(mine, mask));
+    const int warps = threads() / Machine::warp_size;
+    if (warps == 1) return mine;
+    const auto partial = machine_.template exchange<S>();
+    machine_.sync(line);  // the exchange may still be read by an earlier reduction
+    if (thread() % Machine::warp_size == 0)
+      partial.write(thread() / Machine::warp_size, mine, line);
+    machine_.sync(line);
+    S result = partial.read(0, line);
+    for (int w = 1; w < warps; ++w) result = op(result, partial.read(w, line));
+    return result;
+  }
+
+  Machine machine_;
+  i64 used_ = 0;
+};
+
+}  // namespace flaggems::kernels
