@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shapes: sizes of up to `max_rank` dimensions, known at run time or at compile time, and the
+// checked arithmetic on them.
+#pragma once
+
+#include <flaggems/error.hpp>
+#include <flaggems/kernels/prelude.hpp>
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace flaggems {
+
+/// In `extents`: this size is known at run time only.
+inline constexpr i64 dynamic_extent = -1;
+
+struct any_extents;
+
+/// A parameter that takes a list of integers: `{2, -1}`, a shape, a std::span, a C array, a
+/// std::vector. It refers to them, so it must not outlive the call.
+class int_list {
+ public:
+  constexpr int_list() = default;
+  constexpr int_list(const i64* data, int size) : data_(data), size_(size) {}
+  constexpr int_list(std::initializer_list<i64> list) : size_(checked(list.size())) {
+    data_ = list.begin();
+  }
+  constexpr int_list(std::span<const i64> list) : data_(list.data()), size_(checked(list.size())) {}
+  template <class Container>
+  requires requires(const Container& c) { std::span<const i64>(c.data(), c.size()); }
+  constexpr int_list(const Container& list) : data_(list.data()), size_(checked(list.size())) {}
+  template <std::size_t Size>
+  constexpr int_list(const i64 (&list)[Size]) : data_(list), size_(checked(Size)) {}
+  constexpr int_list(const any_extents& sizes);
+
+  [[nodiscard]] constexpr const i64* data() const noexcept { return data_; }
+  [[nodiscard]] constexpr int size() const noexcept { return size_; }
+  [[nodiscard]] constexpr const i64& operator[](int i) const noexcept { return data_[i]; }
+  [[nodiscard]] constexpr const i64* begin() const noexcept { return data_; }
+  [[nodiscard]] constexpr const i64* end() const noexcept { return data_ + size_; }
+
+ private:
+  // What is longer than any rank is refused by whoever takes the list; only keep it an int.
+  static constexpr int checked(std::size_t n) { return n > 0x7fffffff ? 0x7fffffff : int(n); }
+
+  const i64* data_ = nullptr;
+  int size_ = 0;
+};
+
+/// "[2, 3]"
+[[nodiscard]] inline std::string to_string(int_list list) {
+  std::string text = "[";
+  for (int i = 0; i < list.size(); ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(list[i]);
+  }
+  return text += ']';
+}
+
+namespace detail {
+
+// Error paths of shapes.
+[[noreturn]] FLAGGEMS_COLD inline void raise_rank(const char* op, int rank) {
+  raise(errc::invalid_argument, op, "at most 8 dimensions", std::to_string(rank));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_dim(const char* op, i64 dim, int rank) {
+  raise(errc::out_of_range, op,
+        rank == 0
+            ? std::string("a dimension of a 0-dimensional tensor (-1 or 0)")
+            : "a dimension in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "]",
+        std::to_string(dim));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_sizes(const char* op, const char* expected,
+                                                   int_list got) {
+  raise(errc::invalid_argument, op, expected, to_string(got));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_shapes(const char* op, const char* expected,
+                                                    int_list a, int_list b) {
+  raise(errc::shape_mismatch, op, expected, to_string(a) + " and " + to_string(b));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
+  raise(errc::invalid_argument, "tensor_view", std::to_string(rank) + " indices",
+        std::to_string(count));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_index(const char* op, int dim, i64 index, i64 size) {
+  raise(errc::out_of_range, op,
+        "an index in [" + std::to_string(-size) + ", " + std::to_string(size - 1) +
+            "] of dimension " + std::to_string(dim),
+        std::to_string(index));
+}
+
+/// a * b into `result`; false on overflow.
+[[nodiscard]] constexpr bool multiply(i64 a, i64 b, i64& result) noexcept {
+  return !__builtin_mul_overflow(a, b, &result);
+}
+/// a + b into `result`; false on overflow.
+[[nodiscard]] constexpr bool add(i64 a, i64 b, i64& result) noexcept {
+  return !__builtin_add_overflow(a, b, &result);
+}
+
+}  // namespace detail
+
+/// The sizes of a tensor, rank and all known at run time: a small value that owns what it holds.
+/// Rank 0 has one element.
+struct any_extents {
+  static constexpr int static_rank = -1;
+
+  constexpr any_extents() = default;
+  /// Copies the list. Raises invalid_argument for more than `max_rank` entries; the entries
+  /// themselves are judged by whoever uses them.
+  constexpr any_extents(std::initializer_list<i64> sizes) { assign(int_list(sizes)); }
+  constexpr any_extents(int_list sizes) { assign(sizes); }
+  template <class Container>
+  requires requires(const Container& c) { std::span<const i64>(c.data(), c.size()); }
+  constexpr any_extents(const Container& sizes) { assign(int_list(sizes)); }
+
+  [[nodiscard]] constexpr int rank() const noexcept { return rank_; }
+  [[nodiscard]] constexpr const i64* data() const noexcept { return sizes_; }
+  /// The number of dimensions, as in a container; `rank()` as std::size_t.
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    return static_cast<std::size_t>(rank_);
+  }
+  [[nodiscard]] constexpr i64 operator[](int dim) const noexcept { return sizes_[dim]; }
+  [[nodiscard]] constexpr i64& operator[](int dim) noexcept { return sizes_[dim]; }
+  [[nodiscard]] constexpr const i64* begin() const noexcept { return sizes_; }
+  [[nodiscard]] constexpr const i64* end() const noexcept { return sizes_ + rank_; }
+  [[nodiscard]] constexpr i64* begin() noexcept { return sizes_; }
+  [[nodiscard]] constexpr i64* end() noexcept { return sizes_ + rank_; }
+  constexpr operator std::span<const i64>() const noexcept { return {sizes_, size()}; }
+
+  /// The product of the sizes; 1 for rank 0. Only for sizes of a valid tensor.
+  [[nodiscard]] constexpr i64 numel() const noexcept {
+    i64 n = 1;
+    for (const i64 s : *this) n *= s;
+    return n;
+  }
+
+  /// Appends one dimension. Raises invalid_argument if there are `max_rank` already.
+  constexpr void push_back(i64 size) {
+    if (rank_ == max_rank) [[unlikely]]
+      detail::raise_rank("shape", rank_ + 1);
+    sizes_[rank_++] = size;
+  }
+  /// Puts one dimension in front of dimension `dim` (0 .. rank).
+  constexpr void insert(int dim, i64 size) {
+    push_back(size);
+    for (int i = rank_ - 1; i > dim; --i) sizes_[i] = sizes_[i - 1];
+    sizes_[dim] = size;
+  }
+  /// Removes dimension `dim` (0 .. rank - 1).
+  constexpr void erase(int dim) {
+    for (int i = dim + 1; i < rank_; ++i) sizes_[i - 1] = sizes_[i];
+    --rank_;
+  }
+
+  friend constexpr bool operator==(const any_extents& a, const any_extents& b) noexcept {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (a.sizes_[i] != b.sizes_[i]) return false;
+    return true;
+  }
+
+ private:
+  constexpr void assign(int_list sizes) {
+    if (sizes.size() > max_rank) [[unlikely]]
+      detail::raise_rank("shape", sizes.size());
+    rank_ = sizes.size();
+    for (int i = 0; i < rank_; ++i) sizes_[i] = sizes[i];
+  }
+
+  i64 sizes_[max_rank] = {};
+  int rank_ = 0;
+};
+
+/// A shape (or strides, or dimensions) as a value.
+using shape = any_extents;
+
+constexpr int_list::int_list(const any_extents& sizes) : data_(sizes.data()), size_(sizes.rank()) {}
+
+namespace detail {
+template <unsigned Size>
+struct i64_array {
+  i64 values[Size] = {};
+  constexpr i64 get(int i) const noexcept { return values[i]; }
+  constexpr void set(int i, i64 value) noexcept { values[i] = value; }
+  constexpr const i64* data() const noexcept { return values; }
+};
+template <>
+struct i64_array<0> {
+  constexpr i64 get(int) const noexcept { return 0; }
+  constexpr void set(int, i64) noexcept {}
+  constexpr const i64* data() const noexcept { return nullptr; }
+};
+}  // namespace detail
+
+/// Sizes known at compile time, except those given as `dynamic_extent`; only these are stored, so a
+/// type with none of them is empty. As std::extents.
+template <i64... E>
+struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
+  static_assert(sizeof...(E) <= max_rank, "extents: at most 8 dimensions");
+  static_assert(((E >= dynamic_extent) && ...), "extents: a size must not be negative");
+
+  static constexpr int static_rank = static_cast<int>(sizeof...(E));
+  static constexpr int dynamic_rank = ((E == dynamic_extent) + ... + 0);
+
+  constexpr extents() = default;
+  /// From the sizes of all dimensions. Raises shape_mismatch if they are not these extents.
+  constexpr explicit extents(int_list sizes) {
+    if (!matches(sizes)) [[unlikely]]
+      detail::raise_shapes("extents", "sizes equal to the static extents (-1: any)", shape{E...},
+                           sizes);
+    int next = 0;
+    for (int i = 0; i < static_rank; ++i)
+      if (static_size(i) == dynamic_extent) this->set(next++, sizes[i]);
+  }
+
+  [[nodiscard]] static constexpr int rank() noexcept { return static_rank; }
+  /// The size of dimension `dim` (0 .. rank - 1) in the type: `dynamic_extent` if it is not there.
+  [[nodiscard]] static constexpr i64 static_size(int dim) noexcept {
+    constexpr i64 sizes[sizeof...(E) + 1] = {E..., 0};
+    return sizes[dim];
+  }
+  [[nodiscard]] constexpr i64 operator[](int dim) const noexcept {
+    if (static_size(dim) != dynamic_extent) return static_size(dim);
+    int index = 0;
+    for (int i = 0; i < dim; ++i) index += static_size(i) == dynamic_extent;
+    return this->get(index);
+  }
+  /// Whether `sizes` could be these extents.
+  [[nodiscard]] static constexpr bool matches(int_list sizes) noexcept {
+    if (sizes.size() != static_rank) return false;
+    for (int i = 0; i < static_rank; ++i)
+      if (static_size(i) != dynamic_extent && static_size(i) != sizes[i]) return false;
+    return true;
+  }
+  constexpr operator shape() const {
+    shape sizes;
+    for (int i = 0; i < static_rank; ++i) sizes.push_back((*this)[i]);
+    return sizes;
+  }
+};
+
+// ---- dimensions and shapes
+
+/// `dim`, counted from the end if negative, as 0 .. rank - 1. A 0-dimensional tensor counts as one
+/// of rank 1, as in ATen. Raises out_of_range that names `op`.
+[[nodiscard]] constexpr int normalize_dim(i64 dim, int rank, const char* op) {
+  const int n = rank == 0 ? 1 : rank;
+  if (dim < -n || dim >= n) [[unlikely]]
+    detail::raise_dim(op, dim, rank);
+  return static_cast<int>(dim < 0 ? dim + n : dim);
+}
+
+/// A set of dimensions as a bit mask; no entry means all dimensions, as in ATen's reductions.
+/// Raises out_of_range, or invalid_argument for a dimension that occurs twice.
+[[nodiscard]] constexpr u32 normalize_dims(int_list dims, int rank, const char* op) {
+  if (dims.size() == 0) return (1u << rank) - 1u;
+  u32 mask = 0;
+  for (const i64 dim : dims) {
+    const u32 bit = 1u << normalize_dim(dim, rank, op);
+    if ((mask & bit) != 0) [[unlikely]]
+      detail::raise_sizes(op, "each dimension at most once", dims);
+    mask |= bit;
+  }
+  return mask;
+}
+
+/// The number of elements of a tensor of these sizes. Raises invalid_argument, naming `op`, for a
+/// negative size, a rank above `max_rank`, and more elements than i64 counts (sizes of 0 counted
+/// as 1, so that strides are always representable).
+constexpr i64 checked_numel(int_list sizes, const char* op) {
+  if (sizes.size() > max_rank) [[unlikely]]
+    detail::raise_rank(op, sizes.size());
+  i64 product = 1;
+  bool is_empty = false, fits = true;
+  for (const i64 s : sizes) {
+    if (s < 0) [[unlikely]]
+      detail::raise_sizes(op, "sizes that are not negative", sizes);
+    is_empty |= s == 0;
+    fits = fits && detail::multiply(product, s == 0 ? 1 : s, product);
+  }
+  if (!fits) [[unlikely]]
+    detail::raise_sizes(op, "fewer than 2^63 elements", sizes);
+  return is_empty ? 0 : product;
+}
+
+/// Row-major strides, in elements, of a contiguous tensor of these sizes.
+[[nodiscard]] constexpr shape contiguous_strides(const shape& sizes) {
+  shape strides = sizes;
+  i64 step = 1;
+  for (int i = sizes.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= sizes[i] == 0 ? 1 : sizes[i];
+  }
+  return strides;
+}
+
+/// The shape to which both a and b broadcast: aligned at the last dimension, sizes equal or 1.
+/// Raises shape_mismatch that names `op`.
+[[nodiscard]] constexpr shape broadcast_shapes(const shape& a, const shape& b, const char* op) {
+  shape r = a.rank() >= b.rank() ? a : b;
+  const int da = r.rank() - a.rank(), db = r.rank() - b.rank();
+  for (int i = 0; i < r.rank(); ++i) {
+    const i64 sa = i < da ? 1 : a[i - da], sb = i < db ? 1 : b[i - db];
+    if (sa != sb && sa != 1 && sb != 1) [[unlikely]]
+      detail::raise_shapes(op, "shapes that broadcast together", a, b);
+    r[i] = sa == 1 ? sb : sa;
+  }
+  return r;
+}
+
+}  // namespace flaggems

@@ -1,0 +1,403 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Non-owning views: a pointer, sizes and strides in elements, and the device in the type.
+#pragma once
+
+#include <flaggems/tensor/extents.hpp>
+#include <flaggems/tensor/layout.hpp>
+
+#include <limits>
+#include <type_traits>
+
+namespace flaggems {
+
+/// The device that is this machine's processor; vendors/host.hpp defines it.
+struct host;
+
+/// Whether the host may read the memory of this device: views of it have `operator()`. A vendor
+/// specialises it to false.
+template <class Device>
+inline constexpr bool host_accessible = true;
+
+template <class T, class Device = host, class Extents = any_extents>
+class tensor_view;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_tensor_view = false;
+template <class T, class Device, class Extents>
+inline constexpr bool is_tensor_view<tensor_view<T, Device, Extents>> = true;
+
+/// Sizes and strides of a view, as far as its type does not have them.
+template <class Extents>
+class view_base : private Extents {
+ public:
+  [[nodiscard]] static constexpr int rank() noexcept { return Extents::static_rank; }
+  [[nodiscard]] constexpr shape sizes() const { return static_cast<const Extents&>(*this); }
+  [[nodiscard]] constexpr std::span<const i64> strides() const noexcept {
+    return {strides_.data(), static_cast<std::size_t>(rank())};
+  }
+
+ protected:
+  constexpr view_base(int_list sizes, int_list strides) : Extents(sizes) {
+    for (int i = 0; i < rank(); ++i) strides_.set(i, strides[i]);
+  }
+  [[nodiscard]] constexpr i64 size_at(int i) const noexcept { return Extents::operator[](i); }
+  [[nodiscard]] constexpr i64 stride_at(int i) const noexcept { return strides_.get(i); }
+
+ private:
+  [[no_unique_address]] i64_array<static_cast<unsigned>(Extents::static_rank)> strides_;
+};
+
+template <>
+class view_base<any_extents> {
+ public:
+  [[nodiscard]] constexpr int rank() const noexcept { return sizes_.rank(); }
+  [[nodiscard]] constexpr std::span<const i64> sizes() const noexcept { return sizes_; }
+  [[nodiscard]] constexpr std::span<const i64> strides() const noexcept {
+    return {strides_, static_cast<std::size_t>(rank())};
+  }
+
+ protected:
+  constexpr view_base(int_list sizes, int_list strides) : sizes_(sizes) {
+    for (int i = 0; i < rank(); ++i) strides_[i] = strides[i];
+  }
+  [[nodiscard]] constexpr i64 size_at(int i) const noexcept { return sizes_[i]; }
+  [[nodiscard]] constexpr i64 stride_at(int i) const noexcept { return strides_[i]; }
+
+ private:
+  any_extents sizes_;
+  i64 strides_[max_rank] = {};
+};
+
+struct unchecked_t {};
+
+}  // namespace detail
+
+/// The parts of a view along one dimension, made when asked for: what `split` and `chunk` return.
+template <class View>
+class view_parts {
+ public:
+  constexpr view_parts(const View& whole, int dim, i64 part, i64 count)
+      : whole_(whole), dim_(dim), part_(part), count_(count) {}
+  /// The number of parts.
+  [[nodiscard]] constexpr i64 size() const noexcept { return count_; }
+  /// Part `i`, 0 <= i < size(); the last may be smaller than the others.
+  [[nodiscard]] constexpr View operator[](i64 i) const {
+    if (i < 0 || i >= count_) [[unlikely]]
+      detail::raise_index("split", dim_, i, count_);
+    const i64 start = i * part_, rest = whole_.size(dim_) - start;
+    return whole_.narrow(dim_, start, part_ < rest ? part_ : rest);
+  }
+
+  class iterator {
+   public:
+    constexpr iterator(const view_parts& parts, i64 i) : parts_(&parts), i_(i) {}
+    constexpr View operator*() const { return (*parts_)[i_]; }
+    constexpr iterator& operator++() { return ++i_, *this; }
+    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
+    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
+
+   private:
+    const view_parts* parts_;
+    i64 i_;
+  };
+  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] constexpr iterator end() const { return {*this, count_}; }
+
+ private:
+  View whole_;
+  int dim_;
+  i64 part_, count_;
+};
+
+/// A view of elements of type T (const for input) in the memory of `Device`: the element at indices
+/// (i, j, ...) is data()[i * stride(0) + j * stride(1) + ...]. Owns nothing; copying it copies no
+/// element. Sizes may be 0, strides any number. The operations that make views check their
+/// arguments and raise `error`; dimensions may be negative and then count from the end.
+template <class T, class Device, class Extents>
+class tensor_view : public detail::view_base<Extents> {
+  using base = detail::view_base<Extents>;
+
+ public:
+  using element_type = T;
+  using value_type = std::remove_const_t<T>;
+  using device_type = Device;
+  using extents_type = Extents;
+  /// What the view operations return.
+  using view_type = tensor_view<T, Device>;
+
+  static_assert(!std::is_reference_v<T> && !std::is_volatile_v<T>,
+                "tensor_view: T is an element type, const or not");
+
+  /// No elements: a null pointer and sizes [0].
+  constexpr tensor_view() requires std::is_same_v<Extents, any_extents> : base({0}, {1}),
+                                                                          data_(nullptr) {}
+
+  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes.
+  constexpr tensor_view(T* data, int_list sizes)
+      : base((checked_bytes(sizes), sizes), contiguous_strides(sizes)), data_(data) {}
+
+  /// A view with given strides, in elements. Raises invalid_argument for impossible sizes and
+  /// strides.
+  constexpr tensor_view(T* data, int_list sizes, int_list strides)
+      : base((detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), sizes),
+             strides),
+        data_(data) {}
+
+  /// A contiguous view whose sizes all stand in the type.
+  constexpr explicit tensor_view(T* data) requires(Extents::static_rank >= 0 &&
+                                                   std::is_empty_v<Extents>)
+      : tensor_view(data, shape(Extents{})) {}
+
+  /// From a view of the same elements, or of mutable ones where T is const, whose extents this type
+  /// can hold without a check.
+  template <class T2, class Extents2>
+  requires(std::is_same_v<const T2, T> || std::is_same_v<T2, T>) &&
+      (!std::is_same_v<tensor_view<T2, Device, Extents2>, tensor_view>)&&(
+          std::is_same_v<Extents, any_extents> ||
+          std::is_same_v<Extents, Extents2>)constexpr tensor_view(const tensor_view<T2, Device,
+                                                                                    Extents2>&
+                                                                      other)
+      : base(shape(other.sizes()), other.strides()),
+  data_(other.data()) {}
+
+  /// To static extents, or other ones: raises shape_mismatch if the sizes are not these.
+  template <class T2, class Extents2>
+  requires(std::is_same_v<const T2, T> || std::is_same_v<T2, T>) &&
+      (!std::is_same_v<Extents, any_extents> &&
+       !std::is_same_v<Extents,
+                       Extents2>)constexpr explicit tensor_view(const tensor_view<T2, Device,
+                                                                                  Extents2>& other)
+      : base(shape(other.sizes()), other.strides()),
+  data_(other.data()) {}
+
+  /// Sizes and strides that are known to be valid for `data`. For the library's own use.
+  constexpr tensor_view(detail::unchecked_t, T* data, const shape& sizes, const shape& strides)
+      : base(sizes, strides), data_(data) {}
+
+  using base::rank;     ///< The number of dimensions.
+  using base::sizes;    ///< All sizes: a span, or a `shape` where they stand in the type.
+  using base::strides;  ///< All strides, in elements.
+
+  /// The element at indices 0.
+  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  /// The size of a dimension. Raises out_of_range.
+  [[nodiscard]] constexpr i64 size(i64 dim) const {
+    return this->size_at(detail::existing_dim(dim, rank(), "size"));
+  }
+  /// The stride of a dimension, in elements. Raises out_of_range.
+  [[nodiscard]] constexpr i64 stride(i64 dim) const {
+    return this->stride_at(detail::existing_dim(dim, rank(), "stride"));
+  }
+  /// The sizes as a value.
+  [[nodiscard]] constexpr flaggems::shape shape_of() const { return flaggems::shape(sizes()); }
+  /// The number of elements.
+  [[nodiscard]] constexpr i64 numel() const noexcept {
+    i64 n = 1;
+    for (int i = 0; i < rank(); ++i) n *= this->size_at(i);
+    return n;
+  }
+  /// The bytes of all elements: numel() * sizeof(T).
+  [[nodiscard]] constexpr i64 bytes() const noexcept { return numel() * bytes_of_element; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return numel() == 0; }
+  /// Whether the elements lie in row-major order without gaps. The strides of dimensions of size 1
+  /// do not matter; a view without elements is contiguous.
+  [[nodiscard]] constexpr bool is_contiguous() const noexcept {
+    return detail::is_contiguous(flaggems::shape(sizes()), strides());
+  }
+
+  /// The element at the indices, one for each dimension, 0 <= index < size. Checked if
+  /// FLAGGEMS_BOUNDS_CHECK is 1.
+  template <class... Index>
+  requires(host_accessible<Device> && (std::is_convertible_v<Index, i64> && ...))
+      [[nodiscard]] constexpr T&
+      operator()(Index... index) const {
+    if constexpr (Extents::static_rank >= 0)
+      static_assert(Extents::static_rank < 0 || Extents::static_rank == sizeof...(Index),
+                    "tensor_view: as many indices as dimensions");
+    i64 offset = 0;
+    [[maybe_unused]] int dim = 0;
+#if FLAGGEMS_BOUNDS_CHECK
+    constexpr int n = static_cast<int>(sizeof...(Index));
+    if (rank() != n) [[unlikely]]
+      detail::raise_index_count(n, rank());
+    ((check_index(dim, static_cast<i64>(index)), ++dim), ...);
+    dim = 0;
+#endif
+    ((offset += static_cast<i64>(index) * this->stride_at(dim++)), ...);
+    return data_[offset];
+  }
+
+  /// Element i of a view of rank 1; checked as `operator()` is.
+  [[nodiscard]] constexpr T& operator[](i64 i) const
+      requires(host_accessible<Device> &&
+               (Extents::static_rank == 1 || Extents::static_rank == -1)) {
+    return (*this)(i);
+  }
+
+  // ---- views of the same elements
+
+  /// This view with its rank at run time.
+  [[nodiscard]] constexpr view_type view() const { return *this; }
+  /// Elements start, start + step, ... before `end` of dimension `dim`. Negative start and end
+  /// count from the end and what is outside is cut off, as in Python. step >= 1.
+  [[nodiscard]] constexpr view_type slice(i64 dim, i64 start = 0,
+                                          i64 end = (std::numeric_limits<i64>::max)(),
+                                          i64 step = 1) const {
+    return with(detail::slice(parts(), dim, start, end, step));
+  }
+  /// `length` elements from `start` on of dimension `dim`; nothing is cut off.
+  [[nodiscard]] constexpr view_type narrow(i64 dim, i64 start, i64 length) const {
+    return with(detail::narrow(parts(), dim, start, length));
+  }
+  /// Index `index` of dimension `dim`; the result has one dimension less.
+  [[nodiscard]] constexpr view_type select(i64 dim, i64 index) const {
+    return with(detail::select(parts(), dim, index));
+  }
+  /// Dimension i of the result is dimension dims[i].
+  [[nodiscard]] constexpr view_type permute(int_list dims) const {
+    return with(detail::permute(parts(), dims, "permute"));
+  }
+  /// Two dimensions exchanged.
+  [[nodiscard]] constexpr view_type transpose(i64 dim0, i64 dim1) const {
+    return with(detail::transpose(parts(), dim0, dim1));
+  }
+  /// The transposed matrix; rank 0 and 1 stay.
+  [[nodiscard]] constexpr view_type t() const { return with(detail::t(parts())); }
+  /// Dimension `source` moved to `destination`, the others in their order.
+  [[nodiscard]] constexpr view_type movedim(i64 source, i64 destination) const {
+    return with(detail::movedim(parts(), source, destination));
+  }
+  /// Repeated along dimensions of size 1 and new ones in front, with stride 0; -1 keeps a size.
+  [[nodiscard]] constexpr view_type expand(int_list sizes) const {
+    return with(detail::expand(parts(), sizes, bytes_of_element, "expand"));
+  }
+  /// As `expand`.
+  [[nodiscard]] constexpr view_type broadcast_to(int_list sizes) const {
+    return with(detail::expand(parts(), sizes, bytes_of_element, "broadcast_to"));
+  }
+  /// The same elements in row-major order under other sizes, one of which may be -1. Raises
+  /// invalid_argument where that needs a copy.
+  [[nodiscard]] constexpr view_type view(int_list sizes) const {
+    return with(detail::reshape(parts(), sizes, "view"));
+  }
+  /// As `view`: it never copies.
+  [[nodiscard]] constexpr view_type reshape(int_list sizes) const {
+    return with(detail::reshape(parts(), sizes, "reshape"));
+  }
+  /// Without the dimensions of size 1.
+  [[nodiscard]] constexpr view_type squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
+  /// Without those of the dimensions `dims` that are of size 1.
+  [[nodiscard]] constexpr view_type squeeze(int_list dims) const {
+    const u32 mask = dims.size() == 0 ? 0u : normalize_dims(dims, rank(), "squeeze");
+    return with(detail::squeeze(parts(), mask));
+  }
+  [[nodiscard]] constexpr view_type squeeze(i64 dim) const { return squeeze(int_list(&dim, 1)); }
+  /// With a dimension of size 1 that becomes dimension `dim`.
+  [[nodiscard]] constexpr view_type unsqueeze(i64 dim) const {
+    return with(detail::unsqueeze(parts(), dim));
+  }
+  /// The order of the elements reversed along `dims`.
+  [[nodiscard]] constexpr view_type flip(int_list dims) const {
+    return with(detail::flip(parts(), dims));
+  }
+  /// Dimensions start_dim .. end_dim as one. Raises where that needs a copy.
+  [[nodiscard]] constexpr view_type flatten(i64 start_dim = 0, i64 end_dim = -1) const {
+    return with(detail::flatten(parts(), start_dim, end_dim));
+  }
+  /// Dimension `dim` as several of these sizes, one of which may be -1.
+  [[nodiscard]] constexpr view_type unflatten(i64 dim, int_list sizes) const {
+    return with(detail::unflatten(parts(), dim, sizes));
+  }
+  /// Sizes and strides at will, from data() + storage_offset on. That the elements exist is the
+  /// caller's word.
+  [[nodiscard]] constexpr view_type as_strided(int_list sizes, int_list strides,
+                                               i64 storage_offset = 0) const {
+    detail::check_layout(sizes, strides, bytes_of_element, "as_strided");
+    return view_type(detail::unchecked_t{}, data_ + storage_offset, sizes, strides);
+  }
+  /// The elements whose index in dim2 is that in dim1 plus `offset`, as a new last dimension.
+  [[nodiscard]] constexpr view_type diagonal(i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1) const {
+    return with(detail::diagonal(parts(), offset, dim1, dim2));
+  }
+  /// Parts of `split_size` (the last may be smaller) along `dim`.
+  [[nodiscard]] constexpr view_parts<view_type> split(i64 split_size, i64 dim = 0) const {
+    const int d = detail::existing_dim(dim, rank(), "split");
+    const i64 n = this->size_at(d);
+    if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
+      raise(errc::invalid_argument, "split", "a positive split_size", std::to_string(split_size));
+    const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
+    return {view(), d, split_size, count};
+  }
+  /// At most `chunks` parts of equal size (the last may be smaller) along `dim`.
+  [[nodiscard]] constexpr view_parts<view_type> chunk(i64 chunks, i64 dim = 0) const {
+    const int d = detail::existing_dim(dim, rank(), "chunk");
+    if (chunks <= 0) [[unlikely]]
+      raise(errc::invalid_argument, "chunk", "a positive number of chunks", std::to_string(chunks));
+    const i64 n = this->size_at(d);
+    if (n == 0) return {view(), d, 0, chunks};
+    return split((n - 1) / chunks + 1, d);
+  }
+
+ private:
+  static constexpr i64 bytes_of_element = static_cast<i64>(sizeof(T));
+
+  static constexpr void checked_bytes(int_list sizes) {
+    i64 bytes = 0;
+    if (!detail::multiply(checked_numel(sizes, "tensor_view"), bytes_of_element, bytes))
+        [[unlikely]]
+      detail::raise_sizes("tensor_view", "fewer than 2^63 bytes", sizes);
+  }
+  constexpr void check_index(int dim, i64 index) const {
+    if (index < 0 || index >= this->size_at(dim)) [[unlikely]]
+      detail::raise_index("tensor_view", dim, index, this->size_at(dim));
+  }
+  [[nodiscard]] constexpr detail::layout parts() const {
+    return {flaggems::shape(sizes()), flaggems::shape(strides()), 0};
+  }
+  [[nodiscard]] constexpr view_type with(const detail::layout& v) const {
+    return view_type(detail::unchecked_t{}, data_ + v.offset, v.sizes, v.strides);
+  }
+
+  T* data_;
+};
+
+// ---- anything that has a view
+
+/// The view of rank known at run time of a view.
+template <class T, class Device, class Extents>
+[[nodiscard]] constexpr tensor_view<T, Device> as_view(const tensor_view<T, Device, Extents>& v) {
+  return v;
+}
+/// The view of whatever has a `view()` that returns one (owning tensors).
+template <class X>
+requires(!detail::is_tensor_view<std::remove_cvref_t<X>>) && requires(X&& x) {
+  requires detail::is_tensor_view<std::remove_cvref_t<decltype(x.view())>>;
+}
+[[nodiscard]] constexpr auto as_view(X&& x) { return as_view(x.view()); }
+
+/// Views, owning tensors, and types for which argument-dependent lookup finds an `as_view`.
+template <class X>
+concept tensor_like = requires(X&& x) {
+  requires detail::is_tensor_view<std::remove_cvref_t<decltype(as_view(x))>>;
+};
+
+namespace detail {
+template <tensor_like X>
+using view_of = std::remove_cvref_t<decltype(as_view(std::declval<X&>()))>;
+}  // namespace detail
+
+/// The element type of something tensor-like: const where it may not be written.
+template <tensor_like X>
+using element_t = typename detail::view_of<X>::element_type;
+/// The element type without const.
+template <tensor_like X>
+using value_t = typename detail::view_of<X>::value_type;
+/// The device type of something tensor-like.
+template <tensor_like X>
+using device_t = typename detail::view_of<X>::device_type;
+
+}  // namespace flaggems
