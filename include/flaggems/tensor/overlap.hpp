@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Do two views share memory? Answered exactly for the layouts that occur, by a bounded search.
+#pragma once
+
+#include <flaggems/tensor/view.hpp>
+
+namespace flaggems {
+
+/// The bytes that a view's elements lie within: [lo, hi), as addresses; lo == hi for no elements.
+struct byte_range {
+  u64 lo = 0, hi = 0;
+
+  [[nodiscard]] constexpr bool intersects(byte_range other) const noexcept {
+    return lo < other.hi && other.lo < hi;
+  }
+};
+
+/// How the memory of an output relates to that of an input.
+enum class overlap_kind {
+  none,    ///< no byte in common
+  exact,   ///< the same elements at the same indices: in place
+  partial  ///< anything else, including what could not be told apart from it
+};
+
+namespace detail {
+
+/// The elements of a view as a set of addresses: lo + sum(i * stride) for 0 <= i <= count, each
+/// `item` bytes long. Strides are positive and descend.
+struct address_set {
+  byte_range range;
+  i64 item = 0;
+  int n = 0;
+  i64 strides[max_rank] = {};
+  i64 counts[max_rank] = {};  // size - 1
+
+  /// The distance from the first byte to behind the last one, from dimension `first` on.
+  [[nodiscard]] constexpr i64 span(int first) const noexcept {
+    i64 bytes = item;
+    for (int i = first; i < n; ++i) bytes += counts[i] * strides[i];
+    return bytes;
+  }
+};
+
+[[nodiscard]] constexpr address_set addresses_of(u64 data, i64 item, int_list sizes,
+                                                 int_list strides) noexcept {
+  address_set set;
+  set.item = item;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return address_set{};
+    const i64 count = sizes[i] - 1, stride = strides[i] * item;
+    if (count == 0 || stride == 0) continue;
+    if (stride < 0) data -= static_cast<u64>(count) * static_cast<u64>(-stride);
+    int at = set.n++;
+    const i64 step = stride < 0 ? -stride : stride;
+    for (; at > 0 && set.strides[at - 1] < step; --at) {
+      set.strides[at] = set.strides[at - 1];
+      set.counts[at] = set.counts[at - 1];
+    }
+    set.strides[at] = step;
+    set.counts[at] = count;
+  }
+  set.range.lo = data;
+  set.range.hi = data + static_cast<u64>(set.span(0));
+  return set;
+}
+
+/// a / b rounded down, b > 0.
+[[nodiscard]] constexpr i64 floor_div(i64 a, i64 b) noexcept { return a / b - (a % b < 0 ? 1 : 0); }
+
+/// Whether the dimensions from ia on of `a` and from ib on of `b` have a byte in common when b's
+/// first one is `delta` behind a's. Fixes the largest stride and tries each difference of indices
+/// for which the rest could still meet: one or two for slices of one parent. True once `budget`
+/// steps are spent.
+[[nodiscard]] constexpr bool share_byte(const address_set& a, int ia, const address_set& b, int ib,
+                                        i64 delta, int& budget) noexcept {
+  if (delta >= a.span(ia) || -delta >= b.span(ib)) return false;
+  if ((ia == a.n && ib == b.n) || --budget < 0) return true;
+  const i64 sa = ia < a.n ? a.strides[ia] : 0, sb = ib < b.n ? b.strides[ib] : 0;
+  const i64 step = sa > sb ? sa : sb;
+  const i64 most = sa == step ? a.counts[ia] : 0, least = sb == step ? -b.counts[ib] : 0;
+  const int next_a = ia + (sa == step), next_b = ib + (sb == step);
+  // All k with -span(b) < delta - k * step < span(a).
+  i64 first = floor_div(delta - a.span(next_a), step) + 1;
+  i64 last = -floor_div(-delta - b.span(next_b), step) - 1;
+  first = first < least ? least : first;
+  last = last > most ? most : last;
+  for (i64 k = first; k <= last; ++k)
+    if (share_byte(a, next_a, b, next_b, delta - k * step, budget)) return true;
+  return false;
+}
+
+[[nodiscard]] constexpr bool share_byte(const address_set& a, const address_set& b) noexcept {
+  if (!a.range.intersects(b.range)) return false;
+  constexpr i64 huge = i64{1} << 60;  // below it no sum above overflows
+  if (a.span(0) > huge || b.span(0) > huge) return true;
+  int budget = 256;
+  return share_byte(a, 0, b, 0, static_cast<i64>(b.range.lo - a.range.lo), budget);
+}
+
+/// Whether two different indices, from dimension i on, differ by `delta` bytes less in address than
+/// they should: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
+[[nodiscard]] constexpr bool meets_itself(const address_set& a, int i, i64 delta, bool moved,
+                                          int& budget) noexcept {
+  const i64 reach = a.span(i) - a.item;
+  if (delta > reach || -delta > reach) return false;
+  if (i == a.n) return moved;
+  if (--budget < 0) return true;
+  const i64 rest = a.span(i + 1) - a.item, step = a.strides[i], count = a.counts[i];
+  i64 first = -floor_div(delta + rest, step), last = floor_div(rest - delta, step);
+  first = first < -count ? -count : first;
+  last = last > count ? count : last;
+  for (i64 d = first; d <= last; ++d)
+    if (meets_itself(a, i + 1, delta + d * step, moved || d != 0, budget)) return true;
+  return false;
+}
+
+[[nodiscard]] constexpr bool has_internal_overlap(i64 item, int_list sizes, int_list strides) {
+  bool repeats = false;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return false;
+    repeats |= sizes[i] > 1 && strides[i] == 0;
+  }
+  if (repeats) return true;
+  const address_set a = addresses_of(0, item, sizes, strides);
+  bool nested = true;  // each step goes beyond all that the smaller ones reach
+  for (int i = 0; i < a.n && nested; ++i) nested = a.strides[i] >= a.span(i + 1);
+  if (nested) return false;
+  if (a.span(0) > i64{1} << 60) return true;
+  int budget = 1024;
+  return meets_itself(a, 0, 0, false, budget);
+}
+
+template <class T, class Device>
+[[nodiscard]] address_set addresses_of(const tensor_view<T, Device>& v) noexcept {
+  return addresses_of(reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
+                      v.strides());
+}
+
+}  // namespace detail
+
+/// The interval of addresses that the elements of `x` lie within.
+template <tensor_like X>
+[[nodiscard]] byte_range memory_range(const X& x) noexcept {
+  return detail::addresses_of(as_view(x)).range;
+}
+
+/// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides
+/// (where a size is not 1). `none` is proved: views of different device types, disjoint intervals,
+/// and interleaved ones such as two slices of one parent; what takes too long to prove is
+/// `partial`.
+template <tensor_like A, tensor_like B>
+[[nodiscard]] overlap_kind overlap(const A& a, const B& b) noexcept {
+  if constexpr (!std::is_same_v<device_t<const A&>, device_t<const B&>>) {
+    return overlap_kind::none;
+  } else {
+    const auto va = as_view(a);
+    const auto vb = as_view(b);
+    if (va.empty() || vb.empty()) return overlap_kind::none;
+    bool same = static_cast<const void*>(va.data()) == static_cast<const void*>(vb.data()) &&
+                sizeof(value_t<const A&>) == sizeof(value_t<const B&>) && va.rank() == vb.rank();
+    for (int i = 0; same && i < va.rank(); ++i) {
+      const auto d = static_cast<std::size_t>(i);
+      same = va.sizes()[d] == vb.sizes()[d] &&
+             (va.sizes()[d] == 1 || va.strides()[d] == vb.strides()[d]);
+    }
+    if (same) return overlap_kind::exact;
+    return detail::share_byte(detail::addresses_of(va), detail::addresses_of(vb))
+               ? overlap_kind::partial
+               : overlap_kind::none;
+  }
+}
+
+/// Whether two indices of `x` are (or, where that takes too long to exclude, could be) the same
+/// element: a stride of 0 along more than one element, or windows that overlap. Such a view must
+/// not be written.
+template <tensor_like X>
+[[nodiscard]] bool has_internal_overlap(const X& x) noexcept {
+  const auto v = as_view(x);
+  return detail::has_internal_overlap(static_cast<i64>(sizeof(value_t<const X&>)), v.sizes(),
+                                      v.strides());
+}
+
+}  // namespace flaggems
