@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Views whose element type is known at run time: what files and adapters give.
+#pragma once
+
+#include <flaggems/tensor/dtype.hpp>
+#include <flaggems/tensor/view.hpp>
+
+namespace flaggems {
+
+/// A `tensor_view` whose element type is a value, and which may or may not be written. `as<T>()` or
+/// `visit` get the type back. View operations are those of `tensor_view`.
+template <class Device = host>
+class any_view {
+ public:
+  using device_type = Device;
+
+  /// No elements: a null pointer, f32, sizes [0].
+  any_view() = default;
+
+  /// A view of any element type.
+  template <class T, class Extents>
+  requires element<T> any_view(const tensor_view<T, Device, Extents>& v)
+      : data_(const_cast<std::remove_const_t<T>*>(v.data())),
+        sizes_(v.sizes()),
+        strides_(v.strides()),
+        dtype_(dtype_of<T>),
+        is_const_(std::is_const_v<T>) {}
+
+  /// What an owning tensor views.
+  template <class X>
+  requires tensor_like<X> &&
+      (!detail::is_tensor_view<std::remove_cvref_t<X>>)&&std::is_same_v<device_t<X>,
+                                                                        Device> any_view(X&& x)
+      : any_view(as_view(x)) {}
+
+  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes.
+  any_view(void* data, flaggems::dtype type, int_list sizes)
+      : any_view(data, type, sizes,
+                 (checked_numel(sizes, "any_view"), contiguous_strides(shape(sizes)))) {}
+  any_view(const void* data, flaggems::dtype type, int_list sizes)
+      : any_view(const_cast<void*>(data), type, sizes) {
+    is_const_ = true;
+  }
+  /// A view with given strides, in elements. Raises invalid_argument for impossible ones.
+  any_view(void* data, flaggems::dtype type, int_list sizes, int_list strides)
+      : data_(data),
+        sizes_((detail::check_layout(sizes, strides, size_of(type), "any_view"), sizes)),
+        strides_(strides),
+        dtype_(type) {}
+  any_view(const void* data, flaggems::dtype type, int_list sizes, int_list strides)
+      : any_view(const_cast<void*>(data), type, sizes, strides) {
+    is_const_ = true;
+  }
+
+  /// The element at indices 0. Not to be written if `is_const()`.
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] flaggems::dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] bool is_const() const noexcept { return is_const_; }
+  [[nodiscard]] int rank() const noexcept { return sizes_.rank(); }
+  [[nodiscard]] std::span<const i64> sizes() const noexcept { return sizes_; }
+  [[nodiscard]] std::span<const i64> strides() const noexcept { return strides_; }
+  /// The size of a dimension. Raises out_of_range.
+  [[nodiscard]] i64 size(i64 dim) const {
+    return sizes_[detail::existing_dim(dim, rank(), "size")];
+  }
+  /// The stride of a dimension, in elements. Raises out_of_range.
+  [[nodiscard]] i64 stride(i64 dim) const {
+    return strides_[detail::existing_dim(dim, rank(), "stride")];
+  }
+  [[nodiscard]] i64 numel() const noexcept { return sizes_.numel(); }
+  [[nodiscard]] i64 bytes() const noexcept { return numel() * size_of(dtype_); }
+  [[nodiscard]] bool empty() const noexcept { return numel() == 0; }
+  [[nodiscard]] bool is_contiguous() const noexcept {
+    return detail::is_contiguous(sizes_, strides_);
+  }
+
+  /// The view with its element type. Raises dtype_mismatch if the dtype is not T's, and
+  /// invalid_argument if the elements are const and T is not.
+  template <class T>
+  requires element<T>
+  [[nodiscard]] tensor_view<T, Device> as() const {
+    if (dtype_ != dtype_of<T>) [[unlikely]] {
+      constexpr flaggems::dtype expected = dtype_of<T>;
+      detail::raise_dtype("any_view::as", &expected, 1, dtype_);
+    }
+    check(std::is_const_v<T> || !is_const_, errc::invalid_argument, "any_view::as",
+          "a view of elements that may be written", "a view of const elements");
+    return tensor_view<T, Device>(detail::unchecked_t{}, static_cast<T*>(data_), sizes_, strides_);
+  }
+
+  // ---- views of the same elements, as those of tensor_view
+  [[nodiscard]] any_view slice(i64 dim, i64 start = 0, i64 end = (std::numeric_limits<i64>::max)(),
+                               i64 step = 1) const {
+    return with(detail::slice(parts(), dim, start, end, step));
+  }
+  [[nodiscard]] any_view narrow(i64 dim, i64 start, i64 length) const {
+    return with(detail::narrow(parts(), dim, start, length));
+  }
+  [[nodiscard]] any_view select(i64 dim, i64 index) const {
+    return with(detail::select(parts(), dim, index));
+  }
+  [[nodiscard]] any_view permute(int_list dims) const {
+    return with(detail::permute(parts(), dims, "permute"));
+  }
+  [[nodiscard]] any_view transpose(i64 dim0, i64 dim1) const {
+    return with(detail::transpose(parts(), dim0, dim1));
+  }
+  [[nodiscard]] any_view t() const { return with(detail::t(parts())); }
+  [[nodiscard]] any_view movedim(i64 source, i64 destination) const {
+    return with(detail::movedim(parts(), source, destination));
+  }
+  [[nodiscard]] any_view expand(int_list sizes) const {
+    return with(detail::expand(parts(), sizes, size_of(dtype_), "expand"));
+  }
+  [[nodiscard]] any_view broadcast_to(int_list sizes) const {
+    return with(detail::expand(parts(), sizes, size_of(dtype_), "broadcast_to"));
+  }
+  [[nodiscard]] any_view view(int_list sizes) const {
+    return with(detail::reshape(parts(), sizes, "view"));
+  }
+  [[nodiscard]] any_view reshape(int_list sizes) const {
+    return with(detail::reshape(parts(), sizes, "reshape"));
+  }
+  [[nodiscard]] any_view squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
+  [[nodiscard]] any_view squeeze(i64 dim) const {
+    return with(detail::squeeze(parts(), 1u << normalize_dim(dim, rank(), "squeeze")));
+  }
+  [[nodiscard]] any_view unsqueeze(i64 dim) const { return with(detail::unsqueeze(parts(), dim)); }
+  [[nodiscard]] any_view flip(int_list dims) const { return with(detail::flip(parts(), dims)); }
+  [[nodiscard]] any_view flatten(i64 start_dim = 0, i64 end_dim = -1) const {
+    return with(detail::flatten(parts(), start_dim, end_dim));
+  }
+  [[nodiscard]] any_view unflatten(i64 dim, int_list sizes) const {
+    return with(detail::unflatten(parts(), dim, sizes));
+  }
+  [[nodiscard]] any_view diagonal(i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1) const {
+    return with(detail::diagonal(parts(), offset, dim1, dim2));
+  }
+
+ private:
+  [[nodiscard]] detail::layout parts() const { return {sizes_, strides_, 0}; }
+  [[nodiscard]] any_view with(const detail::layout& v) const {
+    any_view r = *this;
+    if (v.offset != 0) r.data_ = static_cast<char*>(data_) + v.offset * size_of(dtype_);
+    r.sizes_ = v.sizes;
+    r.strides_ = v.strides;
+    return r;
+  }
+
+  void* data_ = nullptr;
+  shape sizes_ = {0};
+  shape strides_ = {1};
+  flaggems::dtype dtype_ = flaggems::dtype::f32;
+  bool is_const_ = false;
+};
+
+template <class T, class Device, class Extents>
+any_view(const tensor_view<T, Device, Extents>&) -> any_view<Device>;
+
+/// Calls `f` with the typed view of `v`, whose element type is one of Ts, and returns its result:
+/// `tensor_view<const T, Device>`. Raises dtype_mismatch that names `op` and Ts otherwise.
+template <class... Ts, class Device, class F>
+requires(sizeof...(Ts) > 0) decltype(auto) visit(const any_view<Device>& v, F&& f, const char* op) {
+  return visit<Ts...>(
+      v.dtype(),
+      [&](auto type) -> decltype(auto) {
+        return f(v.template as<const typename decltype(type)::type>());
+      },
+      op);
+}
+
+/// As above for every element type.
+template <class Device, class F>
+decltype(auto) visit(const any_view<Device>& v, F&& f) {
+  return visit(v.dtype(), [&](auto type) -> decltype(auto) {
+    return f(v.template as<const typename decltype(type)::type>());
+  });
+}
+
+/// Calls `f` with the typed view of `v` for writing: `tensor_view<T, Device>`. Raises
+/// invalid_argument if the elements are const.
+template <class Device, class F>
+decltype(auto) visit_mutable(const any_view<Device>& v, F&& f) {
+  return visit(v.dtype(), [&](auto type) -> decltype(auto) {
+    return f(v.template as<typename decltype(type)::type>());
+  });
+}
+
+}  // namespace flaggems
