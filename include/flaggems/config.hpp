@@ -89,6 +89,18 @@
 #define FLAGGEMS_CALLER_LINE __builtin_LINE()
 #endif
 
+/// 1 under the address sanitizer: code that changes stacks must tell it.
+#if defined(__SANITIZE_ADDRESS__)
+#define FLAGGEMS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FLAGGEMS_ASAN 1
+#endif
+#endif
+#ifndef FLAGGEMS_ASAN
+#define FLAGGEMS_ASAN 0
+#endif
+
 // ---- the host's instruction set
 #if !FLAGGEMS_DEVICE_CODE && defined(__x86_64__)
 #define FLAGGEMS_ARCH_X86 1

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fibers of the SIMT emulator: many stacks on one OS thread, switched by hand. A fiber may be
+// abandoned at any switch; its stack is then used again without unwinding, so whatever lives on it
+// must be trivially destructible (the device subset has nothing else).
+#pragma once
+
+#include <flaggems/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/// 1: switch stacks with ucontext (two system calls a switch), 0: by hand-written assembly.
+#ifndef FLAGGEMS_FIBER_UCONTEXT
+#define FLAGGEMS_FIBER_UCONTEXT (!FLAGGEMS_ARCH_X86)
+#endif
+#if FLAGGEMS_FIBER_UCONTEXT
+#include <ucontext.h>
+#endif
+
+#if FLAGGEMS_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace flaggems::detail {
+
+/// Stacks of equal size in one mapping, each above a page that must not be touched: an overflow
+/// is a crash at once and never another thread's variable.
+class stack_pool {
+ public:
+  static constexpr std::size_t bytes = std::size_t{256} << 10;
+
+  stack_pool() = default;
+  stack_pool(const stack_pool&) = delete;
+  stack_pool& operator=(const stack_pool&) = delete;
+  ~stack_pool() { release(); }
+
+  /// Makes room for at least `count` stacks. No fiber may be alive.
+  void reserve(int count) {
+    if (count <= count_) return;
+    release();
+    const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    stride_ = bytes + page;
+    const std::size_t size = stride_ * static_cast<std::size_t>(count);
+    void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+      raise(errc::out_of_memory, "simt", "stacks for " + std::to_string(count) + " threads");
+    base_ = static_cast<unsigned char*>(p);
+    count_ = count;
+    for (int k = 0; k < count; ++k)
+      if (::mprotect(base_ + stride_ * static_cast<std::size_t>(k), page, PROT_NONE) != 0)
+        raise(errc::out_of_memory, "simt", "a guard page below each thread's stack");
+  }
+
+  /// The lowest byte of stack k.
+  [[nodiscard]] unsigned char* stack(int k) const noexcept {
+    return base_ + stride_ * static_cast<std::size_t>(k) + (stride_ - bytes);
+  }
+
+ private:
+  void release() noexcept {
+    if (base_ != nullptr) ::munmap(base_, stride_ * static_cast<std::size_t>(count_));
+    base_ = nullptr;
+    count_ = 0;
+  }
+
+  unsigned char* base_ = nullptr;
+  std::size_t stride_ = 0;
+  int count_ = 0;
+};
+
+#if !FLAGGEMS_FIBER_UCONTEXT
+/// Saves the registers that a call preserves and the stack pointer in *save (rdi), goes on from
+/// `load` (rsi).
+__attribute__((naked, noinline)) inline void switch_stacks(void** /*save*/, void* /*load*/) {
+  __asm__(
+      "pushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"
+      "movq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n\t"
+      "popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret");
+}
+#endif
+
+/// A point of execution: a fiber, or the OS thread that runs the fibers.
+class fiber {
+ public:
+  /// Makes this fiber start `entry` on the given stack at the next switch to it. `entry` must not
+  /// return: its last act is a switch with `last`.
+  void start(unsigned char* stack, std::size_t bytes, void (*entry)()) {
+    bottom_ = stack;
+    size_ = bytes;
+#if FLAGGEMS_ASAN
+    fake_stack_ = nullptr;
+    __asan_unpoison_memory_region(stack, bytes);  // what an abandoned fiber left
+#endif
+#if FLAGGEMS_FIBER_UCONTEXT
+    ::getcontext(&context_);
+    context_.uc_stack.ss_sp = stack;
+    context_.uc_stack.ss_size = bytes;
+    context_.uc_link = nullptr;
+    ::makecontext(&context_, entry, 0);
+#else
+    // Six registers, `entry`, and a zero return address that ends a stack walk. At entry the stack
+    // pointer is 8 off a multiple of 16, as after a call.
+    void* frame[8] = {};
+    frame[6] = reinterpret_cast<void*>(entry);
+    unsigned char* const top = stack + bytes - sizeof(frame);
+    std::memcpy(top, frame, sizeof(frame));
+    sp_ = top;
+#endif
+  }
+
+  /// Leaves this point and goes on at `to`. With `last`, nobody ever comes back.
+  void switch_to(fiber& to, bool last = false) {
+#if FLAGGEMS_ASAN
+    __sanitizer_start_switch_fiber(last ? nullptr : &fake_stack_, to.bottom_, to.size_);
+#else
+    (void)last;
+#endif
+#if FLAGGEMS_FIBER_UCONTEXT
+    ::swapcontext(&context_, &to.context_);
+#else
+    switch_stacks(&sp_, to.sp_);
+#endif
+    arrived();
+  }
+
+  /// The first act of `entry`; `from` is the point that switched to it.
+  void entered(fiber& from) {
+#if FLAGGEMS_ASAN
+    __sanitizer_finish_switch_fiber(nullptr, &from.bottom_, &from.size_);
+#else
+    (void)from;
+#endif
+  }
+
+ private:
+  void arrived() {
+#if FLAGGEMS_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
+#endif
+  }
+
+  const void* bottom_ = nullptr;
+  std::size_t size_ = 0;
+#if FLAGGEMS_ASAN
+  void* fake_stack_ = nullptr;
+#endif
+#if FLAGGEMS_FIBER_UCONTEXT
+  ucontext_t context_;
+#else
+  void* sp_ = nullptr;
+#endif
+};
+
+}  // namespace flaggems::detail
