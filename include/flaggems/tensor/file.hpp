@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files as bytes: read, mapped, written. What the formats (npy, safetensors) stand on.
+#pragma once
+
+#include <flaggems/tensor/any_view.hpp>
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#if __has_include(<sys/mman.h>) && __has_include(<sys/stat.h>) && __has_include(<fcntl.h>)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define FLAGGEMS_HAS_MMAP 1
+#else
+#define FLAGGEMS_HAS_MMAP 0
+#endif
+
+namespace flaggems {
+
+/// Bytes of a file or a part of one.
+using byte_span = std::span<const std::byte>;
+
+namespace detail {
+
+static_assert(std::endian::native == std::endian::little, "the file formats are little endian");
+
+[[noreturn]] FLAGGEMS_COLD inline void raise_file(const char* op, const std::string& path,
+                                                  const char* what) {
+  raise(errc::bad_file, op, std::string(what) + " '" + path + "'", std::strerror(errno));
+}
+
+/// Owns bytes at an address that is a multiple of 64.
+class aligned_bytes {
+ public:
+  aligned_bytes() = default;
+  aligned_bytes(std::size_t size, const char* op) : size_(size) {
+    data_ = static_cast<std::byte*>(
+        ::operator new (size == 0 ? 1 : size, std::align_val_t{alignment}, std::nothrow));
+    if (data_ == nullptr) [[unlikely]]
+      raise(errc::out_of_memory, op, std::to_string(size) + " bytes of memory");
+  }
+  aligned_bytes(aligned_bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  aligned_bytes& operator=(aligned_bytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~aligned_bytes() { ::operator delete (data_, std::align_val_t{alignment}); }
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] byte_span span() const noexcept { return {data_, size_}; }
+
+ private:
+  static constexpr std::size_t alignment = 64;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A FILE that is closed, and whose errors are raised.
+class file {
+ public:
+  file(const std::string& path, const char* mode, const char* op)
+      : path_(path), op_(op), handle_(std::fopen(path.c_str(), mode)) {
+    if (handle_ == nullptr) [[unlikely]]
+      raise_file(op_, path_, mode[0] == 'r' ? "a readable file" : "a file to write");
+  }
+  file(const file&) = delete;
+  file& operator=(const file&) = delete;
+  ~file() {
+    if (handle_ != nullptr) std::fclose(handle_);
+  }
+  void write(const void* data, std::size_t size) {
+    if (size != 0 && std::fwrite(data, 1, size, handle_) != size) [[unlikely]]
+      raise_file(op_, path_, "to write");
+  }
+  [[nodiscard]] std::size_t read(void* data, std::size_t size) {
+    const std::size_t n = std::fread(data, 1, size, handle_);
+    if (n != size && std::ferror(handle_) != 0) [[unlikely]]
+      raise_file(op_, path_, "to read");
+    return n;
+  }
+  /// Reports what writing left to the end.
+  void close() {
+    if (std::fclose(std::exchange(handle_, nullptr)) != 0) [[unlikely]]
+      raise_file(op_, path_, "to write");
+  }
+
+ private:
+  std::string path_;
+  const char* op_;
+  std::FILE* handle_;
+};
+
+/// The whole file. Reads to the end, whatever its size claims to be.
+inline aligned_bytes read_file(const std::string& path, const char* op) {
+  file in(path, "rb", op);
+  aligned_bytes bytes(std::size_t{1} << 16, op);
+  std::size_t used = 0;
+  for (;;) {
+    used += in.read(bytes.data() + used, bytes.size() - used);
+    if (used < bytes.size()) break;
+    aligned_bytes larger(bytes.size() * 2, op);
+    std::memcpy(larger.data(), bytes.data(), used);
+    bytes = std::move(larger);
+  }
+  aligned_bytes exact(used, op);
+  if (used != 0) std::memcpy(exact.data(), bytes.data(), used);
+  return exact;
+}
+
+/// A whole file, read only: mapped where the system can, else read. While it is mapped, nobody may
+/// shorten the file.
+class file_view {
+ public:
+  file_view() = default;
+  file_view(const std::string& path, const char* op) {
+#if FLAGGEMS_HAS_MMAP
+    const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (handle < 0) [[unlikely]]
+      raise_file(op, path, "a readable file");
+    struct ::stat status;
+    void* address = MAP_FAILED;
+    if (::fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+      address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
+                       handle, 0);
+    ::close(handle);
+    if (address != MAP_FAILED) {
+      mapped_ = byte_span(static_cast<const std::byte*>(address),
+                          static_cast<std::size_t>(status.st_size));
+      return;
+    }
+#endif
+    read_ = read_file(path, op);
+  }
+  file_view(file_view&& other) noexcept
+      : mapped_(std::exchange(other.mapped_, {})), read_(std::move(other.read_)) {}
+  file_view& operator=(file_view&& other) noexcept {
+    std::swap(mapped_, other.mapped_);
+    std::swap(read_, other.read_);
+    return *this;
+  }
+  ~file_view() {
+#if FLAGGEMS_HAS_MMAP
+    if (!mapped_.empty()) ::munmap(const_cast<std::byte*>(mapped_.data()), mapped_.size());
+#endif
+  }
+  [[nodiscard]] byte_span span() const noexcept { return mapped_.empty() ? read_.span() : mapped_; }
+
+ private:
+  byte_span mapped_;
+  aligned_bytes read_;
+};
+
+/// A little-endian unsigned integer of `size` bytes.
+[[nodiscard]] inline u64 load_unsigned(const std::byte* p, int size) noexcept {
+  u64 value = 0;
+  std::memcpy(&value, p, static_cast<std::size_t>(size));
+  return value;
+}
+
+/// Calls `sink(bytes, size)` so that it gets the elements of `v` in row-major order.
+template <class Sink>
+void for_each_run(const std::byte* data, const shape& sizes, const shape& strides, i64 element,
+                  int axis, Sink& sink) {
+  if (int_list rest(sizes.data() + axis, sizes.rank() - axis);
+      is_contiguous(rest, int_list(strides.data() + axis, strides.rank() - axis))) {
+    i64 n = element;
+    for (const i64 s : rest) n *= s;
+    sink(data, static_cast<std::size_t>(n));
+    return;
+  }
+  for (i64 i = 0; i < sizes[axis]; ++i)
+    for_each_run(data + i * strides[axis] * element, sizes, strides, element, axis + 1, sink);
+}
+
+/// Writes the elements of `v` in row-major order.
+inline void write_elements(file& out, const any_view<host>& v) {
+  if (v.empty()) return;
+  if (v.is_contiguous()) {
+    out.write(v.data(), static_cast<std::size_t>(v.bytes()));
+    return;
+  }
+  auto sink = [&out](const std::byte* p, std::size_t n) { out.write(p, n); };
+  for_each_run(static_cast<const std::byte*>(v.data()), v.sizes(), v.strides(), size_of(v.dtype()),
+               0, sink);
+}
+
+/// Whether every byte is 0 or 1: no other may be read as bool.
+[[nodiscard]] inline bool are_bools(byte_span bytes) noexcept {
+  unsigned all = 0;
+  for (const std::byte b : bytes) all |= static_cast<unsigned>(b);
+  return all <= 1;
+}
+
+}  // namespace detail
+}  // namespace flaggems

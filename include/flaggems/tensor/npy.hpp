@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// NumPy's file format for one array (.npy), versions 1 to 3.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <flaggems/tensor/file.hpp>
+
+namespace flaggems {
+
+/// An array from a .npy file, and the memory that holds it.
+class npy_array {
+ public:
+  npy_array(detail::aligned_bytes bytes, dtype type, const shape& sizes, const shape& strides)
+      : bytes_(std::move(bytes)), view_(bytes_.data(), type, sizes, strides) {}
+
+  /// The elements; valid while this object (or what it was moved to) lives. Arrays in Fortran order
+  /// have the strides of that order.
+  [[nodiscard]] any_view<host> view() const noexcept { return view_; }
+
+ private:
+  detail::aligned_bytes bytes_;
+  any_view<host> view_;
+};
+
+namespace detail {
+
+struct npy_type {
+  const char* descr;
+  dtype type;
+};
+// bf16 has no letter in NumPy; ml_dtypes writes it as two bytes without a type, and so do we.
+inline constexpr npy_type npy_types[] = {
+    {"<f8", dtype::f64},   {"<f4", dtype::f32}, {"<f2", dtype::f16},   {"<V2", dtype::bf16},
+    {"|i1", dtype::i8},    {"<i2", dtype::i16}, {"<i4", dtype::i32},   {"<i8", dtype::i64},
+    {"|u1", dtype::u8},    {"<u2", dtype::u16}, {"<u4", dtype::u32},   {"<u8", dtype::u64},
+    {"|b1", dtype::bool_}, {"<c8", dtype::c64}, {"<c16", dtype::c128}, {"|V2", dtype::bf16},
+    {"<i1", dtype::i8},    {"<u1", dtype::u8},  {"<b1", dtype::bool_}};
+
+/// The header: a Python dictionary with the three keys, each once.
+class npy_header {
+ public:
+  npy_header(const char* p, const char* end) : p_(p), end_(end) {
+    expect('{');
+    bool has_descr = false, has_order = false, has_shape = false;
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      if (key == "descr" && !std::exchange(has_descr, true))
+        descr = quoted();
+      else if (key == "fortran_order" && !std::exchange(has_order, true))
+        fortran_order = boolean();
+      else if (key == "shape" && !std::exchange(has_shape, true))
+        sizes = tuple();
+      else
+        fail("the keys 'descr', 'fortran_order' and 'shape', each once", key);
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_spaces();
+    if (p_ != end_) fail("nothing behind the header's dictionary", std::string(1, *p_));
+    if (!(has_descr && has_order && has_shape))
+      fail("the keys 'descr', 'fortran_order' and 'shape'", "fewer");
+  }
+
+  std::string descr;
+  bool fortran_order = false;
+  shape sizes;
+
+ private:
+  [[noreturn]] static void fail(const char* expected, const std::string& got) {
+    raise(errc::bad_file, "load_npy", expected, got);
+  }
+  void skip_spaces() {
+    while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\t' || *p_ == '\r')) ++p_;
+  }
+  bool accept(char c) {
+    skip_spaces();
+    if (p_ == end_ || *p_ != c) return false;
+    ++p_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c))
+      fail("a Python dictionary with '" + std::string(1, c) + "' at this place",
+           p_ == end_ ? "the header's end" : std::string(1, *p_));
+  }
+  [[noreturn]] static void fail(const std::string& expected, const std::string& got) {
+    fail(expected.c_str(), got);
+  }
+  std::string quoted() {
+    skip_spaces();
+    if (p_ == end_ || (*p_ != '\'' && *p_ != '"'))
+      fail("a quoted string in the header", "something else");
+    const char quote = *p_++;
+    std::string text;
+    while (p_ != end_ && *p_ != quote) {
+      if (*p_ == '\\' || static_cast<unsigned char>(*p_) < ' ')
+        fail("a plain string in the header", "an escape or control character");
+      text += *p_++;
+    }
+    if (p_ == end_) fail("a closing quote in the header", "its end");
+    ++p_;
+    return text;
+  }
+  bool word(const char* text) {
+    const std::size_t n = std::strlen(text);
+    if (static_cast<std::size_t>(end_ - p_) < n || std::memcmp(p_, text, n) != 0) return false;
+    p_ += n;
+    return true;
+  }
+  bool boolean() {
+    skip_spaces();
+    if (word("True")) return true;
+    if (word("False")) return false;
+    fail("True or False for 'fortran_order'", "something else");
+  }
+  shape tuple() {
+    shape r;
+    expect('(');
+    while (!accept(')')) {
+      skip_spaces();
+      i64 value = 0;
+      const char* first = p_;
+      for (; p_ != end_ && *p_ >= '0' && *p_ <= '9'; ++p_)
+        if (!multiply(value, 10, value) || !add(value, *p_ - '0', value))
+          fail("a size below 2^63", "a larger one");
+      if (p_ == first) fail("a tuple of sizes that are not negative for 'shape'", "something else");
+      (void)word("L");  // Python 2 wrote its long integers so
+      if (r.rank() == max_rank) fail("at most 8 dimensions", "more");
+      r.push_back(value);
+      if (!accept(',')) {
+        if (r.rank() == 1) fail("a comma in a tuple of one size", "none");
+        expect(')');
+        break;
+      }
+    }
+    return r;
+  }
+
+  const char *p_, *end_;
+};
+
+}  // namespace detail
+
+/// The array of a .npy file in memory; copies the elements. Raises bad_file for anything that is
+/// not exactly one array, and not_supported for big-endian and structured ones.
+[[nodiscard]] inline npy_array parse_npy(byte_span bytes) {
+  const char* op = "load_npy";
+  check(bytes.size() >= 10 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0, errc::bad_file, op,
+        "a file that begins with \\x93NUMPY and a version");
+  const int major = static_cast<int>(bytes[6]), minor = static_cast<int>(bytes[7]);
+  if (major < 1 || major > 3 || minor != 0) [[unlikely]]
+    raise(errc::bad_file, op, "version 1.0, 2.0 or 3.0",
+          std::to_string(major) + '.' + std::to_string(minor));
+  const std::size_t start = major == 1 ? 10 : 12;
+  check(bytes.size() >= start, errc::bad_file, op, "the length of the header", "the file's end");
+  const u64 length = detail::load_unsigned(bytes.data() + 8, major == 1 ? 2 : 4);
+  if (length > bytes.size() - start) [[unlikely]]
+    raise(errc::bad_file, op, "a header of " + std::to_string(length) + " bytes",
+          std::to_string(bytes.size() - start) + " in the file");
+  const char* text = reinterpret_cast<const char*>(bytes.data() + start);
+  const detail::npy_header header(text, text + length);
+
+  const detail::npy_type* found = nullptr;
+  for (const detail::npy_type& t : detail::npy_types)
+    if (header.descr == t.descr) found = &t;
+  if (found == nullptr) [[unlikely]]
+    raise(errc::not_supported, op,
+          "little-endian elements of a type we have (<f8 <f4 <f2 <V2 |i1 ... <u8 |b1 <c8 <c16)",
+          "'" + header.descr + "'");
+
+  const i64 n = checked_numel(header.sizes, op);
+  const byte_span elements = bytes.subspan(start + static_cast<std::size_t>(length));
+  i64 expected = 0;
+  if (!detail::multiply(n, size_of(found->type), expected) ||
+      static_cast<u64>(expected) != elements.size()) [[unlikely]]
+    raise(errc::bad_file, op,
+          "the elements of an array of sizes " + to_string(header.sizes) + " and type " +
+              header.descr,
+          std::to_string(elements.size()) + " bytes");
+  check(found->type != dtype::bool_ || detail::are_bools(elements), errc::bad_file, op,
+        "booleans that are 0 or 1");
+
+  detail::aligned_bytes copy(elements.size(), op);
+  if (!elements.empty()) std::memcpy(copy.data(), elements.data(), elements.size());
+  shape strides = contiguous_strides(header.sizes);
+  if (header.fortran_order) {
+    i64 step = 1;
+    for (int i = 0; i < header.sizes.rank(); ++i) {
+      strides[i] = step;
+      step *= header.sizes[i] == 0 ? 1 : header.sizes[i];
+    }
+  }
+  return npy_array(std::move(copy), found->type, header.sizes, strides);
+}
+
+/// The array of the .npy file `path`. Raises as `parse_npy`, and bad_file if it cannot be read.
+[[nodiscard]] inline npy_array load_npy(const std::string& path) {
+  return parse_npy(detail::file_view(path, "load_npy").span());
+}
+
+/// Writes `v` to the .npy file `path` (version 1.0, C order), as numpy.save does. bf16 is written
+/// as
+/// '<V2', as ml_dtypes does. Raises not_supported for 8-bit floats, which the format cannot tell
+/// apart, and bad_file if the file cannot be written.
+inline void save_npy(const std::string& path, const any_view<host>& v) {
+  const char* op = "save_npy";
+  const char* descr = nullptr;
+  for (const detail::npy_type& t : detail::npy_types)
+    if (descr == nullptr && t.type == v.dtype()) descr = t.descr;
+  if (descr == nullptr) [[unlikely]]
+    raise(errc::not_supported, op, "a dtype that NumPy has, or bf16",
+          std::string(to_string(v.dtype())));
+  std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
+  for (const i64 s : v.sizes()) text += std::to_string(s) + (v.rank() == 1 ? "," : ", ");
+  if (v.rank() > 1) text.erase(text.size() - 2);
+  text += "), }";
+  // The elements begin at a multiple of 64 bytes.
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  const unsigned char head[10] = {0x93,
+                                  'N',
+                                  'U',
+                                  'M',
+                                  'P',
+                                  'Y',
+                                  1,
+                                  0,
+                                  static_cast<unsigned char>(text.size() & 255u),
+                                  static_cast<unsigned char>(text.size() >> 8)};
+  detail::file out(path, "wb", op);
+  out.write(head, sizeof head);
+  out.write(text.data(), text.size());
+  detail::write_elements(out, v);
+  out.close();
+}
+
+}  // namespace flaggems
