@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, constant<f32>>`
+// is a formula over tensors that a kernel evaluates lane by lane. `at` fixes the outer coordinates
+// and gives a row, `load` evaluates the row at a lane. Every value is of a compute type: f32 for
+// small floats.
+#pragma once
+
+#include <flaggems/kernels/lanes.hpp>
+
+namespace flaggems::kernels {
+
+/// The position of a tile: the outer coordinates, and where the tile starts in the inner dimension.
+struct coordinates {
+  int rank;          // outer dimensions
+  i64 at[max_rank];  // their coordinates
+  i64 inner;         // first element of the inner dimension
+
+  /// The offset in elements under `strides`, whose last entry is the inner dimension's.
+  FLAGGEMS_INLINE i64 offset(const i64 (&strides)[max_rank]) const {
+    i64 sum = inner * strides[rank];
+    for (int d = 0; d < rank; ++d) sum += at[d] * strides[d];
+    return sum;
+  }
+};
+
+// ---- leaves
+template <class T, class C>
+struct arg_row {
+  global_ptr<const T> data;
+  i64 stride;
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return kernels::load<C>(data, stride, lane);
+  }
+};
+/// A tensor of T read as C; strides in elements over the iteration space.
+template <class T, class C>
+struct arg {
+  using value_type = C;
+  global_ptr<const T> data;
+  i64 strides[max_rank];
+  FLAGGEMS_INLINE arg_row<T, C> at(const coordinates& c) const {
+    return {data + c.offset(strides), strides[c.rank]};
+  }
+};
+
+/// The same value everywhere.
+template <class C>
+struct constant {
+  using value_type = C;
+  C value;
+  FLAGGEMS_INLINE const constant& at(const coordinates&) const { return *this; }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
+    return lane_value<Lane, C>(value);
+  }
+};
+
+template <class C>
+struct position_row {
+  i64 first, stride;
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return convert<C>(iota<i64>(lane) * lane_value<Lane, i64>(stride) +
+                      lane_value<Lane, i64>(first));
+  }
+};
+/// The index of an element: like reading a tensor whose element at offset k is k.
+template <class C>
+struct position {
+  using value_type = C;
+  i64 strides[max_rank];
+  FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
+    return {c.offset(strides), strides[c.rank]};
+  }
+};
+
+// ---- nodes
+/// A functor's result: arithmetic on small integers comes back in their own type.
+template <class R, class V>
+FLAGGEMS_INLINE auto as_result(const V& x) {
+  return convert<R>(x);
+}
+
+template <class X>
+FLAGGEMS_HD X copy_of(const X&);  // for decltype: the type without a reference
+
+/// F applied to the values of E...; the result's elements are R.
+template <class R, class F, class... E>
+struct node;
+
+template <class R, class F, class A>
+struct node<R, F, A> {
+  using value_type = R;
+  F f;
+  A a;
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, R> load(Lane lane) const {
+    return as_result<R>(f(a.load(lane)));
+  }
+};
+
+template <class R, class F, class A, class B>
+struct node<R, F, A, B> {
+  using value_type = R;
+  F f;
+  A a;
+  B b;
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, R> load(Lane lane) const {
+    return as_result<R>(f(a.load(lane), b.load(lane)));
+  }
+};
+
+template <class R, class F, class A, class B, class D>
+struct node<R, F, A, B, D> {
+  using value_type = R;
+  F f;
+  A a;
+  B b;
+  D d;
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),
+                decltype(copy_of(d.at(c)))>{f, a.at(c), b.at(c), d.at(c)};
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, R> load(Lane lane) const {
+    return as_result<R>(f(a.load(lane), b.load(lane), d.load(lane)));
+  }
+};
+
+struct identity_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(const V& a) const {
+    return a;
+  }
+};
+/// E converted to R.
+template <class R, class E>
+using cast = node<R, identity_fn, E>;
+
+}  // namespace flaggems::kernels

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions of an expression over any set of dimensions. The dimensions are split into those kept
+// and those reduced; lanes run along the one with the smallest stride, whichever side it is on.
+#pragma once
+
+#include <flaggems/kernels/rows.hpp>
+
+namespace flaggems::kernels {
+
+/// The iteration space of a reduction. Coordinates are [kept..., reduced...], then the lane
+/// dimension.
+struct reduction_space {
+  int kept_rank, reduced_rank;
+  i64 kept_sizes[max_rank], reduced_sizes[max_rank];
+  i64 inner;    // elements of the lane dimension
+  i64 chunk;    // elements of it that a step covers
+  i64 chunks;   // pieces it is cut into
+  i64 outputs;  // groups of results: kept positions, times `chunks` if the lanes are kept
+  i64 steps;    // positions to fold for each, times `chunks` if the lanes are reduced
+  i64 parts;    // shares `steps` is cut into, each with a partial result
+
+  FLAGGEMS_INLINE coordinates locate(i64 kept, i64 reduced, i64 start) const {
+    coordinates c;
+    c.rank = kept_rank + reduced_rank;
+    c.inner = start;
+    for (int d = kept_rank - 1; d >= 0; --d) {
+      const i64 next = kept / kept_sizes[d];
+      c.at[d] = kept - next * kept_sizes[d];
+      kept = next;
+    }
+    for (int d = reduced_rank - 1; d >= 0; --d) {
+      const i64 next = reduced / reduced_sizes[d];
+      c.at[kept_rank + d] = reduced - next * reduced_sizes[d];
+      reduced = next;
+    }
+    return c;
+  }
+};
+
+// ---- reducers: a neutral state, how a value enters, how two states meet
+template <class C, class Op>
+struct fold_of {
+  using state = C;
+  using op = Op;
+  static constexpr bool needs_index = false;
+  template <class V, class J>
+  FLAGGEMS_INLINE static V enter(const V& value, const J&) {
+    return value;
+  }
+};
+template <class C>
+struct sum_of : fold_of<C, plus> {
+  FLAGGEMS_INLINE static C neutral() { return C(0); }
+};
+template <class C>
+struct prod_of : fold_of<C, multiplies> {
+  FLAGGEMS_INLINE static C neutral() { return C(1); }
+};
+template <class C>
+struct max_of_all : fold_of<C, maximum_of> {
+  FLAGGEMS_INLINE static C neutral() { return lowest<C>(); }
+};
+template <class C>
+struct min_of_all : fold_of<C, minimum_of> {
+  FLAGGEMS_INLINE static C neutral() { return highest<C>(); }
+};
+struct any_of : fold_of<bool, logical_or_of> {
+  FLAGGEMS_INLINE static bool neutral() { return false; }
+};
+struct all_of : fold_of<bool, logical_and_of> {
+  FLAGGEMS_INLINE static bool neutral() { return true; }
+};
+
+/// The better of two values with its index: NaN beats all, the first index wins among equals.
+template <bool Max>
+struct better_of {
+  template <class V, class J>
+  FLAGGEMS_INLINE indexed<V, J> operator()(const indexed<V, J>& a, const indexed<V, J>& b) const {
+    const auto nan_a = a.value != a.value;
+    const auto nan_b = b.value != b.value;
+    mask_of<V> beats = Max ? a.value > b.value : a.value < b.value;
+    beats = beats | (nan_a & !nan_b);
+    const mask_of<V> equal = (a.value == b.value) | (nan_a & nan_b);
+    return select(beats | (equal & (a.index < b.index)), a, b);
+  }
+};
+template <class C, bool Max>
+struct index_of {
+  using state = indexed<C, i64>;
+  using op = better_of<Max>;
+  static constexpr bool needs_index = true;
+  FLAGGEMS_INLINE static state neutral() {
+    return {Max ? lowest<C>() : highest<C>(), highest<i64>()};
+  }
+  template <class V, class J>
+  FLAGGEMS_INLINE static indexed<V, J> enter(const V& value, const J& index) {
+    return {value, index};
+  }
+};
+
+// ---- where results go
+/// The result, divided by `divisor` if it is a floating-point number (the count, for a mean).
+template <class Out, class C>
+struct value_sink {
+  target<Out> out;
+  C divisor;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+    const i64 at = c.offset(out.strides);
+    if constexpr (is_floating<C>)
+      store(out.data + at, out.strides[c.rank], lane, state / lane_value<Lane, C>(divisor));
+    else
+      store(out.data + at, out.strides[c.rank], lane, state);
+  }
+};
+/// The index alone.
+template <class Out>
+struct index_sink {
+  target<Out> out;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+    store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state.index);
+  }
+};
+/// A partial state.
+template <class C>
+struct state_sink {
+  target<C> out;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+    store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state);
+  }
+};
+template <class C>
+struct indexed_state_sink {
+  target<C> values;
+  target<i64> indices;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+    store(values.data + c.offset(values.strides), values.strides[c.rank], lane, state.value);
+    store(indices.data + c.offset(indices.strides), indices.strides[c.rank], lane, state.index);
+  }
+};
+
+/// Block-local states, one a lane position.
+template <class Block, class S>
+struct state_array {
+  typename Block::template scratch_type<S> values;
+  FLAGGEMS_INLINE state_array(Block& block, i64 n) : values(block.template scratch<S>(n)) {}
+  template <class Lane>
+  FLAGGEMS_INLINE auto get(Lane lane) const {
+    return load<S>(values, lane);
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, const V& state) const {
+    store(values, lane, state);
+  }
+};
+template <class Block, class C, class J>
+struct state_array<Block, indexed<C, J>> {
+  typename Block::template scratch_type<C> values;
+  typename Block::template scratch_type<J> indices;
+  FLAGGEMS_INLINE state_array(Block& block, i64 n)
+      : values(block.template scratch<C>(n)), indices(block.template scratch<J>(n)) {}
+  template <class Lane>
+  FLAGGEMS_INLINE auto get(Lane lane) const {
+    return indexed<lane_value<Lane, C>, lane_value<Lane, J>>{load<C>(values, lane),
+                                                             load<J>(indices, lane)};
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, const V& state) const {
+    store(values, lane, state.value);
+    store(indices, lane, state.index);
+  }
+};
+
+/// Stands for the index of a reduction that needs none.
+struct no_index {
+  FLAGGEMS_INLINE no_index at(const coordinates&) const { return {}; }
+  template <class Lane>
+  FLAGGEMS_INLINE int load(Lane) const {
+    return 0;
+  }
+};
+
+/// Lanes along a reduced dimension: one result a tile.
+template <class Reducer, class E, class Index, class Sink>
+struct reduce_inner {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
+                                  Sink sink) {
+    using S = typename Reducer::state;
+    typename Reducer::op op;
+    block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 output = tile / space.parts, part = tile - output * space.parts;
+      const i64 per_part = ceil_div(space.steps, space.parts);
+      const i64 end = min_of(space.steps, (part + 1) * per_part);
+      S total = Reducer::neutral();
+      for (i64 step = part * per_part; step < end; ++step) {
+        const i64 reduced = step / space.chunks;
+        const i64 start = (step - reduced * space.chunks) * space.chunk;
+        const coordinates c = space.locate(output, reduced, start);
+        const auto row = e.at(c);
+        const auto places = index.at(c);
+        total = op(total, block.reduce(min_of(space.chunk, space.inner - start), Reducer::neutral(),
+                                       op, [&](auto i) FLAGGEMS_LAMBDA {
+                                         return Reducer::enter(row.load(i), places.load(i));
+                                       }));
+      }
+      // The result's place: the kept coordinates, and the part as if it were one more.
+      coordinates to = space.locate(output, 0, 0);
+      to.inner = part;
+      block.single([&]() FLAGGEMS_LAMBDA { sink.put(to, lane_scalar{0}, total); });
+    });
+  }
+};
+
+/// Lanes along a kept dimension: `chunk` results a tile, folded side by side.
+template <class Reducer, class E, class Index, class Sink>
+struct reduce_outer {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
+                                  Sink sink) {
+    using S = typename Reducer::state;
+    typename Reducer::op op;
+    const state_array<Block, S> near(block, space.chunk), far(block, space.chunk);
+    block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 kept = tile / space.chunks;
+      const i64 start = (tile - kept * space.chunks) * space.chunk;
+      const i64 n = min_of(space.chunk, space.inner - start);
+      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+        using V = decltype(far.get(i));
+        far.put(i, state_traits<V>::splat(Reducer::neutral()));
+      });
+      // Two levels, so that the error of a long sum stays that of a short one.
+      for (i64 segment = 0; segment < space.steps; segment += 256) {
+        const i64 end = min_of(space.steps, segment + 256);
+        for (i64 step = segment; step < end; ++step) {
+          const coordinates c = space.locate(kept, step, start);
+          const auto row = e.at(c);
+          const auto places = index.at(c);
+          block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+            const auto value = Reducer::enter(row.load(i), places.load(i));
+            near.put(i, step == segment ? value : op(near.get(i), value));
+          });
+        }
+        block.for_each_lane(
+            n, [&](auto i) FLAGGEMS_LAMBDA { far.put(i, op(far.get(i), near.get(i))); });
+      }
+      const coordinates to = space.locate(kept, 0, start);
+      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, far.get(i)); });
+    });
+  }
+};
+
+}  // namespace flaggems::kernels

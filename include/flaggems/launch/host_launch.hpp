@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the host runs a kernel: one entry function per instruction-set level, whose target attribute
+// the always-inline kernel text is compiled under; the level is chosen at run time.
+#pragma once
+
+#include <flaggems/detail/cpu.hpp>
+#include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/device/launch_config.hpp>
+#include <flaggems/kernels/host_block.hpp>
+
+#include <cstdlib>
+#include <new>
+
+namespace flaggems::detail {
+
+template <class Kernel, class... Args>
+struct host_entry {
+  using function = void (*)(i64 index, i64 count, unsigned char* scratch, const Args&... args);
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void body(i64 index, i64 count, unsigned char* scratch,
+                                   const Args&... args) {
+    kernels::host_block<Isa> block(index, count, scratch);
+    Kernel::run(block, args...);
+  }
+  FLAGGEMS_NOINLINE static void baseline(i64 index, i64 count, unsigned char* scratch,
+                                         const Args&... args) {
+    body<kernels::isa_baseline>(index, count, scratch, args...);
+  }
+#if FLAGGEMS_ARCH_X86
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
+                                                          unsigned char* scratch,
+                                                          const Args&... args) {
+    body<kernels::isa_avx2>(index, count, scratch, args...);
+  }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 static void avx512(i64 index, i64 count,
+                                                              unsigned char* scratch,
+                                                              const Args&... args) {
+    body<kernels::isa_avx512>(index, count, scratch, args...);
+  }
+#endif
+
+  static function best() noexcept {
+#if FLAGGEMS_ARCH_X86
+    const isa_level level = isa();
+    if (level >= isa_level::avx512) return avx512;
+    if (level == isa_level::avx2) return avx2;
+#endif
+    return baseline;
+  }
+};
+
+/// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
+/// a launch allocates only when it needs more than any before it on that thread. Null on
+/// exhaustion.
+inline unsigned char* thread_scratch(i64 bytes) noexcept {
+  struct arena {
+    unsigned char* data = nullptr;
+    i64 size = 0;
+    ~arena() { std::free(data); }
+  };
+  thread_local arena mine;
+  if (mine.size < bytes) {
+    std::free(mine.data);
+    mine.size = 0;
+    const i64 rounded = (bytes + 4095) / 4096 * 4096;
+    mine.data =
+        static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(rounded)));
+    if (mine.data != nullptr) mine.size = rounded;
+  }
+  return mine.data;
+}
+
+/// Below this much work (bytes moved plus operations) waking a second thread costs more than it
+/// saves.
+inline constexpr i64 host_serial_threshold = 64 * 1024;
+
+template <class Kernel, class... Args>
+void host_launch(const launch_config& config, const Args&... args) {
+  thread_pool& pool = host_thread_pool();
+  i64 workers = config.work < host_serial_threshold ? 1 : pool.num_threads();
+  if (workers > config.tiles) workers = config.tiles;
+  const auto entry = host_entry<Kernel, Args...>::best();
+  const auto scratch = [&config] {
+    unsigned char* p = config.scratch > 0 ? thread_scratch(config.scratch) : nullptr;
+    if (config.scratch > 0 && p == nullptr)
+      raise(errc::out_of_memory, config.op, std::to_string(config.scratch) + " bytes of scratch",
+            "none");
+    return p;
+  };
+  if (workers <= 1) {
+    entry(0, 1, scratch(), args...);
+  } else {
+    pool.run(static_cast<int>(workers),
+             [&](int worker, int count) { entry(worker, count, scratch(), args...); });
+  }
+}
+
+}  // namespace flaggems::detail

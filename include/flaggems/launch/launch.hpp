@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/device/launch_config.hpp>
+#include <flaggems/device/stream.hpp>
+
+namespace flaggems {
+
+/// Runs `Kernel::run(block, args...)` on every block of a launch, in stream order.
+///
+/// `config.tiles` logical blocks are spread over as many blocks as suit the device; a kernel
+/// strides over them with `block.for_each_tile`. Nothing happens for zero tiles. Raises
+/// driver_error, naming `config.op`, if the device refuses.
+template <class Kernel, stream_like S, class... Args>
+void launch(const S& stream, const launch_config& config, const Args&... args) {
+  if (config.tiles > 0)
+    device_of<S>::template launch<Kernel>(ref(stream).handle(), config, args...);
+}
+
+/// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.
+template <class T>
+[[nodiscard]] constexpr i64 scratch_bytes(i64 n) noexcept {
+  return (n * static_cast<i64>(sizeof(T)) + 128 + 63) / 64 * 64;
+}
+
+}  // namespace flaggems

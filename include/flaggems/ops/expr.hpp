@@ -1,0 +1,472 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lazy expressions on views: `silu(x) * y + 1` builds a type, `assign(stream, out, e)` evaluates it
+// in one pass. Operands broadcast, may have any strides and different dtypes; PyTorch's promotion
+// rules hold, with numbers as weak operands. Between the operators of one expression 16-bit floats
+// stay f32: the result is rounded once.
+#pragma once
+
+#include <flaggems/device/checks.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/ops/iteration.hpp>
+#include <flaggems/tensor/dtype.hpp>
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace flaggems {
+
+/// A number beside tensors: it takes part in promotion only by its kind (bool < integer < float).
+template <class X>
+concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
+
+namespace detail {
+
+// ---- promotion
+enum class kind { boolean, integer, floating };
+
+template <class T>
+inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
+                                : std::is_integral_v<T> ? kind::integer
+                                                        : kind::floating;
+
+template <kind K>
+using default_type =
+    std::conditional_t<K == kind::boolean, bool, std::conditional_t<K == kind::integer, i64, f32>>;
+
+/// The type of values of dtype T inside an expression: f32 for small floats, i32 for bool (so that
+/// bool arithmetic has a meaning), T otherwise.
+template <class T>
+using arithmetic_t = std::conditional_t<std::is_same_v<T, bool>, i32, kernels::compute_type<T>>;
+
+// ---- the tree as it stands on the host
+template <class T, class D>
+struct leaf {
+  using element = T;
+  using device = D;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = 1;
+  tensor_view<const T, D> view;
+
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    f(view);
+  }
+  template <class C>
+  kernels::arg<T, C> build(const iteration& it, int& next) const {
+    kernels::arg<T, C> r{view.data(), {}};
+    it.copy_strides(next++, r.strides);
+    return r;
+  }
+};
+
+template <class S>
+struct number {
+  using element = S;
+  using device = void;
+  static constexpr bool is_scalar = true;
+  static constexpr int leaves = 0;
+  S value;
+
+  template <class F>
+  void for_each_leaf(F&&) const {}
+  template <class C>
+  kernels::constant<C> build(const iteration&, int&) const {
+    return {kernels::number_cast<C>(value)};
+  }
+};
+
+/// The promoted dtype of a list of nodes: tensors by `promote_t`, then numbers by their kind.
+template <class... Nodes>
+struct promoted_type {
+  template <class Acc>
+  static auto tensors(std::type_identity<Acc> acc) {
+    return acc;
+  }
+  template <class Acc, class First, class... Rest>
+  static auto tensors(std::type_identity<Acc> acc, const First*, const Rest*... rest) {
+    if constexpr (First::is_scalar)
+      return tensors(acc, rest...);
+    else if constexpr (std::is_void_v<Acc>)
+      return tensors(std::type_identity<typename First::element>{}, rest...);
+    else
+      return tensors(std::type_identity<promote_t<Acc, typename First::element>>{}, rest...);
+  }
+  using base = typename decltype(tensors(std::type_identity<void>{},
+                                         static_cast<const Nodes*>(nullptr)...))::type;
+  static_assert(!std::is_void_v<base>, "flaggems: an expression needs at least one tensor");
+
+  template <class Node>
+  static constexpr kind scalar_kind() {
+    if constexpr (Node::is_scalar)
+      return kind_of<typename Node::element>;
+    else
+      return kind::boolean;
+  }
+  static constexpr kind highest = (std::max)({scalar_kind<Nodes>()...});
+  using type = std::conditional_t<(highest > kind_of<base>), default_type<highest>, base>;
+};
+
+// ---- rules: from the promoted dtype to the result's
+struct numeric {
+  template <class P>
+  using operand = arithmetic_t<P>;
+  template <class P>
+  using result = P;
+};
+struct arithmetic : numeric {
+  template <class P>
+  struct checked {
+    static_assert(!std::is_same_v<P, bool>,
+                  "flaggems: expected a numeric dtype, got bool (use logical operators)");
+    using type = P;
+  };
+  template <class P>
+  using result = typename checked<P>::type;
+};
+struct to_float {
+  template <class P>
+  using result = std::conditional_t<kind_of<P> == kind::floating, P, f32>;
+  template <class P>
+  using operand = arithmetic_t<result<P>>;
+};
+struct floating : numeric {
+  template <class P>
+  struct checked {
+    static_assert(kind_of<P> == kind::floating,
+                  "flaggems: expected a floating-point dtype, got an integer or bool");
+    using type = P;
+  };
+  template <class P>
+  using result = typename checked<P>::type;
+};
+struct to_bool : numeric {
+  template <class P>
+  using result = bool;
+};
+
+/// The device of a list of nodes; void for numbers.
+template <class... D>
+struct common_device;
+template <class A>
+struct common_device<A> {
+  using type = A;
+};
+template <class A, class B, class... Rest>
+struct common_device<A, B, Rest...> {
+  static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>,
+                "flaggems: the operands of an expression are on different devices");
+  using type = typename common_device<std::conditional_t<std::is_void_v<A>, B, A>, Rest...>::type;
+};
+
+/// E as values of C: itself when it has them already.
+template <class C, class E>
+auto converted(const E& e) {
+  if constexpr (std::is_same_v<C, typename E::value_type>)
+    return e;
+  else
+    return kernels::cast<C, E>{{}, e};
+}
+
+/// F over the values of the nodes, under a rule.
+template <class Rule, class F, class... Nodes>
+struct call {
+  using promoted = typename promoted_type<Nodes...>::type;
+  using element = typename Rule::template result<promoted>;
+  using operand = typename Rule::template operand<promoted>;
+  using device = typename common_device<typename Nodes::device...>::type;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = (Nodes::leaves + ...);
+  F f;
+  std::tuple<Nodes...> nodes;
+
+  template <class G>
+  void for_each_leaf(G&& g) const {
+    std::apply([&](const auto&... n) { (n.for_each_leaf(g), ...); }, nodes);
+  }
+  template <class C>
+  auto build(const iteration& it, int& next) const {
+    return std::apply(
+        [&](const auto&... n) {
+          // Braces fix the order, so that leaves meet their strides.
+          std::tuple<decltype(n.template build<operand>(it, next))...> built{
+              n.template build<operand>(it, next)...};
+          return std::apply(
+              [&](const auto&... e) {
+                using R = kernels::compute_type<element>;
+                return converted<C>(
+                    kernels::node<R, F, std::remove_cvref_t<decltype(e)>...>{f, e...});
+              },
+              built);
+        },
+        nodes);
+  }
+};
+
+/// condition ? a : b
+template <class M, class A, class B>
+struct choice {
+  using element = typename promoted_type<A, B>::type;
+  using device =
+      typename common_device<typename M::device, typename A::device, typename B::device>::type;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = M::leaves + A::leaves + B::leaves;
+  M condition;
+  A a;
+  B b;
+
+  template <class G>
+  void for_each_leaf(G&& g) const {
+    condition.for_each_leaf(g);
+    a.for_each_leaf(g);
+    b.for_each_leaf(g);
+  }
+  template <class C>
+  auto build(const iteration& it, int& next) const {
+    using V = arithmetic_t<element>;
+    const auto m = condition.template build<bool>(it, next);
+    const auto x = a.template build<V>(it, next);
+    const auto y = b.template build<V>(it, next);
+    using R = kernels::compute_type<element>;
+    return converted<C>(
+        kernels::node<R, kernels::where_fn, std::remove_const_t<decltype(m)>,
+                      std::remove_const_t<decltype(x)>, std::remove_const_t<decltype(y)>>{
+            {}, m, x, y});
+  }
+};
+
+/// The values of a node as dtype T.
+template <class T, class Node>
+struct as_type {
+  using element = T;
+  using device = typename Node::device;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = Node::leaves;
+  Node node;
+
+  template <class G>
+  void for_each_leaf(G&& g) const {
+    node.for_each_leaf(g);
+  }
+  template <class C>
+  auto build(const iteration& it, int& next) const {
+    // Narrowing must show even when the result is read as a wider type.
+    using own = kernels::compute_type<typename Node::element>;
+    return converted<C>(converted<kernels::compute_type<T>>(node.template build<own>(it, next)));
+  }
+};
+
+/// first + step * k for the element of row-major index k.
+template <class T>
+struct sequence {
+  using element = T;
+  using device = void;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = 1;
+  using value = std::conditional_t<kind_of<T> == kind::floating, f64, i64>;
+  value first, step;
+
+  template <class G>
+  void for_each_leaf(G&& g) const {
+    g.position();
+  }
+  template <class C>
+  auto build(const iteration& it, int& next) const {
+    kernels::position<value> k{};
+    it.copy_strides(next++, k.strides);
+    using scaled =
+        kernels::node<value, kernels::mul_fn, kernels::position<value>, kernels::constant<value>>;
+    using shifted = kernels::node<value, kernels::add_fn, scaled, kernels::constant<value>>;
+    return converted<C>(shifted{{}, scaled{{}, k, {step}}, {first}});
+  }
+};
+
+struct expr_base {};
+
+}  // namespace detail
+
+/// A lazy expression. It holds views, not data: what they point to must live until `assign`.
+template <class Node>
+struct expr : detail::expr_base {
+  using node_type = Node;
+  using value_type = typename Node::element;
+  using device_type = typename Node::device;
+  Node node;
+  explicit expr(Node n) : node(std::move(n)) {}
+};
+
+template <class X>
+inline constexpr bool is_expr = std::is_base_of_v<detail::expr_base, std::remove_cvref_t<X>>;
+
+/// A view, an owning tensor or an expression.
+template <class X>
+concept tensor_operand = is_expr<X> || tensor_like<X>;
+/// What an operator of an expression takes.
+template <class X>
+concept operand = tensor_operand<X> || scalar_operand<std::remove_cvref_t<X>>;
+
+namespace detail {
+
+template <operand X>
+auto node_of(const X& x) {
+  if constexpr (is_expr<X>)
+    return x.node;
+  else if constexpr (tensor_like<const X&>)
+    return leaf<value_t<const X&>, device_t<const X&>>{as_view(x)};
+  else
+    return number<X>{x};
+}
+
+template <class Rule, class F, operand... X>
+auto make_call(F f, const X&... x) {
+  using node = call<Rule, F, decltype(node_of(x))...>;
+  return expr<node>(node{f, {node_of(x)...}});
+}
+
+/// The sizes that all leaves broadcast to.
+struct broadcast_sizes {
+  shape sizes;
+  const char* op;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    sizes = broadcast_shapes(sizes, shape(v.sizes()), op);
+  }
+  void position() {}
+};
+struct add_operands {
+  iteration& it;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    it.add(v.sizes(), v.strides());
+  }
+  void position() { it.add_position(); }
+};
+template <class Out>
+struct check_overlap {
+  const Out& out;
+  const char* op;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    if (overlap(out, v) == overlap_kind::partial) [[unlikely]]
+      raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
+            "an output that overlaps an input in part");
+  }
+  void position() {}
+};
+
+/// For operators that cannot work in place.
+template <class Out>
+struct check_disjoint {
+  const Out& out;
+  const char* op;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    if (overlap(out, v) != overlap_kind::none) [[unlikely]]
+      raise(errc::overlap, op, "an output that shares no memory with an input",
+            "an output that overlaps an input");
+  }
+  void position() {}
+};
+
+template <class Out>
+void check_writable(const char* op, const Out& out) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  if (has_internal_overlap(out)) [[unlikely]]
+    raise(errc::overlap, op, "an output without internal overlap",
+          "strides that put several elements on one place");
+}
+
+/// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
+inline constexpr i64 pointwise_chunk = 8192;
+
+template <class T, class D, class S, class Node>
+void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, const Node& node) {
+  static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
+  static_assert(std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, D>,
+                "flaggems: the output is on another device than the operands");
+  static_assert(kind_of<typename Node::element> <= kind_of<T>,
+                "flaggems: the result's dtype cannot be cast to the output's (float to integer, or "
+                "number to bool)");
+  broadcast_sizes all{{}, op};
+  node.for_each_leaf(all);
+  const shape sizes(out.sizes());
+  if (broadcast_shapes(all.sizes, sizes, op) != sizes) [[unlikely]]
+    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(all.sizes), to_string(sizes));
+  check_writable(op, out);
+  node.for_each_leaf(check_overlap<tensor_view<T, D>>{out, op});
+
+  iteration it(out.sizes());
+  if (it.empty()) return;
+  it.add(out.sizes(), out.strides());
+  add_operands add{it};
+  node.for_each_leaf(add);
+  it.collapse();
+
+  const kernels::tiling space = it.tiles(pointwise_chunk);
+  kernels::target<T> target{out.data(), {}};
+  it.copy_strides(0, target.strides);
+  int next = 1;
+  using C = kernels::compute_type<typename Node::element>;
+  const auto e = node.template build<C>(it, next);
+  launch_config config;
+  config.op = op;
+  config.tiles = space.tiles;
+  config.work = it.numel() * static_cast<i64>(sizeof(T)) * (1 + Node::leaves);
+  launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
+}
+
+}  // namespace detail
+
+/// out = e, element by element, in one pass.
+///
+/// The operands broadcast to `out.sizes()`; the result is converted to the output's dtype, which
+/// must be of the same kind or a higher one (bool < integer < float). The output may be an operand
+/// itself (exactly in place); any other overlap is an error. Raises shape_mismatch or overlap
+/// before anything is written.
+template <stream_like S, tensor_like Out, operand X>
+void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
+  const auto to = as_view(out);
+  same_device<S, Out>();
+  detail::assign_node(op, stream, to, detail::node_of(e));
+}
+
+/// The values of an expression in a new contiguous tensor of the broadcast sizes.
+template <stream_like S, tensor_operand X>
+[[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
+  const auto node = detail::node_of(e);
+  detail::broadcast_sizes all{{}, op};
+  node.for_each_leaf(all);
+  auto out = empty<typename decltype(node)::element>(stream, all.sizes);
+  detail::assign_node(op, stream, as_view(out), node);
+  return out;
+}
+
+/// x as dtype T (an expression): C++'s conversion; anything but zero is true.
+template <element T, tensor_operand X>
+[[nodiscard]] auto cast(const X& x) {
+  using node = detail::as_type<T, decltype(detail::node_of(x))>;
+  return expr<node>(node{detail::node_of(x)});
+}
+
+/// condition ? a : b, element by element (an expression). The condition is true where it is not
+/// zero.
+template <operand M, operand A, operand B>
+requires(!scalar_operand<M>) [[nodiscard]] auto where(const M& condition, const A& a, const B& b) {
+  using node = detail::choice<decltype(detail::node_of(condition)), decltype(detail::node_of(a)),
+                              decltype(detail::node_of(b))>;
+  return expr<node>(node{detail::node_of(condition), detail::node_of(a), detail::node_of(b)});
+}
+
+/// f(x...), element by element, for a user's functor of the device subset (an expression). f must
+/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats.
+template <class F, operand... X>
+[[nodiscard]] auto apply(F f, const X&... x) {
+  return detail::make_call<detail::numeric>(f, x...);
+}
+
+}  // namespace flaggems

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The iteration space of an operator: the sizes of its output with the strides of every operand,
+// brought to the fewest dimensions and cut into tiles.
+#pragma once
+
+#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/tensor/extents.hpp>
+
+namespace flaggems::detail {
+
+/// The most operands of one launch, the output included.
+inline constexpr int max_operands = 16;
+
+/// Sizes, and a row of strides for each operand. Dimensions of size 1 are left out.
+class iteration {
+ public:
+  explicit iteration(std::span<const i64> sizes) : full_rank_(static_cast<int>(sizes.size())) {
+    for (int d = 0; d < full_rank_; ++d) {
+      full_sizes_[d] = sizes[static_cast<std::size_t>(d)];
+      if (full_sizes_[d] != 1) {
+        kept_[rank_] = d;
+        sizes_[rank_++] = full_sizes_[d];
+      }
+    }
+  }
+
+  /// Adds an operand whose sizes broadcast to the space's (the caller has checked that).
+  void add(std::span<const i64> sizes, std::span<const i64> strides) {
+    i64* row = strides_[operands_++];
+    const int missing = full_rank_ - static_cast<int>(sizes.size());
+    for (int d = 0; d < rank_; ++d) {
+      const int own = kept_[d] - missing;
+      const bool broadcast = own < 0 || sizes[static_cast<std::size_t>(own)] == 1;
+      row[d] = broadcast ? 0 : strides[static_cast<std::size_t>(own)];
+    }
+  }
+  /// Adds an operand that stands for an element's row-major index.
+  void add_position() {
+    i64* row = strides_[operands_++];
+    i64 stride = 1;
+    for (int d = rank_ - 1; d >= 0; --d) {
+      row[d] = stride;
+      stride *= sizes_[d];
+    }
+  }
+
+  [[nodiscard]] bool empty() const {
+    for (int d = 0; d < full_rank_; ++d)
+      if (full_sizes_[d] == 0) return true;
+    return false;
+  }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] i64 size(int d) const { return sizes_[d]; }
+  [[nodiscard]] i64 stride(int operand, int d) const { return strides_[operand][d]; }
+  [[nodiscard]] i64 numel() const {
+    i64 n = 1;
+    for (int d = 0; d < rank_; ++d) n *= sizes_[d];
+    return n;
+  }
+
+  /// Orders the dimensions by the first operand's stride, the smallest innermost, and merges
+  /// neighbours that every operand crosses with one stride.
+  void collapse() {
+    for (int i = 1; i < rank_; ++i)
+      for (int j = i; j > 0 && before(j, j - 1); --j) swap(j, j - 1);
+    int last = 0;
+    for (int d = 1; d < rank_; ++d) {
+      if (mergeable(last, d)) {
+        sizes_[last] *= sizes_[d];
+        for (int k = 0; k < operands_; ++k) strides_[k][last] = strides_[k][d];
+      } else if (++last != d) {
+        sizes_[last] = sizes_[d];
+        for (int k = 0; k < operands_; ++k) strides_[k][last] = strides_[k][d];
+      }
+    }
+    if (rank_ > 0) rank_ = last + 1;
+  }
+
+  /// Adds dimension `d` of a space with the same operands as the innermost one.
+  void append(const iteration& from, int d) {
+    sizes_[rank_] = from.sizes_[d];
+    operands_ = from.operands_;
+    for (int k = 0; k < operands_; ++k) strides_[k][rank_] = from.strides_[k][d];
+    ++rank_;
+  }
+
+  /// The tiles of at most `chunk` elements of the innermost dimension.
+  [[nodiscard]] kernels::tiling tiles(i64 chunk) const {
+    kernels::tiling t{};
+    t.outer_rank = rank_ > 0 ? rank_ - 1 : 0;
+    t.inner = rank_ > 0 ? sizes_[rank_ - 1] : 1;
+    t.chunk = chunk;
+    t.chunks = (t.inner + chunk - 1) / chunk;
+    t.tiles = t.chunks;
+    for (int d = 0; d < t.outer_rank; ++d) {
+      t.outer_sizes[d] = sizes_[d];
+      t.tiles *= sizes_[d];
+    }
+    return t;
+  }
+  /// The strides of an operand, the innermost dimension's last.
+  void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    for (int d = 0; d < max_rank; ++d) to[d] = d < rank_ ? strides_[operand][d] : 0;
+  }
+
+ private:
+  static i64 magnitude(i64 x) { return x < 0 ? -x : x; }
+  [[nodiscard]] bool before(int a, int b) const {
+    for (int k = 0; k < operands_; ++k) {
+      const i64 sa = magnitude(strides_[k][a]), sb = magnitude(strides_[k][b]);
+      if (sa != sb) return sa > sb;
+    }
+    return false;
+  }
+  void swap(int a, int b) {
+    std::swap(sizes_[a], sizes_[b]);
+    for (int k = 0; k < operands_; ++k) std::swap(strides_[k][a], strides_[k][b]);
+  }
+  [[nodiscard]] bool mergeable(int outer, int inner) const {
+    for (int k = 0; k < operands_; ++k)
+      if (strides_[k][outer] != strides_[k][inner] * sizes_[inner]) return false;
+    return true;
+  }
+
+  int full_rank_ = 0, rank_ = 0, operands_ = 0;
+  int kept_[max_rank];
+  i64 full_sizes_[max_rank], sizes_[max_rank];
+  i64 strides_[max_operands][max_rank];
+};
+
+}  // namespace flaggems::detail

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operators along one dimension share on the host side: their operands as rows.
+#pragma once
+
+#include <flaggems/device/checks.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/rows.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
+#include <flaggems/tensor/overlap.hpp>
+
+namespace flaggems::detail {
+
+/// The rows along `dim` of a tensor of the given sizes; operands are added in turn. The dimensions
+/// besides `dim` are merged where all operands allow.
+class row_plan {
+ public:
+  row_plan(std::span<const i64> sizes, int dim) : dim_(dim), it_(without(sizes, dim)) {
+    length_ = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
+  }
+
+  /// Adds an operand that has the plan's sizes, except along `dim`.
+  template <class T, class D>
+  void add(const tensor_view<T, D>& v) {
+    it_.add(without(v.sizes(), dim_), without(v.strides(), dim_));
+    own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
+  }
+
+  [[nodiscard]] bool empty() const { return it_.empty() || length_ == 0; }
+  [[nodiscard]] i64 length() const { return length_; }
+
+  /// Call once, after the last operand.
+  [[nodiscard]] kernels::row_space space() {
+    it_.collapse();
+    kernels::row_space s{};
+    s.rank = it_.rank();
+    s.rows = it_.numel();
+    s.length = length_;
+    for (int d = 0; d < s.rank; ++d) s.sizes[d] = it_.size(d);
+    return s;
+  }
+  template <class T, class D>
+  [[nodiscard]] kernels::row_arg<std::remove_const_t<T>> arg(int operand,
+                                                             const tensor_view<T, D>& v) const {
+    kernels::row_arg<std::remove_const_t<T>> r{v.data(), {}};
+    copy_strides(operand, r.strides);
+    return r;
+  }
+  template <class T, class D>
+  [[nodiscard]] kernels::row_target<T> target(int operand, const tensor_view<T, D>& v) const {
+    kernels::row_target<T> r{v.data(), {}};
+    copy_strides(operand, r.strides);
+    return r;
+  }
+
+ private:
+  static shape without(std::span<const i64> list, int dim) {
+    shape r;
+    for (std::size_t d = 0; d < list.size(); ++d)
+      if (static_cast<int>(d) != dim) r.push_back(list[d]);
+    return r;
+  }
+  void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    it_.copy_strides(operand, to);
+    to[it_.rank()] = own_[operand];
+  }
+
+  int dim_;
+  i64 length_ = 1;
+  iteration it_;
+  i64 own_[max_operands] = {};
+  int count_ = 0;
+};
+
+/// Raises unless `b` has the sizes of `a`.
+template <class A, class B>
+void check_same_sizes(const char* op, const A& a, const B& b) {
+  if (shape(a.sizes()) != shape(b.sizes())) [[unlikely]]
+    raise(errc::shape_mismatch, op, "sizes " + to_string(shape(a.sizes())),
+          to_string(shape(b.sizes())));
+}
+
+/// Raises if `out` can not be written element by element, or overlaps `in` other than exactly.
+template <class Out, class... In>
+void check_output(const char* op, const Out& out, const In&... in) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  if (has_internal_overlap(out)) [[unlikely]]
+    raise(errc::overlap, op, "an output without internal overlap",
+          "strides that put several elements on one place");
+  const bool partial = ((overlap(out, in) == overlap_kind::partial) || ... || false);
+  if (partial) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
+          "an output that overlaps an input in part");
+}
+
+}  // namespace flaggems::detail

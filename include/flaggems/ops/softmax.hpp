@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernels/softmax.hpp>
+#include <flaggems/ops/rows.hpp>
+#include <flaggems/tensor/dtype.hpp>
+
+namespace flaggems {
+namespace detail {
+
+template <bool Log, class S, class X, class Out>
+void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i64 dim) {
+  using T = typename X::value_type;
+  using O = typename Out::value_type;
+  static_assert(kernels::is_floating<T> && kernels::is_floating<O>,
+                "flaggems: softmax takes floating-point tensors");
+  using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<O, f64>, f64, f32>;
+  const int d = normalize_dim(dim, x.rank(), op);
+  check_same_sizes(op, x, out);
+  check_output(op, out, x);
+  row_plan plan(x.sizes(), d);
+  plan.add(x);
+  plan.add(out);
+  if (plan.empty()) return;
+  launch_config config;
+  config.op = op;
+  const kernels::row_space space = plan.space();
+  config.tiles = space.rows;
+  config.work = x.numel() * 32;
+  config.scratch = scratch_bytes<C>(space.length);
+  launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x),
+                                         plan.target(1, out));
+}
+
+}  // namespace detail
+
+/// out = softmax(x) along `dim`: exp(x) / sum(exp(x)), computed without overflow.
+///
+/// x, out: the same sizes, any strides; `out` may be `x` itself. A row of only -inf gives NaN, as
+/// in PyTorch. Raises out_of_range, shape_mismatch or overlap before anything is written.
+/// aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Out>
+void softmax(const S& stream, const X& x, Out&& out, i64 dim) {
+  same_device<S, X, Out>();
+  detail::softmax_into<false>("softmax", stream, as_view(x), as_view(out), dim);
+}
+
+/// softmax(x) along `dim` in a new tensor; T is its dtype if it shall not be x's.
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto softmax(const S& stream, const X& x, i64 dim) {
+  auto out = empty<std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>>(stream,
+                                                                                as_view(x).sizes());
+  softmax(stream, x, out, dim);
+  return out;
+}
+
+/// out = log(softmax(x)) along `dim`, computed without overflow; otherwise as `softmax`.
+/// aten::log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Out>
+void log_softmax(const S& stream, const X& x, Out&& out, i64 dim) {
+  same_device<S, X, Out>();
+  detail::softmax_into<true>("log_softmax", stream, as_view(x), as_view(out), dim);
+}
+
+/// log_softmax(x) along `dim` in a new tensor; T is its dtype if it shall not be x's.
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto log_softmax(const S& stream, const X& x, i64 dim) {
+  auto out = empty<std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>>(stream,
+                                                                                as_view(x).sizes());
+  log_softmax(stream, x, out, dim);
+  return out;
+}
+
+}  // namespace flaggems
