@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs a small program in every way a user may take the library in.
+
+Nothing but the build folder is written. Exit status 77: all built, but for those whose tool (clang,
+libc++, pkg-config) is not installed.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SRC = HERE / "src"
+WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+
+
+class MissingTool(Exception):
+    pass
+
+
+class Driver:
+    def __init__(self, options):
+        self.build = options.build
+        self.cmake = options.cmake
+        self.cxx = options.cxx
+
+    def run(self, *command, **more):
+        done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, **more)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout}"
+                               f"exit status {done.returncode}")
+        return done.stdout
+
+    def folder(self, name):
+        path = self.build / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return path
+
+    def install(self):
+        """Installs the library once and moves it, since an installed tree may be moved."""
+        prefix = self.build / "moved"
+        if not prefix.exists():
+            tree, first = self.folder("install-build"), self.folder("installed")
+            self.run(self.cmake, "-S", ROOT, "-B", tree, f"-DCMAKE_CXX_COMPILER={self.cxx}",
+                     "-DFLAGGEMS_BUILD_TESTS=OFF", "-DFLAGGEMS_BUILD_EXAMPLES=OFF",
+                     "-DFLAGGEMS_BUILD_TOOLS=OFF")
+            self.run(self.cmake, "--install", tree, "--prefix", first)
+            first.rename(prefix)
+        return prefix
+
+    def with_cmake(self, name, *settings):
+        tree = self.folder(name)
+        self.run(self.cmake, "-S", HERE / "cmake", "-B", tree, f"-DHOW={name}",
+                 f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", *settings)
+        self.run(self.cmake, "--build", tree)
+        return self.run(tree / "consumer")
+
+    def with_compiler(self, name, compiler, options, *files):
+        program = self.folder(name) / "consumer"
+        self.run(compiler, *options, *[SRC / f for f in files], "-o", program, "-pthread")
+        return self.run(program)
+
+    # ---- the consumers
+    def find_package(self):
+        prefix = self.install()
+        tree = self.with_cmake("find_package", f"-DCMAKE_PREFIX_PATH={prefix}")
+        for file in prefix.rglob("*"):
+            if file.suffix in (".cmake", ".pc") and str(ROOT) in file.read_text():
+                raise RuntimeError(f"{file} names the source tree")
+        return tree
+
+    def add_subdirectory(self):
+        return self.with_cmake("add_subdirectory")
+
+    def fetch_content(self):
+        return self.with_cmake("FetchContent")
+
+    def pkg_config(self):
+        tool = shutil.which("pkg-config") or shutil.which("pkgconf")
+        if not tool:
+            raise MissingTool("pkg-config")
+        path = next(self.install().rglob("flaggems.pc")).parent
+        env = {**os.environ, "PKG_CONFIG_PATH": str(path)}
+        flags = self.run(tool, "--cflags", "--libs", "flaggems", env=env).split()
+        return self.with_compiler("pkg_config", self.cxx, [*WARNINGS, *flags], "main.cpp")
+
+    def copied_headers(self):
+        folder = self.folder("copy")
+        shutil.copytree(ROOT / "include" / "flaggems", folder / "flaggems")
+        return self.with_compiler("copied_headers", self.cxx, [*WARNINGS, "-I", folder],
+                                  "main.cpp")
+
+    def two_units(self):
+        return self.with_compiler("two_units", self.cxx, [*WARNINGS, "-I", ROOT / "include"],
+                                  "two.cpp", "other.cpp")
+
+    def no_exceptions(self):
+        out = self.with_compiler("no_exceptions", self.cxx,
+                                 [*WARNINGS, "-fno-exceptions", "-I", ROOT / "include"],
+                                 "no_exceptions.cpp")
+        if "handler: " not in out:
+            raise RuntimeError("the error handler was not called")
+        return out
+
+    def no_rtti(self):
+        return self.with_compiler("no_rtti", self.cxx,
+                                  [*WARNINGS, "-fno-rtti", "-I", ROOT / "include"], "main.cpp")
+
+    def libcxx(self):
+        clang = shutil.which("clang++-14") or shutil.which("clang++")
+        if not clang:
+            raise MissingTool("clang++")
+        probe = subprocess.run([clang, "-stdlib=libc++", "-x", "c++", "-fsyntax-only", "-"],
+                               input="#include <version>\n", text=True, capture_output=True)
+        if probe.returncode:
+            raise MissingTool("libc++")
+        return self.with_compiler("libcxx", clang,
+                                  [*WARNINGS, "-stdlib=libc++", "-I", ROOT / "include"],
+                                  "main.cpp")
+
+
+CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "pkg_config", "copied_headers",
+             "two_units", "no_exceptions", "no_rtti", "libcxx"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CONSUMERS))
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--cxx", default="g++")
+    options = parser.parse_args()
+    shutil.rmtree(options.build, ignore_errors=True)
+    driver, failed, missing = Driver(options), 0, 0
+    for name in options.names or CONSUMERS:
+        start = time.monotonic()
+        try:
+            getattr(driver, name)()
+            print(f"{name}: ok, {time.monotonic() - start:.1f} s")
+        except MissingTool as tool:
+            missing += 1
+            print(f"{name}: skipped, no {tool}")
+        except RuntimeError as failure:
+            failed += 1
+            print(f"{name}: FAILED\n{failure}")
+        sys.stdout.flush()
+    return 1 if failed else 77 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the device subset with the compilers of chips: nvrtc, opencl or hip.
+
+Every header of include/flaggems/kernels alone, then every tests/device_compile/<stem>.cpp (see
+entry.hpp), whose instances must come out as code. Exit status 77: the compiler is not here.
+"""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+SKIP = 77
+# The host's own side of a kernel: vector types of the host's instruction sets, threads' stacks.
+HOST_ONLY = {"host_block.hpp", "simd.hpp"}
+
+
+def is_host_only(header):
+    return header.name in HOST_ONLY or "flaggems: host only" in header.read_text()
+
+
+def sources(build):
+    """The headers, each wrapped in a file of its own, and the files of instances."""
+    build.mkdir(parents=True, exist_ok=True)
+    include = ROOT / "include"
+    files = []
+    for header in sorted((include / "flaggems" / "kernels").rglob("*.hpp")):
+        if is_host_only(header):
+            continue
+        name = header.relative_to(include).as_posix()
+        file = build / ("header_" + name.replace("/", "_").replace(".hpp", ".cpp"))
+        file.write_text(f"#include <{name}>\n#include <{name}>\n")
+        files.append(file)
+    return files, sorted(HERE.glob("*.cpp"))
+
+
+def names(file):
+    """The names of the instances in a file."""
+    return [line.split("(")[1].split(",")[0].strip()
+            for line in file.read_text().splitlines() if line.startswith("FLAGGEMS_INSTANCE(")]
+
+
+def nvrtc(files, instances, build, cxx):
+    found = subprocess.run([sys.executable, str(ROOT / "tools" / "fetch_nvrtc.py"), "--find"],
+                           capture_output=True, text=True)
+    if found.returncode:
+        print(found.stderr.strip())
+        return SKIP
+    tool = build / "nvrtc-compile"
+    subprocess.run([cxx, "-std=c++20", "-O1", str(ROOT / "tools" / "nvrtc_compile.cpp"), "-o",
+                    str(tool), "-ldl"], check=True)
+    return subprocess.run([str(tool), "--lib", found.stdout.strip(), "-I", str(ROOT / "include"),
+                           "-I", str(HERE), *map(str, files + instances)]).returncode
+
+
+def with_clang(files, instances, build, options, suffix, entry_line):
+    clang = shutil.which("clang++-14") or shutil.which("clang-14")
+    if not clang:
+        print("no clang 14 here")
+        return SKIP
+    failed = 0
+    for file in files + instances:
+        start = time.monotonic()
+        out = build / (file.stem + suffix)
+        command = [clang, *options, "-O2", "-Wall", "-Wextra", "-Werror", "-I",
+                   str(ROOT / "include"), "-I", str(HERE), str(file), "-o", str(out)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        problem = done.stdout + done.stderr
+        if not problem and file in instances:
+            text = out.read_text()
+            problem = "".join(f"no code for {n}\n" for n in names(file)
+                              if entry_line(n) not in text)
+        if problem or done.returncode:
+            failed += 1
+            print(f"{file}:\n{problem}", file=sys.stderr)
+        else:
+            print(f"{1e3 * (time.monotonic() - start):6.0f} ms  {file}")
+    return 1 if failed else 0
+
+
+def opencl(files, instances, build, cxx):
+    del cxx
+    return with_clang(files, instances, build,
+                      ["-x", "cl", "-cl-std=CLC++2021", "-target", "spir64", "-S", "-emit-llvm"],
+                      ".ll", lambda name: f"spir_kernel void @{name}(")
+
+
+def hip(files, instances, build, cxx):
+    del cxx
+    # -S: machine instructions of gfx90a, as text; an object would need the chip's linker.
+    return with_clang(files, instances, build,
+                      ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib",
+                       "--offload-arch=gfx90a", "-Wno-cuda-compat", "-S"],
+                      ".s", lambda name: f".amdhsa_kernel {name}")
+
+
+def main():
+    compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("compiler", choices=compilers)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--cxx", default="g++")
+    options = parser.parse_args()
+    files, instances = sources(options.build / options.compiler)
+    if not files:
+        print("no kernel headers found", file=sys.stderr)
+        return 1
+    status = compilers[options.compiler](files, instances, options.build / options.compiler,
+                                         options.cxx)
+    sys.stdout.flush()
+    if status == 0:
+        print(f"{len(files)} headers, {sum(len(names(f)) for f in instances)} instances")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

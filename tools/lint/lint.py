@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house, each a function that yields one line for every violation.
+
+    lint.py             runs every check
+    lint.py NAME...     runs these
+    lint.py --list      names them
+Exit status 0: clean; 1: violations, printed; 77: a tool that the check needs is not installed.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+CODE = (".hpp", ".cpp", ".h", ".cu")
+TEXT = CODE + (".py", ".cmake", ".txt", ".in", ".sh")
+MAX_LINES = 600
+FOLDERS = ("include", "adapters", "examples", "tests", "bench", "tools", "cmake", "docs", ".ci")
+CHECKS = {}
+
+
+class MissingTool(Exception):
+    pass
+
+
+def check(function):
+    CHECKS[function.__name__] = function
+    return function
+
+
+def tool(*names):
+    for name in names:
+        if shutil.which(name):
+            return name
+    raise MissingTool(f"none of {', '.join(names)} is installed")
+
+
+class Tree:
+    """The files of a source tree that the checks look at."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+
+    def files(self, suffixes=TEXT, folders=FOLDERS):
+        found = []
+        for folder in folders:
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
+                    found.append(path)
+        if suffixes == TEXT:
+            found += [self.root / n for n in ("CMakeLists.txt", ".ci/run")
+                      if (self.root / n).is_file()]
+        return found
+
+    def headers(self):
+        return self.files((".hpp",), ("include", "adapters"))
+
+    def name(self, path):
+        return path.relative_to(self.root).as_posix()
+
+    def include_name(self, path):
+        name = self.name(path)
+        return name[name.index("flaggems/"):]
+
+    def stems(self, folder, suffix):
+        return {p.stem for p in (self.root / folder).glob("*" + suffix)}
+
+
+def run_all(commands):
+    """Runs commands on all cores; yields (key, output) of the failed ones."""
+    def one(item):
+        key, command = item
+        done = subprocess.run(command, capture_output=True, text=True)
+        return key, done.returncode, (done.stdout + done.stderr).strip()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for key, code, output in pool.map(one, commands):
+            if code:
+                yield key, output
+
+
+# ---- text
+
+
+@check
+def ascii_only(tree):
+    """Source is ASCII."""
+    for path in tree.files():
+        if "data" in path.parts:
+            continue
+        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+            if not line.isascii():
+                yield f"{tree.name(path)}:{number}: a byte that is not ASCII"
+
+
+@check
+def license_lines(tree):
+    """The first two lines (after a #! line) are the SPDX lines."""
+    for path in tree.files():
+        lines = path.read_text(errors="replace").splitlines()
+        lines = lines[1:] if lines and lines[0].startswith("#!") else lines
+        wanted = ("SPDX-FileCopyrightText: 2026 The flaggems authors",
+                  "SPDX-License-Identifier: Apache-2.0")
+        for number, text in enumerate(wanted):
+            got = lines[number] if number < len(lines) else ""
+            if got.lstrip("/# ").strip() != text:
+                yield f"{tree.name(path)}: line {number + 1} is not '{text}'"
+                break
+
+
+@check
+def line_count(tree):
+    """A header or source file has at most 600 lines."""
+    for path in tree.files(CODE):
+        count = len(path.read_text(errors="replace").splitlines())
+        if count > MAX_LINES:
+            yield f"{tree.name(path)}: {count} lines, at most {MAX_LINES}"
+
+
+@check
+def pragma_once(tree):
+    """Every header has `#pragma once` as its first directive."""
+    for path in tree.files((".hpp",)):
+        directives = re.findall(r"^\s*#\s*(\w+[^\n]*)", path.read_text(errors="replace"), re.M)
+        # A test or example header may be an X-macro list, which says so by its name.
+        if (not directives or directives[0].split() != ["pragma", "once"]) \
+                and not path.stem.endswith("_list"):
+            yield f"{tree.name(path)}: the first directive is not #pragma once"
+
+
+@check
+def machine_paths(tree):
+    """No path of a developer's machine."""
+    for path in tree.files():
+        if path.parent.name == "lint":
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if re.search(r"(?<![\w.])/(work|home|root|tmp)/\w", line):
+                yield f"{tree.name(path)}:{number}: a path of one machine: {line.strip()}"
+
+
+@check
+def vendor_macros(tree):
+    """Compiler and vendor macros are looked at in config.hpp only."""
+    macro = re.compile(
+        r"\b(__GNUC__|__clang__|_MSC_VER|__CUDA\w*|__HIP\w*|__MUSA\w*|__MACA\w*|__OPENCL\w*|"
+        r"__NVCC__|__INTEL\w*|__x86_64__|__aarch64__|__AVX\w*|__SSE\w*|__ARM_\w*|__AMX\w*|"
+        r"__SANITIZE_\w+__|__has_feature|__cpp_exceptions|__EXCEPTIONS|BACKEND_\w+|"
+        r"USE_(CUDA|HIP|MUSA|NPU))\b")
+    for path in tree.headers():
+        if path.name == "config.hpp":
+            continue
+        for number, line in enumerate(path.read_text().replace("\\\n", "  ").splitlines(), 1):
+            if re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", line) and macro.search(line):
+                yield f"{tree.name(path)}:{number}: {macro.search(line)[0]} outside config.hpp"
+
+
+# ---- structure
+
+# What a folder of include/flaggems may include of the others. Adapters may include all.
+LAYERS = {
+    "kernels": {"config", "kernels"},
+    "detail": {"config", "error", "version", "kernels", "detail", "tensor"},
+    "tensor": {"config", "error", "version", "kernels", "detail", "tensor"},
+    "device": {"config", "error", "version", "kernels", "detail", "tensor", "device"},
+    "launch": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch"},
+    "vendors": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch",
+                "vendors"},
+    "ops": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch",
+            "ops"},
+    "error": {"config"},
+    "config": set(),
+    "version": set(),
+}
+
+
+@check
+def include_direction(tree):
+    """Includes point one way; the device subset sees no std header; a header uses <>."""
+    for path in tree.headers():
+        parts = path.relative_to(tree.root).parts
+        layer = path.stem if len(parts) == 3 else parts[2]
+        if parts[0] != "include" or path.name == "flaggems.hpp":
+            continue
+        if layer not in LAYERS:
+            yield f"{tree.name(path)}: the folder {layer}/ has no place in the include direction"
+            continue
+        text = path.read_text()
+        for number, line in enumerate(text.splitlines(), 1):
+            found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)', line)
+            if not found:
+                continue
+            place = f"{tree.name(path)}:{number}"
+            if found[1] == '"':
+                yield f"{place}: include {found[2]} with <>"
+            elif not found[2].startswith("flaggems/"):
+                if layer in ("kernels", "config", "version"):
+                    yield f"{place}: the device subset includes the std header <{found[2]}>"
+            else:
+                other = found[2].split("/")[1].removesuffix(".hpp")
+                if other not in LAYERS[layer]:
+                    yield f"{place}: {layer} includes {other} ({found[2]})"
+
+
+# Headers in ops/ that are machinery of several operators, not operators.
+OPS_MACHINERY = {"expr", "iteration", "rows", "implementation"}
+
+
+@check
+def stems(tree):
+    """An operator has the same stem in ops/, tests/ops/, bench/ops/ and the support table."""
+    if not (tree.root / "include/flaggems/ops").is_dir():
+        return
+    ops = tree.stems("include/flaggems/ops", ".hpp") - OPS_MACHINERY
+    tests = tree.stems("tests/ops", ".cpp")
+    benches = tree.stems("bench/ops", ".cpp")
+    for stem in sorted(ops - tests):
+        yield f"include/flaggems/ops/{stem}.hpp: no tests/ops/{stem}.cpp"
+    for stem in sorted(ops - benches):
+        yield f"include/flaggems/ops/{stem}.hpp: no bench/ops/{stem}.cpp"
+    for stem in sorted(benches - ops):
+        yield f"bench/ops/{stem}.cpp: no include/flaggems/ops/{stem}.hpp"
+    # A kernel belongs to an operator of its stem or is a building block that kernels include.
+    kernels = tree.root / "include/flaggems/kernels"
+    texts = {p: p.read_text() for p in kernels.glob("*.hpp")} if kernels.is_dir() else {}
+    for path, _ in sorted(texts.items()):
+        include = f"<flaggems/kernels/{path.name}>"
+        users = [t for q, t in texts.items() if q != path]
+        users += [p.read_text() for p in (tree.root / "include/flaggems").rglob("*.hpp")
+                  if p.parent.name != "kernels"]
+        if path.stem not in ops and not any(include in t for t in users):
+            yield f"{tree.name(path)}: no operator of this stem and nobody includes it"
+    table = tree.root / "docs/support.md"
+    if table.is_file():
+        text = table.read_text()
+        for stem in sorted(ops):
+            if not re.search(rf"^\|.*\b{re.escape(stem)}\b", text, re.M):
+                yield f"docs/support.md: no row for {stem}"
+
+
+@check
+def readme_example(tree):
+    """README.md shows examples/01_hello.cpp as it is, in 15 lines or so."""
+    readme, example = tree.root / "README.md", tree.root / "examples/01_hello.cpp"
+    if not readme.is_file() or not example.is_file():
+        yield "README.md or examples/01_hello.cpp is missing"
+        return
+    shown = re.search(r"```cpp\n(.*?)```", readme.read_text(), re.S)
+    code = "\n".join(line for line in example.read_text().splitlines()
+                     if not line.startswith("// SPDX")) + "\n"
+    if not shown or shown[1] != code:
+        yield "README.md: the first ```cpp block differs from examples/01_hello.cpp"
+    if len([line for line in code.splitlines() if line.strip()]) > 18:
+        yield "examples/01_hello.cpp: the README's example has more than 18 lines of code"
+
+
+# ---- compilers
+
+
+@check
+def format(tree):
+    """clang-format has nothing to change."""
+    clang_format = tool("clang-format-14", "clang-format")
+    files = [str(p) for p in tree.files(CODE)]
+    style = f"--style=file:{tree.root / '.clang-format'}"
+    commands = [(f, [clang_format, "--dry-run", "-Werror", style, f]) for f in files]
+    for file, output in run_all(commands):
+        yield output.splitlines()[0] if output else file
+
+
+def warnings_on(compiler):
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    # With the headers themselves as main files.
+    return flags + (["-Wno-pragma-once-outside-header"] if "clang" in compiler else [])
+
+
+@check
+def self_contained(tree):
+    """Every header compiles alone, included twice, with g++ and clang, without a warning."""
+    compilers = [c for c in ("g++", "clang++-14") if shutil.which(c)]
+    if len(compilers) < 2:
+        raise MissingTool("g++ and clang++-14 are needed")
+    with tempfile.TemporaryDirectory() as folder:
+        commands = []
+        for number, header in enumerate(tree.headers()):
+            name = tree.include_name(header)
+            unit = pathlib.Path(folder) / f"{number}.cpp"
+            unit.write_text(f"#include <{name}>\n#include <{name}>\n")
+            for compiler in compilers:
+                commands.append((f"{name} ({compiler})", [
+                    compiler, *warnings_on(compiler), "-fsyntax-only", "-I",
+                    str(tree.root / "include"), "-I", str(tree.root / "adapters"), str(unit)]))
+        for key, output in run_all(commands):
+            errors = [line for line in output.splitlines() if "error:" in line]
+            yield f"{key}: {errors[0] if errors else output[:300]}"
+
+
+def std_includes(tree):
+    """The headers outside the library that the library's headers include."""
+    names = set()
+    for path in tree.headers():
+        names |= set(re.findall(r"^\s*#\s*include\s*<([^>]+)>", path.read_text(), re.M))
+    return sorted(n for n in names if not n.startswith("flaggems/"))
+
+
+@check
+def traps(tree):
+    """Macros that users have (tests/headers/traps.hpp) do not break a header."""
+    traps_header = pathlib.Path(__file__).resolve().parents[2] / "tests/headers/traps.hpp"
+    compilers = [c for c in ("g++", "clang++-14") if shutil.which(c)]
+    if not compilers:
+        raise MissingTool("neither g++ nor clang++-14 is installed")
+    guarded = ("arm_", "immintrin", "x86intrin")  # only where the architecture has them
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / "traps.cpp"
+        text = "".join(f"#if __has_include(<{n}>)\n#include <{n}>\n#endif\n"
+                       for n in std_includes(tree) if not n.startswith(guarded[0]))
+        text += f'#include "{traps_header}"\n'
+        text += "".join(f"#include <{tree.include_name(h)}>\n" for h in tree.headers())
+        unit.write_text(text)
+        commands = [(c, [c, "-std=c++20", "-fsyntax-only", "-I", str(tree.root / "include"), "-I",
+                         str(tree.root / "adapters"), str(unit)]) for c in compilers]
+        for key, output in run_all(commands):
+            errors = [line for line in output.splitlines()
+                      if re.search(r"error:|in expansion of macro", line)
+                      and "traps.hpp" not in line.split(":")[0]]
+            for line in errors[:10] or [output[:300]]:
+                yield f"with users' macros, {key}: {line}"
+
+
+@check
+def tidy(tree):
+    """clang-tidy over one unit that includes every header."""
+    clang_tidy = tool("clang-tidy-14", "clang-tidy")
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / "all_headers.cpp"
+        unit.write_text("".join(f"#include <{tree.include_name(h)}>\n" for h in tree.headers()))
+        command = [clang_tidy, "--quiet", f"--config-file={tree.root / '.clang-tidy'}", str(unit),
+                   "--", "-std=c++20", "-I", str(tree.root / "include"), "-I",
+                   str(tree.root / "adapters")]
+        for _, output in run_all([("tidy", command)]):
+            lines = [line for line in output.splitlines()
+                     if re.search(r": (error|warning):", line)]
+            yield from sorted(set(lines)) or [output[:500]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(CHECKS))
+        return 0
+    unknown = [n for n in options.names if n not in CHECKS]
+    if unknown:
+        parser.error(f"no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
+    tree, found, missing = Tree(options.root), 0, 0
+    for name in options.names or CHECKS:
+        try:
+            for line in CHECKS[name](tree):
+                print(f"{name}: {line}")
+                found += 1
+        except MissingTool as problem:
+            print(f"{name}: skipped, {problem}")
+            missing += 1
+    if found:
+        print(f"{found} violation{'s' if found > 1 else ''}")
+    return 1 if found else 77 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plants one violation for each check of lint.py in a small tree that is otherwise clean."""
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+import lint  # noqa: E402
+
+SPDX = ("// SPDX-FileCopyrightText: 2026 The flaggems authors\n"
+        "// SPDX-License-Identifier: Apache-2.0\n")
+HEADER = SPDX + "#pragma once\n"
+HELLO = "int main() { return 0; }\n"
+CLEAN = {
+    "include/flaggems/config.hpp": HEADER,
+    "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
+    "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
+    "include/flaggems/ops/softmax.hpp":
+        HEADER + "\n#include <flaggems/kernels/softmax.hpp>\n",
+    "tests/ops/softmax.cpp": SPDX,
+    "bench/ops/softmax.cpp": SPDX,
+    "docs/support.md": "| operator | host |\n| softmax | yes |\n",
+    "examples/01_hello.cpp": SPDX + HELLO,
+    "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
+}
+# check: (file, new text, part of the message)
+PLANTED = {
+    "ascii_only": ("include/flaggems/error.hpp", HEADER + "// \u00e9\n", "error.hpp:4"),
+    "license_lines": ("tests/ops/softmax.cpp", "// nothing\n", "tests/ops/softmax.cpp"),
+    "line_count": ("include/flaggems/error.hpp", HEADER + "//\n" * 600, "603 lines"),
+    "pragma_once": ("include/flaggems/error.hpp", SPDX + "#include <flaggems/config.hpp>\n",
+                    "error.hpp"),
+    "machine_paths": ("include/flaggems/error.hpp", HEADER + "// see /home/someone/notes\n",
+                      "error.hpp:4"),
+    "vendor_macros": ("include/flaggems/error.hpp", HEADER + "#ifdef __clang__\n#endif\n",
+                      "__clang__"),
+    "include_direction": ("include/flaggems/kernels/softmax.hpp",
+                          HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
+                          "kernels includes error"),
+    "stems": ("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
+    "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),
+    "format": ("include/flaggems/error.hpp", HEADER + "\nint   f( );\n", "error.hpp"),
+    "self_contained": ("include/flaggems/error.hpp", HEADER + "\nstd::size_t f();\n", "error.hpp"),
+    "traps": ("include/flaggems/error.hpp", HEADER + "\ntemplate <int I>\nstruct s;\n",
+              "error.hpp:5"),
+    "tidy": ("include/flaggems/error.hpp", HEADER + "\ninline int* f() { return 0; }\n",
+             "modernize-use-nullptr"),
+}
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def main():
+    failures = 0
+    missing = 0
+    if set(PLANTED) != set(lint.CHECKS):
+        print("checks without a planted violation:", set(lint.CHECKS) ^ set(PLANTED))
+        failures += 1
+    top = pathlib.Path(__file__).resolve().parents[2]
+    for name, (file, text, wanted) in PLANTED.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            write(root, CLEAN)
+            for config in (".clang-format", ".clang-tidy"):
+                shutil.copy(top / config, root / config)
+            try:
+                before = list(lint.CHECKS[name](lint.Tree(root)))
+                write(root, {file: text})
+                after = list(lint.CHECKS[name](lint.Tree(root)))
+            except lint.MissingTool as problem:
+                print(f"{name}: skipped, {problem}")
+                missing += 1
+                continue
+        if before:
+            print(f"{name}: complains about a clean tree: {before}")
+            failures += 1
+        elif not any(wanted in line for line in after):
+            print(f"{name}: did not find the planted violation: {after}")
+            failures += 1
+        else:
+            print(f"{name}: found '{after[0][-100:]}'")
+    return 1 if failures else 77 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
