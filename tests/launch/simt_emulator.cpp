@@ -3,7 +3,7 @@
 //
 // The emulator of a chip's block: each of its checks is triggered by a planted mistake, and stays
 // silent on correct kernels.
-#include <flaggems/detail/simt_emulator.hpp>
+#include <flaggems/vendors/simt.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class SimtEmulator : public testing::Test {
 
   template <class F>
   static void launch(i64 blocks, int threads, i64 scratch, const F& f) {
-    fk::run_emulated<warp, kernel_of<planted>>(blocks, threads, scratch, f);
+    fk::run_emulated<warp, kernel_of<planted>>("planted_op", blocks, threads, scratch, f);
   }
 
   /// The error that a kernel of two warps raises; a failure of the test if it raises none.
@@ -242,7 +242,9 @@ TYPED_TEST(SimtEmulator, BarriersOfDifferentLinesAreRefused) {
       second = __LINE__, block.sync();
   });
   EXPECT_EQ(e.code(), errc::driver_error);
-  EXPECT_TRUE(contains(e.op(), "kernel_of<") && contains(e.op(), "planted")) << e.op();
+  EXPECT_TRUE(e.op().rfind("planted_op (kernel ", 0) == 0 && contains(e.op(), "kernel_of<") &&
+              contains(e.op(), "planted"))
+      << e.op();
   EXPECT_FALSE(contains(e.op(), "Kernel =")) << e.op();
   EXPECT_TRUE(contains(
       e.got(), "threads 0-" + std::to_string(w - 1) + " at the barrier of " + line_text(first)))
@@ -450,6 +452,81 @@ TYPED_TEST(SimtEmulator, StatesOfMoreThanSixteenBytesAreRefused) {
 TYPED_TEST(SimtEmulator, ALaunchFromAKernelIsRefused) {
   const auto e = this->refused([this](auto&) { this->launch(1, 64, 0, [](auto&) {}); });
   EXPECT_EQ(e.code(), errc::not_supported);
+}
+
+// ---- the device type
+
+template <class Device>
+class SimtDevice : public testing::Test {};
+using devices = testing::Types<flaggems::simt32, flaggems::simt64>;
+TYPED_TEST_SUITE(SimtDevice, devices);
+
+struct count_visits {
+  template <class Block>
+  static void run(Block& block, i64 tiles, int* visits, i64* grid, int* threads) {
+    block.for_each_tile(tiles, [&](i64 tile) { block.single([&] { ++visits[tile]; }); });
+    block.single([&] {
+      *grid = block.count();
+      *threads = block.threads();
+    });
+  }
+};
+
+TYPED_TEST(SimtDevice, TheGridIsNotTheNumberOfTiles) {
+  i64 grid = 0;
+  int threads = 0;
+  std::vector<int> visits;
+  const auto run = [&](i64 tiles, int wanted) {
+    visits.assign(static_cast<std::size_t>(tiles), 0);
+    TypeParam::template launch<count_visits>(TypeParam::default_stream(),
+                                             {"count", tiles, 0, 0, wanted}, tiles, visits.data(),
+                                             &grid, &threads);
+    EXPECT_EQ(visits, std::vector<int>(static_cast<std::size_t>(tiles), 1));
+  };
+  run(10, 100);
+  EXPECT_EQ(grid, 3);
+  EXPECT_EQ(threads, 128);
+  run(2, 1);
+  EXPECT_EQ(grid, 2);
+  EXPECT_EQ(threads, TypeParam::geometry::warp_size);
+  run(1, 5000);
+  EXPECT_EQ(threads, 1024);
+  EXPECT_EQ(TypeParam::set_max_grid(1000), 3);
+  run(10, 64);
+  EXPECT_EQ(grid, 10);
+  EXPECT_EQ(TypeParam::set_max_grid(3), 1000);
+  EXPECT_THROW(TypeParam::set_max_grid(0), flaggems::error);
+}
+
+TYPED_TEST(SimtDevice, MemoryIsPoisonedAndAligned) {
+  auto* p = static_cast<unsigned char*>(TypeParam::allocate(1000, 0));
+  ASSERT_NE(p, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 256, 0U);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(p[i], 0xCD);
+  TypeParam::fill(p, 7, 10, 0);
+  TypeParam::copy(p + 5, p, 10, flaggems::copy_kind::device_to_device, 0);
+  EXPECT_EQ(p[14], 7);
+  EXPECT_EQ(p[15], 0xCD);
+  TypeParam::deallocate(p, 1000, 0);
+}
+
+TYPED_TEST(SimtDevice, EventsAndStreams) {
+  const auto s = TypeParam::create_stream(0);
+  EXPECT_NE(s, TypeParam::default_stream());
+  auto* a = TypeParam::create_event();
+  auto* b = TypeParam::create_event();
+  EXPECT_THROW((void)TypeParam::elapsed_ms(a, b), flaggems::error);
+  TypeParam::record(a, s);
+  TypeParam::wait(s, a);
+  TypeParam::record(b, s);
+  EXPECT_GE(TypeParam::elapsed_ms(a, b), 0.0);
+  EXPECT_TRUE(TypeParam::query_event(b) && TypeParam::query(s));
+  TypeParam::destroy_event(a);
+  TypeParam::destroy_event(b);
+  TypeParam::destroy_stream(s);
+  EXPECT_EQ(TypeParam::device_count(), 1);
+  EXPECT_EQ(TypeParam::properties(0).warp_size, TypeParam::geometry::warp_size);
+  EXPECT_THROW((void)TypeParam::properties(1), flaggems::error);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class simt_team {
 
   /// What one launch runs: `body(context, thread)` for each thread of each block.
   struct job {
-    std::string kernel;
+    const char* op;
+    std::string (*kernel)();
     int warp_size;
     int threads;
     i64 blocks;
@@ -63,10 +64,11 @@ class simt_team {
   /// Runs all blocks, one after another. Raises the first mistake found; the threads of its block
   /// are then dropped where they stand, without unwinding.
   void run(const job& work) {
-    check(job_ == nullptr, errc::not_supported, work.kernel.c_str(),
-          "a launch from outside kernels", "a launch from within a kernel");
+    if (job_ != nullptr)
+      raise(errc::not_supported, name_of(work), "a launch from outside kernels",
+            "a launch from within one");
     if (work.threads <= 0 || work.threads > max_threads || work.threads % work.warp_size != 0)
-      raise(errc::invalid_argument, work.kernel,
+      raise(errc::invalid_argument, name_of(work),
             "threads a block: a multiple of " + std::to_string(work.warp_size) + " up to " +
                 std::to_string(max_threads),
             std::to_string(work.threads));
@@ -268,7 +270,13 @@ class simt_team {
     r.line[s] = line;
   }
 
-  // ---- mistakes. The texts are built by functions that return before the fiber is dropped, so
+  // ---- mistakes
+  static std::string name_of(const job& work) {
+    const std::string kernel = work.kernel();
+    return *work.op == '\0' ? kernel : std::string(work.op) + " (kernel " + kernel + ")";
+  }
+
+  // The texts are built by functions that return before the fiber is dropped, so
   // that no string is left on its stack.
   static std::string at_line(int line) {
     return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
@@ -285,7 +293,7 @@ class simt_team {
   }
   [[noreturn]] FLAGGEMS_COLD void raise_failure() {
     failed_ = false;
-    raise(code_, job_->kernel, std::exchange(expected_, {}), std::exchange(got_, {}));
+    raise(code_, name_of(*job_), std::exchange(expected_, {}), std::exchange(got_, {}));
   }
   /// Leaves the running thread for good; the scheduler raises the failure.
   [[noreturn]] FLAGGEMS_COLD void abandon() {
@@ -390,7 +398,7 @@ class simt_team {
       got += does;
       t = end;
     }
-    raise(errc::driver_error, job_->kernel, expected, std::move(got));
+    raise(errc::driver_error, name_of(*job_), expected, std::move(got));
   }
 
   struct release {
@@ -495,16 +503,16 @@ struct emulated_machine {
 
 /// Runs `Kernel::run(block, args...)` on `blocks` blocks of `threads` threads with `scratch` bytes
 /// of block-local memory each. Effects are visible on return. Raises what the checks find, naming
-/// the kernel and the line.
+/// `op`, the kernel and the line.
 template <int WarpSize, class Kernel, class... Args>
-void run_emulated(i64 blocks, int threads, i64 scratch, const Args&... args) {
+void run_emulated(const char* op, i64 blocks, int threads, i64 scratch, const Args&... args) {
   const auto body = [&](detail::simt_team& team, int thread) {
     simt_block<emulated_machine<WarpSize>> block(emulated_machine<WarpSize>{&team, thread});
     Kernel::run(block, args...);
   };
   using body_type = decltype(body);
   detail::simt_team::of_this_thread().run(
-      {detail::simt_kernel_name<Kernel>(), WarpSize, threads, blocks, scratch,
+      {op, &detail::simt_kernel_name<Kernel>, WarpSize, threads, blocks, scratch,
        [](const void* context, detail::simt_team& team, int thread) {
          (*static_cast<const body_type*>(context))(team, thread);
        },

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The SIMT emulator as a device type: `simt32` and `simt64` run the side of each kernel that is
+// meant for chips, thread by thread on the host, and check it. For tests; it is slow.
+#pragma once
+
+#include <flaggems/detail/simt_emulator.hpp>
+#include <flaggems/device/check_device.hpp>
+#include <flaggems/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace flaggems {
+
+namespace detail {
+struct simt_event {
+  std::chrono::steady_clock::time_point time{};
+  bool recorded = false;
+};
+}  // namespace detail
+
+/// An emulated chip with warps of `WarpSize` (32 or 64) lanes.
+///
+/// A launch runs when it is called and raises an `error` that names operator, kernel and line for:
+/// threads of a block at different barriers; a shuffle by a part of a warp; two threads that touch
+/// one element of block-local memory without a barrier between, at least one writing; reads of
+/// block-local memory that this block has not written; indices outside a scratch array; more
+/// scratch than `launch_config::scratch`; reduced states of more than 16 bytes. Memory comes filled
+/// with 0xCD, so what a kernel forgets to write shows.
+template <int WarpSize>
+struct simt {
+  static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
+
+  // ---- identity
+  static constexpr const char* name = WarpSize == 32 ? "simt32" : "simt64";
+  static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
+  static constexpr int dlpack_device_type = 12;  // kDLExtDev
+
+  // ---- discovery
+  static int device_count() { return 1; }
+  static std::string unavailable_reason() { return {}; }
+  static int current_device() { return 0; }
+  static void set_device(int device) {
+    if (device != 0) [[unlikely]]
+      raise(errc::device_unavailable, name, "device 0", std::to_string(device));
+  }
+  static device_properties properties(int device) {
+    set_device(device);
+    device_properties p;
+    p.name = "SIMT emulator with " + std::to_string(WarpSize) + " lanes a warp";
+    p.arch = name;
+    p.compute_units = 1;
+    p.warp_size = WarpSize;
+    p.max_threads_per_block = detail::simt_team::max_threads;
+    p.shared_memory_per_block = 48 * 1024;
+    return p;
+  }
+
+  // ---- streams: work is done when a call returns, so a stream is a number
+  using stream_handle = i64;
+  static stream_handle create_stream(int /*priority*/) {
+    static std::atomic<i64> last{0};
+    return ++last;
+  }
+  static void destroy_stream(stream_handle) noexcept {}
+  static void synchronize(stream_handle) {}
+  static bool query(stream_handle) { return true; }
+  static stream_handle default_stream() { return 0; }
+
+  // ---- memory
+  static void* allocate(i64 bytes, stream_handle) {
+    const std::size_t n = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
+    void* const p = ::operator new(n, alignment, std::nothrow);
+    if (p != nullptr) std::memset(p, 0xCD, n);
+    return p;
+  }
+  static void deallocate(void* p, i64 /*bytes*/, stream_handle) noexcept {
+    ::operator delete(p, alignment);
+  }
+  static void copy(void* to, const void* from, i64 bytes, copy_kind, stream_handle) {
+    if (bytes > 0) std::memmove(to, from, static_cast<std::size_t>(bytes));
+  }
+  static void fill(void* p, int byte, i64 bytes, stream_handle) {
+    if (bytes > 0) std::memset(p, byte, static_cast<std::size_t>(bytes));
+  }
+
+  // ---- events
+  using event_handle = detail::simt_event*;
+  static event_handle create_event() { return new detail::simt_event; }
+  static void destroy_event(event_handle event) noexcept { delete event; }
+  static void record(event_handle event, stream_handle) {
+    *event = {std::chrono::steady_clock::now(), true};
+  }
+  static void wait(stream_handle, event_handle) {}
+  static void synchronize_event(event_handle) {}
+  static bool query_event(event_handle) { return true; }
+  static double elapsed_ms(event_handle from, event_handle to) {
+    check(from->recorded && to->recorded, errc::invalid_argument, name, "two recorded events");
+    return std::chrono::duration<double, std::milli>(to->time - from->time).count();
+  }
+
+  static std::string error_text(int code) {
+    return code == 0 ? "no error" : "error " + std::to_string(code);
+  }
+
+  // ---- launch
+  /// The most blocks a launch has. 3 at first, so that a kernel that takes the grid for the number
+  /// of its tiles fails. Returns the value before.
+  static i64 set_max_grid(i64 blocks) {
+    check(blocks > 0, errc::invalid_argument, name, "a grid of at least one block");
+    return max_grid_slot().exchange(blocks);
+  }
+
+  template <class Kernel, class... Args>
+  static void launch(stream_handle, const launch_config& config, const Args&... args) {
+    const int whole = kernels::round_up((std::max)(config.threads, 1), WarpSize);
+    const int threads = (std::min)(whole, detail::simt_team::max_threads);
+    kernels::run_emulated<WarpSize, Kernel>(config.op,
+                                            (std::min)(config.tiles, max_grid_slot().load()),
+                                            threads, config.scratch, args...);
+  }
+
+  // ---- policies
+  struct geometry {
+    static constexpr int warp_size = WarpSize;
+    static constexpr int preferred_warps = 256 / WarpSize;
+    static constexpr i64 max_grid = 0x7fffffff;
+    static constexpr int grid_quantum = 1;
+    static constexpr bool cap_grid_to_units = false;
+  };
+  struct argument_abi {
+    static constexpr argument_kind kind = argument_kind::direct;
+    static constexpr int alignment = 1;
+  };
+  struct images {
+    static constexpr image_provider providers[] = {image_provider::linked};
+  };
+  struct capabilities {
+    static constexpr bool matrix_units = false;
+    static constexpr bool async_copy = false;
+    static constexpr bool clusters = false;
+    static constexpr bool fp64 = true;
+    static constexpr bool fp8 = false;
+    // It is the host's memory, but whoever runs on a chip must copy, so the tests copy here too.
+    static constexpr bool host_accessible = false;
+    static constexpr bool synchronous_streams = true;
+  };
+
+ private:
+  static constexpr std::align_val_t alignment{256};
+  static std::atomic<i64>& max_grid_slot() {
+    static std::atomic<i64> slot{3};
+    return slot;
+  }
+};
+
+using simt32 = simt<32>;
+using simt64 = simt<64>;
+
+static_assert(check_device<simt32>() && check_device<simt64>());
+
+}  // namespace flaggems
