@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machines of `simt_block`: what a thread of a chip asks its language for. Each is made by an
+// entry function from two pieces of memory of its block: `exchange` (`exchange_bytes`, in shared
+// memory) and `scratch` (what the launch asked for: in shared memory behind the exchange if it
+// fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
+#pragma once
+
+#include <flaggems/kernels/prelude.hpp>
+
+namespace flaggems::kernels {
+
+/// The bytes of a block's exchange: one entry of 16 bytes for each of up to 32 warps.
+inline constexpr i64 exchange_bytes = 32 * 16;
+
+#if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
+
+/// Block-local memory of a chip. The pointer is generic, because it may lead into a workspace;
+/// once all is inlined the compilers see where it comes from.
+template <class T>
+struct device_array {
+  static constexpr bool is_scratch = true;
+  using value_type = T;
+  T* data;
+  FLAGGEMS_INLINE T read(i64 i, int = 0) const { return data[i]; }
+  FLAGGEMS_INLINE void write(i64 i, identity<T> x, int = 0) const { data[i] = x; }
+  FLAGGEMS_INLINE device_array from(i64 i) const { return {data + i}; }
+};
+
+/// The memory of a block, and what all machines do with it.
+struct block_memory {
+  template <class T>
+  using array_type = device_array<T>;
+  unsigned char* exchange_data;
+  unsigned char* scratch_data;
+
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> scratch(i64 offset, i64) const {
+    return {reinterpret_cast<T*>(scratch_data + offset)};
+  }
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> exchange() const {
+    static_assert(sizeof(T) <= 16, "flaggems: a state that a block reduces has at most 16 bytes");
+    return {reinterpret_cast<T*>(exchange_data)};
+  }
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_CUDA
+
+/// A thread under CUDA (nvcc, NVRTC). One-dimensional blocks of whole warps, at most 1024 threads.
+struct cuda_machine : block_memory {
+  static constexpr int warp_size = 32;
+
+  FLAGGEMS_INLINE cuda_machine(unsigned char* exchange, unsigned char* scratch)
+      : block_memory{exchange, scratch} {}
+
+#if FLAGGEMS_DEVICE_CODE
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(threadIdx.x); }
+  FLAGGEMS_INLINE int threads() const { return static_cast<int>(blockDim.x); }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(blockIdx.x); }
+  FLAGGEMS_INLINE i64 blocks() const { return static_cast<i64>(gridDim.x); }
+  FLAGGEMS_INLINE void sync(int) const { __syncthreads(); }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return __shfl_xor_sync(0xffffffffU, x, mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    return __shfl_up_sync(0xffffffffU, x, static_cast<unsigned>(delta));
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    if constexpr (is_integer<T> && sizeof(T) == 8) {
+      using word = unsigned long long;
+      return static_cast<T>(atomicAdd(reinterpret_cast<word*>(s.data + i), static_cast<word>(x)));
+    } else {
+      return atomicAdd(s.data + i, x);
+    }
+  }
+#else  // nvcc's host pass: parsed, never run
+  FLAGGEMS_INLINE int thread() const { return 0; }
+  FLAGGEMS_INLINE int threads() const { return 1; }
+  FLAGGEMS_INLINE i64 block() const { return 0; }
+  FLAGGEMS_INLINE i64 blocks() const { return 1; }
+  FLAGGEMS_INLINE void sync(int) const {}
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
+    return x;
+  }
+#endif
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_HIP
+
+#if defined(__AMDGCN_WAVEFRONT_SIZE)
+inline constexpr int hip_warp_size = __AMDGCN_WAVEFRONT_SIZE;
+#else
+inline constexpr int hip_warp_size = 64;
+#endif
+
+/// A thread under HIP, by the compiler's own builtins: no header of the vendor is needed. A warp
+/// may be a part of a wave: `WarpSize` 32 is right on waves of 64 too.
+template <int WarpSize = hip_warp_size>
+struct hip_machine : block_memory {
+  static constexpr int warp_size = WarpSize;
+
+  FLAGGEMS_INLINE hip_machine(unsigned char* exchange, unsigned char* scratch)
+      : block_memory{exchange, scratch} {}
+
+#if FLAGGEMS_DEVICE_CODE
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+  FLAGGEMS_INLINE int threads() const {
+    return static_cast<int>(__builtin_amdgcn_workgroup_size_x());
+  }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(__builtin_amdgcn_workgroup_id_x()); }
+  FLAGGEMS_INLINE i64 blocks() const {
+    return static_cast<i64>(__builtin_amdgcn_grid_size_x() /
+                            static_cast<u32>(__builtin_amdgcn_workgroup_size_x()));
+  }
+  FLAGGEMS_INLINE void sync(int) const {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return from_lane(x, lane_of_wave() ^ mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    const int lane = lane_of_wave();
+    return from_lane(x, lane % WarpSize < delta ? lane : lane - delta);
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    if constexpr (is_integer<T>) {
+      return __hip_atomic_fetch_add(s.data + i, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+      using word = uint_of_size<sizeof(T)>;
+      word* const p = reinterpret_cast<word*>(s.data + i);
+      word old = __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+      while (!__hip_atomic_compare_exchange_strong(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
+                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                   __HIP_MEMORY_SCOPE_WORKGROUP)) {
+      }
+      return bit_cast<T>(old);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE static int lane_of_wave() {
+    const u32 low = __builtin_amdgcn_mbcnt_lo(~0U, 0U);
+    if constexpr (hip_warp_size == 32)
+      return static_cast<int>(low);
+    else
+      return static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0U, low));
+  }
+  FLAGGEMS_INLINE static u32 from_lane(u32 x, int lane) {
+    return static_cast<u32>(__builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(x)));
+  }
+#else  // the host pass: parsed, never run
+  FLAGGEMS_INLINE int thread() const { return 0; }
+  FLAGGEMS_INLINE int threads() const { return 1; }
+  FLAGGEMS_INLINE i64 block() const { return 0; }
+  FLAGGEMS_INLINE i64 blocks() const { return 1; }
+  FLAGGEMS_INLINE void sync(int) const {}
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
+    return x;
+  }
+#endif
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_OPENCL
+
+template <class T>
+struct opencl_atomic;
+template <>
+struct opencl_atomic<i32> {
+  using type = atomic_int;
+};
+template <>
+struct opencl_atomic<u32> {
+  using type = atomic_uint;
+};
+template <>
+struct opencl_atomic<i64> {
+  using type = atomic_long;
+};
+template <>
+struct opencl_atomic<u64> {
+  using type = atomic_ulong;
+};
+
+/// A work-item under C++ for OpenCL. Shuffles go through `slots`, one word a work-item in local
+/// memory, between barriers of the whole group: no extension is needed, and `WarpSize` need not be
+/// the size of a sub-group. That is legal because a block shuffles inside its collective operations
+/// only, which all work-items reach together.
+template <int WarpSize = 32>
+struct opencl_machine : block_memory {
+  static constexpr int warp_size = WarpSize;
+  u32* slots;
+
+  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch, u32* slot)
+      : block_memory{exchange, scratch}, slots(slot) {}
+
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(get_local_id(0)); }
+  FLAGGEMS_INLINE int threads() const { return static_cast<int>(get_local_size(0)); }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(get_group_id(0)); }
+  FLAGGEMS_INLINE i64 blocks() const { return static_cast<i64>(get_num_groups(0)); }
+  // Both fences: scratch may be a slice of a global workspace.
+  FLAGGEMS_INLINE void sync(int) const { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return from_thread(x, thread() ^ mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    const int t = thread();
+    return from_thread(x, t % WarpSize < delta ? t : t - delta);
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    // OpenCL's own functions: clang's atomic builtins become calls of a library under SPIR.
+    if constexpr (is_integer<T>) {
+      auto* const p = reinterpret_cast<volatile typename opencl_atomic<T>::type*>(s.data + i);
+      return atomic_fetch_add_explicit(p, x, memory_order_relaxed, memory_scope_work_group);
+    } else {
+      using word = uint_of_size<sizeof(T)>;
+      auto* const p = reinterpret_cast<volatile typename opencl_atomic<word>::type*>(s.data + i);
+      word old = atomic_load_explicit(p, memory_order_relaxed, memory_scope_work_group);
+      while (!atomic_compare_exchange_strong_explicit(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
+                                                      memory_order_relaxed, memory_order_relaxed,
+                                                      memory_scope_work_group)) {
+      }
+      return bit_cast<T>(old);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE u32 from_thread(u32 x, int from) const {
+    slots[thread()] = x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 r = slots[from];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return r;
+  }
+};
+
+#endif
+
+}  // namespace flaggems::kernels
