@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the processor can do: its instruction-set level and its caches.
+#pragma once
+
+#include <flaggems/error.hpp>
+#include <flaggems/kernels/prelude.hpp>
+
+#include <unistd.h>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#if FLAGGEMS_ARCH_X86
+#include <cpuid.h>
+#if __has_include(<sys/syscall.h>)
+#include <sys/syscall.h>
+#endif
+#endif
+
+namespace flaggems {
+
+/// Instruction sets for which the host's kernels are compiled, each with all words of
+/// FLAGGEMS_TARGET_*; every level contains the one before. On AArch64 `baseline` is NEON.
+enum class isa_level : int { baseline, avx2, avx512, avx512_bf16, amx };
+
+/// The number of levels.
+inline constexpr int isa_level_count = 5;
+
+/// The name of a level, as FLAGGEMS_ISA spells it.
+[[nodiscard]] constexpr std::string_view to_string(isa_level level) noexcept {
+  constexpr std::string_view names[isa_level_count] = {"baseline", "avx2", "avx512", "avx512_bf16",
+                                                       "amx"};
+  return names[static_cast<int>(level)];
+}
+
+namespace detail {
+
+#if FLAGGEMS_ARCH_X86
+// The registers whose state the operating system saves (XCR0).
+inline u64 enabled_state() noexcept {
+  u32 low = 0, high = 0;
+  __asm__ __volatile__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<u64>(high) << 32) | low;
+}
+
+// Linux gives a process the tile registers only if it asks.
+inline bool request_tiles() noexcept {
+#ifdef SYS_arch_prctl
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+  return false;
+#endif
+}
+
+inline isa_level detect_isa() noexcept {
+  u32 a = 0, b = 0, c = 0, d = 0;
+  const auto has = [](u32 word, int bit) { return ((word >> bit) & 1u) != 0; };
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return isa_level::baseline;
+  const bool osxsave = has(c, 27), avx = has(c, 28), fma = has(c, 12), f16c = has(c, 29),
+             popcnt = has(c, 23);
+  if (!(osxsave && avx && fma && f16c && popcnt)) return isa_level::baseline;
+  const u64 state = enabled_state();
+  if ((state & 0x6) != 0x6) return isa_level::baseline;  // xmm, ymm
+
+  if (__get_cpuid(0x80000001u, &a, &b, &c, &d) == 0 || !has(c, 5)) return isa_level::baseline;
+  u32 b7 = 0, c7 = 0, d7 = 0;
+  if (__get_cpuid_count(7, 0, &a, &b7, &c7, &d7) == 0) return isa_level::baseline;
+  const u32 subleaves = a;
+  if (!(has(b7, 3) && has(b7, 5) && has(b7, 8))) return isa_level::baseline;  // bmi, avx2, bmi2
+
+  if ((state & 0xe6) != 0xe6) return isa_level::avx2;  // masks, zmm
+  if (!(has(b7, 16) && has(b7, 17) && has(b7, 30) && has(b7, 31))) return isa_level::avx2;
+
+  u32 a71 = 0;
+  if (subleaves >= 1) __get_cpuid_count(7, 1, &a71, &b, &c, &d);
+  if (!(has(c7, 11) && has(a71, 5))) return isa_level::avx512;  // vnni, bf16
+
+  const bool tiles = has(d7, 22) && has(d7, 24) && has(d7, 25);  // bf16, tile, int8
+  if (!tiles || (state & 0x60000) != 0x60000 || !request_tiles()) return isa_level::avx512_bf16;
+  return isa_level::amx;
+}
+#else
+inline isa_level detect_isa() noexcept { return isa_level::baseline; }
+#endif
+
+inline std::atomic<int>& isa_slot() noexcept {
+  static std::atomic<int> slot{-1};
+  return slot;
+}
+
+}  // namespace detail
+
+/// The highest level that the processor and the operating system allow.
+[[nodiscard]] inline isa_level detected_isa() noexcept {
+  static const isa_level level = detail::detect_isa();
+  return level;
+}
+
+namespace detail {
+
+FLAGGEMS_COLD inline std::string available_isa_levels() {
+  std::string text;
+  for (int i = 0; i <= static_cast<int>(detected_isa()); ++i)
+    text.append(i == 0 ? "" : ", ").append(to_string(static_cast<isa_level>(i)));
+  return text;
+}
+
+/// The level that `text` names. Raises invalid_argument for an unknown one, not_supported for one
+/// that the machine lacks; both list what it has.
+inline isa_level parse_isa(std::string_view text, const char* op) {
+  for (int i = 0; i < isa_level_count; ++i) {
+    const isa_level level = static_cast<isa_level>(i);
+    if (to_string(level) != text) continue;
+    if (level > detected_isa())
+      raise(errc::not_supported, op,
+            "a level that this machine has (" + available_isa_levels() + ")", std::string(text));
+    return level;
+  }
+  raise(errc::invalid_argument, op, "one of " + available_isa_levels(), std::string(text));
+}
+
+FLAGGEMS_COLD inline isa_level first_isa() {
+  const char* text = std::getenv("FLAGGEMS_ISA");
+  const isa_level level =
+      text != nullptr && *text != '\0' ? parse_isa(text, "FLAGGEMS_ISA") : detected_isa();
+  int unset = -1;
+  isa_slot().compare_exchange_strong(unset, static_cast<int>(level));
+  return static_cast<isa_level>(isa_slot().load(std::memory_order_relaxed));
+}
+
+}  // namespace detail
+
+/// The level at which the host's kernels run: the detected one, or what the environment variable
+/// FLAGGEMS_ISA or `force_isa` says. Raises, the first time, if FLAGGEMS_ISA is not the name of a
+/// level that the machine has.
+[[nodiscard]] inline isa_level isa() {
+  const int level = detail::isa_slot().load(std::memory_order_relaxed);
+  if (level < 0) [[unlikely]]
+    return detail::first_isa();
+  return static_cast<isa_level>(level);
+}
+
+/// Makes `level` the level of all launches from now on. Raises not_supported if the machine lacks
+/// it.
+inline void force_isa(isa_level level) {
+  detail::parse_isa(to_string(level), "force_isa");
+  detail::isa_slot().store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+/// Forces a level for as long as it lives.
+class isa_guard {
+ public:
+  explicit isa_guard(isa_level level) : before_(isa()) { force_isa(level); }
+  ~isa_guard() { detail::isa_slot().store(static_cast<int>(before_), std::memory_order_relaxed); }
+  isa_guard(const isa_guard&) = delete;
+  isa_guard& operator=(const isa_guard&) = delete;
+
+ private:
+  isa_level before_;
+};
+
+/// Bytes of the caches that one core sees.
+struct cache_sizes {
+  i64 l1d = 0;  ///< of a core
+  i64 l2 = 0;   ///< of a core, usually
+  i64 l3 = 0;   ///< shared; 0 if there is none
+};
+
+namespace detail {
+
+inline cache_sizes read_caches() {
+  cache_sizes sizes;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  sizes.l1d = static_cast<i64>(sysconf(_SC_LEVEL1_DCACHE_SIZE));
+  sizes.l2 = static_cast<i64>(sysconf(_SC_LEVEL2_CACHE_SIZE));
+  sizes.l3 = static_cast<i64>(sysconf(_SC_LEVEL3_CACHE_SIZE));
+#endif
+  // Where the C library does not know (AArch64, musl), Linux tells.
+  for (int index = 0; index < 8 && (sizes.l1d <= 0 || sizes.l2 <= 0); ++index) {
+    const auto read = [index](const char* what, char(&text)[32]) {
+      char path[96];
+      std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index,
+                    what);
+      std::FILE* file = std::fopen(path, "r");
+      if (file == nullptr) return false;
+      const bool ok = std::fgets(text, sizeof(text), file) != nullptr;
+      std::fclose(file);
+      return ok;
+    };
+    char level[32] = {}, type[32] = {}, size[32] = {};
+    if (!read("level", level) || !read("type", type) || !read("size", size)) break;
+    char* unit = nullptr;
+    i64 bytes = static_cast<i64>(std::strtol(size, &unit, 10));
+    if (*unit == 'K') bytes *= 1024;
+    if (*unit == 'M') bytes *= 1024 * 1024;
+    if (type[0] == 'I') continue;
+    if (level[0] == '1' && sizes.l1d <= 0) sizes.l1d = bytes;
+    if (level[0] == '2' && sizes.l2 <= 0) sizes.l2 = bytes;
+    if (level[0] == '3' && sizes.l3 <= 0) sizes.l3 = bytes;
+  }
+  if (sizes.l1d <= 0) sizes.l1d = 32 * 1024;
+  if (sizes.l2 <= 0) sizes.l2 = 512 * 1024;
+  if (sizes.l3 < 0) sizes.l3 = 0;
+  return sizes;
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// What the processor calls itself; "unknown" where it does not say.
+inline std::string processor_name() {
+#if FLAGGEMS_ARCH_X86
+  u32 words[13] = {};
+  u32* w = words;
+  for (u32 leaf = 0x80000002u; leaf <= 0x80000004u; ++leaf, w += 4)
+    if (__get_cpuid(leaf, &w[0], &w[1], &w[2], &w[3]) == 0) return "unknown";
+  char text[sizeof(words)];
+  std::memcpy(text, words, sizeof(words));
+  std::string name(text);
+  name.erase(0, (name.size() > 0 ? name.find_first_not_of(' ') : 0));
+  name.erase(name.find_last_not_of(' ') + 1);
+  return name;
+#else
+  return "unknown";
+#endif
+}
+
+}  // namespace detail
+
+/// The caches of this machine, read once; 32 KiB and 512 KiB where nobody tells.
+[[nodiscard]] inline const cache_sizes& caches() {
+  static const cache_sizes sizes = detail::read_caches();
+  return sizes;
+}
+
+}  // namespace flaggems

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compile-time checks of operators' arguments, with messages that name what is wrong.
+#pragma once
+
+#include <flaggems/device/stream.hpp>
+#include <flaggems/tensor/dtype.hpp>
+#include <flaggems/tensor/view.hpp>
+
+#include <type_traits>
+
+namespace flaggems {
+
+namespace detail {
+
+template <class X>
+constexpr auto argument_device() {
+  using type = std::remove_cvref_t<X>;
+  if constexpr (tensor_like<X>)
+    return std::type_identity<device_t<X>>{};
+  else if constexpr (requires { typename type::device_type; })
+    return std::type_identity<typename type::device_type>{};
+  else
+    return std::type_identity<void>{};  // a number: on no device
+}
+
+// The letters are those of the message: compilers print them with what they stand for.
+template <class A, int N, class B>
+constexpr void check_same_device() {
+  static_assert(std::is_same_v<A, B> || std::is_void_v<B>,
+                "flaggems: stream is on device A but argument N is on device B");
+}
+
+template <class A, class... X, int... N>
+constexpr void check_same_devices(std::integer_sequence<int, N...>) {
+  (check_same_device<A, N + 1, typename decltype(argument_device<X>())::type>(), ...);
+}
+
+template <class T, int N, class... Allowed>
+constexpr void check_element_type() {
+  static_assert((std::is_same_v<T, Allowed> || ...),
+                "flaggems: argument N has element type T, which this operator does not take");
+}
+template <class X, int N, class... Allowed>
+constexpr void check_element_type(type_list<Allowed...>) {
+  if constexpr (tensor_like<X>) check_element_type<value_t<X>, N, Allowed...>();
+}
+
+}  // namespace detail
+
+/// Does not compile unless every argument that has a device is on the stream's; numbers have none.
+/// Arguments count from 1.
+template <stream_like S, class... X>
+constexpr void same_device() {
+  detail::check_same_devices<device_of<S>, X...>(
+      std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>{});
+}
+/// The same, from the arguments themselves.
+template <stream_like S, class... X>
+constexpr void same_device(const S&, const X&...) {
+  same_device<S, X...>();
+}
+
+/// Does not compile unless the element type of X, argument N of an operator, is in the type_list.
+template <class List, int N, class X>
+constexpr void element_type_in() {
+  detail::check_element_type<X, N>(List{});
+}
+
+}  // namespace flaggems

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device type must have: a struct of static functions, constants and four policies.
+//
+// Functions that fail raise driver_error with the driver's code and words, except that `allocate`
+// returns null when memory is exhausted; those that destroy or deallocate never raise.
+#pragma once
+
+#include <flaggems/device/launch_config.hpp>
+#include <flaggems/device/properties.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace flaggems {
+
+namespace detail {
+
+/// A kernel that does nothing, with which `launch` is tried.
+struct probe_kernel {
+  template <class Block>
+  static void run(const Block&) {}
+};
+
+// One concept a member, so that a missing one can be named. `stream_of<D>` is a declared value.
+template <class D>
+concept has_stream_handle = std::regular<typename D::stream_handle>;
+template <class D>
+concept has_event_handle = std::regular<typename D::event_handle>;
+
+// identity
+template <class D>
+concept has_name = requires {
+  { D::name } -> std::convertible_to<std::string_view>;
+};
+template <class D>
+concept has_torch_device_type = requires {
+  { D::torch_device_type } -> std::convertible_to<int>;
+};
+template <class D>
+concept has_dlpack_device_type = requires {
+  { D::dlpack_device_type } -> std::convertible_to<int>;
+};
+
+// discovery
+template <class D>
+concept has_device_count = requires {
+  { D::device_count() } -> std::same_as<int>;
+};
+template <class D>
+concept has_unavailable_reason = requires {
+  { D::unavailable_reason() } -> std::convertible_to<std::string>;
+};
+template <class D>
+concept has_current_device = requires {
+  { D::current_device() } -> std::same_as<int>;
+};
+template <class D>
+concept has_set_device = requires {
+  { D::set_device(0) } -> std::same_as<void>;
+};
+template <class D>
+concept has_properties = requires {
+  { D::properties(0) } -> std::convertible_to<device_properties>;
+};
+
+// memory
+template <class D>
+concept has_allocate = requires(typename D::stream_handle s) {
+  { D::allocate(i64{}, s) } -> std::same_as<void*>;
+};
+template <class D>
+concept has_deallocate = requires(typename D::stream_handle s, void* p) {
+  { D::deallocate(p, i64{}, s) }
+  noexcept->std::same_as<void>;
+};
+template <class D>
+concept has_copy = requires(typename D::stream_handle s, void* to, const void* from) {
+  { D::copy(to, from, i64{}, copy_kind{}, s) } -> std::same_as<void>;
+};
+template <class D>
+concept has_fill = requires(typename D::stream_handle s, void* p) {
+  { D::fill(p, int{}, i64{}, s) } -> std::same_as<void>;
+};
+
+// streams
+template <class D>
+concept has_create_stream = requires {
+  { D::create_stream(0) } -> std::same_as<typename D::stream_handle>;
+};
+template <class D>
+concept has_destroy_stream = requires(typename D::stream_handle s) {
+  { D::destroy_stream(s) }
+  noexcept->std::same_as<void>;
+};
+template <class D>
+concept has_synchronize = requires(typename D::stream_handle s) {
+  { D::synchronize(s) } -> std::same_as<void>;
+};
+template <class D>
+concept has_query = requires(typename D::stream_handle s) {
+  { D::query(s) } -> std::same_as<bool>;
+};
+template <class D>
+concept has_default_stream = requires {
+  { D::default_stream() } -> std::same_as<typename D::stream_handle>;
+};
+
+// events
+template <class D>
+concept has_create_event = requires {
+  { D::create_event() } -> std::same_as<typename D::event_handle>;
+};
+template <class D>
+concept has_destroy_event = requires(typename D::event_handle e) {
+  { D::destroy_event(e) }
+  noexcept->std::same_as<void>;
+};
+template <class D>
+concept has_record = requires(typename D::event_handle e, typename D::stream_handle s) {
+  { D::record(e, s) } -> std::same_as<void>;
+};
+template <class D>
+concept has_wait = requires(typename D::event_handle e, typename D::stream_handle s) {
+  { D::wait(s, e) } -> std::same_as<void>;
+};
+template <class D>
+concept has_synchronize_event = requires(typename D::event_handle e) {
+  { D::synchronize_event(e) } -> std::same_as<void>;
+};
+template <class D>
+concept has_query_event = requires(typename D::event_handle e) {
+  { D::query_event(e) } -> std::same_as<bool>;
+};
+template <class D>
+concept has_elapsed_ms = requires(typename D::event_handle e) {
+  { D::elapsed_ms(e, e) } -> std::convertible_to<double>;
+};
+
+// errors, launch
+template <class D>
+concept has_error_text = requires {
+  { D::error_text(0) } -> std::convertible_to<std::string>;
+};
+template <class D>
+concept has_launch = requires(typename D::stream_handle s, const launch_config& config) {
+  { D::template launch<probe_kernel>(s, config) } -> std::same_as<void>;
+};
+
+// policies
+template <class D>
+concept has_geometry = requires {
+  typename D::geometry;
+  { D::geometry::warp_size } -> std::convertible_to<int>;
+  { D::geometry::preferred_warps } -> std::convertible_to<int>;
+  { D::geometry::max_grid } -> std::convertible_to<i64>;
+  { D::geometry::grid_quantum } -> std::convertible_to<int>;
+  { D::geometry::cap_grid_to_units } -> std::convertible_to<bool>;
+};
+template <class D>
+concept has_argument_abi = requires {
+  typename D::argument_abi;
+  { D::argument_abi::kind } -> std::convertible_to<argument_kind>;
+  { D::argument_abi::alignment } -> std::convertible_to<int>;
+};
+template <class D>
+concept has_images = requires {
+  typename D::images;
+  { D::images::providers[0] } -> std::convertible_to<image_provider>;
+};
+template <class D>
+concept has_capabilities = requires {
+  typename D::capabilities;
+  { D::capabilities::matrix_units } -> std::convertible_to<bool>;
+  { D::capabilities::async_copy } -> std::convertible_to<bool>;
+  { D::capabilities::clusters } -> std::convertible_to<bool>;
+  { D::capabilities::fp64 } -> std::convertible_to<bool>;
+  { D::capabilities::fp8 } -> std::convertible_to<bool>;
+  { D::capabilities::host_accessible } -> std::convertible_to<bool>;
+};
+
+// modules
+template <class D>
+concept has_module_handle = std::regular<typename D::module_handle>;
+template <class D>
+concept has_function_handle = std::regular<typename D::function_handle>;
+template <class D>
+concept has_load_module = requires(const void* image) {
+  { D::load_module(image, i64{}) } -> std::same_as<typename D::module_handle>;
+};
+template <class D>
+concept has_unload_module = requires(typename D::module_handle m) {
+  { D::unload_module(m) }
+  noexcept->std::same_as<void>;
+};
+template <class D>
+concept has_find_function = requires(typename D::module_handle m) {
+  { D::find_function(m, "") } -> std::same_as<typename D::function_handle>;
+};
+
+/// Whether a provider other than `linked` is listed.
+template <class D>
+inline constexpr bool needs_modules = [] {
+  if constexpr (has_images<D>)
+    for (const image_provider p : D::images::providers)
+      if (p != image_provider::linked) return true;
+  return false;
+}();
+
+/// Streams of these devices have finished their work whenever a call returns. Optional.
+template <class D>
+inline constexpr bool is_synchronous = [] {
+  if constexpr (requires { D::capabilities::synchronous_streams; })
+    return bool(D::capabilities::synchronous_streams);
+  else
+    return false;
+}();
+
+}  // namespace detail
+
+/// `name`, and the numbers by which PyTorch (c10::DeviceType) and DLPack know the device type.
+template <class D>
+concept device_identity =
+    detail::has_name<D> && detail::has_torch_device_type<D> && detail::has_dlpack_device_type<D>;
+/// How many devices there are, why there are none, which is current, what they are.
+template <class D>
+concept device_discovery = detail::has_device_count<D> && detail::has_unavailable_reason<D> &&
+    detail::has_current_device<D> && detail::has_set_device<D> && detail::has_properties<D>;
+/// Memory, taken, given back, copied and filled in stream order.
+template <class D>
+concept device_memory = detail::has_stream_handle<D> && detail::has_allocate<D> &&
+    detail::has_deallocate<D> && detail::has_copy<D> && detail::has_fill<D>;
+/// Queues of work.
+template <class D>
+concept device_streams =
+    detail::has_stream_handle<D> && detail::has_create_stream<D> && detail::has_destroy_stream<D> &&
+    detail::has_synchronize<D> && detail::has_query<D> && detail::has_default_stream<D>;
+/// Marks in a stream, for waiting and for time.
+template <class D>
+concept device_events = detail::has_event_handle<D> && detail::has_create_event<D> &&
+    detail::has_destroy_event<D> && detail::has_record<D> && detail::has_wait<D> &&
+    detail::has_synchronize_event<D> && detail::has_query_event<D> && detail::has_elapsed_ms<D>;
+/// Images of kernels; only asked of device types that list a provider other than `linked`.
+template <class D>
+concept device_modules = detail::has_module_handle<D> && detail::has_function_handle<D> &&
+    detail::has_load_module<D> && detail::has_unload_module<D> && detail::has_find_function<D>;
+/// How chips differ: `geometry`, `argument_abi`, `images`, `capabilities`.
+template <class D>
+concept device_policies = detail::has_geometry<D> && detail::has_argument_abi<D> &&
+    detail::has_images<D> && detail::has_capabilities<D>;
+
+/// A type that stands for a kind of device. `check_device` says what a type lacks.
+template <class D>
+concept device = device_identity<D> && device_discovery<D> && device_memory<D> &&
+    device_streams<D> && device_events<D> && detail::has_error_text<D> && detail::has_launch<D> &&
+    device_policies<D> &&(!detail::needs_modules<D> || device_modules<D>);
+
+}  // namespace flaggems

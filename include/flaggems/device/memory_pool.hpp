@@ -1,0 +1,515 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A caching, stream-ordered memory pool for each device type and device.
+//
+// A block that is freed may be given out again at once in the order of the same stream. For another
+// stream it waits until its own is idle, or, when the device's memory is exhausted, makes the other
+// stream wait by an event. So no host synchronisation happens on the way.
+#pragma once
+
+#include <flaggems/device/stream.hpp>
+
+#include <pthread.h>
+#include <atomic>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace flaggems {
+
+/// A quantity with its history, as in torch.cuda.memory_stats.
+struct memory_stat {
+  i64 current = 0;    ///< now
+  i64 peak = 0;       ///< the most since the start or reset_peak_memory_stats
+  i64 allocated = 0;  ///< the sum of all increases
+  i64 freed = 0;      ///< the sum of all decreases
+
+  void increase(i64 n) noexcept {
+    current += n;
+    allocated += n;
+    if (current > peak) peak = current;
+  }
+  void decrease(i64 n) noexcept {
+    current -= n;
+    freed += n;
+  }
+};
+
+/// What the pool of a device holds, under PyTorch's names.
+struct memory_statistics {
+  memory_stat allocation;       ///< blocks in use
+  memory_stat allocated_bytes;  ///< bytes of blocks in use
+  memory_stat requested_bytes;  ///< the same before rounding
+  memory_stat segment;          ///< blocks taken from the device
+  memory_stat reserved_bytes;   ///< bytes taken from the device
+  i64 num_alloc_retries = 0;    ///< how often the cache was emptied because memory was exhausted
+  i64 num_ooms = 0;             ///< how often that did not help
+  i64 num_device_alloc = 0;     ///< calls of the device's allocate that gave memory
+  i64 num_device_free = 0;      ///< calls of the device's deallocate
+
+  /// Bytes taken from the device that no tensor uses.
+  [[nodiscard]] i64 cached_bytes() const noexcept {
+    return reserved_bytes.current - allocated_bytes.current;
+  }
+};
+
+namespace detail {
+
+// <mutex> costs every user of a tensor its compile time.
+class pool_mutex {
+ public:
+  pool_mutex() = default;
+  pool_mutex(const pool_mutex&) = delete;
+  pool_mutex& operator=(const pool_mutex&) = delete;
+  void lock() noexcept { pthread_mutex_lock(&mutex_); }
+  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+class pool_lock {
+ public:
+  explicit pool_lock(pool_mutex& m) noexcept : mutex_(m) { mutex_.lock(); }
+  ~pool_lock() { mutex_.unlock(); }
+  pool_lock(const pool_lock&) = delete;
+  pool_lock& operator=(const pool_lock&) = delete;
+
+ private:
+  pool_mutex& mutex_;
+};
+
+// ---- size classes: eight steps an octave, so that rounding wastes at most an eighth
+template <i64 Alignment>
+struct size_classes {
+  static constexpr int steps = 8;
+  static constexpr int count = 60 * steps;
+  /// The largest request; above it sizes overflow.
+  static constexpr i64 largest = i64{1} << 60;
+
+  /// The class of the smallest blocks that hold `bytes`, 1 <= bytes <= largest.
+  static constexpr int index_of(i64 bytes) noexcept {
+    const u64 units = static_cast<u64>((bytes + Alignment - 1) / Alignment);
+    if (units <= steps) return static_cast<int>(units - 1);
+    const int octave = 63 - __builtin_clzll(units - 1);  // units - 1 in [2^octave, 2^(octave+1))
+    const int shift = octave - 3;
+    return (octave - 2) * steps + static_cast<int>(((units - 1) >> shift) & (steps - 1));
+  }
+  /// The bytes of the blocks of a class.
+  static constexpr i64 size_of(int index) noexcept {
+    if (index < steps) return (index + 1) * Alignment;
+    const int shift = index / steps - 1;
+    return static_cast<i64>((static_cast<u64>(steps + index % steps + 1)) << shift) * Alignment;
+  }
+};
+
+template <class Device>
+struct pool_block_record {
+  void* data = nullptr;
+  i64 requested = 0;
+  int size_class = 0;
+  bool any_stream = false;  // no stream has work on it
+  typename Device::stream_handle stream{};
+  pool_block_record* next = nullptr;      // in a list of free blocks, or of those in use
+  pool_block_record* previous = nullptr;  // of those in use
+  struct user {
+    typename Device::stream_handle stream{};
+    user* next = nullptr;
+  };
+  user* users = nullptr;  // other streams that had work on it, from record_stream
+};
+
+}  // namespace detail
+
+/// The alignment of the blocks of a device's pool, in bytes.
+template <class Device>
+inline constexpr i64 pool_alignment = Device::capabilities::host_accessible ? 64 : 256;
+
+/// The pool of one device. Thread safe. Reached through `pool<Device>()`.
+template <class Device>
+class memory_pool {
+  using record = detail::pool_block_record<Device>;
+  using classes = detail::size_classes<pool_alignment<Device>>;
+  using native_stream = typename Device::stream_handle;
+
+ public:
+  explicit memory_pool(int device_index) noexcept : device_index_(device_index) {}
+  memory_pool(const memory_pool&) = delete;
+  memory_pool& operator=(const memory_pool&) = delete;
+  /// Gives all cached blocks back; none may be in use.
+  ~memory_pool() { empty_cache(); }
+
+  /// A block of at least `bytes` > 0 for work in the order of `stream`. Raises out_of_memory, after
+  /// one more attempt with the cache emptied, and invalid_argument for a negative size.
+  [[nodiscard]] record* allocate(i64 bytes, native_stream stream) {
+    if (bytes < 0 || bytes > classes::largest) [[unlikely]]
+      raise_size(bytes, stream);
+    const int index = classes::index_of(bytes);
+    record* block = nullptr;
+    {
+      detail::pool_lock lock(mutex_);
+      block = take_cached(index, stream, false);
+      if (block != nullptr) use(block, bytes, stream);
+    }
+    if (block == nullptr) block = allocate_slowly(index, bytes, stream);
+    return block;
+  }
+
+  /// Takes a block back: its memory may be used again for work queued in its stream after this.
+  void deallocate(record* block) noexcept {
+    detail::pool_lock lock(mutex_);
+    if (block->users != nullptr) wait_for_users(block);
+    unlink(block);
+    const i64 size = classes::size_of(block->size_class);
+    stats_.allocation.decrease(1);
+    stats_.allocated_bytes.decrease(size);
+    stats_.requested_bytes.decrease(block->requested);
+    block->next = free_[block->size_class];
+    free_[block->size_class] = block;
+  }
+
+  /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
+  /// used again before that is done. As torch.Tensor.record_stream.
+  void record_stream(record* block, native_stream stream) {
+    if constexpr (detail::is_synchronous<Device>) return;
+    detail::pool_lock lock(mutex_);
+    if (block->stream == stream && !block->any_stream) return;
+    for (auto* u = block->users; u != nullptr; u = u->next)
+      if (u->stream == stream) return;
+    block->users = new typename record::user{stream, block->users};
+  }
+
+  /// To be called before a stream is destroyed (`flaggems::stream` does): waits for it, and from
+  /// then on its blocks belong to no stream.
+  void release_stream(native_stream stream) noexcept {
+    if constexpr (detail::is_synchronous<Device>) return;
+    detail::pool_lock lock(mutex_);
+    bool waited = false;
+    const auto release = [&](record* list) {
+      for (record* b = list; b != nullptr; b = b->next) {
+        typename record::user** link = &b->users;
+        while (*link != nullptr) {
+          if ((*link)->stream == stream) {
+            wait_once(stream, waited);
+            delete std::exchange(*link, (*link)->next);
+          } else {
+            link = &(*link)->next;
+          }
+        }
+        if (b->any_stream || !(b->stream == stream)) continue;
+        wait_once(stream, waited);
+        b->any_stream = true;
+      }
+    };
+    release(in_use_);
+    for (record* list : free_) release(list);
+  }
+
+  /// Gives all cached blocks back to the device, once the work on them is done.
+  void empty_cache() noexcept {
+    record* all = nullptr;
+    {
+      detail::pool_lock lock(mutex_);
+      all = detach_cache();
+    }
+    give_back(all);
+  }
+
+  [[nodiscard]] memory_statistics stats() const {
+    detail::pool_lock lock(mutex_);
+    return stats_;
+  }
+  /// Makes every peak what is current.
+  void reset_peak_stats() {
+    detail::pool_lock lock(mutex_);
+    for (memory_stat* s : {&stats_.allocation, &stats_.allocated_bytes, &stats_.requested_bytes,
+                           &stats_.segment, &stats_.reserved_bytes})
+      s->peak = s->current;
+  }
+  [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  /// The bytes of a block for a request of `bytes` > 0.
+  [[nodiscard]] static constexpr i64 rounded_size(i64 bytes) noexcept {
+    return classes::size_of(classes::index_of(bytes));
+  }
+
+ private:
+  // A cached block on which `stream` may queue work; `steal`: even one with unfinished work of
+  // another stream, for which `stream` then waits.
+  record* take_cached(int index, native_stream stream, bool steal) {
+    record** link = &free_[index];
+    if constexpr (!detail::is_synchronous<Device>) {
+      record** found = nullptr;
+      native_stream busy{};
+      bool has_busy = false;
+      for (record** l = link; *l != nullptr; l = &(*l)->next) {
+        record& b = **l;
+        if (b.any_stream || b.stream == stream) {
+          found = l;
+          if (!b.any_stream) break;
+        } else if (found == nullptr && !(has_busy && b.stream == busy)) {
+          if (Device::query(b.stream)) {
+            b.any_stream = true;
+            found = l;
+          } else {
+            busy = b.stream;
+            has_busy = true;
+            if (steal) {
+              wait_for(b.stream, stream);
+              found = l;
+            }
+          }
+        }
+      }
+      if (found == nullptr) return nullptr;
+      link = found;
+    }
+    record* block = *link;
+    if (block != nullptr) *link = block->next;
+    return block;
+  }
+
+  void use(record* block, i64 bytes, native_stream stream) noexcept {
+    block->requested = bytes;
+    block->stream = stream;
+    block->any_stream = false;
+    block->previous = nullptr;
+    block->next = in_use_;
+    if (in_use_ != nullptr) in_use_->previous = block;
+    in_use_ = block;
+    stats_.allocation.increase(1);
+    stats_.allocated_bytes.increase(classes::size_of(block->size_class));
+    stats_.requested_bytes.increase(bytes);
+  }
+  void unlink(record* block) noexcept {
+    (block->previous != nullptr ? block->previous->next : in_use_) = block->next;
+    if (block->next != nullptr) block->next->previous = block->previous;
+  }
+
+  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream) {
+    const i64 size = classes::size_of(index);
+    void* data = take_from_device(size, stream);
+    if (data == nullptr) {
+      {
+        detail::pool_lock lock(mutex_);
+        if (record* block = take_cached(index, stream, true)) {
+          use(block, bytes, stream);
+          return block;
+        }
+        stats_.num_alloc_retries += 1;
+      }
+      empty_cache();
+      data = take_from_device(size, stream);
+    }
+    if (data == nullptr) raise_exhausted(bytes, size);
+    record* block = new record;
+    block->data = data;
+    block->size_class = index;
+    detail::pool_lock lock(mutex_);
+    stats_.num_device_alloc += 1;
+    stats_.segment.increase(1);
+    stats_.reserved_bytes.increase(size);
+    use(block, bytes, stream);
+    return block;
+  }
+  void* take_from_device(i64 size, native_stream stream) {
+    device_guard<Device> guard(device_index_);
+    return Device::allocate(size, stream);
+  }
+
+  // All cached blocks, as one list; they count as given back.
+  record* detach_cache() noexcept {
+    record* all = nullptr;
+    for (record*& list : free_) {
+      while (list != nullptr) {
+        record* b = std::exchange(list, list->next);
+        b->next = all;
+        all = b;
+        stats_.num_device_free += 1;
+        stats_.segment.decrease(1);
+        stats_.reserved_bytes.decrease(classes::size_of(b->size_class));
+      }
+    }
+    return all;
+  }
+  void give_back(record* list) noexcept {
+    if (list == nullptr) return;
+    device_guard<Device> guard(device_index_);
+    native_stream waited{};
+    bool has_waited = false;
+    while (list != nullptr) {
+      record* b = std::exchange(list, list->next);
+      native_stream order = b->stream;
+      if constexpr (!detail::is_synchronous<Device>) {
+        if (b->any_stream) {
+          order = Device::default_stream();
+        } else if (!has_waited || !(waited == b->stream)) {
+          Device::synchronize(b->stream);
+          waited = b->stream;
+          has_waited = true;
+        }
+      }
+      Device::deallocate(b->data, classes::size_of(b->size_class), order);
+      delete b;
+    }
+  }
+
+  // `later` waits for what is queued in `earlier` now.
+  static void wait_for(native_stream earlier, native_stream later) {
+    event<Device> mark;
+    Device::record(mark.handle(), earlier);
+    Device::wait(later, mark.handle());
+  }
+  void wait_for_users(record* block) noexcept {
+    while (block->users != nullptr) {
+      auto* u = std::exchange(block->users, block->users->next);
+      if (block->any_stream)
+        Device::synchronize(u->stream);
+      else
+        wait_for(u->stream, block->stream);
+      delete u;
+    }
+  }
+  static void wait_once(native_stream stream, bool& waited) noexcept {
+    if (!waited) Device::synchronize(stream);
+    waited = true;
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, native_stream) {
+    if (bytes < 0)
+      raise(errc::invalid_argument, "allocate", "a size that is not negative",
+            std::to_string(bytes));
+    raise_exhausted(bytes, bytes);
+  }
+  [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size) {
+    memory_statistics s;
+    {
+      detail::pool_lock lock(mutex_);
+      stats_.num_ooms += 1;
+      s = stats_;
+    }
+    const device_properties p = Device::properties(device_index_);
+    raise(errc::out_of_memory, "allocate",
+          std::to_string(bytes) + " bytes (a block of " + std::to_string(size) + ") on " +
+              std::string(Device::name) + ":" + std::to_string(device_index_),
+          std::to_string(p.free_memory) + " of " + std::to_string(p.total_memory) +
+              " bytes free, " + std::to_string(s.allocated_bytes.current) + " in use and " +
+              std::to_string(s.cached_bytes()) + " cached by the pool");
+  }
+
+  mutable detail::pool_mutex mutex_;
+  int device_index_;
+  record* in_use_ = nullptr;
+  record* free_[classes::count] = {};
+  memory_statistics stats_;
+};
+
+namespace detail {
+
+/// The most devices of one type.
+inline constexpr int max_devices = 64;
+
+template <class Device>
+std::atomic<memory_pool<Device>*>* pool_slots() noexcept {
+  static std::atomic<memory_pool<Device>*> slots[max_devices] = {};
+  return slots;
+}
+template <class Device>
+FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
+  if (device_index < 0 || device_index >= max_devices || device_index >= Device::device_count())
+    raise_no_device<Device>("pool", device_index);
+  // Never destroyed: tensors of static storage duration may outlive any order of destruction, and
+  // at exit a driver may be gone already.
+  auto* made = new memory_pool<Device>(device_index);
+  memory_pool<Device>* there = nullptr;
+  if (pool_slots<Device>()[device_index].compare_exchange_strong(there, made)) return *made;
+  delete made;
+  return *there;
+}
+
+template <class Device>
+void release_stream(int device_index, typename Device::stream_handle handle) noexcept {
+  if (device_index < 0 || device_index >= max_devices) return;
+  if (auto* p = pool_slots<Device>()[device_index].load(std::memory_order_acquire))
+    p->release_stream(handle);
+}
+
+}  // namespace detail
+
+/// The pool of a device. Raises device_unavailable if there is no such device.
+template <class Device>
+[[nodiscard]] memory_pool<Device>& pool(int device_index) {
+  if (device_index >= 0 && device_index < detail::max_devices) [[likely]]
+    if (auto* p = detail::pool_slots<Device>()[device_index].load(std::memory_order_acquire))
+        [[likely]]
+      return *p;
+  return detail::make_pool<Device>(device_index);
+}
+/// The pool of the current device.
+template <class Device>
+[[nodiscard]] memory_pool<Device>& pool() {
+  return pool<Device>(Device::current_device());
+}
+
+/// Memory from the pool, given back when this ends. Move only.
+template <class Device>
+class pool_block {
+ public:
+  pool_block() = default;
+  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory.
+  pool_block(i64 bytes, const stream_ref<Device>& stream) {
+    if (bytes == 0) return;
+    pool_ = &pool<Device>(stream.device_index());
+    record_ = pool_->allocate(bytes, stream.handle());
+  }
+  pool_block(pool_block&& other) noexcept
+      : pool_(other.pool_), record_(std::exchange(other.record_, nullptr)) {}
+  pool_block& operator=(pool_block&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(record_, other.record_);
+    return *this;
+  }
+  ~pool_block() {
+    if (record_ != nullptr) pool_->deallocate(record_);
+  }
+
+  [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
+  /// The bytes asked for.
+  [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
+  /// Keeps the memory from being used again before the work queued in `stream`, by the time this
+  /// ends, is done.
+  void record_stream(const stream_ref<Device>& stream) {
+    if (record_ != nullptr) pool_->record_stream(record_, stream.handle());
+  }
+
+ private:
+  memory_pool<Device>* pool_ = nullptr;
+  detail::pool_block_record<Device>* record_ = nullptr;
+};
+
+/// Memory from the pool of the stream's device, in the order of the stream. Raises out_of_memory.
+template <class Device>
+[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream_ref<Device>& stream) {
+  return pool_block<Device>(bytes, stream);
+}
+template <class Device>
+[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream<Device>& stream) {
+  return pool_block<Device>(bytes, stream);
+}
+
+/// The statistics of a device's pool.
+template <class Device>
+[[nodiscard]] memory_statistics memory_stats(int device_index = Device::current_device()) {
+  return pool<Device>(device_index).stats();
+}
+/// Makes the peaks of the statistics what is current.
+template <class Device>
+void reset_peak_memory_stats(int device_index = Device::current_device()) {
+  pool<Device>(device_index).reset_peak_stats();
+}
+/// Gives the memory that the pool holds and no tensor uses back to the device.
+template <class Device>
+void empty_cache(int device_index = Device::current_device()) {
+  pool<Device>(device_index).empty_cache();
+}
+
+}  // namespace flaggems

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queues of work on a device, marks in them, and the current device.
+#pragma once
+
+#include <flaggems/device/concept.hpp>
+#include <flaggems/error.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace flaggems {
+
+template <class Device>
+class event;
+
+namespace detail {
+// memory_pool.hpp: what the pool must do before a stream of its blocks goes away.
+template <class Device>
+void release_stream(int device_index, typename Device::stream_handle handle) noexcept;
+
+template <class Device>
+FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
+  std::string reason = Device::unavailable_reason();
+  const int count = Device::device_count();
+  if (count > 0)
+    raise(errc::device_unavailable, op,
+          std::string("a ") + std::string(Device::name) + " device in [0, " +
+              std::to_string(count - 1) + "]",
+          std::to_string(index));
+  raise(errc::device_unavailable, op, std::string("a ") + std::string(Device::name) + " device",
+        reason.empty() ? "none" : std::move(reason));
+}
+}  // namespace detail
+
+/// Makes a device current for the calling thread, and the one before it again when it ends.
+template <class Device>
+class device_guard {
+ public:
+  /// Raises device_unavailable if there is no device `index`.
+  explicit device_guard(int index) : index_(index) {
+    if (index < 0 || index >= Device::device_count()) [[unlikely]]
+      detail::raise_no_device<Device>("device_guard", index);
+    before_ = Device::current_device();
+    if (before_ != index_) Device::set_device(index_);
+  }
+  ~device_guard() {
+    if (before_ != index_) Device::set_device(before_);
+  }
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  int index_, before_ = 0;
+};
+
+/// A stream that somebody else owns: a native handle and the number of its device.
+template <class Device>
+class stream_ref {
+ public:
+  using device_type = Device;
+  using native_handle_type = typename Device::stream_handle;
+
+  /// The default stream of the current device.
+  stream_ref() : stream_ref(Device::default_stream()) {}
+  /// A native handle on the current device.
+  explicit stream_ref(native_handle_type handle) : stream_ref(handle, Device::current_device()) {}
+  /// A native handle on device `device_index`.
+  stream_ref(native_handle_type handle, int device_index) noexcept
+      : handle_(handle), device_index_(device_index) {}
+
+  [[nodiscard]] native_handle_type handle() const noexcept { return handle_; }
+  [[nodiscard]] int device_index() const noexcept { return device_index_; }
+
+  /// Waits until all work queued so far is done.
+  void synchronize() const { Device::synchronize(handle_); }
+  /// Whether all work queued so far is done.
+  [[nodiscard]] bool query() const { return Device::query(handle_); }
+  /// Work queued from now on waits for what `e` marks. The host does not wait.
+  void wait(const event<Device>& e) const { Device::wait(handle_, e.handle()); }
+
+  friend bool operator==(const stream_ref& a, const stream_ref& b) noexcept {
+    return a.device_index_ == b.device_index_ && a.handle_ == b.handle_;
+  }
+
+ private:
+  native_handle_type handle_;
+  int device_index_;
+};
+
+/// A stream of its own. Memory that the pool gave in its order stays valid when it is destroyed.
+template <class Device>
+class stream {
+ public:
+  using device_type = Device;
+  using native_handle_type = typename Device::stream_handle;
+
+  /// On the current device. Raises device_unavailable if there is none.
+  stream() : stream((require_device(), Device::current_device())) {}
+  /// On device `device_index`; a lower `priority` is more urgent, 0 is ordinary, as in CUDA. Raises
+  /// device_unavailable.
+  explicit stream(int device_index, int priority = 0)
+      : stream(device_guard<Device>(device_index), device_index, priority) {}
+
+  stream(stream&& other) noexcept : ref_(other.ref_), owns_(std::exchange(other.owns_, false)) {}
+  stream& operator=(stream&& other) noexcept {
+    if (this != &other) {
+      release();
+      ref_ = other.ref_;
+      owns_ = std::exchange(other.owns_, false);
+    }
+    return *this;
+  }
+  ~stream() { release(); }
+
+  operator stream_ref<Device>() const noexcept { return ref_; }
+  [[nodiscard]] native_handle_type handle() const noexcept { return ref_.handle(); }
+  [[nodiscard]] int device_index() const noexcept { return ref_.device_index(); }
+  /// As those of stream_ref.
+  void synchronize() const { ref_.synchronize(); }
+  [[nodiscard]] bool query() const { return ref_.query(); }
+  void wait(const event<Device>& e) const { ref_.wait(e); }
+
+ private:
+  stream(const device_guard<Device>&, int device_index, int priority)
+      : ref_(Device::create_stream(priority), device_index) {}
+  static void require_device() {
+    if (Device::device_count() <= 0) [[unlikely]]
+      detail::raise_no_device<Device>("stream", 0);
+  }
+  void release() noexcept {
+    if (!owns_) return;
+    detail::release_stream<Device>(ref_.device_index(), ref_.handle());
+    Device::destroy_stream(ref_.handle());
+    owns_ = false;
+  }
+
+  stream_ref<Device> ref_;
+  bool owns_ = true;
+};
+
+/// A mark in a stream: for other streams and the host to wait for, and for time.
+template <class Device>
+class event {
+ public:
+  using device_type = Device;
+  using native_handle_type = typename Device::event_handle;
+
+  /// Not recorded yet; on the current device.
+  event() : handle_(Device::create_event()) {}
+  event(event&& other) noexcept
+      : handle_(std::exchange(other.handle_, native_handle_type{})),
+        owns_(std::exchange(other.owns_, false)) {}
+  event& operator=(event&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(owns_, other.owns_);
+    return *this;
+  }
+  ~event() {
+    if (owns_) Device::destroy_event(handle_);
+  }
+
+  [[nodiscard]] native_handle_type handle() const noexcept { return handle_; }
+  /// Marks all work queued in `stream` so far; replaces an earlier mark.
+  void record(const stream_ref<Device>& stream) { Device::record(handle_, stream.handle()); }
+  /// Waits until the marked work is done; returns at once if nothing was marked.
+  void synchronize() const { Device::synchronize_event(handle_); }
+  /// Whether the marked work is done; true if nothing was marked.
+  [[nodiscard]] bool query() const { return Device::query_event(handle_); }
+
+ private:
+  native_handle_type handle_;
+  bool owns_ = true;
+};
+
+/// Milliseconds of the device's clock from event a to event b, both recorded and done.
+template <class Device>
+[[nodiscard]] double elapsed_ms(const event<Device>& a, const event<Device>& b) {
+  return static_cast<double>(Device::elapsed_ms(a.handle(), b.handle()));
+}
+
+/// The stream_ref of a stream: the form in which operators pass streams on.
+template <class Device>
+[[nodiscard]] stream_ref<Device> ref(const stream<Device>& s) noexcept {
+  return s;
+}
+template <class Device>
+[[nodiscard]] stream_ref<Device> ref(const stream_ref<Device>& s) noexcept {
+  return s;
+}
+
+/// The device type of a stream.
+template <class S>
+using device_of = typename std::remove_cvref_t<S>::device_type;
+
+/// `stream<D>`, `stream_ref<D>`, and types with a `device_type` for which `ref` gives a stream_ref.
+template <class S>
+concept stream_like = requires(const std::remove_cvref_t<S>& s) {
+  { ref(s) } -> std::same_as<stream_ref<device_of<S>>>;
+};
+
+/// Waits until all work queued in `s` so far is done.
+template <stream_like S>
+void synchronize(const S& s) {
+  ref(s).synchronize();
+}
+
+}  // namespace flaggems
+
+#include <flaggems/device/memory_pool.hpp>

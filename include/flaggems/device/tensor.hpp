@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors that own their memory.
+#pragma once
+
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/device/stream.hpp>
+#include <flaggems/tensor/dtype.hpp>
+#include <flaggems/tensor/view.hpp>
+
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace flaggems {
+
+/// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
+/// back in it. Move only; `clone` copies. What it views must not outlive it. A const tensor is not
+/// written.
+template <class T, class Device = host>
+class tensor {
+  static_assert(!std::is_const_v<T> && element<T>, "tensor: T is an element type, not const");
+
+ public:
+  using element_type = T;
+  using value_type = T;
+  using device_type = Device;
+
+  /// No elements: sizes [0].
+  tensor() : sizes_{0} {}
+  /// Elements of no particular value, for work in the order of `stream`. Raises invalid_argument
+  /// for impossible sizes, and out_of_memory.
+  tensor(const stream_ref<Device>& stream, const shape& sizes)
+      : storage_(bytes_of(sizes), stream), sizes_(sizes) {}
+
+  tensor(tensor&& other) noexcept
+      : storage_(std::move(other.storage_)), sizes_(std::exchange(other.sizes_, shape{0})) {}
+  tensor& operator=(tensor&& other) noexcept {
+    if (this != &other) {
+      storage_ = pool_block<Device>(std::move(other.storage_));
+      sizes_ = std::exchange(other.sizes_, shape{0});
+      other.storage_ = {};
+    }
+    return *this;
+  }
+
+  [[nodiscard]] tensor_view<T, Device> view() noexcept { return whole<T>(); }
+  [[nodiscard]] tensor_view<const T, Device> view() const noexcept { return whole<const T>(); }
+  operator tensor_view<T, Device>() noexcept { return view(); }
+  operator tensor_view<const T, Device>() const noexcept { return view(); }
+
+  [[nodiscard]] T* data() noexcept { return static_cast<T*>(storage_.data()); }
+  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(storage_.data()); }
+  [[nodiscard]] int rank() const noexcept { return sizes_.rank(); }
+  [[nodiscard]] std::span<const i64> sizes() const noexcept { return sizes_; }
+  [[nodiscard]] shape strides() const { return contiguous_strides(sizes_); }
+  /// The size of a dimension. Raises out_of_range.
+  [[nodiscard]] i64 size(i64 dim) const { return view().size(dim); }
+  /// The stride of a dimension, in elements. Raises out_of_range.
+  [[nodiscard]] i64 stride(i64 dim) const { return view().stride(dim); }
+  [[nodiscard]] shape shape_of() const noexcept { return sizes_; }
+  [[nodiscard]] i64 numel() const noexcept { return sizes_.numel(); }
+  [[nodiscard]] i64 bytes() const noexcept { return numel() * static_cast<i64>(sizeof(T)); }
+  [[nodiscard]] bool empty() const noexcept { return numel() == 0; }
+  [[nodiscard]] static constexpr bool is_contiguous() noexcept { return true; }
+  [[nodiscard]] static constexpr dtype dtype_of_element() noexcept { return dtype_of<T>; }
+
+  /// An element, as that of a view; for memory that the host may read.
+  template <class... Index>
+  requires(host_accessible<Device>) [[nodiscard]] T& operator()(Index... index) {
+    return view()(index...);
+  }
+  template <class... Index>
+  requires(host_accessible<Device>) [[nodiscard]] const T& operator()(Index... index) const {
+    return view()(index...);
+  }
+  [[nodiscard]] T& operator[](i64 i) requires(host_accessible<Device>) { return view()(i); }
+  [[nodiscard]] const T& operator[](i64 i) const requires(host_accessible<Device>) {
+    return view()(i);
+  }
+
+#define FLAGGEMS_FORWARD(name)                   \
+  template <class... X>                          \
+  [[nodiscard]] auto name(const X&... x) {       \
+    return view().name(x...);                    \
+  }                                              \
+  template <class... X>                          \
+  [[nodiscard]] auto name(const X&... x) const { \
+    return view().name(x...);                    \
+  }
+#define FLAGGEMS_FORWARD_LIST(name)                                    \
+  [[nodiscard]] auto name(int_list list) { return view().name(list); } \
+  [[nodiscard]] auto name(int_list list) const { return view().name(list); }
+  /// Views of this tensor, as those of tensor_view.
+  FLAGGEMS_FORWARD(slice)
+  FLAGGEMS_FORWARD(narrow)
+  FLAGGEMS_FORWARD(select)
+  FLAGGEMS_FORWARD(transpose)
+  FLAGGEMS_FORWARD(t)
+  FLAGGEMS_FORWARD(unsqueeze)
+  FLAGGEMS_FORWARD(squeeze)
+  FLAGGEMS_FORWARD(flatten)
+  FLAGGEMS_FORWARD(split)
+  FLAGGEMS_FORWARD(chunk)
+  FLAGGEMS_FORWARD_LIST(view)
+  FLAGGEMS_FORWARD_LIST(reshape)
+  FLAGGEMS_FORWARD_LIST(permute)
+  FLAGGEMS_FORWARD_LIST(expand)
+  FLAGGEMS_FORWARD_LIST(broadcast_to)
+  FLAGGEMS_FORWARD_LIST(flip)
+#undef FLAGGEMS_FORWARD
+#undef FLAGGEMS_FORWARD_LIST
+
+  /// A copy in the order of `stream`. Raises out_of_memory.
+  [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
+    tensor copy(stream, sizes_);
+    if (!empty())
+      Device::copy(copy.data(), data(), bytes(), copy_kind::device_to_device, stream.handle());
+    return copy;
+  }
+  /// Keeps the memory, once this tensor ends, from being used again before the work that `stream`
+  /// has on it is done. Needed where a stream other than the one it was made for uses it.
+  void record_stream(const stream_ref<Device>& stream) { storage_.record_stream(stream); }
+
+ private:
+  template <class U>
+  [[nodiscard]] tensor_view<U, Device> whole() const noexcept {
+    return {detail::unchecked_t{}, static_cast<U*>(storage_.data()), sizes_,
+            contiguous_strides(sizes_)};
+  }
+  static i64 bytes_of(const shape& sizes) {
+    i64 bytes = 0;
+    if (!detail::multiply(checked_numel(sizes, "tensor"), static_cast<i64>(sizeof(T)), bytes))
+        [[unlikely]]
+      detail::raise_sizes("tensor", "fewer than 2^63 bytes", sizes);
+    return bytes;
+  }
+
+  pool_block<Device> storage_;
+  shape sizes_;
+};
+
+/// A tensor whose elements have no particular value (ATen empty). Raises invalid_argument for
+/// impossible sizes, and out_of_memory.
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> empty(const S& stream, const shape& sizes) {
+  return {ref(stream), sizes};
+}
+
+/// A contiguous tensor of the element type and sizes of `x`, with elements of no particular value.
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto empty_like(const S& stream, const X& x) {
+  return empty<value_t<X>>(stream, as_view(x).shape_of());
+}
+
+namespace detail {
+[[noreturn]] FLAGGEMS_COLD inline void raise_count(const char* op, i64 count, const shape& sizes) {
+  raise(errc::shape_mismatch, op,
+        std::to_string(sizes.numel()) + " values for sizes " + to_string(sizes),
+        std::to_string(count));
+}
+template <class T, class Device>
+void copy_in(const stream_ref<Device>& stream, tensor<T, Device>& to, const T* from) {
+  if (to.empty()) return;
+  Device::copy(to.data(), from, to.bytes(), copy_kind::host_to_device, stream.handle());
+  stream.synchronize();  // the caller's memory may go away
+}
+}  // namespace detail
+
+/// A tensor of the given values in row-major order. Returns once they are copied. Raises
+/// shape_mismatch if there are not as many as the sizes ask for.
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream, std::span<const T> values,
+                                                  const shape& sizes) {
+  auto result = empty<T>(stream, sizes);
+  if (result.numel() != static_cast<i64>(values.size())) [[unlikely]]
+    detail::raise_count("from_values", static_cast<i64>(values.size()), sizes);
+  detail::copy_in(ref(stream), result, values.data());
+  return result;
+}
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream, std::initializer_list<T> values,
+                                                  const shape& sizes) {
+  return from_values<T>(stream, std::span<const T>(values.begin(), values.size()), sizes);
+}
+/// A tensor of rank 1.
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream,
+                                                  std::initializer_list<T> values) {
+  return from_values<T>(stream, values, {static_cast<i64>(values.size())});
+}
+
+namespace detail {
+template <class View>
+void require_contiguous(const char* op, const View& v) {
+  if (!v.is_contiguous()) [[unlikely]]
+    raise(errc::invalid_argument, op, "a contiguous tensor",
+          "sizes " + to_string(shape(v.sizes())) + " with strides " + to_string(v.strides()));
+}
+}  // namespace detail
+
+/// A copy of x in the host's memory; returns once it is there. x must be contiguous: raises
+/// invalid_argument if it is not.
+template <stream_like S, tensor_like X>
+requires std::is_same_v<device_of<S>, device_t<X>>
+[[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
+  const auto from = as_view(x);
+  detail::require_contiguous("to_host", from);
+  tensor<value_t<X>, host> result(stream_ref<host>(), from.shape_of());
+  if (!from.empty())
+    device_of<S>::copy(result.data(), from.data(), from.bytes(), copy_kind::device_to_host,
+                       ref(stream).handle());
+  ref(stream).synchronize();
+  return result;
+}
+
+/// A copy of x, which is in the host's memory, on the stream's device; returns once x has been
+/// read. x must be contiguous: raises invalid_argument if it is not.
+template <stream_like S, tensor_like X>
+requires std::is_same_v<device_t<X>, host>
+[[nodiscard]] tensor<value_t<X>, device_of<S>> from_host(const S& stream, const X& x) {
+  const auto from = as_view(x);
+  detail::require_contiguous("from_host", from);
+  auto result = empty<value_t<X>>(stream, from.shape_of());
+  detail::copy_in(ref(stream), result, static_cast<const value_t<X>*>(from.data()));
+  return result;
+}
+
+}  // namespace flaggems
