@@ -138,13 +138,13 @@ class tensor_view : public detail::view_base<Extents> {
 
   /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes.
   constexpr tensor_view(T* data, int_list sizes)
-      : base((checked_bytes(sizes), sizes), contiguous_strides(sizes)), data_(data) {}
+      : base(sizes, checked_strides(sizes)), data_(data) {}
 
   /// A view with given strides, in elements. Raises invalid_argument for impossible sizes and
   /// strides.
   constexpr tensor_view(T* data, int_list sizes, int_list strides)
-      : base((detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), sizes),
-             strides),
+      : base(sizes,
+             (detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), strides)),
         data_(data) {}
 
   /// A contiguous view whose sizes all stand in the type.
@@ -345,11 +345,12 @@ class tensor_view : public detail::view_base<Extents> {
  private:
   static constexpr i64 bytes_of_element = static_cast<i64>(sizeof(T));
 
-  static constexpr void checked_bytes(int_list sizes) {
+  static constexpr flaggems::shape checked_strides(int_list sizes) {
     i64 bytes = 0;
     if (!detail::multiply(checked_numel(sizes, "tensor_view"), bytes_of_element, bytes))
         [[unlikely]]
       detail::raise_sizes("tensor_view", "fewer than 2^63 bytes", sizes);
+    return contiguous_strides(sizes);
   }
   constexpr void check_index(int dim, i64 index) const {
     if (index < 0 || index >= this->size_at(dim)) [[unlikely]]
