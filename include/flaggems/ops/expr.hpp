@@ -10,6 +10,7 @@
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -98,8 +99,6 @@ struct promoted_type {
   }
   using base = typename decltype(tensors(std::type_identity<void>{},
                                          static_cast<const Nodes*>(nullptr)...))::type;
-  static_assert(!std::is_void_v<base>, "flaggems: an expression needs at least one tensor");
-
   template <class Node>
   static constexpr kind scalar_kind() {
     if constexpr (Node::is_scalar)
@@ -107,8 +106,22 @@ struct promoted_type {
     else
       return kind::boolean;
   }
-  static constexpr kind highest = (std::max)({scalar_kind<Nodes>()...});
-  using type = std::conditional_t<(highest > kind_of<base>), default_type<highest>, base>;
+  static constexpr kind highest = [] {
+    kind k = kind::boolean;
+    ((k = scalar_kind<Nodes>() > k ? scalar_kind<Nodes>() : k), ...);
+    return k;
+  }();
+  /// Numbers alone (the branches of a `where`) have the default type of their kind.
+  template <class Base>
+  static auto with_numbers(std::type_identity<Base> base) {
+    if constexpr (std::is_void_v<Base>)
+      return std::type_identity<default_type<highest>>{};
+    else if constexpr (highest > kind_of<Base>)
+      return std::type_identity<default_type<highest>>{};
+    else
+      return base;
+  }
+  using type = typename decltype(with_numbers(std::type_identity<base>{}))::type;
 };
 
 // ---- rules: from the promoted dtype to the result's

@@ -356,7 +356,7 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
   template <class Result = void, stream_like S, tensor_operand X>                                 \
   requires(!tensor_like<Result>) [[nodiscard]] auto name(                                         \
       const S& stream, const X& x, int_list dims = {}, bool keepdim = false) {                    \
-    using T = detail::dtype_of_operand<X>;                                                        \
+    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                       \
     auto out = empty<detail::type_or<Result, gives>>(                                             \
         stream, detail::reduced_shape(#name, x, dims, keepdim));                                  \
     name(stream, x, out, dims, keepdim);                                                          \

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/expr.hpp>
+
+#include <cmath>
+
+namespace flaggems {
+
+/// Every element of x becomes `value`, converted to x's dtype.
+/// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
+template <stream_like S, tensor_like X, scalar_operand V>
+void fill_(const S& stream, X&& x, V value) {
+  same_device<S, X>();
+  using T = value_t<X>;
+  detail::assign_node("fill_", stream, as_view(x),
+                      detail::number<T>{kernels::number_cast<T>(value)});
+}
+
+/// Every element of x becomes 0. aten::zero_(Tensor(a!) self)
+template <stream_like S, tensor_like X>
+void zero_(const S& stream, X&& x) {
+  fill_(stream, x, 0);
+}
+
+/// A new contiguous tensor of the given sizes, every element `value`.
+/// aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype)
+template <element T, stream_like S, scalar_operand V>
+[[nodiscard]] auto full(const S& stream, const shape& sizes, V value) {
+  auto out = empty<T>(stream, sizes);
+  fill_(stream, out, value);
+  return out;
+}
+
+/// A new tensor of zeros. aten::zeros(SymInt[] size, *, ScalarType? dtype)
+template <element T = f32, stream_like S>
+[[nodiscard]] auto zeros(const S& stream, const shape& sizes) {
+  return full<T>(stream, sizes, 0);
+}
+
+/// A new tensor of ones. aten::ones(SymInt[] size, *, ScalarType? dtype)
+template <element T = f32, stream_like S>
+[[nodiscard]] auto ones(const S& stream, const shape& sizes) {
+  return full<T>(stream, sizes, 1);
+}
+
+namespace detail {
+
+/// How many numbers start, start + step, ... lie before `end`.
+template <class V>
+i64 arange_size(V start, V end, V step) {
+  if constexpr (kind_of<V> == kind::floating) {
+    if (!std::isfinite(start) || !std::isfinite(end) || !(step != 0)) [[unlikely]]
+      raise(errc::invalid_argument, "arange", "finite bounds and a step that is not zero",
+            std::to_string(start) + ", " + std::to_string(end) + ", " + std::to_string(step));
+  } else if (step == 0) [[unlikely]] {
+    raise(errc::invalid_argument, "arange", "a step that is not zero", "0");
+  }
+  if ((step > 0 && end < start) || (step < 0 && end > start)) [[unlikely]]
+    raise(errc::invalid_argument, "arange", "bounds in the direction of the step",
+          std::to_string(start) + ", " + std::to_string(end) + ", " + std::to_string(step));
+  if constexpr (kind_of<V> == kind::floating)
+    return static_cast<i64>(std::ceil((end - start) / step));
+  else
+    return (end - start + step - (step > 0 ? 1 : -1)) / step;
+}
+
+}  // namespace detail
+
+/// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
+///
+/// out: 1-D, ceil((end - start) / step) elements. Raises invalid_argument for a zero step or bounds
+/// against its direction, shape_mismatch for another size.
+/// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
+template <stream_like S, tensor_like Out>
+void arange(const S& stream, typename detail::sequence<value_t<Out>>::value start,
+            typename detail::sequence<value_t<Out>>::value end,
+            typename detail::sequence<value_t<Out>>::value step, Out&& out) {
+  same_device<S, Out>();
+  using T = value_t<Out>;
+  const auto to = as_view(out);
+  const i64 n = detail::arange_size(start, end, step);
+  if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
+    raise(errc::shape_mismatch, "arange", "an output of sizes [" + std::to_string(n) + "]",
+          to_string(shape(to.sizes())));
+  detail::assign_node("arange", stream, to, detail::sequence<T>{start, step});
+}
+
+/// start, start + step, ... before `end`, in a new 1-D tensor.
+/// aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype)
+template <element T = i64, stream_like S>
+[[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value start,
+                          typename detail::sequence<T>::value end,
+                          typename detail::sequence<T>::value step = 1) {
+  auto out = empty<T>(stream, {detail::arange_size(start, end, step)});
+  arange(stream, start, end, step, out);
+  return out;
+}
+
+/// 0, 1, ..., before `end`, in a new 1-D tensor. aten::arange(Scalar end, *, ScalarType? dtype)
+template <element T = i64, stream_like S>
+[[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value end) {
+  return arange<T>(stream, 0, end, 1);
+}
+
+}  // namespace flaggems
