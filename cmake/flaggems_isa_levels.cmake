@@ -10,7 +10,7 @@ if(NOT CMAKE_CROSSCOMPILING
   file(STRINGS "/proc/cpuinfo" cpu REGEX "^flags" LIMIT_COUNT 1)
   set(cpu "${cpu} ")
   set(flaggems_isa_levels baseline)
-  foreach(level_and_flag IN ITEMS avx2:fma avx512:avx512vl avx512_bf16:avx512_bf16 amx:amx_tile)
+  foreach(level_and_flag IN ITEMS avx2:bmi2 avx512:avx512vl avx512_bf16:avx512_bf16 amx:amx_tile)
     string(REPLACE ":" ";" level_and_flag "${level_and_flag}")
     list(GET level_and_flag 0 level)
     list(GET level_and_flag 1 flag)

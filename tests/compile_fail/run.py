@@ -52,8 +52,8 @@ def main():
     compilers = list(dict.fromkeys(c for c in options.cxx if shutil.which(c)))
     files = sorted(HERE.glob("*.cpp"))
     if not files:
-        print("no tests/compile_fail/*.cpp here yet")
-        return 77
+        print("no tests/compile_fail/*.cpp", file=sys.stderr)
+        return 1
     jobs = [(c, f) for c in compilers for f in files]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         found = [line for lines in pool.map(lambda job: problems(*job), jobs) for line in lines]
