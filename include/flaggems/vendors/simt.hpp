@@ -8,6 +8,7 @@
 #include <flaggems/detail/simt_emulator.hpp>
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/error.hpp>
+#include <flaggems/tensor/view.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -159,6 +160,9 @@ struct simt {
     return slot;
   }
 };
+
+template <int WarpSize>
+inline constexpr bool host_accessible<simt<WarpSize>> = false;
 
 using simt32 = simt<32>;
 using simt64 = simt<64>;
