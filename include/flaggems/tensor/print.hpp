@@ -107,7 +107,10 @@ inline std::string positional(f64 x, dtype d, int precision, bool plus) {
 inline std::string scientific(f64 x, dtype d, int precision, int least_digits, int exponent_digits,
                               bool plus) {
   decimal v = shortest_decimal(x, d);
-  if (static_cast<int>(v.digits.size()) > precision + 1) v = decimal_of(x, precision + 1);
+  const int count = static_cast<int>(v.digits.size());
+  // Where zeros would be added NumPy gives the digits of the exact value instead.
+  if (count > precision + 1 || count < least_digits + 1)
+    v = decimal_of(x, (count > precision + 1 ? precision : least_digits) + 1);
   std::string text = sign_of(v, plus);
   text += v.digits.empty() ? '0' : v.digits[0];
   text += '.';
@@ -165,11 +168,9 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
        (!options.suppress_small && (smallest < small_threshold(d) || largest / smallest > 1000.0)));
 
   std::size_t left = 0, right = 0, exponent = 0;
-  bool any_finite = false;
   std::vector<std::string> words(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
-    any_finite = true;
     words[i] = exponents ? scientific(values[i], d, options.precision, 0, 2, plus)
                          : positional(values[i], d, options.precision, plus);
     const std::size_t point = words[i].find('.');
@@ -186,7 +187,6 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
     left = left + offset < 3 ? 3 - offset : left;
     left = left + offset < inf ? inf - offset : left;
   }
-  (void)any_finite;
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::string& word = words[i];
     if (!std::isfinite(values[i])) {
@@ -204,18 +204,28 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
   return words;
 }
 
-/// A number on its own, as str() of a Python or NumPy scalar.
-inline std::string lone_float(f64 x, dtype d) {
-  if (!std::isfinite(x)) return non_finite(x, false);
+/// A number on its own, as str() of a NumPy scalar; `whole` is what it ends in without a fraction.
+inline std::string lone_float(f64 x, dtype d, const char* whole = ".0", bool plus = false) {
+  if (!std::isfinite(x)) return non_finite(x, plus);
   const f64 a = std::fabs(x);
-  if (a != 0 && (a < 1e-4 || a >= 1e16)) {
-    std::string text = scientific(x, d, 17, 0, 2, false);
-    const std::size_t point = text.find('.');  // "1e-05", but "1.5e-05"
-    if (text[point + 1] == 'e') text.erase(point, 1);
-    return text;
-  }
-  std::string text = positional(x, d, 400, false);
-  return text.back() == '.' ? text + '0' : text;
+  const f64 large = d == dtype::f64 || d == dtype::c128 ? 1e16 : exponent_threshold(d);
+  std::string text;
+  if (a != 0 && (a < 1e-4 || a >= large))
+    text = scientific(x, d, 17, 0, 2, plus);
+  else
+    text = positional(x, d, 400, plus);
+  const std::size_t point = text.find('.');  // "1.5e-05", but "1e-05"
+  if (point + 1 == text.size())
+    text.replace(point, 1, whole);
+  else if (text[point + 1] == 'e')
+    text.erase(point, 1);
+  return text;
+}
+
+/// As Python writes it: "(1+2j)", "2j".
+inline std::string lone_complex(f64 re, f64 im, dtype d) {
+  if (re == 0 && !std::signbit(re)) return lone_float(im, d, "") + 'j';
+  return '(' + lone_float(re, d, "") + lone_float(im, d, "", true) + "j)";
 }
 
 /// Brackets, line breaks and dots around words, which are those of the elements shown, in order.
@@ -304,6 +314,7 @@ std::vector<std::string> words_of(const tensor_view<const T, host>& v, const pri
       im.push_back(static_cast<f64>(x.im));
     };
     for_each_shown(v.data(), sizes, strides, 0, elide, options.edge_items, take);
+    if (sizes.rank() == 0) return {lone_complex(re[0], im[0], d)};
     words = align_floats(re, d, options, false);
     const std::vector<std::string> imaginary = align_floats(im, d, options, true);
     for (std::size_t i = 0; i < words.size(); ++i) {
