@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernels/reduce.hpp>
+
+#include "entry.hpp"
+
+namespace fk = flaggems::kernels;
+
+using input = fk::arg<flaggems::bf16, float>;
+using place = fk::position<flaggems::i64>;
+using mean_sink = fk::value_sink<flaggems::bf16, float>;
+using index_sink = fk::index_sink<flaggems::i64>;
+using argmax = fk::index_of<float, true>;
+using argmin = fk::index_of<float, false>;
+FLAGGEMS_INSTANCE(mean_inner_bf16,
+                  fk::reduce_inner<fk::sum_of<float>, input, fk::no_index, mean_sink>,
+                  fk::reduction_space, input, fk::no_index, mean_sink)
+FLAGGEMS_INSTANCE(mean_outer_bf16,
+                  fk::reduce_outer<fk::sum_of<float>, input, fk::no_index, mean_sink>,
+                  fk::reduction_space, input, fk::no_index, mean_sink)
+FLAGGEMS_INSTANCE(argmax_inner_bf16, fk::reduce_inner<argmax, input, place, index_sink>,
+                  fk::reduction_space, input, place, index_sink)
+FLAGGEMS_INSTANCE(argmin_outer_bf16, fk::reduce_outer<argmin, input, place, index_sink>,
+                  fk::reduction_space, input, place, index_sink)

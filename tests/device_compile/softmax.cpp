@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/softmax.hpp>
+
+#include "entry.hpp"
+
+namespace fk = flaggems::kernels;
+FLAGGEMS_INSTANCE(softmax_f32, fk::softmax<float, float, float, false>, fk::row_space,
+                  fk::row_arg<float>, fk::row_target<float>)
+FLAGGEMS_INSTANCE(log_softmax_bf16, fk::softmax<flaggems::bf16, flaggems::f16, float, true>,
+                  fk::row_space, fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::f16>)
