@@ -150,7 +150,7 @@ def vendor_macros(tree):
     """Compiler and vendor macros are looked at in config.hpp only."""
     macro = re.compile(
         r"\b(__GNUC__|__clang__|_MSC_VER|__CUDA\w*|__HIP\w*|__MUSA\w*|__MACA\w*|__OPENCL\w*|"
-        r"__NVCC__|__INTEL\w*|__x86_64__|__aarch64__|__AVX\w*|__SSE\w*|__ARM_\w*|__AMX\w*|"
+        r"__NVCC__|__AMD\w*|__INTEL\w*|__x86_64__|__aarch64__|__AVX\w*|__SSE\w*|__ARM_\w*|__AMX\w*|"
         r"__SANITIZE_\w+__|__has_feature|__cpp_exceptions|__EXCEPTIONS|BACKEND_\w+|"
         r"USE_(CUDA|HIP|MUSA|NPU))\b")
     for path in tree.headers():
@@ -232,8 +232,8 @@ def stems(tree):
     for path, _ in sorted(texts.items()):
         include = f"<flaggems/kernels/{path.name}>"
         users = [t for q, t in texts.items() if q != path]
-        users += [p.read_text() for p in (tree.root / "include/flaggems").rglob("*.hpp")
-                  if p.parent.name != "kernels"]
+        users += [p.read_text() for folder in ("include/flaggems", "tests/device_compile")
+                  for p in (tree.root / folder).rglob("*.hpp") if p.parent.name != "kernels"]
         if path.stem not in ops and not any(include in t for t in users):
             yield f"{tree.name(path)}: no operator of this stem and nobody includes it"
     table = tree.root / "docs/support.md"
