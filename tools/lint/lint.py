@@ -52,7 +52,8 @@ class Tree:
         found = []
         for folder in folders:
             for path in sorted((self.root / folder).rglob("*")):
-                if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
+                if path.is_file() and path.suffix in suffixes \
+                        and not {"__pycache__", "data"} & set(path.parts[len(self.root.parts):]):
                     found.append(path)
         if suffixes == TEXT:
             found += [self.root / n for n in ("CMakeLists.txt", ".ci/run")
@@ -92,8 +93,6 @@ def run_all(commands):
 def ascii_only(tree):
     """Source is ASCII."""
     for path in tree.files():
-        if "data" in path.parts:
-            continue
         for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
             if not line.isascii():
                 yield f"{tree.name(path)}:{number}: a byte that is not ASCII"
