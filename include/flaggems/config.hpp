@@ -42,6 +42,10 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
+/// 1 where the host's vectors can be compiled: plain C++, with g++'s or clang's vector extensions.
+#define FLAGGEMS_HOST_SIMD \
+  (!FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_LANGUAGE_HIP && !FLAGGEMS_LANGUAGE_OPENCL)
+
 // ---- which compiler is this?
 #if defined(__clang__)
 #define FLAGGEMS_COMPILER_CLANG 1
@@ -71,6 +75,14 @@
 #define FLAGGEMS_INLINE inline __attribute__((always_inline))
 /// After the parameter list of every lambda of the device subset, for the same reason.
 #define FLAGGEMS_LAMBDA __attribute__((always_inline))
+#endif
+
+/// The type of a parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with
+/// an address space from a reference; on the host a vector by value is a question of ABI.
+#if FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_VALUE(V) V
+#else
+#define FLAGGEMS_VALUE(V) const V&
 #endif
 
 // Address spaces, for the languages that have them.
@@ -116,9 +128,10 @@
 // Words that both g++ 12 and clang 14 know: clang drops a target attribute whole when one word is
 // unknown to it. Each level contains the one before.
 #define FLAGGEMS_TARGET_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")))
-#define FLAGGEMS_TARGET_AVX512                                                           \
-  __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq," \
-                        "avx512vl")))
+#define FLAGGEMS_TARGET_AVX512                                                \
+  __attribute__((                                                             \
+      target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq," \
+             "avx512vl")))
 #define FLAGGEMS_TARGET_AVX512_BF16                                                    \
   __attribute__((                                                                      \
       target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
@@ -131,6 +144,13 @@
 /// The widest asm operand: clang judges it by the function the text stands in, which has no target
 /// attribute of its own, not by the one it is inlined into.
 #define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_COMPILER_CLANG ? 16 : 64)
+
+/// Hides how a vector value came about from the optimiser (g++ only; no instruction).
+#if FLAGGEMS_COMPILER_GCC && FLAGGEMS_ARCH_X86
+#define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))
+#else
+#define FLAGGEMS_OPAQUE(x) static_cast<void>(x)
+#endif
 
 /// Keeps a function out of line, so that it can be found in a disassembly.
 #define FLAGGEMS_NOINLINE __attribute__((noinline))

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, constant<f32>>`
+// Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, literal<f32>>`
 // is a formula over tensors that a kernel evaluates lane by lane. `at` fixes the outer coordinates
 // and gives a row, `load` evaluates the row at a lane. Every value is of a compute type: f32 for
 // small floats.
@@ -48,10 +48,10 @@ struct arg {
 
 /// The same value everywhere.
 template <class C>
-struct constant {
+struct literal {
   using value_type = C;
   C value;
-  FLAGGEMS_INLINE const constant& at(const coordinates&) const { return *this; }
+  FLAGGEMS_INLINE const literal& at(const coordinates&) const { return *this; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
     return lane_value<Lane, C>(value);
@@ -75,6 +75,13 @@ struct position {
   FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
     return {c.offset(strides), strides[c.rank]};
   }
+};
+
+/// A tensor that a kernel writes.
+template <class T>
+struct target {
+  global_ptr<T> data;
+  i64 strides[max_rank];
 };
 
 // ---- nodes

@@ -5,7 +5,7 @@
 // launch has as many blocks as workers; each takes a contiguous share of the tiles.
 #pragma once
 
-#include <flaggems/kernels/lanes.hpp>
+#include <flaggems/kernels/simd_lanes.hpp>
 
 namespace flaggems::kernels {
 
@@ -84,28 +84,24 @@ class host_block {
   template <class S, class Op, class F>
   FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
-    constexpr i64 lanes = Isa::lanes, step = 4 * lanes;
-    // Partial results of 256 steps are folded into a second level: the error of a long sum stays
+    constexpr i64 lanes = Isa::lanes, step = 2 * lanes;
+    // Partial results of 512 steps are folded into a second level: the error of a long sum stays
     // that of a short one.
-    constexpr i64 segment = 256 * step;
+    constexpr i64 segment = 512 * step;
     const V neutral = state_traits<V>::splat(init);
     V total = neutral;
-    const i64 full = n - n % lanes;
     i64 i = 0;
-    while (full - i >= step) {
-      V a = neutral, b = neutral, c = neutral, d = neutral;
-      const i64 stop = i + min_of((full - i) / step * step, segment);
+    while (n - i >= step) {
+      V a = neutral, b = neutral;
+      const i64 stop = i + min_of((n - i) / step * step, segment);
       for (; i < stop; i += step) {
         a = op(a, f(lane_vector<Isa>{i}));
         b = op(b, f(lane_vector<Isa>{i + lanes}));
-        c = op(c, f(lane_vector<Isa>{i + 2 * lanes}));
-        d = op(d, f(lane_vector<Isa>{i + 3 * lanes}));
       }
-      total = op(total, op(op(a, b), op(c, d)));
+      total = op(total, op(a, b));
     }
-    for (; i < full; i += lanes) total = op(total, f(lane_vector<Isa>{i}));
-    if (i < n) {
-      const lane_tail<Isa> tail{i, static_cast<int>(n - i)};
+    for (; i < n; i += lanes) {  // at most two more, the last one in part
+      const lane_tail<Isa> tail{i, static_cast<int>(min_of(n - i, lanes))};
       total = select(tail.mask(), op(total, f(tail)), total);
     }
     return fold_lanes<S>(total, op);

@@ -15,7 +15,7 @@ namespace flaggems::kernels {
 
 /// 1 / sqrt(x).
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V rsqrt(const V& x) {
+FLAGGEMS_INLINE V rsqrt(FLAGGEMS_VALUE(V) x) {
   return V(element_of<V>(1)) / sqrt(x);
 }
 

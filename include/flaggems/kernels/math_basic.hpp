@@ -48,8 +48,8 @@ template <class V>
 FLAGGEMS_INLINE constexpr element_of<V> power_of_two(int e) {
   using format = float_format<element_of<V>>;
   using bits = typename format::bits;
-  return bit_cast<element_of<V>>(static_cast<bits>(static_cast<bits>(e + format::bias)
-                                                   << format::mantissa));
+  return bit_cast<element_of<V>>(
+      static_cast<bits>(static_cast<bits>(e + format::bias) << format::mantissa));
 }
 /// The bits of 1.
 template <class V>
@@ -131,19 +131,20 @@ FLAGGEMS_INLINE constexpr f64 copysign(f64 magnitude, f64 sign) {
 
 // ---- polynomials
 template <class V>
-FLAGGEMS_INLINE V horner(const V&, identity<element_of<V>> c) {
+FLAGGEMS_INLINE V horner(FLAGGEMS_VALUE(V), identity<element_of<V>> c) {
   return V(c);
 }
 /// c + x (next + x (...)), the coefficient of x^0 first.
 template <class V, class... C>
-FLAGGEMS_INLINE V horner(const V& x, identity<element_of<V>> c, element_of<V> next, C... rest) {
+FLAGGEMS_INLINE V horner(FLAGGEMS_VALUE(V) x, identity<element_of<V>> c, element_of<V> next,
+                         C... rest) {
   return fma(x, horner(x, next, rest...), V(c));
 }
 
 /// `x` with the lower half of its significand cleared: the product of two such numbers is exact, so
 /// that double-width arithmetic on them is right whether or not the compiler contracts to FMA.
 template <class V>
-FLAGGEMS_INLINE V upper_half(const V& x) {
+FLAGGEMS_INLINE V upper_half(FLAGGEMS_VALUE(V) x) {
   using format = float_format<element_of<V>>;
   constexpr int dropped = (format::mantissa + 2) / 2;
   using bits = typename format::bits;
@@ -164,22 +165,22 @@ FLAGGEMS_INLINE bool any_lane(const simd_mask<Isa>& m) {
 
 // ---- classification
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE mask_of<V> isnan(const V& x) {
+FLAGGEMS_INLINE mask_of<V> isnan(FLAGGEMS_VALUE(V) x) {
   return x != x;
 }
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE mask_of<V> isinf(const V& x) {
+FLAGGEMS_INLINE mask_of<V> isinf(FLAGGEMS_VALUE(V) x) {
   return abs(x) == V(infinity_of<V>());
 }
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE mask_of<V> isfinite(const V& x) {
+FLAGGEMS_INLINE mask_of<V> isfinite(FLAGGEMS_VALUE(V) x) {
   return abs(x) < V(infinity_of<V>());
 }
 
 // ---- order
 /// The greater of both; NaN if either is (as torch.maximum). Of two zeros, the second one.
 template <class V>
-FLAGGEMS_INLINE V maximum(const V& a, const V& b) {
+FLAGGEMS_INLINE V maximum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a | b);
   else if constexpr (is_math_value<V>)
@@ -189,7 +190,7 @@ FLAGGEMS_INLINE V maximum(const V& a, const V& b) {
 }
 /// The lesser of both; NaN if either is (as torch.minimum). Of two zeros, the second one.
 template <class V>
-FLAGGEMS_INLINE V minimum(const V& a, const V& b) {
+FLAGGEMS_INLINE V minimum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a & b);
   else if constexpr (is_math_value<V>)
@@ -199,7 +200,7 @@ FLAGGEMS_INLINE V minimum(const V& a, const V& b) {
 }
 /// x if x > 0 or NaN, else 0.
 template <class V>
-FLAGGEMS_INLINE V relu(const V& x) {
+FLAGGEMS_INLINE V relu(FLAGGEMS_VALUE(V) x) {
   if constexpr (is_same<element_of<V>, bool>)
     return x;
   else
@@ -207,7 +208,7 @@ FLAGGEMS_INLINE V relu(const V& x) {
 }
 /// `x` kept within [low, high]; NaN stays NaN.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V keep_within(const V& x, identity<element_of<V>> low,
+FLAGGEMS_INLINE V keep_within(FLAGGEMS_VALUE(V) x, identity<element_of<V>> low,
                               identity<element_of<V>> high) {
   const V above = select(mask_of<V>(x < V(low)), V(low), x);
   return select(mask_of<V>(above > V(high)), V(high), above);
@@ -216,7 +217,7 @@ FLAGGEMS_INLINE V keep_within(const V& x, identity<element_of<V>> low,
 // ---- rounding to an integer
 /// The nearest integer, ties to even.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V round(const V& x) {
+FLAGGEMS_INLINE V round(FLAGGEMS_VALUE(V) x) {
   const V shift(power_of_two<V>(float_format<element_of<V>>::mantissa));
   const V a = abs(x);
   const V r = copysign(V((a + shift) - shift), x);
@@ -224,27 +225,27 @@ FLAGGEMS_INLINE V round(const V& x) {
 }
 /// The greatest integer not above x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V floor(const V& x) {
+FLAGGEMS_INLINE V floor(FLAGGEMS_VALUE(V) x) {
   const V r = round(x);
   const V one(element_of<V>(1));
   return copysign(select(mask_of<V>(r > x), V(r - one), r), x);
 }
 /// The least integer not below x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V ceil(const V& x) {
+FLAGGEMS_INLINE V ceil(FLAGGEMS_VALUE(V) x) {
   const V r = round(x);
   const V one(element_of<V>(1));
   return copysign(select(mask_of<V>(r < x), V(r + one), r), x);
 }
 /// x without its fraction.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V trunc(const V& x) {
+FLAGGEMS_INLINE V trunc(FLAGGEMS_VALUE(V) x) {
   return copysign(floor(abs(x)), x);
 }
 
 /// 1 / x, correctly rounded.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V reciprocal(const V& x) {
+FLAGGEMS_INLINE V reciprocal(FLAGGEMS_VALUE(V) x) {
   return V(element_of<V>(1)) / x;
 }
 

@@ -28,7 +28,7 @@ struct ln2_constants<f64> {
 
 /// (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2 (minimax for e^r - 1).
 template <class V>
-FLAGGEMS_INLINE V exp_tail(const V& r) {
+FLAGGEMS_INLINE V exp_tail(FLAGGEMS_VALUE(V) r) {
   if constexpr (is_f32_value<V>)
     return horner(r, 4.999999812e-01f, 1.666654219e-01f, 4.166720604e-02f, 8.366713264e-03f,
                   1.388248656e-03f);
@@ -39,89 +39,68 @@ FLAGGEMS_INLINE V exp_tail(const V& r) {
                   2.08753383192069837e-9);
 }
 
-/// A number as `value * first * second`; the factors are powers of two, `value * first` is exact.
-template <class V>
-struct scaled {
-  V value;
-  V first;
-  V second;
-  FLAGGEMS_INLINE V part() const { return value * first; }
-  FLAGGEMS_INLINE V whole() const { return part() * second; }
-};
+// Several results leave a function through references: g++ 12 copies a returned struct of vectors
+// through memory in pieces of eight bytes, which costs more than the function.
 
-/// 2^n as two factors, given n + rounding_shift. |n| <= 254 in f32, 2046 in f64.
-template <class V>
-FLAGGEMS_INLINE scaled<V> scale_by(const V& value, const V& shifted) {
+/// 2^n as two factors, both normal numbers, given n + rounding_shift; |n| <= 250 in f32, 2040 in
+/// f64. With `Inverse`, second is first / 2^n.
+template <bool Inverse = false, class V>
+FLAGGEMS_INLINE void split_power_of_two(FLAGGEMS_VALUE(V) shifted, identity<V>& first,
+                                        identity<V>& second) {
   using format = float_format<element_of<V>>;
   using bits = typename format::bits;
   using U = bits_of<V>;
   const U one(one_bits<V>());
   const U n = bit_cast<U>(shifted);
-  const U half_n = (n << (format::mantissa - 1)) & U(~bits(0) << format::mantissa);
-  return {value, bit_cast<V>(U(half_n + one)),
-          bit_cast<V>(U((n << format::mantissa) - half_n + one))};
+  const U upper = (n << (format::mantissa - 1)) & U(~bits(0) << format::mantissa);  // n / 2
+  const U lower = (n << format::mantissa) - upper;
+  first = bit_cast<V>(U(upper + one));
+  second = bit_cast<V>(U(Inverse ? one - lower : one + lower));
 }
-/// value * 2^n, given n + rounding_shift, where 2^n is a normal number.
+/// 2^n, given n + rounding_shift, where that is a normal number.
 template <class V>
-FLAGGEMS_INLINE V scale_normal(const V& value, const V& shifted) {
+FLAGGEMS_INLINE V power_from(FLAGGEMS_VALUE(V) shifted) {
   using U = bits_of<V>;
-  return value * bit_cast<V>(U((bit_cast<U>(shifted) << float_format<element_of<V>>::mantissa) +
-                               U(one_bits<V>())));
+  return bit_cast<V>(
+      U((bit_cast<U>(shifted) << float_format<element_of<V>>::mantissa) + U(one_bits<V>())));
 }
 
-/// n + rounding_shift and the remainder x - n ln 2.
+/// x = n ln 2 + r: returns r and sets n + rounding_shift.
 template <class V>
-struct ln2_reduction {
-  V shifted;
-  V r;
-};
-template <class V>
-FLAGGEMS_INLINE ln2_reduction<V> reduce_ln2(const V& x) {
-  using T = element_of<V>;
-  using constants = ln2_constants<T>;
+FLAGGEMS_INLINE V reduce_ln2(FLAGGEMS_VALUE(V) x, identity<V>& shifted) {
+  using constants = ln2_constants<element_of<V>>;
   const V shift(rounding_shift<V>());
-  const V shifted = fma(x, V(constants::inverse), shift);
+  shifted = fma(x, V(constants::inverse), shift);
   const V n = shifted - shift;
-  const V r = fma(n, V(-constants::low), fma(n, V(-constants::high), x));
-  return {shifted, r};
+  return fma(n, V(-constants::low), fma(n, V(-constants::high), x));
 }
+/// e^r - 1 for |r| <= ln 2 / 2.
 template <class V>
-FLAGGEMS_INLINE V exp_of_remainder(const V& r) {
-  return V(element_of<V>(1)) + fma(V(r * r), exp_tail(r), r);
+FLAGGEMS_INLINE V expm1_of_remainder(FLAGGEMS_VALUE(V) r) {
+  return fma(V(r * r), exp_tail(r), r);
 }
-
-/// exp(x) in parts, for |x| <= 170 in f32, 1400 in f64.
+/// e^r 2^n, given n + rounding_shift.
 template <class V>
-FLAGGEMS_INLINE scaled<V> exp_scaled(const V& x) {
-  const auto reduced = reduce_ln2(x);
-  return scale_by(exp_of_remainder(reduced.r), reduced.shifted);
-}
-/// exp(x + low) for a small `low`.
-template <class V>
-FLAGGEMS_INLINE scaled<V> exp_scaled(const V& x, const V& low) {
-  const auto reduced = reduce_ln2(x);
-  return scale_by(exp_of_remainder(V(reduced.r + low)), reduced.shifted);
-}
-/// exp(x) where neither x nor the result leaves the normal range.
-template <class V>
-FLAGGEMS_INLINE V exp_normal(const V& x) {
-  const auto reduced = reduce_ln2(x);
-  return scale_normal(exp_of_remainder(reduced.r), reduced.shifted);
+FLAGGEMS_INLINE V exp_of_reduced(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) shifted) {
+  V first, second;
+  split_power_of_two(shifted, first, second);
+  return (V(element_of<V>(1)) + expm1_of_remainder(r)) * first * second;
 }
 
 /// e^x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V exp(const V& x) {
+FLAGGEMS_INLINE V exp(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  if constexpr (is_f32_value<V>)
-    return exp_scaled(keep_within(x, T(-105), T(89.5f))).whole();
-  else
-    return exp_scaled(keep_within(x, T(-746), T(710))).whole();
+  constexpr T low = is_f32_value<V> ? T(-105) : T(-746);
+  constexpr T high = is_f32_value<V> ? T(89.5f) : T(710);
+  V shifted;
+  const V r = reduce_ln2(keep_within(x, low, high), shifted);
+  return exp_of_reduced(r, shifted);
 }
 
 /// 2^x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V exp2(const V& x) {
+FLAGGEMS_INLINE V exp2(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   constexpr T low = is_f32_value<V> ? T(-151) : T(-1076);
   constexpr T high = is_f32_value<V> ? T(129) : T(1025);
@@ -129,12 +108,12 @@ FLAGGEMS_INLINE V exp2(const V& x) {
   const V shift(rounding_shift<V>());
   const V shifted = kept + shift;
   const V r = (kept - (shifted - shift)) * V(T(0.693147180559945309417));
-  return scale_by(exp_of_remainder(r), shifted).whole();
+  return exp_of_reduced(r, shifted);
 }
 
 /// e^x - 1, accurate near zero.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V expm1(const V& x) {
+FLAGGEMS_INLINE V expm1(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   using constants = ln2_constants<T>;
   using format = float_format<T>;
@@ -152,9 +131,8 @@ FLAGGEMS_INLINE V expm1(const V& x) {
   const V tail = fma(V(r * r), exp_tail(r), r_error);
   // (2^n - 1) + 2^n (r + tail) with 2^n halved, because 2^128 is not a number; the sum of the two
   // greater terms keeps its rounding error.
-  const V half_scale = bit_cast<V>(
-      U((bit_cast<U>(shifted) << format::mantissa) + U(one_bits<V>()) -
-        U(typename format::bits(1) << format::mantissa)));
+  const V half_scale = bit_cast<V>(U((bit_cast<U>(shifted) << format::mantissa) + U(one_bits<V>()) -
+                                     U(typename format::bits(1) << format::mantissa)));
   const V first = half_scale - V(T(0.5f));
   const V second = half_scale * r;
   const V sum = first + second;
@@ -165,7 +143,7 @@ FLAGGEMS_INLINE V expm1(const V& x) {
 
 /// Hyperbolic tangent.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V tanh(const V& x) {
+FLAGGEMS_INLINE V tanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V a = abs(x);
   const V z = x * x;
@@ -182,49 +160,62 @@ FLAGGEMS_INLINE V tanh(const V& x) {
   const V near_zero = fma(V(x * z), tail, x);
   constexpr T limit = is_f32_value<V> ? T(10) : T(20);
   const V kept = select(mask_of<V>(a > V(limit)), V(limit), a);
-  const V e = exp_normal(V(kept + kept));
+  V shifted;
+  const V r = reduce_ln2(V(kept + kept), shifted);
+  const V power = power_from(shifted);
   const V one(T(1));
-  const V far = one - V(T(2)) / (e + one);
+  // 1 + e^2a = (1 + 2^n) + 2^n (e^r - 1), rounded once.
+  const V sum = fma(power, expm1_of_remainder(r), V(power + one));
+  const V far = one - V(T(2)) / sum;
   return copysign(select(mask_of<V>(a < V(T(0.625f))), near_zero, far), x);
+}
+
+/// 1 / (1 + e^-w) = scale / denominator: returns the denominator and sets the scale, a power of two
+/// such that neither leaves the normal range where the quotient does.
+template <class V>
+FLAGGEMS_INLINE V logistic_denominator(FLAGGEMS_VALUE(V) minus_w, identity<V>& scale) {
+  V shifted, power;
+  const V r = reduce_ln2(minus_w, shifted);
+  split_power_of_two<true>(shifted, power, scale);
+  // scale (1 + 2^n e^r) = (scale + power) + power (e^r - 1); the sum of the two powers may need
+  // 25 bits.
+  const V sum = scale + power;
+  const V sum_error = scale - (sum - power);
+  return sum + fma(power, expm1_of_remainder(r), sum_error);
 }
 
 /// 1 / (1 + e^-x).
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V sigmoid(const V& x) {
+FLAGGEMS_INLINE V sigmoid(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   constexpr T limit = is_f32_value<V> ? T(105) : T(746);
-  const V a = abs(x);
-  const V e = exp_scaled(V(-select(mask_of<V>(a > V(limit)), V(limit), a))).whole();
-  const V one(T(1));
-  return select(mask_of<V>(x < V(T(0))), e, one) / (one + e);
+  V scale;
+  const V denominator = logistic_denominator(keep_within(V(-x), -limit, limit), scale);
+  return scale / denominator;
 }
 
 /// x / (1 + e^-w) for a w with the sign of x. The power of two is applied last, so that results
 /// below the normal range round once. x = -inf gives NaN, as -inf * 0 does in PyTorch.
 template <class V>
-FLAGGEMS_INLINE V times_logistic(const V& x, const V& w) {
+FLAGGEMS_INLINE V times_logistic(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) w) {
   using T = element_of<V>;
   constexpr T limit = is_f32_value<V> ? T(140) : T(800);
-  const V zero(T(0));
-  const V one(T(1));
-  const V a = abs(w);
-  const mask_of<V> beyond = a > V(limit);
-  const auto e = exp_scaled(V(-select(beyond, V(limit), a)));
-  const mask_of<V> negative = x < zero;
-  const V part = e.part();
-  const V factor = select(negative, select(beyond, zero, e.second), one);
-  return x * select(negative, part, one) / (one + part * e.second) * factor;
+  V scale;
+  const V denominator = logistic_denominator(keep_within(V(-w), -limit, limit), scale);
+  const V factor = select(mask_of<V>(w < V(-limit)), V(T(0)), scale);
+  return x / denominator * factor;
 }
 
 /// x sigmoid(x).
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V silu(const V& x) {
+FLAGGEMS_INLINE V silu(FLAGGEMS_VALUE(V) x) {
   return times_logistic(x, x);
 }
 
-/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). The relative error grows with |x| for x < -3,
+/// where the result vanishes: to about x^2 ulp.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V gelu_tanh(const V& x) {
+FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   // tanh(u) = 2 sigmoid(2 u) - 1, which does not cancel for x < 0.
   const V w = x * fma(V(x * x), V(T(0.07135481627260025)), V(T(1.5957691216057308)));

@@ -11,16 +11,9 @@
 
 namespace flaggems::kernels {
 
-/// x = 2^k (1 + f).
+/// A positive finite x as 2^k (1 + f): returns f and sets k.
 template <class V>
-struct binary_split {
-  V k;
-  V f;
-};
-
-/// Splits a positive finite x.
-template <class V>
-FLAGGEMS_INLINE binary_split<V> split_binary(const V& x) {
+FLAGGEMS_INLINE V split_binary(FLAGGEMS_VALUE(V) x, identity<V>& k) {
   using T = element_of<V>;
   using format = float_format<T>;
   using bits = typename format::bits;
@@ -31,16 +24,16 @@ FLAGGEMS_INLINE binary_split<V> split_binary(const V& x) {
   const bits sqrt_half = bit_cast<bits>(T(0.70710678118654752440f));
   const U moved = bit_cast<U>(normal) + U(one_bits<V>() - sqrt_half);
   const T exponent_shift = power_of_two<V>(format::mantissa);
-  const V k = bit_cast<V>(U((moved >> format::mantissa) | U(bit_cast<bits>(exponent_shift)))) -
-              select(tiny, V(exponent_shift + T(format::bias + raise)),
-                     V(exponent_shift + T(format::bias)));
+  k = bit_cast<V>(U((moved >> format::mantissa) | U(bit_cast<bits>(exponent_shift)))) -
+      select(tiny, V(exponent_shift + T(format::bias + raise)),
+             V(exponent_shift + T(format::bias)));
   const U rest(static_cast<bits>((bits(1) << format::mantissa) - 1));
-  return {k, bit_cast<V>(U((moved & rest) + U(sqrt_half))) - V(T(1))};
+  return bit_cast<V>(U((moved & rest) + U(sqrt_half))) - V(T(1));
 }
 
 /// s (f^2 / 2 + R): log(1 + f) = f - (f^2 / 2 - log_tail).
 template <class V>
-FLAGGEMS_INLINE V log_tail(const V& f, const V& half_square) {
+FLAGGEMS_INLINE V log_tail(FLAGGEMS_VALUE(V) f, FLAGGEMS_VALUE(V) half_square) {
   const V s = f / (V(element_of<V>(2)) + f);
   const V z = s * s;
   V r;
@@ -55,7 +48,7 @@ FLAGGEMS_INLINE V log_tail(const V& f, const V& half_square) {
 
 /// `y` where 0 < x < inf; the limits of a logarithm elsewhere.
 template <class V>
-FLAGGEMS_INLINE V log_limits(const V& x, const V& y) {
+FLAGGEMS_INLINE V log_limits(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   const V infinity(infinity_of<V>());
   const V zero(element_of<V>(0));
   const V upper = select(mask_of<V>(x < infinity), y, x);  // +inf and NaN
@@ -65,19 +58,20 @@ FLAGGEMS_INLINE V log_limits(const V& x, const V& y) {
 
 /// Natural logarithm.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V log(const V& x) {
+FLAGGEMS_INLINE V log(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   using constants = ln2_constants<T>;
-  const auto split = split_binary(x);
-  const V half_square = V(T(0.5f)) * split.f * split.f;
-  const V low = fma(split.k, V(constants::low), log_tail(split.f, half_square));
-  const V y = fma(split.k, V(constants::high), V(split.f - (half_square - low)));
+  V k;
+  const V f = split_binary(x, k);
+  const V half_square = V(T(0.5f)) * f * f;
+  const V low = fma(k, V(constants::low), log_tail(f, half_square));
+  const V y = fma(k, V(constants::high), V(f - (half_square - low)));
   return log_limits(x, y);
 }
 
 /// log(1 + x), accurate near zero.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V log1p(const V& x) {
+FLAGGEMS_INLINE V log1p(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   using constants = ln2_constants<T>;
   using format = float_format<T>;
@@ -86,18 +80,18 @@ FLAGGEMS_INLINE V log1p(const V& x) {
   const V u = one + x;
   const V back = u - one;
   const V u_error = (one - (u - back)) + (x - back);  // u + u_error = 1 + x exactly
-  const auto split = split_binary(u);
+  V k;
+  const V f_head = split_binary(u, k);
   // What 1 + x lost, on the scale of 1 + f. k <= bias, and u_error = 0 for the greatest x.
   const V shift(power_of_two<V>(format::mantissa));
-  const U k_bits = bit_cast<U>(V(V(T(format::bias)) - split.k + shift));
+  const U k_bits = bit_cast<U>(V(V(T(format::bias)) - k + shift));
   const V scale = bit_cast<V>(U(k_bits << format::mantissa));
-  const V lost = select(mask_of<V>(split.k < V(T(format::mantissa + 10))), V(u_error * scale),
-                        V(T(0)));
-  const V f = split.f + lost;
-  const V f_error = lost - (f - split.f);
+  const V lost = select(mask_of<V>(k < V(T(format::mantissa + 10))), V(u_error * scale), V(T(0)));
+  const V f = f_head + lost;
+  const V f_error = lost - (f - f_head);
   const V half_square = V(T(0.5f)) * f * f;
-  const V low = fma(split.k, V(constants::low), V(log_tail(f, half_square) + f_error));
-  const V y = fma(split.k, V(constants::high), V(f - (half_square - low)));
+  const V low = fma(k, V(constants::low), V(log_tail(f, half_square) + f_error));
+  const V y = fma(k, V(constants::high), V(f - (half_square - low)));
   const V tiny(power_of_two<V>(-format::mantissa - 2));
   return select(mask_of<V>(abs(x) < tiny), x, log_limits(u, y));
 }
@@ -159,55 +153,50 @@ struct base_ten {
 };
 
 template <class Base, class V>
-FLAGGEMS_INLINE V log_in_base(const V& x) {
+FLAGGEMS_INLINE V log_in_base(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  const auto split = split_binary(x);
-  const V half_square = V(T(0.5f)) * split.f * split.f;
-  const V high = upper_half(V(split.f - half_square));
-  const V low = ((split.f - high) - half_square) + log_tail(split.f, half_square);
+  V k;
+  const V f = split_binary(x, k);
+  const V half_square = V(T(0.5f)) * f * f;
+  const V high = upper_half(V(f - half_square));
+  const V low = ((f - high) - half_square) + log_tail(f, half_square);
   const V inverse_high = Base::template inverse_high<V>();
   const V inverse_low = Base::template inverse_low<V>();
   // high * inverse_high and k * step_high are exact.
   const V product = high * inverse_high;
-  const V step = split.k * Base::template step_high<V>();
+  const V step = k * Base::template step_high<V>();
   const V sum = step + product;
   const V sum_error = product - (sum - step);
   const V rest = fma(low, inverse_high, V((low + high) * inverse_low)) +
-                 fma(split.k, Base::template step_low<V>(), sum_error);
+                 fma(k, Base::template step_low<V>(), sum_error);
   return log_limits(x, V(sum + rest));
 }
 
 /// Logarithm with base 2.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V log2(const V& x) {
+FLAGGEMS_INLINE V log2(FLAGGEMS_VALUE(V) x) {
   return log_in_base<base_two>(x);
 }
 /// Logarithm with base 10.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V log10(const V& x) {
+FLAGGEMS_INLINE V log10(FLAGGEMS_VALUE(V) x) {
   return log_in_base<base_ten>(x);
 }
 
 /// log(1 + e^x), as max(x, 0) + log1p(e^-|x|).
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V softplus(const V& x) {
+FLAGGEMS_INLINE V softplus(FLAGGEMS_VALUE(V) x) {
   return maximum(x, V(element_of<V>(0))) + log1p(exp(V(-abs(x))));
 }
 
-/// An unevaluated sum, high + low, |low| much smaller than |high|.
+/// log2 of a positive finite x with about 1.5 times the working precision: returns the upper part,
+/// the lower half of its significand clear, and sets the lower part.
 template <class V>
-struct double_width {
-  V high;  // in pow: lower half of the significand clear
-  V low;
-};
-
-/// log2 of a positive finite x with about 1.5 times the working precision.
-template <class V>
-FLAGGEMS_INLINE double_width<V> log2_double_width(const V& x) {
+FLAGGEMS_INLINE V log2_extended(FLAGGEMS_VALUE(V) x, identity<V>& rest) {
   using T = element_of<V>;
   const V one(T(1));
-  const auto split = split_binary(x);
-  const V f = split.f;
+  V k;
+  const V f = split_binary(x, k);
   // s = f / (2 + f) = s_high + s_low
   const V inverse = one / (V(T(2)) + f);
   const V s = f * inverse;
@@ -245,35 +234,37 @@ FLAGGEMS_INLINE double_width<V> log2_double_width(const V& x) {
   }
   const V l_high = c_high * p_high;
   const V l_low = fma(c_low, p_high, V(p_low * c));
-  const V high = upper_half(V((l_high + l_low) + split.k));
-  return {high, l_low - ((high - split.k) - l_high)};
+  const V high = upper_half(V((l_high + l_low) + k));
+  rest = l_low - ((high - k) - l_high);
+  return high;
 }
 
 /// x^y for x > 0 finite; the sign and the special cases are the caller's.
 template <class V>
-FLAGGEMS_INLINE V pow_positive(const V& x, const V& y) {
+FLAGGEMS_INLINE V pow_positive(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   using T = element_of<V>;
   // From here on the power overflows or vanishes for every x but 1.
   constexpr T y_limit = is_f32_value<V> ? T(4294967296.f) : T(18446744073709551616.f);
   constexpr T z_limit = is_f32_value<V> ? T(160) : T(1100);
-  const auto l = log2_double_width(x);
+  V l_low;
+  const V l_high = log2_extended(x, l_low);
   const V kept = keep_within(y, -y_limit, y_limit);
   const V y_high = upper_half(kept);
-  const V low = fma(V(kept - y_high), l.high, V(kept * l.low));
-  const V high = y_high * l.high;
+  const V low = fma(V(kept - y_high), l_high, V(kept * l_low));
+  const V high = y_high * l_high;
   const V z = high + low;
   const V inside = keep_within(z, -z_limit, z_limit);
   const V shift(rounding_shift<V>());
   const V shifted = inside + shift;
   const V n = shifted - shift;
   const V fraction = select(mask_of<V>(abs(z) < V(z_limit)), V((high - n) + low), V(inside - n));
-  return scale_by(exp_of_remainder(V(fraction * V(T(0.693147180559945309417)))), shifted).whole();
+  return exp_of_reduced(V(fraction * V(T(0.693147180559945309417))), shifted);
 }
 
 /// x to the power of y. Floating point: as C's pow. Integers: wraps; a negative exponent gives
 /// 1 / x^-y rounded toward zero, and 0 for x = 0, as torch.pow.
 template <class V>
-FLAGGEMS_INLINE V pow(const V& x, const V& y) {
+FLAGGEMS_INLINE V pow(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   using T = element_of<V>;
   static_assert(is_math_value<V> || is_integer_value<V>);
   if constexpr (is_integer_value<V>) {

@@ -10,30 +10,22 @@
 
 namespace flaggems::kernels {
 
-/// x = quadrant * pi / 2 + r + r_low, |r| <= about pi / 4. Of the quadrant only the two low bits
-/// count.
-template <class V>
-struct quadrant_split {
-  bits_of<V> quadrant;
-  V r;
-  V r_low;
-};
-
 /// Word i of the binary fraction of 2 / pi, after two words of zeros.
 FLAGGEMS_INLINE u32 two_over_pi_word(int i) {
-  const u32 words[] = {
-      0u,          0u,          0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
-      0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu,
-      0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u,
-      0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu,
-      0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u,
-      0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u};
+  const u32 words[] = {0u,          0u,          0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,
+                       0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u,
+                       0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u,
+                       0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
+                       0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u,
+                       0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau,
+                       0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u};
   return words[i];
 }
 
-/// Reduces one finite |x| >= 2^16 exactly but for the last of 94 (f32) or 190 (f64) fraction bits.
+/// `reduce_quadrant` for one finite |x| >= 2^16, with 94 (f32) or 190 (f64) bits of the fraction.
 template <class T>
-FLAGGEMS_INLINE quadrant_split<T> reduce_huge(T x) {
+FLAGGEMS_INLINE T reduce_huge(T x, identity<T>& r_low,
+                              typename float_format<T>::bits& quadrant_bits) {
   using format = float_format<T>;
   using bits = typename format::bits;
   constexpr int n = is_same<T, f32> ? 3 : 6;  // 32-bit words of the product modulo 4
@@ -69,15 +61,14 @@ FLAGGEMS_INLINE quadrant_split<T> reduce_huge(T x) {
   const u64 top = (u64(product[0]) << 32) | product[1];
   const u64 next = n == 6 ? (u64(product[2]) << 32) | product[3] : u64(product[2]) << 32;
   const u64 after = n == 6 ? u64(product[4]) << 32 : 0;
-  const i64 upper = static_cast<i64>((top << 2) | (next >> 62));
-  const u64 lower = (next << 2) | (after >> 62);
-  // As a sum: to floating point, and what that rounded away. 2^-64 per unit of `upper`.
-  const T scale = power_of_two<T>(-64);
+  // Halved, so that the rounded upper part is an i64 again.
+  const i64 upper = static_cast<i64>((top << 2) | (next >> 62)) >> 1;
+  const u64 lower = (next << 1) | (after >> 63);
+  // As a sum: to floating point, and what that rounded away. 2^-63 per unit of `upper`.
   T high = static_cast<T>(upper);
-  // The rounded value may be 2^63, which no i64 holds; the difference wraps to the right one.
-  const i64 back = static_cast<i64>(static_cast<u64>(static_cast<i64>(high * T(0.5f))) * 2u);
-  T low = static_cast<T>(static_cast<i64>(static_cast<u64>(upper) - static_cast<u64>(back))) +
-          static_cast<T>(lower) * scale;
+  T low =
+      static_cast<T>(upper - static_cast<i64>(high)) + static_cast<T>(lower) * power_of_two<T>(-64);
+  const T scale = power_of_two<T>(-63);
   const T sum = high + low;
   low = (low - (sum - high)) * scale;
   high = sum * scale;
@@ -97,17 +88,20 @@ FLAGGEMS_INLINE quadrant_split<T> reduce_huge(T x) {
   const T first = high_upper * c_high;  // exact
   const T second = high_upper * c_low + (high_lower * c + low * c);
   T r = first + second;
-  T r_low = second - (r - first);
+  r_low = second - (r - first);
   if ((raw >> (format::mantissa + (is_same<T, f32> ? 8 : 11))) != 0) {  // negative
     quadrant = 0u - quadrant;
     r = -r;
     r_low = -r_low;
   }
-  return {static_cast<bits>(quadrant), r, r_low};
+  quadrant_bits = static_cast<bits>(quadrant);
+  return r;
 }
 
+/// x = quadrant * pi / 2 + r + r_low, |r| <= about pi / 4: returns r. Of the quadrant only the two
+/// low bits count.
 template <class V>
-FLAGGEMS_INLINE quadrant_split<V> reduce_quadrant(const V& x) {
+FLAGGEMS_INLINE V reduce_quadrant(FLAGGEMS_VALUE(V) x, identity<V>& r_low, bits_of<V>& quadrant) {
   using T = element_of<V>;
   const V shift(rounding_shift<V>());
   const V shifted = fma(x, V(T(0.63661977236758134308)), shift);
@@ -128,34 +122,40 @@ FLAGGEMS_INLINE quadrant_split<V> reduce_quadrant(const V& x) {
   }
   const V r1 = r - third;
   const V error1 = (r - r1) - third;
-  const V r2 = r1 - fourth;
-  const V error2 = (r1 - r2) - fourth;
-  quadrant_split<V> split{bit_cast<bits_of<V>>(shifted), r2, V((error1 + error2) - last)};
+  r = r1 - fourth;
+  const V error2 = (r1 - r) - fourth;
+  r_low = (error1 + error2) - last;
+  quadrant = bit_cast<bits_of<V>>(shifted);
   constexpr T limit = is_f32_value<V> ? T(1e5f) : T(1e6f);
-  const V a = abs(x);
-  const mask_of<V> huge = a > V(limit);
+  const mask_of<V> huge = abs(x) > V(limit);
   if (any_lane(huge)) {
     // Infinities and NaN stay on the path above, which makes NaN of them.
     if constexpr (is_simd<V>) {
+      V head = r, tail = r_low;
+      bits_of<V> turns = quadrant;
       for (int i = 0; i < V::lanes; ++i) {
         const T lane = x[i];
         if (abs(lane) > limit && abs(lane) < infinity_of<T>()) {
-          const auto one = reduce_huge(lane);
-          split.quadrant.v[i] = one.quadrant;
-          split.r.v[i] = one.r;
-          split.r_low.v[i] = one.r_low;
+          T lane_tail;
+          typename float_format<T>::bits lane_turns;
+          head.v[i] = reduce_huge(lane, lane_tail, lane_turns);
+          tail.v[i] = lane_tail;
+          turns.v[i] = lane_turns;
         }
       }
+      r = head;
+      r_low = tail;
+      quadrant = turns;
     } else {
-      if (a < infinity_of<V>()) split = reduce_huge(x);
+      if (abs(x) < infinity_of<V>()) r = reduce_huge(x, r_low, quadrant);
     }
   }
-  return split;
+  return r;
 }
 
 /// sin(r + r_low) for |r| <= pi / 4.
 template <class V>
-FLAGGEMS_INLINE V sin_of_remainder(const V& r, const V& r_low) {
+FLAGGEMS_INLINE V sin_of_remainder(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) r_low) {
   const V z = r * r;
   V tail;
   if constexpr (is_f32_value<V>)
@@ -168,7 +168,7 @@ FLAGGEMS_INLINE V sin_of_remainder(const V& r, const V& r_low) {
 }
 /// cos(r + r_low) for |r| <= pi / 4.
 template <class V>
-FLAGGEMS_INLINE V cos_of_remainder(const V& r, const V& r_low) {
+FLAGGEMS_INLINE V cos_of_remainder(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) r_low) {
   using T = element_of<V>;
   const V z = r * r;
   V tail;
@@ -186,14 +186,16 @@ FLAGGEMS_INLINE V cos_of_remainder(const V& r, const V& r_low) {
 
 /// sin(x + turns * pi / 2).
 template <class V>
-FLAGGEMS_INLINE V sin_shifted(const V& x, int turns) {
+FLAGGEMS_INLINE V sin_shifted(FLAGGEMS_VALUE(V) x, int turns) {
   using format = float_format<element_of<V>>;
   using bits = typename format::bits;
   using U = bits_of<V>;
-  const auto split = reduce_quadrant(x);
-  const U quadrant = split.quadrant + U(static_cast<bits>(turns));
-  const V s = sin_of_remainder(split.r, split.r_low);
-  const V c = cos_of_remainder(split.r, split.r_low);
+  V r_low;
+  U quadrant;
+  const V r = reduce_quadrant(x, r_low, quadrant);
+  quadrant = quadrant + U(static_cast<bits>(turns));
+  const V s = sin_of_remainder(r, r_low);
+  const V c = cos_of_remainder(r, r_low);
   const V y = select(mask_of<V>((quadrant & U(bits(1))) == U(bits(0))), s, c);
   const U sign = (quadrant & U(bits(2))) << (static_cast<int>(sizeof(bits)) * 8 - 2);
   return bit_cast<V>(U(bit_cast<U>(y) ^ sign));
@@ -201,14 +203,14 @@ FLAGGEMS_INLINE V sin_shifted(const V& x, int turns) {
 
 /// Sine, for every x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V sin(const V& x) {
+FLAGGEMS_INLINE V sin(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V tiny(power_of_two<V>(-float_format<T>::mantissa / 2 - 2));
   return select(mask_of<V>(abs(x) < tiny), x, sin_shifted(x, 0));
 }
 /// Cosine, for every x.
 template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V cos(const V& x) {
+FLAGGEMS_INLINE V cos(FLAGGEMS_VALUE(V) x) {
   return sin_shifted(x, 1);
 }
 

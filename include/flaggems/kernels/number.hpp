@@ -47,9 +47,9 @@ FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
   } else {
     U r = (em << Format::shift) + rebias;
     // A subnormal is m * 2^e; written under a normal exponent, one exact subtraction gives it.
-    const U small = bit_cast<U>(F(bit_cast<F>(U((em << Format::shift) + subnormal)) -
-                                  bit_cast<F>(U((em & 0u) | subnormal))));
-    r = select(em < Format::least_normal, small, r);
+    const U subnormal_value = bit_cast<U>(F(bit_cast<F>(U((em << Format::shift) + subnormal)) -
+                                            bit_cast<F>(U((em & 0u) | subnormal))));
+    r = select(em < Format::least_normal, subnormal_value, r);
     if constexpr (Format::has_infinity) {
       r = select(em >= Format::limit, U((em << Format::shift) | 0x7f800000u), r);
       r = select(em > Format::limit, U(r | 0x00400000u), r);
@@ -74,8 +74,9 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
     // Adding a power of two whose last place is the smallest subnormal rounds to that place.
     constexpr u32 magic = (Format::rebias + 1u + static_cast<u32>(Format::shift)) << 23;
     constexpr u32 least_normal = (Format::rebias + 1u) << 23;
-    const U small = bit_cast<U>(F(bit_cast<F>(a) + bit_cast<F>(U((a & 0u) | magic)))) - magic;
-    r = select(a < least_normal, small, r);
+    const U subnormal_value =
+        bit_cast<U>(F(bit_cast<F>(a) + bit_cast<F>(U((a & 0u) | magic)))) - magic;
+    r = select(a < least_normal, subnormal_value, r);
     constexpr u32 limit = (Format::rebias << 23) + (Format::limit << Format::shift);
     r = select(a >= limit, U((a & 0u) | Format::limit), r);
   }

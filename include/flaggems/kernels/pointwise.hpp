@@ -74,13 +74,6 @@ struct tiling {
   FLAGGEMS_INLINE i64 length(const coordinates& c) const { return min_of(chunk, inner - c.inner); }
 };
 
-/// A tensor that a kernel writes.
-template <class T>
-struct target {
-  global_ptr<T> data;
-  i64 strides[max_rank];
-};
-
 /// out = e, element by element.
 template <class T, class E>
 struct pointwise {

@@ -82,6 +82,19 @@ inline constexpr bool is_integer = is_signed_integer<T> || is_unsigned_integer<T
 template <class T>
 FLAGGEMS_HD T declval_of();
 
+// ---- lists of integers
+template <int... K>
+struct int_sequence {};
+template <int Count, int... K>
+struct make_int_sequence_type : make_int_sequence_type<Count - 1, Count - 1, K...> {};
+template <int... K>
+struct make_int_sequence_type<0, K...> {
+  using type = int_sequence<K...>;
+};
+
+template <int Count>
+using make_int_sequence = typename make_int_sequence_type<Count>::type;
+
 // ---- integers of a given size
 template <int Bytes>
 struct int_of_size_type;

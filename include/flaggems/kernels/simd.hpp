@@ -8,7 +8,7 @@
 // an operator (square root, f16 conversion) are single asm statements.
 #pragma once
 
-#include <flaggems/kernels/number.hpp>
+#include <flaggems/kernels/value.hpp>
 
 namespace flaggems::kernels {
 
@@ -28,6 +28,16 @@ struct isa_avx512 {
   static constexpr int bytes = 64;
   static constexpr int lanes = 16;
 };
+
+/// The type behind decltype of a reference to a vector.
+template <class M>
+struct truth_type;
+template <class M>
+struct truth_type<M&> {
+  using type = M;
+};
+template <class M>
+using truth_of = typename truth_type<M>::type;
 
 template <class T, class Isa>
 struct simd_vector {
@@ -102,43 +112,115 @@ struct simd {
   FLAGGEMS_INLINE simd& operator-=(const simd& b) { return *this = *this - b; }
   FLAGGEMS_INLINE simd& operator*=(const simd& b) { return *this = *this * b; }
 
-  FLAGGEMS_INLINE friend mask operator<(const simd& a, const simd& b) { return to_mask(a.v < b.v); }
-  FLAGGEMS_INLINE friend mask operator<=(const simd& a, const simd& b) {
-    return to_mask(a.v <= b.v);
+  FLAGGEMS_INLINE friend mask operator<(const simd& a, const simd& b) {
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x < y);
+    });
   }
-  FLAGGEMS_INLINE friend mask operator>(const simd& a, const simd& b) { return to_mask(a.v > b.v); }
+  FLAGGEMS_INLINE friend mask operator<=(const simd& a, const simd& b) {
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x <= y);
+    });
+  }
+  FLAGGEMS_INLINE friend mask operator>(const simd& a, const simd& b) {
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x > y);
+    });
+  }
   FLAGGEMS_INLINE friend mask operator>=(const simd& a, const simd& b) {
-    return to_mask(a.v >= b.v);
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x >= y);
+    });
   }
   FLAGGEMS_INLINE friend mask operator==(const simd& a, const simd& b) {
-    return to_mask(a.v == b.v);
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x == y);
+    });
   }
   FLAGGEMS_INLINE friend mask operator!=(const simd& a, const simd& b) {
-    return to_mask(a.v != b.v);
+    return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      m = (truth_of<decltype(m)>)(x != y);
+    });
   }
 
   /// Lane by lane `m ? a : b`.
   FLAGGEMS_INLINE friend simd select(const mask& m, const simd& a, const simd& b) {
     using wide = typename simd_vector<int_of_size<sizeof(T)>, Isa>::type;
-    if constexpr (sizeof(T) == sizeof(i32))
+    if constexpr (sizeof(T) == sizeof(i32)) {
       return simd(m.v ? a.v : b.v);
-    else
+    } else if constexpr (sizeof(T) < sizeof(i32)) {
       return simd(__builtin_convertvector(m.v, wide) ? a.v : b.v);
+    } else {
+      simd r;
+      half_of<i64> lo, hi;
+      widen(lo, hi, m, make_int_sequence<Isa::lanes>{});
+      const halves_of<T> ha(&a.v), hb(&b.v);
+      halves_of<T> hr;
+      hr.part[0] = lo ? ha.part[0] : hb.part[0];
+      hr.part[1] = hi ? ha.part[1] : hb.part[1];
+      __builtin_memcpy(&r.v, hr.part, sizeof(r.v));
+      return r;
+    }
   }
 
  private:
-  template <class M>
-  FLAGGEMS_INLINE static mask to_mask(const M& m) {
-    if constexpr (sizeof(T) == sizeof(i32))
-      return mask(reinterpret_cast<const typename mask::vector&>(m));
-    else
+  // 64-bit lanes fill two registers; g++ 12 would take comparisons of such a vector apart lane by
+  // lane.
+  template <class U>
+  struct half_type {
+    typedef U type __attribute__((vector_size(sizeof(U) * static_cast<unsigned>(Isa::lanes) / 2)));
+  };
+  template <class U>
+  using half_of = typename half_type<U>::type;
+  template <class U>
+  struct halves_of {
+    half_of<U> part[2];
+    halves_of() = default;
+    FLAGGEMS_INLINE explicit halves_of(const void* from) {
+      __builtin_memcpy(part, from, sizeof(part));
+    }
+  };
+
+  // The opaque step keeps g++ 12 from combining comparisons as vectors of truth values, whose form
+  // it chooses for the function the text stands in: inlined into an AVX-512 entry they would be
+  // taken apart.
+  template <class F>
+  FLAGGEMS_INLINE static mask compare(const simd& a, const simd& b, F f) {
+    typename simd_vector<int_of_size<sizeof(T)>, Isa>::type m;
+    if constexpr (sizeof(T) == sizeof(i32)) {
+      f(m, a.v, b.v);
+      FLAGGEMS_OPAQUE(m);
+      return mask(m);
+    } else if constexpr (sizeof(T) < sizeof(i32)) {
+      f(m, a.v, b.v);
       return mask(__builtin_convertvector(m, typename mask::vector));
+    } else {
+      const halves_of<T> ha(&a.v), hb(&b.v);
+      half_of<i64> lo, hi;
+      f(lo, ha.part[0], hb.part[0]);
+      f(hi, ha.part[1], hb.part[1]);
+      FLAGGEMS_OPAQUE(lo);
+      FLAGGEMS_OPAQUE(hi);
+      return narrow(lo, hi, make_int_sequence<Isa::lanes>{});
+    }
+  }
+  /// Truth values of 32 bits as ones of 64.
+  template <int... K>
+  FLAGGEMS_INLINE static void widen(half_of<i64>& lo, half_of<i64>& hi, const mask& m,
+                                    int_sequence<K...>) {
+    lo = (half_of<i64>)__builtin_shufflevector(m.v, m.v, (K / 2)...);
+    hi = (half_of<i64>)__builtin_shufflevector(m.v, m.v, (Isa::lanes / 2 + K / 2)...);
+  }
+  /// The low words of 64-bit truth values.
+  template <int... K>
+  FLAGGEMS_INLINE static mask narrow(const half_of<i64>& lo, const half_of<i64>& hi,
+                                     int_sequence<K...>) {
+    using words = typename mask::vector;
+    return mask(__builtin_shufflevector((words)lo, (words)hi, (2 * K)...));
   }
 };
 
-// ---- scalar or vector, seen as one
-template <class V>
-inline constexpr bool is_simd = false;
+// ---- seen as a value (value.hpp)
 template <class T, class Isa>
 inline constexpr bool is_simd<simd<T, Isa>> = true;
 template <class Isa>
@@ -153,12 +235,6 @@ struct simd_type<bool, Isa> {
   using type = simd_mask<Isa>;
 };
 
-template <class V>
-struct value_traits {
-  using element = V;
-  template <class U>
-  using rebind = U;
-};
 template <class T, class Isa>
 struct value_traits<simd<T, Isa>> {
   using element = T;
@@ -168,16 +244,6 @@ struct value_traits<simd<T, Isa>> {
 template <class Isa>
 struct value_traits<simd_mask<Isa>> : value_traits<simd<bool, Isa>> {};
 
-/// The element type of a value: T of T, and of simd<T, Isa>.
-template <class V>
-using element_of = typename value_traits<V>::element;
-/// The value of the same width whose elements are U: U, or simd<U, Isa> (simd_mask for bool).
-template <class V, class U>
-using rebind = typename value_traits<V>::template rebind<U>;
-/// What a comparison of two V gives: bool or simd_mask<Isa>.
-template <class V>
-using mask_of = rebind<V, bool>;
-
 template <class To, class T, class Isa>
 FLAGGEMS_INLINE To bit_cast(const simd<T, Isa>& x) {
   using to_vector = typename To::vector;
@@ -185,23 +251,22 @@ FLAGGEMS_INLINE To bit_cast(const simd<T, Isa>& x) {
   return To((to_vector)x.v);
 }
 
-/// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
-template <class To, class V>
-FLAGGEMS_INLINE rebind<V, To> convert(const V& x) {
-  using from = element_of<V>;
-  if constexpr (is_same<To, from>) {
+template <class To, class T, class Isa>
+FLAGGEMS_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
+  if constexpr (is_same<To, T>) {
     return x;
-  } else if constexpr (!is_simd<V>) {
-    return number_cast<To>(x);
   } else if constexpr (is_same<To, bool>) {
-    return x != V(from(0));
-  } else if constexpr (is_same<from, bool>) {
-    using result = rebind<V, To>;
-    return select(x, result(To(1)), result(To(0)));
+    return x != simd<T, Isa>(T(0));
   } else {
-    using result = rebind<V, To>;
-    return result(__builtin_convertvector(x.v, typename result::vector));
+    return simd<To, Isa>(__builtin_convertvector(x.v, typename simd<To, Isa>::vector));
   }
+}
+template <class To, class Isa>
+FLAGGEMS_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x) {
+  if constexpr (is_same<To, bool>)
+    return x;
+  else
+    return select(x, simd<To, Isa>(To(1)), simd<To, Isa>(To(0)));
 }
 
 // ---- arithmetic that has no operator

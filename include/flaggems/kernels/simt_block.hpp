@@ -122,14 +122,20 @@ class simt_block {
   }
 
  private:
+  template <int Count>
+  struct words {
+    u32 word[Count];
+  };
   template <class T, class F>
   FLAGGEMS_INLINE static T by_words(const T& x, const F& f) {
-    u32 words[(sizeof(T) + 3) / 4] = {};
-    __builtin_memcpy(words, &x, sizeof(T));
-    for (unsigned k = 0; k < (sizeof(T) + 3) / 4; ++k) words[k] = f(words[k]);
-    T r;
-    __builtin_memcpy(&r, words, sizeof(T));
-    return r;
+    if constexpr (sizeof(T) % 4 == 0) {
+      auto w = bit_cast<words<static_cast<int>(sizeof(T) / 4)>>(x);
+      for (u32& one : w.word) one = f(one);
+      return bit_cast<T>(w);
+    } else {
+      using bits = uint_of_size<static_cast<int>(sizeof(T))>;
+      return bit_cast<T>(static_cast<bits>(f(static_cast<u32>(bit_cast<bits>(x)))));
+    }
   }
   template <class T>
   FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask) const {

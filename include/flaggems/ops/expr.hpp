@@ -76,7 +76,7 @@ struct number {
   template <class F>
   void for_each_leaf(F&&) const {}
   template <class C>
-  kernels::constant<C> build(const iteration&, int&) const {
+  kernels::literal<C> build(const iteration&, int&) const {
     return {kernels::number_cast<C>(value)};
   }
 };
@@ -292,8 +292,8 @@ struct sequence {
     kernels::position<value> k{};
     it.copy_strides(next++, k.strides);
     using scaled =
-        kernels::node<value, kernels::mul_fn, kernels::position<value>, kernels::constant<value>>;
-    using shifted = kernels::node<value, kernels::add_fn, scaled, kernels::constant<value>>;
+        kernels::node<value, kernels::mul_fn, kernels::position<value>, kernels::literal<value>>;
+    using shifted = kernels::node<value, kernels::add_fn, scaled, kernels::literal<value>>;
     return converted<C>(shifted{{}, scaled{{}, k, {step}}, {first}});
   }
 };

@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products. Two forms share one problem: with lanes along the summed dimension (both
+// operands contiguous there: a linear layer), and with lanes along the columns of the result (the
+// second operand contiguous there: a plain matrix product). The host side chooses and may exchange
+// the operands.
+#pragma once
+
+#include <flaggems/kernels/math_basic.hpp>
+#include <flaggems/kernels/rows.hpp>
+
+namespace flaggems::kernels {
+
+/// a * b + c; of integers, modulo their range.
+template <class V>
+FLAGGEMS_INLINE V multiply_add(const V& a, const V& b, const V& c) {
+  if constexpr (is_math_value<V>)
+    return fma(a, b, c);
+  else
+    return static_cast<V>(a * b + c);
+}
+
+/// p[lane] as a factor of a product. A bf16 is shifted into place, no more: the product makes a
+/// signalling NaN quiet.
+template <class C, class T, class Lane>
+FLAGGEMS_INLINE lane_value<Lane, C> load_factor(global_ptr<const T> p, Lane lane) {
+  if constexpr (!is_same<T, small_float<bf16_format>> || !is_same<C, f32>) {
+    return load<C>(p, lane);
+  } else if constexpr (is_same<Lane, lane_scalar>) {
+    return bit_cast<f32>(static_cast<u32>(p[lane.begin].bits) << 16);
+  } else {
+    const auto bits = load<u32>(reinterpret_cast<const u16*>(p), lane);
+    return bit_cast<lane_value<Lane, f32>>(bits << 16);
+  }
+}
+
+/// The problem: for each of `batches`, out[i, j] = sum over q < k of a[i, q] * b[j, q], i < m,
+/// j < n, cut into tiles of `tile_rows` x `tile_columns` results.
+struct gemm_space {
+  int rank;  // dimensions of the batch
+  i64 sizes[max_rank];
+  i64 batches;
+  i64 m, n, k;
+  i64 tile_rows, tile_columns;
+  i64 row_tiles, column_tiles;
+  i64 group;  // row tiles that pass over all columns together: their rows of `a` stay in a cache
+  i64 depth;  // summed elements of a step, where lanes run along the columns
+
+  /// Where a tile lies.
+  struct place {
+    coordinates batch;
+    i64 i, j;
+  };
+  FLAGGEMS_INLINE i64 tiles() const { return batches * row_tiles * column_tiles; }
+  FLAGGEMS_INLINE place locate(i64 tile) const {
+    const i64 a_batch = row_tiles * column_tiles;
+    i64 batch = tile / a_batch;
+    tile -= batch * a_batch;
+    const i64 first = tile / (group * column_tiles) * group;
+    const i64 members = min_of(group, row_tiles - first);
+    tile -= first * column_tiles;
+    const i64 column = tile / members;
+    place p;
+    p.i = (first + tile - column * members) * tile_rows;
+    p.j = column * tile_columns;
+    p.batch.rank = rank;
+    p.batch.inner = 0;
+    for (int d = rank - 1; d >= 0; --d) {
+      const i64 next = batch / sizes[d];
+      p.batch.at[d] = batch - next * sizes[d];
+      batch = next;
+    }
+    return p;
+  }
+};
+
+/// An operand: strides in elements from one line to the next and along the summed dimension.
+template <class T>
+struct gemm_arg {
+  global_ptr<const T> data;
+  i64 line, along;
+  i64 batch[max_rank + 1];
+  FLAGGEMS_INLINE global_ptr<const T> at(const coordinates& c) const {
+    i64 offset = 0;
+    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
+    return data + offset;
+  }
+};
+
+/// The result: out = alpha * sum.
+template <class T, class C>
+struct gemm_out {
+  global_ptr<T> data;
+  i64 row, column;
+  i64 batch[max_rank + 1];
+  C alpha;
+
+  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
+    i64 offset = 0;
+    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
+    return data + offset;
+  }
+};
+
+/// Nothing is added to the product.
+struct no_bias {
+  FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE V add(i64, Lane, const V& x) const {
+    return x;
+  }
+};
+
+template <class T, class C>
+struct bias_tile {
+  global_ptr<const T> data;
+  i64 row, column;
+  C beta;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE V add(i64 i, Lane lane, const V& x) const {
+    if (beta == C(0)) return x;  // not even a NaN enters
+    return multiply_add(V(beta), load<C>(data + i * row, column, lane), x);
+  }
+};
+/// beta * bias[i, j] is added to the product; strides of 0 broadcast.
+template <class T, class C>
+struct gemm_bias {
+  global_ptr<const T> data;
+  i64 row, column;
+  i64 batch[max_rank + 1];
+  C beta;
+  FLAGGEMS_INLINE bias_tile<T, C> at(const coordinates& c, i64 i) const {
+    i64 offset = i * row;
+    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
+    return {data + offset, row, column, beta};
+  }
+};
+
+/// Lanes along the summed dimension, Rows x Columns results in registers. Strided: for operands
+/// that are not contiguous there.
+template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, bool Strided>
+struct gemm_dot {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
+                                  gemm_out<Out, C> out, Bias bias) {
+    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const gemm_space::place at = space.locate(tile);
+      // Lines beyond the last are the last one again: computed, not stored.
+      global_ptr<const A> row[Rows];
+      global_ptr<const B> column[Columns];
+      const auto first_row = a.at(at.batch);
+      const auto first_column = b.at(at.batch);
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        row[r] = first_row + min_of(at.i + r, space.m - 1) * a.line;
+      });
+      static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+        column[c] = first_column + min_of(at.j + c, space.n - 1) * b.line;
+      });
+      C sums[Rows * Columns];
+      block.template accumulate<Rows * Columns>(
+          space.k, sums, [&](auto lane, auto& acc) FLAGGEMS_LAMBDA {
+            lane_value<decltype(lane), C> y[Columns];
+            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+              if constexpr (Strided)
+                y[c] = load<C>(column[c], b.along, lane);
+              else
+                y[c] = load_factor<C, B>(column[c], lane);
+            });
+            static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+              lane_value<decltype(lane), C> x;
+              if constexpr (Strided)
+                x = load<C>(row[r], a.along, lane);
+              else
+                x = load_factor<C, A>(row[r], lane);
+              static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+                constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
+                acc[e] = multiply_add(x, y[c], acc[e]);
+              });
+            });
+          });
+      const auto to = out.at(at.batch) + at.i * out.row;
+      const auto add = bias.at(at.batch, at.i);
+      block.single([&]() FLAGGEMS_LAMBDA {
+        static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+          static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+            if (at.i + r < space.m && at.j + c < space.n) {
+              const lane_scalar j{at.j + c};
+              const C x = static_cast<C>(out.alpha * sums[r * Columns + c]);
+              store(to + r * out.row, out.column, j, add.add(r, j, x));
+            }
+          });
+        });
+      });
+    });
+  }
+};
+
+/// Lanes along the columns of the result; `b` is contiguous there. A panel of `a` is kept in
+/// block-local memory as C, and so are the sums between two steps along the summed dimension.
+template <class A, class B, class Out, class C, class Bias>
+struct gemm_panel {
+  static constexpr int lines = 4;  // rows of the result in registers
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
+                                  gemm_out<Out, C> out, Bias bias) {
+    const i64 width = space.tile_columns, depth = space.depth;
+    const auto sums = block.template scratch<C>(space.tile_rows * width);
+    const auto panel = block.template scratch<C>(space.tile_rows * depth);
+    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const gemm_space::place at = space.locate(tile);
+      const i64 rows = min_of(space.tile_rows, space.m - at.i);
+      const i64 columns = min_of(width, space.n - at.j);
+      const auto from_a = a.at(at.batch);
+      const auto from_b = b.at(at.batch) + at.j * b.line;
+      const auto to = out.at(at.batch) + at.i * out.row + at.j * out.column;
+      const auto add = bias.at(at.batch, at.i);
+      i64 start = 0;
+      do {
+        const i64 n = min_of(depth, space.k - start);
+        block.sync();  // the panel may still be read
+        for (i64 g = 0; g < rows; g += lines) {
+          const auto part = panel.from(g * depth);
+          block.for_each(n * lines, [&](i64 e) FLAGGEMS_LAMBDA {
+            const i64 i = min_of(at.i + g + e % lines, space.m - 1);
+            part.write(e, number_cast<C>(from_a[i * a.line + (start + e / lines) * a.along]));
+          });
+        }
+        block.sync();
+        const bool last = start + n >= space.k;
+        for (i64 g = 0; g < rows; g += lines) {
+          const auto part = panel.from(g * depth);
+          const auto sum = sums.from(g * width);
+          block.for_each_lane(columns, [&](auto lane) FLAGGEMS_LAMBDA {
+            using V = lane_value<decltype(lane), C>;
+            V acc[lines];
+            static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
+              acc[r] = start == 0 ? V(C(0)) : load<C>(sum.from(r * width), lane);
+            });
+            global_ptr<const B> p = from_b + start * b.along;
+            for (i64 q = 0; q < n; ++q, p += b.along) {
+              const V y = load_factor<C, B>(p, lane);
+              static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
+                acc[r] = multiply_add(V(part.read(q * lines + r)), y, acc[r]);
+              });
+            }
+            static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
+              if (!last) {
+                store(sum.from(r * width), lane, acc[r]);
+              } else if (g + r < rows) {
+                auto column = lane;
+                column.begin += at.j;
+                store(to + (g + r) * out.row, out.column, lane,
+                      add.add(g + r, column, V(V(out.alpha) * acc[r])));
+              }
+            });
+          });
+        }
+        start += n;
+      } while (start < space.k);
+    });
+  }
+};
+
+}  // namespace flaggems::kernels

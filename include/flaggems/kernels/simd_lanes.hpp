@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host's lanes: vectors of consecutive elements, and the end of a range, which has its own
+// type, so that the main loop has no masks.
+#pragma once
+
+#include <flaggems/kernels/lanes.hpp>
+#include <flaggems/kernels/simd.hpp>
+
+namespace flaggems::kernels {
+
+/// `Isa::lanes` consecutive elements from `begin`.
+template <class Isa>
+struct lane_vector {
+  template <class T>
+  using value = typename simd_type<T, Isa>::type;
+  i64 begin;
+  FLAGGEMS_INLINE simd_mask<Isa> mask() const { return simd_mask<Isa>(true); }
+};
+
+/// The last `count` < `Isa::lanes` elements of a range. The other lanes load as zero and are not
+/// stored.
+template <class Isa>
+struct lane_tail {
+  template <class T>
+  using value = typename simd_type<T, Isa>::type;
+  i64 begin;
+  int count;
+  FLAGGEMS_INLINE simd_mask<Isa> mask() const {
+    simd_mask<Isa> m(false);
+    for (int k = 0; k < Isa::lanes; ++k) m.v[k] = k < count ? -1 : 0;
+    return m;
+  }
+};
+
+// ---- contiguous access
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
+  using storage =
+      typename conditional<is_small_float<T> || is_same<T, bool>,
+                           type_identity<uint_of_size<sizeof(T)>>, type_identity<T>>::type;
+  simd<storage, Isa> raw;
+  if (count == Isa::lanes) {
+    __builtin_memcpy(&raw.v, p, sizeof(raw.v));
+  } else {
+    raw = simd<storage, Isa>(storage(0));
+    __builtin_memcpy(&raw.v, p, static_cast<unsigned>(count) * sizeof(T));
+  }
+  if constexpr (is_small_float<T>)
+    return convert<C>(decode_small<typename T::format, Isa>(raw));
+  else if constexpr (is_same<T, bool>)
+    return convert<C>(raw != simd<storage, Isa>(storage(0)));
+  else
+    return convert<C>(raw);
+}
+
+template <class T, class V>
+FLAGGEMS_INLINE void store_lanes(T* p, const V& x, int count) {
+  using isa = typename V::isa;
+  if constexpr (is_small_float<T>) {
+    const auto raw = encode_small<typename T::format, isa>(convert<f32>(x));
+    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count) * sizeof(T));
+  } else if constexpr (is_same<T, bool>) {
+    const simd<u8, isa> raw = select(convert<bool>(x), simd<u8, isa>(u8(1)), simd<u8, isa>(u8(0)));
+    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count));
+  } else {
+    const auto raw = convert<T>(x);
+    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count) * sizeof(T));
+  }
+}
+
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_vector<Isa> lane) {
+  return load_lanes<C, T, Isa>(p + lane.begin, Isa::lanes);
+}
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_tail<Isa> lane) {
+  return load_lanes<C, T, Isa>(p + lane.begin, lane.count);
+}
+
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(T* p, lane_vector<Isa> lane, const V& x) {
+  store_lanes(p + lane.begin, x, Isa::lanes);
+}
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {
+  store_lanes(p + lane.begin, x, lane.count);
+}
+
+// ---- access with a stride: 1 is contiguous, 0 broadcasts, anything else gathers
+/// to[k] = from[k * stride]. Out of line: it has no vectors, and stands behind every strided load.
+template <class T>
+FLAGGEMS_NOINLINE void gather(T* to, const T* from, i64 stride, int count) {
+  for (int k = 0; k < count; ++k) to[k] = from[k * stride];
+}
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 stride, int count) {
+  using V = typename simd_type<C, Isa>::type;
+  if (stride == 0) return V(number_cast<C>(*p));
+  T gathered[Isa::lanes];
+  if (stride != 1 || count != Isa::lanes) {
+    __builtin_memset(static_cast<void*>(gathered), 0, sizeof(gathered));
+    gather(gathered, p, stride, count);
+    p = gathered;
+  }
+  return load_lanes<C, T, Isa>(p, Isa::lanes);
+}
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride,
+                                                      lane_vector<Isa> lane) {
+  return load_strided<C, T, Isa>(p + lane.begin * stride, stride, Isa::lanes);
+}
+template <class C, class T, class Isa>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride, lane_tail<Isa> lane) {
+  return load_strided<C, T, Isa>(p + lane.begin * stride, stride, lane.count);
+}
+
+template <class T>
+FLAGGEMS_NOINLINE void scatter(T* to, i64 stride, const T* from, int count) {
+  for (int k = 0; k < count; ++k) to[k * stride] = from[k];
+}
+template <class T, class V>
+FLAGGEMS_INLINE void store_strided(T* p, i64 stride, const V& x, int count) {
+  if (stride == 1 && count == V::lanes) return store_lanes(p, x, V::lanes);
+  T scattered[V::lanes];
+  store_lanes(scattered, x, V::lanes);
+  scatter(p, stride, scattered, count);
+}
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(T* p, i64 stride, lane_vector<Isa> lane, const V& x) {
+  store_strided(p + lane.begin * stride, stride, x, Isa::lanes);
+}
+template <class T, class V, class Isa>
+FLAGGEMS_INLINE void store(T* p, i64 stride, lane_tail<Isa> lane, const V& x) {
+  store_strided(p + lane.begin * stride, stride, x, lane.count);
+}
+
+template <class T, class Lane>
+FLAGGEMS_INLINE lane_value<Lane, T> iota(Lane lane) {
+  lane_value<Lane, T> r(static_cast<T>(lane.begin));
+  for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(lane.begin + k);
+  return r;
+}
+
+/// The lanes of a reduction's state folded into one by a tree in a fixed order.
+template <class S, class V, class Op>
+FLAGGEMS_INLINE S fold_lanes(const V& v, Op op) {
+  constexpr int n = state_traits<V>::lanes;
+  S lane[n];
+  for (int k = 0; k < n; ++k) lane[k] = state_traits<V>::lane(v, k);
+  for (int step = n / 2; step > 0; step /= 2)
+    for (int k = 0; k < step; ++k) lane[k] = op(lane[k], lane[k + step]);
+  return lane[0];
+}
+
+}  // namespace flaggems::kernels

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values: what a kernel's formulas are written over. A value is a number on a chip and a `simd`
+// vector on the host; these traits let one text serve both.
+#pragma once
+
+#include <flaggems/kernels/number.hpp>
+
+namespace flaggems::kernels {
+
+/// Whether a value has several lanes.
+template <class V>
+inline constexpr bool is_simd = false;
+
+template <class V>
+struct value_traits {
+  using element = V;
+  template <class U>
+  using rebind = U;
+};
+
+/// The element type of a value: T of T, and of simd<T, Isa>.
+template <class V>
+using element_of = typename value_traits<V>::element;
+/// The value of the same width whose elements are U: U, or simd<U, Isa> (simd_mask for bool).
+template <class V, class U>
+using rebind = typename value_traits<V>::template rebind<U>;
+/// What a comparison of two V gives: bool or simd_mask<Isa>.
+template <class V>
+using mask_of = rebind<V, bool>;
+
+/// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
+template <class To, class V>
+FLAGGEMS_INLINE rebind<V, To> convert(const V& x) {
+  static_assert(!is_simd<V>);
+  return number_cast<To>(x);
+}
+
+}  // namespace flaggems::kernels
