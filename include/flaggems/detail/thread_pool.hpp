@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -81,15 +82,40 @@ bool spin_until(long long ns, const Done& done) noexcept {
   }
 }
 
+/// The same, but lets other threads have the processor.
+template <class Done>
+bool yield_until(long long ns, const Done& done) noexcept {
+  const long long end = monotonic_ns() + ns;
+  do {
+    sched_yield();
+    if (done()) return true;
+  } while (monotonic_ns() < end);
+  return false;
+}
+
 // ---- how many threads
-/// Processors on which this process may run.
+/// The processors' worth of time that a container may use, rounded up; a large number without
+/// limit. Threads beyond it would spin away what the others need.
+[[nodiscard]] inline long container_processors() noexcept {
+  long quota = 0, period = 0;
+  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    const bool limited = std::fscanf(file, "%ld %ld", &quota, &period) == 2;
+    std::fclose(file);
+    if (limited && quota > 0 && period > 0) return (quota + period - 1) / period;
+  }
+  return LONG_MAX;
+}
+
+/// Processors that this process may use, by affinity and by its container.
 [[nodiscard]] inline int usable_processors() noexcept {
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef CPU_COUNT
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) n = CPU_COUNT(&set);
 #endif
-  const long n = sysconf(_SC_NPROCESSORS_ONLN);
+  const long limit = container_processors();
+  if (limit < n) n = limit;
   return n > 0 ? static_cast<int>(n) : 1;
 }
 
@@ -152,7 +178,8 @@ class thread_pool {
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
   /// returns when all are done. count is `workers`, or less: num_threads() at most, and 1 inside of
   /// another `run` or while another thread has the pool. The first exception of any worker is
-  /// thrown here once all have ended.
+  /// thrown here once all have ended. After fork() the child's pool starts threads of its own; f
+  /// itself must not fork, except to exec.
   template <class F>
   void run(int workers, F&& f) {
     using function = std::remove_reference_t<F>;
@@ -172,20 +199,26 @@ class thread_pool {
  private:
   using work_function = void (*)(const void* context, int worker, int count);
 
-  static constexpr int bits_of_count = 11;  // of a ticket; the rest is a running number
-  static constexpr unsigned count_mask = (1u << bits_of_count) - 1;
+  // A run's number and, in its lower bits, how many workers take part; 0 of them: threads end. Wide
+  // enough that no thread, however long it sleeps, takes a new ticket for the one it had.
+  using ticket_type = unsigned long long;
+  static constexpr int bits_of_count = 11;
+  static constexpr ticket_type count_mask = (ticket_type{1} << bits_of_count) - 1;
   static_assert(max_pool_threads <= static_cast<int>(count_mask));
-  static constexpr unsigned quit = 0;  // a ticket with a count of 0
-  static constexpr long long worker_spin_ns = 20000;
-  static constexpr long long caller_spin_ns = 100000;
+  static constexpr int quit = 0;
+  // How long a worker spins for the next run, and a caller for the last worker.
+  static constexpr long long spin_ns = 20000;
+  // A worker that is late may be waiting for the processor that its caller spins on; waking the
+  // caller costs more than this is long.
+  static constexpr long long yield_ns = 200000;
 
   // 128: neighbouring cache lines are fetched in pairs.
   struct alignas(128) worker_slot {
-    std::atomic<unsigned> done{0};    // the last ticket this worker has finished
-    std::atomic<unsigned> parked{0};  // 1: asleep, or about to be
+    std::atomic<ticket_type> done{0};  // the last ticket this worker has finished
+    std::atomic<unsigned> parked{0};   // 1: asleep, or about to be
     thread_pool* pool = nullptr;
     int index = 0;
-    unsigned ticket = 0;  // the last one when the thread was made
+    ticket_type ticket = 0;  // the last one when the thread was made
     pthread_t thread{};
   };
 
@@ -218,14 +251,14 @@ class thread_pool {
 
     function_ = function;
     context_ = context;
-    const unsigned ticket = next_ticket(count);
+    const ticket_type ticket = next_ticket(count);
     // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
     ticket_.store(ticket, std::memory_order_seq_cst);
     if (parked_count_.load(std::memory_order_seq_cst) != 0)
       for (int i = 0; i < count - 1; ++i) wake(*slots_[i]);
 
 #if FLAGGEMS_EXCEPTIONS
-    try {
+    try {  // the others use the context until they are done
       function(context, 0, count);
     } catch (...) {
       keep_exception();
@@ -244,9 +277,9 @@ class thread_pool {
 #endif
   }
 
-  unsigned next_ticket(int count) noexcept {
+  ticket_type next_ticket(int count) noexcept {
     number_ += 1;
-    return (number_ << bits_of_count) | static_cast<unsigned>(count);
+    return (number_ << bits_of_count) | static_cast<ticket_type>(count);
   }
 
   void wake(worker_slot& slot) noexcept {
@@ -257,26 +290,25 @@ class thread_pool {
     }
   }
 
-  void join(worker_slot& slot, unsigned ticket) noexcept {
+  void join(worker_slot& slot, ticket_type ticket) noexcept {
     const auto is_done = [&] { return slot.done.load(std::memory_order_acquire) == ticket; };
-    if (is_done() || spin_until(caller_spin_ns, is_done)) return;
-    caller_waits_.store(true, std::memory_order_seq_cst);
+    if (is_done() || spin_until(spin_ns, is_done) || yield_until(yield_ns, is_done)) return;
     for (;;) {
-      const unsigned seen = slot.done.load(std::memory_order_seq_cst);
-      if (seen == ticket) break;
-      futex_wait(slot.done, seen);
+      caller_waits_.store(1, std::memory_order_seq_cst);
+      if (slot.done.load(std::memory_order_seq_cst) == ticket) break;
+      futex_wait(caller_waits_, 1);
     }
-    caller_waits_.store(false, std::memory_order_relaxed);
+    caller_waits_.store(0, std::memory_order_relaxed);
   }
 
   // ---- the workers
   void work(worker_slot& slot) noexcept {
     inside() = true;
-    unsigned last = slot.ticket;
+    ticket_type last = slot.ticket;
     for (;;) {
-      const unsigned ticket = await(slot, last);
+      const ticket_type ticket = await(slot, last);
       const int count = static_cast<int>(ticket & count_mask);
-      if (count == static_cast<int>(quit)) return;
+      if (count == quit) return;
       last = ticket;
       if (slot.index >= count) continue;  // not of this run: nothing of it may be touched
 #if FLAGGEMS_EXCEPTIONS
@@ -289,18 +321,21 @@ class thread_pool {
       function_(context_, slot.index, count);
 #endif
       slot.done.store(ticket, std::memory_order_seq_cst);
-      if (caller_waits_.load(std::memory_order_seq_cst)) futex_wake(slot.done);
+      if (caller_waits_.load(std::memory_order_seq_cst) != 0) {
+        caller_waits_.store(0, std::memory_order_seq_cst);
+        futex_wake(caller_waits_);
+      }
     }
   }
 
   // The next ticket after `last`.
-  unsigned await(worker_slot& slot, unsigned last) noexcept {
-    unsigned ticket = last;
+  ticket_type await(worker_slot& slot, ticket_type last) noexcept {
+    ticket_type ticket = last;
     const auto is_new = [&] {
       ticket = ticket_.load(std::memory_order_acquire);
       return ticket != last;
     };
-    if (spin_until(worker_spin_ns, is_new)) return ticket;
+    if (spin_until(spin_ns, is_new)) return ticket;
     for (;;) {
       slot.parked.store(1, std::memory_order_seq_cst);
       parked_count_.fetch_add(1, std::memory_order_seq_cst);
@@ -328,7 +363,10 @@ class thread_pool {
       slots_ = nullptr;
       started_ = capacity_ = 0;
       parked_count_.store(0, std::memory_order_relaxed);
-      caller_waits_.store(false, std::memory_order_relaxed);
+#if FLAGGEMS_EXCEPTIONS
+      has_exception_.store(false, std::memory_order_relaxed);
+#endif
+      caller_waits_.store(0, std::memory_order_relaxed);
       generation_ = generation;
     }
     if (wanted > started_) [[unlikely]]
@@ -373,8 +411,7 @@ class thread_pool {
 
   void stop() noexcept {
     if (generation_ == fork_generation().load(std::memory_order_relaxed)) {
-      number_ += 1;
-      ticket_.store((number_ << bits_of_count) | quit, std::memory_order_seq_cst);
+      ticket_.store(next_ticket(quit), std::memory_order_seq_cst);
       for (int i = 0; i < started_; ++i) {
         wake(*slots_[i]);
         pthread_join(slots_[i]->thread, nullptr);
@@ -387,15 +424,15 @@ class thread_pool {
   }
 
   // Read by spinning workers, written once a run.
-  alignas(128) std::atomic<unsigned> ticket_{0};
+  alignas(128) std::atomic<ticket_type> ticket_{0};
   std::atomic<int> parked_count_{0};
-  std::atomic<bool> caller_waits_{false};
+  std::atomic<unsigned> caller_waits_{0};  // 1: the caller sleeps, or is about to
   work_function function_ = nullptr;
   const void* context_ = nullptr;
   // Of the thread that has the pool.
   alignas(128) std::atomic<unsigned> owner_{0};  // 0: free; else the fork generation of the owner
   std::atomic<int> num_threads_;
-  unsigned number_ = 0;
+  ticket_type number_ = 0;
   unsigned generation_ = 1;
   worker_slot** slots_ = nullptr;
   int started_ = 0, capacity_ = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/device/concept.hpp>
+#include <flaggems/tensor/view.hpp>
 
 namespace flaggems {
 
@@ -60,6 +61,11 @@ consteval bool check_device() {
   FLAGGEMS_REQUIRE(capabilities,
                    "struct capabilities` with the constants `matrix_units async_copy clusters fp64 "
                    "fp8 host_accessible");
+
+  if constexpr (detail::has_capabilities<D>)
+    static_assert(bool(D::capabilities::host_accessible) == host_accessible<D>,
+                  "flaggems: device type whose memory the host may not read lacks `template <> "
+                  "inline constexpr bool flaggems::host_accessible<...> = false`");
 
   if constexpr (detail::needs_modules<D>) {
     FLAGGEMS_REQUIRE(module_handle, "using module_handle = <a regular type>");

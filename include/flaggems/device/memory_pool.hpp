@@ -83,9 +83,9 @@ class pool_lock {
 template <i64 Alignment>
 struct size_classes {
   static constexpr int steps = 8;
-  static constexpr int count = 60 * steps;
+  static constexpr int count = 60 * steps;  // some beyond `largest`
   /// The largest request; above it sizes overflow.
-  static constexpr i64 largest = i64{1} << 60;
+  static constexpr i64 largest = i64{1} << 56;
 
   /// The class of the smallest blocks that hold `bytes`, 1 <= bytes <= largest.
   static constexpr int index_of(i64 bytes) noexcept {
@@ -149,6 +149,10 @@ class memory_pool {
     {
       detail::pool_lock lock(mutex_);
       block = take_cached(index, stream, false);
+      // A block somewhat too large rather than one more: sizes that grow step by step would leave
+      // one of each.
+      for (int larger = 1; larger <= 2 && block == nullptr; ++larger)
+        block = take_cached(index + larger, stream, false);
       if (block != nullptr) use(block, bytes, stream);
     }
     if (block == nullptr) block = allocate_slowly(index, bytes, stream);
@@ -354,7 +358,8 @@ class memory_pool {
   }
 
   // `later` waits for what is queued in `earlier` now.
-  static void wait_for(native_stream earlier, native_stream later) {
+  void wait_for(native_stream earlier, native_stream later) {
+    device_guard<Device> guard(device_index_);
     event<Device> mark;
     Device::record(mark.handle(), earlier);
     Device::wait(later, mark.handle());

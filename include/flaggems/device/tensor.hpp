@@ -39,7 +39,7 @@ class tensor {
       : storage_(std::move(other.storage_)), sizes_(std::exchange(other.sizes_, shape{0})) {}
   tensor& operator=(tensor&& other) noexcept {
     if (this != &other) {
-      storage_ = pool_block<Device>(std::move(other.storage_));
+      storage_ = std::move(other.storage_);
       sizes_ = std::exchange(other.sizes_, shape{0});
       other.storage_ = {};
     }

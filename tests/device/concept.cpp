@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/vendors/host.hpp>
+
+#include <gtest/gtest.h>
+
+#include <support/mock_device.hpp>
+
+namespace {
+
+using support::mock_device;
+
+static_assert(flaggems::device<flaggems::host> && flaggems::device<mock_device>);
+static_assert(!flaggems::device<int>);
+
+struct hidden {};
+
+// A member that cannot be reached is as good as missing.
+#define LACKING(member)                         \
+  class lacking_##member : public mock_device { \
+    using mock_device::member;                  \
+  };                                            \
+  static_assert(!flaggems::device<lacking_##member>, "the concept does not ask for " #member);
+SUPPORT_FOR_EACH_DEVICE_MEMBER(LACKING)
+
+#define COUNT(member) +1
+static_assert(SUPPORT_FOR_EACH_DEVICE_MEMBER(COUNT) == support_device_member_count);
+
+// Every constant of a policy is asked for, too.
+#define POLICY_LACKING(policy, member)           \
+  struct policy##_lacks_##member : mock_device { \
+    struct policy : mock_device::policy {        \
+      static constexpr hidden member{};          \
+    };                                           \
+  };                                             \
+  static_assert(!flaggems::device<policy##_lacks_##member>, #policy " " #member);
+POLICY_LACKING(geometry, warp_size)
+POLICY_LACKING(geometry, preferred_warps)
+POLICY_LACKING(geometry, max_grid)
+POLICY_LACKING(geometry, grid_quantum)
+POLICY_LACKING(geometry, cap_grid_to_units)
+POLICY_LACKING(argument_abi, kind)
+POLICY_LACKING(argument_abi, alignment)
+POLICY_LACKING(images, providers)
+POLICY_LACKING(capabilities, matrix_units)
+POLICY_LACKING(capabilities, async_copy)
+POLICY_LACKING(capabilities, clusters)
+POLICY_LACKING(capabilities, fp64)
+POLICY_LACKING(capabilities, fp8)
+POLICY_LACKING(capabilities, host_accessible)
+
+// Modules are asked for only where an image must be loaded.
+struct with_bundles : mock_device {
+  struct images {
+    static constexpr flaggems::image_provider providers[] = {flaggems::image_provider::linked,
+                                                             flaggems::image_provider::bundle};
+  };
+};
+static_assert(!flaggems::device<with_bundles>);
+struct with_modules : with_bundles {
+  using module_handle = int;
+  using function_handle = int;
+  static module_handle load_module(const void*, flaggems::i64);
+  static void unload_module(module_handle) noexcept;
+  static function_handle find_function(module_handle, const char*);
+};
+static_assert(flaggems::device<with_modules>);
+static_assert(flaggems::check_device<with_modules>());
+
+// A function of another form does not do.
+struct allocates_ints : mock_device {
+  static int* allocate(flaggems::i64, int);
+};
+static_assert(!flaggems::device<allocates_ints>);
+struct throwing_deallocate : mock_device {
+  static void deallocate(void*, flaggems::i64, int);
+};
+static_assert(!flaggems::device<throwing_deallocate>);
+
+struct count_kernel {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(const Block& block, int* data, flaggems::i64 n) {
+    block.for_each_tile(n, [&](flaggems::i64 i) FLAGGEMS_LAMBDA { data[i] += 1; });
+  }
+};
+
+template <class D>
+class every_device : public testing::Test {};
+using devices = testing::Types<flaggems::host, mock_device>;
+TYPED_TEST_SUITE(every_device, devices);
+
+TYPED_TEST(every_device, launches_a_kernel_on_every_tile_once) {
+  int data[1000] = {};
+  flaggems::launch_config config;
+  config.tiles = 1000;
+  config.work = 1 << 30;
+  TypeParam::template launch<count_kernel>(TypeParam::default_stream(), config, data + 0,
+                                           flaggems::i64{1000});
+  for (const int x : data) EXPECT_EQ(x, 1);
+}
+
+TYPED_TEST(every_device, has_identity_and_properties) {
+  EXPECT_NE(std::string(TypeParam::name), "");
+  EXPECT_GE(TypeParam::device_count(), 1);
+  EXPECT_EQ(std::string(TypeParam::unavailable_reason()), "");
+  const flaggems::device_properties p = TypeParam::properties(0);
+  EXPECT_FALSE(p.name.empty());
+  EXPECT_FALSE(p.arch.empty());
+  EXPECT_GE(p.compute_units, 1);
+  EXPECT_GT(p.total_memory, 0);
+  EXPECT_GT(p.free_memory, 0);
+  EXPECT_LE(p.free_memory, p.total_memory);
+  EXPECT_FALSE(std::string(TypeParam::error_text(1)).empty());
+}
+
+TYPED_TEST(every_device, copies_and_fills) {
+  const auto s = TypeParam::default_stream();
+  unsigned char from[100], to[100] = {};
+  TypeParam::fill(from, 0xab, 100, s);
+  TypeParam::copy(to, from, 99, flaggems::copy_kind::device_to_device, s);
+  EXPECT_EQ(to[98], 0xab);
+  EXPECT_EQ(to[99], 0);
+}
+
+}  // namespace

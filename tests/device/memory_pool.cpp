@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/vendors/host.hpp>
+
+#include <gtest/gtest.h>
+
+#include <support/mock_device.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using flaggems::host;
+using flaggems::i64;
+using support::mock;
+using support::mock_device;
+using mock_stream = flaggems::stream<mock_device>;
+
+template <i64 Alignment>
+void check_size_classes() {
+  using classes = flaggems::detail::size_classes<Alignment>;
+  i64 before = 0;
+  for (int i = 0; i < 300; ++i) {
+    const i64 size = classes::size_of(i);
+    EXPECT_GT(size, before);
+    EXPECT_EQ(size % Alignment, 0);
+    EXPECT_EQ(classes::index_of(size), i);
+    EXPECT_EQ(classes::index_of(before + 1), i);
+    // What is lost is less than an eighth of the block, or than the alignment.
+    EXPECT_LE(size - (before + 1), (std::max)(Alignment, size / 8)) << size;
+    before = size;
+  }
+  EXPECT_LT(classes::index_of(classes::largest) + 2, classes::count);
+  EXPECT_GE(classes::size_of(classes::index_of(classes::largest)), classes::largest);
+}
+
+TEST(size_classes, cover_every_size_with_little_loss) {
+  check_size_classes<64>();
+  check_size_classes<256>();
+}
+
+class memory_pool : public testing::Test {
+ protected:
+  void SetUp() override {
+    flaggems::empty_cache<mock_device>(0);
+    flaggems::empty_cache<mock_device>(1);
+    mock().waits.clear();
+  }
+  void TearDown() override {
+    flaggems::empty_cache<mock_device>(0);
+    flaggems::empty_cache<mock_device>(1);
+    EXPECT_TRUE(mock().live.empty());
+    EXPECT_TRUE(mock().events.empty());
+    EXPECT_TRUE(mock().mistakes.empty()) << mock().mistakes.front();
+    mock().mistakes.clear();
+    mock().capacity = i64{1} << 40;
+  }
+};
+
+TEST_F(memory_pool, gives_aligned_memory) {
+  flaggems::stream<host> h;
+  mock_stream m;
+  for (const i64 bytes : {i64{1}, i64{63}, i64{64}, i64{65}, i64{1000}, i64{1} << 20}) {
+    auto a = flaggems::pool_allocate(bytes, h);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
+    EXPECT_EQ(a.bytes(), bytes);
+    std::memset(a.data(), 1, static_cast<std::size_t>(bytes));
+    auto b = flaggems::pool_allocate(bytes, m);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.data()) % 64, 0u);
+  }
+}
+
+TEST_F(memory_pool, reuses_a_block_in_the_order_of_its_stream) {
+  mock_stream s;
+  void* first = nullptr;
+  {
+    auto a = flaggems::pool_allocate(1000, s);
+    first = a.data();
+    mock().busy.insert(s.handle());
+  }
+  EXPECT_EQ(flaggems::pool_allocate(990, s).data(), first);  // the same class
+  EXPECT_EQ(flaggems::pool_allocate(900, s).data(), first);  // a block a little too large
+  EXPECT_NE(flaggems::pool_allocate(500, s).data(), first);
+  EXPECT_TRUE(mock().waits.empty());
+}
+
+TEST_F(memory_pool, does_not_share_unfinished_blocks_between_streams) {
+  mock_stream a, b;
+  void* first = nullptr;
+  {
+    auto x = flaggems::pool_allocate(1000, a);
+    first = x.data();
+    mock().busy.insert(a.handle());
+  }
+  EXPECT_NE(flaggems::pool_allocate(1000, b).data(), first);
+  EXPECT_EQ(mock().live.size(), 2u);
+  mock().busy.erase(a.handle());
+  auto y = flaggems::pool_allocate(1000, b);
+  auto z = flaggems::pool_allocate(1000, b);  // a is idle now
+  EXPECT_TRUE(y.data() == first || z.data() == first);
+  EXPECT_EQ(mock().live.size(), 2u);
+  EXPECT_TRUE(mock().waits.empty());
+}
+
+TEST_F(memory_pool, waits_by_event_when_memory_is_exhausted) {
+  mock_stream a, b;
+  mock().capacity = 1024;
+  void* first = nullptr;
+  {
+    auto x = flaggems::pool_allocate(1000, a);
+    first = x.data();
+    mock().busy.insert(a.handle());
+  }
+  const int synchronized = mock().synchronized;
+  auto y = flaggems::pool_allocate(1000, b);
+  EXPECT_EQ(y.data(), first);
+  ASSERT_EQ(mock().waits.size(), 1u);
+  EXPECT_EQ(mock().waits[0], std::pair(b.handle(), a.handle()));
+  EXPECT_EQ(mock().synchronized, synchronized);
+}
+
+TEST_F(memory_pool, empties_the_cache_before_it_gives_up) {
+  mock_stream s;
+  mock().capacity = 1 << 20;
+  const auto before = flaggems::memory_stats<mock_device>();
+  { auto x = flaggems::pool_allocate(1 << 19, s); }
+  { auto y = flaggems::pool_allocate(3 << 18, s); }  // fits once x is given back
+  auto stats = flaggems::memory_stats<mock_device>();
+  EXPECT_EQ(stats.num_alloc_retries - before.num_alloc_retries, 1);
+  EXPECT_EQ(stats.num_ooms - before.num_ooms, 0);
+  EXPECT_EQ(stats.num_device_free - before.num_device_free, 1);
+  auto z = flaggems::pool_allocate(1 << 19, s);  // not even once y is given back: it is cached
+  try {
+    static_cast<void>(flaggems::pool_allocate(1 << 20, s));
+    ADD_FAILURE();
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::out_of_memory);
+    EXPECT_EQ(e.expected(), "1048576 bytes (a block of 1048576) on mock:0");
+    EXPECT_EQ(e.got(), "524288 of 1048576 bytes free, 524288 in use and 0 cached by the pool");
+  }
+  stats = flaggems::memory_stats<mock_device>();
+  EXPECT_EQ(stats.num_ooms - before.num_ooms, 1);
+}
+
+TEST_F(memory_pool, refuses_impossible_sizes) {
+  flaggems::stream<host> s;
+  const auto code = [&](i64 bytes) {
+    try {
+      static_cast<void>(flaggems::pool_allocate(bytes, s));
+    } catch (const flaggems::error& e) {
+      return e.code();
+    }
+    return flaggems::errc::bad_file;
+  };
+  EXPECT_EQ(code(-1), flaggems::errc::invalid_argument);
+  EXPECT_EQ(code(i64{1} << 50), flaggems::errc::out_of_memory);
+  EXPECT_EQ(code((std::numeric_limits<i64>::max)()), flaggems::errc::out_of_memory);
+  EXPECT_EQ(flaggems::pool_allocate(0, s).data(), nullptr);
+  EXPECT_THROW(static_cast<void>(flaggems::pool<host>(1)), flaggems::error);
+  EXPECT_THROW(static_cast<void>(flaggems::pool<host>(-1)), flaggems::error);
+}
+
+TEST_F(memory_pool, counts) {
+  mock_stream s(1);
+  flaggems::reset_peak_memory_stats<mock_device>(1);
+  const auto start = flaggems::memory_stats<mock_device>(1);
+  EXPECT_EQ(start.allocated_bytes.current, 0);
+  EXPECT_EQ(start.reserved_bytes.current, 0);
+  EXPECT_EQ(start.allocated_bytes.peak, 0);
+  {
+    auto a = flaggems::pool_allocate(1000, s);
+    auto b = flaggems::pool_allocate(100, s);
+    const auto now = flaggems::memory_stats<mock_device>(1);
+    EXPECT_EQ(now.allocation.current, 2);
+    EXPECT_EQ(now.requested_bytes.current, 1100);
+    EXPECT_EQ(now.allocated_bytes.current,
+              flaggems::memory_pool<mock_device>::rounded_size(1000) +
+                  flaggems::memory_pool<mock_device>::rounded_size(100));
+    EXPECT_EQ(now.reserved_bytes.current, now.allocated_bytes.current);
+    EXPECT_EQ(now.segment.current, 2);
+    EXPECT_EQ(now.cached_bytes(), 0);
+    EXPECT_EQ(mock().used(1), now.reserved_bytes.current);
+    EXPECT_EQ(mock().used(0), 0);
+  }
+  auto end = flaggems::memory_stats<mock_device>(1);
+  EXPECT_EQ(end.allocation.current, 0);
+  EXPECT_EQ(end.allocation.peak, 2);
+  EXPECT_EQ(end.allocated_bytes.current, 0);
+  EXPECT_EQ(end.cached_bytes(), end.reserved_bytes.current);
+  EXPECT_EQ(end.allocation.allocated - start.allocation.allocated, 2);
+  EXPECT_EQ(end.allocation.freed - start.allocation.freed, 2);
+  EXPECT_EQ(end.num_device_alloc - start.num_device_alloc, 2);
+  { auto again = flaggems::pool_allocate(1000, s); }
+  EXPECT_EQ(flaggems::memory_stats<mock_device>(1).num_device_alloc, end.num_device_alloc);
+  flaggems::empty_cache<mock_device>(1);
+  end = flaggems::memory_stats<mock_device>(1);
+  EXPECT_EQ(end.reserved_bytes.current, 0);
+  EXPECT_GT(end.reserved_bytes.peak, 0);
+  EXPECT_TRUE(mock().live.empty());
+  // The other device's pool is another one.
+  EXPECT_EQ(flaggems::memory_stats<mock_device>(0).reserved_bytes.current, 0);
+}
+
+TEST_F(memory_pool, blocks_outlive_their_stream) {
+  flaggems::pool_block<mock_device> kept;
+  {
+    mock_stream s;
+    kept = flaggems::pool_allocate(1000, s);
+    { auto cached = flaggems::pool_allocate(5000, s); }
+    mock().busy.insert(s.handle());
+  }
+  mock_stream other;
+  void* data = kept.data();
+  kept = {};  // its stream is gone: nothing may be asked of it
+  EXPECT_EQ(flaggems::pool_allocate(1000, other).data(), data);
+  auto five = flaggems::pool_allocate(5000, other);
+  EXPECT_EQ(mock().live.size(), 2u);
+  EXPECT_TRUE(mock().waits.empty());
+}
+
+TEST_F(memory_pool, waits_for_the_streams_recorded) {
+  mock_stream a, b;
+  {
+    auto x = flaggems::pool_allocate(1000, a);
+    x.record_stream(a);
+    x.record_stream(b);
+    x.record_stream(b);
+    EXPECT_TRUE(mock().waits.empty());
+  }
+  ASSERT_EQ(mock().waits.size(), 1u);
+  EXPECT_EQ(mock().waits[0], std::pair(a.handle(), b.handle()));
+  // A recorded stream that ends before the block does.
+  auto y = flaggems::pool_allocate(1000, a);
+  {
+    mock_stream c;
+    y.record_stream(c);
+  }
+  y = {};
+  EXPECT_EQ(mock().waits.size(), 1u);
+}
+
+TEST_F(memory_pool, is_thread_safe) {
+  const auto before = flaggems::memory_stats<host>();
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([t] {
+      std::mt19937 random(t);
+      flaggems::stream<host> s;
+      std::vector<flaggems::pool_block<host>> blocks(16);
+      for (int i = 0; i < 3000; ++i) {
+        auto& b = blocks[random() % blocks.size()];
+        const auto* old = static_cast<const unsigned char*>(b.data());
+        if (b.bytes() > 0) {
+          ASSERT_EQ(old[0], t + 1);
+          ASSERT_EQ(old[b.bytes() - 1], t + 1);
+        }
+        b = flaggems::pool_allocate(1 + static_cast<i64>(random() % 5000), s);
+        std::memset(b.data(), static_cast<int>(t + 1), static_cast<std::size_t>(b.bytes()));
+        if (i % 500 == 0) flaggems::empty_cache<host>();
+      }
+    });
+  for (auto& t : threads) t.join();
+  const auto after = flaggems::memory_stats<host>();
+  EXPECT_EQ(after.allocation.current, before.allocation.current);
+  EXPECT_EQ(after.allocated_bytes.current, before.allocated_bytes.current);
+}
+
+}  // namespace

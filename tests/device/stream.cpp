@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/device/stream.hpp>
+#include <flaggems/vendors/host.hpp>
+
+#include <gtest/gtest.h>
+
+#include <support/mock_device.hpp>
+
+#include <thread>
+
+namespace {
+
+using flaggems::host;
+using support::mock;
+using support::mock_device;
+
+static_assert(flaggems::stream_like<flaggems::stream<host>>);
+static_assert(flaggems::stream_like<flaggems::stream_ref<host>>);
+static_assert(flaggems::stream_like<const flaggems::stream<mock_device>&>);
+static_assert(!flaggems::stream_like<int> && !flaggems::stream_like<host>);
+static_assert(std::is_same_v<flaggems::device_of<const flaggems::stream<host>&>, host>);
+static_assert(std::is_convertible_v<flaggems::stream<host>, flaggems::stream_ref<host>>);
+static_assert(!std::is_convertible_v<host::stream_handle, flaggems::stream_ref<host>>);
+static_assert(!std::is_copy_constructible_v<flaggems::stream<host>>);
+static_assert(std::is_nothrow_move_constructible_v<flaggems::stream<host>>);
+static_assert(std::is_nothrow_move_assignable_v<flaggems::stream<host>>);
+static_assert(!std::is_copy_constructible_v<flaggems::event<host>>);
+static_assert(std::is_trivially_copyable_v<flaggems::stream_ref<host>>);
+
+class stream : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(mock().streams.size(), 1u);
+    EXPECT_TRUE(mock().events.empty());
+    EXPECT_TRUE(mock().mistakes.empty()) << mock().mistakes.front();
+    mock().mistakes.clear();
+    EXPECT_EQ(mock_device::current_device(), 0);
+  }
+};
+
+TEST_F(stream, owns_its_handle) {
+  flaggems::stream<mock_device> a;
+  EXPECT_EQ(mock().streams.size(), 2u);
+  const int handle = a.handle();
+  flaggems::stream<mock_device> b = std::move(a);
+  EXPECT_EQ(b.handle(), handle);
+  flaggems::stream<mock_device> c;
+  EXPECT_EQ(mock().streams.size(), 3u);
+  c = std::move(b);
+  EXPECT_EQ(mock().streams.size(), 2u);
+  EXPECT_EQ(c.handle(), handle);
+}
+
+TEST_F(stream, reference_owns_nothing) {
+  {
+    flaggems::stream_ref<mock_device> r;
+    EXPECT_EQ(r.handle(), 0);
+    flaggems::stream<mock_device> s;
+    r = s;
+    EXPECT_EQ(r.handle(), s.handle());
+    EXPECT_TRUE(r == flaggems::ref(s));
+    EXPECT_FALSE(r == flaggems::stream_ref<mock_device>());
+    EXPECT_FALSE(r == flaggems::stream_ref<mock_device>(s.handle(), 1));
+  }
+  EXPECT_EQ(mock().streams.size(), 1u);
+}
+
+TEST_F(stream, is_made_on_the_device_asked_for) {
+  flaggems::stream<mock_device> s(1);
+  EXPECT_EQ(s.device_index(), 1);
+  EXPECT_EQ(mock_device::current_device(), 0);
+  try {
+    flaggems::stream<mock_device> none(2);
+    FAIL();
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::device_unavailable);
+    EXPECT_NE(std::string(e.what()).find("a mock device in [0, 1], got 2"), std::string::npos)
+        << e.what();
+  }
+}
+
+TEST_F(stream, tells_why_there_is_no_device) {
+  mock().count = 0;
+  try {
+    flaggems::stream<mock_device> none;
+    ADD_FAILURE();
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::device_unavailable);
+    EXPECT_EQ(e.got(), "the mock device is switched off");
+  }
+  mock().count = 2;
+}
+
+TEST_F(stream, synchronizes_and_queries) {
+  flaggems::stream<mock_device> s;
+  EXPECT_TRUE(s.query());
+  mock().busy.insert(s.handle());
+  EXPECT_FALSE(s.query());
+  flaggems::synchronize(s);
+  EXPECT_TRUE(s.query());
+}
+
+TEST_F(stream, waits_for_an_event_of_another) {
+  mock().waits.clear();
+  flaggems::stream<mock_device> a, b;
+  flaggems::event<mock_device> e;
+  e.record(a);
+  b.wait(e);
+  ASSERT_EQ(mock().waits.size(), 1u);
+  EXPECT_EQ(mock().waits[0], std::pair(b.handle(), a.handle()));
+  mock().busy.insert(a.handle());
+  EXPECT_FALSE(e.query());
+  e.synchronize();
+  EXPECT_TRUE(e.query());
+}
+
+TEST_F(stream, events_move_and_measure_time) {
+  flaggems::stream<mock_device> s;
+  flaggems::event<mock_device> a, b;
+  a.record(s);
+  b.record(s);
+  EXPECT_DOUBLE_EQ(elapsed_ms(a, b), 1.5);
+  flaggems::event<mock_device> c = std::move(a);
+  EXPECT_DOUBLE_EQ(elapsed_ms(c, b), 1.5);
+  b = std::move(c);
+  EXPECT_DOUBLE_EQ(elapsed_ms(b, b), 0);
+}
+
+TEST_F(stream, guard_restores_the_device) {
+  {
+    flaggems::device_guard<mock_device> g(1);
+    EXPECT_EQ(mock_device::current_device(), 1);
+    flaggems::device_guard<mock_device> same(1);
+    EXPECT_EQ(mock_device::current_device(), 1);
+    // The current device is a thread's own.
+    int other = -1;
+    std::thread([&] { other = mock_device::current_device(); }).join();
+    EXPECT_EQ(other, 0);
+  }
+  EXPECT_EQ(mock_device::current_device(), 0);
+  EXPECT_THROW(flaggems::device_guard<mock_device>(-1), flaggems::error);
+  EXPECT_THROW(flaggems::device_guard<host>(1), flaggems::error);
+}
+
+TEST_F(stream, host_streams_differ_and_are_idle) {
+  flaggems::stream<host> a, b;
+  EXPECT_FALSE(flaggems::ref(a) == flaggems::ref(b));
+  EXPECT_FALSE(flaggems::ref(a) == flaggems::stream_ref<host>());
+  EXPECT_TRUE(a.query());
+  a.synchronize();
+}
+
+TEST_F(stream, host_events_carry_the_time) {
+  flaggems::stream<host> s;
+  flaggems::event<host> a, b, never;
+  a.record(s);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  b.record(s);
+  s.wait(b);
+  EXPECT_TRUE(b.query());
+  EXPECT_GE(elapsed_ms(a, b), 5.0);
+  EXPECT_LT(elapsed_ms(a, b), 5000.0);
+  EXPECT_LE(elapsed_ms(b, a), -5.0);
+  EXPECT_THROW(static_cast<void>(elapsed_ms(a, never)), flaggems::error);
+}
+
+}  // namespace

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// To be run under the thread sanitizer, too.
+#include <flaggems/detail/thread_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using flaggems::detail::thread_pool;
+
+TEST(thread_pool, calls_every_worker_once) {
+  thread_pool pool(4);
+  for (int workers = 0; workers <= 6; ++workers) {
+    std::vector<int> calls(8);
+    std::atomic<int> count{0};
+    pool.run(workers, [&](int worker, int n) {
+      ++calls[static_cast<std::size_t>(worker)];
+      count = n;
+    });
+    const int expected = workers < 1 ? 1 : workers > 4 ? 4 : workers;
+    EXPECT_EQ(count, expected);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(calls[static_cast<std::size_t>(i)], i < expected) << i;
+  }
+}
+
+TEST(thread_pool, worker_0_is_the_caller) {
+  thread_pool pool(3);
+  std::thread::id ids[3];
+  pool.run(3, [&](int worker, int) { ids[worker] = std::this_thread::get_id(); });
+  EXPECT_EQ(ids[0], std::this_thread::get_id());
+  EXPECT_NE(ids[1], ids[0]);
+  EXPECT_NE(ids[2], ids[0]);
+  EXPECT_NE(ids[1], ids[2]);
+}
+
+TEST(thread_pool, results_are_visible_after_many_runs) {
+  thread_pool pool(2);
+  long long sums[2] = {};  // not atomic: the sanitizer sees a missing synchronisation
+  for (int i = 0; i < 20000; ++i) pool.run(2, [&](int worker, int) { sums[worker] += i; });
+  EXPECT_EQ(sums[0], 20000LL * 19999 / 2);
+  EXPECT_EQ(sums[1], sums[0]);
+}
+
+TEST(thread_pool, wakes_parked_workers) {
+  thread_pool pool(3);
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 50; ++i) {
+    usleep(i % 5 == 0 ? 2000 : 25);  // parked, and about to park
+    pool.run(3, [&](int, int) { ++calls; });
+  }
+  EXPECT_EQ(calls, 150);
+}
+
+TEST(thread_pool, caller_sleeps_while_a_worker_is_slow) {
+  thread_pool pool(2);
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 5; ++i)
+    pool.run(2, [&](int worker, int) {
+      if (worker == 1) usleep(3000);
+      ++calls;
+    });
+  EXPECT_EQ(calls, 10);
+}
+
+TEST(thread_pool, nested_runs_are_serial) {
+  thread_pool pool(2);
+  std::atomic<int> inner{0}, wrong{0};
+  pool.run(2, [&](int, int) {
+    pool.run(2, [&](int worker, int count) {
+      wrong += worker != 0 || count != 1;
+      ++inner;
+    });
+  });
+  EXPECT_EQ(inner, 2);
+  EXPECT_EQ(wrong, 0);
+  int count = 0;  // and afterwards it is parallel again
+  pool.run(2, [&](int worker, int n) {
+    if (worker == 0) count = n;
+  });
+  EXPECT_EQ(count, 2);
+}
+
+TEST(thread_pool, several_callers_never_wait_for_each_other) {
+  thread_pool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> complete{0};
+  for (int t = 0; t < 4; ++t)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) {
+        int done[3] = {}, count = 0;
+        pool.run(3, [&](int worker, int n) {
+          done[worker] = 1;
+          if (worker == 0) count = n;
+        });
+        complete += done[0] + done[1] + done[2] == count;
+      }
+    });
+  for (auto& t : callers) t.join();
+  EXPECT_EQ(complete, 8000);
+}
+
+TEST(thread_pool, second_caller_runs_alone_while_the_pool_is_busy) {
+  thread_pool pool(2);
+  std::atomic<bool> first_runs{false}, second_done{false};
+  std::thread first([&] {
+    pool.run(2, [&](int, int) {
+      first_runs = true;
+      while (!second_done) std::this_thread::yield();
+    });
+  });
+  while (!first_runs) std::this_thread::yield();
+  int count = 0;
+  pool.run(2, [&](int, int n) { count = n; });
+  second_done = true;
+  first.join();
+  EXPECT_EQ(count, 1);
+}
+
+TEST(thread_pool, throws_the_exception_of_a_worker_once_all_are_done) {
+  thread_pool pool(3);
+  for (int thrower = 0; thrower < 3; ++thrower) {
+    std::atomic<int> others{0};
+    try {
+      pool.run(3, [&](int worker, int) {
+        if (worker == thrower) throw std::runtime_error(std::to_string(worker));
+        usleep(500);
+        ++others;
+      });
+      ADD_FAILURE();
+    } catch (const std::runtime_error& e) {
+      EXPECT_EQ(e.what(), std::to_string(thrower));
+    }
+    EXPECT_EQ(others, 2);
+  }
+  // All of them: one arrives, the pool stays usable.
+  EXPECT_THROW(pool.run(3, [](int, int) { throw 1; }), int);
+  std::atomic<int> calls{0};
+  pool.run(3, [&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(thread_pool, resizes) {
+  thread_pool pool(1);
+  for (const int n : {1, 4, 2, 3, 1, 5}) {
+    pool.set_num_threads(n);
+    EXPECT_EQ(pool.num_threads(), n);
+    std::atomic<int> calls{0};
+    pool.run(100, [&](int, int) { ++calls; });
+    EXPECT_EQ(calls, n);
+  }
+  EXPECT_THROW(pool.set_num_threads(0), flaggems::error);
+  EXPECT_THROW(pool.set_num_threads(1025), flaggems::error);
+  EXPECT_EQ(pool.num_threads(), 5);
+}
+
+TEST(thread_pool, starts_no_thread_before_it_is_needed) {
+  thread_pool pool(1000);
+  pool.run(1, [](int, int) {});
+  std::atomic<int> calls{0};
+  pool.run(2, [&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(thread_pool, many_pools_come_and_go) {
+  for (int i = 0; i < 50; ++i) {
+    thread_pool pool(3);
+    std::atomic<int> calls{0};
+    if (i % 3 != 0) pool.run(3, [&](int, int) { ++calls; });
+    if (i % 3 == 1) usleep(100);
+    EXPECT_EQ(calls, i % 3 != 0 ? 3 : 0);
+  }
+}
+
+// The sanitizer cannot follow a child that starts threads.
+#if !defined(__SANITIZE_THREAD__)
+TEST(thread_pool, works_in_a_forked_child) {
+  thread_pool pool(3);
+  std::atomic<int> calls{0};
+  pool.run(3, [&](int, int) { ++calls; });
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> mine{0};
+    for (int i = 0; i < 100; ++i) pool.run(3, [&](int, int) { ++mine; });
+    _exit(mine == 300 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  pool.run(3, [&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 6);
+}
+
+TEST(thread_pool, works_in_a_child_forked_while_another_thread_has_it) {
+  thread_pool pool(2);
+  std::atomic<bool> runs{false}, stop{false};
+  std::thread other([&] {
+    pool.run(2, [&](int, int) {
+      runs = true;
+      while (!stop) std::this_thread::yield();
+    });
+  });
+  while (!runs) std::this_thread::yield();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> mine{0};
+    pool.run(2, [&](int, int) { ++mine; });
+    _exit(mine == 2 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  stop = true;
+  other.join();
+}
+
+TEST(thread_pool, exit_is_safe_while_the_threads_live) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    auto& pool = flaggems::detail::host_thread_pool();
+    pool.set_num_threads(3);
+    std::atomic<int> mine{0};
+    pool.run(3, [&](int, int) { ++mine; });
+    std::exit(mine == 3 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+#endif
+
+TEST(thread_pool, default_comes_from_the_environment) {
+  const char* before = std::getenv("FLAGGEMS_NUM_THREADS");
+  const std::string saved = before != nullptr ? before : "";
+  setenv("FLAGGEMS_NUM_THREADS", "7", 1);
+  EXPECT_EQ(flaggems::detail::default_num_threads(), 7);
+  thread_pool pool;
+  EXPECT_EQ(pool.num_threads(), 7);
+  for (const char* wrong : {"0", "-1", "two", "3x", "1025", "99999999999999999999"}) {
+    setenv("FLAGGEMS_NUM_THREADS", wrong, 1);
+    try {
+      static_cast<void>(flaggems::detail::default_num_threads());
+      ADD_FAILURE() << wrong;
+    } catch (const flaggems::error& e) {
+      EXPECT_EQ(e.op(), "FLAGGEMS_NUM_THREADS");
+      EXPECT_EQ(e.got(), wrong);
+    }
+  }
+  unsetenv("FLAGGEMS_NUM_THREADS");
+  EXPECT_EQ(flaggems::detail::default_num_threads(), flaggems::detail::usable_processors());
+  EXPECT_GE(flaggems::detail::usable_processors(), 1);
+  if (before != nullptr) setenv("FLAGGEMS_NUM_THREADS", saved.c_str(), 1);
+}
+
+}  // namespace
