@@ -48,10 +48,10 @@ void read_everything(const llama::gguf& file) {
     attempt([&] { sum += file.get<double>(key) > 0 ? 1 : 0; });
     attempt([&] { sum += file.get<bool>(key) ? 1 : 0; });
     attempt([&] {
-      for (const std::string_view text : file.find_array<std::string_view>(key).value())
-        sum += text.size();
+      const auto texts = file.find_array<std::string_view>(key);
+      for (const std::string_view text : *texts) sum += text.size();
     });
-    attempt([&] { sum += file.find_array<std::int32_t>(key).value().size(); });
+    attempt([&] { sum += file.find_array<std::int32_t>(key)->size(); });
   }
   sink = sum;
 }

@@ -21,23 +21,53 @@ import tempfile
 import llama_cpp
 
 SEED = 20261121
-WORDS = ("the quick brown fox jumps over lazy dog model weights attention doesn't can't we'll I'm they've "
-         "Tokenizer HTTPServer getElementById snake_case_name photosynthesis antidisestablishmentarianism "
-         "Monday revenue quarter galaxy whale piano I'D WE'LL don'T she's 'tis o'clock rock'n'roll").split()
-ACCENTS = ("café naïve Übergrößenträger señor façade Ærøskøbing žluťoučký kůň Привет мир Ελληνικά שלום "
-           "مرحبا हिन्दी ไทยภาษา Đặng crème brûlée e\u0301te\u0301 ı İ ß ﬁ Ⅷ ½ ² ٣٤ ४५ 𝟙𝟚 K ſt").split()
-CJK = "今天天气很好我们去公园日本語のテキストです。カタカナ한국어문장입니다繁體中文測試，「引號」！０１２"
-EMOJI = ["😀", "🎉", "👩‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "❤️", "🇩🇪", "🤷‍♂️", "☃", "✅", "→", "€", "™", "\u200b", "\ufeff"]
-CODE = ["for (int i = 0; i < n; ++i) { a[i] += b[i] * c; }", "def f(x, *args, **kw):\n\treturn x if x else None",
-        "std::vector<std::pair<int, float>> v{{1, 2.5f}};", "SELECT id, COUNT(*) FROM t WHERE a != 'x' GROUP BY 1;",
-        "<div class=\"a b\">&nbsp;</div>", "#include <cstdio>\r\nint main() {}\r\n", "x=0xDEADBEEF;y=1e-5;z=~x&y|3",
-        "{\"key\": [1, 2.0, null], \"k2\": \"v\\n\"}", "git commit -m \"fix: #123\" && ./run.sh | tee log_2.txt",
-        "lambda x: x**2 # comment", "$\\frac{a}{b} \\leq \\sum_{i=0}^{n} x_i$", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}"]
-SPACES = [" ", "  ", "   ", "\t", "\n", "\n\n", "\r\n", " \n", "\n ", "        ", "\u00a0", "\u3000", "\u2003\u2003", "\x0b", "\x0c", "\x85",
-          "\u0085", "\u2028"]
-BROKEN = [b"\xff", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\x80\x80", b"\xc0\x80", b"\xed\xa0\x80", b"\xfe\xff", b"\xc3(", b"\xe2(\xa1",
-          b"\xf8\x88\x80\x80\x80", b"\x00", b"\x04\x06", b"\xe0\x80\xaf", b"\xbf", b"\xc1\xbf", b"\xf0\x80\x80\x41"]
-CONTROLS = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<repo_name>", "<jupyter_code>", "<|im_start|", "im_end|>"]
+WORDS = [
+    "the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "model", "weights", "attention",
+    "doesn't", "can't", "we'll", "I'm", "they've", "Tokenizer", "HTTPServer", "getElementById",
+    "snake_case_name", "photosynthesis", "antidisestablishmentarianism", "Monday", "revenue", "quarter",
+    "galaxy", "whale", "piano", "I'D", "WE'LL", "don'T", "she's", "'tis", "o'clock", "rock'n'roll",
+]
+ACCENTS = [
+    "caf\xe9", "na\xefve", "\xdcbergr\xf6\xdfentr\xe4ger", "se\xf1or", "fa\xe7ade", "\xc6r\xf8sk\xf8bing",
+    "\u017elu\u0165ou\u010dk\xfd", "k\u016f\u0148", "\u041f\u0440\u0438\u0432\u0435\u0442",
+    "\u043c\u0438\u0440", "\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac", "\u05e9\u05dc\u05d5\u05dd",
+    "\u0645\u0631\u062d\u0628\u0627", "\u0939\u093f\u0928\u094d\u0926\u0940",
+    "\u0e44\u0e17\u0e22\u0e20\u0e32\u0e29\u0e32", "\u0110\u1eb7ng", "cr\xe8me", "br\xfbl\xe9e",
+    "e\u0301te\u0301", "\u0131", "\u0130", "\xdf", "\ufb01", "\u2167", "\xbd", "\xb2", "\u0663\u0664",
+    "\u096a\u096b", "\U0001d7d9\U0001d7da", "K", "\u017ft",
+]
+CJK = (
+    "\u4eca\u5929\u5929\u6c14\u5f88\u597d\u6211\u4eec\u53bb\u516c\u56ed\u65e5\u672c\u8a9e\u306e\u30c6"
+    "\u30ad\u30b9\u30c8\u3067\u3059\u3002\u30ab\u30bf\u30ab\u30ca\ud55c\uad6d\uc5b4\ubb38\uc7a5\uc785"
+    "\ub2c8\ub2e4\u7e41\u9ad4\u4e2d\u6587\u6e2c\u8a66\uff0c\u300c\u5f15\u865f\u300d\uff01\uff10\uff11"
+    "\uff12"
+)
+EMOJI = [
+    "\U0001f600", "\U0001f389", "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466",
+    "\U0001f3f3\ufe0f\u200d\U0001f308", "\U0001f44d\U0001f3fd", "\u2764\ufe0f", "\U0001f1e9\U0001f1ea",
+    "\U0001f937\u200d\u2642\ufe0f", "\u2603", "\u2705", "\u2192", "\u20ac", "\u2122", "\u200b", "\ufeff",
+]
+CODE = [
+    "for (int i = 0; i < n; ++i) { a[i] += b[i] * c; }", "def f(x, *args, **kw):\n\treturn x if x else None",
+    "std::vector<std::pair<int, float>> v{{1, 2.5f}};",
+    "SELECT id, COUNT(*) FROM t WHERE a != 'x' GROUP BY 1;", "<div class=\"a b\">&nbsp;</div>",
+    "#include <cstdio>\r\nint main() {}\r\n", "x=0xDEADBEEF;y=1e-5;z=~x&y|3",
+    "{\"key\": [1, 2.0, null], \"k2\": \"v\\n\"}", "git commit -m \"fix: #123\" && ./run.sh | tee log_2.txt",
+    "lambda x: x**2 # comment", "$\\frac{a}{b} \\leq \\sum_{i=0}^{n} x_i$",
+    "\t\tif err != nil {\n\t\t\treturn err\n\t\t}",
+]
+SPACES = [
+    " ", "  ", "   ", "\t", "\n", "\n\n", "\r\n", " \n", "\n ", "        ", "\xa0", "\u3000", "\u2003\u2003",
+    "\x0b", "\x0c", "\x85", "\x85", "\u2028",
+]
+BROKEN = [
+    b'\xff', b'\xc3', b'\xe2\x82', b'\xf0\x9f\x98', b'\x80\x80', b'\xc0\x80', b'\xed\xa0\x80', b'\xfe\xff',
+    b'\xc3(', b'\xe2(\xa1', b'\xf8\x88\x80\x80\x80', b'\x00', b'\x04\x06', b'\xe0\x80\xaf', b'\xbf',
+    b'\xc1\xbf', b'\xf0\x80\x80A',
+]
+CONTROLS = [
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<repo_name>", "<jupyter_code>", "<|im_start|", "im_end|>",
+]
 
 
 def piece(rng):
@@ -49,7 +79,8 @@ def piece(rng):
         return rng.choice(CODE).encode()
     if kind == 4:
         digits = "".join(rng.choice("0123456789") for _ in range(rng.randint(1, 9)))
-        return rng.choice([digits, "-" + digits, digits + ".5", "$" + digits + ",000", " " + digits, "v" + digits]).encode()
+        forms = ["{}", "-{}", "{}.5", "${},000", " {}", "v{}"]
+        return rng.choice(forms).format(digits).encode()
     if kind == 5:
         return " ".join(rng.choice(ACCENTS) for _ in range(rng.randint(1, 3))).encode()
     if kind == 6:
@@ -63,7 +94,8 @@ def piece(rng):
         # Any code point, assigned or not, but no surrogate.
         points = []
         while len(points) < 4:
-            p = rng.choice([rng.randrange(0x80, 0x800), rng.randrange(0x800, 0x10000), rng.randrange(0x10000, 0x20000),
+            p = rng.choice([rng.randrange(0x80, 0x800), rng.randrange(0x800, 0x10000), rng.randrange(0x10000,
+            0x20000),
                             rng.randrange(0x10000, 0x110000)])
             if not 0xD800 <= p < 0xE000:
                 points.append(p)
