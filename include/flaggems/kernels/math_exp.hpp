@@ -212,8 +212,8 @@ FLAGGEMS_INLINE V silu(FLAGGEMS_VALUE(V) x) {
   return times_logistic(x, x);
 }
 
-/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). The relative error grows with |x| for x < -3,
-/// where the result vanishes: to about x^2 ulp.
+/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). For x < -1 the result vanishes like a power
+/// of e, and its relative error grows to 3 x^2 ulp.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elementary functions as the accuracy test and tools/math_accuracy.cpp see them: entry
+// functions at every instruction set level, references in a wider type, and the error in units in
+// the last place.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernels/simd.hpp>
+
+namespace math_test {
+
+using flaggems::f32;
+using flaggems::f64;
+namespace kernels = flaggems::kernels;
+
+// ---- references that <cmath> lacks; R is f64 (for f32) or long double (for f64)
+template <class R>
+R sigmoid(R x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+template <class R>
+R silu(R x) {
+  return x < 0 && std::isfinite(x) ? x * (std::exp(x) / (1 + std::exp(x))) : x / (1 + std::exp(-x));
+}
+template <class R>
+R gelu(R x) {
+  return x * (std::erfc(-x * R(0.707106781186547524400844362104849L)) / 2);
+}
+template <class R>
+R gelu_tanh(R x) {
+  return x * sigmoid(R(1.59576912160573071175978423973752L) * (x + R(0.044715L) * x * x * x));
+}
+template <class R>
+R softplus(R x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+template <class R>
+R rsqrt(R x) {
+  return 1 / std::sqrt(x);
+}
+
+// name, reference, greatest error allowed in f32 and in f64 (ulp)
+#define MATH_TEST_FUNCTIONS(X)                  \
+  X(exp, std::exp, 2, 2)                        \
+  X(exp2, std::exp2, 2, 2)                      \
+  X(expm1, std::expm1, 2, 2)                    \
+  X(log, std::log, 2, 2)                        \
+  X(log1p, std::log1p, 2, 2)                    \
+  X(log2, std::log2, 2, 2)                      \
+  X(log10, std::log10, 2, 2)                    \
+  X(tanh, std::tanh, 2, 2)                      \
+  X(erf, std::erf, 2, 2)                        \
+  X(sigmoid, math_test::sigmoid, 2, 2)          \
+  X(sin, std::sin, 2, 2)                        \
+  X(cos, std::cos, 2, 2)                        \
+  X(rsqrt, math_test::rsqrt, 2, 2)              \
+  X(silu, math_test::silu, 2, 2)                \
+  X(gelu, math_test::gelu, 5, 7)                \
+  X(gelu_tanh, math_test::gelu_tanh, 256, 2048) \
+  X(softplus, math_test::softplus, 2, 2)        \
+  X(sqrt, std::sqrt, 0.5, 0.5)                  \
+  X(floor, std::floor, 0, 0)                    \
+  X(ceil, std::ceil, 0, 0)                      \
+  X(trunc, std::trunc, 0, 0)                    \
+  X(round, std::nearbyint, 0, 0)
+
+// ---- entry functions: n is a multiple of 16
+template <class Isa, class T, class F>
+FLAGGEMS_INLINE void apply(const T* x, const T* y, T* out, int n, F f) {
+  using V = kernels::simd<T, Isa>;
+  typedef typename V::vector memory __attribute__((aligned(4), may_alias));
+  for (int i = 0; i < n; i += V::lanes) {
+    V a, b;  // assigned: a constructor's reference parameter would assume the vector's alignment
+    a.v = *reinterpret_cast<const memory*>(x + i);
+    b.v = *reinterpret_cast<const memory*>(y + i);
+    *reinterpret_cast<memory*>(out + i) = f(a, b).v;
+  }
+}
+template <class F, class T>
+void entry_scalar(const T* x, const T* y, T* out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = F()(x[i], y[i]);
+}
+template <class F, class T>
+void entry_baseline(const T* x, const T* y, T* out, int n) {
+  apply<kernels::isa_baseline>(x, y, out, n, F());
+}
+#if FLAGGEMS_ARCH_X86
+template <class F, class T>
+FLAGGEMS_TARGET_AVX2 void entry_avx2(const T* x, const T* y, T* out, int n) {
+  apply<kernels::isa_avx2>(x, y, out, n, F());
+}
+template <class F, class T>
+FLAGGEMS_TARGET_AVX512 void entry_avx512(const T* x, const T* y, T* out, int n) {
+  apply<kernels::isa_avx512>(x, y, out, n, F());
+}
+#endif
+
+template <class T>
+using entry = void (*)(const T*, const T*, T*, int);
+template <class T>
+struct level {
+  const char* name;
+  entry<T> run;
+};
+
+/// The levels this machine has.
+template <class F, class T>
+std::vector<level<T>> levels() {
+  std::vector<level<T>> all{{"scalar", entry_scalar<F, T>}, {"baseline", entry_baseline<F, T>}};
+#if FLAGGEMS_ARCH_X86
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    all.push_back({"avx2", entry_avx2<F, T>});
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    all.push_back({"avx512", entry_avx512<F, T>});
+#endif
+  return all;
+}
+
+#define MATH_TEST_FUNCTOR(name, reference, bound32, bound64)   \
+  struct name##_functor {                                      \
+    template <class V>                                         \
+    FLAGGEMS_INLINE V operator()(const V& x, const V&) const { \
+      return kernels::name(x);                                 \
+    }                                                          \
+  };
+MATH_TEST_FUNCTIONS(MATH_TEST_FUNCTOR)
+#undef MATH_TEST_FUNCTOR
+struct pow_functor {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(const V& x, const V& y) const {
+    return kernels::pow(x, y);
+  }
+};
+
+/// The distance of `got` from `want` in units in the last place of a T at `want`. 1e30 where a NaN,
+/// an infinity or the sign of a zero is wrong.
+template <class T, class R>
+double ulp_error(T got, R want) {
+  constexpr double wrong = 1e30;
+  constexpr R greatest = std::numeric_limits<T>::max();
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : wrong;
+  if (want == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : wrong;
+  if (std::isinf(want) && std::isinf(got))
+    return std::signbit(got) == std::signbit(want) ? 0 : wrong;
+  if (got == 0 && std::signbit(got) != std::signbit(want)) return wrong;
+  const R a = std::fabs(want);
+  int exponent = 0;
+  std::frexp(std::min(a, greatest), &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
+  const R unit = std::ldexp(R(1), exponent - std::numeric_limits<T>::digits);
+  if (std::isinf(got) || std::isinf(want)) {
+    // Beyond the greatest number the units go on.
+    if (std::signbit(got) != std::signbit(want)) return wrong;
+    const R other = std::isinf(got) ? a : std::fabs(R(got));
+    return std::isinf(other) ? wrong
+                             : static_cast<double>(std::max(R(0), greatest + unit - other) / unit);
+  }
+  return static_cast<double>(std::fabs(R(got) - want) / unit);
+}
+
+}  // namespace math_test
