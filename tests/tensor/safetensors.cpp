@@ -37,8 +37,7 @@ const std::string two =
 
 TEST(safetensors, reads_tensors_and_metadata) {
   const file_bytes f(file_of(
-      R"( {"__metadata__":{"format":"pt","\u00e9\ud83d\ude00":"x\ny"},"w":{"data_offsets":[0,8],"dtype":"F32","shape":[2]},"empty":{"dtype":"BF16","shape":[0,3],"data_offsets":[8,8]},"scalar":{"dtype":"BOOL","shape":[],"data_offsets":[8,9]}}  )" +
-          1,
+      R"({"__metadata__":{"format":"pt","\u00e9\ud83d\ude00":"x\ny"},"w":{"data_offsets":[0,8],"dtype":"F32","shape":[2]},"empty":{"dtype":"BF16","shape":[0,3],"data_offsets":[8,8]},"scalar":{"dtype":"BOOL","shape":[],"data_offsets":[8,9]}}  )",
       std::string("\0\0\x80\x3f\0\0\0\x40\1", 9)));
   const safetensors s(f.bytes.span());
   ASSERT_EQ(s.tensors().size(), 3u);
