@@ -7,6 +7,7 @@
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/view.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
