@@ -65,9 +65,10 @@ struct on {
   using device = D;
   using type = T;
 };
-/// Every type that computes on the host, two of them on the emulated chips.
-using float_cases = ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                     on<simt32, f32>, on<simt32, bf16>, on<simt64, f32>>;
+/// Every type that computes on the host, a 16-bit one on the emulated chip. (f32 on all devices is
+/// what the tests of layouts run.)
+using float_cases =
+    ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<simt32, bf16>>;
 
 // ---- layouts
 enum class layout {

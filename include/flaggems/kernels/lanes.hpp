@@ -49,7 +49,7 @@ FLAGGEMS_INLINE C load(global_ptr<const T> p, lane_scalar lane) {
 }
 /// p[lane] = x, converted to T.
 template <class T, class V>
-FLAGGEMS_INLINE void store(global_ptr<T> p, lane_scalar lane, const V& x) {
+FLAGGEMS_INLINE void store(global_ptr<T> p, lane_scalar lane, FLAGGEMS_VALUE(V) x) {
   p[lane.begin] = number_cast<T>(x);
 }
 // ---- access with a stride in elements: 1 is contiguous, 0 broadcasts, anything else gathers
@@ -58,7 +58,7 @@ FLAGGEMS_INLINE C load(global_ptr<const T> p, i64 stride, lane_scalar lane) {
   return number_cast<C>(p[lane.begin * stride]);
 }
 template <class T, class V>
-FLAGGEMS_INLINE void store(global_ptr<T> p, i64 stride, lane_scalar lane, const V& x) {
+FLAGGEMS_INLINE void store(global_ptr<T> p, i64 stride, lane_scalar lane, FLAGGEMS_VALUE(V) x) {
   p[lane.begin * stride] = number_cast<T>(x);
 }
 /// The indices lane.begin, lane.begin + 1, ... as values of type T.
@@ -83,7 +83,7 @@ struct state_traits {
   FLAGGEMS_INLINE static V splat(const S& s) {
     return V(s);
   }
-  static constexpr int lanes = V::lanes;
+  static constexpr int lanes = lane_count<V>;
   FLAGGEMS_INLINE static element_of<V> lane(const V& v, int k) { return v[k]; }
 };
 template <class V, class J>
@@ -92,7 +92,7 @@ struct state_traits<indexed<V, J>> {
   FLAGGEMS_INLINE static indexed<V, J> splat(const S& s) {
     return {V(s.value), J(s.index)};
   }
-  static constexpr int lanes = V::lanes;
+  static constexpr int lanes = lane_count<V>;
   FLAGGEMS_INLINE static indexed<element_of<V>, element_of<J>> lane(const indexed<V, J>& v, int k) {
     return {v.value[k], v.index[k]};
   }
@@ -101,39 +101,39 @@ struct state_traits<indexed<V, J>> {
 // ---- operations for reductions, generic over scalars and vectors
 struct plus {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return static_cast<V>(a + b);
   }
 };
 struct multiplies {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return static_cast<V>(a * b);
   }
 };
 /// The larger; a NaN wins.
 struct maximum_of {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return select((a > b) | (a != a), a, b);
   }
 };
 /// The smaller; a NaN wins.
 struct minimum_of {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return select((a < b) | (a != a), a, b);
   }
 };
 struct logical_or_of {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return static_cast<V>(a | b);
   }
 };
 struct logical_and_of {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return static_cast<V>(a & b);
   }
 };

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/softmax.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+/// softmax or its logarithm along `dim` of row-major values.
+std::vector<double> reference(const std::vector<double>& x, const shape& sizes, int dim, bool log) {
+  std::vector<double> y(x.size());
+  if (x.empty()) return y;
+  i64 inner = 1;
+  for (int d = dim + 1; d < sizes.rank(); ++d) inner *= sizes[d];
+  const i64 n = sizes.rank() == 0 ? 1 : sizes[dim];
+  const i64 outer = static_cast<i64>(x.size()) / (inner * n);
+  for (i64 o = 0; o < outer; ++o)
+    for (i64 i = 0; i < inner; ++i) {
+      const auto at = [&](i64 k) { return static_cast<std::size_t>((o * n + k) * inner + i); };
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (i64 k = 0; k < n; ++k) largest = std::fmax(largest, x[at(k)]);
+      for (i64 k = 0; k < n; ++k) sum += std::exp(x[at(k)] - largest);
+      for (i64 k = 0; k < n; ++k) {
+        const double shifted = x[at(k)] - largest;
+        y[at(k)] = log ? shifted - std::log(sum) : std::exp(shifted) / sum;
+      }
+    }
+  return y;
+}
+
+template <class D, class T, class Out = T>
+void check(const shape& sizes, i64 dim, layout in, layout to, const std::vector<double>& values) {
+  SCOPED_TRACE(std::string(to_string(in)) + " to " + to_string(to) + ", sizes " +
+               fg::to_string(sizes) + ", dim " + std::to_string(dim));
+  test_tensor<T, D> x(sizes, in, values);
+  const int d = static_cast<int>(dim < 0 ? dim + (std::max)(sizes.rank(), 1) : dim);
+  for (const bool log : {false, true}) {
+    test_tensor<Out, D> out(sizes, to);
+    if (log)
+      fg::log_softmax(test_stream<D>(), x.in(), out.view(), dim);
+    else
+      fg::softmax(test_stream<D>(), x.in(), out.view(), dim);
+    tolerance tol = tolerance_of<Out>();
+    if (sizeof(Out) >= 4) tol.atol = sizeof(Out) == 8 ? 1e-13 : 1e-6;
+    expect_close<Out>(out.read(), reference(x.values(), sizes, d, log), tol);
+    EXPECT_TRUE(out.gaps_untouched());
+    EXPECT_TRUE(x.untouched());
+  }
+}
+
+template <class Case>
+class softmax_test : public ::testing::Test {};
+TYPED_TEST_SUITE(softmax_test, float_cases);
+
+TYPED_TEST(softmax_test, contiguous) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 n : {1, 2, 3, 15, 16, 17, 64, 100, 1000}) {
+      const shape sizes{5, n};
+      check<D, T>(sizes, -1, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
+    }
+    for (const i64 dim : {0, 1, 2, -1}) {
+      const shape sizes{3, 7, 20};
+      check<D, T>(sizes, dim, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
+    }
+  });
+}
+
+template <class Device>
+class softmax_layouts : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(softmax_layouts, devices);
+
+TYPED_TEST(softmax_layouts, all_pairs) {
+  at_every_level<TypeParam>([] {
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts)
+        for (const i64 dim : {0, 1, 2}) {
+          const shape sizes{2, 5, 19};
+          check<TypeParam, f32>(sizes, dim, in, to, random_values(sizes, -5, 5));
+        }
+    const shape sizes{2, 1, 3, 1, 2, 3};
+    check<TypeParam, f32>(sizes, 2, layout::negative, layout::strided, random_values(sizes));
+  });
+}
+
+TYPED_TEST(softmax_layouts, empty_and_scalar) {
+  for (const shape& sizes : {shape{0}, shape{0, 5}, shape{5, 0}, shape{3, 0, 4}})
+    check<TypeParam, f32>(sizes, -1, layout::contiguous, layout::contiguous, {});
+  check<TypeParam, f32>({}, 0, layout::contiguous, layout::contiguous, {3.0});
+  check<TypeParam, f32>({}, -1, layout::offset, layout::offset, {3.0});
+}
+
+TEST(softmax, other_output_dtype) {
+  const shape sizes{4, 33};
+  check<host, bf16, f32>(sizes, 1, layout::contiguous, layout::strided, random_values(sizes));
+  check<host, f32, f64>(sizes, 1, layout::strided, layout::contiguous, random_values(sizes));
+}
+
+TYPED_TEST(softmax_layouts, special_values) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  at_every_level<TypeParam>([] {
+    const shape sizes{6, 17};
+    std::vector<double> values = random_values(sizes);
+    for (std::size_t k = 0; k < 17; ++k) {
+      values[k] = -inf;                               // a row of -inf: NaN
+      if (k % 2 == 0) values[17 + k] = -inf;          // half of them: 0
+      if (k == 3) values[2 * 17 + k] = inf;           // one inf: NaN
+      if (k == 16) values[3 * 17 + k] = nan;          // NaN in the tail
+      if (k == 2) values[4 * 17 + k] = nan;           // NaN in a vector
+      values[5 * 17 + k] = 1e30 * (k == 5 ? 1 : -1);  // far apart
+    }
+    test_tensor<f32, TypeParam> x(sizes, layout::contiguous, values);
+    test_tensor<f32, TypeParam> soft(sizes), log(sizes);
+    fg::softmax(test_stream<TypeParam>(), x.in(), soft.view(), 1);
+    fg::log_softmax(test_stream<TypeParam>(), x.in(), log.view(), 1);
+    const auto s = soft.read(), l = log.read();
+    for (std::size_t k = 0; k < 17; ++k) {
+      for (const std::size_t row : {0u, 2u, 3u, 4u}) {
+        EXPECT_TRUE(std::isnan(s[row * 17 + k])) << row << ' ' << k;
+        EXPECT_TRUE(std::isnan(l[row * 17 + k])) << row << ' ' << k;
+      }
+      if (k % 2 == 0) {
+        EXPECT_EQ(s[17 + k], 0);
+        EXPECT_EQ(l[17 + k], -inf);
+      }
+      EXPECT_EQ(s[5 * 17 + k], k == 5 ? 1 : 0);
+    }
+  });
+}
+
+TYPED_TEST(softmax_layouts, in_place_and_returning) {
+  const shape sizes{4, 21};
+  const std::vector<double> values = random_values(sizes, -4, 4);
+  test_tensor<f32, TypeParam> x(sizes, layout::transposed, values);
+  const auto want = reference(x.values(), sizes, 1, false);
+  const auto got = fg::softmax(test_stream<TypeParam>(), x.in(), 1);
+  expect_close<f32>(values_of(got), want, {1e-6, 1e-7});
+  const auto log = fg::log_softmax(test_stream<TypeParam>(), x.in(), 1);
+  expect_close<f32>(values_of(log), reference(x.values(), sizes, 1, true), {1e-6, 1e-6});
+  fg::softmax(test_stream<TypeParam>(), x.in(), x.view(), 1);
+  expect_close<f32>(x.read(), want, {1e-6, 1e-7});
+}
+
+TEST(softmax, long_rows_and_many_threads) {
+  const shape sizes{37, 50257};
+  check<host, f32>(sizes, 1, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
+  check<host, f32>({1 << 16, 3}, 1, layout::contiguous, layout::contiguous,
+                   random_values({1 << 16, 3}, -9, 9));
+}
+
+TEST(softmax, refuses_bad_arguments) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));
+  test_tensor<f32> out({4, 6});
+  EXPECT_RAISES(fg::softmax(stream, x.in(), out.view(), 2), out_of_range, "softmax");
+  EXPECT_RAISES(fg::softmax(stream, x.in(), out.view(), -3), out_of_range, "softmax");
+  EXPECT_RAISES(fg::log_softmax(stream, x.in(), out.view().t(), 0), shape_mismatch, "log_softmax");
+  EXPECT_RAISES(fg::softmax(stream, x.in(), out.view().narrow(0, 0, 1).expand({4, 6}), 1), overlap,
+                "softmax");
+  EXPECT_RAISES(fg::softmax(stream, x.view().narrow(0, 0, 3), x.view().narrow(0, 1, 3), 1), overlap,
+                "softmax");
+  EXPECT_TRUE(x.untouched());
+  EXPECT_TRUE(out.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
