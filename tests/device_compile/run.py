@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SKIP = 77
 # The host's own side of a kernel: vector types of the host's instruction sets, threads' stacks.
-HOST_ONLY = {"host_block.hpp", "simd.hpp"}
+HOST_ONLY = {"host_block.hpp", "simd.hpp", "simd_lanes.hpp"}
 
 
 def is_host_only(header):

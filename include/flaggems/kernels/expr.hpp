@@ -87,7 +87,7 @@ struct target {
 // ---- nodes
 /// A functor's result: arithmetic on small integers comes back in their own type.
 template <class R, class V>
-FLAGGEMS_INLINE auto as_result(const V& x) {
+FLAGGEMS_INLINE auto as_result(FLAGGEMS_VALUE(V) x) {
   return convert<R>(x);
 }
 
@@ -146,7 +146,7 @@ struct node<R, F, A, B, D> {
 
 struct identity_fn {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
     return a;
   }
 };

@@ -12,9 +12,10 @@
 
 namespace flaggems::kernels {
 
-/// a * b + c; of integers, modulo their range.
+/// a * b + c; of integers, modulo their range. V is named by the caller: OpenCL would deduce an
+/// address space with it.
 template <class V>
-FLAGGEMS_INLINE V multiply_add(const V& a, const V& b, const V& c) {
+FLAGGEMS_INLINE V multiply_add(const identity<V>& a, const identity<V>& b, const identity<V>& c) {
   if constexpr (is_math_value<V>)
     return fma(a, b, c);
   else
@@ -106,8 +107,8 @@ struct gemm_out {
 /// Nothing is added to the product.
 struct no_bias {
   FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
-  template <class Lane, class V>
-  FLAGGEMS_INLINE V add(i64, Lane, const V& x) const {
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> add(i64, Lane, const lane_value<Lane, C>& x) const {
     return x;
   }
 };
@@ -117,10 +118,11 @@ struct bias_tile {
   global_ptr<const T> data;
   i64 row, column;
   C beta;
-  template <class Lane, class V>
-  FLAGGEMS_INLINE V add(i64 i, Lane lane, const V& x) const {
+  template <class, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> add(i64 i, Lane lane, const lane_value<Lane, C>& x) const {
+    using V = lane_value<Lane, C>;
     if (beta == C(0)) return x;  // not even a NaN enters
-    return multiply_add(V(beta), load<C>(data + i * row, column, lane), x);
+    return multiply_add<V>(V(beta), load<C>(data + i * row, column, lane), x);
   }
 };
 /// beta * bias[i, j] is added to the product; strides of 0 broadcast.
@@ -158,7 +160,7 @@ struct gemm_dot {
         column[c] = first_column + min_of(at.j + c, space.n - 1) * b.line;
       });
       C sums[Rows * Columns];
-      block.template accumulate<Rows * Columns>(
+      block.template accumulate<Rows * Columns, C>(
           space.k, sums, [&](auto lane, auto& acc) FLAGGEMS_LAMBDA {
             lane_value<decltype(lane), C> y[Columns];
             static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
@@ -175,7 +177,7 @@ struct gemm_dot {
                 x = load_factor<C, A>(row[r], lane);
               static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
                 constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
-                acc[e] = multiply_add(x, y[c], acc[e]);
+                acc[e] = multiply_add<lane_value<decltype(lane), C>>(x, y[c], acc[e]);
               });
             });
           });
@@ -187,7 +189,7 @@ struct gemm_dot {
             if (at.i + r < space.m && at.j + c < space.n) {
               const lane_scalar j{at.j + c};
               const C x = static_cast<C>(out.alpha * sums[r * Columns + c]);
-              store(to + r * out.row, out.column, j, add.add(r, j, x));
+              store(to + r * out.row, out.column, j, add.template add<C>(r, j, x));
             }
           });
         });
@@ -242,7 +244,7 @@ struct gemm_panel {
             for (i64 q = 0; q < n; ++q, p += b.along) {
               const V y = load_factor<C, B>(p, lane);
               static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
-                acc[r] = multiply_add(V(part.read(q * lines + r)), y, acc[r]);
+                acc[r] = multiply_add<V>(V(part.read(q * lines + r)), y, acc[r]);
               });
             }
             static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
@@ -252,7 +254,7 @@ struct gemm_panel {
                 auto column = lane;
                 column.begin += at.j;
                 store(to + (g + r) * out.row, out.column, lane,
-                      add.add(g + r, column, V(V(out.alpha) * acc[r])));
+                      add.template add<C>(g + r, column, V(V(out.alpha) * acc[r])));
               }
             });
           });

@@ -6,7 +6,7 @@
 // f32, f64 and vectors of them; none branches on a value.
 #pragma once
 
-#include <flaggems/kernels/simd.hpp>
+#include <flaggems/kernels/value.hpp>
 
 namespace flaggems::kernels {
 
@@ -116,10 +116,6 @@ FLAGGEMS_INLINE constexpr T abs(T x) {
     return x;
   }
 }
-template <class Isa>
-FLAGGEMS_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
-  return x;
-}
 FLAGGEMS_INLINE constexpr f32 copysign(f32 magnitude, f32 sign) {
   return bit_cast<f32>((bit_cast<u32>(magnitude) & 0x7fffffffu) |
                        (bit_cast<u32>(sign) & 0x80000000u));
@@ -153,16 +149,6 @@ FLAGGEMS_INLINE V upper_half(FLAGGEMS_VALUE(V) x) {
 
 /// Is any lane true?
 FLAGGEMS_INLINE constexpr bool any_lane(bool m) { return m; }
-template <class Isa>
-FLAGGEMS_INLINE bool any_lane(const simd_mask<Isa>& m) {
-  typedef u64 words __attribute__((vector_size(16)));
-  words part[Isa::lanes / 4];
-  __builtin_memcpy(part, &m.v, sizeof(part));
-  words all = part[0];
-  for (int i = 1; i < Isa::lanes / 4; ++i) all |= part[i];
-  return (all[0] | all[1]) != 0;
-}
-
 // ---- classification
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE mask_of<V> isnan(FLAGGEMS_VALUE(V) x) {

@@ -295,7 +295,9 @@ FLAGGEMS_INLINE V pow(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
     const V a = abs(x);
     const V half_y = y * V(T(0.5f));
     const mask integer = trunc(y) == y;
-    const mask odd = integer & (trunc(half_y) != half_y) & (abs(y) < infinity);
+    const mask odd_half = trunc(half_y) != half_y;
+    const mask finite_y = abs(y) < infinity;
+    const mask odd = integer & odd_half & finite_y;
     const mask at_limit = (a == zero) | (a == infinity);
     V r = pow_positive(V(select(at_limit, one, a)), y);
     r = select(at_limit, select(mask((a == zero) == (y > zero)), zero, infinity), r);

@@ -41,15 +41,15 @@ struct norm_space {
   }
 
   template <class C, class T, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> load(global_ptr<const T> row, const i64 (&strides)[max_rank],
-                                           Lane lane) const {
-    if (inner_rank <= 1) return kernels::load<C>(row, strides[outer_rank], lane);
+  FLAGGEMS_INLINE lane_value<Lane, C> load_row(global_ptr<const T> row,
+                                               const i64 (&strides)[max_rank], Lane lane) const {
+    if (inner_rank <= 1) return load<C>(row, strides[outer_rank], lane);
     return load_at<C>(row, lane, [&](i64 i) FLAGGEMS_LAMBDA { return offset(strides, i); });
   }
   template <class T, class Lane, class V>
-  FLAGGEMS_INLINE void store(global_ptr<T> row, const i64 (&strides)[max_rank], Lane lane,
-                             const V& x) const {
-    if (inner_rank <= 1) return kernels::store(row, strides[outer_rank], lane, x);
+  FLAGGEMS_INLINE void store_row(global_ptr<T> row, const i64 (&strides)[max_rank], Lane lane,
+                                 FLAGGEMS_VALUE(V) x) const {
+    if (inner_rank <= 1) return store(row, strides[outer_rank], lane, x);
     store_at(row, lane, x, [&](i64 i) FLAGGEMS_LAMBDA { return offset(strides, i); });
   }
 };
@@ -68,7 +68,7 @@ struct layer_norm {
       const global_ptr<const T> x = in.data + c.offset(in.strides);
       const global_ptr<Out> y = out.data + c.offset(out.strides);
       const C mean = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = space.template load<C>(x, in.strides, i);
+        const auto v = space.template load_row<C>(x, in.strides, i);
         store(row, i, v);
         return v;
       }) / count;
@@ -79,9 +79,10 @@ struct layer_norm {
       const C scale = C(1) / sqrt(C(variance + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
         auto v = (load<C>(row, i) - mean) * scale;
-        if (weight.data != nullptr) v = v * space.template load<C>(weight.data, weight.strides, i);
-        if (bias.data != nullptr) v = v + space.template load<C>(bias.data, bias.strides, i);
-        space.store(y, out.strides, i, v);
+        if (weight.data != nullptr)
+          v = v * space.template load_row<C>(weight.data, weight.strides, i);
+        if (bias.data != nullptr) v = v + space.template load_row<C>(bias.data, bias.strides, i);
+        space.store_row(y, out.strides, i, v);
       });
     });
   }
@@ -100,15 +101,16 @@ struct rms_norm {
       const global_ptr<const T> x = in.data + c.offset(in.strides);
       const global_ptr<Out> y = out.data + c.offset(out.strides);
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = space.template load<C>(x, in.strides, i);
+        const auto v = space.template load_row<C>(x, in.strides, i);
         store(row, i, v);
         return v * v;
       });
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
         auto v = load<C>(row, i) * scale;
-        if (weight.data != nullptr) v = v * space.template load<C>(weight.data, weight.strides, i);
-        space.store(y, out.strides, i, v);
+        if (weight.data != nullptr)
+          v = v * space.template load_row<C>(weight.data, weight.strides, i);
+        space.store_row(y, out.strides, i, v);
       });
     });
   }
@@ -127,18 +129,18 @@ struct fused_add_rms_norm {
       const global_ptr<T> y = x.data + c.offset(x.strides);
       const global_ptr<R> sum = residual.data + c.offset(residual.strides);
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        space.store(sum, residual.strides, i,
-                    space.template load<C, R>(sum, residual.strides, i) +
-                        space.template load<C, T>(y, x.strides, i));
+        space.store_row(sum, residual.strides, i,
+                        space.template load_row<C, R>(sum, residual.strides, i) +
+                            space.template load_row<C, T>(y, x.strides, i));
         // What was stored is read again: the norm is that of the rounded sum.
-        const auto v = space.template load<C, R>(sum, residual.strides, i);
+        const auto v = space.template load_row<C, R>(sum, residual.strides, i);
         store(row, i, v);
         return v * v;
       });
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto w = space.template load<C>(weight.data, weight.strides, i);
-        space.store(y, x.strides, i, load<C>(row, i) * scale * w);
+        const auto w = space.template load_row<C>(weight.data, weight.strides, i);
+        space.store_row(y, x.strides, i, load<C>(row, i) * scale * w);
       });
     });
   }

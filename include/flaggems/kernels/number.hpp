@@ -93,7 +93,7 @@ FLAGGEMS_INLINE constexpr f32 round_to_odd(f64 x) {
   // NaN compares unequal to itself and stays; an infinity made by overflow steps back to the
   // largest f32, which every smaller type overflows anyway.
   if (back != x && x == x && (bits & 1u) == 0u) {
-    const bool too_large = back < 0 ? back < x : back > x;
+    const bool too_large = x < 0 ? back < x : back > x;
     bits = too_large ? bits - 1u : bits + 1u;
   }
   return bit_cast<f32>(bits);

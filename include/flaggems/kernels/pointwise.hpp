@@ -10,26 +10,27 @@
 
 namespace flaggems::kernels {
 
-#define FLAGGEMS_UNARY(name, rule, formula)             \
-  struct name##_fn {                                    \
-    template <class V>                                  \
-    FLAGGEMS_INLINE auto operator()(const V& a) const { \
-      return formula;                                   \
-    }                                                   \
+#define FLAGGEMS_UNARY(name, rule, formula)                      \
+  struct name##_fn {                                             \
+    template <class V>                                           \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
+      return formula;                                            \
+    }                                                            \
   };
-#define FLAGGEMS_BINARY(name, rule, formula)                        \
-  struct name##_fn {                                                \
-    template <class V>                                              \
-    FLAGGEMS_INLINE auto operator()(const V& a, const V& b) const { \
-      return formula;                                               \
-    }                                                               \
+#define FLAGGEMS_BINARY(name, rule, formula)                                          \
+  struct name##_fn {                                                                  \
+    template <class V>                                                                \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
+      return formula;                                                                 \
+    }                                                                                 \
   };
-#define FLAGGEMS_TERNARY(name, rule, formula)                                   \
-  struct name##_fn {                                                            \
-    template <class V>                                                          \
-    FLAGGEMS_INLINE auto operator()(const V& a, const V& b, const V& c) const { \
-      return formula;                                                           \
-    }                                                                           \
+#define FLAGGEMS_TERNARY(name, rule, formula)                                 \
+  struct name##_fn {                                                          \
+    template <class V>                                                        \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, \
+                                    FLAGGEMS_VALUE(V) c) const {              \
+      return formula;                                                         \
+    }                                                                         \
   };
 FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
 #undef FLAGGEMS_UNARY
@@ -39,7 +40,8 @@ FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
 /// c ? a : b
 struct where_fn {
   template <class M, class V>
-  FLAGGEMS_INLINE V operator()(const M& c, const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(M) c, FLAGGEMS_VALUE(V) a,
+                               FLAGGEMS_VALUE(V) b) const {
     return select(c, a, b);
   }
 };

@@ -46,7 +46,7 @@ struct fold_of {
   using op = Op;
   static constexpr bool needs_index = false;
   template <class V, class J>
-  FLAGGEMS_INLINE static V enter(const V& value, const J&) {
+  FLAGGEMS_INLINE static V enter(FLAGGEMS_VALUE(V) value, FLAGGEMS_VALUE(J)) {
     return value;
   }
 };
@@ -95,7 +95,7 @@ struct index_of {
     return {Max ? lowest<C>() : highest<C>(), highest<i64>()};
   }
   template <class V, class J>
-  FLAGGEMS_INLINE static indexed<V, J> enter(const V& value, const J& index) {
+  FLAGGEMS_INLINE static indexed<V, J> enter(FLAGGEMS_VALUE(V) value, FLAGGEMS_VALUE(J) index) {
     return {value, index};
   }
 };
@@ -107,7 +107,7 @@ struct value_sink {
   target<Out> out;
   C divisor;
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     const i64 at = c.offset(out.strides);
     if constexpr (is_floating<C>)
       store(out.data + at, out.strides[c.rank], lane, state / lane_value<Lane, C>(divisor));
@@ -120,7 +120,7 @@ template <class Out>
 struct index_sink {
   target<Out> out;
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state.index);
   }
 };
@@ -129,7 +129,7 @@ template <class C>
 struct state_sink {
   target<C> out;
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state);
   }
 };
@@ -138,7 +138,7 @@ struct indexed_state_sink {
   target<C> values;
   target<i64> indices;
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(values.data + c.offset(values.strides), values.strides[c.rank], lane, state.value);
     store(indices.data + c.offset(indices.strides), indices.strides[c.rank], lane, state.index);
   }
@@ -154,7 +154,7 @@ struct state_array {
     return load<S>(values, lane);
   }
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(values, lane, state);
   }
 };
@@ -170,7 +170,7 @@ struct state_array<Block, indexed<C, J>> {
                                                              load<J>(indices, lane)};
   }
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(Lane lane, const V& state) const {
+  FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(values, lane, state.value);
     store(indices, lane, state.index);
   }
@@ -243,7 +243,10 @@ struct reduce_outer {
           const auto places = index.at(c);
           block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
             const auto value = Reducer::enter(row.load(i), places.load(i));
-            near.put(i, step == segment ? value : op(near.get(i), value));
+            if (step == segment)
+              near.put(i, value);
+            else
+              near.put(i, op(near.get(i), value));
           });
         }
         block.for_each_lane(

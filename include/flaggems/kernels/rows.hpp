@@ -48,7 +48,7 @@ struct row_out {
   global_ptr<T> data;
   i64 stride;
   template <class Lane, class V>
-  FLAGGEMS_INLINE void store(Lane lane, const V& x) const {
+  FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
     kernels::store(data, stride, lane, x);
   }
   template <class X>

@@ -225,6 +225,10 @@ template <class T, class Isa>
 inline constexpr bool is_simd<simd<T, Isa>> = true;
 template <class Isa>
 inline constexpr bool is_simd<simd_mask<Isa>> = true;
+template <class T, class Isa>
+inline constexpr int lane_count<simd<T, Isa>> = Isa::lanes;
+template <class Isa>
+inline constexpr int lane_count<simd_mask<Isa>> = Isa::lanes;
 
 template <class T, class Isa>
 struct simd_type {
@@ -382,6 +386,22 @@ FLAGGEMS_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32,
     return convert<typename Format::storage>(
         U(encode_bits<Format, simd<f32, Isa>>(bit_cast<U>(x))));
   }
+}
+
+template <class Isa>
+FLAGGEMS_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
+  return x;
+}
+
+/// Is any lane true?
+template <class Isa>
+FLAGGEMS_INLINE bool any_lane(const simd_mask<Isa>& m) {
+  typedef u64 words __attribute__((vector_size(16)));
+  words part[Isa::lanes / 4];
+  __builtin_memcpy(part, &m.v, sizeof(part));
+  words all = part[0];
+  for (int i = 1; i < Isa::lanes / 4; ++i) all |= part[i];
+  return (all[0] | all[1]) != 0;
 }
 
 /// The lanes of `x` folded into one by a tree in a fixed order.

@@ -5,6 +5,7 @@
 // type, so that the main loop has no masks.
 #pragma once
 
+#include <flaggems/kernels/gather.hpp>
 #include <flaggems/kernels/lanes.hpp>
 #include <flaggems/kernels/simd.hpp>
 
@@ -134,6 +135,40 @@ FLAGGEMS_INLINE void store(T* p, i64 stride, lane_vector<Isa> lane, const V& x) 
 template <class T, class V, class Isa>
 FLAGGEMS_INLINE void store(T* p, i64 stride, lane_tail<Isa> lane, const V& x) {
   store_strided(p + lane.begin * stride, stride, x, lane.count);
+}
+
+// ---- access at places given by a function (gather.hpp)
+template <class C, class T, class Isa, class F>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, i64 begin, int count,
+                                                         const F& offset) {
+  T gathered[Isa::lanes] = {};
+  for (int k = 0; k < count; ++k) gathered[k] = p[offset(begin + k)];
+  return load_lanes<C, T, Isa>(gathered, Isa::lanes);
+}
+template <class C, class T, class Isa, class F>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_vector<Isa> lane,
+                                                         const F& offset) {
+  return load_at<C, T, Isa>(p, lane.begin, Isa::lanes, offset);
+}
+template <class C, class T, class Isa, class F>
+FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_tail<Isa> lane,
+                                                         const F& offset) {
+  return load_at<C, T, Isa>(p, lane.begin, lane.count, offset);
+}
+
+template <class T, class V, class F>
+FLAGGEMS_INLINE void store_at(T* p, i64 begin, int count, const V& x, const F& offset) {
+  T scattered[V::lanes];
+  store_lanes(scattered, x, V::lanes);
+  for (int k = 0; k < count; ++k) p[offset(begin + k)] = scattered[k];
+}
+template <class T, class V, class Isa, class F>
+FLAGGEMS_INLINE void store_at(T* p, lane_vector<Isa> lane, const V& x, const F& offset) {
+  store_at(p, lane.begin, Isa::lanes, x, offset);
+}
+template <class T, class V, class Isa, class F>
+FLAGGEMS_INLINE void store_at(T* p, lane_tail<Isa> lane, const V& x, const F& offset) {
+  store_at(p, lane.begin, lane.count, x, offset);
 }
 
 template <class T, class Lane>

@@ -16,7 +16,7 @@ FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CAL
   return number_cast<C>(s.read(lane.begin, line));
 }
 template <class Array, class V, conditional<Array::is_scratch, int, void> = 0>
-FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, const V& x,
+FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x,
                            int line = FLAGGEMS_CALLER_LINE) {
   s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
 }

@@ -12,6 +12,9 @@ namespace flaggems::kernels {
 /// Whether a value has several lanes.
 template <class V>
 inline constexpr bool is_simd = false;
+/// The elements of a value: 1, or the lanes of a vector.
+template <class V>
+inline constexpr int lane_count = 1;
 
 template <class V>
 struct value_traits {
@@ -32,7 +35,7 @@ using mask_of = rebind<V, bool>;
 
 /// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
 template <class To, class V>
-FLAGGEMS_INLINE rebind<V, To> convert(const V& x) {
+FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
   static_assert(!is_simd<V>);
   return number_cast<To>(x);
 }

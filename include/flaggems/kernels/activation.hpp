@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functors of the activations that are not one line of the pointwise table.
+#pragma once
+
+#include <flaggems/kernels/math.hpp>
+
+namespace flaggems::kernels {
+
+/// gelu by erf or by tanh: the same for all elements, so the branch leaves the loop.
+struct gelu_fn {
+  bool by_tanh;
+  template <class V>
+  FLAGGEMS_INLINE V operator()(const V& a) const {
+    return by_tanh ? gelu_tanh(a) : gelu(a);
+  }
+};
+struct gelu_and_mul_fn {
+  gelu_fn gelu;
+  template <class V>
+  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+    return gelu(a) * b;
+  }
+};
+struct silu_and_mul_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+    return silu(a) * b;
+  }
+};
+
+}  // namespace flaggems::kernels
