@@ -1,0 +1,520 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products: mm addmm bmm baddbmm linear mv. All of them are one problem, a batch of
+// out[i, j] = alpha * sum(a[i, q] * b[j, q]) + beta * bias[i, j] with any strides.
+#pragma once
+
+#include <flaggems/device/checks.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/gemm.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
+#include <flaggems/tensor/overlap.hpp>
+
+#include <type_traits>
+
+namespace flaggems {
+
+/// The factors of addmm and baddbmm: f64 for floating-point tensors, i64 for integers.
+template <class T>
+struct gemm_scalars {
+  using type = std::conditional_t<kernels::is_floating<T>, f64, i64>;
+  type beta = 1;   ///< of the tensor that is added; 0: it is not read
+  type alpha = 1;  ///< of the product
+};
+
+/// A bias for the forms that return a tensor: linear(stream, x, weight, with_bias(b)).
+template <class View>
+struct bias_operand {
+  View value;
+};
+template <tensor_like X>
+[[nodiscard]] auto with_bias(const X& bias) {
+  return bias_operand<detail::view_of<const X&>>{as_view(bias)};
+}
+
+namespace detail {
+
+/// What products of these types are summed in: f32 for up to 32 bits of floating point, f64 for
+/// f64, unsigned integers (modulo the range) for integers.
+template <class A, class B, class Out>
+struct gemm_compute {
+  static constexpr bool floating =
+      kernels::is_floating<A> && kernels::is_floating<B> && kernels::is_floating<Out>;
+  static constexpr bool f64s =
+      std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<Out, f64>;
+  static constexpr bool any_f64 =
+      std::is_same_v<A, f64> || std::is_same_v<B, f64> || std::is_same_v<Out, f64>;
+  static constexpr bool integers =
+      kernels::is_integer<A> && std::is_same_v<A, B> && std::is_same_v<A, Out>;
+  static_assert((floating && (f64s || !any_f64)) || integers,
+                "flaggems: matrix products take f64, or f32, f16 and bf16 in any mixture, or one "
+                "type of integers");
+  using type = std::conditional_t<
+      f64s, f64, std::conditional_t<floating, f32, std::conditional_t<(sizeof(A) > 4), u64, u32>>>;
+};
+
+template <class View>
+void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
+  if (v.rank() != rank) [[unlikely]]
+    raise(errc::shape_mismatch, op, std::string(what) + " of rank " + std::to_string(rank),
+          "sizes " + to_string(v.shape_of()));
+}
+inline void check_size(const char* op, const char* what, i64 expected, i64 got) {
+  if (expected != got) [[unlikely]]
+    raise(errc::shape_mismatch, op, std::string(what) + " " + std::to_string(expected),
+          std::to_string(got));
+}
+template <class View>
+void check_sizes(const char* op, const View& v, const shape& expected) {
+  if (v.shape_of() != expected) [[unlikely]]
+    raise(errc::shape_mismatch, op, "out of sizes " + to_string(expected), to_string(v.shape_of()));
+}
+template <class View>
+void check_broadcasts(const char* op, const View& v, const shape& to) {
+  bool fits = v.rank() <= to.rank();
+  for (int d = 1; fits && d <= v.rank(); ++d) {
+    const i64 size = v.size(-d);
+    fits = size == 1 || size == to[to.rank() - d];
+  }
+  if (!fits) [[unlikely]]
+    raise(errc::shape_mismatch, op, "sizes that broadcast to " + to_string(to),
+          to_string(v.shape_of()));
+}
+
+/// Raises unless `out` can be written element by element and shares no memory with any input.
+template <class Out, class... In>
+void check_separate_output(const char* op, const Out& out, const In&... in) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  if (has_internal_overlap(out)) [[unlikely]]
+    raise(errc::overlap, op, "an output without internal overlap",
+          "strides that put several elements on one place");
+  if (((overlap(out, in) != overlap_kind::none) || ... || false)) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input",
+          "an output that overlaps an input");
+}
+
+struct no_bias_view {};
+
+/// One product. The operands have the same rank: a [batch..., m, k], b [batch..., n, k],
+/// out [batch..., m, n], and bias as out; broadcast dimensions have stride 0. `Fold`: the last
+/// batch dimension may join the rows (b does not depend on the batch).
+template <class A, class B, class Out, class Bias>
+struct gemm_call {
+  using C = typename gemm_compute<A, B, Out>::type;
+  static constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
+  using bias_type = std::remove_const_t<
+      typename std::conditional_t<biased, Bias, tensor_view<Out, void>>::element_type>;
+  using kernel_bias =
+      std::conditional_t<biased, kernels::gemm_bias<bias_type, C>, kernels::no_bias>;
+
+  kernels::gemm_space space{};
+  kernels::gemm_arg<A> a{};
+  kernels::gemm_arg<B> b{};
+  kernels::gemm_out<Out, C> out{};
+  kernel_bias bias{};
+  launch_config config{};
+
+  template <class S, class VA, class VB, class VO>
+  static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
+                  const Bias& vbias, C alpha, C beta) {
+    if (vo.empty()) return;
+    gemm_call call;
+    call.config.op = op;
+    const int rank = vo.rank(), batch = rank - 2;
+    call.space.m = vo.size(-2);
+    call.space.n = vo.size(-1);
+    call.space.k = va.size(-1);
+    const auto front = [batch](const auto& list) { return list.first(std::size_t(batch)); };
+    iteration it(front(vo.sizes()));
+    it.add(front(vo.sizes()), front(vo.strides()));
+    it.add(front(vo.sizes()), front(va.strides()));
+    it.add(front(vo.sizes()), front(vb.strides()));
+    if constexpr (biased) it.add(front(vo.sizes()), front(vbias.strides()));
+    it.collapse();
+    call.space.rank = it.rank();
+    call.space.batches = it.numel();
+    for (int d = 0; d < it.rank(); ++d) {
+      call.space.sizes[d] = it.size(d);
+      call.out.batch[d] = it.stride(0, d);
+      call.a.batch[d] = it.stride(1, d);
+      call.b.batch[d] = it.stride(2, d);
+      if constexpr (biased) call.bias.batch[d] = it.stride(3, d);
+    }
+    call.out.data = vo.data();
+    call.out.row = vo.stride(-2);
+    call.out.column = vo.stride(-1);
+    call.out.alpha = alpha;
+    call.a.data = va.data();
+    call.a.line = va.stride(-2);
+    call.a.along = va.stride(-1);
+    call.b.data = vb.data();
+    call.b.line = vb.stride(-2);
+    call.b.along = vb.stride(-1);
+    if constexpr (biased) {
+      call.bias.data = vbias.data();
+      call.bias.row = vbias.stride(-2);
+      call.bias.column = vbias.stride(-1);
+      call.bias.beta = beta;
+    }
+    call.join_rows();
+    call.choose(stream);
+  }
+
+  /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
+  /// the same for the whole batch and the strides allow.
+  void join_rows() {
+    while (space.rank > 0) {
+      const int d = space.rank - 1;
+      if (b.batch[d] != 0) return;
+      if (space.m == 1) {
+        out.row = out.batch[d];
+        a.line = a.batch[d];
+        if constexpr (biased) bias.row = bias.batch[d];
+      } else {
+        bool joins = out.batch[d] == out.row * space.m && a.batch[d] == a.line * space.m;
+        if constexpr (biased) joins = joins && bias.batch[d] == bias.row * space.m;
+        if (!joins) return;
+      }
+      space.m *= space.sizes[d];
+      space.batches /= space.sizes[d];
+      --space.rank;
+    }
+  }
+
+  /// The same product transposed: the columns of the result become its rows.
+  void exchange() {
+    std::swap(space.m, space.n);
+    std::swap(a.data, b.data);
+    std::swap(a.line, b.line);
+    std::swap(a.along, b.along);
+    std::swap(a.batch, b.batch);
+    std::swap(out.row, out.column);
+    if constexpr (biased) std::swap(bias.row, bias.column);
+  }
+
+  template <class S>
+  void choose(const S& stream) {
+    const i64 m = space.m, n = space.n, k = space.k;
+    const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) *
+                        static_cast<double>(k) * static_cast<double>(space.batches);
+    config.work = work < 1e18 ? static_cast<i64>(work) : i64{1} << 60;
+    bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
+    bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
+    bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
+    if constexpr (std::is_same_v<A, B>) {
+      // A result of one column is one of one row; and lanes need a contiguous `b`.
+      if ((along && n == 1 && m > 1) || (!along && a_across && (!b_across || (n == 1 && m > 1)))) {
+        exchange();
+        b_across = true;
+      }
+    }
+    if (along) {
+      if (space.m == 1)
+        dot<1, 4, false>(stream);
+      else
+        dot<4, 3, false>(stream);
+    } else if (b_across) {
+      panel(stream);
+    } else {
+      dot<2, 2, true>(stream);
+    }
+  }
+
+  void tiles(i64 rows, i64 columns) {
+    space.tile_rows = rows;
+    space.tile_columns = columns;
+    space.row_tiles = kernels::ceil_div(space.m, rows);
+    space.column_tiles = kernels::ceil_div(space.n, columns);
+  }
+
+  template <int Rows, int Columns, bool Strided, class S>
+  void dot(const S& stream) {
+    constexpr i64 cached = 256 * 1024;
+    tiles(Rows, Columns);
+    const i64 bytes = space.k * static_cast<i64>(sizeof(A)) * Rows;
+    space.group = bytes < cached ? cached / (bytes > 0 ? bytes : 1) : 1;
+    if (space.group > space.row_tiles) space.group = space.row_tiles;
+    config.tiles = space.tiles();
+    config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
+    launch<kernels::gemm_dot<A, B, Out, C, kernel_bias, Rows, Columns, Strided>>(
+        stream, config, space, a, b, out, bias);
+  }
+
+  template <class S>
+  void panel(const S& stream) {
+    constexpr i64 item = static_cast<i64>(sizeof(C));
+    if (space.m <= 4) {  // bound by memory: wide rows of `b`, and parts for all workers
+      const i64 width = kernels::round_up(kernels::ceil_div(space.n, i64{8}), 16);
+      tiles(4, width < 64 ? 64 : width > 2048 / item ? 2048 / item : width);
+      space.depth = 16;
+    } else {
+      const i64 rows = kernels::round_up(space.m, 4);
+      tiles(rows < 32 ? rows : 32, 512 / item);
+      space.depth = 512 / item;
+    }
+    space.group = space.row_tiles < 8 ? space.row_tiles : 8;
+    config.tiles = space.tiles();
+    config.scratch = scratch_bytes<C>(space.tile_rows * space.tile_columns) +
+                     scratch_bytes<C>(space.tile_rows * space.depth);
+    config.threads = 128;
+    launch<kernels::gemm_panel<A, B, Out, C, kernel_bias>>(stream, config, space, a, b, out, bias);
+  }
+};
+
+/// Runs one product of views; see gemm_call.
+template <class S, class A, class B, class Out, class Bias>
+void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& out, const Bias& bias,
+          typename gemm_compute<typename A::value_type, typename B::value_type,
+                                typename Out::value_type>::type alpha,
+          typename gemm_compute<typename A::value_type, typename B::value_type,
+                                typename Out::value_type>::type beta) {
+  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Bias>::run(
+      op, stream, a, b, out, bias, alpha, beta);
+}
+
+/// A view of a matrix product's operand with a row dimension in front of its last one.
+template <class View>
+auto as_row(const View& v) {
+  return v.unsqueeze(-2);
+}
+
+template <class S, class Input, class A, class B, class Out, class Scalars>
+void add_product(const char* op, const S& stream, const Input& input, const A& a, const B& b,
+                 const Out& out, const Scalars& scalars) {
+  using C = typename gemm_compute<typename A::value_type, typename B::value_type,
+                                  typename Out::value_type>::type;
+  static_assert(kernels::is_floating<C> == kernels::is_floating<typename Input::value_type>,
+                "flaggems: what is added to a product of integers must be of integers, and of "
+                "floating point otherwise");
+  check_broadcasts(op, input, out.shape_of());
+  const auto whole = input.expand(out.shape_of());
+  check_separate_output(op, out, a, b);
+  if (overlap(out, whole) == overlap_kind::partial) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with `input`, or is `input`",
+          "an output that overlaps `input` in part");
+  gemm(op, stream, a, b.transpose(-2, -1), out, whole, static_cast<C>(scalars.alpha),
+       static_cast<C>(scalars.beta));
+}
+
+template <class A, class B>
+shape mm_shape(const char* op, const A& a, const B& b) {
+  check_matrix_rank(op, "a matrix", a, 2);
+  check_matrix_rank(op, "a second matrix", b, 2);
+  check_size(op, "rows of the second matrix", a.size(1), b.size(0));
+  return shape{a.size(0), b.size(1)};
+}
+
+template <class A, class B>
+shape bmm_shape(const char* op, const A& a, const B& b) {
+  check_matrix_rank(op, "matrices", a, 3);
+  check_matrix_rank(op, "second matrices", b, 3);
+  check_size(op, "rows of the second matrices", a.size(2), b.size(1));
+  const i64 batch = a.size(0) == 1 ? b.size(0) : a.size(0);
+  if (b.size(0) != 1) check_size(op, "as many second matrices as matrices:", batch, b.size(0));
+  return shape{batch, a.size(1), b.size(2)};
+}
+
+template <class View>
+auto expand_batch(const View& v, i64 batch) {
+  return v.expand(shape{batch, v.size(1), v.size(2)});
+}
+
+template <class X, class W>
+shape linear_shape(const X& x, const W& w) {
+  if (x.rank() < 1) [[unlikely]]
+    raise(errc::shape_mismatch, "linear", "x of rank 1 or more", "rank 0");
+  check_matrix_rank("linear", "a weight", w, 2);
+  check_size("linear", "columns of the weight", x.size(-1), w.size(1));
+  shape r = x.shape_of();
+  r[r.rank() - 1] = w.size(0);
+  return r;
+}
+
+template <class S, class X, class W, class Bias, class Out>
+void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, const Out& out) {
+  using C = typename gemm_compute<typename X::value_type, typename W::value_type,
+                                  typename Out::value_type>::type;
+  const shape sizes = linear_shape(x, w);
+  check_sizes("linear", out, sizes);
+  check_separate_output("linear", out, x, w);
+  // [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; at the
+  // highest rank there is no room for one more, and they are [..., K] with the last as rows.
+  const auto rows = [](const auto& v) { return v.rank() < max_rank ? as_row(v) : v.view(); };
+  const auto a = rows(x);
+  const auto to = rows(out);
+  shape all = a.shape_of();
+  all[all.rank() - 2] = w.size(0);
+  all[all.rank() - 1] = w.size(1);
+  const auto b = w.expand(all);
+  if constexpr (std::is_same_v<Bias, no_bias_view>) {
+    gemm("linear", stream, a, b, to, bias, C(1), C(0));
+  } else {
+    static_assert(kernels::is_floating<C> == kernels::is_floating<typename Bias::value_type>,
+                  "flaggems: the bias of floating-point tensors must be of floating point");
+    check_matrix_rank("linear", "a bias", bias, 1);
+    check_size("linear", "elements of the bias", w.size(0), bias.size(0));
+    check_separate_output("linear", out, bias);
+    gemm("linear", stream, a, b, to, bias.expand(to.shape_of()), C(1), C(1));
+  }
+}
+
+}  // namespace detail
+
+/// out = mat1 * mat2, the matrix product.
+///
+/// mat1 [m, k], mat2 [k, n], out [m, n], any strides; out shares no memory with an input. 16-bit
+/// floats are multiplied and summed in f32 and may be mixed with f32; integers wrap around. k = 0
+/// gives zeros. Raises shape_mismatch or overlap before anything is written.
+/// aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)
+template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
+void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
+  same_device<S, A, B, Out>();
+  const auto a = as_view(mat1);
+  const auto b = as_view(mat2);
+  const auto to = as_view(out);
+  detail::check_sizes("mm", to, detail::mm_shape("mm", a, b));
+  detail::check_separate_output("mm", to, a, b);
+  detail::gemm("mm", stream, a, b.t(), to, detail::no_bias_view{}, 1, 0);
+}
+/// mat1 * mat2 in a new tensor of mat1's dtype.
+template <stream_like S, tensor_like A, tensor_like B>
+[[nodiscard]] auto mm(const S& stream, const A& mat1, const B& mat2) {
+  auto out = empty<value_t<const A&>>(stream, detail::mm_shape("mm", as_view(mat1), as_view(mat2)));
+  mm(stream, mat1, mat2, out);
+  return out;
+}
+
+/// out = beta * input + alpha * (mat1 * mat2).
+///
+/// mat1 [m, k], mat2 [k, n], out [m, n]; input broadcasts to [m, n] and may be `out` itself. With
+/// beta = 0 input is not read, so its NaN do not spread. Otherwise as `mm`.
+/// aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1,
+/// Tensor(a!) out)
+template <stream_like S, tensor_like Input, tensor_like A, tensor_like B, tensor_like Out>
+void addmm(const S& stream, const Input& input, const A& mat1, const B& mat2, Out&& out,
+           const gemm_scalars<value_t<const A&>>& scalars = {}) {
+  same_device<S, Input, A, B, Out>();
+  const auto a = as_view(mat1);
+  const auto b = as_view(mat2);
+  detail::check_sizes("addmm", as_view(out), detail::mm_shape("addmm", a, b));
+  detail::add_product("addmm", stream, as_view(input), a, b, as_view(out), scalars);
+}
+/// beta * input + alpha * (mat1 * mat2) in a new tensor of mat1's dtype.
+template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
+[[nodiscard]] auto addmm(const S& stream, const Input& input, const A& mat1, const B& mat2,
+                         const gemm_scalars<value_t<const A&>>& scalars = {}) {
+  auto out =
+      empty<value_t<const A&>>(stream, detail::mm_shape("addmm", as_view(mat1), as_view(mat2)));
+  addmm(stream, input, mat1, mat2, out, scalars);
+  return out;
+}
+
+/// out[b] = input[b] * mat2[b], a matrix product for each b.
+///
+/// input [b, m, k], mat2 [b, k, n], out [b, m, n]; one of the inputs may have b = 1 and is then
+/// used for every b (ATen's bmm would refuse). Otherwise as `mm`.
+/// aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)
+template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
+void bmm(const S& stream, const A& input, const B& mat2, Out&& out) {
+  same_device<S, A, B, Out>();
+  const auto a = as_view(input);
+  const auto b = as_view(mat2);
+  const auto to = as_view(out);
+  const shape sizes = detail::bmm_shape("bmm", a, b);
+  detail::check_sizes("bmm", to, sizes);
+  detail::check_separate_output("bmm", to, a, b);
+  detail::gemm("bmm", stream, detail::expand_batch(a, sizes[0]),
+               detail::expand_batch(b, sizes[0]).transpose(-2, -1), to, detail::no_bias_view{}, 1,
+               0);
+}
+/// The products in a new tensor of input's dtype.
+template <stream_like S, tensor_like A, tensor_like B>
+[[nodiscard]] auto bmm(const S& stream, const A& input, const B& mat2) {
+  auto out =
+      empty<value_t<const A&>>(stream, detail::bmm_shape("bmm", as_view(input), as_view(mat2)));
+  bmm(stream, input, mat2, out);
+  return out;
+}
+
+/// out = beta * input + alpha * (batch1 * batch2): `bmm` with a tensor added as in `addmm`.
+///
+/// batch1 [b, m, k], batch2 [b, k, n], out [b, m, n]; input broadcasts to out's sizes and may be
+/// `out` itself.
+/// aten::baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1,
+/// Tensor(a!) out)
+template <stream_like S, tensor_like Input, tensor_like A, tensor_like B, tensor_like Out>
+void baddbmm(const S& stream, const Input& input, const A& batch1, const B& batch2, Out&& out,
+             const gemm_scalars<value_t<const A&>>& scalars = {}) {
+  same_device<S, Input, A, B, Out>();
+  const auto a = as_view(batch1);
+  const auto b = as_view(batch2);
+  const shape sizes = detail::bmm_shape("baddbmm", a, b);
+  detail::check_sizes("baddbmm", as_view(out), sizes);
+  detail::add_product("baddbmm", stream, as_view(input), detail::expand_batch(a, sizes[0]),
+                      detail::expand_batch(b, sizes[0]), as_view(out), scalars);
+}
+
+/// out = x * weight^T.
+///
+/// x [..., k], weight [n, k], out [..., n], any strides and any number of leading dimensions; out
+/// shares no memory with an input. The element types may differ (f32 activations with bf16
+/// weights); sums are in f32. Raises shape_mismatch or overlap before anything is written.
+/// aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
+void linear(const S& stream, const X& x, const W& weight, Out&& out) {
+  same_device<S, X, W, Out>();
+  detail::linear_into(stream, as_view(x), as_view(weight), detail::no_bias_view{}, as_view(out));
+}
+/// out = x * weight^T + bias, bias [n].
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Bias, tensor_like Out>
+void linear(const S& stream, const X& x, const W& weight, const Bias& bias, Out&& out) {
+  same_device<S, X, W, Bias, Out>();
+  detail::linear_into(stream, as_view(x), as_view(weight), as_view(bias), as_view(out));
+}
+/// x * weight^T in a new tensor of x's dtype.
+template <stream_like S, tensor_like X, tensor_like W>
+[[nodiscard]] auto linear(const S& stream, const X& x, const W& weight) {
+  auto out = empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)));
+  linear(stream, x, weight, out);
+  return out;
+}
+/// x * weight^T + bias in a new tensor of x's dtype; the bias is given as with_bias(b).
+template <stream_like S, tensor_like X, tensor_like W, class Bias>
+[[nodiscard]] auto linear(const S& stream, const X& x, const W& weight,
+                          const bias_operand<Bias>& bias) {
+  auto out = empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)));
+  linear(stream, x, weight, bias.value, out);
+  return out;
+}
+
+/// out = mat * vec, a matrix by a vector.
+///
+/// mat [m, k], vec [k], out [m]. Otherwise as `mm`.
+/// aten::mv.out(Tensor self, Tensor vec, *, Tensor(a!) out)
+template <stream_like S, tensor_like A, tensor_like X, tensor_like Out>
+void mv(const S& stream, const A& mat, const X& vec, Out&& out) {
+  same_device<S, A, X, Out>();
+  const auto a = as_view(mat);
+  const auto x = as_view(vec);
+  const auto to = as_view(out);
+  detail::check_matrix_rank("mv", "a matrix", a, 2);
+  detail::check_matrix_rank("mv", "a vector", x, 1);
+  detail::check_size("mv", "elements of the vector", a.size(1), x.size(0));
+  detail::check_sizes("mv", to, shape{a.size(0)});
+  detail::check_separate_output("mv", to, a, x);
+  detail::gemm("mv", stream, detail::as_row(x), a, detail::as_row(to), detail::no_bias_view{}, 1,
+               0);
+}
+/// mat * vec in a new tensor of mat's dtype.
+template <stream_like S, tensor_like A, tensor_like X>
+[[nodiscard]] auto mv(const S& stream, const A& mat, const X& vec) {
+  detail::check_matrix_rank("mv", "a matrix", as_view(mat), 2);
+  auto out = empty<value_t<const A&>>(stream, shape{as_view(mat).size(0)});
+  mv(stream, mat, vec, out);
+  return out;
+}
+
+}  // namespace flaggems

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/gemm.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+using fg::i8;
+
+std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
+
+/// out[i, j] = sum of a[i, q] * b[q, j] over row-major values.
+std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b, i64 m,
+                            i64 n, i64 k) {
+  std::vector<double> out(index(m * n));
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j)
+      for (i64 q = 0; q < k; ++q)
+        out[index(i * n + j)] += a[index(i * k + q)] * b[index(q * n + j)];
+  return out;
+}
+std::vector<double> transposed(const std::vector<double>& a, i64 m, i64 n) {
+  std::vector<double> t(a.size());
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j) t[index(j * m + i)] = a[index(i * n + j)];
+  return t;
+}
+
+/// What sums of k products of numbers below 2 in magnitude may be off by.
+template <class T>
+tolerance sum_tolerance(i64 k) {
+  tolerance tol = tolerance_of<T>();
+  const double unit = sizeof(T) == 8 ? 1e-15 : 2e-7;
+  tol.atol = unit * 4 * static_cast<double>(k + 1);
+  return tol;
+}
+
+template <class D, class A, class B = A, class Out = A>
+void check_mm(i64 m, i64 n, i64 k, layout la, layout lb, layout lo) {
+  SCOPED_TRACE(std::string(to_string(la)) + " * " + to_string(lb) + " to " + to_string(lo) + ", " +
+               fg::to_string(shape{m, n, k}));
+  test_tensor<A, D> a({m, k}, la, random_values({m, k}));
+  test_tensor<B, D> b({k, n}, lb, random_values({k, n}));
+  test_tensor<Out, D> out({m, n}, lo);
+  fg::mm(test_stream<D>(), a.in(), b.in(), out.view());
+  expect_close<Out>(out.read(), product(a.values(), b.values(), m, n, k), sum_tolerance<Out>(k));
+  EXPECT_TRUE(out.gaps_untouched());
+  EXPECT_TRUE(a.untouched() && b.untouched());
+}
+
+template <class Case>
+class gemm_test : public ::testing::Test {};
+TYPED_TEST_SUITE(gemm_test, float_cases);
+
+TYPED_TEST(gemm_test, sizes) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 m : {1, 3, 4, 5, 33})
+      for (const i64 n : {1, 4, 7, 150})
+        for (const i64 k : {0, 1, 15, 40, 300}) {
+          check_mm<D, T>(m, n, k, layout::contiguous, layout::contiguous, layout::contiguous);
+          check_mm<D, T>(m, n, k, layout::contiguous, layout::transposed, layout::contiguous);
+        }
+  });
+}
+
+template <class Device>
+class gemm_layouts : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(gemm_layouts, devices);
+
+TYPED_TEST(gemm_layouts, all) {
+  at_every_level<TypeParam>([] {
+    for (const layout a : input_layouts)
+      for (const layout b : input_layouts)
+        for (const layout to : output_layouts) {
+          check_mm<TypeParam, f32>(5, 19, 37, a, b, to);
+          check_mm<TypeParam, f32>(1, 9, 21, a, b, to);
+        }
+  });
+}
+
+TYPED_TEST(gemm_layouts, mv) {
+  using D = TypeParam;
+  for (const layout la : input_layouts)
+    for (const layout lx : {layout::contiguous, layout::strided, layout::negative}) {
+      test_tensor<f32, D> a({23, 70}, la, random_values({23, 70}));
+      test_tensor<f32, D> x({70}, lx, random_values({70}));
+      test_tensor<f32, D> out({23}, layout::strided);
+      fg::mv(test_stream<D>(), a.in(), x.in(), out.view());
+      expect_close<f32>(out.read(), product(a.values(), x.values(), 23, 1, 70),
+                        sum_tolerance<f32>(70));
+      EXPECT_TRUE(out.gaps_untouched());
+    }
+}
+
+TYPED_TEST(gemm_layouts, bmm) {
+  using D = TypeParam;
+  for (const i64 batch_a : {3, 1})
+    for (const i64 batch_b : {3, 1})
+      for (const layout lb : {layout::contiguous, layout::transposed, layout::negative}) {
+        const i64 batch = (std::max)(batch_a, batch_b);
+        test_tensor<f32, D> a({batch_a, 5, 33}, layout::contiguous,
+                              random_values({batch_a, 5, 33}));
+        test_tensor<f32, D> b({batch_b, 33, 18}, lb, random_values({batch_b, 33, 18}));
+        test_tensor<f32, D> out({batch, 5, 18}, layout::transposed);
+        fg::bmm(test_stream<D>(), a.in(), b.in(), out.view());
+        std::vector<double> want;
+        for (i64 k = 0; k < batch; ++k) {
+          const auto part = [k](const auto& values, i64 of, i64 size) {
+            const auto first = values.begin() + (of == 1 ? 0 : k * size);
+            return std::vector<double>(first, first + size);
+          };
+          const auto one = product(part(a.values(), batch_a, 5 * 33),
+                                   part(b.values(), batch_b, 33 * 18), 5, 18, 33);
+          want.insert(want.end(), one.begin(), one.end());
+        }
+        expect_close<f32>(out.read(), want, sum_tolerance<f32>(33));
+        EXPECT_TRUE(out.gaps_untouched());
+      }
+}
+
+TYPED_TEST(gemm_layouts, linear) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    for (const layout lx : input_layouts)
+      for (const layout lw : {layout::contiguous, layout::transposed, layout::strided})
+        for (const bool biased : {false, true}) {
+          SCOPED_TRACE(std::string(to_string(lx)) + ", weight " + to_string(lw));
+          test_tensor<f32, D> x({2, 3, 5, 40}, lx, random_values({2, 3, 5, 40}));
+          test_tensor<f32, D> w({21, 40}, lw, random_values({21, 40}));
+          test_tensor<f32, D> bias({21}, layout::strided, random_values({21}));
+          test_tensor<f32, D> out({2, 3, 5, 21}, layout::offset);
+          if (biased)
+            fg::linear(test_stream<D>(), x.in(), w.in(), bias.in(), out.view());
+          else
+            fg::linear(test_stream<D>(), x.in(), w.in(), out.view());
+          auto want = product(x.values(), transposed(w.values(), 21, 40), 30, 21, 40);
+          for (std::size_t e = 0; biased && e < want.size(); ++e) want[e] += bias.values()[e % 21];
+          expect_close<f32>(out.read(), want, sum_tolerance<f32>(40));
+          EXPECT_TRUE(out.gaps_untouched());
+        }
+  });
+  test_tensor<f32, D> x({40}, layout::contiguous, random_values({40}));
+  test_tensor<f32, D> w({21, 40}, layout::contiguous, random_values({21, 40}));
+  test_tensor<f32, D> bias({21}, layout::contiguous, random_values({21}));
+  auto want = product(x.values(), transposed(w.values(), 21, 40), 1, 21, 40);
+  expect_close<f32>(values_of(fg::linear(test_stream<D>(), x.in(), w.in())), want,
+                    sum_tolerance<f32>(40));
+  for (std::size_t e = 0; e < want.size(); ++e) want[e] += bias.values()[e];
+  expect_close<f32>(
+      values_of(fg::linear(test_stream<D>(), x.in(), w.in(), fg::with_bias(bias.in()))), want,
+      sum_tolerance<f32>(40));
+}
+
+TYPED_TEST(gemm_layouts, addmm) {
+  using D = TypeParam;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const i64 k : {0, 20, 200})
+    for (const shape& sizes : {shape{7, 11}, shape{11}, shape{7, 1}, shape{1, 11}, shape{}})
+      for (const double beta : {1.0, -0.5, 0.0}) {
+        test_tensor<f32, D> input(
+            sizes, layout::contiguous,
+            beta == 0 ? std::vector<double>(index(sizes.numel()), nan) : random_values(sizes));
+        test_tensor<f32, D> a({7, k}, layout::contiguous, random_values({7, k}));
+        test_tensor<f32, D> b({k, 11}, layout::transposed, random_values({k, 11}));
+        test_tensor<f32, D> out({7, 11}, layout::strided);
+        fg::addmm(test_stream<D>(), input.in(), a.in(), b.in(), out.view(),
+                  {.beta = beta, .alpha = 2.5});
+        auto want = product(a.values(), b.values(), 7, 11, k);
+        for (i64 i = 0; i < 7; ++i)
+          for (i64 j = 0; j < 11; ++j) {
+            const i64 rows = sizes.rank() == 2 && sizes[0] == 7 ? 1 : 0;
+            const bool columns = sizes.rank() > 0 && sizes[sizes.rank() - 1] == 11;
+            const i64 at = rows * i * (columns ? 11 : 1) + (columns ? j : 0);
+            double& x = want[index(i * 11 + j)];
+            x *= 2.5;
+            if (beta != 0) x += beta * input.values()[index(at)];
+          }
+        expect_close<f32>(out.read(), want, sum_tolerance<f32>(3 * k + 3));
+        EXPECT_TRUE(out.gaps_untouched());
+      }
+  // In place.
+  test_tensor<f32, D> a({4, 9}, layout::contiguous, random_values({4, 9}));
+  test_tensor<f32, D> b({9, 6}, layout::contiguous, random_values({9, 6}));
+  test_tensor<f32, D> out({4, 6}, layout::contiguous, random_values({4, 6}));
+  auto want = product(a.values(), b.values(), 4, 6, 9);
+  for (std::size_t e = 0; e < want.size(); ++e) want[e] += out.values()[e];
+  fg::addmm(test_stream<D>(), out.in(), a.in(), b.in(), out.view());
+  expect_close<f32>(out.read(), want, sum_tolerance<f32>(12));
+  test_tensor<f32, D> batches({2, 4, 6}, layout::contiguous, random_values({2, 4, 6}));
+  fg::baddbmm(test_stream<D>(), out.in(), a.in().unsqueeze(0),
+              b.in().unsqueeze(0).expand({2, 9, 6}), batches.view(), {.beta = 0});
+}
+
+TEST(gemm, mixed_types) {
+  at_every_level<host>([] {
+    for (const i64 m : {1, 6})
+      for (const layout lb : {layout::transposed, layout::contiguous, layout::strided})
+        check_mm<host, f32, bf16, f32>(m, 21, 45, layout::contiguous, lb, layout::contiguous);
+  });
+}
+
+template <class T>
+void check_integers(double low, double high) {
+  const auto a_values = random_integers({5, 40}, static_cast<i64>(low), static_cast<i64>(high));
+  const auto b_values = random_integers({40, 9}, static_cast<i64>(low), static_cast<i64>(high));
+  for (const layout la : {layout::contiguous, layout::negative})
+    for (const layout lb : {layout::contiguous, layout::transposed}) {
+      test_tensor<T> a({5, 40}, la, a_values), b({40, 9}, lb, b_values), out({5, 9});
+      fg::mm(test_stream<host>(), a.in(), b.in(), out.view());
+      auto want = product(a.values(), b.values(), 5, 9, 40);
+      for (double& x : want) x = static_cast<double>(static_cast<T>(static_cast<i64>(x)));
+      expect_equal(out.read(), want);
+    }
+}
+TEST(gemm, integers_wrap_around) { check_integers<i8>(-100, 100); }
+
+TEST(gemm, special_values) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const layout lb : {layout::contiguous, layout::transposed})
+    for (const i64 m : {1, 2}) {
+      std::vector<double> x(index(m * 20), 1.0), w(index(20 * 4), 1.0);
+      w[0 * 4 + 1] = inf;
+      w[3 * 4 + 2] = nan;
+      w[0 * 4 + 3] = inf, w[1 * 4 + 3] = -inf;
+      test_tensor<bf16> a({m, 20}, layout::contiguous, x), b({20, 4}, lb, w);
+      const auto y = values_of(fg::mm(test_stream<host>(), a.in(), b.in()));
+      for (i64 i = 0; i < m; ++i) {
+        EXPECT_EQ(y[index(4 * i)], 20);
+        EXPECT_EQ(y[index(4 * i + 1)], inf);
+        EXPECT_TRUE(std::isnan(y[index(4 * i + 2)]));
+        EXPECT_TRUE(std::isnan(y[index(4 * i + 3)]));
+      }
+    }
+}
+
+template <class F>
+fg::errc code_of(F f) {
+  try {
+    f();
+  } catch (const fg::error& e) {
+    EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was raised";
+  return {};
+}
+
+TEST(gemm, bad_input) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> a({3, 4}), b({4, 5}), out({3, 5}), v({4}), w({5, 4}), y({3}), cube({2, 3, 4});
+  const auto mismatch = fg::errc::shape_mismatch;
+  EXPECT_EQ(code_of([&] { fg::mm(s, a.in(), w.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::mm(s, a.in(), b.in(), a.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::mm(s, v.in(), b.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { (void)fg::mm(s, a.in(), cube.in()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::mv(s, a.in(), y.in(), y.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::mv(s, a.in(), v.in(), v.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), b.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), w.in(), v.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::bmm(s, cube.in(), b.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::bmm(s, cube.in(), cube.in(), out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::addmm(s, v.in(), a.in(), b.in(), out.view()); }), mismatch);
+  test_tensor<f32> square({4, 4});
+  EXPECT_EQ(code_of([&] { fg::mm(s, square.in(), w.in().t().narrow(1, 0, 4), square.view()); }),
+            fg::errc::overlap);
+  EXPECT_EQ(code_of([&] { fg::addmm(s, out.in().narrow(0, 0, 1), a.in(), b.in(), out.view()); }),
+            fg::errc::overlap);
+  EXPECT_EQ(code_of([&] {
+              fg::mm(s, a.in(), b.in(), out.view().narrow(0, 0, 1).expand({3, 5}));
+            }),
+            fg::errc::overlap);
+  EXPECT_TRUE(out.untouched() && a.untouched() && square.untouched() && y.untouched());
+}
+
+TEST(gemm, empty) {
+  const auto& s = test_stream<host>();
+  for (const shape& sizes : {shape{0, 4, 5}, shape{3, 0, 5}, shape{0, 0, 0}}) {
+    test_tensor<f32> a({sizes[0], sizes[2]}), b({sizes[2], sizes[1]}), out({sizes[0], sizes[1]});
+    fg::mm(s, a.in(), b.in(), out.view());
+  }
+}
+
+TEST(gemm, same_bits_with_any_number_of_threads) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> a({37, 500}, layout::contiguous, random_values({37, 500}));
+  test_tensor<f32> b({500, 300}, layout::contiguous, random_values({500, 300}));
+  host::set_num_threads(1);
+  const auto one = values_of(fg::mm(s, a.in(), b.in()));
+  host::set_num_threads(3);
+  expect_equal(values_of(fg::mm(s, a.in(), b.in())), one);
+}
+
+}  // namespace
+}  // namespace flaggems_test
