@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/norm.hpp>
+
+#include "entry.hpp"
+
+namespace fk = flaggems::kernels;
+using flaggems::bf16;
+
+FLAGGEMS_INSTANCE(layer_norm_f32, fk::layer_norm<float, float, float, float>, fk::norm_space,
+                  fk::row_arg<float>, fk::row_arg<float>, fk::row_arg<float>, fk::row_target<float>,
+                  float)
+FLAGGEMS_INSTANCE(rms_norm_bf16, fk::rms_norm<bf16, float, bf16, float>, fk::norm_space,
+                  fk::row_arg<bf16>, fk::row_arg<float>, fk::row_target<bf16>, float)
+FLAGGEMS_INSTANCE(fused_add_rms_norm_bf16, fk::fused_add_rms_norm<bf16, bf16, bf16, float>,
+                  fk::norm_space, fk::row_target<bf16>, fk::row_target<bf16>, fk::row_arg<bf16>,
+                  float)

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/norm.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+using values = std::vector<double>;
+
+/// (x - mean) / sqrt(variance + eps) * weight + bias over slices of `n`; an empty weight or bias is
+/// none. Without `centre` the mean is taken as 0.
+values reference(const values& x, std::size_t n, const values& weight, const values& bias,
+                 double eps, bool centre) {
+  values y(x.size());
+  for (std::size_t start = 0; start < x.size(); start += n) {
+    double mean = 0, squares = 0;
+    for (std::size_t k = 0; centre && k < n; ++k) mean += x[start + k];
+    mean /= static_cast<double>(n);
+    for (std::size_t k = 0; k < n; ++k) squares += (x[start + k] - mean) * (x[start + k] - mean);
+    const double scale = 1 / std::sqrt(squares / static_cast<double>(n) + eps);
+    for (std::size_t k = 0; k < n; ++k) {
+      y[start + k] = (x[start + k] - mean) * scale;
+      if (!weight.empty()) y[start + k] *= weight[k];
+      if (!bias.empty()) y[start + k] += bias[k];
+    }
+  }
+  return y;
+}
+
+template <class T>
+tolerance near() {
+  tolerance tol = tolerance_of<T>();
+  if (sizeof(T) == 4) tol = {2e-6, 2e-6};
+  if (sizeof(T) == 8) tol = {1e-13, 1e-13};
+  return tol;
+}
+
+template <class D, class T, class W = T>
+void check(const shape& sizes, const shape& normalized, layout in, layout of_weight, layout to) {
+  SCOPED_TRACE(std::string(to_string(in)) + ", weight " + to_string(of_weight) + ", to " +
+               to_string(to) + ", sizes " + fg::to_string(sizes) + " over " +
+               fg::to_string(normalized));
+  const auto& stream = test_stream<D>();
+  const auto n = static_cast<std::size_t>(normalized.numel());
+  test_tensor<T, D> x(sizes, in, random_values(sizes, -3, 4));
+  test_tensor<W, D> weight(normalized, of_weight, random_values(normalized));
+  test_tensor<W, D> bias(normalized, of_weight, random_values(normalized));
+  const double eps = 1e-3;
+  {
+    test_tensor<T, D> out(sizes, to);
+    fg::layer_norm(stream, x.in(), normalized, weight.in(), bias.in(), out.view(), eps);
+    expect_close<T>(out.read(), reference(x.values(), n, weight.values(), bias.values(), eps, true),
+                    near<T>());
+    EXPECT_TRUE(out.gaps_untouched());
+  }
+  {
+    test_tensor<T, D> out(sizes, to);
+    fg::rms_norm(stream, x.in(), normalized, weight.in(), out.view(), eps);
+    expect_close<T>(out.read(), reference(x.values(), n, weight.values(), {}, eps, false),
+                    near<T>());
+    EXPECT_TRUE(out.gaps_untouched());
+  }
+  if (in != layout::broadcast || sizes.rank() == 0) {
+    test_tensor<T, D> inout(sizes, in, x.values());
+    test_tensor<T, D> residual(sizes, to, random_values(sizes));
+    fg::fused_add_rms_norm(stream, inout.view(), residual.view(), weight.in(), eps);
+    values sum = residual.values();
+    for (std::size_t k = 0; k < sum.size(); ++k) {
+      // The sum in the type that computes, then in the one that is stored.
+      const auto wide = fg::kernels::number_cast<fg::kernels::compute_type<T>>(sum[k]) +
+                        fg::kernels::number_cast<fg::kernels::compute_type<T>>(x.values()[k]);
+      sum[k] = fg::kernels::number_cast<f64>(fg::kernels::number_cast<T>(wide));
+    }
+    expect_equal(residual.read(), sum);
+    expect_close<T>(inout.read(), reference(sum, n, weight.values(), {}, eps, false), near<T>());
+    EXPECT_TRUE(inout.gaps_untouched());
+    EXPECT_TRUE(residual.gaps_untouched());
+  }
+  EXPECT_TRUE(x.untouched());
+  EXPECT_TRUE(weight.untouched());
+}
+
+template <class Case>
+class norm_test : public ::testing::Test {};
+TYPED_TEST_SUITE(norm_test, float_cases);
+
+TYPED_TEST(norm_test, contiguous) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 n : {1, 2, 15, 16, 33, 64, 300})
+      check<D, T>({3, n}, {n}, layout::contiguous, layout::contiguous, layout::contiguous);
+    check<D, T>({2, 3, 4, 9}, {4, 9}, layout::contiguous, layout::contiguous, layout::contiguous);
+    check<D, T>({7}, {7}, layout::contiguous, layout::contiguous, layout::contiguous);
+  });
+}
+
+template <class Device>
+class norm_layouts : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(norm_layouts, devices);
+
+TYPED_TEST(norm_layouts, all) {
+  at_every_level<TypeParam>([] {
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts) {
+        check<TypeParam, f32>({3, 2, 19}, {19}, in, layout::contiguous, to);
+        check<TypeParam, f32>({3, 2, 19}, {2, 19}, in, layout::transposed, to);
+      }
+    for (const layout of_weight : input_layouts) {
+      check<TypeParam, f32>({2, 3, 5, 7}, {3, 5, 7}, layout::transposed, of_weight,
+                            layout::negative);
+      check<TypeParam, f32>({5, 20}, {20}, layout::contiguous, of_weight, layout::contiguous);
+    }
+  });
+}
+
+TYPED_TEST(norm_layouts, without_weight_or_bias) {
+  const auto& stream = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> x({4, 21}, layout::strided, random_values({4, 21}));
+  test_tensor<f32, TypeParam> w({21}, layout::contiguous, random_values({21}));
+  expect_close<f32>(values_of(fg::layer_norm(stream, x.in(), {21})),
+                    reference(x.values(), 21, {}, {}, 1e-5, true), near<f32>());
+  expect_close<f32>(values_of(fg::layer_norm(stream, x.in(), {21}, std::nullopt, w.in())),
+                    reference(x.values(), 21, {}, w.values(), 1e-5, true), near<f32>());
+  expect_close<f32>(values_of(fg::layer_norm(stream, x.in(), {21}, w.in())),
+                    reference(x.values(), 21, w.values(), {}, 1e-5, true), near<f32>());
+  expect_close<f32>(values_of(fg::rms_norm(stream, x.in(), {21})),
+                    reference(x.values(), 21, {}, {}, 0x1p-23, false), near<f32>());
+  std::optional<fg::tensor_view<const f32, TypeParam>> maybe;
+  expect_close<f32>(values_of(fg::rms_norm(stream, x.in(), {21}, maybe)),
+                    reference(x.values(), 21, {}, {}, 0x1p-23, false), near<f32>());
+  maybe = w.in();
+  expect_close<f32>(values_of(fg::rms_norm(stream, x.in(), {21}, maybe)),
+                    reference(x.values(), 21, w.values(), {}, 0x1p-23, false), near<f32>());
+  fg::rms_norm(stream, x.in(), {21}, w.in(), x.view(), 0.5);
+  expect_close<f32>(x.read(), reference(x.values(), 21, w.values(), {}, 0.5, false), near<f32>());
+}
+
+TYPED_TEST(norm_layouts, empty) {
+  const auto& stream = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> none({0, 8}), also({8, 0}), w({8}), empty_w({0});
+  fg::layer_norm(stream, none.in(), {8}, w.in(), w.in(), none.view());
+  fg::rms_norm(stream, also.in(), {0}, empty_w.in(), also.view());
+  EXPECT_TRUE(none.untouched());
+  EXPECT_TRUE(also.untouched());
+}
+
+TEST(norm, default_eps_is_that_of_the_dtype) {
+  const values zero_but_one{0.001, 0, 0, 0};
+  test_tensor<bf16> x({1, 4}, layout::contiguous, zero_but_one);
+  expect_close<bf16>(values_of(fg::rms_norm(test_stream<host>(), x.in(), {4})),
+                     reference(x.values(), 4, {}, {}, 0x1p-7, false), {0.01, 0});
+  test_tensor<f64> y({1, 4}, layout::contiguous, {1e-9, 0, 0, 0});
+  expect_close<f64>(values_of(fg::rms_norm(test_stream<host>(), y.in(), {4})),
+                    reference(y.values(), 4, {}, {}, 0x1p-52, false), {1e-12, 0});
+}
+
+TEST(norm, mixed_dtypes) {
+  check<host, bf16, f32>({3, 40}, {40}, layout::contiguous, layout::contiguous, layout::contiguous);
+}
+
+TEST(norm, variance_does_not_cancel) {
+  // The mean is 10^4 times the deviation: E[x^2] - E[x]^2 would lose every digit of f32.
+  const shape sizes{2, 1000};
+  values v = random_values(sizes, -1, 1);
+  for (double& e : v) e += 10000;
+  test_tensor<f32> x(sizes, layout::contiguous, v);
+  expect_close<f32>(values_of(fg::layer_norm(test_stream<host>(), x.in(), {1000})),
+                    reference(x.values(), 1000, {}, {}, 1e-5, true), {1e-3, 2e-3});
+}
+
+TEST(norm, long_rows_and_many_threads) {
+  check<host, f32>({3, 70001}, {70001}, layout::contiguous, layout::contiguous, layout::contiguous);
+  check<host, f32>({5000, 24}, {24}, layout::contiguous, layout::contiguous, layout::contiguous);
+}
+
+TEST(norm, nan_and_infinity) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  test_tensor<f32> x({2, 5}, layout::contiguous, {1, 2, std::nan(""), 3, 4, 1, inf, 2, 3, 4});
+  const values layer = values_of(fg::layer_norm(test_stream<host>(), x.in(), {5}));
+  for (const double y : layer) EXPECT_TRUE(std::isnan(y));
+  const values rms = values_of(fg::rms_norm(test_stream<host>(), x.in(), {5}));
+  for (std::size_t k = 0; k < 5; ++k) EXPECT_TRUE(std::isnan(rms[k]));
+  for (std::size_t k = 5; k < 10; ++k) EXPECT_TRUE(k == 6 ? std::isnan(rms[k]) : rms[k] == 0) << k;
+}
+
+TEST(norm, refuses_bad_arguments) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));
+  test_tensor<f32> out({4, 6}), w({6}), five({5});
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {}, w.in(), w.in(), out.view()), invalid_argument,
+                "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {5}, five.in(), five.in(), out.view()),
+                shape_mismatch, "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {2, 4, 6}, w.in(), w.in(), out.view()),
+                shape_mismatch, "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {6}, five.in(), w.in(), out.view()), shape_mismatch,
+                "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {6}, w.in(), five.in(), out.view()), shape_mismatch,
+                "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {6}, w.in(), w.in(), out.view().t()), shape_mismatch,
+                "layer_norm");
+  EXPECT_RAISES(fg::layer_norm(stream, x.in(), {6}, out.view().select(0, 1), w.in(), out.view()),
+                overlap, "layer_norm");
+  EXPECT_RAISES(fg::rms_norm(stream, x.in(), {6}, five.in(), out.view()), shape_mismatch,
+                "rms_norm");
+  EXPECT_RAISES(
+      fg::rms_norm(stream, x.view().narrow(0, 0, 3), {6}, w.in(), x.view().narrow(0, 1, 3)),
+      overlap, "rms_norm");
+  EXPECT_RAISES(
+      fg::rms_norm(stream, x.in(), {6}, w.in(), out.view().narrow(0, 0, 1).expand({4, 6})), overlap,
+      "rms_norm");
+  EXPECT_RAISES(fg::fused_add_rms_norm(stream, x.view(), out.view(), five.in()), shape_mismatch,
+                "fused_add_rms_norm");
+  EXPECT_RAISES(fg::fused_add_rms_norm(stream, x.view(), x.view(), w.in()), overlap,
+                "fused_add_rms_norm");
+  EXPECT_RAISES(fg::fused_add_rms_norm(stream, x.view(), out.view().narrow(0, 0, 3), w.in()),
+                shape_mismatch, "fused_add_rms_norm");
+  EXPECT_RAISES(fg::fused_add_rms_norm(stream, x.view(), out.view(), x.view().select(0, 0)),
+                overlap, "fused_add_rms_norm");
+  EXPECT_TRUE(x.untouched());
+  EXPECT_TRUE(out.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
