@@ -31,7 +31,8 @@ struct tally {
 
   template <class R>
   void add(T a, T b, T result, R want) {
-    if (result == static_cast<T>(want) && result != 0) {  // the nearest number: the common case
+    // The nearest number, by far the most common case; zeros must agree in sign too.
+    if (result == static_cast<T>(want) && std::signbit(result) == std::signbit(want)) {
       ++counts[0];
       return;
     }
