@@ -32,7 +32,8 @@ struct arg_row {
   i64 stride;
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
-    return kernels::load<C>(data, stride, lane);
+    using kernels::load;  // and, by its argument, the host's overload
+    return load<C>(data, stride, lane);
   }
 };
 /// A tensor of T read as C; strides in elements over the iteration space.

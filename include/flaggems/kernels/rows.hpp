@@ -36,7 +36,8 @@ struct row_in {
   i64 stride;
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
-    return kernels::load<C>(data, stride, lane);
+    using kernels::load;  // and, by its argument, the host's overload
+    return load<C>(data, stride, lane);
   }
   template <class C>
   FLAGGEMS_INLINE C read(i64 i) const {
@@ -49,7 +50,8 @@ struct row_out {
   i64 stride;
   template <class Lane, class V>
   FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
-    kernels::store(data, stride, lane, x);
+    using kernels::store;  // and, by its argument, the host's overload
+    store(data, stride, lane, x);
   }
   template <class X>
   FLAGGEMS_INLINE void write(i64 i, X x) const {

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Disassembles a plain -O2 build: wide registers must occur in the entries of the wide levels, and
+nowhere else. A compiler that drops a target attribute, or lets wide code leak into a function that any
+machine may run, fails here.
+"""
+import argparse
+import collections
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512)\(")
+# Functions that may use AVX although they are no entry: none.
+
+
+def functions(binary):
+    """{function: set of register classes} of a disassembly."""
+    text = subprocess.run(["objdump", "-d", "-C", "--no-show-raw-insn", str(binary)], check=True,
+                          capture_output=True, text=True).stdout
+    found = collections.defaultdict(set)
+    name = None
+    for line in text.splitlines():
+        head = re.match(r"[0-9a-f]+ <(.*)>:$", line)
+        if head:
+            name = head.group(1)
+            found[name]
+        elif name:
+            found[name].update(re.findall(r"%(xmm|ymm|zmm)", line))
+    return found
+
+
+def check(compiler, flags, build):
+    binary = build / f"entries-{pathlib.Path(compiler).name}"
+    subprocess.run([compiler, "-std=c++20", "-O2", *flags, "-I", str(ROOT / "include"), "-c",
+                    str(HERE / "entries.cpp"), "-o", str(binary)], check=True)
+    problems, entries = [], collections.Counter()
+    for name, registers in functions(binary).items():
+        match = ENTRY.search(name)
+        level = match.group(1) if match else None
+        wide = {"avx2": "ymm", "avx512": "zmm"}.get(level)
+        if match:
+            entries[level] += 1
+        if wide and wide not in registers:
+            problems.append(f"no {wide} register in {name}")
+        allowed = {"avx2": {"ymm"}, "avx512": {"ymm", "zmm"}}.get(level, set())
+        for register in sorted((registers & {"ymm", "zmm"}) - allowed):
+            problems.append(f"{register} register in {name}")
+    for level in ("baseline", "avx2", "avx512"):
+        if entries[level] < 4:
+            problems.append(f"{entries[level]} entries of level {level}, expected at least 4")
+    for problem in problems:
+        print(f"{compiler}: {problem}")
+    print(f"{compiler}: {dict(entries)}, {len(problems)} problems")
+    return not problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--cxx", action="append", required=True)
+    args = parser.parse_args()
+    if platform.machine() != "x86_64":
+        print("the levels are those of x86-64")
+        return 77
+    compilers = [c for c in args.cxx if shutil.which(c)]
+    if len(compilers) != len(args.cxx) or not shutil.which("objdump"):
+        print("missing:", *[c for c in [*args.cxx, "objdump"] if not shutil.which(c)])
+        return 77
+    args.build.mkdir(parents=True, exist_ok=True)
+    results = [check(c, [], args.build) for c in compilers]
+    # The check itself: wide code everywhere must be seen.
+    planted = check(compilers[0], ["-mavx512f"], args.build)
+    if planted:
+        print("a build with -mavx512f passes: the check sees nothing")
+    return 0 if all(results) and not planted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
