@@ -208,7 +208,8 @@ requires std::is_same_v<device_of<S>, device_t<X>>
 [[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
   const auto from = as_view(x);
   detail::require_contiguous("to_host", from);
-  tensor<value_t<X>, host> result(stream_ref<host>(), from.shape_of());
+  using target = tensor<value_t<X>, host>;  // dependent: host may be defined later
+  target result(stream_ref<typename target::device_type>(), from.shape_of());
   if (!from.empty())
     device_of<S>::copy(result.data(), from.data(), from.bytes(), copy_kind::device_to_host,
                        ref(stream).handle());
