@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernels/index_select.hpp>
+#include <flaggems/ops/rows.hpp>
+#include <flaggems/tensor/dtype.hpp>
+
+namespace flaggems {
+namespace detail {
+
+/// Raises out_of_range unless all indices are in [0, size). Where the host cannot read them nothing
+/// is checked here: the kernels read nothing outside their operands.
+template <class S, class J, class D>
+void check_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size) {
+  if constexpr (host_accessible<D>) {
+    if (index.empty()) return;
+    if constexpr (!is_synchronous<D>) ref(stream).synchronize();
+    iteration it(index.sizes());
+    it.add(index.sizes(), index.strides());
+    it.collapse();
+    const kernels::tiling space = it.tiles(it.numel());
+    i64 strides[max_rank];
+    it.copy_strides(0, strides);
+    for (i64 tile = 0; tile < space.tiles; ++tile) {
+      const kernels::coordinates c = space.locate(tile);
+      const J* row = index.data() + c.offset(strides);
+      for (i64 i = 0; i < space.length(c); ++i) {
+        const i64 k = static_cast<i64>(row[i * strides[c.rank]]);
+        if (k < 0 || k >= size) [[unlikely]]
+          raise(errc::out_of_range, op, "indices in [0, " + detail::text(size) + ")",
+                detail::text(k));
+      }
+    }
+  }
+}
+
+/// The element type as which elements of T are copied.
+template <class T>
+struct word_of {
+  static_assert(sizeof(T) <= 8, "flaggems: lookups take elements of at most 8 bytes");
+  using type = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
+};
+
+/// The sizes of x with those of `index` in the place of dimension d.
+template <class X, class Index>
+shape lookup_shape(const char* op, const X& x, int d, const Index& index) {
+  if (x.rank() - 1 + index.rank() > max_rank) [[unlikely]]
+    raise(errc::invalid_argument, op, "a result of at most 8 dimensions",
+          detail::text(x.rank() - 1 + index.rank()));
+  shape sizes;
+  for (int i = 0; i < d; ++i) sizes.push_back(x.size(i));
+  for (const i64 n : shape(index.sizes())) sizes.push_back(n);
+  for (int i = d + 1; i < x.rank(); ++i) sizes.push_back(x.size(i));
+  return sizes;
+}
+
+/// out[a..., i..., b...] = x[a..., index[i...], b...], `index` standing for dimension d of x.
+template <class S, class T, class J, class D>
+void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
+             const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
+  static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
+                "flaggems: indices are of dtype i32 or i64");
+  const shape sizes = lookup_shape(op, x, d, index);
+  if (shape(out.sizes()) != sizes) [[unlikely]]
+    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(sizes),
+          to_string(shape(out.sizes())));
+  check_output(op, out);
+  if (overlap(out, x) != overlap_kind::none || overlap(out, index) != overlap_kind::none)
+      [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input", "one that does");
+  check_indices(op, stream, index, x.size(d));
+
+  iteration it(out.sizes());
+  if (it.empty()) return;
+  shape of_x, of_index;  // strides over the output's dimensions
+  for (int i = 0; i < out.rank(); ++i) {
+    const bool indexed = i >= d && i < d + index.rank();
+    of_index.push_back(indexed ? index.stride(i - d) : 0);
+    of_x.push_back(indexed ? 0 : x.stride(i < d ? i : i - index.rank() + 1));
+  }
+  it.add(out.sizes(), out.strides());
+  it.add(out.sizes(), of_x);
+  it.add(out.sizes(), of_index);
+  it.collapse();
+  using word = typename word_of<T>::type;
+  const kernels::tiling space = it.tiles(8192);
+  kernels::target<word> to{reinterpret_cast<word*>(out.data()), {}};
+  it.copy_strides(0, to.strides);
+  kernels::lookup<word, J> from{
+      reinterpret_cast<const word*>(x.data()), index.data(), {}, {}, x.size(d), x.stride(d)};
+  it.copy_strides(1, from.strides);
+  it.copy_strides(2, from.index_strides);
+  launch_config config;
+  config.op = op;
+  config.tiles = space.tiles;
+  config.work = it.numel() * static_cast<i64>(sizeof(T)) * 2;
+  launch<kernels::index_select<word, J>>(stream, config, space, to, from);
+}
+
+/// `index` with exactly one dimension.
+template <class J, class D>
+tensor_view<const J, D> index_vector(const char* op, const tensor_view<const J, D>& index) {
+  if (index.rank() > 1) [[unlikely]]
+    raise(errc::invalid_argument, op, "an index of at most one dimension",
+          "sizes " + to_string(shape(index.sizes())));
+  return index.rank() == 1 ? index : index.unsqueeze(0);
+}
+
+}  // namespace detail
+
+/// out[..., i, ...] = x[..., index[i], ...] along `dim`.
+///
+/// Shapes: index [n] or []; out: x's sizes with n in the place of size(dim). Any dtype; out has
+/// x's. `out` shares no memory with an input. Raises out_of_range for a dimension that does not
+/// exist and, where the host can read them, for indices outside [0, size(dim)); other devices give
+/// zeros for those. Raises invalid_argument, shape_mismatch or overlap. All before anything is
+/// written. aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out>
+void index_select(const S& stream, const X& x, i64 dim, const Index& index, Out&& out) {
+  constexpr const char* op = "index_select";
+  same_device<S, X, i64, Index, Out>();
+  using T = value_t<const X&>;
+  using D = device_of<S>;
+  static_assert(std::is_same_v<T, value_t<Out>>,
+                "flaggems: index_select writes elements of its input's dtype");
+  tensor_view<const T, D> from(as_view(x));
+  tensor_view<T, D> to(as_view(out));
+  const int d = normalize_dim(dim, from.rank(), op);
+  const auto places =
+      detail::index_vector(op, tensor_view<const value_t<Index>, D>(as_view(index)));
+  if (from.rank() == 0) {  // one element, as a vector
+    if (places.numel() != 1) [[unlikely]]
+      raise(errc::invalid_argument, op, "one index for a 0-dimensional tensor",
+            detail::text(places.numel()));
+    from = from.unsqueeze(0);
+    if (to.rank() == 0) to = to.unsqueeze(0);
+  }
+  detail::look_up(op, stream, from, d, places, to);
+}
+
+/// index_select in a new tensor.
+template <stream_like S, tensor_like X, tensor_like Index>
+[[nodiscard]] auto index_select(const S& stream, const X& x, i64 dim, const Index& index) {
+  constexpr const char* op = "index_select";
+  const auto from = as_view(x);
+  const tensor_view<const value_t<Index>, device_t<const Index&>> given(as_view(index));
+  const auto places = detail::index_vector(op, given);
+  const int d = normalize_dim(dim, from.rank(), op);
+  shape sizes(from.sizes());
+  if (sizes.rank() > 0) sizes[d] = places.numel();
+  auto out = empty<value_t<const X&>>(stream, sizes);
+  index_select(stream, x, dim, index, out);
+  return out;
+}
+
+}  // namespace flaggems

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/embedding.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+template <class D, class T, class J>
+void check(i64 rows, i64 dim, const shape& index_sizes, layout in, layout of_index, layout to) {
+  SCOPED_TRACE(std::string(to_string(in)) + ", indices " + to_string(of_index) + ", to " +
+               to_string(to) + ", dim " + std::to_string(dim));
+  test_tensor<T, D> weight({rows, dim}, in, random_values({rows, dim}));
+  test_tensor<J, D> indices(index_sizes, of_index, random_integers(index_sizes, 0, rows - 1));
+  shape sizes = index_sizes;
+  sizes.push_back(dim);
+  test_tensor<T, D> out(sizes, to);
+  fg::embedding(test_stream<D>(), weight.in(), indices.in(), out.view(), 1);
+  std::vector<double> want;
+  for (const double k : indices.values())
+    for (i64 d = 0; d < dim; ++d)
+      want.push_back(weight.values()[static_cast<std::size_t>(static_cast<i64>(k) * dim + d)]);
+  expect_equal(out.read(), want);
+  EXPECT_TRUE(out.gaps_untouched());
+  const auto made = fg::embedding(test_stream<D>(), weight.in(), indices.in());
+  EXPECT_EQ(made.shape_of(), sizes);
+  expect_equal(values_of(made), want);
+}
+
+template <class Case>
+class embedding_test : public ::testing::Test {};
+TYPED_TEST_SUITE(embedding_test, float_cases);
+
+TYPED_TEST(embedding_test, contiguous) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 dim : {1, 3, 16, 37})
+      check<D, T, i64>(11, dim, {2, 5}, layout::contiguous, layout::contiguous, layout::contiguous);
+  });
+}
+
+template <class Device>
+class embedding_layouts : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(embedding_layouts, devices);
+
+TYPED_TEST(embedding_layouts, all) {
+  at_every_level<TypeParam>([] {
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts)
+        check<TypeParam, f32, fg::i32>(7, 18, {3, 4}, in, layout::transposed, to);
+    for (const layout of_index : input_layouts)
+      check<TypeParam, f32, fg::i32>(7, 18, {2, 3, 2}, layout::contiguous, of_index,
+                                     layout::contiguous);
+    check<TypeParam, f32, fg::i32>(7, 18, {}, layout::contiguous, layout::contiguous,
+                                   layout::contiguous);
+    check<TypeParam, f32, fg::i32>(7, 18, {3, 0}, layout::contiguous, layout::contiguous,
+                                   layout::contiguous);
+  });
+}
+
+TEST(embedding, many_rows) {
+  check<host, f32, i64>(100, 576, {3000}, layout::contiguous, layout::contiguous,
+                        layout::contiguous);
+}
+
+TEST(embedding, refuses_bad_arguments) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> weight({4, 6}, layout::contiguous, random_values({4, 6})), out({2, 6});
+  test_tensor<i64> good({2}), high({2}, layout::strided, {0, 4}),
+      low({2}, layout::contiguous, {-1, 0}), three({3});
+  EXPECT_RAISES(fg::embedding(stream, weight.in(), high.in(), out.view()), out_of_range,
+                "embedding");
+  EXPECT_RAISES(fg::embedding(stream, weight.in(), low.in(), out.view()), out_of_range,
+                "embedding");
+  EXPECT_RAISES(fg::embedding(stream, weight.in(), three.in(), out.view()), shape_mismatch,
+                "embedding");
+  EXPECT_RAISES(fg::embedding(stream, weight.in().select(0, 0), good.in(), out.view()),
+                invalid_argument, "embedding");
+  EXPECT_RAISES(fg::embedding(stream, weight.in(), good.in(), weight.view().narrow(0, 1, 2)),
+                overlap, "embedding");
+  EXPECT_TRUE(out.untouched());
+  EXPECT_TRUE(weight.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
