@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/expr.hpp>
+
+#include <initializer_list>
+#include <tuple>
+
+namespace flaggems {
+namespace detail {
+
+/// A vector without elements takes no part in cat, whatever the others' rank: ATen keeps this for
+/// old programs.
+template <class View>
+bool is_skipped(const View& x) {
+  return x.rank() == 1 && x.size(0) == 0;
+}
+
+/// The sizes that a concatenation has so far.
+struct cat_plan {
+  shape sizes{0};
+  int dim = 0;
+  bool any = false, any_operand = false;
+
+  template <class View>
+  void add(const View& x, i64 wanted_dim) {
+    constexpr const char* op = "cat";
+    any_operand = true;
+    if (x.rank() == 0) [[unlikely]]
+      raise(errc::invalid_argument, op, "tensors of at least one dimension", "a 0-dimensional one");
+    if (is_skipped(x)) return;
+    const shape own(x.sizes());
+    if (!any) {
+      any = true;
+      dim = normalize_dim(wanted_dim, own.rank(), op);
+      sizes = own;
+      return;
+    }
+    bool fits = own.rank() == sizes.rank();
+    for (int d = 0; fits && d < own.rank(); ++d) fits = d == dim || own[d] == sizes[d];
+    if (!fits) [[unlikely]]
+      raise(errc::shape_mismatch, op,
+            "tensors whose sizes are equal but in dimension " + detail::text(dim) + ": " +
+                to_string(sizes),
+            to_string(own));
+    if (!add_sizes(sizes[dim], own[dim])) [[unlikely]]
+      raise(errc::invalid_argument, op, "fewer than 2^63 elements", to_string(own));
+  }
+  void check_some(i64 wanted_dim) {
+    if (!any_operand) [[unlikely]]
+      raise(errc::invalid_argument, "cat", "at least one tensor", "none");
+    if (!any) dim = normalize_dim(wanted_dim, 1, "cat");
+  }
+
+ private:
+  static bool add_sizes(i64& to, i64 x) { return detail::add(to, x, to); }
+};
+
+/// The operands of cat as a list: calls f(view) for each.
+template <class... X, class F>
+void for_each_operand(const std::tuple<X...>& list, F&& f) {
+  std::apply([&](const auto&... x) { (f(as_view(x)), ...); }, list);
+}
+template <class List, class F>
+void for_each_operand(const List& list, F&& f) {
+  for (const auto& x : list) f(as_view(x));
+}
+
+template <class T, class D>
+auto words_of(const tensor_view<T, D>& v) {
+  using bits = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
+  using word = std::conditional_t<std::is_const_v<T>, const bits, bits>;
+  return tensor_view<word, D>(unchecked_t{}, reinterpret_cast<word*>(v.data()), shape(v.sizes()),
+                              shape(v.strides()));
+}
+
+template <class S, class List, class T, class D>
+void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
+  constexpr const char* op = "cat";
+  cat_plan plan;
+  for_each_operand(list, [&](const auto& x) { plan.add(x, dim); });
+  plan.check_some(dim);
+  if (shape(out.sizes()) != plan.sizes) [[unlikely]]
+    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(plan.sizes),
+          to_string(shape(out.sizes())));
+  check_writable(op, out);
+  for_each_operand(list, check_disjoint<tensor_view<T, D>>{out, op});
+  i64 start = 0;
+  for_each_operand(list, [&](const auto& x) {
+    using X = std::remove_cvref_t<decltype(x)>;
+    static_assert(std::is_same_v<typename X::device_type, D>,
+                  "flaggems: the output is on another device than the operands");
+    if (is_skipped(x)) return;
+    const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
+    start += x.size(plan.dim);
+    // Same dtype: bits are copied, so NaNs keep theirs, and types of one size share a kernel.
+    if constexpr (std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8)
+      assign_node(op, stream, words_of(part), node_of(words_of(x)));
+    else
+      assign_node(op, stream, part, node_of(x));
+  });
+}
+
+/// What the list's elements promote to.
+template <class List>
+struct cat_element {
+  using type = value_t<decltype(*std::begin(std::declval<const List&>()))>;
+};
+template <class First>
+struct cat_element<std::tuple<First>> {
+  using type = value_t<First>;
+};
+template <class First, class Second, class... Rest>
+struct cat_element<std::tuple<First, Second, Rest...>> {
+  template <class T>
+  static auto promoted(std::type_identity<T> t) {
+    return t;
+  }
+  template <class T, class U, class... More>
+  static auto promoted(std::type_identity<T>, std::type_identity<U>, More... more) {
+    return promoted(std::type_identity<promote_t<T, U>>{}, more...);
+  }
+  using type = typename decltype(promoted(std::type_identity<value_t<First>>{},
+                                          std::type_identity<value_t<Second>>{},
+                                          std::type_identity<value_t<Rest>>{}...))::type;
+};
+
+template <class X>
+inline constexpr bool is_tensor_list = requires(const X& x) {
+  requires tensor_like<decltype(*std::begin(x))>;
+};
+template <tensor_like... X>
+requires(sizeof...(X) > 0) inline constexpr bool is_tensor_list<std::tuple<X...>> = true;
+
+}  // namespace detail
+
+/// Tensors as one argument: a range of views or owning tensors of one dtype (span, vector, array,
+/// initializer_list), or a tuple of any, as std::tie makes.
+template <class X>
+concept tensor_list =
+    detail::is_tensor_list<std::remove_cvref_t<X>> && !tensor_like<std::remove_cvref_t<X>>;
+
+/// out = the tensors one after the other along `dim`.
+///
+/// Shapes: all the same but in `dim`; out has their sum there. Vectors without elements are
+/// skipped. The elements are converted to out's dtype, which must be of the same kind as theirs or
+/// a higher one. `out` shares no memory with a tensor. Raises invalid_argument for no tensors or
+/// 0-dimensional ones, out_of_range, shape_mismatch or overlap, before anything is written.
+/// aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)
+template <stream_like S, tensor_list List, tensor_like Out>
+void cat(const S& stream, const List& tensors, Out&& out, i64 dim = 0) {
+  same_device<S, i64, Out>();
+  detail::cat_into(stream, tensors, dim, as_view(out));
+}
+template <stream_like S, class T, class D, tensor_like Out>
+void cat(const S& stream, std::initializer_list<tensor_view<T, D>> tensors, Out&& out,
+         i64 dim = 0) {
+  same_device<S, i64, Out>();
+  detail::cat_into(stream, tensors, dim, as_view(out));
+}
+
+/// cat in a new tensor, of the dtype that the tensors' dtypes promote to.
+template <stream_like S, tensor_list List>
+[[nodiscard]] auto cat(const S& stream, const List& tensors, i64 dim = 0) {
+  detail::cat_plan plan;
+  detail::for_each_operand(tensors, [&](const auto& x) { plan.add(x, dim); });
+  plan.check_some(dim);
+  auto out = empty<typename detail::cat_element<List>::type>(stream, plan.sizes);
+  detail::cat_into(stream, tensors, dim, as_view(out));
+  return out;
+}
+template <stream_like S, class T, class D>
+[[nodiscard]] auto cat(const S& stream, std::initializer_list<tensor_view<T, D>> tensors,
+                       i64 dim = 0) {
+  return cat<S, std::initializer_list<tensor_view<T, D>>>(stream, tensors, dim);
+}
+
+}  // namespace flaggems
