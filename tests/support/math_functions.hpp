@@ -84,7 +84,7 @@ R rsqrt(R x) {
   X(cos, std::cos, 2, 2)                        \
   X(rsqrt, math_test::rsqrt, 2, 2)              \
   X(silu, math_test::silu, 2, 2)                \
-  X(gelu, math_test::gelu, 5, 7)                \
+  X(gelu, math_test::gelu, 6, 7)                \
   X(gelu_tanh, math_test::gelu_tanh, 256, 2048) \
   X(softplus, math_test::softplus, 2, 2)        \
   X(sqrt, std::sqrt, 0.5, 0.5)                  \

@@ -59,7 +59,7 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
   return copysign(select(mask_of<V>(a < V(T(1))), near_zero, far), x);
 }
 
-/// x / 2 (1 + erf(x / sqrt(2))), accurate to 5 ulp for x < 0 too, where 1 + erf cancels. x = -inf
+/// x / 2 (1 + erf(x / sqrt(2))), accurate to 6 ulp for x < 0 too, where 1 + erf cancels. x = -inf
 /// gives NaN, as in PyTorch.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V gelu(FLAGGEMS_VALUE(V) x) {
