@@ -86,8 +86,7 @@ void host_launch(const launch_config& config, const Args&... args) {
   const auto scratch = [&config] {
     unsigned char* p = config.scratch > 0 ? thread_scratch(config.scratch) : nullptr;
     if (config.scratch > 0 && p == nullptr)
-      raise(errc::out_of_memory, config.op, std::to_string(config.scratch) + " bytes of scratch",
-            "none");
+      raise(errc::out_of_memory, config.op, text(config.scratch) + " bytes of scratch", "none");
     return p;
   };
   if (workers <= 1) {

@@ -4,6 +4,7 @@
 
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/device/stream.hpp>
+#include <flaggems/launch/hooks.hpp>
 
 namespace flaggems {
 
@@ -14,8 +15,12 @@ namespace flaggems {
 /// driver_error, naming `config.op`, if the device refuses.
 template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
-  if (config.tiles > 0)
-    device_of<S>::template launch<Kernel>(ref(stream).handle(), config, args...);
+  using device = device_of<S>;
+  if (config.tiles <= 0) return;
+  if (detail::launch_hook_slot != nullptr) [[unlikely]]
+    detail::launch_hook_slot(
+        {config.op, device::name, detail::kernel_name<Kernel>(), config.tiles});
+  device::template launch<Kernel>(ref(stream).handle(), config, args...);
 }
 
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.
