@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rotary position embedding: apply_rotary_pos_emb and its in-place form.
+#pragma once
+
+#include <flaggems/kernels/rotary.hpp>
+#include <flaggems/ops/index_select.hpp>
+#include <flaggems/tensor/optional.hpp>
+
+#include <utility>
+
+namespace flaggems {
+namespace detail {
+
+template <class View>
+shape leading_sizes(const char* op, const View& x) {
+  if (x.rank() < 2) [[unlikely]]
+    raise(errc::invalid_argument, op, "q and k of sizes [..., heads, head_dim]",
+          to_string(shape(x.sizes())));
+  shape sizes(x.sizes());
+  sizes.erase(sizes.rank() - 1);
+  sizes.erase(sizes.rank() - 1);
+  return sizes;
+}
+
+template <class T, class D>
+kernels::rotary_tensor<T> rotary_operand(const tensor_view<const T, D>& in,
+                                         const tensor_view<T, D>& out) {
+  return {in.data(),      out.data(),    {}, {}, in.stride(-2), in.stride(-1),
+          out.stride(-2), out.stride(-1)};
+}
+
+template <class S, class T, class W, class J, class D>
+void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
+            const tensor_view<const T, D>& k, const tensor_view<const W, D>& cos,
+            const tensor_view<const W, D>& sin, const std::optional<tensor_view<const J, D>>& ids,
+            bool interleaved, const tensor_view<T, D>& q_out, const tensor_view<T, D>& k_out) {
+  static_assert(kernels::is_floating<T> && kernels::is_floating<W>,
+                "flaggems: apply_rotary_pos_emb takes floating-point tensors");
+  static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
+                "flaggems: position_ids are of dtype i32 or i64");
+  const shape tokens = leading_sizes(op, q);
+  if (leading_sizes(op, k) != tokens || k.size(-1) != q.size(-1)) [[unlikely]]
+    raise(errc::shape_mismatch, op,
+          "k with q's sizes but for the heads: " + to_string(shape(q.sizes())),
+          to_string(shape(k.sizes())));
+  if (cos.rank() != 2 || shape(sin.sizes()) != shape(cos.sizes())) [[unlikely]]
+    raise(errc::shape_mismatch, op, "cos and sin of sizes [max_position, rotary_dim / 2]",
+          to_string(shape(cos.sizes())) + " and " + to_string(shape(sin.sizes())));
+  if (2 * cos.size(1) > q.size(-1)) [[unlikely]]
+    raise(errc::shape_mismatch, op,
+          "at most head_dim / 2 = " + detail::text(q.size(-1) / 2) + " angles",
+          detail::text(cos.size(1)));
+  check_same_sizes(op, q, q_out);
+  check_same_sizes(op, k, k_out);
+  check_output(op, q_out, q);
+  check_output(op, k_out, k);
+  const auto disjoint = [&](const auto& out, const auto& in) {
+    if (overlap(out, in) != overlap_kind::none) [[unlikely]]
+      raise(errc::overlap, op, "outputs that share no memory with the other operands",
+            "one that does");
+  };
+  disjoint(q_out, k_out);
+  disjoint(q_out, k);
+  disjoint(k_out, q);
+  disjoint(q_out, cos), disjoint(q_out, sin), disjoint(k_out, cos), disjoint(k_out, sin);
+  shape id_strides = tokens;
+  if (ids) {
+    disjoint(q_out, *ids), disjoint(k_out, *ids);
+    if (broadcast_shapes(tokens, shape(ids->sizes()), op) != tokens) [[unlikely]]
+      raise(errc::shape_mismatch, op, "position_ids that broadcast to " + to_string(tokens),
+            to_string(shape(ids->sizes())));
+    check_indices(op, stream, *ids, cos.size(0));
+  } else {
+    const int last = tokens.rank() - 1;
+    if (last < 0) [[unlikely]]
+      raise(errc::invalid_argument, op, "q of sizes [..., sequence, heads, head_dim]",
+            to_string(shape(q.sizes())));
+    if (tokens[last] > cos.size(0)) [[unlikely]]
+      raise(errc::out_of_range, op, "at most " + detail::text(cos.size(0)) + " positions",
+            detail::text(tokens[last]));
+    for (int d = 0; d <= last; ++d) id_strides[d] = d == last ? 1 : 0;
+  }
+
+  iteration it(tokens);
+  const std::size_t lead = static_cast<std::size_t>(tokens.rank());
+  it.add(tokens, q_out.strides().first(lead));
+  it.add(tokens, k_out.strides().first(lead));
+  it.add(tokens, q.strides().first(lead));
+  it.add(tokens, k.strides().first(lead));
+  if (ids)
+    it.add(ids->sizes(), ids->strides());
+  else
+    it.add(tokens, id_strides);
+  kernels::rotary_space space{};
+  space.heads[0] = q.size(-2);
+  space.heads[1] = k.size(-2);
+  space.head_dim = q.size(-1);
+  if (it.empty() || space.heads[0] + space.heads[1] == 0 || space.head_dim == 0) return;
+  it.collapse();
+  space.rank = it.rank();
+  for (int d = 0; d < space.rank; ++d) space.sizes[d] = it.size(d);
+  space.tokens = it.numel();
+  space.pairs = cos.size(1);
+  space.pair = interleaved ? 2 : 1;
+  space.second = interleaved ? 1 : space.pairs;
+  space.positions = cos.size(0);
+  space.in_place =
+      overlap(q, q_out) == overlap_kind::exact && overlap(k, k_out) == overlap_kind::exact;
+  auto q_arg = rotary_operand(q, q_out);
+  auto k_arg = rotary_operand(k, k_out);
+  it.copy_strides(0, q_arg.out_strides);
+  it.copy_strides(1, k_arg.out_strides);
+  it.copy_strides(2, q_arg.in_strides);
+  it.copy_strides(3, k_arg.in_strides);
+  const kernels::row_arg<W> cos_arg{cos.data(), {cos.stride(0), cos.stride(1)}};
+  const kernels::row_arg<W> sin_arg{sin.data(), {sin.stride(0), sin.stride(1)}};
+  kernels::row_arg<J> id_arg{ids ? ids->data() : nullptr, {}};
+  it.copy_strides(4, id_arg.strides);
+  launch_config config;
+  config.op = op;
+  config.tiles = space.tokens * (space.heads[0] + space.heads[1]);
+  config.work = config.tiles * space.head_dim * 16;
+  config.threads = static_cast<int>((std::min)(i64{256}, (std::max)(space.pairs, i64{32})));
+  using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
+  launch<kernels::rotary<T, W, J, C>>(stream, config, space, q_arg, k_arg, cos_arg, sin_arg,
+                                      id_arg);
+}
+
+}  // namespace detail
+
+/// q_out, k_out = q, k with the pairs of each head rotated by the angles of the token's position.
+///
+/// Shapes: q, q_out [..., q_heads, head_dim]; k, k_out [..., k_heads, head_dim]; cos, sin
+/// [max_position, rotary_dim / 2] with rotary_dim <= head_dim, the rest is copied; position_ids
+/// (i32 or i64) broadcast to [...], or std::nullopt: the index in the dimension before the heads. A
+/// pair is elements j and j + rotary_dim / 2, or 2 j and 2 j + 1 if `rotary_interleaved`. 16-bit
+/// floats compute in f32. An output may be its own input; there is no other overlap. Raises
+/// out_of_range, where the host can read them, for positions outside [0, max_position); other
+/// devices take the nearest row for those. Raises invalid_argument, shape_mismatch or overlap. All
+/// before anything is written. flag_gems apply_rotary_pos_emb(q, k, cos, sin, position_ids=None,
+/// rotary_interleaved=False, inplace=False)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like Cos, tensor_like Sin,
+          optional_tensor Ids, tensor_like QOut, tensor_like KOut>
+void apply_rotary_pos_emb(const S& stream, const Q& q, const K& k, const Cos& cos, const Sin& sin,
+                          const Ids& position_ids, QOut&& q_out, KOut&& k_out,
+                          bool rotary_interleaved = false,
+                          const char* op = "apply_rotary_pos_emb") {
+  same_device<S, Q, K, Cos, Sin, Ids, QOut, KOut>();
+  using D = device_of<S>;
+  using T = value_t<const Q&>;
+  using W = value_t<const Cos&>;
+  using J = typename detail::optional_element<Ids, i64>::type;
+  static_assert(std::is_same_v<T, value_t<const K&>> && std::is_same_v<T, value_t<QOut>> &&
+                    std::is_same_v<T, value_t<KOut>>,
+                "flaggems: q, k and the outputs of apply_rotary_pos_emb have one dtype");
+  static_assert(std::is_same_v<W, value_t<const Sin&>>, "flaggems: cos and sin have one dtype");
+  detail::rotate<S, T, W, J, D>(op, stream, as_view(q), as_view(k), as_view(cos), as_view(sin),
+                                detail::optional_view<J, D>(position_ids), rotary_interleaved,
+                                as_view(q_out), as_view(k_out));
+}
+
+/// apply_rotary_pos_emb in two new tensors, the pair (q, k).
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like Cos, tensor_like Sin,
+          optional_tensor Ids = std::nullopt_t>
+[[nodiscard]] auto apply_rotary_pos_emb(const S& stream, const Q& q, const K& k, const Cos& cos,
+                                        const Sin& sin, const Ids& position_ids = std::nullopt,
+                                        bool rotary_interleaved = false) {
+  auto out = std::pair(empty_like(stream, q), empty_like(stream, k));
+  apply_rotary_pos_emb(stream, q, k, cos, sin, position_ids, out.first, out.second,
+                       rotary_interleaved);
+  return out;
+}
+
+/// The same in place: q and k are rotated.
+/// flag_gems::rotary_embedding_inplace(Tensor! q, Tensor! k, Tensor cos, Tensor sin, Tensor?
+/// position_ids=None, bool rotary_interleaved=False)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like Cos, tensor_like Sin,
+          optional_tensor Ids = std::nullopt_t>
+void apply_rotary_pos_emb_(const S& stream, Q&& q, K&& k, const Cos& cos, const Sin& sin,
+                           const Ids& position_ids = std::nullopt,
+                           bool rotary_interleaved = false) {
+  apply_rotary_pos_emb(stream, q, k, cos, sin, position_ids, q, k, rotary_interleaved,
+                       "apply_rotary_pos_emb_");
+}
+
+}  // namespace flaggems

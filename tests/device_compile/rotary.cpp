@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/rotary.hpp>
+
+#include "entry.hpp"
+
+namespace fk = flaggems::kernels;
+using flaggems::bf16;
+using flaggems::i64;
+
+FLAGGEMS_INSTANCE(rotary_bf16, fk::rotary<bf16, float, i64, float>, fk::rotary_space,
+                  fk::rotary_tensor<bf16>, fk::rotary_tensor<bf16>, fk::row_arg<float>,
+                  fk::row_arg<float>, fk::row_arg<i64>)
