@@ -270,9 +270,9 @@ class thread_pool {
 #if FLAGGEMS_EXCEPTIONS
     if (has_exception_.load(std::memory_order_relaxed)) [[unlikely]] {
       has_exception_.store(false, std::memory_order_relaxed);
-      std::exception_ptr first;
-      exception_.swap(first);
-      std::rethrow_exception(std::move(first));
+      std::exception_ptr first = exception_;
+      exception_ = nullptr;
+      std::rethrow_exception(first);
     }
 #endif
   }
