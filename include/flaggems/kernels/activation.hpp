@@ -12,20 +12,20 @@ namespace flaggems::kernels {
 struct gelu_fn {
   bool by_tanh;
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
     return by_tanh ? gelu_tanh(a) : gelu(a);
   }
 };
 struct gelu_and_mul_fn {
   gelu_fn gelu;
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return gelu(a) * b;
   }
 };
 struct silu_and_mul_fn {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     return silu(a) * b;
   }
 };
