@@ -5,6 +5,7 @@
 #include <flaggems/ops/expr.hpp>
 
 #include <initializer_list>
+#include <iterator>
 #include <tuple>
 
 namespace flaggems {

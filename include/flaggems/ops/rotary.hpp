@@ -8,6 +8,7 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/tensor/optional.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace flaggems {
