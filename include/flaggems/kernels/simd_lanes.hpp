@@ -36,6 +36,25 @@ struct lane_tail {
 };
 
 // ---- contiguous access
+template <class T, class Isa>
+struct unaligned_vector {
+  typedef T type __attribute__((vector_size(sizeof(T) * static_cast<unsigned>(Isa::lanes)),
+                                aligned(1), may_alias));
+};
+// Through such a type, not memcpy: g++ would copy in the pieces of the level the text stands in.
+template <class T, class Isa>
+FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
+  to.v = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
+}
+/// Writes the first `count` elements.
+template <class T, class Isa>
+FLAGGEMS_INLINE void write_vector(void* to, const simd<T, Isa>& from, int count) {
+  if (count == Isa::lanes)
+    *static_cast<typename unaligned_vector<T, Isa>::type*>(to) = from.v;
+  else
+    __builtin_memcpy(to, &from.v, static_cast<unsigned>(count) * sizeof(T));
+}
+
 template <class C, class T, class Isa>
 FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
   using storage =
@@ -43,7 +62,7 @@ FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int coun
                            type_identity<uint_of_size<sizeof(T)>>, type_identity<T>>::type;
   simd<storage, Isa> raw;
   if (count == Isa::lanes) {
-    __builtin_memcpy(&raw.v, p, sizeof(raw.v));
+    read_vector(raw, p);
   } else {
     raw = simd<storage, Isa>(storage(0));
     __builtin_memcpy(&raw.v, p, static_cast<unsigned>(count) * sizeof(T));
@@ -61,13 +80,13 @@ FLAGGEMS_INLINE void store_lanes(T* p, const V& x, int count) {
   using isa = typename V::isa;
   if constexpr (is_small_float<T>) {
     const auto raw = encode_small<typename T::format, isa>(convert<f32>(x));
-    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count) * sizeof(T));
+    write_vector(p, raw, count);
   } else if constexpr (is_same<T, bool>) {
     const simd<u8, isa> raw = select(convert<bool>(x), simd<u8, isa>(u8(1)), simd<u8, isa>(u8(0)));
-    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count));
+    write_vector(p, raw, count);
   } else {
     const auto raw = convert<T>(x);
-    __builtin_memcpy(p, &raw.v, static_cast<unsigned>(count) * sizeof(T));
+    write_vector(p, raw, count);
   }
 }
 
@@ -176,6 +195,16 @@ FLAGGEMS_INLINE lane_value<Lane, T> iota(Lane lane) {
   lane_value<Lane, T> r(static_cast<T>(lane.begin));
   for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(lane.begin + k);
   return r;
+}
+
+/// x in every lane; see the form for lane_scalar.
+template <class Isa>
+FLAGGEMS_INLINE simd<f32, Isa> broadcast(lane_vector<Isa>, f16 x) {
+  return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
+}
+template <class Isa>
+FLAGGEMS_INLINE simd<f32, Isa> broadcast(lane_tail<Isa>, f16 x) {
+  return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
 }
 
 /// The lanes of a reduction's state folded into one by a tree in a fixed order.
