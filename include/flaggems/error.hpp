@@ -3,14 +3,12 @@
 #pragma once
 
 #include <flaggems/config.hpp>
+#include <flaggems/detail/text.hpp>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace flaggems {
 
@@ -48,33 +46,58 @@ enum class errc {
 }
 
 /// The one error type: a code, the operator (or function) that refused, what it expected and what
-/// it got. `what()` is "<operator>: expected <expected>, got <got> [<code>]".
+/// it got. `what()` is "<operator>: expected <expected>, got <got> [<code>]". It holds its texts
+/// itself, so that running out of memory can be reported; texts too long for it end in "...".
 class error : public std::exception {
  public:
-  error(errc code, std::string_view op, std::string expected, std::string got)
-      : code_(code), op_(op), expected_(std::move(expected)), got_(std::move(got)) {
-    text_.append(op_).append(": expected ").append(expected_);
-    if (!got_.empty()) text_.append(", got ").append(got_);
-    text_.append(" [").append(to_string(code)).append("]");
+  FLAGGEMS_COLD error(errc code, std::string_view op, std::string_view expected,
+                      std::string_view got) noexcept
+      : code_(code) {
+    op_ = put(op, 256);
+    put(": expected ", 16);
+    expected_ = put(expected, 320);
+    if (!got.empty()) put(", got ", 16);
+    got_ = put(got, 320);
+    put(" [", 16);
+    put(to_string(code), 32);
+    put("]", 16);
+    text_[size_] = '\0';
   }
 
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  [[nodiscard]] const char* what() const noexcept override { return text_; }
   [[nodiscard]] errc code() const noexcept { return code_; }
-  [[nodiscard]] const std::string& op() const noexcept { return op_; }
-  [[nodiscard]] const std::string& expected() const noexcept { return expected_; }
-  [[nodiscard]] const std::string& got() const noexcept { return got_; }
+  [[nodiscard]] std::string_view op() const noexcept { return view(op_); }
+  [[nodiscard]] std::string_view expected() const noexcept { return view(expected_); }
+  [[nodiscard]] std::string_view got() const noexcept { return view(got_); }
 
  private:
+  struct part {
+    short begin = 0, size = 0;
+  };
+  [[nodiscard]] std::string_view view(part p) const noexcept {
+    return {text_ + p.begin, static_cast<std::size_t>(p.size)};
+  }
+  // At most `most` bytes of s, behind what is there.
+  part put(std::string_view s, int most) noexcept {
+    const bool cut = s.size() > static_cast<std::size_t>(most);
+    const part p{static_cast<short>(size_), static_cast<short>(cut ? most : int(s.size()))};
+    for (int i = 0; i < p.size; ++i)
+      text_[size_++] = cut && i + 3 >= most ? '.' : s[static_cast<std::size_t>(i)];
+    return p;
+  }
+
   errc code_;
-  std::string op_, expected_, got_, text_;
+  part op_, expected_, got_;
+  int size_ = 0;
+  char text_[992];  // the sum of what the parts may have, and the end
 };
 
 /// Called with the error when the library is built without exceptions; must not return.
 using error_handler = void (*)(const error&);
 
 namespace detail {
-inline std::atomic<error_handler>& error_handler_slot() noexcept {
-  static std::atomic<error_handler> slot{nullptr};
+inline error_handler& error_handler_slot() noexcept {  // read and written by __atomic built-ins
+  static error_handler slot = nullptr;
   return slot;
 }
 }  // namespace detail
@@ -82,17 +105,19 @@ inline std::atomic<error_handler>& error_handler_slot() noexcept {
 /// Sets the handler for builds without exceptions and returns the one before. Without a handler, or
 /// if it returns, the error is printed to stderr and the program aborts.
 inline error_handler set_error_handler(error_handler handler) noexcept {
-  return detail::error_handler_slot().exchange(handler);
+  return __atomic_exchange_n(&detail::error_handler_slot(), handler, __ATOMIC_SEQ_CST);
 }
 
 /// Throws `error(code, op, expected, got)`, or calls the error handler without exceptions.
-[[noreturn]] FLAGGEMS_COLD inline void raise(errc code, std::string_view op, std::string expected,
-                                             std::string got = {}) {
-  error failure(code, op, std::move(expected), std::move(got));
+[[noreturn]] FLAGGEMS_COLD inline void raise(errc code, std::string_view op,
+                                             std::string_view expected, std::string_view got = {}) {
+  const error failure(code, op, expected, got);
 #if FLAGGEMS_EXCEPTIONS
   throw failure;
 #else
-  if (const error_handler handler = detail::error_handler_slot().load()) handler(failure);
+  if (const error_handler handler =
+          __atomic_load_n(&detail::error_handler_slot(), __ATOMIC_SEQ_CST))
+    handler(failure);
   std::fprintf(stderr, "%s\n", failure.what());
   std::abort();
 #endif

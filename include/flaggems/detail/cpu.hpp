@@ -4,15 +4,14 @@
 // What the processor can do: its instruction-set level and its caches.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/kernels/prelude.hpp>
 
 #include <unistd.h>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 #if FLAGGEMS_ARCH_X86
@@ -89,8 +88,8 @@ inline isa_level detect_isa() noexcept {
 inline isa_level detect_isa() noexcept { return isa_level::baseline; }
 #endif
 
-inline std::atomic<int>& isa_slot() noexcept {
-  static std::atomic<int> slot{-1};
+inline atomic<int>& isa_slot() noexcept {
+  static atomic<int> slot{-1};
   return slot;
 }
 
@@ -104,25 +103,25 @@ inline std::atomic<int>& isa_slot() noexcept {
 
 namespace detail {
 
-FLAGGEMS_COLD inline std::string available_isa_levels() {
-  std::string text;
+FLAGGEMS_COLD inline text available_isa_levels() {
+  text list;
   for (int i = 0; i <= static_cast<int>(detected_isa()); ++i)
-    text.append(i == 0 ? "" : ", ").append(to_string(static_cast<isa_level>(i)));
-  return text;
+    list.append(i == 0 ? "" : ", ").append(to_string(static_cast<isa_level>(i)));
+  return list;
 }
 
 /// The level that `text` names. Raises invalid_argument for an unknown one, not_supported for one
 /// that the machine lacks; both list what it has.
-inline isa_level parse_isa(std::string_view text, const char* op) {
+inline isa_level parse_isa(std::string_view name, const char* op) {
   for (int i = 0; i < isa_level_count; ++i) {
     const isa_level level = static_cast<isa_level>(i);
-    if (to_string(level) != text) continue;
+    if (to_string(level) != name) continue;
     if (level > detected_isa())
       raise(errc::not_supported, op,
-            "a level that this machine has (" + available_isa_levels() + ")", std::string(text));
+            "a level that this machine has (" + available_isa_levels() + ")", name);
     return level;
   }
-  raise(errc::invalid_argument, op, "one of " + available_isa_levels(), std::string(text));
+  raise(errc::invalid_argument, op, "one of " + available_isa_levels(), name);
 }
 
 FLAGGEMS_COLD inline isa_level first_isa() {
@@ -131,7 +130,7 @@ FLAGGEMS_COLD inline isa_level first_isa() {
       text != nullptr && *text != '\0' ? parse_isa(text, "FLAGGEMS_ISA") : detected_isa();
   int unset = -1;
   isa_slot().compare_exchange_strong(unset, static_cast<int>(level));
-  return static_cast<isa_level>(isa_slot().load(std::memory_order_relaxed));
+  return static_cast<isa_level>(isa_slot().load(memory_order::relaxed));
 }
 
 }  // namespace detail
@@ -140,7 +139,7 @@ FLAGGEMS_COLD inline isa_level first_isa() {
 /// FLAGGEMS_ISA or `force_isa` says. Raises, the first time, if FLAGGEMS_ISA is not the name of a
 /// level that the machine has.
 [[nodiscard]] inline isa_level isa() {
-  const int level = detail::isa_slot().load(std::memory_order_relaxed);
+  const int level = detail::isa_slot().load(detail::memory_order::relaxed);
   if (level < 0) [[unlikely]]
     return detail::first_isa();
   return static_cast<isa_level>(level);
@@ -150,14 +149,14 @@ FLAGGEMS_COLD inline isa_level first_isa() {
 /// it.
 inline void force_isa(isa_level level) {
   detail::parse_isa(to_string(level), "force_isa");
-  detail::isa_slot().store(static_cast<int>(level), std::memory_order_relaxed);
+  detail::isa_slot().store(static_cast<int>(level), detail::memory_order::relaxed);
 }
 
 /// Forces a level for as long as it lives.
 class isa_guard {
  public:
   explicit isa_guard(isa_level level) : before_(isa()) { force_isa(level); }
-  ~isa_guard() { detail::isa_slot().store(static_cast<int>(before_), std::memory_order_relaxed); }
+  ~isa_guard() { detail::isa_slot().store(static_cast<int>(before_), detail::memory_order::relaxed); }
   isa_guard(const isa_guard&) = delete;
   isa_guard& operator=(const isa_guard&) = delete;
 
@@ -215,20 +214,20 @@ inline cache_sizes read_caches() {
 namespace detail {
 
 /// What the processor calls itself; "unknown" where it does not say.
-inline std::string processor_name() {
+inline text processor_name() {
 #if FLAGGEMS_ARCH_X86
   u32 words[13] = {};
   u32* w = words;
   for (u32 leaf = 0x80000002u; leaf <= 0x80000004u; ++leaf, w += 4)
-    if (__get_cpuid(leaf, &w[0], &w[1], &w[2], &w[3]) == 0) return "unknown";
-  char text[sizeof(words)];
-  std::memcpy(text, words, sizeof(words));
-  std::string name(text);
-  name.erase(0, (name.size() > 0 ? name.find_first_not_of(' ') : 0));
-  name.erase(name.find_last_not_of(' ') + 1);
-  return name;
+    if (__get_cpuid(leaf, &w[0], &w[1], &w[2], &w[3]) == 0) return text("unknown");
+  char bytes[sizeof(words)];
+  std::memcpy(bytes, words, sizeof(words));
+  std::string_view name(bytes);
+  while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+  while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+  return text(name);
 #else
-  return "unknown";
+  return text("unknown");
 #endif
 }
 

@@ -51,7 +51,7 @@ class stack_pool {
     void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-      raise(errc::out_of_memory, "simt", "stacks for " + std::to_string(count) + " threads");
+      raise(errc::out_of_memory, "simt", "stacks for " + text(count) + " threads");
     base_ = static_cast<unsigned char*>(p);
     count_ = count;
     for (int k = 0; k < count; ++k)

@@ -5,6 +5,7 @@
 // futex when nothing comes for some time.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/error.hpp>
 
 #include <pthread.h>
@@ -12,13 +13,11 @@
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string>
 #include <type_traits>
 
 #if __has_include(<linux/futex.h>) && __has_include(<sys/syscall.h>)
@@ -48,19 +47,19 @@ inline void cpu_pause() noexcept {
 }
 
 /// Sleeps while `word` is `value`, unless woken; may return early.
-inline void futex_wait(std::atomic<unsigned>& word, unsigned value) noexcept {
+inline void futex_wait(atomic<unsigned>& word, unsigned value) noexcept {
 #if FLAGGEMS_HAS_FUTEX
   static_assert(sizeof(word) == sizeof(unsigned));
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 #else
-  word.wait(value);
+  if (word.load() == value) sched_yield();
 #endif
 }
-inline void futex_wake(std::atomic<unsigned>& word) noexcept {
+inline void futex_wake(atomic<unsigned>& word) noexcept {
 #if FLAGGEMS_HAS_FUTEX
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 #else
-  word.notify_all();
+  static_cast<void>(word);
 #endif
 }
 
@@ -138,13 +137,13 @@ inline constexpr int max_pool_threads = 1024;
 }
 
 // ---- fork: the child has none of its parent's threads
-inline std::atomic<unsigned>& fork_generation() noexcept {
-  static std::atomic<unsigned> generation{1};
+inline atomic<unsigned>& fork_generation() noexcept {
+  static atomic<unsigned> generation{1};
   return generation;
 }
 inline void count_forks() noexcept {
   static const int registered = pthread_atfork(
-      nullptr, nullptr, [] { fork_generation().fetch_add(1, std::memory_order_relaxed); });
+      nullptr, nullptr, [] { fork_generation().fetch_add(1, memory_order::relaxed); });
   static_cast<void>(registered);
 }
 
@@ -160,19 +159,19 @@ class thread_pool {
 
   /// Threads that `run` may use, the caller's among them.
   [[nodiscard]] int num_threads() {
-    const int n = num_threads_.load(std::memory_order_relaxed);
+    const int n = num_threads_.load(memory_order::relaxed);
     if (n > 0) [[likely]]
       return n;
-    num_threads_.store(default_num_threads(), std::memory_order_relaxed);
-    return num_threads_.load(std::memory_order_relaxed);
+    num_threads_.store(default_num_threads(), memory_order::relaxed);
+    return num_threads_.load(memory_order::relaxed);
   }
   /// Raises invalid_argument unless n is in [1, 1024]. Takes effect with the next `run`; threads
   /// that are too many then stay parked.
   void set_num_threads(int n) {
     if (n < 1 || n > max_pool_threads)
       raise(errc::invalid_argument, "set_num_threads", "a number of threads in [1, 1024]",
-            std::to_string(n));
-    num_threads_.store(n, std::memory_order_relaxed);
+            text(n));
+    num_threads_.store(n, memory_order::relaxed);
   }
 
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
@@ -214,8 +213,8 @@ class thread_pool {
 
   // 128: neighbouring cache lines are fetched in pairs.
   struct alignas(128) worker_slot {
-    std::atomic<ticket_type> done{0};  // the last ticket this worker has finished
-    std::atomic<unsigned> parked{0};   // 1: asleep, or about to be
+    atomic<ticket_type> done{0};  // the last ticket this worker has finished
+    atomic<unsigned> parked{0};   // 1: asleep, or about to be
     thread_pool* pool = nullptr;
     int index = 0;
     ticket_type ticket = 0;  // the last one when the thread was made
@@ -228,14 +227,14 @@ class thread_pool {
   }
 
   bool acquire() noexcept {
-    const unsigned mine = fork_generation().load(std::memory_order_relaxed);
+    const unsigned mine = fork_generation().load(memory_order::relaxed);
     unsigned expected = 0;
-    if (owner_.compare_exchange_strong(expected, mine, std::memory_order_acquire)) return true;
+    if (owner_.compare_exchange_strong(expected, mine, memory_order::acquire)) return true;
     // A parent's run that was under way at the fork: its threads are not here.
     return expected != mine &&
-           owner_.compare_exchange_strong(expected, mine, std::memory_order_acquire);
+           owner_.compare_exchange_strong(expected, mine, memory_order::acquire);
   }
-  void release() noexcept { owner_.store(0, std::memory_order_release); }
+  void release() noexcept { owner_.store(0, memory_order::release); }
 
   void fork_join(int count, work_function function, const void* context) {
     struct session {
@@ -253,8 +252,8 @@ class thread_pool {
     context_ = context;
     const ticket_type ticket = next_ticket(count);
     // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
-    ticket_.store(ticket, std::memory_order_seq_cst);
-    if (parked_count_.load(std::memory_order_seq_cst) != 0)
+    ticket_.store(ticket, memory_order::seq_cst);
+    if (parked_count_.load(memory_order::seq_cst) != 0)
       for (int i = 0; i < count - 1; ++i) wake(*slots_[i]);
 
 #if FLAGGEMS_EXCEPTIONS
@@ -268,8 +267,8 @@ class thread_pool {
 #endif
     for (int i = 0; i < count - 1; ++i) join(*slots_[i], ticket);
 #if FLAGGEMS_EXCEPTIONS
-    if (has_exception_.load(std::memory_order_relaxed)) [[unlikely]] {
-      has_exception_.store(false, std::memory_order_relaxed);
+    if (has_exception_.load(memory_order::relaxed)) [[unlikely]] {
+      has_exception_.store(false, memory_order::relaxed);
       std::exception_ptr first = exception_;
       exception_ = nullptr;
       std::rethrow_exception(first);
@@ -283,22 +282,22 @@ class thread_pool {
   }
 
   void wake(worker_slot& slot) noexcept {
-    if (slot.parked.load(std::memory_order_seq_cst) != 0 &&
-        slot.parked.exchange(0, std::memory_order_seq_cst) != 0) {
-      parked_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (slot.parked.load(memory_order::seq_cst) != 0 &&
+        slot.parked.exchange(0, memory_order::seq_cst) != 0) {
+      parked_count_.fetch_sub(1, memory_order::relaxed);
       futex_wake(slot.parked);
     }
   }
 
   void join(worker_slot& slot, ticket_type ticket) noexcept {
-    const auto is_done = [&] { return slot.done.load(std::memory_order_acquire) == ticket; };
+    const auto is_done = [&] { return slot.done.load(memory_order::acquire) == ticket; };
     if (is_done() || spin_until(spin_ns, is_done) || yield_until(yield_ns, is_done)) return;
     for (;;) {
-      caller_waits_.store(1, std::memory_order_seq_cst);
-      if (slot.done.load(std::memory_order_seq_cst) == ticket) break;
+      caller_waits_.store(1, memory_order::seq_cst);
+      if (slot.done.load(memory_order::seq_cst) == ticket) break;
       futex_wait(caller_waits_, 1);
     }
-    caller_waits_.store(0, std::memory_order_relaxed);
+    caller_waits_.store(0, memory_order::relaxed);
   }
 
   // ---- the workers
@@ -320,9 +319,9 @@ class thread_pool {
 #else
       function_(context_, slot.index, count);
 #endif
-      slot.done.store(ticket, std::memory_order_seq_cst);
-      if (caller_waits_.load(std::memory_order_seq_cst) != 0) {
-        caller_waits_.store(0, std::memory_order_seq_cst);
+      slot.done.store(ticket, memory_order::seq_cst);
+      if (caller_waits_.load(memory_order::seq_cst) != 0) {
+        caller_waits_.store(0, memory_order::seq_cst);
         futex_wake(caller_waits_);
       }
     }
@@ -332,41 +331,41 @@ class thread_pool {
   ticket_type await(worker_slot& slot, ticket_type last) noexcept {
     ticket_type ticket = last;
     const auto is_new = [&] {
-      ticket = ticket_.load(std::memory_order_acquire);
+      ticket = ticket_.load(memory_order::acquire);
       return ticket != last;
     };
     if (spin_until(spin_ns, is_new)) return ticket;
     for (;;) {
-      slot.parked.store(1, std::memory_order_seq_cst);
-      parked_count_.fetch_add(1, std::memory_order_seq_cst);
-      ticket = ticket_.load(std::memory_order_seq_cst);
+      slot.parked.store(1, memory_order::seq_cst);
+      parked_count_.fetch_add(1, memory_order::seq_cst);
+      ticket = ticket_.load(memory_order::seq_cst);
       if (ticket == last)
-        while (slot.parked.load(std::memory_order_acquire) != 0) futex_wait(slot.parked, 1);
-      else if (slot.parked.exchange(0, std::memory_order_seq_cst) != 0)
-        parked_count_.fetch_sub(1, std::memory_order_relaxed);
+        while (slot.parked.load(memory_order::acquire) != 0) futex_wait(slot.parked, 1);
+      else if (slot.parked.exchange(0, memory_order::seq_cst) != 0)
+        parked_count_.fetch_sub(1, memory_order::relaxed);
       if (is_new()) return ticket;
     }
   }
 
 #if FLAGGEMS_EXCEPTIONS
   void keep_exception() noexcept {
-    if (!has_exception_.exchange(true, std::memory_order_relaxed))
+    if (!has_exception_.exchange(true, memory_order::relaxed))
       exception_ = std::current_exception();
   }
 #endif
 
   // ---- start and stop; only by the thread that has acquired the pool
   void start(int wanted) {
-    const unsigned generation = fork_generation().load(std::memory_order_relaxed);
+    const unsigned generation = fork_generation().load(memory_order::relaxed);
     if (generation != generation_) [[unlikely]] {
       // In a child: what the parent's threads used stays as it was and is left alone.
       slots_ = nullptr;
       started_ = capacity_ = 0;
-      parked_count_.store(0, std::memory_order_relaxed);
+      parked_count_.store(0, memory_order::relaxed);
 #if FLAGGEMS_EXCEPTIONS
-      has_exception_.store(false, std::memory_order_relaxed);
+      has_exception_.store(false, memory_order::relaxed);
 #endif
-      caller_waits_.store(0, std::memory_order_relaxed);
+      caller_waits_.store(0, memory_order::relaxed);
       generation_ = generation;
     }
     if (wanted > started_) [[unlikely]]
@@ -390,7 +389,7 @@ class thread_pool {
       worker_slot* slot = new worker_slot;
       slot->pool = this;
       slot->index = started_ + 1;
-      slot->ticket = ticket_.load(std::memory_order_relaxed);
+      slot->ticket = ticket_.load(memory_order::relaxed);
       failure = pthread_create(&slot->thread, nullptr, &entry, slot);
       if (failure == 0)
         slots_[started_++] = slot;
@@ -399,8 +398,8 @@ class thread_pool {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (failure != 0)
-      raise(errc::driver_error, "thread_pool", std::to_string(wanted + 1) + " threads",
-            std::to_string(started_ + 1) + " (pthread_create: error " + std::to_string(failure) +
+      raise(errc::driver_error, "thread_pool", text(wanted + 1) + " threads",
+            text(started_ + 1) + " (pthread_create: error " + text(failure) +
                 ")");
   }
   static void* entry(void* argument) {
@@ -410,8 +409,8 @@ class thread_pool {
   }
 
   void stop() noexcept {
-    if (generation_ == fork_generation().load(std::memory_order_relaxed)) {
-      ticket_.store(next_ticket(quit), std::memory_order_seq_cst);
+    if (generation_ == fork_generation().load(memory_order::relaxed)) {
+      ticket_.store(next_ticket(quit), memory_order::seq_cst);
       for (int i = 0; i < started_; ++i) {
         wake(*slots_[i]);
         pthread_join(slots_[i]->thread, nullptr);
@@ -424,20 +423,20 @@ class thread_pool {
   }
 
   // Read by spinning workers, written once a run.
-  alignas(128) std::atomic<ticket_type> ticket_{0};
-  std::atomic<int> parked_count_{0};
-  std::atomic<unsigned> caller_waits_{0};  // 1: the caller sleeps, or is about to
+  alignas(128) atomic<ticket_type> ticket_{0};
+  atomic<int> parked_count_{0};
+  atomic<unsigned> caller_waits_{0};  // 1: the caller sleeps, or is about to
   work_function function_ = nullptr;
   const void* context_ = nullptr;
   // Of the thread that has the pool.
-  alignas(128) std::atomic<unsigned> owner_{0};  // 0: free; else the fork generation of the owner
-  std::atomic<int> num_threads_;
+  alignas(128) atomic<unsigned> owner_{0};  // 0: free; else the fork generation of the owner
+  atomic<int> num_threads_;
   ticket_type number_ = 0;
   unsigned generation_ = 1;
   worker_slot** slots_ = nullptr;
   int started_ = 0, capacity_ = 0;
 #if FLAGGEMS_EXCEPTIONS
-  std::atomic<bool> has_exception_{false};
+  atomic<bool> has_exception_{false};
   std::exception_ptr exception_;
 #endif
 };

@@ -50,7 +50,7 @@ concept has_device_count = requires {
 };
 template <class D>
 concept has_unavailable_reason = requires {
-  { D::unavailable_reason() } -> std::convertible_to<std::string>;
+  { D::unavailable_reason() } -> std::convertible_to<std::string_view>;
 };
 template <class D>
 concept has_current_device = requires {
@@ -141,7 +141,7 @@ concept has_elapsed_ms = requires(typename D::event_handle e) {
 // errors, launch
 template <class D>
 concept has_error_text = requires {
-  { D::error_text(0) } -> std::convertible_to<std::string>;
+  { D::error_text(0) } -> std::convertible_to<std::string_view>;
 };
 template <class D>
 concept has_launch = requires(typename D::stream_handle s, const launch_config& config) {

@@ -8,12 +8,11 @@
 // stream wait by an event. So no host synchronisation happens on the way.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/stream.hpp>
 
 #include <pthread.h>
-#include <atomic>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace flaggems {
@@ -382,7 +381,7 @@ class memory_pool {
   [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, native_stream) {
     if (bytes < 0)
       raise(errc::invalid_argument, "allocate", "a size that is not negative",
-            std::to_string(bytes));
+            detail::text(bytes));
     raise_exhausted(bytes, bytes);
   }
   [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size) {
@@ -394,11 +393,11 @@ class memory_pool {
     }
     const device_properties p = Device::properties(device_index_);
     raise(errc::out_of_memory, "allocate",
-          std::to_string(bytes) + " bytes (a block of " + std::to_string(size) + ") on " +
-              std::string(Device::name) + ":" + std::to_string(device_index_),
-          std::to_string(p.free_memory) + " of " + std::to_string(p.total_memory) +
-              " bytes free, " + std::to_string(s.allocated_bytes.current) + " in use and " +
-              std::to_string(s.cached_bytes()) + " cached by the pool");
+          detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
+              detail::text(Device::name) + ":" + detail::text(device_index_),
+          detail::text(p.free_memory) + " of " + detail::text(p.total_memory) +
+              " bytes free, " + detail::text(s.allocated_bytes.current) + " in use and " +
+              detail::text(s.cached_bytes()) + " cached by the pool");
   }
 
   mutable detail::pool_mutex mutex_;
@@ -414,8 +413,8 @@ namespace detail {
 inline constexpr int max_devices = 64;
 
 template <class Device>
-std::atomic<memory_pool<Device>*>* pool_slots() noexcept {
-  static std::atomic<memory_pool<Device>*> slots[max_devices] = {};
+atomic<memory_pool<Device>*>* pool_slots() noexcept {
+  static atomic<memory_pool<Device>*> slots[max_devices] = {};
   return slots;
 }
 template <class Device>
@@ -434,7 +433,7 @@ FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
 template <class Device>
 void release_stream(int device_index, typename Device::stream_handle handle) noexcept {
   if (device_index < 0 || device_index >= max_devices) return;
-  if (auto* p = pool_slots<Device>()[device_index].load(std::memory_order_acquire))
+  if (auto* p = pool_slots<Device>()[device_index].load(memory_order::acquire))
     p->release_stream(handle);
 }
 
@@ -444,7 +443,7 @@ void release_stream(int device_index, typename Device::stream_handle handle) noe
 template <class Device>
 [[nodiscard]] memory_pool<Device>& pool(int device_index) {
   if (device_index >= 0 && device_index < detail::max_devices) [[likely]]
-    if (auto* p = detail::pool_slots<Device>()[device_index].load(std::memory_order_acquire))
+    if (auto* p = detail::pool_slots<Device>()[device_index].load(detail::memory_order::acquire))
         [[likely]]
       return *p;
   return detail::make_pool<Device>(device_index);

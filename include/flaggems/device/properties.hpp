@@ -4,16 +4,15 @@
 // What a device type says about its devices and about how they differ from others.
 #pragma once
 
+#include <flaggems/detail/text.hpp>
 #include <flaggems/kernels/prelude.hpp>
-
-#include <string>
 
 namespace flaggems {
 
 /// What one device is; a number that the device does not tell is 0.
 struct device_properties {
-  std::string name;                 ///< as the vendor calls it
-  std::string arch;                 ///< the target's name: "sm_90", "gfx90a", "avx512_bf16"
+  fixed_text name;                  ///< as the vendor calls it
+  fixed_text arch;                  ///< the target's name: "sm_90", "gfx90a", "avx512_bf16"
   int compute_units = 0;            ///< multiprocessors; on the host, processors usable
   int warp_size = 1;                ///< threads that run in lock step
   int max_threads_per_block = 1;    ///< the most threads a block may have

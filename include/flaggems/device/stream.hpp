@@ -22,15 +22,15 @@ void release_stream(int device_index, typename Device::stream_handle handle) noe
 
 template <class Device>
 FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
-  std::string reason = Device::unavailable_reason();
+  const auto reason = Device::unavailable_reason();
   const int count = Device::device_count();
   if (count > 0)
     raise(errc::device_unavailable, op,
-          std::string("a ") + std::string(Device::name) + " device in [0, " +
-              std::to_string(count - 1) + "]",
-          std::to_string(index));
-  raise(errc::device_unavailable, op, std::string("a ") + std::string(Device::name) + " device",
-        reason.empty() ? "none" : std::move(reason));
+          text("a ") + Device::name + " device in [0, " +
+              text(count - 1) + "]",
+          text(index));
+  raise(errc::device_unavailable, op, text("a ") + Device::name + " device",
+        std::string_view(reason).empty() ? "none" : std::string_view(reason));
 }
 }  // namespace detail
 

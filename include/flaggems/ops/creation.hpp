@@ -53,13 +53,13 @@ i64 arange_size(V start, V end, V step) {
   if constexpr (kind_of<V> == kind::floating) {
     if (!std::isfinite(start) || !std::isfinite(end) || !(step != 0)) [[unlikely]]
       raise(errc::invalid_argument, "arange", "finite bounds and a step that is not zero",
-            std::to_string(start) + ", " + std::to_string(end) + ", " + std::to_string(step));
+            detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
   } else if (step == 0) [[unlikely]] {
     raise(errc::invalid_argument, "arange", "a step that is not zero", "0");
   }
   if ((step > 0 && end < start) || (step < 0 && end > start)) [[unlikely]]
     raise(errc::invalid_argument, "arange", "bounds in the direction of the step",
-          std::to_string(start) + ", " + std::to_string(end) + ", " + std::to_string(step));
+          detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
   if constexpr (kind_of<V> == kind::floating)
     return static_cast<i64>(std::ceil((end - start) / step));
   else
@@ -82,7 +82,7 @@ void arange(const S& stream, typename detail::sequence<value_t<Out>>::value star
   const auto to = as_view(out);
   const i64 n = detail::arange_size(start, end, step);
   if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
-    raise(errc::shape_mismatch, "arange", "an output of sizes [" + std::to_string(n) + "]",
+    raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(n) + "]",
           to_string(shape(to.sizes())));
   detail::assign_node("arange", stream, to, detail::sequence<T>{start, step});
 }

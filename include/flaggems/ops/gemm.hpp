@@ -29,6 +29,7 @@ template <class View>
 struct bias_operand {
   View value;
 };
+/// Marks `bias` as the bias of the forms that return a tensor.
 template <tensor_like X>
 [[nodiscard]] auto with_bias(const X& bias) {
   return bias_operand<detail::view_of<const X&>>{as_view(bias)};
@@ -58,13 +59,13 @@ struct gemm_compute {
 template <class View>
 void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
   if (v.rank() != rank) [[unlikely]]
-    raise(errc::shape_mismatch, op, std::string(what) + " of rank " + std::to_string(rank),
+    raise(errc::shape_mismatch, op, detail::text(what) + " of rank " + detail::text(rank),
           "sizes " + to_string(v.shape_of()));
 }
 inline void check_size(const char* op, const char* what, i64 expected, i64 got) {
   if (expected != got) [[unlikely]]
-    raise(errc::shape_mismatch, op, std::string(what) + " " + std::to_string(expected),
-          std::to_string(got));
+    raise(errc::shape_mismatch, op, detail::text(what) + " " + detail::text(expected),
+          detail::text(got));
 }
 template <class View>
 void check_sizes(const char* op, const View& v, const shape& expected) {

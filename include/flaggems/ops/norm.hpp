@@ -106,7 +106,7 @@ void check_weight(const char* op, const char* what, const std::optional<V>& weig
     raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
           to_string(shape(weight->sizes())));
   if (overlap(out, *weight) != overlap_kind::none) [[unlikely]]
-    raise(errc::overlap, op, std::string("an output that shares no memory with the ") + what,
+    raise(errc::overlap, op, detail::text("an output that shares no memory with the ") + what,
           "one that does");
 }
 

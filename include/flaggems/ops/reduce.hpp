@@ -26,7 +26,7 @@ struct reduced_dims {
       const int k = normalize_dim(d, rank, op);
       if (folds[k]) [[unlikely]]
         raise(errc::invalid_argument, op, "each dimension once",
-              "dimension " + std::to_string(k) + " twice");
+              "dimension " + detail::text(k) + " twice");
       folds[k] = true;
     }
     if (std::span<const i64>(dims).empty())

@@ -169,7 +169,7 @@ using type_of = typename detail::type_at<static_cast<int>(D), all_types>::type;
     if (name == detail::dtype_facts[i].name) return static_cast<dtype>(i);
   for (const entry& alias : aliases)
     if (name == alias.name) return alias.value;
-  raise(errc::invalid_argument, "parse_dtype", "the name of a dtype", std::string(name));
+  raise(errc::invalid_argument, "parse_dtype", "the name of a dtype", name);
 }
 
 // ---- promotion
@@ -215,17 +215,17 @@ constexpr int promoted(dtype a, dtype b) noexcept {
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_promotion(dtype a, dtype b) {
   raise(errc::dtype_mismatch, "promote", "two dtypes with a common one",
-        std::string(to_string(a)) + " and " + std::string(to_string(b)));
+        text(to_string(a)) + " and " + to_string(b));
 }
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_dtype(const char* op, const dtype* expected, int n,
                                                    dtype got) {
-  std::string text = n == 1 ? "dtype " : "a dtype of ";
+  text list(n == 1 ? "dtype " : "a dtype of ");
   for (int i = 0; i < n; ++i) {
-    if (i != 0) text += i + 1 == n ? " or " : ", ";
-    text += to_string(expected[i]);
+    if (i != 0) list += i + 1 == n ? " or " : ", ";
+    list += to_string(expected[i]);
   }
-  raise(errc::dtype_mismatch, op, std::move(text), std::string(to_string(got)));
+  raise(errc::dtype_mismatch, op, list, to_string(got));
 }
 
 }  // namespace detail

@@ -10,7 +10,6 @@
 
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <type_traits>
 
 namespace flaggems {
@@ -51,28 +50,29 @@ class int_list {
   int size_ = 0;
 };
 
-/// "[2, 3]"
-[[nodiscard]] inline std::string to_string(int_list list) {
-  std::string text = "[";
+/// "[2, 3]"; converts to std::string_view and std::string.
+[[nodiscard]] FLAGGEMS_COLD inline fixed_text to_string(int_list list) {
+  fixed_text r("[");
   for (int i = 0; i < list.size(); ++i) {
-    if (i != 0) text += ", ";
-    text += std::to_string(list[i]);
+    if (i != 0) r += ", ";
+    r += fixed_text(list[i]);
   }
-  return text += ']';
+  r += "]";
+  return r;
 }
 
 namespace detail {
 
 // Error paths of shapes.
 [[noreturn]] FLAGGEMS_COLD inline void raise_rank(const char* op, int rank) {
-  raise(errc::invalid_argument, op, "at most 8 dimensions", std::to_string(rank));
+  raise(errc::invalid_argument, op, "at most 8 dimensions", text(rank));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_dim(const char* op, i64 dim, int rank) {
   raise(errc::out_of_range, op,
         rank == 0
-            ? std::string("a dimension of a 0-dimensional tensor (-1 or 0)")
-            : "a dimension in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "]",
-        std::to_string(dim));
+            ? text("a dimension of a 0-dimensional tensor (-1 or 0)")
+            : "a dimension in [" + text(-rank) + ", " + text(rank - 1) + "]",
+        text(dim));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_sizes(const char* op, const char* expected,
                                                    int_list got) {
@@ -83,14 +83,14 @@ namespace detail {
   raise(errc::shape_mismatch, op, expected, to_string(a) + " and " + to_string(b));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
-  raise(errc::invalid_argument, "tensor_view", std::to_string(rank) + " indices",
-        std::to_string(count));
+  raise(errc::invalid_argument, "tensor_view", text(rank) + " indices",
+        text(count));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_index(const char* op, int dim, i64 index, i64 size) {
   raise(errc::out_of_range, op,
-        "an index in [" + std::to_string(-size) + ", " + std::to_string(size - 1) +
-            "] of dimension " + std::to_string(dim),
-        std::to_string(index));
+        "an index in [" + text(-size) + ", " + text(size - 1) +
+            "] of dimension " + text(dim),
+        text(index));
 }
 
 /// a * b into `result`; false on overflow.

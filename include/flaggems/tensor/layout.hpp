@@ -58,7 +58,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
 [[nodiscard]] constexpr layout slice(layout v, i64 dim_, i64 start, i64 end, i64 step) {
   const int dim = existing_dim(dim_, v.rank(), "slice");
   if (step <= 0) [[unlikely]]
-    raise(errc::invalid_argument, "slice", "a positive step", std::to_string(step));
+    raise(errc::invalid_argument, "slice", "a positive step", text(step));
   const i64 size = v.sizes[dim];
   const auto clamp = [size](i64 i) {
     if (i < 0) i += size;
@@ -79,12 +79,12 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const i64 size = v.sizes[dim];
   if (start < -size || start > size) [[unlikely]]
     raise(errc::out_of_range, "narrow",
-          "a start in [" + std::to_string(-size) + ", " + std::to_string(size) + "]",
-          std::to_string(start));
+          "a start in [" + text(-size) + ", " + text(size) + "]",
+          text(start));
   if (start < 0) start += size;
   if (length < 0 || length > size - start) [[unlikely]]
-    raise(errc::out_of_range, "narrow", "a length in [0, " + std::to_string(size - start) + "]",
-          std::to_string(length));
+    raise(errc::out_of_range, "narrow", "a length in [0, " + text(size - start) + "]",
+          text(length));
   return slice(v, dim, start, start + length, 1);
 }
 
@@ -177,7 +177,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const i64 known = checked_numel(r, op);
   const bool fits = unknown < 0 ? known == numel : known != 0 && numel % known == 0;
   if (!fits) [[unlikely]]
-    raise(errc::shape_mismatch, op, "sizes with " + std::to_string(numel) + " elements",
+    raise(errc::shape_mismatch, op, "sizes with " + text(numel) + " elements",
           to_string(sizes));
   if (unknown >= 0) r[unknown] = numel / known;
   return r;
@@ -258,7 +258,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const int last = normalize_dim(end_dim, v.rank(), "flatten");
   if (first > last) [[unlikely]]
     raise(errc::invalid_argument, "flatten", "start_dim <= end_dim",
-          std::to_string(start_dim) + " and " + std::to_string(end_dim));
+          text(start_dim) + " and " + text(end_dim));
   if (v.rank() == 0) return reshape(v, {1}, "flatten");
   if (first == last) return v;
   shape sizes;
@@ -296,7 +296,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const int b = existing_dim(dim2, v.rank(), "diagonal");
   if (a == b) [[unlikely]]
     raise(errc::invalid_argument, "diagonal", "two different dimensions",
-          std::to_string(dim1) + " and " + std::to_string(dim2));
+          text(dim1) + " and " + text(dim2));
   // Compared before anything is subtracted: the offset may be any number.
   const i64 rows = v.sizes[a], columns = v.sizes[b];
   i64 length = 0;

@@ -328,7 +328,7 @@ class tensor_view : public detail::view_base<Extents> {
     const int d = detail::existing_dim(dim, rank(), "split");
     const i64 n = this->size_at(d);
     if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
-      raise(errc::invalid_argument, "split", "a positive split_size", std::to_string(split_size));
+      raise(errc::invalid_argument, "split", "a positive split_size", detail::text(split_size));
     const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
     return {view(), d, split_size, count};
   }
@@ -336,7 +336,7 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_parts<view_type> chunk(i64 chunks, i64 dim = 0) const {
     const int d = detail::existing_dim(dim, rank(), "chunk");
     if (chunks <= 0) [[unlikely]]
-      raise(errc::invalid_argument, "chunk", "a positive number of chunks", std::to_string(chunks));
+      raise(errc::invalid_argument, "chunk", "a positive number of chunks", detail::text(chunks));
     const i64 n = this->size_at(d);
     if (n == 0) return {view(), d, 0, chunks};
     return split((n - 1) / chunks + 1, d);

@@ -5,6 +5,7 @@
 // call that queues it returns.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/thread_pool.hpp>
 #include <flaggems/device/check_device.hpp>
@@ -12,10 +13,8 @@
 #include <flaggems/launch/host_launch.hpp>
 
 #include <unistd.h>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 namespace flaggems {
 
@@ -63,7 +62,7 @@ struct host {
     set_device(index);
     device_properties p;
     p.name = detail::processor_name();
-    p.arch = std::string(to_string(isa()));
+    p.arch = to_string(isa());
     p.compute_units = detail::usable_processors();
     p.l2_cache = caches().l2;
     p.shared_memory_per_block = caches().l2;
@@ -86,8 +85,8 @@ struct host {
     friend bool operator==(stream_handle a, stream_handle b) { return a.id == b.id; }
   };
   static stream_handle create_stream(int /*priority*/) noexcept {
-    static std::atomic<int> last{0};
-    return {last.fetch_add(1, std::memory_order_relaxed) + 1};
+    static detail::atomic<int> last{0};
+    return {last.fetch_add(1, detail::memory_order::relaxed) + 1};
   }
   static void destroy_stream(stream_handle) noexcept {}
   static void synchronize(stream_handle) noexcept {}
@@ -110,26 +109,26 @@ struct host {
   }
 
   // ---- events: the time they were recorded at, 0 before that
-  using event_handle = std::atomic<long long>*;
-  static event_handle create_event() { return new std::atomic<long long>(0); }
+  using event_handle = detail::atomic<long long>*;
+  static event_handle create_event() { return new detail::atomic<long long>(0); }
   static void destroy_event(event_handle e) noexcept { delete e; }
   static void record(event_handle e, stream_handle) noexcept {
-    e->store(detail::monotonic_ns(), std::memory_order_relaxed);
+    e->store(detail::monotonic_ns(), detail::memory_order::relaxed);
   }
   static void wait(stream_handle, event_handle) noexcept {}
   static void synchronize_event(event_handle) noexcept {}
   static bool query_event(event_handle) noexcept { return true; }
   /// Raises invalid_argument unless both were recorded.
   static double elapsed_ms(event_handle a, event_handle b) {
-    const long long from = a->load(std::memory_order_relaxed);
-    const long long to = b->load(std::memory_order_relaxed);
+    const long long from = a->load(detail::memory_order::relaxed);
+    const long long to = b->load(detail::memory_order::relaxed);
     check(from != 0 && to != 0, errc::invalid_argument, "elapsed_ms", "two recorded events",
           "one that was not recorded");
     return static_cast<double>(to - from) * 1e-6;
   }
 
   // ---- errors, launch
-  static std::string error_text(int code) { return std::strerror(code); }
+  static const char* error_text(int code) { return std::strerror(code); }
 
   template <class Kernel, class... Args>
   static void launch(stream_handle, const launch_config& config, const Args&... args) {

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// std::atomic as far as the library needs it: <atomic> takes half as long to compile as an operator
+// may.
+#pragma once
+
+namespace flaggems::detail {
+
+/// The orders of an atomic access, as in C++.
+enum class memory_order : int {
+  relaxed = __ATOMIC_RELAXED,
+  acquire = __ATOMIC_ACQUIRE,
+  release = __ATOMIC_RELEASE,
+  seq_cst = __ATOMIC_SEQ_CST
+};
+
+/// A lock-free object of an integral or pointer type; its functions are those of std::atomic.
+template <class T>
+class atomic {
+  static_assert(__atomic_always_lock_free(sizeof(T), nullptr), "atomic: T must be lock-free");
+
+ public:
+  constexpr atomic() noexcept = default;
+  constexpr atomic(T value) noexcept : value_(value) {}
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+  T operator=(T value) noexcept { return store(value), value; }
+
+  [[nodiscard]] T load(memory_order order = memory_order::seq_cst) const noexcept {
+    return __atomic_load_n(&value_, static_cast<int>(order));
+  }
+  void store(T value, memory_order order = memory_order::seq_cst) noexcept {
+    __atomic_store_n(&value_, value, static_cast<int>(order));
+  }
+  T exchange(T value, memory_order order = memory_order::seq_cst) noexcept {
+    return __atomic_exchange_n(&value_, value, static_cast<int>(order));
+  }
+  bool compare_exchange_strong(T& expected, T desired,
+                               memory_order order = memory_order::seq_cst) noexcept {
+    const int failure = order == memory_order::release ? __ATOMIC_RELAXED : static_cast<int>(order);
+    return __atomic_compare_exchange_n(&value_, &expected, desired, false, static_cast<int>(order),
+                                       failure);
+  }
+  T fetch_add(T value, memory_order order = memory_order::seq_cst) noexcept {
+    return __atomic_fetch_add(&value_, value, static_cast<int>(order));
+  }
+  T fetch_sub(T value, memory_order order = memory_order::seq_cst) noexcept {
+    return __atomic_fetch_sub(&value_, value, static_cast<int>(order));
+  }
+
+ private:
+  alignas(sizeof(T)) T value_{};
+};
+
+}  // namespace flaggems::detail
