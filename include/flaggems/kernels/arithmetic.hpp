@@ -11,14 +11,16 @@ namespace flaggems::kernels {
 /// a + alpha * b
 struct add_scaled_fn {
   template <class V>
-  FLAGGEMS_INLINE auto operator()(const V& a, const V& b, const V& alpha) const {
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b,
+                                  FLAGGEMS_VALUE(V) alpha) const {
     return a + alpha * b;
   }
 };
 /// a - alpha * b
 struct sub_scaled_fn {
   template <class V>
-  FLAGGEMS_INLINE auto operator()(const V& a, const V& b, const V& alpha) const {
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b,
+                                  FLAGGEMS_VALUE(V) alpha) const {
     return a - alpha * b;
   }
 };
@@ -27,7 +29,7 @@ struct sub_scaled_fn {
 template <bool Floor>
 struct div_rounded_fn {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     using T = element_of<V>;
     if constexpr (is_floating<T>)
       return Floor ? floor_of(a, b) : trunc(V(a / b));
@@ -37,7 +39,7 @@ struct div_rounded_fn {
 
  private:
   template <class V>
-  FLAGGEMS_INLINE static V integer(const V& a, const V& b) {
+  FLAGGEMS_INLINE static V integer(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using T = element_of<V>;
     const V zero(T(0)), one(T(1));
     const mask_of<V> by_zero = b == zero;
@@ -59,7 +61,7 @@ struct div_rounded_fn {
   }
   /// floor(a / b), where the quotient itself may be rounded up to an integer.
   template <class V>
-  FLAGGEMS_INLINE static V floor_of(const V& a, const V& b) {
+  FLAGGEMS_INLINE static V floor_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using T = element_of<V>;
     if constexpr (is_same<T, f32>) {
       // A quotient of two f32 is at least 2^-48 of itself away from an integer that it is not.
@@ -67,7 +69,10 @@ struct div_rounded_fn {
       return convert<f32>(W(floor(W(convert<f64>(a) / convert<f64>(b)))));
     } else {
       const V q = floor(V(a / b));
-      const V rest = fma(V(-q), b, a);
+      // a - q b, with products of halves, which are exact whether or not there is an FMA.
+      const V q_high = upper_half(q), b_high = upper_half(b);
+      const V q_low = q - q_high, b_low = b - b_high;
+      const V rest = ((a - q_high * b_high) - q_high * b_low - q_low * b_high) - q_low * b_low;
       const mask_of<V> above = (rest != V(T(0))) & ((rest < V(T(0))) != (b < V(T(0))));
       return select(mask_of<V>(above & isfinite(rest) & isfinite(b)), V(q - V(T(1))), q);
     }
@@ -78,7 +83,8 @@ struct div_rounded_fn {
 struct clamp_optional_fn {
   bool has_min, has_max;
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& low, const V& high) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) low,
+                               FLAGGEMS_VALUE(V) high) const {
     V r = a;
     if (has_min) r = maximum(r, low);
     if (has_max) r = minimum(r, high);

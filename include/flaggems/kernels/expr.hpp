@@ -52,7 +52,7 @@ template <class C>
 struct literal {
   using value_type = C;
   C value;
-  FLAGGEMS_INLINE const literal& at(const coordinates&) const { return *this; }
+  FLAGGEMS_INLINE literal at(const coordinates&) const { return {value}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
     return lane_value<Lane, C>(value);

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Forms of arithmetic with an option that the pointwise table does not carry: add and sub with
+// alpha, div with a rounding mode, clamp with one bound, pow with an integer exponent.
+#pragma once
+
+#include <flaggems/kernels/arithmetic.hpp>
+#include <flaggems/ops/pointwise.hpp>
+
+#include <concepts>
+#include <optional>
+
+namespace flaggems {
+
+/// How div rounds: not at all (true division), toward zero, or down. Values of different types,
+/// because the dtype of the result depends on them.
+namespace rounding_mode {
+struct none_t {};
+struct trunc_t {};
+struct floor_t {};
+inline constexpr none_t none{};
+inline constexpr trunc_t trunc{};
+inline constexpr floor_t floor{};
+}  // namespace rounding_mode
+
+/// One of the constants in namespace rounding_mode.
+template <class M>
+concept rounding = std::same_as<M, rounding_mode::none_t> ||
+    std::same_as<M, rounding_mode::trunc_t> || std::same_as<M, rounding_mode::floor_t>;
+
+namespace detail {
+
+template <class A, class B, class Alpha>
+constexpr void check_alpha() {
+  using P = typename promoted_type<decltype(node_of(std::declval<const A&>())),
+                                   decltype(node_of(std::declval<const B&>()))>::type;
+  static_assert(kind_of<Alpha> <= kind_of<P>,
+                "flaggems: for integer operands alpha must not be a floating-point number, and for "
+                "bool ones it must be bool");
+}
+
+/// A bound of clamp that may be absent: std::nullopt, an optional number, or an operand.
+template <class X>
+inline constexpr bool is_optional_number = false;
+template <class X>
+inline constexpr bool is_optional_number<std::optional<X>> = scalar_operand<X>;
+
+template <class X>
+auto bound_operand(const X& x) {
+  if constexpr (std::is_same_v<X, std::nullopt_t>)
+    return false;  // the lowest kind: takes no part in promotion
+  else if constexpr (is_optional_number<X>)
+    return x.value_or(typename X::value_type{});
+  else if constexpr (scalar_operand<X>)
+    return x;
+  else
+    return expr<decltype(node_of(x))>(node_of(x));
+}
+template <class X>
+bool has_bound(const X& x) {
+  if constexpr (std::is_same_v<X, std::nullopt_t>)
+    return false;
+  else if constexpr (is_optional_number<X>)
+    return x.has_value();
+  else
+    return true;
+}
+
+}  // namespace detail
+
+/// A bound of clamp: an operand, an optional number, or std::nullopt.
+template <class X>
+concept clamp_bound =
+    operand<X> || std::same_as<X, std::nullopt_t> || detail::is_optional_number<X>;
+/// A bound that may be absent, at compile time or at run time.
+template <class X>
+concept optional_bound = std::same_as<X, std::nullopt_t> || detail::is_optional_number<X>;
+
+// ---- add and sub with alpha
+#define FLAGGEMS_SCALED(name, rule)                                                                \
+  template <operand A, operand B, scalar_operand Alpha>                                            \
+  requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(const A& a, const B& b, \
+                                                                           Alpha alpha) {          \
+    detail::check_alpha<A, B, Alpha>();                                                            \
+    return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, a, b, alpha);              \
+  }                                                                                                \
+  template <stream_like S, operand A, operand B, scalar_operand Alpha>                             \
+  requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(                        \
+      const S& stream, const A& a, const B& b, Alpha alpha) {                                      \
+    return evaluate(stream, name(a, b, alpha), #name);                                             \
+  }                                                                                                \
+  template <stream_like S, operand A, operand B, tensor_like Out, scalar_operand Alpha>            \
+  requires(tensor_operand<A> || tensor_operand<B>) void name(const S& stream, const A& a,          \
+                                                             const B& b, Out&& out, Alpha alpha) { \
+    assign(stream, out, name(a, b, alpha), #name);                                                 \
+  }                                                                                                \
+  template <stream_like S, tensor_like A, operand B, scalar_operand Alpha>                         \
+  void name##_(const S& stream, A&& a, const B& b, Alpha alpha) {                                  \
+    assign(stream, a, name(a, b, alpha), #name "_");                                               \
+  }
+
+/// a + alpha * b: an expression, a new tensor, into `out`, into `a`. alpha is a number that takes
+/// no part in promotion: for integers it must be an integer. Otherwise as add(a, b).
+/// aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)
+FLAGGEMS_SCALED(add, numeric)
+/// a - alpha * b; otherwise as add(a, b, alpha), and bool is refused.
+/// aten::sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)
+FLAGGEMS_SCALED(sub, arithmetic)
+#undef FLAGGEMS_SCALED
+
+// ---- div with a rounding mode
+/// a / b rounded as `mode` says (an expression). With rounding_mode::trunc and floor the result has
+/// the promoted dtype, integers included; none is true division. Integer division by zero gives 0.
+template <operand A, operand B, rounding Mode>
+requires(tensor_operand<A> || tensor_operand<B>)
+    [[nodiscard]] auto div(const A& a, const B& b, Mode) {
+  if constexpr (std::is_same_v<Mode, rounding_mode::none_t>)
+    return div(a, b);
+  else
+    return detail::make_call<detail::arithmetic>(
+        kernels::div_rounded_fn<std::is_same_v<Mode, rounding_mode::floor_t>>{}, a, b);
+}
+/// a / b, rounded, in a new tensor.
+template <stream_like S, operand A, operand B, rounding Mode>
+requires(tensor_operand<A> || tensor_operand<B>)
+    [[nodiscard]] auto div(const S& stream, const A& a, const B& b, Mode mode) {
+  return evaluate(stream, div(a, b, mode), "div");
+}
+/// out = a / b, rounded. Otherwise as div(a, b).
+/// aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out)
+template <stream_like S, operand A, operand B, tensor_like Out, rounding Mode>
+requires(tensor_operand<A> || tensor_operand<B>) void div(const S& stream, const A& a, const B& b,
+                                                          Out&& out, Mode mode) {
+  assign(stream, out, div(a, b, mode), "div");
+}
+/// a = a / b, rounded.
+template <stream_like S, tensor_like A, operand B, rounding Mode>
+void div_(const S& stream, A&& a, const B& b, Mode mode) {
+  assign(stream, a, div(a, b, mode), "div_");
+}
+
+// ---- clamp with optional bounds
+/// min(max(x, low), high), where a bound may be std::nullopt or an empty std::optional of a number
+/// (an expression). Raises invalid_argument if both are absent.
+template <tensor_operand X, clamp_bound L, clamp_bound H>
+requires(optional_bound<L> || optional_bound<H>)
+    [[nodiscard]] auto clamp(const X& x, const L& low, const H& high) {
+  const kernels::clamp_optional_fn f{detail::has_bound(low), detail::has_bound(high)};
+  check(f.has_min || f.has_max, errc::invalid_argument, "clamp", "at least one of min and max",
+        "neither");
+  return detail::make_call<detail::numeric>(f, x, detail::bound_operand(low),
+                                            detail::bound_operand(high));
+}
+/// x clamped, in a new tensor.
+template <stream_like S, tensor_operand X, clamp_bound L, clamp_bound H>
+requires(optional_bound<L> || optional_bound<H>)
+    [[nodiscard]] auto clamp(const S& stream, const X& x, const L& low, const H& high) {
+  return evaluate(stream, clamp(x, low, high), "clamp");
+}
+/// out = x clamped; `out` may be `x`. Raises invalid_argument, shape_mismatch or overlap before
+/// anything is written. aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *,
+/// Tensor(a!) out)
+template <stream_like S, tensor_operand X, clamp_bound L, clamp_bound H, tensor_like Out>
+requires(optional_bound<L> || optional_bound<H>) void clamp(const S& stream, const X& x,
+                                                            const L& low, const H& high,
+                                                            Out&& out) {
+  assign(stream, out, clamp(x, low, high), "clamp");
+}
+/// x = x clamped.
+template <stream_like S, tensor_like X, clamp_bound L, clamp_bound H>
+requires(optional_bound<L> || optional_bound<H>) void clamp_(const S& stream, X&& x, const L& low,
+                                                             const H& high) {
+  assign(stream, x, clamp(x, low, high), "clamp_");
+}
+
+// ---- pow with an integer exponent
+/// a to the power of b for an integer number b (an expression): as pow(a, b), which all forms of
+/// pow call. Raises invalid_argument for a negative b if `a` holds integers, as ATen does.
+template <operand A, operand B>
+requires(tensor_operand<A> || tensor_operand<B>) &&
+    std::integral<B>&& tensor_operand<A> [[nodiscard]] auto pow(const A& a, const B& b) {
+  using element = typename decltype(detail::node_of(a))::element;
+  if constexpr (detail::kind_of<element> != detail::kind::floating && std::is_signed_v<B>)
+    check(b >= 0, errc::invalid_argument, "pow", "an exponent that is not negative, for integers",
+          "a negative one");
+  return detail::make_call<detail::arithmetic>(kernels::pow_fn{}, a, b);
+}
+
+}  // namespace flaggems

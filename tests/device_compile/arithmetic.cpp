@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/arithmetic.hpp>
+#include <flaggems/kernels/pointwise.hpp>
+
+#include "entry.hpp"
+
+namespace fk = flaggems::kernels;
+
+namespace flaggems::kernels {
+using floor_div_f32 = node<float, div_rounded_fn<true>, arg<float, float>, arg<float, float>>;
+using floor_div_i32 = node<i32, div_rounded_fn<true>, arg<i32, i32>, arg<i32, i32>>;
+using add_alpha_f32 =
+    node<float, add_scaled_fn, arg<float, float>, arg<float, float>, literal<float>>;
+using clamp_f32 = node<float, clamp_optional_fn, arg<float, float>, literal<float>, literal<float>>;
+}  // namespace flaggems::kernels
+
+FLAGGEMS_INSTANCE(floor_div, fk::pointwise<float, fk::floor_div_f32>, fk::tiling, fk::target<float>,
+                  fk::floor_div_f32)
+FLAGGEMS_INSTANCE(floor_div_int, fk::pointwise<int, fk::floor_div_i32>, fk::tiling, fk::target<int>,
+                  fk::floor_div_i32)
+FLAGGEMS_INSTANCE(add_alpha, fk::pointwise<float, fk::add_alpha_f32>, fk::tiling, fk::target<float>,
+                  fk::add_alpha_f32)
+FLAGGEMS_INSTANCE(clamp, fk::pointwise<float, fk::clamp_f32>, fk::tiling, fk::target<float>,
+                  fk::clamp_f32)
