@@ -255,12 +255,25 @@ FLAGGEMS_INLINE To bit_cast(const simd<T, Isa>& x) {
   return To((to_vector)x.v);
 }
 
+template <class T, class Isa>
+FLAGGEMS_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x);
+
+/// Whether bytes become 32-bit integers by `widen_bytes`: g++ 12 takes its own conversion apart
+/// into one move an element.
+template <class Isa>
+inline constexpr bool widens_bytes =
+    FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
+
 template <class To, class T, class Isa>
 FLAGGEMS_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
   if constexpr (is_same<To, T>) {
     return x;
   } else if constexpr (is_same<To, bool>) {
     return x != simd<T, Isa>(T(0));
+  } else if constexpr (widens_bytes<Isa> &&
+                       (is_same<T, u8> || is_same<T, i8>)&&(is_same<To, i32> || is_same<To, u32> ||
+                                                            is_same<To, f32>)) {
+    return simd<To, Isa>(__builtin_convertvector(widen_bytes(x).v, typename simd<To, Isa>::vector));
   } else {
     return simd<To, Isa>(__builtin_convertvector(x.v, typename simd<To, Isa>::vector));
   }
@@ -324,6 +337,28 @@ FLAGGEMS_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
     __builtin_memcpy(reinterpret_cast<char*>(&result.v) + i * to_bytes, &to, to_bytes);
   }
   return result;
+}
+
+/// Bytes as 32-bit integers, 8 or 16 at a time.
+template <class T, class Isa>
+FLAGGEMS_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
+  simd<i32, Isa> r;
+#if FLAGGEMS_ARCH_X86
+  typedef u64 words __attribute__((vector_size(16)));
+  words from{};
+  if constexpr (sizeof(x.v) == sizeof(u64)) {  // through a register: memory would stall
+    u64 low;
+    __builtin_memcpy(&low, &x.v, sizeof(low));
+    from = words{low, 0};
+  } else {
+    __builtin_memcpy(&from, &x.v, min_of(sizeof(from), sizeof(x.v)));
+  }
+  if constexpr (is_same<T, u8>)
+    asm("vpmovzxbd %1, %0" : "=v"(r.v) : "v"(from));
+  else
+    asm("vpmovsxbd %1, %0" : "=v"(r.v) : "v"(from));
+#endif
+  return r;
 }
 
 /// Correctly rounded square root.

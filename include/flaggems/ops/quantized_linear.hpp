@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weights in GGUF's blocks (Q4_0 Q4_1 Q8_0): a linear layer, rows of an embedding, and the numbers
+// themselves. Products are of dequantised weights with f32 activations, in f32.
+#pragma once
+
+#include <flaggems/kernels/quantized_linear.hpp>
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/rows.hpp>
+
+namespace flaggems {
+
+/// A view of a matrix in blocks of `Format` (kernels::q4_0, q4_1, q8_0): row after row, each of
+/// columns / 32 blocks, as GGUF stores them. Any alignment. Owns nothing.
+template <class Format, class Device = host>
+class quantized_matrix {
+ public:
+  using format = Format;
+  using device_type = Device;
+
+  /// `data` has bytes() bytes. Raises invalid_argument unless rows >= 0 and columns is a multiple
+  /// of 32.
+  quantized_matrix(const void* data, i64 rows, i64 columns)
+      : data_(static_cast<const u8*>(data)), rows_(rows), columns_(columns) {
+    if (rows < 0 || columns < 0 || columns % kernels::quantized_block != 0) [[unlikely]]
+      raise(errc::invalid_argument, "quantized_matrix",
+            "rows of a multiple of 32 columns, and sizes that are not negative",
+            to_string(shape{rows, columns}));
+    i64 all = 0;
+    if (!detail::multiply(rows, row_bytes(), all)) [[unlikely]]
+      raise(errc::invalid_argument, "quantized_matrix", "fewer than 2^63 bytes",
+            to_string(shape{rows, columns}));
+  }
+
+  [[nodiscard]] const u8* data() const noexcept { return data_; }
+  [[nodiscard]] i64 rows() const noexcept { return rows_; }
+  [[nodiscard]] i64 columns() const noexcept { return columns_; }
+  [[nodiscard]] i64 row_bytes() const noexcept {
+    return columns_ / kernels::quantized_block * Format::bytes;
+  }
+  [[nodiscard]] i64 bytes() const noexcept { return rows_ * row_bytes(); }
+  /// The rows [start, start + length). Raises out_of_range.
+  [[nodiscard]] quantized_matrix narrow(i64 start, i64 length) const {
+    if (start < 0 || length < 0 || start > rows_ - length) [[unlikely]]
+      raise(errc::out_of_range, "quantized_matrix", "rows within " + detail::text(rows_),
+            detail::text(length) + " from " + detail::text(start) + " on");
+    return {data_ + start * row_bytes(), length, columns_};
+  }
+
+ private:
+  const u8* data_;
+  i64 rows_, columns_;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool quantized_activation =
+    std::is_same_v<T, f32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+
+template <class Out, class Format, class D>
+void check_outside_matrix(const char* op, const Out& out, const quantized_matrix<Format, D>& w) {
+  const auto begin = reinterpret_cast<u64>(w.data());
+  if (memory_range(out).intersects({begin, begin + static_cast<u64>(w.bytes())})) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with the weights",
+          "an output that overlaps them");
+}
+
+template <class X, class W>
+shape quantized_linear_shape(const X& x, const W& w) {
+  if (x.rank() < 1) [[unlikely]]
+    raise(errc::shape_mismatch, "quantized_linear", "x of rank 1 or more", "rank 0");
+  check_size("quantized_linear",
+             "as many columns of the weights as x has elements a row:", x.size(-1), w.columns());
+  shape r = x.shape_of();
+  r[r.rank() - 1] = w.rows();
+  return r;
+}
+
+template <class Format, class D, class X, class Out>
+struct quantized_linear_call {
+  using T = typename X::value_type;
+  using O = typename Out::value_type;
+  kernels::gemm_space space{};
+  kernels::gemm_arg<T> x{};
+  kernels::gemm_out<O, f32> out{};
+  launch_config config{};
+
+  template <class S>
+  void run(const S& stream, const X& from, const quantized_matrix<Format, D>& w, const Out& to) {
+    const auto front = [](const auto& list) { return list.first(list.size() - 1); };
+    iteration it(front(to.sizes()));
+    it.add(front(to.sizes()), front(to.strides()));
+    it.add(front(to.sizes()), front(from.strides()));
+    it.collapse();
+    // The innermost of the leading dimensions has the rows that share decoded weights.
+    space.rank = it.rank() > 0 ? it.rank() - 1 : 0;
+    space.batches = 1;
+    for (int d = 0; d < space.rank; ++d) {
+      space.sizes[d] = it.size(d);
+      space.batches *= it.size(d);
+      out.batch[d] = it.stride(0, d);
+      x.batch[d] = it.stride(1, d);
+    }
+    const bool several = it.rank() > 0;
+    space.m = several ? it.size(space.rank) : 1;
+    space.n = w.rows();
+    space.k = w.columns() / kernels::quantized_block;
+    x.data = from.data();
+    x.line = several ? it.stride(1, space.rank) : 0;
+    x.along = from.stride(-1);
+    out.data = to.data();
+    out.row = several ? it.stride(0, space.rank) : 0;
+    out.column = to.stride(-1);
+    out.alpha = 1;
+    config.op = "quantized_linear";
+    config.work = w.bytes() * space.m * space.batches;
+    if (w.columns() > 1 && x.along != 1)
+      go<1, 4, true>(stream, w);
+    else if (space.m == 1)
+      go<1, 4, false>(stream, w);
+    else
+      go<8, 1, false>(stream, w);
+  }
+
+  template <int Rows, int Columns, bool Strided, class S>
+  void go(const S& stream, const quantized_matrix<Format, D>& w) {
+    space.tile_rows = Rows;
+    space.tile_columns = Columns;
+    space.row_tiles = kernels::ceil_div(space.m, Rows);
+    space.column_tiles = kernels::ceil_div(space.n, Columns);
+    const i64 bytes = w.columns() * static_cast<i64>(sizeof(T)) * Rows;
+    space.group = bytes > 0 && bytes < 256 * 1024 ? 256 * 1024 / bytes : 1;
+    if (space.group > space.row_tiles) space.group = space.row_tiles;
+    config.tiles = space.tiles();
+    config.threads = space.k <= 8 ? 64 : 128;
+    launch<kernels::quantized_linear<Format, T, O, Rows, Columns, Strided>>(stream, config, space,
+                                                                            x, w.data(), out);
+  }
+};
+
+template <class Format, class D, class S, class Index, class Out>
+void quantized_rows_into(const char* op, const S& stream, const quantized_matrix<Format, D>& w,
+                         const Index& index, row_plan& plan, const Out& out) {
+  using O = typename Out::value_type;
+  launch_config config;
+  config.op = op;
+  kernels::row_space space = plan.space();
+  space.length = w.columns() / kernels::quantized_block;
+  config.tiles = space.rows;
+  config.work = out.numel() * 4;
+  const auto to = plan.target(0, out);
+  if constexpr (requires { index.strides(); }) {
+    const auto rows = plan.arg(1, index);
+    kernels::row_index<typename Index::value_type> at{rows.data, {}};
+    for (int d = 0; d < space.rank; ++d) at.strides[d] = rows.strides[d];
+    launch<kernels::quantized_rows<Format, decltype(at), O>>(stream, config, space, w.data(),
+                                                             w.rows(), at, to);
+  } else {
+    launch<kernels::quantized_rows<Format, Index, O>>(stream, config, space, w.data(), w.rows(),
+                                                      index, to);
+  }
+}
+
+/// Raises out_of_range unless every index is a row. For memory that the host may read, once the
+/// work that computes it is done.
+template <class S, class Index>
+void check_row_indices(const char* op, const S& stream, const Index& indices, i64 rows) {
+  if constexpr (host_accessible<typename Index::device_type>) {
+    ref(stream).synchronize();
+    shape at = indices.shape_of();
+    for (int d = 0; d < at.rank(); ++d) at[d] = 0;
+    for (i64 left = indices.numel(); left > 0; --left) {
+      i64 offset = 0;
+      for (int d = 0; d < at.rank(); ++d) offset += at[d] * indices.stride(d);
+      const auto index = static_cast<i64>(indices.data()[offset]);
+      if (index < 0 || index >= rows) [[unlikely]]
+        raise(errc::out_of_range, op, "indices in [0, " + detail::text(rows - 1) + "]",
+              detail::text(index));
+      for (int d = at.rank() - 1; d >= 0 && ++at[d] == indices.size(d); --d) at[d] = 0;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// out = x * w^T with weights in blocks.
+///
+/// x [..., k] of f32 (or bf16, f16), any strides; w: n rows of k columns; out [..., n] of f32, bf16
+/// or f16, any strides, sharing no memory with x or w. Each product is of the dequantised weight
+/// with the activation, in f32, and sums are in f32. Raises shape_mismatch or overlap before
+/// anything is written.
+template <stream_like S, tensor_like X, class Format, class D, tensor_like Out>
+void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format, D>& w,
+                      Out&& out) {
+  same_device<S, X, quantized_matrix<Format, D>, Out>();
+  const auto from = as_view(x);
+  const auto to = as_view(out);
+  static_assert(
+      detail::quantized_activation<value_t<const X&>> && detail::quantized_activation<value_t<Out>>,
+      "flaggems: quantized_linear takes activations and gives results of f32, bf16 or "
+      "f16");
+  const shape sizes = detail::quantized_linear_shape(from, w);
+  detail::check_sizes("quantized_linear", to, sizes);
+  detail::check_separate_output("quantized_linear", to, from);
+  detail::check_outside_matrix("quantized_linear", to, w);
+  if (to.empty()) return;
+  using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
+                                             std::remove_const_t<decltype(to)>>;
+  call().run(stream, from, w, to);
+}
+/// x * w^T in a new tensor of x's dtype.
+template <stream_like S, tensor_like X, class Format, class D>
+[[nodiscard]] auto quantized_linear(const S& stream, const X& x,
+                                    const quantized_matrix<Format, D>& w) {
+  auto out = empty<value_t<const X&>>(stream, detail::quantized_linear_shape(as_view(x), w));
+  quantized_linear(stream, x, w, out);
+  return out;
+}
+
+/// out = the numbers that w stands for.
+///
+/// w: n rows of k columns; out [n, k] of any floating-point type, any strides, sharing no memory
+/// with w. Raises shape_mismatch or overlap before anything is written.
+template <stream_like S, class Format, class D, tensor_like Out>
+void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out) {
+  same_device<S, quantized_matrix<Format, D>, Out>();
+  const auto to = as_view(out);
+  static_assert(kernels::is_floating<value_t<Out>>,
+                "flaggems: dequantize gives floating-point numbers");
+  detail::check_sizes("dequantize", to, shape{w.rows(), w.columns()});
+  detail::check_separate_output("dequantize", to);
+  detail::check_outside_matrix("dequantize", to, w);
+  detail::row_plan plan(to.sizes(), 1);
+  plan.add(to);
+  if (plan.empty()) return;
+  detail::quantized_rows_into("dequantize", stream, w, kernels::own_row{}, plan, to);
+}
+
+/// out[..., :] = row indices[...] of w, as numbers: an embedding.
+///
+/// w: n rows of k columns; indices [...] of i64 or i32; out [..., k] of any floating-point type,
+/// sharing no memory with an input. Raises shape_mismatch, overlap, or, where the host can read the
+/// indices, out_of_range before anything is written; elsewhere a row that does not exist is NaN.
+template <stream_like S, class Format, class D, tensor_like Index, tensor_like Out>
+void quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
+                         const Index& indices, Out&& out) {
+  same_device<S, quantized_matrix<Format, D>, Index, Out>();
+  constexpr const char* op = "quantized_embedding";
+  const auto at = as_view(indices);
+  const auto to = as_view(out);
+  static_assert(
+      std::is_same_v<value_t<const Index&>, i64> || std::is_same_v<value_t<const Index&>, i32>,
+      "flaggems: quantized_embedding takes indices of i64 or i32");
+  static_assert(kernels::is_floating<value_t<Out>>,
+                "flaggems: quantized_embedding gives floating-point numbers");
+  if (at.rank() >= max_rank) [[unlikely]]
+    raise(errc::shape_mismatch, op, "indices of rank " + detail::text(max_rank - 1) + " at most",
+          to_string(at.shape_of()));
+  shape sizes = at.shape_of();
+  sizes.push_back(w.columns());
+  detail::check_sizes(op, to, sizes);
+  detail::check_separate_output(op, to, at);
+  detail::check_outside_matrix(op, to, w);
+  detail::check_row_indices(op, stream, at, w.rows());
+  detail::row_plan plan(to.sizes(), to.rank() - 1);
+  plan.add(to);
+  const auto rows = at.unsqueeze(-1).expand(sizes);
+  plan.add(rows);
+  if (plan.empty()) return;
+  detail::quantized_rows_into(op, stream, w, rows, plan, to);
+}
+
+}  // namespace flaggems

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/quantized_linear.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+using fg::u8;
+namespace fk = fg::kernels;
+
+std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
+
+/// Random blocks of a format, where a device can read them, and the numbers they stand for: the
+/// formats' definitions once more, from ggml's.
+template <class Format, class D>
+struct quantized_weights {
+  i64 rows, columns;
+  std::vector<u8> bytes;
+  std::vector<double> values;
+  fg::tensor<u8, D> storage;
+
+  quantized_weights(i64 n, i64 k) : rows(n), columns(k) {
+    std::uniform_int_distribution<int> byte(0, 255);
+    for (i64 b = 0; b < n * k / 32; ++b) {
+      const double d = scale(), m = std::is_same_v<Format, fk::q4_1> ? scale() : 0;
+      int q[32];
+      const std::size_t first = bytes.size();
+      bytes.resize(first + Format::bytes - (std::is_same_v<Format, fk::q8_0> ? 32 : 16));
+      for (int e = 0; e < (std::is_same_v<Format, fk::q8_0> ? 32 : 16); ++e) {
+        const int x = byte(generator());
+        bytes.push_back(static_cast<u8>(x));
+        q[e] = std::is_same_v<Format, fk::q8_0> ? (x < 128 ? x : x - 256) : x % 16;
+        if (!std::is_same_v<Format, fk::q8_0>) q[e + 16] = x / 16;
+      }
+      put(first, d);
+      if (std::is_same_v<Format, fk::q4_1>) put(first + 2, m);
+      for (int e = 0; e < 32; ++e)
+        values.push_back(d * (q[e] - (std::is_same_v<Format, fk::q4_0> ? 8 : 0)) + m);
+    }
+    // One byte off: blocks have no alignment.
+    std::vector<u8> shifted(1, 0);
+    shifted.insert(shifted.end(), bytes.begin(), bytes.end());
+    storage = fg::from_values<u8>(test_stream<D>(), std::span<const u8>(shifted),
+                                  {static_cast<i64>(shifted.size())});
+  }
+  fg::quantized_matrix<Format, D> view() const { return {storage.data() + 1, rows, columns}; }
+
+ private:
+  static double scale() {
+    std::uniform_real_distribution<float> d(-0.2F, 0.2F);
+    return static_cast<double>(static_cast<float>(f16(d(generator()))));
+  }
+  void put(std::size_t at, double x) {
+    const auto bits = f16(static_cast<float>(x)).bits;
+    bytes[at] = static_cast<u8>(bits & 255);
+    bytes[at + 1] = static_cast<u8>(bits >> 8);
+  }
+};
+
+/// Values rounded to f32.
+std::vector<double> rounded(std::vector<double> values) {
+  for (double& x : values) x = static_cast<double>(static_cast<float>(x));
+  return values;
+}
+
+template <class Format, class D, class T = f32, class Out = f32>
+void check(const shape& sizes, i64 n, layout in, layout to) {
+  SCOPED_TRACE(std::to_string(Format::bytes) + " bytes a block " +
+               std::string(fg::to_string(sizes)) + " " + to_string(in) + " to " + to_string(to));
+  const i64 k = sizes[sizes.rank() - 1], m = sizes.numel() / k;
+  const quantized_weights<Format, D> w(n, k);
+  test_tensor<T, D> x(sizes, in, random_values(sizes));
+  shape result = sizes;
+  result[result.rank() - 1] = n;
+  test_tensor<Out, D> out(result, to);
+  fg::quantized_linear(test_stream<D>(), x.in(), w.view(), out.view());
+  std::vector<double> want(index(m * n));
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j)
+      for (i64 q = 0; q < k; ++q)
+        want[index(i * n + j)] += x.values()[index(i * k + q)] * w.values[index(j * k + q)];
+  tolerance tol = tolerance_of<Out>();
+  tol.atol = 2e-6 * static_cast<double>(k);
+  expect_close<Out>(out.read(), want, tol);
+  EXPECT_TRUE(out.gaps_untouched());
+}
+
+template <class Device>
+class quantized_test : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32>;
+TYPED_TEST_SUITE(quantized_test, devices);
+
+template <class Format, class D>
+void check_format() {
+  for (const i64 k : {32, 96, 576})
+    for (const i64 m : {1, 2, 9})
+      for (const i64 n : {1, 4, 11})
+        check<Format, D>({m, k}, n, layout::contiguous, layout::contiguous);
+}
+TYPED_TEST(quantized_test, formats) {
+  at_every_level<TypeParam>([] {
+    check_format<fk::q4_0, TypeParam>();
+    check_format<fk::q4_1, TypeParam>();
+    check_format<fk::q8_0, TypeParam>();
+  });
+}
+
+TYPED_TEST(quantized_test, layouts) {
+  at_every_level<TypeParam>([] {
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts) {
+        check<fk::q4_1, TypeParam>({2, 3, 64}, 7, in, to);
+        check<fk::q4_1, TypeParam>({64}, 7, in, to);
+      }
+  });
+}
+
+TYPED_TEST(quantized_test, rows) {
+  using D = TypeParam;
+  const quantized_weights<fk::q4_1, D> w(9, 96);
+  const quantized_weights<fk::q4_0, D> w4(5, 64);
+  const quantized_weights<fk::q8_0, D> w8(5, 64);
+  at_every_level<D>([&] {
+    // Exact: a product of 4 and 11 bits, and one rounding.
+    test_tensor<f32, D> all({9, 96}, layout::strided), all4({5, 64}), all8({5, 64});
+    fg::dequantize(test_stream<D>(), w.view(), all.view());
+    expect_equal(all.read(), rounded(w.values));
+    EXPECT_TRUE(all.gaps_untouched());
+    fg::dequantize(test_stream<D>(), w4.view(), all4.view());
+    expect_equal(all4.read(), rounded(w4.values));
+    fg::dequantize(test_stream<D>(), w8.view(), all8.view());
+    expect_equal(all8.read(), rounded(w8.values));
+
+    const std::vector<double> at = {3, 0, 8, 8, 1, 2};
+    test_tensor<i64, D> indices({2, 3}, layout::transposed, at);
+    test_tensor<f32, D> out({2, 3, 96}, layout::negative);
+    fg::quantized_embedding(test_stream<D>(), w.view(), indices.in(), out.view());
+    std::vector<double> want;
+    for (const double i : at)
+      want.insert(want.end(), w.values.begin() + static_cast<i64>(i) * 96,
+                  w.values.begin() + static_cast<i64>(i + 1) * 96);
+    expect_equal(out.read(), rounded(want));
+    EXPECT_TRUE(out.gaps_untouched());
+  });
+}
+
+TEST(quantized_linear, other_types) {
+  at_every_level<host>([] {
+    check<fk::q4_1, host, bf16, bf16>({3, 64}, 5, layout::contiguous, layout::contiguous);
+  });
+}
+
+template <class F>
+fg::errc code_of(F f) {
+  try {
+    f();
+  } catch (const fg::error& e) {
+    EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was raised";
+  return {};
+}
+
+TEST(quantized_linear, bad_input) {
+  using matrix = fg::quantized_matrix<fk::q4_1>;
+  const auto& s = test_stream<host>();
+  const quantized_weights<fk::q4_1, host> weights(4, 64);
+  const matrix w = weights.view();
+  test_tensor<f32> x({2, 64}), narrow({2, 32}), out({2, 4}), row({64}), rows({2, 64});
+  const auto mismatch = fg::errc::shape_mismatch, range = fg::errc::out_of_range;
+  EXPECT_EQ(code_of([&] { matrix(w.data(), 4, 63); }), fg::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { matrix(w.data(), -1, 64); }), fg::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { matrix(w.data(), i64{1} << 60, 64); }), fg::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)w.narrow(3, 2); }), range);
+  EXPECT_EQ(code_of([&] { fg::quantized_linear(s, narrow.in(), w, out.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::quantized_linear(s, x.in(), w, x.view()); }), mismatch);
+  EXPECT_EQ(code_of([&] { fg::quantized_linear(s, x.in(), w, x.view().narrow(1, 0, 4)); }),
+            fg::errc::overlap);
+  EXPECT_EQ(code_of([&] { fg::dequantize(s, w, x.view()); }), mismatch);
+  for (const double bad : {-1.0, 4.0}) {
+    test_tensor<i64> at({2}, layout::contiguous, {0, bad});
+    EXPECT_EQ(code_of([&] { fg::quantized_embedding(s, w, at.in(), rows.view()); }), range);
+  }
+  test_tensor<i64> three({3});
+  EXPECT_EQ(code_of([&] { fg::quantized_embedding(s, w, three.in(), rows.view()); }), mismatch);
+  EXPECT_TRUE(out.untouched() && x.untouched() && rows.untouched());
+}
+
+TEST(quantized_linear, empty) {
+  const auto& s = test_stream<host>();
+  const fg::quantized_matrix<fk::q4_1> none(nullptr, 3, 0), nothing(nullptr, 0, 64);
+  test_tensor<f32> x({2, 0}), out({2, 3}), y({2, 64}), zero({2, 0});
+  fg::quantized_linear(s, x.in(), none, out.view());
+  expect_equal(out.read(), std::vector<double>(6, 0.0));
+  fg::quantized_linear(s, y.in(), nothing, zero.view());
+}
+
+}  // namespace
+}  // namespace flaggems_test
