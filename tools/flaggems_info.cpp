@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems-info: the library's version, the devices found (and why others were not), the host's
+// instruction sets, and the operators with the implementation each device uses. --json for
+// programs.
+#include <flaggems/detail/cpu.hpp>
+#include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/simt.hpp>
+#include <flaggems/version.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using nlohmann::json;
+
+/// A device type as a JSON object; `note` says what kind of device it is.
+template <class D>
+json describe(const char* note) {
+  json device = {{"name", std::string(std::string_view(D::name))}, {"note", note}};
+  json found = json::array();
+  const int count = D::device_count();
+  for (int k = 0; k < count; ++k) {
+    const flaggems::device_properties p = D::properties(k);
+    found.push_back({{"ordinal", k},
+                     {"name", p.name},
+                     {"arch", p.arch},
+                     {"compute_units", p.compute_units},
+                     {"warp_size", p.warp_size},
+                     {"shared_memory_per_block", p.shared_memory_per_block},
+                     {"total_memory", p.total_memory}});
+  }
+  device["found"] = found;
+  if (count == 0) device["unavailable"] = std::string(D::unavailable_reason());
+  json providers = json::array();
+  for (const flaggems::image_provider p : D::images::providers)
+    providers.push_back(p == flaggems::image_provider::linked             ? "linked"
+                        : p == flaggems::image_provider::runtime_compiled ? "runtime-compiled"
+                                                                          : "bundle");
+  device["images"] = providers;
+  return device;
+}
+
+json operators() {
+  json list = json::array();
+#define X(name, header, schema) \
+  list.push_back({{"name", name}, {"header", header}, {"schema", schema}});
+#include "operators.inc"
+#undef X
+  return list;
+}
+
+json everything() {
+  json levels = json::array();
+  for (int k = 0; k <= static_cast<int>(flaggems::detected_isa()); ++k)
+    levels.push_back(std::string(to_string(static_cast<flaggems::isa_level>(k))));
+  json all;
+  all["version"] = std::to_string(FLAGGEMS_VERSION_MAJOR) + "." +
+                   std::to_string(FLAGGEMS_VERSION_MINOR) + "." +
+                   std::to_string(FLAGGEMS_VERSION_PATCH);
+  all["isa"] = {{"used", std::string(to_string(flaggems::isa()))}, {"available", levels}};
+  all["threads"] = flaggems::host::num_threads();
+  all["devices"] = {describe<flaggems::host>("the processor"),
+                    describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
+                    describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
+  // Every operator has one implementation so far: its portable kernel, on every device.
+  json list = operators();
+  for (json& op : list)
+    for (const json& device : all["devices"])
+      op["implementation"][device["name"].get<std::string>()] = "portable kernel";
+  all["operators"] = list;
+  return all;
+}
+
+void print(const json& all) {
+  std::cout << "flaggems " << all["version"].get<std::string>()
+            << "\n\nISA level: " << all["isa"]["used"].get<std::string>() << " (available:";
+  for (const json& level : all["isa"]["available"]) std::cout << ' ' << level.get<std::string>();
+  std::cout << "), " << all["threads"] << " threads\n\nDevices:\n";
+  for (const json& device : all["devices"]) {
+    std::cout << "  " << device["name"].get<std::string>() << "  ("
+              << device["note"].get<std::string>() << ")\n";
+    for (const json& found : device["found"])
+      std::cout << "    " << found["ordinal"] << ": " << found["name"].get<std::string>() << ", "
+                << found["compute_units"] << " compute units, "
+                << found["total_memory"].get<long long>() / (1 << 20) << " MiB\n";
+    if (device.contains("unavailable"))
+      std::cout << "    none: " << device["unavailable"].get<std::string>() << '\n';
+  }
+  std::cout << "\nOperators (" << all["operators"].size()
+            << ", each with its portable kernel on every device):\n";
+  std::string header;
+  for (const json& op : all["operators"]) {
+    if (op["header"] != header) {
+      header = op["header"].get<std::string>();
+      std::cout << (op == all["operators"].front() ? "" : "\n") << "  " << header << ':';
+    }
+    std::cout << ' ' << op["name"].get<std::string>();
+  }
+  std::cout << '\n';
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view option = count > 1 ? arguments[1] : "";
+  if (count > 2 || (count == 2 && option != "--json" && option != "--help")) {
+    std::cerr << "flaggems-info: expected --json, --help or nothing\n";
+    return 2;
+  }
+  if (option == "--help") {
+    std::cout << "usage: flaggems-info [--json]\n";
+    return 0;
+  }
+  try {
+    const json all = everything();
+    if (option == "--json")
+      std::cout << all.dump(2) << '\n';
+    else
+      print(all);
+  } catch (const std::exception& failure) {
+    std::cerr << "flaggems-info: " << failure.what() << '\n';
+    return 1;
+  }
+}
