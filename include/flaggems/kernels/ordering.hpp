@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers as unsigned integers of the same size and order, so that sorting and selecting are about
+// integers only. NaN is the largest, whatever its sign; -0 equals +0: as PyTorch sorts.
+#pragma once
+
+#include <flaggems/kernels/number.hpp>
+
+namespace flaggems::kernels {
+
+/// The unsigned integer of T's size.
+template <class T>
+using bits_type = uint_of_size<static_cast<int>(sizeof(T))>;
+
+/// The bits of a number; those of a bool are 0 or 1.
+template <class T>
+FLAGGEMS_INLINE constexpr bits_type<T> to_bits(T x) {
+  if constexpr (is_same<T, bool>)
+    return static_cast<u8>(x ? 1 : 0);
+  else
+    return bit_cast<bits_type<T>>(x);
+}
+/// The number with these bits.
+template <class T>
+FLAGGEMS_INLINE constexpr T from_bits(bits_type<T> bits) {
+  if constexpr (is_same<T, bool>)
+    return bits != 0;
+  else
+    return bit_cast<T>(bits);
+}
+
+/// The bits of +infinity in a floating-point format that has it.
+template <class T>
+FLAGGEMS_INLINE constexpr bits_type<T> infinity_bits() {
+  if constexpr (is_same<T, f32>)
+    return 0x7f800000U;
+  else if constexpr (is_same<T, f64>)
+    return u64(0x7ff) << 52;
+  else
+    return static_cast<bits_type<T>>(T::format::limit);
+}
+
+/// An integer that is smaller for a smaller number; reversed if `descending`.
+template <class T>
+FLAGGEMS_INLINE constexpr bits_type<T> order_key(T x, bool descending) {
+  using U = bits_type<T>;
+  constexpr U all = static_cast<U>(~U(0));
+  constexpr U sign = static_cast<U>(U(1) << (sizeof(U) * 8 - 1));
+  U key = to_bits(x);
+  if constexpr (is_floating<T>) {
+    const U magnitude = static_cast<U>(key & static_cast<U>(~sign));
+    const U ordered = static_cast<U>(key & sign ? U(~key) : U(key | sign));
+    key = magnitude == 0 ? sign : magnitude > infinity_bits<T>() ? all : ordered;
+  } else if constexpr (is_signed_integer<T>) {
+    key = static_cast<U>(key ^ sign);
+  }
+  return descending ? static_cast<U>(~key) : key;
+}
+
+}  // namespace flaggems::kernels

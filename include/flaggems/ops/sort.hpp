@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernels/sort.hpp>
+#include <flaggems/ops/rows.hpp>
+#include <flaggems/tensor/dtype.hpp>
+
+#include <algorithm>
+
+namespace flaggems {
+
+/// What sort and topk return.
+template <class T, class Device>
+struct values_and_indices {
+  tensor<T, Device> values;
+  tensor<i64, Device> indices;
+};
+
+namespace detail {
+
+/// Every dtype with an order.
+using ordered_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool>;
+
+/// The rows that are worked on at once: enough for any device's blocks, and workspaces that stay in
+/// a cache.
+inline i64 workspace_slots(i64 rows, i64 length) {
+  constexpr i64 least = 64, elements = i64{1} << 20;
+  return (std::min)(rows, (std::max)(least, elements / (std::max)(length, i64{1})));
+}
+
+/// Memory for a kernels::sort_workspace.
+template <class U, class Device>
+struct sort_memory {
+  i64 slots, capacity;
+  tensor<U, Device> keys;
+  tensor<i64, Device> indices;
+
+  template <class S>
+  sort_memory(const S& stream, i64 rows, i64 length, i64 sorted)
+      : slots(workspace_slots(rows, length)),
+        capacity(sorted),
+        keys(empty<U>(stream, {slots, 2, sorted})),
+        indices(empty<i64>(stream, {slots, 2, sorted})) {}
+  kernels::sort_workspace<U> arg() { return {keys.data(), indices.data(), slots, capacity}; }
+};
+
+/// Raises unless `indices` can take the indices that go with x.
+template <class X, class Indices>
+void check_indices_output(const char* op, const X& x, const Indices& indices) {
+  static_assert(std::is_same_v<typename Indices::value_type, i64>,
+                "flaggems: indices are written to a tensor of i64");
+  check_output(op, indices);
+  if (overlap(indices, x) != overlap_kind::none) [[unlikely]]
+    raise(errc::overlap, op, "indices that share no memory with the input", "indices that do");
+}
+template <class X, class Values, class Indices>
+void check_sorted_outputs(const char* op, const X& x, const Values& values,
+                          const Indices& indices) {
+  static_assert(std::is_same_v<typename X::value_type, typename Values::value_type>,
+                "flaggems: values have the dtype of the input");
+  check_output(op, values, x);
+  check_indices_output(op, x, indices);
+  if (overlap(values, indices) != overlap_kind::none) [[unlikely]]
+    raise(errc::overlap, op, "values and indices that share no memory", "overlapping outputs");
+}
+
+/// The last checks are done: sorts. `values` has no data if only the order is asked for.
+template <class S, class T, class D, class X>
+void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T, D>& values,
+               const tensor_view<i64, D>& indices, int dim, bool descending) {
+  const bool with_values = values.data() != nullptr;
+  row_plan plan(x.sizes(), dim);
+  plan.add(x);
+  plan.add(indices);
+  if (with_values) plan.add(values);
+  if (plan.empty()) return;
+  const kernels::row_space space = plan.space();
+  sort_memory<kernels::bits_type<T>, D> memory(stream, space.rows, space.length, space.length);
+  launch_config config;
+  config.op = op;
+  config.tiles = memory.slots;
+  config.work = x.numel() * 64;
+  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
+  config.threads = static_cast<int>(kernels::sort_threads);
+  launch<kernels::sort<T>>(stream, config, space, plan.arg(0, x),
+                           with_values ? plan.target(2, values) : kernels::row_target<T>{},
+                           plan.target(1, indices), memory.arg(),
+                           static_cast<i32>(descending ? 1 : 0));
+}
+
+}  // namespace detail
+
+/// values = x sorted along `dim`, indices = where each element came from.
+///
+/// Shapes: x, values, indices: the same sizes, any strides; `values` may be `x` itself. Any real
+/// dtype; indices are i64. Always stable, whatever `stable` says: equal elements (-0 and +0 among
+/// them) keep their order, in a descending sort too. NaN is larger than every number. Raises
+/// out_of_range, shape_mismatch or overlap before anything is written.
+/// aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False,
+/// Tensor(a!) values, Tensor(b!) indices)
+template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>
+void sort(const S& stream, const X& x, Values&& values, Indices&& indices, i64 dim = -1,
+          bool descending = false, [[maybe_unused]] bool stable = true) {
+  constexpr const char* op = "sort";
+  same_device<S, X, Values, Indices>();
+  element_type_in<detail::ordered_types, 1, X>();
+  const auto from = as_view(x);
+  const auto to = as_view(values);
+  const auto places = as_view(indices);
+  const int d = normalize_dim(dim, from.rank(), op);
+  detail::check_same_sizes(op, from, to);
+  detail::check_same_sizes(op, from, places);
+  detail::check_sorted_outputs(op, from, to, places);
+  if (!from.empty())
+    detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(to),
+                      tensor_view<i64, device_of<S>>(places), d, descending);
+}
+
+/// x sorted along `dim`, with indices, in new tensors.
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto sort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
+                        bool stable = true) {
+  const shape sizes(as_view(x).sizes());
+  values_and_indices<value_t<const X&>, device_of<S>> out{empty<value_t<const X&>>(stream, sizes),
+                                                          empty<i64>(stream, sizes)};
+  sort(stream, x, out.values, out.indices, dim, descending, stable);
+  return out;
+}
+
+/// out = the indices that sort x along `dim`; as `sort`, which also gives the values.
+/// aten::argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False,
+/// Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Out>
+void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descending = false,
+             [[maybe_unused]] bool stable = true) {
+  constexpr const char* op = "argsort";
+  same_device<S, X, Out>();
+  element_type_in<detail::ordered_types, 1, X>();
+  const auto from = as_view(x);
+  const auto places = as_view(out);
+  const int d = normalize_dim(dim, from.rank(), op);
+  detail::check_same_sizes(op, from, places);
+  detail::check_indices_output(op, from, places);
+  if (!from.empty())
+    detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(),
+                      tensor_view<i64, device_of<S>>(places), d, descending);
+}
+
+/// The indices that sort x along `dim` in a new tensor.
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto argsort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
+                           bool stable = true) {
+  auto out = empty<i64>(stream, shape(as_view(x).sizes()));
+  argsort(stream, x, out, dim, descending, stable);
+  return out;
+}
+
+}  // namespace flaggems
