@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of the pointwise table as types, each with a reference in double under the same name. A
+// row without a reference does not compile: whoever adds an operator to the table says here, in
+// other words than the table's, what it computes.
+#pragma once
+
+#include <flaggems/kernels/pointwise_table.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <support/ops.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+namespace flaggems_test {
+
+namespace reference {
+// Formulas as PyTorch's, so that infinities give what they give there.
+inline double neg(double a) { return -a; }
+inline double abs(double a) { return std::fabs(a); }
+inline double square(double a) { return a * a; }
+inline double relu(double a) { return std::isnan(a) || a > 0 ? a : 0; }
+inline double exp(double a) { return std::exp(a); }
+inline double exp2(double a) { return std::exp2(a); }
+inline double expm1(double a) { return std::expm1(a); }
+inline double log(double a) { return std::log(a); }
+inline double log1p(double a) { return std::log1p(a); }
+inline double log2(double a) { return std::log2(a); }
+inline double sqrt(double a) { return std::sqrt(a); }
+inline double rsqrt(double a) { return 1 / std::sqrt(a); }
+inline double reciprocal(double a) { return 1 / a; }
+inline double sin(double a) { return std::sin(a); }
+inline double cos(double a) { return std::cos(a); }
+inline double tanh(double a) { return std::tanh(a); }
+inline double erf(double a) { return std::erf(a); }
+inline double sigmoid(double a) { return 1 / (1 + std::exp(-a)); }
+inline double silu(double a) { return a / (1 + std::exp(-a)); }
+inline double gelu_none(double a) { return a * 0.5 * std::erfc(-a * std::sqrt(0.5)); }
+inline double gelu_tanh(double a) {
+  // 0.5 (1 + tanh u) = sigmoid(2u), which keeps its digits where tanh is near -1
+  const double u = std::sqrt(2 / 3.14159265358979323846) * (a + 0.044715 * a * a * a);
+  return a / (1 + std::exp(-2 * u));
+}
+inline double add(double a, double b) { return a + b; }
+inline double sub(double a, double b) { return a - b; }
+inline double mul(double a, double b) { return a * b; }
+inline double div(double a, double b) { return a / b; }
+inline double pow(double a, double b) { return std::pow(a, b); }
+inline double maximum(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::fmax(a, b);
+}
+inline double minimum(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::fmin(a, b);
+}
+inline double eq(double a, double b) { return a == b ? 1 : 0; }
+inline double ne(double a, double b) { return a == b ? 0 : 1; }
+inline double lt(double a, double b) { return a < b ? 1 : 0; }
+inline double le(double a, double b) { return a < b || a == b ? 1 : 0; }
+inline double gt(double a, double b) { return b < a ? 1 : 0; }
+inline double ge(double a, double b) { return b < a || a == b ? 1 : 0; }
+inline double clamp(double a, double low, double high) {
+  return reference::minimum(reference::maximum(a, low), high);
+}
+}  // namespace reference
+
+// ---- rows
+#define FLAGGEMS_ROW(operator_name, rule_name, operands) \
+  struct operator_name##_row {                           \
+    static constexpr const char* name = #operator_name;  \
+    static constexpr int arity = operands;               \
+    using rule = fg::detail::rule_name;                  \
+    template <class... X>                                \
+    static auto expression(const X&... x) {              \
+      return fg::operator_name(x...);                    \
+    }                                                    \
+    template <class S, class... X>                       \
+    static auto eager(const S& stream, X&&... x) {       \
+      return fg::operator_name(stream, x...);            \
+    }                                                    \
+    template <class S, class... X>                       \
+    static void in_place(const S& stream, X&&... x) {    \
+      fg::operator_name##_(stream, x...);                \
+    }                                                    \
+    template <class... X>                                \
+    static double want(X... x) {                         \
+      return reference::operator_name(x...);             \
+    }                                                    \
+  };
+#define FLAGGEMS_UNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 1)
+#define FLAGGEMS_BINARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 2)
+#define FLAGGEMS_TERNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 3)
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
+#undef FLAGGEMS_UNARY
+#undef FLAGGEMS_BINARY
+#undef FLAGGEMS_TERNARY
+#undef FLAGGEMS_ROW
+
+template <class Skipped, class... Rows>
+struct row_list {
+  static constexpr int size = sizeof...(Rows);
+  template <class F>
+  static void for_each(F&& f) {
+    (f(Rows{}), ...);
+  }
+};
+#define FLAGGEMS_NOTHING(name, rule, formula)
+#define FLAGGEMS_LISTED(name, rule, formula) , name##_row
+using unary_rows =
+    row_list<void FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_LISTED, FLAGGEMS_NOTHING, FLAGGEMS_NOTHING)>;
+using binary_rows =
+    row_list<void FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_NOTHING, FLAGGEMS_LISTED, FLAGGEMS_NOTHING)>;
+using ternary_rows =
+    row_list<void FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_NOTHING, FLAGGEMS_NOTHING, FLAGGEMS_LISTED)>;
+#undef FLAGGEMS_LISTED
+#undef FLAGGEMS_NOTHING
+
+/// Whether a row takes tensors of T.
+template <class Row, class T>
+inline constexpr bool takes =
+    std::is_same_v<typename Row::rule, fg::detail::arithmetic> ? !std::is_same_v<T, bool>
+    : std::is_same_v<typename Row::rule, fg::detail::floating>
+        ? fg::detail::kind_of<T> == fg::detail::kind::floating
+        : true;
+/// The dtype of a row's result for operands that promote to T.
+template <class Row, class T>
+using result_of = typename Row::rule::template result<T>;
+/// Rows whose results may have either sign where they are zero.
+template <class Row>
+inline constexpr bool any_zero =
+    std::is_same_v<Row, relu_row> || std::is_same_v<Row, maximum_row> ||
+    std::is_same_v<Row, minimum_row> || std::is_same_v<Row, clamp_row>;
+
+/// The elements of `values` (of sizes `own`, row-major) broadcast to `sizes`.
+inline std::vector<double> broadcast_values(const std::vector<double>& values, const shape& own,
+                                            const shape& sizes) {
+  shape strides = sizes;
+  i64 step = 1;
+  for (int d = sizes.rank() - 1; d >= 0; --d) {
+    const int k = d - (sizes.rank() - own.rank());
+    strides[d] = k < 0 || own[k] == 1 ? 0 : step;
+    if (k >= 0) step *= own[k];
+  }
+  std::vector<double> result;
+  for_each_offset(sizes, strides,
+                  [&](i64 offset) { result.push_back(values[static_cast<std::size_t>(offset)]); });
+  return result;
+}
+
+/// Half a unit in the last place for the rounding, the rest for the function: two units in f32 and
+/// f64, none beyond the rounding in the 16-bit types (but where f32's error tips it).
+template <class T>
+tolerance pointwise_tolerance() {
+  if (std::is_same_v<T, f64>) return {1e-14, 1e-323};
+  if (std::is_same_v<T, f32>) return {3.6e-7, 3e-45};
+  if (std::is_same_v<T, f16>) return {0x1p-10, 0x1p-24};
+  if (std::is_same_v<T, bf16>) return {0x1p-7, 1e-40};
+  return {0, 0};
+}
+
+/// The values that arithmetic treats as special, finite ones of every size among them.
+inline std::vector<double> special_values() {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  return {0.0,       -0.0,         1.0,        -1.0,           inf,
+          -inf,      std::nan(""), 0x1p-149,   -0x1p-149,      0x1p-130,
+          -0x1p-130, 0x1p-126,     -0x1p-126,  0x1.fffffep127, -0x1.fffffep127,
+          0.5,       -0.5,         2.0,        -2.0,           3.0,
+          -3.0,      88.5,         -88.5,      104.0,          -104.0,
+          1e-8,      -1e-8,        1e10,       -1e10,          16777215.0,
+          1.5,       -1.5,         0.99999994, 1.0000001};
+}
+
+/// How much more than that a row may err: where the function amplifies the error of an intermediate
+/// result (an exponent of about 10, say), more digits are not to be had in its own type.
+template <class Row>
+inline constexpr double slack = std::is_same_v<Row, gelu_tanh_row> ? 8 : 1;
+template <class Row, class T>
+tolerance tolerance_for() {
+  tolerance tol = pointwise_tolerance<T>();
+  if (sizeof(T) >= 4) tol.rtol *= slack<Row>;
+  return tol;
+}
+
+/// Evaluates a row on operands and compares with its reference.
+template <class Row, class T, class D = host>
+struct row_check {
+  using result = result_of<Row, T>;
+
+  template <std::size_t N>
+  static std::vector<double> want(const std::array<test_tensor<T, D>*, N>& x, const shape& sizes) {
+    std::array<std::vector<double>, N> in;
+    for (std::size_t k = 0; k < N; ++k)
+      in[k] = broadcast_values(x[k]->values(), x[k]->sizes(), sizes);
+    std::vector<double> y(static_cast<std::size_t>(sizes.numel()));
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if constexpr (N == 1) y[i] = Row::want(in[0][i]);
+      if constexpr (N == 2) y[i] = Row::want(in[0][i], in[1][i]);
+      if constexpr (N == 3) y[i] = Row::want(in[0][i], in[1][i], in[2][i]);
+      if constexpr (std::is_integral_v<result> && !std::is_same_v<result, bool>)
+        y[i] = static_cast<double>(static_cast<result>(static_cast<i64>(y[i])));  // modulo 2^n
+    }
+    return y;
+  }
+  /// out = row(x...), out of the given layout.
+  template <class... X>
+  static void run(const shape& sizes, layout to, X&... x) {
+    test_tensor<result, D> out(sizes, to);
+    Row::eager(test_stream<D>(), x.in()..., out.view());
+    const std::vector<double> got = out.read();
+    const std::vector<double> expected =
+        want(std::array<test_tensor<T, D>*, sizeof...(X)>{&x...}, sizes);
+    expect_close<result>(got, expected, tolerance_for<Row, result>());
+    if constexpr (fg::detail::kind_of<result> == fg::detail::kind::floating && !any_zero<Row>)
+      for (std::size_t k = 0; k < got.size() && k < expected.size(); ++k) {
+        const bool zeros = expected[k] == 0 && got[k] == 0;
+        EXPECT_TRUE(!zeros || std::signbit(got[k]) == std::signbit(expected[k]))
+            << "the zero at element " << k << " is " << got[k];
+      }
+    EXPECT_TRUE(out.gaps_untouched());
+    EXPECT_TRUE((x.untouched() && ...));
+  }
+};
+
+/// Numbers for a row of dtype T: small integers for an integer type, so that no result leaves it.
+template <class Row, class T>
+std::vector<double> operand_values(const shape& sizes, int operand) {
+  constexpr bool is_pow = std::is_same_v<Row, pow_row>;
+  if constexpr (fg::detail::kind_of<T> == fg::detail::kind::floating) {
+    if (is_pow) return random_values(sizes, operand == 0 ? 0.1 : -3, 3);
+    return random_values(sizes, -4, 4);
+  } else {
+    if (is_pow) return random_integers(sizes, 0, operand == 0 ? 3 : 4);
+    return random_integers(sizes, std::is_signed_v<T> ? -9 : 0, std::is_same_v<T, bool> ? 1 : 9);
+  }
+}
+
+}  // namespace flaggems_test
