@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernels/attention.hpp>
+#include <flaggems/ops/gemm.hpp>
+
+#include <cmath>
+#include <optional>
+
+namespace flaggems {
+
+/// Which key the last visible one is under `is_causal`, for `queries` positions and `keys` keys.
+enum class causal_alignment {
+  top_left,     ///< position i sees the keys j <= i, as in ATen
+  bottom_right  ///< j <= i + keys - queries: the last position sees all, as a KV cache needs
+};
+
+/// What scaled_dot_product_attention may be told.
+struct attention_options {
+  bool is_causal = false;
+  causal_alignment alignment = causal_alignment::top_left;
+  std::optional<f64> scale{};  ///< of the scores; 1 / sqrt(head size) if there is none
+  bool enable_gqa = false;     ///< several heads of the queries share one of keys and values
+};
+
+namespace detail {
+
+struct no_mask_view {};
+
+template <class Q, class K, class V, class Out, class Mask>
+struct attention_call {
+  static constexpr const char* op = "scaled_dot_product_attention";
+  using T = typename Q::value_type;
+  using O = typename Out::value_type;
+  using C = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+  static constexpr bool masked = !std::is_same_v<Mask, no_mask_view>;
+  static_assert(kernels::is_floating<T> && std::is_same_v<T, typename K::value_type> &&
+                    std::is_same_v<T, typename V::value_type>,
+                "flaggems: scaled_dot_product_attention takes query, key and value of one "
+                "floating-point type");
+  static_assert(kernels::is_floating<O> && std::is_same_v<T, f64> == std::is_same_v<O, f64>,
+                "flaggems: the result of scaled_dot_product_attention is of floating point, of f64 "
+                "if the inputs are");
+
+  static shape batch_of(const shape& sizes) {
+    shape r;
+    for (int d = 0; d < sizes.rank() - 2; ++d) r.push_back(sizes[d]);
+    return r;
+  }
+
+  /// Raises unless the sizes fit together; the sizes of the result.
+  static shape check(const Q& q, const K& k, const V& v, const attention_options& options) {
+    const int rank = q.rank();
+    if (rank < 2 || k.rank() != rank || v.rank() != rank) [[unlikely]]
+      raise(errc::shape_mismatch, op, "query, key and value of one rank, 2 or more",
+            "ranks " + to_string(shape{rank, k.rank(), v.rank()}));
+    check_size(op, "a key whose last size is", q.size(-1), k.size(-1));
+    check_size(op, "values as many as keys:", k.size(-2), v.size(-2));
+    const int heads = options.enable_gqa ? rank - 3 : -1;
+    if (options.enable_gqa && rank < 3) [[unlikely]]
+      raise(errc::shape_mismatch, op, "a dimension of heads for enable_gqa", "rank 2");
+    for (int d = 0; d < rank - 2; ++d) {
+      const auto fits = [&](i64 size) {
+        if (d == heads) return size > 0 && q.size(d) % size == 0 && k.size(d) == v.size(d);
+        return size == q.size(d) || size == 1;
+      };
+      if (!fits(k.size(d)) || !fits(v.size(d))) [[unlikely]]
+        raise(errc::shape_mismatch, op,
+              d == heads ? "heads of the query that are a multiple of those of key and value"
+                         : "key and value whose batch sizes are the query's or 1",
+              to_string(q.shape_of()) + ", " + to_string(k.shape_of()) + ", " +
+                  to_string(v.shape_of()));
+    }
+    shape result = q.shape_of();
+    result[rank - 1] = v.size(-1);
+    return result;
+  }
+
+  template <class S>
+  static void run(const S& stream, const Q& q, const K& k, const V& v, const Mask& mask,
+                  const Out& out, const attention_options& options) {
+    check_sizes(op, out, check(q, k, v, options));
+    check_separate_output(op, out, q, k, v);
+    const int rank = q.rank();
+    shape scores = q.shape_of();
+    scores[rank - 1] = k.size(-2);
+    if constexpr (masked) {
+      if (options.is_causal) [[unlikely]]
+        raise(errc::invalid_argument, op, "either attn_mask or is_causal", "both");
+      check_broadcasts(op, mask, scores);
+      check_separate_output(op, out, mask);
+    }
+    if (out.empty()) return;
+
+    // The heads of a group are rows, not batch: the batch has the key's heads.
+    const int heads = options.enable_gqa ? rank - 3 : -1;
+    const i64 group = heads >= 0 ? q.size(heads) / k.size(heads) : 1;
+    shape batch = batch_of(q.shape_of());
+    if (heads >= 0) batch[heads] = k.size(heads);
+    iteration it(batch);
+    const auto add = [&](const auto& view, i64 factor) {
+      shape strides = batch_of(shape(view.strides()));
+      for (int d = 0; d < rank - 2; ++d)
+        if (view.size(d) == 1) strides[d] = 0;
+      if (heads >= 0) strides[heads] = view.stride(heads) * factor;
+      it.add(batch, strides);
+    };
+    add(out, group);
+    add(q, group);
+    add(k, 1);
+    add(v, 1);
+    const auto whole_mask = [&] {
+      if constexpr (masked) {
+        const auto whole = mask.expand(scores);
+        add(whole, group);
+        return whole;
+      } else {
+        return 0;
+      }
+    }();
+    it.collapse();
+
+    kernels::attention_space space{};
+    space.rank = it.rank();
+    space.batches = it.numel();
+    for (int d = 0; d < it.rank(); ++d) space.sizes[d] = it.size(d);
+    space.group = group;
+    space.queries = q.size(-2);
+    space.keys = k.size(-2);
+    space.head_size = q.size(-1);
+    space.value_size = v.size(-1);
+    space.row_tiles = kernels::ceil_div(group * space.queries, i64{4});
+    space.diagonal = !options.is_causal                                ? space.keys
+                     : options.alignment == causal_alignment::top_left ? 0
+                                                                       : space.keys - space.queries;
+    const auto arg = [&](int operand, auto to, const auto& view) {
+      to.data = view.data();
+      for (int d = 0; d < it.rank(); ++d) to.batch[d] = it.stride(operand, d);
+      to.head = heads >= 0 ? view.stride(heads) : 0;
+      to.position = view.stride(-2);
+      to.element = view.stride(-1);
+      return to;
+    };
+    using input = kernels::attention_arg<const T>;
+    const auto kernel_out = arg(0, kernels::attention_arg<O>{}, out);
+    const input kernel_q = arg(1, input{}, q), kernel_k = arg(2, input{}, k),
+                kernel_v = arg(3, input{}, v);
+    const auto kernel_mask = [&] {
+      if constexpr (masked)
+        return arg(4, kernels::attention_mask<typename Mask::value_type>{}, whole_mask);
+      else
+        return kernels::no_mask{};
+    }();
+    const C scale = static_cast<C>(
+        options.scale ? *options.scale : 1 / std::sqrt(static_cast<f64>(space.head_size)));
+
+    launch_config config;
+    config.op = op;
+    config.tiles = space.batches * space.row_tiles;
+    const double work = 2.0 * static_cast<double>(out.numel()) * static_cast<double>(space.keys);
+    config.work = work < 1e18 ? static_cast<i64>(work) : i64{1} << 60;
+    const i64 depth = kernels::round_up(space.head_size, 16),
+              width = kernels::round_up(space.value_size, 16);
+    config.scratch =
+        scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
+    config.threads = 64;  // about the elements of a head
+    using kernel_mask_type = std::remove_const_t<decltype(kernel_mask)>;
+    const bool contiguous =
+        (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
+    if (contiguous)
+      launch<kernels::attention<T, O, C, kernel_mask_type, false>>(
+          stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
+    else
+      launch<kernels::attention<T, O, C, kernel_mask_type, true>>(
+          stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
+  }
+};
+
+template <class Q, class K, class V, class Out, class Mask>
+using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, view_of<Out>, Mask>;
+
+}  // namespace detail
+
+/// out = softmax(scale * query * key^T) * value.
+///
+/// query [..., heads, queries, e], key [..., heads, keys, e], value [..., heads, keys, ev],
+/// out [..., heads, queries, ev]; any strides (so views of a KV cache), any e and ev, rank 2 and
+/// more; batch sizes of key and value may be 1. With enable_gqa, key and value may have fewer
+/// heads, a divisor of query's: head h uses theirs h / (heads / theirs). is_causal hides later
+/// keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
+/// operands does not depend on the lengths. There is no dropout.
+///
+/// A position that sees no key gives NaN, the softmax of nothing but -inf, as in ATen's math path;
+/// with keys = 0 the result is 0. Hidden keys have weight 0, so an infinity or NaN in their values
+/// may give NaN. out shares no memory with an input. Raises shape_mismatch, invalid_argument or
+/// overlap before anything is written.
+/// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
+/// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,
+/// bool enable_gqa=False)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Out>
+void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,
+                                  Out&& out, const attention_options& options = {}) {
+  same_device<S, Q, K, V, Out>();
+  detail::attention_call_of<const Q&, const K&, const V&, Out, detail::no_mask_view>::run(
+      stream, as_view(query), as_view(key), as_view(value), {}, as_view(out), options);
+}
+
+/// The same with a mask that broadcasts to [..., heads, queries, keys]: bool says whether a key
+/// takes part, numbers are added to the scores. Raises invalid_argument together with is_causal.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Mask,
+          tensor_like Out>
+void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,
+                                  const Mask& attn_mask, Out&& out,
+                                  const attention_options& options = {}) {
+  same_device<S, Q, K, V, Mask, Out>();
+  static_assert(
+      std::is_same_v<value_t<const Mask&>, bool> || kernels::is_floating<value_t<const Mask&>>,
+      "flaggems: attn_mask is of bool or of a floating-point type");
+  detail::attention_call_of<const Q&, const K&, const V&, Out, detail::view_of<const Mask&>>::run(
+      stream, as_view(query), as_view(key), as_view(value), as_view(attn_mask), as_view(out),
+      options);
+}
+
+/// The attention without a mask in a new tensor of query's dtype.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V>
+[[nodiscard]] auto scaled_dot_product_attention(const S& stream, const Q& query, const K& key,
+                                                const V& value,
+                                                const attention_options& options = {}) {
+  using T = value_t<const Q&>;
+  using view = tensor_view<T, device_of<S>>;
+  auto out = empty<T>(
+      stream,
+      detail::attention_call_of<const Q&, const K&, const V&, view, detail::no_mask_view>::check(
+          as_view(query), as_view(key), as_view(value), options));
+  scaled_dot_product_attention(stream, query, key, value, out, options);
+  return out;
+}
+
+}  // namespace flaggems

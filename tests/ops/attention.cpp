@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/attention.hpp>
+#include <support/ops.hpp>
+
+#include <optional>
+
+namespace flaggems_test {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
+
+/// Sizes of a problem: batch, heads of the query and of the keys, queries, keys, element sizes.
+struct problem {
+  i64 batch = 1, heads = 1, key_heads = 1, queries = 1, keys = 1, e = 1, ev = 1;
+  fg::attention_options options{};
+  shape q() const { return {batch, heads, queries, e}; }
+  shape k() const { return {batch, key_heads, keys, e}; }
+  shape v() const { return {batch, key_heads, keys, ev}; }
+  shape out() const { return {batch, heads, queries, ev}; }
+};
+
+/// The definition, with all scores of a row at once. `mask` is added to the scores, row-major over
+/// [batch, heads, queries, keys].
+std::vector<double> reference(const problem& p, const std::vector<double>& q,
+                              const std::vector<double>& k, const std::vector<double>& v,
+                              const std::vector<double>& mask) {
+  std::vector<double> out(index(p.out().numel()));
+  const double scale = p.options.scale.value_or(1 / std::sqrt(static_cast<double>(p.e)));
+  const i64 diagonal =
+      p.options.alignment == fg::causal_alignment::top_left ? 0 : p.keys - p.queries;
+  for (i64 b = 0; b < p.batch; ++b)
+    for (i64 h = 0; h < p.heads; ++h)
+      for (i64 i = 0; i < p.queries; ++i) {
+        const i64 row = (b * p.heads + h) * p.queries + i;
+        const i64 first = (b * p.key_heads + h / (p.heads / p.key_heads)) * p.keys;
+        std::vector<double> s(index(p.keys));
+        double largest = -infinity, sum = 0;
+        for (i64 j = 0; j < p.keys; ++j) {
+          double& x = s[index(j)];
+          for (i64 d = 0; d < p.e; ++d)
+            x += q[index(row * p.e + d)] * k[index((first + j) * p.e + d)];
+          x *= scale;
+          if (!mask.empty()) x += mask[index(row * p.keys + j)];
+          if (p.options.is_causal && j > i + diagonal) x = -infinity;
+          largest = std::fmax(largest, x);
+        }
+        for (double& x : s) sum += x = std::exp(x - largest);
+        for (i64 d = 0; d < p.ev; ++d) {
+          double& x = out[index(row * p.ev + d)];
+          for (i64 j = 0; j < p.keys; ++j)
+            x += s[index(j)] / sum * v[index((first + j) * p.ev + d)];
+        }
+      }
+  return out;
+}
+
+template <class T>
+tolerance attention_tolerance() {
+  tolerance tol = tolerance_of<T>();
+  tol.atol = sizeof(T) == 8 ? 1e-12 : sizeof(T) == 4 ? 4e-6 : 1e-3;
+  return tol;
+}
+
+template <class D, class T>
+void check(const problem& p, layout how = layout::contiguous) {
+  SCOPED_TRACE(fg::to_string(p.q()) + " " + fg::to_string(p.k()) + " " + std::to_string(p.ev) +
+               " " + to_string(how));
+  test_tensor<T, D> q(p.q(), how, random_values(p.q())), k(p.k(), how, random_values(p.k())),
+      v(p.v(), how, random_values(p.v())), out(p.out(), how);
+  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), out.view(), p.options);
+  expect_close<T>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
+                  attention_tolerance<T>());
+  EXPECT_TRUE(out.gaps_untouched());
+}
+
+template <class Case>
+class attention_test : public ::testing::Test {};
+using attention_cases =
+    ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f64>, on<simt32, f32>>;
+TYPED_TEST_SUITE(attention_test, attention_cases);
+
+TYPED_TEST(attention_test, sizes) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 queries : {1, 3, 9})
+      for (const i64 keys : {1, 7, 64, 65, 150})
+        for (const i64 e : {8, 33})
+          check<D, T>({.batch = 2,
+                       .heads = 2,
+                       .key_heads = 2,
+                       .queries = queries,
+                       .keys = keys,
+                       .e = e,
+                       .ev = e == 8 ? 5 : e});
+    for (const auto alignment :
+         {fg::causal_alignment::top_left, fg::causal_alignment::bottom_right})
+      for (const i64 queries : {1, 5, 70})
+        check<D, T>(
+            {.heads = 6,
+             .key_heads = 2,
+             .queries = queries,
+             .keys = 71,
+             .e = 16,
+             .ev = 16,
+             .options = {
+                 .is_causal = true, .alignment = alignment, .scale = 0.3, .enable_gqa = true}});
+  });
+}
+
+template <class Device>
+class attention_device : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32>;
+TYPED_TEST_SUITE(attention_device, devices);
+
+TYPED_TEST(attention_device, layouts) {
+  at_every_level<TypeParam>([] {
+    for (const layout how : output_layouts)
+      check<TypeParam, f32>({.batch = 2,
+                             .heads = 4,
+                             .key_heads = 2,
+                             .queries = 3,
+                             .keys = 70,
+                             .e = 20,
+                             .ev = 12,
+                             .options = {.enable_gqa = true}},
+                            how);
+  });
+}
+
+TYPED_TEST(attention_device, masks) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    const problem p{
+        .batch = 2, .heads = 3, .key_heads = 3, .queries = 5, .keys = 70, .e = 16, .ev = 16};
+    const shape all{2, 3, 5, 70};
+    test_tensor<f32, D> q(p.q(), layout::contiguous, random_values(p.q())),
+        k(p.k(), layout::contiguous, random_values(p.k())),
+        v(p.v(), layout::contiguous, random_values(p.v())), out(p.out());
+    for (const shape& sizes : {all, shape{5, 70}, shape{2, 1, 1, 70}, shape{3, 5, 1}, shape{1}}) {
+      test_tensor<bool, D> takes(sizes, layout::strided, random_integers(sizes, 0, 1));
+      test_tensor<f32, D> adds(sizes, layout::negative, random_values(sizes));
+      // The masks at their full size, through the strides of a broadcast.
+      const auto spread = [&](const std::vector<double>& values, bool boolean) {
+        const auto strides = [&] {
+          std::vector<i64> s(4, 0);
+          i64 step = 1;
+          for (int d = sizes.rank() - 1; d >= 0; --d) {
+            const int to = 4 - sizes.rank() + d;
+            if (sizes[d] != 1) s[index(to)] = step;
+            step *= sizes[d];
+          }
+          return s;
+        }();
+        std::vector<double> r;
+        for (i64 b = 0; b < 2; ++b)
+          for (i64 h = 0; h < 3; ++h)
+            for (i64 i = 0; i < 5; ++i)
+              for (i64 j = 0; j < 70; ++j) {
+                const double x = values[index(b * strides[0] + h * strides[1] + i * strides[2] +
+                                              j * strides[3])];
+                r.push_back(boolean ? (x != 0 ? 0 : -infinity) : x);
+              }
+        return r;
+      };
+      fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), takes.in(),
+                                       out.view());
+      expect_close<f32>(
+          out.read(),
+          reference(p, q.values(), k.values(), v.values(), spread(takes.values(), true)),
+          attention_tolerance<f32>());
+      fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), adds.in(),
+                                       out.view());
+      expect_close<f32>(
+          out.read(),
+          reference(p, q.values(), k.values(), v.values(), spread(adds.values(), false)),
+          attention_tolerance<f32>());
+    }
+  });
+}
+
+TEST(attention, a_key_value_cache) {
+  // A cache [1, room, heads, e] of which `used` positions are filled; the rest is NaN.
+  const i64 room = 100, used = 77, heads = 2, e = 24;
+  std::vector<double> values = random_values({1, room, heads, e});
+  std::fill(values.begin() + used * heads * e, values.end(), std::nan(""));
+  test_tensor<f32> cache({1, room, heads, e}, layout::contiguous, values);
+  const auto keys = cache.in().narrow(1, 0, used).transpose(1, 2);
+  const problem p{
+      .heads = 6,
+      .key_heads = heads,
+      .queries = 2,
+      .keys = used,
+      .e = e,
+      .ev = e,
+      .options = {
+          .is_causal = true, .alignment = fg::causal_alignment::bottom_right, .enable_gqa = true}};
+  test_tensor<f32> q(p.q(), layout::contiguous, random_values(p.q()));
+  std::vector<double> k;
+  for (i64 h = 0; h < heads; ++h)
+    for (i64 j = 0; j < used; ++j)
+      for (i64 d = 0; d < e; ++d) k.push_back(cache.values()[index((j * heads + h) * e + d)]);
+  const auto got =
+      fg::scaled_dot_product_attention(test_stream<host>(), q.in(), keys, keys, p.options);
+  expect_close<f32>(values_of(got), reference(p, q.values(), k, k, {}), attention_tolerance<f32>());
+}
+
+TEST(attention, nothing_to_see) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> q({2, 3, 8}, layout::contiguous, random_values({2, 3, 8}));
+  test_tensor<f32> k({2, 2, 8}, layout::contiguous, random_values({2, 2, 8}));
+  test_tensor<f32> out({2, 3, 8}), none({2, 0, 8});
+  // Bottom-right with more positions than keys: the first sees none.
+  fg::scaled_dot_product_attention(
+      s, q.in(), k.in(), k.in(), out.view(),
+      {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
+  const auto y = out.read();
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 8 % 3 == 0) << i;
+  test_tensor<bool> hidden({1}, layout::contiguous, {0});
+  fg::scaled_dot_product_attention(s, q.in(), k.in(), k.in(), hidden.in(), out.view());
+  for (const double x : out.read()) EXPECT_TRUE(std::isnan(x));
+  fg::scaled_dot_product_attention(s, q.in(), none.in(), none.in(), out.view());
+  expect_equal(out.read(), std::vector<double>(48, 0.0));
+  // Scores that overflow exp without the shift; rank 2.
+  test_tensor<f32> large({3, 8}, layout::contiguous, std::vector<double>(24, 100.0)), row({3, 8});
+  fg::scaled_dot_product_attention(s, large.in(), large.in(), large.in(), row.view());
+  expect_close<f32>(row.read(), std::vector<double>(24, 100.0));
+}
+
+template <class F>
+fg::errc code_of(F f) {
+  try {
+    f();
+  } catch (const fg::error& e) {
+    EXPECT_EQ(e.op(), "scaled_dot_product_attention");
+    EXPECT_FALSE(e.expected().empty()) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was raised";
+  return {};
+}
+
+TEST(attention, bad_input) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> q({2, 6, 3, 8}), k({2, 6, 5, 8}), k4({2, 4, 5, 8}), wide({2, 6, 5, 9}),
+      longer({2, 6, 7, 8}), out({2, 6, 3, 8}), flat({3, 8});
+  test_tensor<bool> mask({3, 5}), other({3, 4});
+  const auto mismatch = fg::errc::shape_mismatch;
+  const auto call = [&](auto&&... x) {
+    return code_of([&] { fg::scaled_dot_product_attention(s, x...); });
+  };
+  EXPECT_EQ(call(q.in(), wide.in(), k.in(), out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), longer.in(), out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), out.view(), fg::attention_options{.enable_gqa = true}),
+            mismatch);
+  EXPECT_EQ(call(flat.in(), k.in(), k.in(), out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), k.in(), k.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), k.in(), other.in(), out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), k.in(), q.view()), fg::errc::overlap);
+  EXPECT_EQ(
+      call(q.in(), k.in(), k.in(), mask.in(), out.view(), fg::attention_options{.is_causal = true}),
+      fg::errc::invalid_argument);
+  EXPECT_TRUE(out.untouched() && q.untouched() && k.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
