@@ -152,6 +152,14 @@
 #define FLAGGEMS_OPAQUE(x) static_cast<void>(x)
 #endif
 
+/// Before a function of the device subset that has no vectors (places, offsets): on the host it is
+/// compiled once, not into each entry of each instruction set.
+#if FLAGGEMS_HOST_SIMD
+#define FLAGGEMS_SCALAR inline __attribute__((noinline))
+#else
+#define FLAGGEMS_SCALAR FLAGGEMS_INLINE
+#endif
+
 /// Keeps a function out of line, so that it can be found in a disassembly.
 #define FLAGGEMS_NOINLINE __attribute__((noinline))
 /// Error paths: out of line and away from the hot code.

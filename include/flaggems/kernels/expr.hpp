@@ -18,7 +18,7 @@ struct coordinates {
   i64 inner;         // first element of the inner dimension
 
   /// The offset in elements under `strides`, whose last entry is the inner dimension's.
-  FLAGGEMS_INLINE i64 offset(const i64 (&strides)[max_rank]) const {
+  FLAGGEMS_SCALAR i64 offset(const i64 (&strides)[max_rank]) const {
     i64 sum = inner * strides[rank];
     for (int d = 0; d < rank; ++d) sum += at[d] * strides[d];
     return sum;
@@ -149,6 +149,18 @@ struct identity_fn {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
     return a;
+  }
+};
+/// A value rounded to those of a small float T.
+template <class T, class V, conditional<!is_simd<V>, int, void> = 0>
+FLAGGEMS_INLINE f32 rounded_to(FLAGGEMS_VALUE(V) x) {
+  return static_cast<f32>(number_cast<T>(x));
+}
+template <class T>
+struct round_fn {
+  template <class V>
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const {
+    return rounded_to<T>(a);
   }
 };
 /// E converted to R.

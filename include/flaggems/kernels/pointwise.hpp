@@ -56,7 +56,7 @@ struct tiling {
   i64 chunks;  // tiles an inner row is cut into
   i64 tiles;   // of the whole space
 
-  FLAGGEMS_INLINE coordinates locate(i64 tile) const {
+  FLAGGEMS_SCALAR coordinates locate(i64 tile) const {
     coordinates c;
     c.rank = outer_rank;
     i64 row = tile;

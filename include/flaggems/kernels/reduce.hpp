@@ -21,7 +21,7 @@ struct reduction_space {
   i64 steps;    // positions to fold for each, times `chunks` if the lanes are reduced
   i64 parts;    // shares `steps` is cut into, each with a partial result
 
-  FLAGGEMS_INLINE coordinates locate(i64 kept, i64 reduced, i64 start) const {
+  FLAGGEMS_SCALAR coordinates locate(i64 kept, i64 reduced, i64 start) const {
     coordinates c;
     c.rank = kept_rank + reduced_rank;
     c.inner = start;
@@ -143,6 +143,20 @@ struct indexed_state_sink {
     store(indices.data + c.offset(indices.strides), indices.strides[c.rank], lane, state.index);
   }
 };
+/// To one place or the other: a partial state, or the whole result.
+template <class Whole, class Part>
+struct either_sink {
+  Whole whole;
+  Part part;
+  bool is_part;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
+    if (is_part)
+      part.put(c, lane, state);
+    else
+      whole.put(c, lane, state);
+  }
+};
 
 /// Block-local states, one a lane position.
 template <class Block, class S>
@@ -231,8 +245,9 @@ struct reduce_outer {
       const i64 start = (tile - kept * space.chunks) * space.chunk;
       const i64 n = min_of(space.chunk, space.inner - start);
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        using V = decltype(far.get(i));
-        far.put(i, state_traits<V>::splat(Reducer::neutral()));
+        const auto neutral = state_traits<decltype(far.get(i))>::splat(Reducer::neutral());
+        near.put(i, neutral);
+        far.put(i, neutral);
       });
       // Two levels, so that the error of a long sum stays that of a short one.
       for (i64 segment = 0; segment < space.steps; segment += 256) {
@@ -242,18 +257,45 @@ struct reduce_outer {
           const auto row = e.at(c);
           const auto places = index.at(c);
           block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-            const auto value = Reducer::enter(row.load(i), places.load(i));
-            if (step == segment)
-              near.put(i, value);
-            else
-              near.put(i, op(near.get(i), value));
+            near.put(i, op(near.get(i), Reducer::enter(row.load(i), places.load(i))));
           });
         }
-        block.for_each_lane(
-            n, [&](auto i) FLAGGEMS_LAMBDA { far.put(i, op(far.get(i), near.get(i))); });
+        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+          far.put(i, op(far.get(i), near.get(i)));
+          near.put(i, state_traits<decltype(far.get(i))>::splat(Reducer::neutral()));
+        });
       }
       const coordinates to = space.locate(kept, 0, start);
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, far.get(i)); });
+    });
+  }
+};
+
+/// The second half of a reduction that was cut into parts: folds values[output][part] along parts,
+/// which are few. `space` is the one of the first half.
+template <class Reducer, class C, class Sink>
+struct reduce_parts {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, reduction_space space, global_ptr<const C> values,
+                                  global_ptr<const i64> indices, Sink sink) {
+    using S = typename Reducer::state;
+    typename Reducer::op op;
+    block.for_each_tile(space.outputs, [&](i64 output) FLAGGEMS_LAMBDA {
+      block.single([&]() FLAGGEMS_LAMBDA {
+        S total = Reducer::neutral();
+        const i64 last = (output + 1) * space.parts;
+        for (i64 k = output * space.parts; k < last;) {
+          S near = Reducer::neutral();  // two levels, as everywhere
+          for (const i64 end = min_of(last, k + 8); k < end; ++k) {
+            if constexpr (Reducer::needs_index)
+              near = op(near, Reducer::enter(values[k], indices[k]));
+            else
+              near = op(near, Reducer::enter(values[k], 0));
+          }
+          total = op(total, near);
+        }
+        sink.put(space.locate(output, 0, 0), lane_scalar{0}, total);
+      });
     });
   }
 };

@@ -16,7 +16,7 @@ struct row_space {
   i64 rows;
   i64 length;
 
-  FLAGGEMS_INLINE coordinates locate(i64 row) const {
+  FLAGGEMS_SCALAR coordinates locate(i64 row) const {
     coordinates c;
     c.rank = rank;
     c.inner = 0;

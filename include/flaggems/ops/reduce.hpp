@@ -180,16 +180,19 @@ kernels::target<T> partial_target(const kernels::reduction_space& space, T* data
   return t;
 }
 
-template <class Reducer, class S, class E, class Index, class Sink>
+/// `sink` is where results go, `parts` where the partial results of a cut reduction do; the
+/// kernels are few because each is compiled for every instruction set of the host.
+template <class Reducer, class C, class S, class E, class Index, class Sink, class Parts>
 void launch_reduction(const char* op, const S& stream, const reduction_layout& layout, i64 elements,
-                      const E& e, const Index& index, const Sink& sink) {
+                      const E& e, const Index& index, const Sink& sink, const Parts& parts) {
   launch_config config;
   config.op = op;
   config.work = elements * 8;
   if (layout.lanes_reduced) {
+    using either = kernels::either_sink<Sink, Parts>;
     config.tiles = layout.space.outputs * layout.space.parts;
-    launch<kernels::reduce_inner<Reducer, E, Index, Sink>>(stream, config, layout.space, e, index,
-                                                           sink);
+    launch<kernels::reduce_inner<Reducer, E, Index, either>>(
+        stream, config, layout.space, e, index, either{sink, parts, layout.space.parts > 1});
   } else {
     config.tiles = layout.space.outputs;
     config.scratch = 4 * scratch_bytes<i64>(layout.space.chunk);
@@ -197,23 +200,16 @@ void launch_reduction(const char* op, const S& stream, const reduction_layout& l
                                                            sink);
   }
 }
-
-/// The second half of a cut reduction: folds [outputs, parts] along parts. `all` has as operands
-/// the output, the partial values and, for an index, the partial indices.
-inline void second_pass(reduction_layout& layout, const kernels::reduction_space& first) {
-  layout.space.reduced_rank = 0;
-  layout.space.inner = layout.space.chunk = first.parts;
-  layout.space.chunks = layout.space.steps = layout.space.parts = 1;
-}
-
-/// The partial results as the input of the second half.
-template <class T>
-kernels::arg<T, T> partial_source(const kernels::reduction_space& first, T* data) {
-  kernels::target<T> t = partial_target(first, data);
-  kernels::arg<T, T> a{data, {}};
-  for (int d = 0; d < first.kept_rank; ++d) a.strides[d] = t.strides[d];
-  a.strides[first.kept_rank] = 1;
-  return a;
+/// The second half of a cut reduction.
+template <class Reducer, class C, class S, class Sink>
+void launch_parts(const char* op, const S& stream, const reduction_layout& layout, const C* values,
+                  const i64* indices, const Sink& sink) {
+  launch_config config;
+  config.op = op;
+  config.tiles = layout.space.outputs;
+  config.work = layout.space.outputs * layout.space.parts * 8;
+  launch<kernels::reduce_parts<Reducer, C, Sink>>(stream, config, layout.space, values, indices,
+                                                  sink);
 }
 
 template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D,
@@ -230,35 +226,25 @@ void reduce_node(const char* op, const S& stream, const Node& node, const reduce
   reduction_layout layout(plan, elements);
   int next = 1;
   const auto e = node.template build<C>(layout.all, next);
-  const auto target = reduction_target(layout, out);
+  const auto sink = make_sink(reduction_target(layout, out));
+  const bool cut = layout.space.parts > 1;
+  const shape buffer{cut ? layout.space.outputs * layout.space.parts : i64{0}};
+  auto values = empty<C>(stream, buffer);
+  const auto to_values = partial_target(layout.space, values.data());
   if constexpr (Indexed) {
     kernels::position<i64> index{};
     layout.all.copy_strides(next, index.strides);
-    if (layout.space.parts == 1)
-      return launch_reduction<Reducer>(op, stream, layout, elements, e, index, make_sink(target));
-    const i64 n = layout.space.outputs * layout.space.parts;
-    auto values = empty<C>(stream, {n});
-    auto indices = empty<i64>(stream, {n});
-    const auto to_values = partial_target(layout.space, values.data());
-    const auto to_indices = partial_target(layout.space, indices.data());
-    launch_reduction<Reducer>(op, stream, layout, elements, e, index,
-                              kernels::indexed_state_sink<C>{to_values, to_indices});
-    reduction_layout rest = layout;
-    second_pass(rest, layout.space);
-    launch_reduction<Reducer>(op, stream, rest, n, partial_source(layout.space, values.data()),
-                              partial_source(layout.space, indices.data()), make_sink(target));
+    auto indices = empty<i64>(stream, buffer);
+    const kernels::indexed_state_sink<C> parts{to_values,
+                                               partial_target(layout.space, indices.data())};
+    launch_reduction<Reducer, C>(op, stream, layout, elements, e, index, sink, parts);
+    if (cut) launch_parts<Reducer, C>(op, stream, layout, values.data(), indices.data(), sink);
   } else {
-    if (layout.space.parts == 1)
-      return launch_reduction<Reducer>(op, stream, layout, elements, e, kernels::no_index{},
-                                       make_sink(target));
-    const i64 n = layout.space.outputs * layout.space.parts;
-    auto values = empty<C>(stream, {n});
-    launch_reduction<Reducer>(op, stream, layout, elements, e, kernels::no_index{},
-                              kernels::state_sink<C>{partial_target(layout.space, values.data())});
-    reduction_layout rest = layout;
-    second_pass(rest, layout.space);
-    launch_reduction<Reducer>(op, stream, rest, n, partial_source(layout.space, values.data()),
-                              kernels::no_index{}, make_sink(target));
+    launch_reduction<Reducer, C>(op, stream, layout, elements, e, kernels::no_index{}, sink,
+                                 kernels::state_sink<C>{to_values});
+    if (cut)
+      launch_parts<Reducer, C>(op, stream, layout, values.data(), static_cast<const i64*>(nullptr),
+                               sink);
   }
 }
 
