@@ -173,7 +173,7 @@ LAYERS = {
                 "vendors"},
     "ops": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch",
             "ops"},
-    "error": {"config"},
+    "error": {"config", "detail"},
     "config": set(),
     "version": set(),
 }
@@ -205,6 +205,27 @@ def include_direction(tree):
                 other = found[2].split("/")[1].removesuffix(".hpp")
                 if other not in LAYERS[layer]:
                     yield f"{place}: {layer} includes {other} ({found[2]})"
+
+
+# What the umbrella includes: these headers, and all of these folders.
+UMBRELLA = ("error.hpp", "version.hpp", "vendors/host.hpp")
+UMBRELLA_FOLDERS = ("device", "launch", "ops", "tensor")
+
+
+@check
+def umbrella(tree):
+    """flaggems.hpp includes every public header, the host as the only vendor, and nothing else."""
+    base = tree.root / "include/flaggems"
+    if not (base / "flaggems.hpp").is_file():
+        yield "include/flaggems/flaggems.hpp is missing"
+        return
+    wanted = {n for n in UMBRELLA if (base / n).is_file()}
+    wanted |= {f"{f}/{p.name}" for f in UMBRELLA_FOLDERS for p in (base / f).glob("*.hpp")}
+    found = re.findall(r"^#include <flaggems/([^>]+)>", (base / "flaggems.hpp").read_text(), re.M)
+    for name in sorted(wanted - set(found)):
+        yield f"include/flaggems/flaggems.hpp: does not include <flaggems/{name}>"
+    for name in sorted(set(found) - wanted):
+        yield f"include/flaggems/flaggems.hpp: includes <flaggems/{name}>, which is no part of it"
 
 
 # Headers in ops/ that are machinery of several operators, not operators.

@@ -21,6 +21,8 @@ CLEAN = {
     "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
     "include/flaggems/ops/softmax.hpp":
         HEADER + "\n#include <flaggems/kernels/softmax.hpp>\n",
+    "include/flaggems/flaggems.hpp": HEADER + "\n#include <flaggems/error.hpp>\n"
+                                     "#include <flaggems/ops/softmax.hpp>\n",
     "tests/ops/softmax.cpp": SPDX,
     "bench/ops/softmax.cpp": SPDX,
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
@@ -42,6 +44,8 @@ PLANTED = {
                           HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
                           "kernels includes error"),
     "stems": ("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
+    "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
+                 "does not include <flaggems/ops/softmax.hpp>"),
     "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),
     "format": ("include/flaggems/error.hpp", HEADER + "\nint   f( );\n", "error.hpp"),
     "self_contained": ("include/flaggems/error.hpp", HEADER + "\nstd::size_t f();\n", "error.hpp"),

@@ -1,0 +1,3 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/flaggems.hpp>

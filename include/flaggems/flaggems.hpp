@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything for programs that run on the host: tensors, devices, launches and all operators. Other
+// vendors (vendors/*.hpp) and adapters are included beside it; narrow headers compile faster.
+#pragma once
+
+#include <flaggems/device/check_device.hpp>
+#include <flaggems/device/checks.hpp>
+#include <flaggems/device/concept.hpp>
+#include <flaggems/device/launch_config.hpp>
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/device/properties.hpp>
+#include <flaggems/device/stream.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/error.hpp>
+#include <flaggems/launch/hooks.hpp>
+#include <flaggems/launch/host_launch.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/activation.hpp>
+#include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/cat.hpp>
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/embedding.hpp>
+#include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/iteration.hpp>
+#include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/quantized_linear.hpp>
+#include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/rotary.hpp>
+#include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/topk.hpp>
+#include <flaggems/tensor/any_view.hpp>
+#include <flaggems/tensor/dtype.hpp>
+#include <flaggems/tensor/extents.hpp>
+#include <flaggems/tensor/file.hpp>
+#include <flaggems/tensor/json.hpp>
+#include <flaggems/tensor/layout.hpp>
+#include <flaggems/tensor/npy.hpp>
+#include <flaggems/tensor/optional.hpp>
+#include <flaggems/tensor/overlap.hpp>
+#include <flaggems/tensor/print.hpp>
+#include <flaggems/tensor/safetensors.hpp>
+#include <flaggems/tensor/view.hpp>
+#include <flaggems/vendors/host.hpp>
+#include <flaggems/version.hpp>
