@@ -102,13 +102,13 @@ struct state_traits<indexed<V, J>> {
 struct plus {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
-    return static_cast<V>(a + b);
+    return wrapping_add(a, b);
   }
 };
 struct multiplies {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
-    return static_cast<V>(a * b);
+    return wrapping_mul(a, b);
   }
 };
 /// The larger; a NaN wins.

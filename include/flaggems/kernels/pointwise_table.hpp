@@ -16,9 +16,9 @@
 //         to_bool        computed in the promoted type, result bool
 // clang-format off
 #define FLAGGEMS_POINTWISE_TABLE(UNARY, BINARY, TERNARY)   \
-  UNARY(neg,         arithmetic, V(-a))                    \
+  UNARY(neg,         arithmetic, negative(a))              \
   UNARY(abs,         numeric,    abs(a))                   \
-  UNARY(square,      numeric,    a * a)                    \
+  UNARY(square,      numeric,    wrapping_mul(a, a))       \
   UNARY(relu,        arithmetic, relu(a))                  \
   UNARY(exp,         to_float,   exp(a))                   \
   UNARY(exp2,        to_float,   exp2(a))                  \
@@ -37,9 +37,9 @@
   UNARY(silu,        floating,   silu(a))                  \
   UNARY(gelu_none,   floating,   gelu(a))                  \
   UNARY(gelu_tanh,   floating,   gelu_tanh(a))             \
-  BINARY(add,        numeric,    a + b)                    \
-  BINARY(sub,        arithmetic, a - b)                    \
-  BINARY(mul,        numeric,    a * b)                    \
+  BINARY(add,        numeric,    wrapping_add(a, b))       \
+  BINARY(sub,        arithmetic, wrapping_sub(a, b))       \
+  BINARY(mul,        numeric,    wrapping_mul(a, b))       \
   BINARY(div,        to_float,   a / b)                    \
   BINARY(pow,        arithmetic, pow(a, b))                \
   BINARY(maximum,    numeric,    maximum(a, b))            \

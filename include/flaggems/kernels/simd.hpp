@@ -87,6 +87,8 @@ struct simd {
   using isa = Isa;
   using value_type = T;
   using vector = typename simd_vector<T, Isa>::type;
+  // Where arithmetic happens: integers wrap, as they do on a chip and in PyTorch.
+  using modular = typename simd_vector<modular_type<T>, Isa>::type;
   using mask = simd_mask<Isa>;
   static constexpr int lanes = Isa::lanes;
   vector v;
@@ -96,9 +98,15 @@ struct simd {
   FLAGGEMS_INLINE simd(T x) : v(x - vector{}) {}
   FLAGGEMS_INLINE T operator[](int i) const { return v[i]; }
 
-  FLAGGEMS_INLINE friend simd operator+(const simd& a, const simd& b) { return simd(a.v + b.v); }
-  FLAGGEMS_INLINE friend simd operator-(const simd& a, const simd& b) { return simd(a.v - b.v); }
-  FLAGGEMS_INLINE friend simd operator*(const simd& a, const simd& b) { return simd(a.v * b.v); }
+  FLAGGEMS_INLINE friend simd operator+(const simd& a, const simd& b) {
+    return simd((vector)((modular)a.v + (modular)b.v));
+  }
+  FLAGGEMS_INLINE friend simd operator-(const simd& a, const simd& b) {
+    return simd((vector)((modular)a.v - (modular)b.v));
+  }
+  FLAGGEMS_INLINE friend simd operator*(const simd& a, const simd& b) {
+    return simd((vector)((modular)a.v * (modular)b.v));
+  }
   FLAGGEMS_INLINE friend simd operator/(const simd& a, const simd& b) { return simd(a.v / b.v); }
   FLAGGEMS_INLINE friend simd operator%(const simd& a, const simd& b) { return simd(a.v % b.v); }
   FLAGGEMS_INLINE friend simd operator&(const simd& a, const simd& b) { return simd(a.v & b.v); }
@@ -106,7 +114,7 @@ struct simd {
   FLAGGEMS_INLINE friend simd operator^(const simd& a, const simd& b) { return simd(a.v ^ b.v); }
   FLAGGEMS_INLINE friend simd operator<<(const simd& a, int n) { return simd(a.v << n); }
   FLAGGEMS_INLINE friend simd operator>>(const simd& a, int n) { return simd(a.v >> n); }
-  FLAGGEMS_INLINE friend simd operator-(const simd& a) { return simd(-a.v); }
+  FLAGGEMS_INLINE friend simd operator-(const simd& a) { return simd((vector)(-(modular)a.v)); }
   FLAGGEMS_INLINE friend simd operator~(const simd& a) { return simd(~a.v); }
   FLAGGEMS_INLINE simd& operator+=(const simd& b) { return *this = *this + b; }
   FLAGGEMS_INLINE simd& operator-=(const simd& b) { return *this = *this - b; }

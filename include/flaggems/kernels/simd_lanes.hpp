@@ -75,11 +75,36 @@ FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int coun
     return convert<C>(raw);
 }
 
+/// x as f32 before a rounding to fewer bits: a wider type keeps what decides that rounding
+/// (round_to_odd), so that there is one.
+template <class V, class Isa = typename V::isa>
+FLAGGEMS_INLINE simd<f32, Isa> narrowed(const V& x) {
+  using T = element_of<V>;
+  if constexpr (is_same<T, f64>) {
+    using U = simd<u32, Isa>;
+    const simd<f32, Isa> f = convert<f32>(x);
+    const V back = convert<f64>(f);
+    const U bits = bit_cast<U>(f);
+    const U odd = select(abs(back) > abs(x), U(bits - U(1u)), U(bits + U(1u)));
+    const simd_mask<Isa> inexact = (back != x) & (x == x);
+    return bit_cast<simd<f32, Isa>>(select(inexact & ((bits & U(1u)) == U(0u)), odd, bits));
+  } else if constexpr (is_integer<T> && sizeof(T) >= 4) {
+    return narrowed(convert<f64>(x));
+  } else {
+    return convert<f32>(x);
+  }
+}
+/// x rounded to the values of T.
+template <class T, class V, class Isa = typename V::isa>
+FLAGGEMS_INLINE simd<f32, Isa> rounded_to(const V& x) {
+  return decode_small<typename T::format, Isa>(encode_small<typename T::format, Isa>(narrowed(x)));
+}
+
 template <class T, class V>
 FLAGGEMS_INLINE void store_lanes(T* p, const V& x, int count) {
   using isa = typename V::isa;
   if constexpr (is_small_float<T>) {
-    const auto raw = encode_small<typename T::format, isa>(convert<f32>(x));
+    const auto raw = encode_small<typename T::format, isa>(narrowed(x));
     write_vector(p, raw, count);
   } else if constexpr (is_same<T, bool>) {
     const simd<u8, isa> raw = select(convert<bool>(x), simd<u8, isa>(u8(1)), simd<u8, isa>(u8(0)));

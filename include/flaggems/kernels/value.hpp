@@ -33,6 +33,50 @@ using rebind = typename value_traits<V>::template rebind<U>;
 template <class V>
 using mask_of = rebind<V, bool>;
 
+template <class T, bool IsInteger = is_signed_integer<T>>
+struct modular_of {
+  using type = T;
+};
+template <class T>
+struct modular_of<T, true> {
+  using type = uint_of_size<sizeof(T)>;
+};
+/// The type in which arithmetic on T wraps: unsigned for integers, T itself otherwise.
+template <class T>
+using modular_type = typename modular_of<T>::type;
+
+/// a + b, a - b, a * b; integers wrap. (Vectors do so by themselves.)
+template <class V>
+FLAGGEMS_INLINE V wrapping_add(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)
+    return static_cast<V>(static_cast<modular_type<V>>(a) + static_cast<modular_type<V>>(b));
+  else
+    return V(a + b);
+}
+template <class V>
+FLAGGEMS_INLINE V wrapping_sub(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)
+    return static_cast<V>(static_cast<modular_type<V>>(a) - static_cast<modular_type<V>>(b));
+  else
+    return V(a - b);
+}
+template <class V>
+FLAGGEMS_INLINE V wrapping_mul(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)  // 1u: 16-bit factors would be multiplied as int, which overflows
+    return static_cast<V>(1u * static_cast<modular_type<V>>(a) * static_cast<modular_type<V>>(b));
+  else
+    return V(a * b);
+}
+
+/// -a; integers wrap.
+template <class V>
+FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
+  if constexpr (is_integer<V>)
+    return wrapping_sub(V(0), a);
+  else
+    return V(-a);
+}
+
 /// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
