@@ -51,7 +51,7 @@ namespace detail {
 template <class V>
 i64 arange_size(V start, V end, V step) {
   if constexpr (kind_of<V> == kind::floating) {
-    if (!std::isfinite(start) || !std::isfinite(end) || !(step != 0)) [[unlikely]]
+    if (!std::isfinite(start) || !std::isfinite(end) || !(step < 0 || step > 0)) [[unlikely]]
       raise(errc::invalid_argument, "arange", "finite bounds and a step that is not zero",
             detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
   } else if (step == 0) [[unlikely]] {
@@ -60,10 +60,24 @@ i64 arange_size(V start, V end, V step) {
   if ((step > 0 && end < start) || (step < 0 && end > start)) [[unlikely]]
     raise(errc::invalid_argument, "arange", "bounds in the direction of the step",
           detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
-  if constexpr (kind_of<V> == kind::floating)
-    return static_cast<i64>(std::ceil((end - start) / step));
-  else
-    return (end - start + step - (step > 0 ? 1 : -1)) / step;
+  const auto too_many = [] {
+    raise(errc::invalid_argument, "arange", "at most 2^62 elements", "more");
+  };
+  if constexpr (kind_of<V> == kind::floating) {
+    const double n = std::ceil((end - start) / step);
+    if (!(n <= 0x1p62)) [[unlikely]]
+      too_many();
+    return static_cast<i64>(n);
+  } else {
+    // Unsigned: the distance of two i64 may be more than the greatest one.
+    const u64 distance = step > 0 ? static_cast<u64>(end) - static_cast<u64>(start)
+                                  : static_cast<u64>(start) - static_cast<u64>(end);
+    const u64 by = step > 0 ? static_cast<u64>(step) : u64{0} - static_cast<u64>(step);
+    const u64 n = distance / by + (distance % by != 0 ? 1 : 0);
+    if (n > u64{1} << 62) [[unlikely]]
+      too_many();
+    return static_cast<i64>(n);
+  }
 }
 
 }  // namespace detail

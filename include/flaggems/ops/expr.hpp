@@ -201,13 +201,22 @@ struct call {
   void for_each_leaf(G&& g) const {
     std::apply([&](const auto&... n) { (n.for_each_leaf(g), ...); }, nodes);
   }
+  /// A number is compared as one of the promoted dtype (bf16: 0.1 is the bf16 next to it), as in
+  /// PyTorch; for arithmetic it keeps its digits.
+  template <class Node>
+  static auto build_operand(const Node& n, const iteration& it, int& next) {
+    if constexpr (Node::is_scalar && std::is_same_v<element, bool>)
+      return number<promoted>{kernels::number_cast<promoted>(n.value)}.template build<operand>(
+          it, next);
+    else
+      return n.template build<operand>(it, next);
+  }
   template <class C>
   auto build(const iteration& it, int& next) const {
     return std::apply(
         [&](const auto&... n) {
           // Braces fix the order, so that leaves meet their strides.
-          std::tuple<decltype(n.template build<operand>(it, next))...> built{
-              n.template build<operand>(it, next)...};
+          std::tuple<decltype(build_operand(n, it, next))...> built{build_operand(n, it, next)...};
           return std::apply(
               [&](const auto&... e) {
                 using R = kernels::compute_type<element>;
@@ -252,6 +261,11 @@ struct choice {
   }
 };
 
+template <class T, class Node>
+inline constexpr bool is_leaf_of = false;
+template <class T, class D>
+inline constexpr bool is_leaf_of<T, leaf<T, D>> = true;
+
 /// The values of a node as dtype T.
 template <class T, class Node>
 struct as_type {
@@ -269,7 +283,12 @@ struct as_type {
   auto build(const iteration& it, int& next) const {
     // Narrowing must show even when the result is read as a wider type.
     using own = kernels::compute_type<typename Node::element>;
-    return converted<C>(converted<kernels::compute_type<T>>(node.template build<own>(it, next)));
+    const auto e = node.template build<own>(it, next);
+    if constexpr (kernels::is_small_float<T> && !is_leaf_of<T, Node>)
+      return converted<C>(
+          kernels::node<f32, kernels::round_fn<T>, std::remove_const_t<decltype(e)>>{{}, e});
+    else
+      return converted<C>(converted<kernels::compute_type<T>>(e));
   }
 };
 
@@ -397,6 +416,17 @@ void check_writable(const char* op, const Out& out) {
 /// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
 inline constexpr i64 pointwise_chunk = 8192;
 
+/// What remains to evaluate of a node whose result is stored as T: the store converts, so that
+/// there is one rounding.
+template <class T, class Node>
+const Node& before_store(const Node& node) {
+  return node;
+}
+template <class T, class Node>
+const Node& before_store(const as_type<T, Node>& node) {
+  return node.node;
+}
+
 template <class T, class D, class S, class Node>
 void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, const Node& node) {
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
@@ -424,8 +454,9 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   kernels::target<T> target{out.data(), {}};
   it.copy_strides(0, target.strides);
   int next = 1;
-  using C = kernels::compute_type<typename Node::element>;
-  const auto e = node.template build<C>(it, next);
+  const auto& last = before_store<T>(node);
+  using C = kernels::compute_type<typename std::decay_t<decltype(last)>::element>;
+  const auto e = last.template build<C>(it, next);
   launch_config config;
   config.op = op;
   config.tiles = space.tiles;

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/copy.hpp>
+#include <support/ops.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace flaggems_test {
+namespace {
+
+using std::int32_t, std::int8_t, std::uint8_t;
+
+template <class D>
+class copy_devices : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(copy_devices, devices);
+
+TYPED_TEST(copy_devices, layouts) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    for (const shape& sizes :
+         {shape{}, shape{0, 3}, shape{1}, shape{3, 5, 18}, shape{2, 2, 2, 2, 2, 2, 2, 2}})
+      for (const layout in : input_layouts)
+        for (const layout to : output_layouts) {
+          test_tensor<f32, D> x(sizes, in, random_values(sizes)), out(sizes, to);
+          fg::copy_(test_stream<D>(), out.view(), x.in());
+          expect_equal(out.read(), x.values());
+          EXPECT_TRUE(out.gaps_untouched());
+        }
+    test_tensor<f32, D> row({1, 7}, layout::strided, random_values({1, 7})), out({3, 7});
+    fg::copy_(test_stream<D>(), out.view(), row.in());  // broadcasts
+    for (std::size_t k = 0; k < 21; ++k) EXPECT_EQ(out.read()[k], row.values()[k % 7]);
+  });
+}
+
+/// From every type of a list to T.
+template <class T, class... From>
+void check_conversions() {
+  const auto check = [](auto from) {
+    using F = typename decltype(from)::type;
+    std::vector<double> values =
+        random_integers({37}, std::is_signed_v<F> && std::is_signed_v<T> ? -100 : 0, 100);
+    if constexpr (fg::detail::kind_of<F> == fg::detail::kind::floating && std::is_signed_v<T>)
+      for (double& v : values) v += 0.375;  // truncated toward zero by integers
+    if constexpr (std::is_same_v<F, bool>)
+      for (double& v : values) v = v > 50 ? 1 : 0;
+    test_tensor<F> x({37}, layout::contiguous, values);
+    test_tensor<T> out({37}, layout::offset);
+    fg::copy_(test_stream<host>(), out.view(), x.in());
+    std::vector<double> want;
+    for (const double v : x.values())
+      want.push_back(fg::kernels::number_cast<f64>(std::is_integral_v<T> && !std::is_same_v<T, bool>
+                                                       ? static_cast<T>(static_cast<i64>(v))
+                                                       : fg::kernels::number_cast<T>(v)));
+    SCOPED_TRACE(std::string(fg::to_string(fg::dtype_of<F>)) + " to " +
+                 std::string(fg::to_string(fg::dtype_of<T>)));
+    expect_equal(out.read(), want);
+    EXPECT_TRUE(out.gaps_untouched());
+  };
+  at_every_level<host>([&] { (check(std::type_identity<From>{}), ...); });
+}
+
+TEST(copy, to_f32) {
+  check_conversions<f32, f64, f16, bf16, int8_t, int32_t, i64, uint8_t, bool>();
+}
+TEST(copy, to_bf16) { check_conversions<bf16, f64, f32, f16, bf16, int32_t, i64, bool>(); }
+TEST(copy, to_f16) { check_conversions<f16, f64, f32, bf16, i64, uint8_t>(); }
+TEST(copy, to_f64) { check_conversions<f64, f32, f16, bf16, i64, bool>(); }
+TEST(copy, to_i32) { check_conversions<int32_t, f64, f32, bf16, i64, int8_t, bool>(); }
+TEST(copy, to_i64) { check_conversions<i64, f64, f32, f16, int32_t, uint8_t, bool>(); }
+TEST(copy, to_i8) { check_conversions<int8_t, f32, int32_t, i64>(); }
+TEST(copy, to_bool) { check_conversions<bool, f32, f64, bf16, int32_t, i64, uint8_t>(); }
+
+TEST(copy, bits_survive) {
+  // A copy within a type changes nothing: denormals, NaN and zeros of both signs.
+  auto x = fg::empty<bf16>(test_stream<host>(), {65536});
+  for (int k = 0; k < 65536; ++k) x.data()[k] = bf16::from_bits(static_cast<std::uint16_t>(k));
+  at_every_level<host>([&] {
+    const auto y = fg::clone(test_stream<host>(), x);
+    int changed = 0;
+    for (int k = 0; k < 65536; ++k) {
+      const bool nan = (k & 0x7fff) > 0x7f80;
+      const int got = y.data()[k].bits;
+      changed += got != k && !(nan && (got & 0x7fff) > 0x7f80);
+    }
+    EXPECT_EQ(changed, 0);
+  });
+}
+
+TEST(copy, rounds_once) {
+  // Just above the middle of two neighbours: through f32 it would fall on the middle.
+  const double above = 1 + 0x1p-8 + 0x1p-40, above_half = 1 + 0x1p-11 + 0x1p-40;
+  const double integer = 16777216.0 * 256 * (1 + 0x1p-8) + 1;
+  at_every_level<host>([&] {
+    test_tensor<f64> x({35}, layout::contiguous, std::vector<double>(35, above));
+    test_tensor<f64> h({35}, layout::contiguous, std::vector<double>(35, above_half));
+    test_tensor<i64> n({35}, layout::contiguous, std::vector<double>(35, integer));
+    test_tensor<bf16> out({35});
+    test_tensor<f16> half_out({35});
+    fg::copy_(test_stream<host>(), out.view(), x.in());
+    expect_equal(out.read(), std::vector<double>(35, 1 + 0x1p-7));
+    fg::copy_(test_stream<host>(), half_out.view(), h.in());
+    expect_equal(half_out.read(), std::vector<double>(35, 1 + 0x1p-10));
+    fg::copy_(test_stream<host>(), out.view(), n.in());
+    expect_equal(out.read(), std::vector<double>(35, 16777216.0 * 256 * (1 + 0x1p-7)));
+  });
+}
+
+TEST(copy, new_tensors) {
+  test_tensor<f32> x({3, 4}, layout::transposed, random_values({3, 4}));
+  const auto a = fg::clone(test_stream<host>(), x.in());
+  const auto b = fg::contiguous(test_stream<host>(), x.in());
+  const auto c = fg::to<f64>(test_stream<host>(), x.in());
+  EXPECT_TRUE(a.view().is_contiguous());
+  expect_equal(values_of(a), x.values());
+  expect_equal(values_of(b), x.values());
+  expect_equal(values_of(c), x.values());
+  static_assert(std::is_same_v<fg::value_t<decltype(c)>, f64>);
+}
+
+TEST(copy, errors) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6})), out({4, 5});
+  EXPECT_RAISES(fg::copy_(stream, out.view(), x.in()), shape_mismatch, "copy_");
+  EXPECT_RAISES(fg::copy_(stream, x.view().narrow(0, 1, 3), x.in().narrow(0, 0, 3)), overlap,
+                "copy_");
+  EXPECT_RAISES(fg::copy_(stream, out.view().narrow(0, 0, 1).expand({4, 5}), out.in()), overlap,
+                "copy_");
+  EXPECT_TRUE(x.untouched());
+  EXPECT_TRUE(out.untouched());
+  fg::copy_(stream, x.view(), x.in());  // onto itself: nothing happens
+  EXPECT_TRUE(x.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/creation.hpp>
+#include <support/ops.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace flaggems_test {
+namespace {
+
+using std::int32_t, std::uint8_t;
+
+template <class D>
+class creation_devices : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(creation_devices, devices);
+
+TYPED_TEST(creation_devices, fill_layouts) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    for (const shape& sizes : {shape{}, shape{0}, shape{1}, shape{3, 5, 18}})
+      for (const layout to : output_layouts) {
+        test_tensor<f32, D> x(sizes, to);
+        fg::fill_(test_stream<D>(), x.view(), -2.5);
+        expect_equal(x.read(), std::vector<double>(static_cast<std::size_t>(sizes.numel()), -2.5));
+        EXPECT_TRUE(x.gaps_untouched());
+        fg::zero_(test_stream<D>(), x.view());
+        expect_equal(x.read(), std::vector<double>(static_cast<std::size_t>(sizes.numel()), 0.0));
+        EXPECT_TRUE(x.gaps_untouched());
+      }
+  });
+}
+
+TYPED_TEST(creation_devices, arange_steps) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    const auto expect = [](const auto& got, const std::vector<double>& want) {
+      expect_equal(values_of(got), want);
+    };
+    expect(fg::arange(test_stream<D>(), 5), {0, 1, 2, 3, 4});
+    expect(fg::arange(test_stream<D>(), 0), {});
+    expect(fg::arange(test_stream<D>(), 3, 10, 3), {3, 6, 9});
+    expect(fg::arange(test_stream<D>(), 3, 9, 3), {3, 6});
+    expect(fg::arange(test_stream<D>(), 5, 0, -2), {5, 3, 1});
+    expect(fg::arange<f32>(test_stream<D>(), 0.0, 1.0, 0.25), {0, 0.25, 0.5, 0.75});
+    expect(fg::arange<f32>(test_stream<D>(), 1.0, 0.0, -0.3), {1.0, 0.7F, 0.4F, 0.1F});
+    // Many, so that vectors and their ends both occur; each element rounded once from f64.
+    std::vector<double> want;
+    for (int k = 0; k < 1001; ++k)
+      want.push_back(static_cast<double>(static_cast<float>(0.1 * k + 7)));
+    expect(fg::arange<f32>(test_stream<D>(), 7.0, 7.0 + 0.1 * 1000.5, 0.1), want);
+  });
+}
+
+TEST(creation, dtypes) {
+  const auto& stream = test_stream<host>();
+  at_every_level<host>([&] {
+    expect_equal(values_of(fg::zeros(stream, {2, 3})), std::vector<double>(6, 0));
+    expect_equal(values_of(fg::zeros<i64>(stream, {37})), std::vector<double>(37, 0));
+    expect_equal(values_of(fg::ones<bf16>(stream, {37})), std::vector<double>(37, 1));
+    expect_equal(values_of(fg::ones<bool>(stream, {37})), std::vector<double>(37, 1));
+    expect_equal(values_of(fg::ones<f64>(stream, {37})), std::vector<double>(37, 1));
+    expect_equal(values_of(fg::full<f16>(stream, {37}, 0.1)),
+                 std::vector<double>(37, static_cast<double>(static_cast<float>(f16(0.1)))));
+    expect_equal(values_of(fg::full<uint8_t>(stream, {37}, 200)), std::vector<double>(37, 200));
+    expect_equal(values_of(fg::full<int32_t>(stream, {37}, -7.9)), std::vector<double>(37, -7));
+    expect_equal(values_of(fg::full<bool>(stream, {37}, 0.5)), std::vector<double>(37, 1));
+    expect_equal(values_of(fg::full<f32>(stream, {}, std::numeric_limits<double>::infinity())),
+                 {std::numeric_limits<double>::infinity()});
+    expect_equal(values_of(fg::arange<bf16>(stream, 0.0, 5.0)), {0, 1, 2, 3, 4});
+    expect_equal(values_of(fg::arange<int32_t>(stream, -2, 3)), {-2, -1, 0, 1, 2});
+  });
+  // The zero that is stored is the one that was asked for.
+  EXPECT_TRUE(std::signbit(fg::full<f32>(stream, {20}, -0.0).data()[19]));
+  EXPECT_EQ(fg::full<i64>(stream, {20}, std::numeric_limits<i64>::max()).data()[19],
+            std::numeric_limits<i64>::max());
+}
+
+TEST(creation, arange_into_a_view) {
+  test_tensor<f32> out({5}, layout::strided);
+  fg::arange(test_stream<host>(), 1, 6, 1, out.view());
+  expect_equal(out.read(), {1, 2, 3, 4, 5});
+  EXPECT_TRUE(out.gaps_untouched());
+  test_tensor<i64> backwards({5}, layout::negative);
+  fg::arange(test_stream<host>(), 1, 6, 1, backwards.view());
+  expect_equal(backwards.read(), {1, 2, 3, 4, 5});
+}
+
+TEST(creation, errors) {
+  const auto& stream = test_stream<host>();
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  test_tensor<f32> out({5});
+  test_tensor<i64> integers({5});
+  EXPECT_RAISES(fg::arange(stream, 0, 6, 1, out.view()), shape_mismatch, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, 1, out.view().view({1, 5})), shape_mismatch, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, 0, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, 0, integers.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 5, 0, 1, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, -1, integers.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, nan, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, nan, 5, 1, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, inf, 1, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 1e30, 1, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, std::numeric_limits<i64>::min(), std::numeric_limits<i64>::max(),
+                           1, integers.view()),
+                invalid_argument, "arange");
+  EXPECT_RAISES(fg::fill_(stream, out.view().narrow(0, 0, 1).expand({5}), 1), overlap, "fill_");
+  EXPECT_TRUE(out.untouched());
+  EXPECT_TRUE(integers.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
