@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// docs/device-guide.md: a device type for a new chip. The chip is invented: its memory is that of
+// the host, behind a wall; its blocks run one after another, each of 64 threads in warps of 32.
+#include <flaggems/detail/simt_emulator.hpp>
+#include <flaggems/device/check_device.hpp>
+#include <flaggems/device/stream.hpp>
+#include <flaggems/ops/softmax.hpp>
+#include <flaggems/tensor/print.hpp>
+#include <flaggems/vendors/host.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using flaggems::i64;
+
+// [identity]
+struct toy {
+  static constexpr const char* name = "toy";
+  static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
+  static constexpr int dlpack_device_type = 12;  // kDLExtDev
+  // [/identity]
+
+  // [discovery]
+  static int device_count() { return 1; }
+  static std::string unavailable_reason() { return {}; }  // of an empty count: "no libtoy.so"
+  static int current_device() { return 0; }
+  static void set_device(int index) {
+    flaggems::check(index == 0, flaggems::errc::device_unavailable, "toy", "device 0");
+  }
+  static flaggems::device_properties properties(int index) {
+    set_device(index);
+    flaggems::device_properties p;
+    p.name = "Toy One";
+    p.arch = "toy1";
+    p.compute_units = units;
+    p.warp_size = geometry::warp_size;
+    p.max_threads_per_block = 1024;
+    p.shared_memory_per_block = 64 * 1024;
+    return p;
+  }
+  // [/discovery]
+
+  // [streams]
+  using stream_handle = int;
+  static stream_handle create_stream(int /*priority*/) { return ++last_stream; }
+  static void destroy_stream(stream_handle) noexcept {}
+  static void synchronize(stream_handle) {}
+  static bool query(stream_handle) { return true; }
+  static stream_handle default_stream() { return 0; }
+  // [/streams]
+
+  // [memory]
+  static void* allocate(i64 bytes, stream_handle) {
+    return std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
+  }
+  static void deallocate(void* data, i64 /*bytes*/, stream_handle) noexcept { std::free(data); }
+  static void copy(void* to, const void* from, i64 bytes, flaggems::copy_kind, stream_handle) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  static void fill(void* data, int byte, i64 bytes, stream_handle) {
+    std::memset(data, byte, static_cast<std::size_t>(bytes));
+  }
+  // [/memory]
+
+  // [events]
+  using clock = std::chrono::steady_clock;
+  using event_handle = clock::time_point*;
+  static event_handle create_event() { return new clock::time_point; }
+  static void destroy_event(event_handle e) noexcept { delete e; }
+  static void record(event_handle e, stream_handle) { *e = clock::now(); }
+  static void wait(stream_handle, event_handle) {}
+  static void synchronize_event(event_handle) {}
+  static bool query_event(event_handle) { return true; }
+  static double elapsed_ms(event_handle a, event_handle b) {
+    return std::chrono::duration<double, std::milli>(*b - *a).count();
+  }
+  static std::string error_text(int code) { return "toy error " + std::to_string(code); }
+  // [/events]
+
+  // [policies]
+  struct geometry {
+    static constexpr int warp_size = 32;
+    static constexpr int preferred_warps = 2;
+    static constexpr i64 max_grid = 65535;
+    static constexpr int grid_quantum = 1;
+    static constexpr bool cap_grid_to_units = true;
+  };
+  struct argument_abi {
+    static constexpr flaggems::argument_kind kind = flaggems::argument_kind::direct;
+    static constexpr int alignment = 1;
+  };
+  struct images {
+    static constexpr flaggems::image_provider providers[] = {flaggems::image_provider::linked};
+  };
+  struct capabilities {
+    static constexpr bool matrix_units = false;
+    static constexpr bool async_copy = false;
+    static constexpr bool clusters = false;
+    static constexpr bool fp64 = true;
+    static constexpr bool fp8 = false;
+    static constexpr bool host_accessible = false;     // the wall: views of it are not indexed
+    static constexpr bool synchronous_streams = true;  // optional: a call returns when work is done
+  };
+  // [/policies]
+
+  // [launch]
+  template <class Kernel, class... Args>
+  static void launch(stream_handle, const flaggems::launch_config& config, const Args&... args) {
+    i64 grid = config.tiles;
+    if (geometry::cap_grid_to_units && grid > units) grid = units;
+    if (grid > geometry::max_grid) grid = geometry::max_grid;
+    const int threads = geometry::preferred_warps * geometry::warp_size;
+    flaggems::kernels::run_emulated<geometry::warp_size, Kernel>(config.op, grid, threads,
+                                                                 config.scratch, args...);
+  }
+
+ private:
+  static constexpr int units = 8;
+  static inline int last_stream = 0;
+};
+// [/launch]
+
+// [check]
+template <>
+inline constexpr bool flaggems::host_accessible<toy> = false;
+
+static_assert(flaggems::check_device<toy>());
+// [/check]
+
+// [main]
+int main() {
+  flaggems::stream<flaggems::host> host;
+  flaggems::stream<toy> stream;
+  const auto on_host = flaggems::from_values<float>(host, {1, 2, 3, 4, 5, 6}, {2, 3});
+
+  const auto x = flaggems::from_host(stream, on_host);
+  const auto p = flaggems::to_host(stream, flaggems::softmax(stream, x, -1));
+  std::printf("%s\n", flaggems::to_string(p).c_str());
+
+  const auto expected = flaggems::softmax(host, on_host, -1);
+  for (i64 i = 0; i < p.numel(); ++i)
+    if (!(std::fabs(p.data()[i] - expected.data()[i]) <= 1e-6f)) return 1;
+  return flaggems::memory_stats<toy>().allocation.current == 1 ? 0 : 1;  // x is left
+}
+// [/main]
