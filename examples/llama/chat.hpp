@@ -79,14 +79,19 @@ class chat_template {
     std::string text(message.role);
     text.append("\n").append(message.content);
     tokens_->encode_to(text, false, ids);
-    ids.push_back(end_);
-    tokens_->encode_to("\n", false, ids);
+    append_end_of_answer(ids);
   }
 
   /// Appends what makes the model answer.
   void append_generation_prompt(std::vector<token_id>& ids) const {
     ids.push_back(start_);
     tokens_->encode_to("assistant\n", false, ids);
+  }
+
+  /// Appends what ends an answer that the model was making.
+  void append_end_of_answer(std::vector<token_id>& ids) const {
+    ids.push_back(end_);
+    tokens_->encode_to("\n", false, ids);
   }
 
   /// The ids of a whole conversation, the default system prompt first if it has none of its own.

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program's parts for the devices it runs on, each compiled once, in a file of its own.
+#pragma once
+
+#include "model.hpp"
+#include "sampler.hpp"
+#include "weights.hpp"
+
+#include <flaggems/vendors/host.hpp>
+
+extern template class llama::matrix<flaggems::host>;
+extern template class llama::model<flaggems::host>;
+extern template class llama::sampler<flaggems::host>;
