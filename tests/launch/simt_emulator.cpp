@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -57,8 +58,8 @@ class SimtEmulator : public testing::Test {
 using warps = testing::Types<std::integral_constant<int, 32>, std::integral_constant<int, 64>>;
 TYPED_TEST_SUITE(SimtEmulator, warps);
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
 }
 std::string line_text(int line) { return "line " + std::to_string(line); }
 
