@@ -19,6 +19,9 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
+import snippets  # noqa: E402
+
 CODE = (".hpp", ".cpp", ".h", ".cu")
 TEXT = CODE + (".py", ".cmake", ".txt", ".in", ".sh")
 MAX_LINES = 600
@@ -278,6 +281,38 @@ def readme_example(tree):
         yield "README.md: the first ```cpp block differs from examples/01_hello.cpp"
     if len([line for line in code.splitlines() if line.strip()]) > 18:
         yield "examples/01_hello.cpp: the README's example has more than 18 lines of code"
+
+
+@check
+def docs_snippets(tree):
+    """The code in docs/ is that of the programs it is cut out of (tools/docs/snippets.py)."""
+    yield from snippets.problems(tree.root)
+
+
+@check
+def docs_links(tree):
+    """Every relative link of README.md and docs/ leads to a file."""
+    for page in [tree.root / "README.md", *sorted((tree.root / "docs").glob("*.md"))]:
+        text = page.read_text() if page.is_file() else ""
+        text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in link and not (page.parent / link).exists():
+                yield f"{tree.name(page)}: no file {link}"
+
+
+@check
+def device_messages(tree):
+    """docs/device-guide.md has every message of check_device."""
+    header = tree.root / "include/flaggems/device/check_device.hpp"
+    page = tree.root / "docs/device-guide.md"
+    if not header.is_file():
+        return
+    text = " ".join(page.read_text().split()) if page.is_file() else ""
+    calls = re.findall(r"FLAGGEMS_REQUIRE\(\s*\w+,\s*((?:\"[^\"]*\"\s*)+)\)", header.read_text())
+    for call in calls:
+        message = "".join(re.findall(r"\"([^\"]*)\"", call))
+        if f"`{message}`" not in text:
+            yield f"docs/device-guide.md: lacks `{message}`"
 
 
 # ---- compilers

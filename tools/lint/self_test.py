@@ -27,6 +27,8 @@ CLEAN = {
     "bench/ops/softmax.cpp": SPDX,
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
     "examples/01_hello.cpp": SPDX + HELLO,
+    "examples/02_part.cpp": SPDX + "// [part]\nint part();\n// [/part]\n",
+    "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
 }
 # check: (file, new text, part of the message)
@@ -47,6 +49,11 @@ PLANTED = {
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),
     "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),
+    "docs_snippets": ("examples/02_part.cpp", SPDX + "// [part]\nint other();\n// [/part]\n",
+                      "docs/page.md:1: differs"),
+    "docs_links": ("docs/page.md", "[a page](nowhere.md)\n", "docs/page.md: no file nowhere.md"),
+    "device_messages": ("include/flaggems/device/check_device.hpp",
+                        HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),
     "format": ("include/flaggems/error.hpp", HEADER + "\nint   f( );\n", "error.hpp"),
     "self_contained": ("include/flaggems/error.hpp", HEADER + "\nstd::size_t f();\n", "error.hpp"),
     "traps": ("include/flaggems/error.hpp", HEADER + "\ntemplate <int I>\nstruct s;\n",
