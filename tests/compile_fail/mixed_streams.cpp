@@ -4,11 +4,11 @@
 // Operands on another device than the stream. The letters stand beside the message.
 //
 //
-// expect: -DWRONG=1: flaggems: stream is on device A but argument N is on device B
+// expect: -DWRONG=1: flaggems: stream is on device A but argument K is on device B
 //
-// expect: -DWRONG=2: flaggems: stream is on device A but argument N is on device B
+// expect: -DWRONG=2: flaggems: stream is on device A but argument K is on device B
 //
-// expect: -DWRONG=3: flaggems: stream is on device A but argument N is on device B
+// expect: -DWRONG=3: flaggems: stream is on device A but argument K is on device B
 //
 // expect: -DWRONG=4: constraint
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //
-// expect: -DWRONG=1: flaggems: argument N has element type T, which this operator does not take
+// expect: -DWRONG=1: flaggems: argument K has element type T, which this operator does not take
 //
 // expect: -DWRONG=2: tensor: T is an element type, not const
 //

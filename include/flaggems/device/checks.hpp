@@ -26,25 +26,25 @@ constexpr auto argument_device() {
 }
 
 // The letters are those of the message: compilers print them with what they stand for.
-template <class A, int N, class B>
+template <class A, int K, class B>
 constexpr void check_same_device() {
   static_assert(std::is_same_v<A, B> || std::is_void_v<B>,
-                "flaggems: stream is on device A but argument N is on device B");
+                "flaggems: stream is on device A but argument K is on device B");
 }
 
-template <class A, class... X, int... N>
-constexpr void check_same_devices(std::integer_sequence<int, N...>) {
-  (check_same_device<A, N + 1, typename decltype(argument_device<X>())::type>(), ...);
+template <class A, class... X, int... K>
+constexpr void check_same_devices(std::integer_sequence<int, K...>) {
+  (check_same_device<A, K + 1, typename decltype(argument_device<X>())::type>(), ...);
 }
 
-template <class T, int N, class... Allowed>
+template <class T, int K, class... Allowed>
 constexpr void check_element_type() {
   static_assert((std::is_same_v<T, Allowed> || ...),
-                "flaggems: argument N has element type T, which this operator does not take");
+                "flaggems: argument K has element type T, which this operator does not take");
 }
-template <class X, int N, class... Allowed>
+template <class X, int K, class... Allowed>
 constexpr void check_element_type(type_list<Allowed...>) {
-  if constexpr (tensor_like<X>) check_element_type<value_t<X>, N, Allowed...>();
+  if constexpr (tensor_like<X>) check_element_type<value_t<X>, K, Allowed...>();
 }
 
 }  // namespace detail
@@ -62,10 +62,10 @@ constexpr void same_device(const S&, const X&...) {
   same_device<S, X...>();
 }
 
-/// Does not compile unless the element type of X, argument N of an operator, is in the type_list.
-template <class List, int N, class X>
+/// Does not compile unless the element type of X, argument K of an operator, is in the type_list.
+template <class List, int K, class X>
 constexpr void element_type_in() {
-  detail::check_element_type<X, N>(List{});
+  detail::check_element_type<X, K>(List{});
 }
 
 }  // namespace flaggems

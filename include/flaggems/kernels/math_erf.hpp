@@ -55,8 +55,8 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
   const V r = reduce_ln2(V(-(t * t)), shifted);
   const V one(T(1));
   const V e = (one + expm1_of_remainder(r)) * power_from(shifted);
-  const V far = one - e * scaled_erfc(t) / (one + (t + t));
-  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, far), x);
+  const V result = one - e * scaled_erfc(t) / (one + (t + t));
+  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, result), x);
 }
 
 /// x / 2 (1 + erf(x / sqrt(2))), accurate to 6 ulp for x < 0 too, where 1 + erf cancels. x = -inf

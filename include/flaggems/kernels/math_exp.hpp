@@ -166,8 +166,8 @@ FLAGGEMS_INLINE V tanh(FLAGGEMS_VALUE(V) x) {
   const V one(T(1));
   // 1 + e^2a = (1 + 2^n) + 2^n (e^r - 1), rounded once.
   const V sum = fma(power, expm1_of_remainder(r), V(power + one));
-  const V far = one - V(T(2)) / sum;
-  return copysign(select(mask_of<V>(a < V(T(0.625f))), near_zero, far), x);
+  const V result = one - V(T(2)) / sum;
+  return copysign(select(mask_of<V>(a < V(T(0.625f))), near_zero, result), x);
 }
 
 /// 1 / (1 + e^-w) = scale / denominator: returns the denominator and sets the scale, a power of two

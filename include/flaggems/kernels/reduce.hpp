@@ -239,15 +239,15 @@ struct reduce_outer {
                                   Sink sink) {
     using S = typename Reducer::state;
     typename Reducer::op op;
-    const state_array<Block, S> near(block, space.chunk), far(block, space.chunk);
+    const state_array<Block, S> low(block, space.chunk), high(block, space.chunk);
     block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 kept = tile / space.chunks;
       const i64 start = (tile - kept * space.chunks) * space.chunk;
       const i64 n = min_of(space.chunk, space.inner - start);
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto neutral = state_traits<decltype(far.get(i))>::splat(Reducer::neutral());
-        near.put(i, neutral);
-        far.put(i, neutral);
+        const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
+        low.put(i, neutral);
+        high.put(i, neutral);
       });
       // Two levels, so that the error of a long sum stays that of a short one.
       for (i64 segment = 0; segment < space.steps; segment += 256) {
@@ -257,16 +257,16 @@ struct reduce_outer {
           const auto row = e.at(c);
           const auto places = index.at(c);
           block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-            near.put(i, op(near.get(i), Reducer::enter(row.load(i), places.load(i))));
+            low.put(i, op(low.get(i), Reducer::enter(row.load(i), places.load(i))));
           });
         }
         block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-          far.put(i, op(far.get(i), near.get(i)));
-          near.put(i, state_traits<decltype(far.get(i))>::splat(Reducer::neutral()));
+          high.put(i, op(high.get(i), low.get(i)));
+          low.put(i, state_traits<decltype(high.get(i))>::splat(Reducer::neutral()));
         });
       }
       const coordinates to = space.locate(kept, 0, start);
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, far.get(i)); });
+      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, high.get(i)); });
     });
   }
 };
@@ -285,14 +285,14 @@ struct reduce_parts {
         S total = Reducer::neutral();
         const i64 last = (output + 1) * space.parts;
         for (i64 k = output * space.parts; k < last;) {
-          S near = Reducer::neutral();  // two levels, as everywhere
+          S low = Reducer::neutral();  // two levels, as everywhere
           for (const i64 end = min_of(last, k + 8); k < end; ++k) {
             if constexpr (Reducer::needs_index)
-              near = op(near, Reducer::enter(values[k], indices[k]));
+              low = op(low, Reducer::enter(values[k], indices[k]));
             else
-              near = op(near, Reducer::enter(values[k], 0));
+              low = op(low, Reducer::enter(values[k], 0));
           }
-          total = op(total, near);
+          total = op(total, low);
         }
         sink.put(space.locate(output, 0, 0), lane_scalar{0}, total);
       });

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ostream>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -367,12 +367,16 @@ requires std::is_same_v<device_t<X>, host>
   return visit(v, [&](auto typed) { return to_string(typed, options); });
 }
 
-template <tensor_like X>
-requires std::is_same_v<device_t<X>, host> std::ostream& operator<<(std::ostream& out, const X& x) {
-  return out << to_string(x);
+// Templates on the stream, so that <iosfwd> is enough here: <ostream> costs more than all of this.
+template <class Traits, tensor_like X>
+requires std::is_same_v<device_t<X>, host> std::basic_ostream<char, Traits>
+&operator<<(std::basic_ostream<char, Traits>& out, const X& x) {
+  return out << to_string(x).c_str();
 }
-inline std::ostream& operator<<(std::ostream& out, const any_view<host>& v) {
-  return out << to_string(v);
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const any_view<host>& v) {
+  return out << to_string(v).c_str();
 }
 
 }  // namespace flaggems
