@@ -36,7 +36,6 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
-#include <flaggems/ops/topk.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>
