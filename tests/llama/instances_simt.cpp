@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <llama/model.hpp>
+
+#include <flaggems/vendors/simt.hpp>
+
+template class llama::matrix<flaggems::simt32>;
+template class llama::model<flaggems::simt32>;
