@@ -6,8 +6,6 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
-#include <algorithm>
-
 namespace flaggems {
 
 /// What sort and topk return.
@@ -26,7 +24,7 @@ using ordered_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16,
 /// a cache.
 inline i64 workspace_slots(i64 rows, i64 length) {
   constexpr i64 least = 64, elements = i64{1} << 20;
-  return (std::min)(rows, (std::max)(least, elements / (std::max)(length, i64{1})));
+  return kernels::min_of(rows, kernels::max_of(least, elements / kernels::max_of(length, i64{1})));
 }
 
 /// Memory for a kernels::sort_workspace.

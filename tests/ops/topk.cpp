@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/topk.hpp>
+#include <support/ops.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace flaggems_test {
+namespace {
+
+struct selected {
+  std::vector<double> values, indices;
+};
+
+/// The k best of row-major values along `dim`, as a sort of each whole row gives them.
+selected reference(const std::vector<double>& x, const shape& sizes, i64 k, int dim, bool largest) {
+  selected r;
+  i64 inner = 1, outer = 1;
+  for (int d = 0; d < sizes.rank(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : sizes[d];
+  const i64 n = sizes.rank() == 0 ? 1 : sizes[dim];
+  const std::size_t count = static_cast<std::size_t>(outer * k * inner);
+  r.values.resize(count);
+  r.indices.resize(count);
+  const auto less = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
+  for (i64 o = 0; o < outer; ++o)
+    for (i64 i = 0; i < inner; ++i) {
+      const auto at = [&](i64 j) { return x[static_cast<std::size_t>((o * n + j) * inner + i)]; };
+      std::vector<i64> order(static_cast<std::size_t>(n));
+      std::iota(order.begin(), order.end(), i64{0});
+      std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+        return largest ? less(at(b), at(a)) : less(at(a), at(b));
+      });
+      for (i64 j = 0; j < k; ++j) {
+        const i64 from = order[static_cast<std::size_t>(j)];
+        const std::size_t to = static_cast<std::size_t>((o * k + j) * inner + i);
+        r.values[to] = at(from);
+        r.indices[to] = static_cast<double>(from);
+      }
+    }
+  return r;
+}
+
+template <class D, class T>
+void check(const shape& sizes, i64 k, i64 dim, layout in, layout to,
+           const std::vector<double>& values) {
+  SCOPED_TRACE(std::string(to_string(in)) + " to " + to_string(to) + ", sizes " +
+               fg::to_string(sizes) + ", k " + std::to_string(k) + ", dim " + std::to_string(dim));
+  test_tensor<T, D> x(sizes, in, values);
+  const int d = static_cast<int>(dim < 0 ? dim + (std::max)(sizes.rank(), 1) : dim);
+  shape result = sizes;
+  if (result.rank() > 0) result[d] = k;
+  for (const bool largest : {true, false}) {
+    test_tensor<T, D> out(result, to);
+    test_tensor<i64, D> indices(result, to);
+    fg::topk(test_stream<D>(), x.in(), k, out.view(), indices.view(), dim, largest);
+    const selected want = reference(x.values(), sizes, k, d, largest);
+    expect_equal(out.read(), want.values);
+    expect_equal(indices.read(), want.indices);
+    EXPECT_TRUE(out.gaps_untouched());
+    EXPECT_TRUE(indices.gaps_untouched());
+    EXPECT_TRUE(x.untouched());
+  }
+}
+
+/// Numbers with many equal ones and, for floats, special ones.
+template <class T>
+std::vector<double> mixed_values(const shape& sizes) {
+  if constexpr (fg::kernels::is_floating<T>) {
+    std::vector<double> values = random_values(sizes, -3, 3);
+    const double special[] = {0.0, -0.0, 1.5, std::nan(""), 2, HUGE_VAL, -HUGE_VAL, 2};
+    for (std::size_t k = 0; k < values.size(); k += 3) values[k] = special[k / 3 % 8];
+    return values;
+  } else {
+    return random_integers(sizes, std::is_unsigned_v<T> ? 0 : -100,
+                           std::is_same_v<T, bool> ? 1 : 120);
+  }
+}
+
+template <class Case>
+class topk_test : public ::testing::Test {};
+using cases =
+    ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<host, fg::i8>,
+                     on<host, fg::i16>, on<host, fg::i32>, on<host, i64>, on<host, fg::u8>,
+                     on<host, fg::u16>, on<host, fg::u32>, on<host, fg::u64>, on<host, bool>,
+                     on<simt32, bf16>, on<simt32, i64>>;
+TYPED_TEST_SUITE(topk_test, cases);
+
+TYPED_TEST(topk_test, rows) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 n : {1, 2, 17, 300, 1000})
+      for (const i64 k : {i64{0}, i64{1}, i64{5}, n / 2, n}) {
+        if (k > n) continue;
+        const shape sizes{3, n};
+        check<D, T>(sizes, k, -1, layout::contiguous, layout::contiguous, mixed_values<T>(sizes));
+      }
+  });
+}
+
+template <class Device>
+class topk_layouts : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(topk_layouts, devices);
+
+TYPED_TEST(topk_layouts, all_pairs) {
+  at_every_level<TypeParam>([] {
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts)
+        for (const i64 dim : {0, 1, 2}) {
+          const shape sizes{2, 5, 9};
+          check<TypeParam, f32>(sizes, 2, dim, in, to, mixed_values<f32>(sizes));
+        }
+  });
+}
+
+TYPED_TEST(topk_layouts, distinct_and_equal) {
+  at_every_level<TypeParam>([] {
+    const shape sizes{1, 700};
+    for (const i64 k : {1, 50, 300}) {
+      check<TypeParam, f32>(sizes, k, 1, layout::contiguous, layout::contiguous,
+                            random_values(sizes));
+      check<TypeParam, f32>(sizes, k, 1, layout::contiguous, layout::contiguous,
+                            std::vector<double>(700, 0.25));
+    }
+  });
+}
+
+TYPED_TEST(topk_layouts, empty_and_scalar) {
+  for (const shape& sizes : {shape{0}, shape{0, 5}, shape{5, 0}, shape{3, 0, 4}}) {
+    check<TypeParam, f32>(sizes, 0, -1, layout::contiguous, layout::contiguous, {});
+  }
+  check<TypeParam, f32>({0, 5}, 2, -1, layout::contiguous, layout::contiguous, {});
+  check<TypeParam, f32>({}, 1, 0, layout::contiguous, layout::contiguous, {3.0});
+  check<TypeParam, f32>({}, 1, -1, layout::offset, layout::offset, {3.0});
+}
+
+TYPED_TEST(topk_layouts, returning) {
+  const shape sizes{3, 40};
+  test_tensor<f32, TypeParam> x(sizes, layout::transposed, mixed_values<f32>(sizes));
+  const auto result = fg::topk(test_stream<TypeParam>(), x.in(), 7, 1, false, false);
+  const selected want = reference(x.values(), sizes, 7, 1, false);
+  EXPECT_EQ(result.values.shape_of(), (shape{3, 7}));
+  expect_equal(values_of(result.values), want.values);
+  expect_equal(values_of(result.indices), want.indices);
+}
+
+TEST(topk, vocabulary_and_many_rows) {
+  const shape sizes{3, 49152};
+  for (const i64 k : {1, 50, 5000})
+    check<host, f32>(sizes, k, 1, layout::contiguous, layout::contiguous,
+                     random_values(sizes, -20, 20));
+  check<host, f32>({5000, 64}, 8, 1, layout::contiguous, layout::contiguous,
+                   random_values({5000, 64}));
+}
+
+TEST(topk, refuses_bad_arguments) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));
+  test_tensor<f32> out({4, 3});
+  test_tensor<i64> indices({4, 3});
+  test_tensor<i64> numbers({4, 6}, layout::contiguous, random_integers({4, 6}, 0, 9));
+  EXPECT_RAISES(fg::topk(stream, x.in(), 3, out.view(), indices.view(), 2), out_of_range, "topk");
+  EXPECT_RAISES(fg::topk(stream, x.in(), 7, out.view(), indices.view()), out_of_range, "topk");
+  EXPECT_RAISES(fg::topk(stream, x.in(), -1), out_of_range, "topk");
+  EXPECT_RAISES(fg::topk(stream, x.in(), 2, out.view(), indices.view()), shape_mismatch, "topk");
+  EXPECT_RAISES(fg::topk(stream, x.in(), 3, out.view(), indices.view().t()), shape_mismatch,
+                "topk");
+  EXPECT_RAISES(fg::topk(stream, x.in(), 3, x.view().narrow(1, 0, 3), indices.view()), overlap,
+                "topk");
+  EXPECT_RAISES(fg::topk(stream, numbers.in(), 3, indices.view(), numbers.view().narrow(1, 0, 3)),
+                overlap, "topk");
+  EXPECT_RAISES(fg::topk(stream, numbers.in(), 3, indices.view(), indices.view()), overlap, "topk");
+  EXPECT_TRUE(x.untouched() && out.untouched() && indices.untouched() && numbers.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
