@@ -236,4 +236,61 @@ std::vector<double> operand_values(const shape& sizes, int operand) {
   }
 }
 
+/// Every unary row that takes T, on contiguous and unaligned operands.
+template <class D, class T>
+void check_unary_rows() {
+  SCOPED_TRACE(std::string(fg::to_string(fg::dtype_of<T>)) + " on " + D::name);
+  at_every_level<D>([] {
+    unary_rows::for_each([](auto row) {
+      using Row = decltype(row);
+      if constexpr (takes<Row, T>) {
+        SCOPED_TRACE(Row::name);
+        for (const i64 n : {1, 15, 16, 77}) {
+          const shape sizes{n};
+          test_tensor<T, D> x(sizes, layout::contiguous, operand_values<Row, T>(sizes, 0));
+          row_check<Row, T, D>::run(sizes, layout::contiguous, x);
+        }
+        if constexpr (fg::detail::kind_of<T> == fg::detail::kind::floating) {
+          std::vector<double> values = special_values();
+          const shape sizes{static_cast<i64>(values.size())};
+          test_tensor<T, D> x(sizes, layout::strided, values);
+          row_check<Row, T, D>::run(sizes, layout::offset, x);
+        }
+      }
+    });
+  });
+}
+
+/// Every binary and ternary row that takes T.
+template <class D, class T>
+void check_binary_rows() {
+  SCOPED_TRACE(std::string(fg::to_string(fg::dtype_of<T>)) + " on " + D::name);
+  constexpr bool floating = fg::detail::kind_of<T> == fg::detail::kind::floating;
+  const auto check = [](auto row) {
+    using Row = decltype(row);
+    if constexpr (takes<Row, T>) {
+      SCOPED_TRACE(Row::name);
+      for (const shape& sizes : {shape{1}, shape{15}, shape{16}, shape{3, 29}}) {
+        test_tensor<T, D> a(sizes, layout::contiguous, operand_values<Row, T>(sizes, 0));
+        test_tensor<T, D> b(sizes, layout::offset, operand_values<Row, T>(sizes, 1));
+        test_tensor<T, D> c(sizes, layout::transposed, operand_values<Row, T>(sizes, 2));
+        if constexpr (Row::arity == 2)
+          row_check<Row, T, D>::run(sizes, layout::contiguous, a, b);
+        else
+          row_check<Row, T, D>::run(sizes, layout::contiguous, a, b, c);
+      }
+      if constexpr (floating && Row::arity == 2) {
+        std::vector<double> values = special_values();
+        const i64 n = static_cast<i64>(values.size());
+        test_tensor<T, D> a({n, 1}, layout::contiguous, values), b({n}, layout::negative, values);
+        row_check<Row, T, D>::run({n, n}, layout::contiguous, a, b);
+      }
+    }
+  };
+  at_every_level<D>([&] {
+    binary_rows::for_each(check);
+    ternary_rows::for_each(check);
+  });
+}
+
 }  // namespace flaggems_test

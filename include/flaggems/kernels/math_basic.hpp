@@ -165,7 +165,7 @@ FLAGGEMS_INLINE mask_of<V> isfinite(FLAGGEMS_VALUE(V) x) {
 
 // ---- order
 /// The greater of both; NaN if either is (as torch.maximum). Of two zeros, the second one.
-template <class V>
+template <class V, if_value<V> = 0>
 FLAGGEMS_INLINE V maximum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a | b);
@@ -175,7 +175,7 @@ FLAGGEMS_INLINE V maximum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     return select(mask_of<V>(a > b), a, b);
 }
 /// The lesser of both; NaN if either is (as torch.minimum). Of two zeros, the second one.
-template <class V>
+template <class V, if_value<V> = 0>
 FLAGGEMS_INLINE V minimum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a & b);
@@ -185,7 +185,7 @@ FLAGGEMS_INLINE V minimum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     return select(mask_of<V>(a < b), a, b);
 }
 /// x if x > 0 or NaN, else 0.
-template <class V>
+template <class V, if_value<V> = 0>
 FLAGGEMS_INLINE V relu(FLAGGEMS_VALUE(V) x) {
   if constexpr (is_same<element_of<V>, bool>)
     return x;

@@ -263,7 +263,7 @@ FLAGGEMS_INLINE V pow_positive(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
 
 /// x to the power of y. Floating point: as C's pow. Integers: wraps; a negative exponent gives
 /// 1 / x^-y rounded toward zero, and 0 for x = 0, as torch.pow.
-template <class V>
+template <class V, if_value<V> = 0>
 FLAGGEMS_INLINE V pow(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   using T = element_of<V>;
   static_assert(is_math_value<V> || is_integer_value<V>);

@@ -77,6 +77,11 @@ FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
     return V(-a);
 }
 
+/// `template <class V, if_value<V> = 0>`: for numbers and vectors of them. Functions whose name an
+/// operator on tensors has too need it: a view of small floats has this namespace among its own.
+template <class V>
+using if_value = conditional<is_simd<V> || is_builtin_number<V>, int, void>;
+
 /// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
