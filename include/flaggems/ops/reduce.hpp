@@ -217,6 +217,8 @@ template <class Reducer, class C, bool Indexed, class S, class Node, class T, cl
 void reduce_node(const char* op, const S& stream, const Node& node, const reduced_dims& dims,
                  const tensor_view<T, D>& out, const shape* index_strides,
                  const MakeSink& make_sink) {
+  static_assert(Node::leaves + (Indexed ? 1 : 0) < max_operands,
+                "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
   i64 elements = 1;
   for (int d = 0; d < dims.in.rank(); ++d) elements *= dims.in[d];
   reduction_plan plan(dims);
@@ -252,6 +254,8 @@ void reduce_node(const char* op, const S& stream, const Node& node, const reduce
 template <template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                    int_list dims, bool keepdim, bool divide, bool needs_elements) {
+  static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
+                "flaggems: a floating-point result needs a floating-point output");
   const auto node = node_of(x);
   broadcast_sizes sizes{{}, op};
   node.for_each_leaf(sizes);
@@ -268,8 +272,8 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
   const C divisor = divide ? static_cast<C>(plan.count) : C(1);
   if (plan.count == 0)  // nothing to fold: the neutral value (0 / 0 for a mean)
     return assign_node(op, stream, out,
-                       number<C>{static_cast<C>(divide ? std::numeric_limits<C>::quiet_NaN()
-                                                       : Reducer<C>::neutral())});
+                       number<T>{kernels::number_cast<T>(
+                           divide ? std::numeric_limits<C>::quiet_NaN() : Reducer<C>::neutral())});
   reduce_node<Reducer<C>, C, false>(op, stream, node, plan, out, nullptr, [&](const auto& target) {
     return kernels::value_sink<T, C>{target, divisor};
   });
@@ -359,6 +363,13 @@ template <class C>
 using any_fold = kernels::any_of;
 template <class C>
 using all_fold = kernels::all_of;
+template <class T, class O>
+struct mean_check {
+  static_assert(kind_of<O> == kind::floating, "flaggems: mean gives floating-point tensors");
+  using type = sum_fold<T, O>;
+};
+template <class T, class O>
+using mean_fold = typename mean_check<T, O>::type;
 template <class T>
 struct mean_type {
   static_assert(kind_of<T> == kind::floating, "flaggems: mean takes floating-point tensors");
@@ -377,7 +388,7 @@ FLAGGEMS_REDUCTION(sum, kernels::sum_of, detail::sum_fold<T FLAGGEMS_COMMA O>, d
 /// out[kept] = mean of x over `dims`; floating-point only; an empty mean is NaN. Otherwise as
 /// `sum`. aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
-FLAGGEMS_REDUCTION(mean, kernels::sum_of, detail::sum_fold<T FLAGGEMS_COMMA O>,
+FLAGGEMS_REDUCTION(mean, kernels::sum_of, detail::mean_fold<T FLAGGEMS_COMMA O>,
                    typename detail::mean_type<T>::type, true, false)
 /// out[kept] = product of x over `dims`; an empty product is 1. Otherwise as `sum`.
 /// aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype, Tensor(a!)

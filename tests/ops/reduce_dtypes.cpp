@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every reduction in every dtype, lanes along the reduced and along the kept dimension.
+#include <flaggems/ops/reduce.hpp>
+#include <support/ops.hpp>
+
+#include <cmath>
+
+namespace flaggems_test {
+namespace {
+
+using std::int32_t, std::int8_t, std::uint8_t;
+
+/// Values of a [5, 37] tensor, small enough for exact sums and products in every type.
+template <class T>
+std::vector<double> small_values() {
+  if constexpr (std::is_same_v<T, bool>) return random_integers({5, 37}, 0, 1);
+  if constexpr (std::is_unsigned_v<T>) return random_integers({5, 37}, 0, 2);
+  return random_integers({5, 37}, -1, 1);
+}
+
+struct folded {
+  double sum = 0, prod = 1, largest = -1e300, smallest = 1e300, any = 0, all = 1;
+  void add(double x) {
+    sum += x;
+    prod *= x;
+    largest = std::fmax(largest, x);
+    smallest = std::fmin(smallest, x);
+    any = any != 0 || x != 0 ? 1 : 0;
+    all = all != 0 && x != 0 ? 1 : 0;
+  }
+};
+
+/// Calls f(what the reduction over dim folds to, ...) for each member.
+template <class T, class D>
+void check_all() {
+  at_every_level<D>([] {
+    for (const i64 dim : {0, 1}) {
+      test_tensor<T, D> x({5, 37}, dim == 0 ? layout::contiguous : layout::offset,
+                          small_values<T>());
+      std::vector<folded> groups(dim == 0 ? 37 : 5);
+      for (std::size_t i = 0; i < 5; ++i)
+        for (std::size_t j = 0; j < 37; ++j) groups[dim == 0 ? j : i].add(x.values()[i * 37 + j]);
+      const auto expect = [&](const auto& got, double folded::*member, double divisor = 1) {
+        std::vector<double> want;
+        for (const folded& g : groups) want.push_back(g.*member / divisor);
+        using R = fg::value_t<decltype(got)>;
+        expect_close<R>(values_of(got), want, {divisor == 1 ? 0 : 1e-7, 0});
+      };
+      const auto& stream = test_stream<D>();
+      constexpr bool floating = fg::detail::kind_of<T> == fg::detail::kind::floating;
+      expect(fg::sum(stream, x.in(), {dim}), &folded::sum);
+      expect(fg::amax(stream, x.in(), {dim}), &folded::largest);
+      expect(fg::amin(stream, x.in(), {dim}), &folded::smallest);
+      expect(fg::any(stream, x.in(), {dim}), &folded::any);
+      expect(fg::all(stream, x.in(), {dim}), &folded::all);
+      if constexpr (std::is_same_v<D, host>) {
+        expect(fg::prod(stream, x.in(), {dim}), &folded::prod);
+        if constexpr (floating)
+          expect(fg::mean(stream, x.in(), {dim}), &folded::sum, dim == 0 ? 5 : 37);
+      }
+      const auto best = values_of(fg::argmax(stream, x.in(), dim));
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto b = static_cast<std::size_t>(best[g]);
+        for (std::size_t k = 0; k <= b; ++k) {
+          const double v = x.values()[dim == 0 ? k * 37 + g : g * 37 + k];
+          EXPECT_TRUE(k == b ? v == groups[g].largest : v < groups[g].largest);
+        }
+      }
+      static_assert(std::is_same_v<fg::value_t<decltype(fg::sum(stream, x.in()))>,
+                                   std::conditional_t<floating, T, i64>>);
+      static_assert(std::is_same_v<fg::value_t<decltype(fg::amax(stream, x.in()))>, T>);
+      static_assert(std::is_same_v<fg::value_t<decltype(fg::any(stream, x.in()))>, bool>);
+    }
+  });
+}
+
+TEST(reduce_dtypes, f64) { check_all<f64, host>(); }
+TEST(reduce_dtypes, bf16) { check_all<bf16, host>(); }
+TEST(reduce_dtypes, f16) { check_all<f16, host>(); }
+TEST(reduce_dtypes, i32) { check_all<int32_t, host>(); }
+TEST(reduce_dtypes, i64) { check_all<i64, host>(); }
+TEST(reduce_dtypes, u8) { check_all<uint8_t, host>(); }
+TEST(reduce_dtypes, boolean) { check_all<bool, host>(); }
+TEST(reduce_dtypes, chip_bf16) { check_all<bf16, simt32>(); }
+TEST(reduce_dtypes, chip_u8) { check_all<uint8_t, simt32>(); }
+
+TEST(reduce_dtypes, other_result) {
+  test_tensor<int32_t> x({3, 5}, layout::contiguous, random_integers({3, 5}, -9, 9));
+  test_tensor<f32> out({3});
+  fg::sum(test_stream<host>(), x.in(), out.view(), {1});
+  std::vector<double> want(3, 0.0);
+  for (std::size_t k = 0; k < 15; ++k) want[k / 5] += x.values()[k];
+  expect_equal(out.read(), want);
+  const auto wide = fg::sum<f64>(test_stream<host>(), out.in(), {0}, true);
+  static_assert(std::is_same_v<fg::value_t<decltype(wide)>, f64>);
+  expect_equal(values_of(wide), {want[0] + want[1] + want[2]});
+}
+
+}  // namespace
+}  // namespace flaggems_test
