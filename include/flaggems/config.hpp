@@ -42,6 +42,13 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
+/// The lanes of a wave that HIP compiles for.
+#if defined(__AMDGCN_WAVEFRONT_SIZE)
+#define FLAGGEMS_HIP_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE
+#else
+#define FLAGGEMS_HIP_WARP_SIZE 64
+#endif
+
 /// 1 where the host's vectors can be compiled: plain C++, with g++'s or clang's vector extensions.
 #define FLAGGEMS_HOST_SIMD \
   (!FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_LANGUAGE_HIP && !FLAGGEMS_LANGUAGE_OPENCL)

@@ -30,12 +30,14 @@
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/topk.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>

@@ -58,9 +58,7 @@ class SimtEmulator : public testing::Test {
 using warps = testing::Types<std::integral_constant<int, 32>, std::integral_constant<int, 64>>;
 TYPED_TEST_SUITE(SimtEmulator, warps);
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 std::string line_text(int line) { return "line " + std::to_string(line); }
 
 // ---- correct kernels

@@ -97,11 +97,7 @@ struct cuda_machine : block_memory {
 
 #if FLAGGEMS_LANGUAGE_HIP
 
-#if defined(__AMDGCN_WAVEFRONT_SIZE)
-inline constexpr int hip_warp_size = __AMDGCN_WAVEFRONT_SIZE;
-#else
-inline constexpr int hip_warp_size = 64;
-#endif
+inline constexpr int hip_warp_size = FLAGGEMS_HIP_WARP_SIZE;
 
 /// A thread under HIP, by the compiler's own builtins: no header of the vendor is needed. A warp
 /// may be a part of a wave: `WarpSize` 32 is right on waves of 64 too.
