@@ -28,9 +28,9 @@
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/iteration.hpp>
+#include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
-#include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
