@@ -64,6 +64,11 @@ TEST(any_view, from_bytes) {
   EXPECT_RAISES(any_view<>(memory, dtype::f64, {-1}), invalid_argument, "any_view");
   EXPECT_RAISES(any_view<>(memory, dtype::f64, {i64{1} << 60}), shape_mismatch, "any_view");
   EXPECT_RAISES(any_view<>(memory, dtype::f64, {2}, {1, 1}), shape_mismatch, "any_view");
+  void* const null = nullptr;
+  EXPECT_RAISES(any_view<>(null, dtype::f64, {2}), invalid_argument, "any_view");
+  EXPECT_EQ(any_view<>(null, dtype::f64, {2, 0}).size(0), 2);
+  EXPECT_RAISES(any_view<>(memory, static_cast<dtype>(dtype_count), {1}), dtype_mismatch,
+                "any_view");
 }
 
 TEST(any_view, visit_finds_every_type) {

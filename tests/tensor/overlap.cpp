@@ -4,6 +4,7 @@
 #include <flaggems/tensor/overlap.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -72,6 +73,20 @@ TEST(overlap, of_a_view_with_itself) {
   EXPECT_FALSE(has_internal_overlap(v.as_strided({3, 2}, {2, 3})));  // 0 3 2 5 4 7
   EXPECT_TRUE(has_internal_overlap(v.as_strided({4, 3}, {2, 3})));   // 6 twice
   EXPECT_FALSE(has_internal_overlap(v.as_strided({}, {})));
+}
+
+TEST(overlap, strides_that_reach_no_element_may_be_any_number) {
+  f32 a[8];
+  for (const i64 stride : {(std::numeric_limits<i64>::min)(), (std::numeric_limits<i64>::max)()}) {
+    const tensor_view<f32> line(a, {1, 4}, {stride, 1});
+    EXPECT_EQ(overlap(line, tensor_view<f32>(a, {1, 4})), kind::exact);
+    EXPECT_EQ(overlap(line, tensor_view<f32>(a + 4, {4})), kind::none);
+    EXPECT_EQ(overlap(line, tensor_view<f32>(a + 3, {4})), kind::partial);
+    EXPECT_FALSE(has_internal_overlap(line));
+    const tensor_view<f32> none(a, {2, 0}, {stride, 1});
+    EXPECT_EQ(overlap(none, line), kind::none);
+    EXPECT_EQ(memory_range(none).lo, memory_range(none).hi);
+  }
 }
 
 TEST(overlap, memory_range_covers_negative_strides) {

@@ -81,6 +81,12 @@ TEST(print, long_lines_and_large_tensors) {
             " [1132 1133 1134 ... 1168 1169 1170]]");
   EXPECT_EQ(to_string(tensor_view<i32>(values.data(), {9}), {.threshold = 5, .edge_items = 2}),
             "[0 1 ... 7 8]");
+  constexpr i64 all = (std::numeric_limits<i64>::max)();
+  EXPECT_EQ(to_string(tensor_view<i32>(values.data(), {4}), {.threshold = 0, .edge_items = all}),
+            "[0 1 2 3]");
+  constexpr int narrowest = (std::numeric_limits<int>::min)();
+  EXPECT_EQ(to_string(tensor_view<i32>(values.data(), {2, 1}), {.line_width = narrowest}),
+            "[[0]\n [1]]");
   std::vector<f32> steps(2000);
   for (std::size_t i = 0; i < steps.size(); ++i)
     steps[i] = static_cast<f32>(static_cast<f64>(i) / 1999.0);

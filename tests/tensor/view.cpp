@@ -4,6 +4,7 @@
 #include <flaggems/tensor/view.hpp>
 
 #include <array>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -142,6 +143,12 @@ TEST(view, refuses_impossible_sizes_and_strides) {
   EXPECT_EQ(view(a, {0, 3}, {huge, huge}).numel(), 0);
   EXPECT_RAISES(view(a, {1}).expand({huge}), shape_mismatch, "expand");
   EXPECT_RAISES(view(a, {1}).as_strided({2, 2}, {huge, 1}), shape_mismatch, "as_strided");
+  f32* const null = nullptr;
+  EXPECT_RAISES(view(null, {2, 3}), invalid_argument, "tensor_view");
+  EXPECT_RAISES(view(null, {}), invalid_argument, "tensor_view");
+  EXPECT_RAISES(view(null, {2}, {0}), invalid_argument, "tensor_view");
+  EXPECT_RAISES(view().as_strided({2}, {1}), invalid_argument, "as_strided");
+  EXPECT_EQ(view(null, {3, 0}).size(0), 3);
 }
 
 TEST(view, operations_refuse_bad_arguments) {
@@ -211,6 +218,30 @@ TEST(view, arguments_at_the_ends_of_i64_do_not_overflow) {
   EXPECT_RAISES(v.narrow(0, lowest, 1), out_of_range, "narrow");
   EXPECT_RAISES(v.size(lowest), out_of_range, "size");
   EXPECT_RAISES(v.reshape({highest, highest}), invalid_argument, "reshape");
+}
+
+TEST(view, strides_that_reach_no_element_may_be_any_number) {
+  u8 a[4] = {1, 2, 3, 4};
+  constexpr i64 lowest = (std::numeric_limits<i64>::min)();
+  constexpr i64 highest = (std::numeric_limits<i64>::max)();
+  for (const i64 stride : {lowest, highest, i64{1} << 62}) {
+    const tensor_view<u8> none(a, {5, 0, 3}, {stride, 1, stride});
+    EXPECT_EQ(none.select(0, 4).data(), a);
+    EXPECT_EQ(none.narrow(2, 2, 1).data(), a);
+    EXPECT_EQ(none.slice(0, 1, 5, 2).data(), a);
+    EXPECT_EQ(none.flip({0, 2}).data(), a);
+    EXPECT_EQ(none.diagonal(1, 0, 2).data(), a);
+    EXPECT_EQ(none.unsqueeze(0).numel(), 0);
+    EXPECT_EQ(none.unflatten(0, {5, 1}).numel(), 0);
+    const tensor_view<u8> line(a, {1, 4, 1}, {stride, 1, stride});
+    EXPECT_EQ(line.unsqueeze(0).unsqueeze(-1).flatten()(3), 4);
+    EXPECT_EQ(line.flip({0, 1, 2})(0, 0, 0), 4);
+    EXPECT_EQ(line.view({2, 2})(1, 1), 4);
+  }
+  const tensor_view<u8> far(a, {2}, {i64{1} << 62});
+  EXPECT_EQ(far.unsqueeze(0).view({2, 1}).stride(0), i64{1} << 62);
+  const tensor_view<u8> wide(a, {0, highest});
+  EXPECT_RAISES(wide.unflatten(0, {2, 0}), invalid_argument, "unflatten");
 }
 
 TEST(view, operations_of_0_dimensional_and_empty_views) {

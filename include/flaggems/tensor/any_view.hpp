@@ -35,7 +35,8 @@ class any_view {
                                                                         Device> any_view(X&& x)
       : any_view(as_view(x)) {}
 
-  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes.
+  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes, and for a null
+  /// pointer unless there are no elements; dtype_mismatch for a number that is no dtype.
   any_view(void* data, flaggems::dtype type, int_list sizes)
       : any_view(data, type, sizes,
                  (checked_numel(sizes, "any_view"), contiguous_strides(shape(sizes)))) {}
@@ -43,12 +44,16 @@ class any_view {
       : any_view(const_cast<void*>(data), type, sizes) {
     is_const_ = true;
   }
-  /// A view with given strides, in elements. Raises invalid_argument for impossible ones.
+  /// A view with given strides, in elements. Raises invalid_argument for impossible ones, and
+  /// otherwise as above.
   any_view(void* data, flaggems::dtype type, int_list sizes, int_list strides)
       : data_(data),
-        sizes_((detail::check_layout(sizes, strides, size_of(type), "any_view"), sizes)),
+        sizes_((detail::check_layout(sizes, strides, checked_size(type), "any_view"), sizes)),
         strides_(strides),
-        dtype_(type) {}
+        dtype_(type) {
+    if (data == nullptr && !empty()) [[unlikely]]
+      detail::raise_null("any_view", sizes);
+  }
   any_view(const void* data, flaggems::dtype type, int_list sizes, int_list strides)
       : any_view(const_cast<void*>(data), type, sizes, strides) {
     is_const_ = true;
@@ -140,6 +145,11 @@ class any_view {
   }
 
  private:
+  static i64 checked_size(flaggems::dtype type) {
+    if (static_cast<unsigned>(type) >= static_cast<unsigned>(dtype_count)) [[unlikely]]
+      raise(errc::dtype_mismatch, "any_view", "a dtype", detail::text(static_cast<i64>(type)));
+    return size_of(type);
+  }
   [[nodiscard]] detail::layout parts() const { return {sizes_, strides_, 0}; }
   [[nodiscard]] any_view with(const detail::layout& v) const {
     any_view r = *this;

@@ -82,6 +82,10 @@ namespace detail {
                                                     int_list a, int_list b) {
   raise(errc::shape_mismatch, op, expected, to_string(a) + " and " + to_string(b));
 }
+[[noreturn]] FLAGGEMS_COLD inline void raise_null(const char* op, int_list sizes) {
+  raise(errc::invalid_argument, op, "a pointer to the elements of sizes " + to_string(sizes),
+        "null");
+}
 [[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
   raise(errc::invalid_argument, "tensor_view", text(rank) + " indices",
         text(count));
@@ -100,6 +104,11 @@ namespace detail {
 /// a + b into `result`; false on overflow.
 [[nodiscard]] constexpr bool add(i64 a, i64 b, i64& result) noexcept {
   return !__builtin_add_overflow(a, b, &result);
+}
+/// a * b modulo 2^64, for strides that no element is reached by: those of sizes 0 and 1, and all of
+/// a view without elements, may be any number.
+[[nodiscard]] constexpr i64 wrapped_product(i64 a, i64 b) noexcept {
+  return static_cast<i64>(static_cast<u64>(a) * static_cast<u64>(b));
 }
 
 }  // namespace detail

@@ -16,6 +16,12 @@ struct layout {
   [[nodiscard]] constexpr int rank() const noexcept { return sizes.rank(); }
 };
 
+/// The distance of element `index` of dimension `dim` from the first; 0 where there are none, whose
+/// strides may be any number.
+[[nodiscard]] constexpr i64 offset_of(const layout& v, int dim, i64 index) noexcept {
+  return v.sizes.numel() == 0 ? 0 : index * v.strides[dim];
+}
+
 /// Raises invalid_argument unless sizes and strides are of one rank, sizes not negative, and every
 /// element's distance from the first, in bytes, fits an i64.
 constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes, const char* op) {
@@ -67,10 +73,10 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   start = clamp(start);
   end = clamp(end);
   const i64 length = end <= start ? 0 : (end - start - 1) / step + 1;
-  v.offset += length == 0 ? 0 : start * v.strides[dim];
+  v.offset += length == 0 ? 0 : offset_of(v, dim, start);
   v.sizes[dim] = length;
   // One element needs no stride, which could overflow.
-  if (length > 1) v.strides[dim] *= step;
+  if (length > 1) v.strides[dim] = wrapped_product(v.strides[dim], step);
   return v;
 }
 
@@ -93,7 +99,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const i64 size = v.sizes[dim];
   if (index < -size || index >= size) [[unlikely]]
     raise_index("select", dim, index, size);
-  v.offset += (index < 0 ? index + size : index) * v.strides[dim];
+  v.offset += offset_of(v, dim, index < 0 ? index + size : index);
   v.sizes.erase(dim);
   v.strides.erase(dim);
   return v;
@@ -196,10 +202,10 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   i64 base = v.rank() == 0 ? 1 : v.strides[v.rank() - 1];
   for (int i = v.rank() - 1; i >= 0; --i) {
     chunk *= v.sizes[i];
-    const bool ends = i == 0 || (v.sizes[i - 1] != 1 && v.strides[i - 1] != chunk * base);
+    const bool ends = i == 0 || (v.sizes[i - 1] != 1 && v.strides[i - 1] != wrapped_product(chunk, base));
     if (!ends) continue;
     while (next >= 0 && (made < chunk || sizes[next] == 1)) {
-      strides[next] = made * base;
+      strides[next] = wrapped_product(made, base);
       made *= sizes[next--];
     }
     if (made != chunk) return false;
@@ -236,7 +242,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
 
 [[nodiscard]] constexpr layout unsqueeze(layout v, i64 dim_) {
   const int dim = normalize_dim(dim_, v.rank() + 1, "unsqueeze");
-  const i64 stride = dim < v.rank() ? v.sizes[dim] * v.strides[dim] : 1;
+  const i64 stride = dim < v.rank() ? wrapped_product(v.sizes[dim], v.strides[dim]) : 1;
   v.sizes.insert(dim, 1);
   v.strides.insert(dim, stride);
   return v;
@@ -247,8 +253,8 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const u32 mask = normalize_dims(dims, v.rank(), "flip");
   for (int i = 0; i < v.rank(); ++i) {
     if ((mask >> i & 1u) == 0 || v.sizes[i] < 2) continue;
-    v.offset += (v.sizes[i] - 1) * v.strides[i];
-    v.strides[i] = -v.strides[i];
+    v.offset += offset_of(v, i, v.sizes[i] - 1);
+    v.strides[i] = wrapped_product(v.strides[i], -1);
   }
   return v;
 }
@@ -285,9 +291,10 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   for (int i = inner.rank() - 1; i >= 0; --i) {
     r.sizes.insert(dim, inner[i]);
     r.strides.insert(dim, stride);
-    // Cannot overflow where there are elements; where there are none it must not matter.
-    if (!multiply(stride, inner[i], stride)) stride = 0;
+    stride = wrapped_product(stride, inner[i]);
   }
+  // A dimension of size 0 may have become others of any size.
+  (void)checked_numel(r.sizes, "unflatten");
   return r;
 }
 
@@ -305,14 +312,17 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   else if (offset < 0 && offset > -rows)
     length = rows + offset < columns ? rows + offset : columns;
   layout r = v;
-  if (length > 0) r.offset += offset >= 0 ? offset * v.strides[b] : -offset * v.strides[a];
+  if (length > 0) r.offset += offset >= 0 ? offset_of(v, b, offset) : offset_of(v, a, -offset);
   const int high = a > b ? a : b, low = a > b ? b : a;
   r.sizes.erase(high);
   r.sizes.erase(low);
   r.strides.erase(high);
   r.strides.erase(low);
   r.sizes.push_back(length);
-  r.strides.push_back(length > 1 ? v.strides[a] + v.strides[b] : 1);
+  i64 stride = 1;
+  // Fits where there are elements.
+  if (length > 1 && !add(v.strides[a], v.strides[b], stride)) stride = 1;
+  r.strides.push_back(stride);
   return r;
 }
 

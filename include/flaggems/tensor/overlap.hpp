@@ -47,10 +47,12 @@ struct address_set {
                                                  int_list strides) noexcept {
   address_set set;
   set.item = item;
+  for (const i64 size : sizes)
+    if (size == 0) return address_set{};
   for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return address_set{};
-    const i64 count = sizes[i] - 1, stride = strides[i] * item;
-    if (count == 0 || stride == 0) continue;
+    const i64 count = sizes[i] - 1;
+    if (count == 0 || strides[i] == 0) continue;  // the stride of one element may be any number
+    const i64 stride = strides[i] * item;
     if (stride < 0) data -= static_cast<u64>(count) * static_cast<u64>(-stride);
     int at = set.n++;
     const i64 step = stride < 0 ? -stride : stride;

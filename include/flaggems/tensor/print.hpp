@@ -238,7 +238,7 @@ class layout_words {
   std::string block(int axis, const std::string& indent, int width) {
     if (axis == sizes_.rank()) return words_[next_++];
     const i64 n = sizes_[axis], edge = options_.edge_items;
-    const bool dots = elide_ && 2 * edge < n;
+    const bool dots = elide_ && edge < n - edge;
     const i64 count = dots ? 2 * edge : n, leading = dots ? edge : 0;
     std::string text;
     if (axis + 1 == sizes_.rank()) {
@@ -288,7 +288,7 @@ void for_each_shown(const T* data, const shape& sizes, const shape& strides, int
     return;
   }
   const i64 n = sizes[axis];
-  const bool dots = elide && 2 * edge < n;
+  const bool dots = elide && edge < n - edge;
   for (i64 i = 0; i < n; ++i) {
     if (dots && i == edge) i = n - edge;
     if (i < n) for_each_shown(data + i * strides[axis], sizes, strides, axis + 1, elide, edge, f);
@@ -359,7 +359,7 @@ requires std::is_same_v<device_t<X>, host>
   const bool elide = v.numel() > options.threshold;
   detail::layout_words block(sizes, options, elide,
                              detail::words_of<value_t<X>>(v, options, elide));
-  return block.block(0, " ", options.line_width);
+  return block.block(0, " ", options.line_width < 0 ? 0 : options.line_width);
 }
 
 [[nodiscard]] inline std::string to_string(const any_view<host>& v,

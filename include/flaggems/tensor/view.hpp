@@ -136,16 +136,21 @@ class tensor_view : public detail::view_base<Extents> {
   constexpr tensor_view() requires std::is_same_v<Extents, any_extents> : base({0}, {1}),
                                                                           data_(nullptr) {}
 
-  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes.
+  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes,
+  /// and for a null pointer unless there are no elements.
   constexpr tensor_view(T* data, int_list sizes)
-      : base(sizes, checked_strides(sizes)), data_(data) {}
+      : base(sizes, checked_strides(sizes)), data_(data) {
+    check_data("tensor_view");
+  }
 
   /// A view with given strides, in elements. Raises invalid_argument for impossible sizes and
-  /// strides.
+  /// strides, and for a null pointer unless there are no elements.
   constexpr tensor_view(T* data, int_list sizes, int_list strides)
       : base(sizes,
              (detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), strides)),
-        data_(data) {}
+        data_(data) {
+    check_data("tensor_view");
+  }
 
   /// A contiguous view whose sizes all stand in the type.
   constexpr explicit tensor_view(T* data) requires(Extents::static_rank >= 0 &&
@@ -317,6 +322,8 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_type as_strided(int_list sizes, int_list strides,
                                                i64 storage_offset = 0) const {
     detail::check_layout(sizes, strides, bytes_of_element, "as_strided");
+    const view_type base_view(detail::unchecked_t{}, data_, sizes, strides);
+    base_view.check_data("as_strided");
     return view_type(detail::unchecked_t{}, data_ + storage_offset, sizes, strides);
   }
   /// The elements whose index in dim2 is that in dim1 plus `offset`, as a new last dimension.
@@ -351,6 +358,12 @@ class tensor_view : public detail::view_base<Extents> {
         [[unlikely]]
       detail::raise_sizes("tensor_view", "fewer than 2^63 bytes", sizes);
     return contiguous_strides(sizes);
+  }
+  template <class, class, class>
+  friend class tensor_view;
+  constexpr void check_data(const char* op) const {
+    if (data_ == nullptr && !empty()) [[unlikely]]
+      detail::raise_null(op, flaggems::shape(sizes()));
   }
   constexpr void check_index(int dim, i64 index) const {
     if (index < 0 || index >= this->size_at(dim)) [[unlikely]]
