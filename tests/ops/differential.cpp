@@ -309,10 +309,11 @@ struct random_operand<bool> {
 shape random_shape(random_source& random) {
   shape sizes;
   const i64 rank = random(0, 5) + random(0, 3);
-  i64 limit = random.one_in(1000) ? 90000 : 300;
+  // Now and then long enough for several tiles, near where one ends.
+  i64 limit = random.one_in(200) ? 70000 : 300;
   for (i64 d = 0; d < rank; ++d) {
     i64 size = random.one_in(60) ? 0 : random(1, 7);
-    if (limit > 300 && random.one_in(2)) size = random(1, 20000);
+    if (limit > 300 && random.one_in(2)) size = 1024 * (i64{1} << random(0, 5)) + random(-1, 1);
     if (size > limit) size = 1;
     if (size > 0) limit /= size;
     sizes.push_back(size);
