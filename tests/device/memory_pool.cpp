@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <support/mock_device.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -268,6 +272,31 @@ TEST_F(memory_pool, is_thread_safe) {
   const auto after = flaggems::memory_stats<host>();
   EXPECT_EQ(after.allocation.current, before.allocation.current);
   EXPECT_EQ(after.allocated_bytes.current, before.allocated_bytes.current);
+}
+
+TEST_F(memory_pool, works_in_a_child_forked_while_others_allocate) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&stop] {
+      const flaggems::stream<host> s;
+      while (!stop) static_cast<void>(flaggems::pool_allocate(1000, s));
+    });
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);  // instead of waiting for ever for a lock that nobody has
+      static_cast<void>(flaggems::pool_allocate(1000, flaggems::stream_ref<host>()));
+      _exit(0);
+    }
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    if (status != 0) break;
+  }
+  stop = true;
+  for (auto& t : threads) t.join();
 }
 
 }  // namespace

@@ -229,6 +229,15 @@ class memory_pool {
                            &stats_.segment, &stats_.reserved_bytes})
       s->peak = s->current;
   }
+  /// Around a fork(), so that the child does not get the lock of a thread that it has not. For the
+  /// library's own use.
+  void before_fork() noexcept {
+    mutex_.lock();
+    is_forking_ = true;
+  }
+  void after_fork() noexcept {
+    if (std::exchange(is_forking_, false)) mutex_.unlock();
+  }
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
   /// The bytes of a block for a request of `bytes` > 0.
   [[nodiscard]] static constexpr i64 rounded_size(i64 bytes) noexcept {
@@ -402,6 +411,7 @@ class memory_pool {
 
   mutable detail::pool_mutex mutex_;
   int device_index_;
+  bool is_forking_ = false;
   record* in_use_ = nullptr;
   record* free_[classes::count] = {};
   memory_statistics stats_;
@@ -417,12 +427,27 @@ atomic<memory_pool<Device>*>* pool_slots() noexcept {
   static atomic<memory_pool<Device>*> slots[max_devices] = {};
   return slots;
 }
+template <class Device, void (memory_pool<Device>::*Do)() noexcept>
+void for_each_pool() noexcept {
+  for (int i = 0; i < max_devices; ++i)
+    if (auto* p = pool_slots<Device>()[i].load(memory_order::acquire)) (p->*Do)();
+}
+template <class Device>
+void guard_pools_at_fork() noexcept {
+  using pool_type = memory_pool<Device>;
+  // A pool that is made while the process forks is not locked, and after_fork knows.
+  static const int registered = pthread_atfork(&for_each_pool<Device, &pool_type::before_fork>,
+                                               &for_each_pool<Device, &pool_type::after_fork>,
+                                               &for_each_pool<Device, &pool_type::after_fork>);
+  static_cast<void>(registered);
+}
 template <class Device>
 FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
   if (device_index < 0 || device_index >= max_devices || device_index >= Device::device_count())
     raise_no_device<Device>("pool", device_index);
   // Never destroyed: tensors of static storage duration may outlive any order of destruction, and
   // at exit a driver may be gone already.
+  guard_pools_at_fork<Device>();
   auto* made = new memory_pool<Device>(device_index);
   memory_pool<Device>* there = nullptr;
   if (pool_slots<Device>()[device_index].compare_exchange_strong(there, made)) return *made;
