@@ -4,7 +4,9 @@
 #include <support/ops.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <string>
 
 namespace flaggems_test {
 namespace {
@@ -87,6 +89,30 @@ TEST(creation, arange_into_a_view) {
   expect_equal(backwards.read(), {1, 2, 3, 4, 5});
 }
 
+TEST(creation, floats_fill_integers_without_their_fraction) {
+  const auto& stream = test_stream<host>();
+  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, 127.9f)[0], 127);
+  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, -128.9)[0], -128);
+  EXPECT_EQ(fg::full<fg::u8>(stream, {1}, 255.9)[0], 255);
+  EXPECT_EQ(fg::full<i64>(stream, {1}, -0x1p63)[0], std::numeric_limits<i64>::min());
+  EXPECT_EQ(fg::full<fg::u64>(stream, {1}, 0x1p63)[0], fg::u64{1} << 63);
+}
+
+#if FLAGGEMS_ARCH_X86
+TEST(creation, first_launch_raises_for_an_unknown_isa) {
+  test_tensor<f32> out({5});
+  const char* const set = std::getenv("FLAGGEMS_ISA");
+  const std::string before = set != nullptr ? set : "";
+  const auto level = static_cast<int>(fg::isa());
+  setenv("FLAGGEMS_ISA", "nonsense", 1);
+  fg::detail::isa_slot() = -1;
+  EXPECT_RAISES(fg::fill_(test_stream<host>(), out.view(), 1), invalid_argument, "FLAGGEMS_ISA");
+  EXPECT_TRUE(out.untouched());
+  setenv("FLAGGEMS_ISA", before.c_str(), 1);
+  fg::detail::isa_slot() = level;
+}
+#endif
+
 TEST(creation, errors) {
   const auto& stream = test_stream<host>();
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
@@ -106,6 +132,10 @@ TEST(creation, errors) {
                            1, integers.view()),
                 invalid_argument, "arange");
   EXPECT_RAISES(fg::fill_(stream, out.view().narrow(0, 0, 1).expand({5}), 1), overlap, "fill_");
+  for (const double x : {nan, inf, -inf, 0x1p63, -0x1.8p63, 1e30})
+    EXPECT_RAISES(fg::fill_(stream, integers.view(), x), invalid_argument, "fill_");
+  EXPECT_RAISES(fg::full<fg::i8>(stream, {2}, 128.f), invalid_argument, "fill_");
+  EXPECT_RAISES(fg::full<fg::u8>(stream, {2}, -1.0), invalid_argument, "fill_");
   EXPECT_TRUE(out.untouched());
   EXPECT_TRUE(integers.untouched());
 }

@@ -42,7 +42,7 @@ struct host_entry {
   }
 #endif
 
-  static function best() noexcept {
+  static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
 #if FLAGGEMS_ARCH_X86
     const isa_level level = isa();
     if (level >= isa_level::avx512) return avx512;

@@ -8,12 +8,29 @@
 
 namespace flaggems {
 
-/// Every element of x becomes `value`, converted to x's dtype.
+namespace detail {
+
+/// Raises unless an element of the integer type T can be `value` without its fraction.
+template <class T>
+void check_fits(const char* op, f64 value) {
+  constexpr int bits = static_cast<int>(8 * sizeof(T)) - (std::is_signed_v<T> ? 1 : 0);
+  const f64 end = std::ldexp(1.0, bits), whole = std::trunc(value);  // NaN fits nothing
+  if (!(whole >= (std::is_signed_v<T> ? -end : 0.0) && whole < end)) [[unlikely]]
+    raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
+          text(value));
+}
+
+}  // namespace detail
+
+/// Every element of x becomes `value`, converted to x's dtype. Raises invalid_argument for a
+/// floating-point number outside the range of an integer dtype, NaN among them.
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
   same_device<S, X>();
   using T = value_t<X>;
+  if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
+    detail::check_fits<T>("fill_", kernels::number_cast<f64>(value));
   detail::assign_node("fill_", stream, as_view(x),
                       detail::number<T>{kernels::number_cast<T>(value)});
 }
