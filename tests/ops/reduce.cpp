@@ -342,6 +342,12 @@ TEST(reduce, errors) {
   EXPECT_RAISES(fg::sum(stream, x.in(), out.view().narrow(0, 0, 1).expand({4}), {1}), overlap,
                 "sum");
   EXPECT_RAISES(fg::sum(stream, x.in(), x.view().select(1, 0), {1}), overlap, "sum");
+  const i64 many = i64{1} << 40;
+  const f32 one = 1;
+  const fg::tensor_view<const f32> unit(&one, {1, 1});
+  const auto product = fg::mul(unit.expand({many, 1}), unit.expand({1, many}));
+  EXPECT_RAISES(fg::sum(stream, product, out.view().select(0, 0)), invalid_argument, "sum");
+  EXPECT_RAISES((void)fg::argmax(stream, product), invalid_argument, "argmax");
   EXPECT_RAISES(fg::argmax(stream, x.in(), index.view(), 2), out_of_range, "argmax");
   EXPECT_RAISES(fg::argmax(stream, x.in(), index.view(), 0), shape_mismatch, "argmax");
   EXPECT_RAISES(

@@ -21,6 +21,7 @@ struct reduced_dims {
   i64 count = 1;  // elements folded into one
 
   reduced_dims(const char* op, const shape& sizes, int_list dims, bool keepdim) : in(sizes) {
+    (void)checked_numel(sizes, op);  // operands may broadcast to more than any tensor has
     const int rank = sizes.rank();
     for (i64 d : std::span<const i64>(dims)) {
       const int k = normalize_dim(d, rank, op);

@@ -202,7 +202,8 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   i64 base = v.rank() == 0 ? 1 : v.strides[v.rank() - 1];
   for (int i = v.rank() - 1; i >= 0; --i) {
     chunk *= v.sizes[i];
-    const bool ends = i == 0 || (v.sizes[i - 1] != 1 && v.strides[i - 1] != wrapped_product(chunk, base));
+    const bool ends = i == 0 || (v.sizes[i - 1] != 1 &&
+                                 v.strides[i - 1] != wrapped_product(chunk, base));
     if (!ends) continue;
     while (next >= 0 && (made < chunk || sizes[next] == 1)) {
       strides[next] = wrapped_product(made, base);
