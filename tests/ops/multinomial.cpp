@@ -190,7 +190,7 @@ void expect_distribution(const std::vector<double>& counts, const std::vector<do
 }
 
 TEST(multinomial, chi_square_with_replacement) {
-  for (const u64 seed : {1, 2, 3}) {
+  for (const u64 seed : {1U, 2U, 3U}) {
     philox_generator generator{seed, 0};
     const std::vector<double> w = weights({100});
     const double sum = std::accumulate(w.begin(), w.end(), 0.0);
@@ -209,7 +209,7 @@ TEST(multinomial, chi_square_without_replacement) {
   // All ordered pairs: P(i, j) = p_i p_j / (1 - p_i).
   constexpr std::size_t n = 6;
   const std::vector<double> p = {0.4, 0.3, 0.15, 0, 0.1, 0.05};
-  for (const u64 seed : {1, 2, 3}) {
+  for (const u64 seed : {1U, 2U, 3U}) {
     philox_generator generator{seed, 0};
     test_tensor<f64> one({1, n}, layout::contiguous, p);
     const auto probs = one.in().expand({300000, n});
