@@ -22,7 +22,7 @@ struct known_answer {
   u32 answer[4];
 };
 
-// Random123 1.14, tests/kat_vectors, the lines "philox4x32 10".
+// Random123, tests/kat_vectors, the lines "philox4x32 10".
 constexpr known_answer known_answers[] = {
     {{{0, 0, 0, 0}}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
     {{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}},
