@@ -3,6 +3,8 @@
 #include <flaggems/ops/quantized_linear.hpp>
 #include <support/ops.hpp>
 
+#include <limits>
+
 namespace flaggems_test {
 namespace {
 
@@ -191,6 +193,12 @@ TEST(quantized_linear, bad_input) {
 TEST(quantized_linear, empty) {
   const auto& s = test_stream<host>();
   const fg::quantized_matrix<fk::q4_1> none(nullptr, 3, 0), nothing(nullptr, 0, 64);
+  using matrix = fg::quantized_matrix<fk::q8_0>;
+  const unsigned char block[1] = {};
+  constexpr i64 huge = std::numeric_limits<i64>::max() / 32 * 32;
+  EXPECT_RAISES(matrix(nullptr, 3, 32), invalid_argument, "quantized_matrix");
+  EXPECT_RAISES(matrix(block, 1, huge), invalid_argument, "quantized_matrix");
+  EXPECT_RAISES(matrix(block, huge, 32), invalid_argument, "quantized_matrix");
   test_tensor<f32> x({2, 0}), out({2, 3}), y({2, 64}), zero({2, 0});
   fg::quantized_linear(s, x.in(), none, out.view());
   expect_equal(out.read(), std::vector<double>(6, 0.0));

@@ -19,18 +19,21 @@ class quantized_matrix {
   using format = Format;
   using device_type = Device;
 
-  /// `data` has bytes() bytes. Raises invalid_argument unless rows >= 0 and columns is a multiple
-  /// of 32.
+  /// `data` has bytes() bytes. Raises invalid_argument unless rows >= 0, columns is a multiple of 32
+  /// and `data` is not null (but for 0 bytes).
   quantized_matrix(const void* data, i64 rows, i64 columns)
       : data_(static_cast<const u8*>(data)), rows_(rows), columns_(columns) {
     if (rows < 0 || columns < 0 || columns % kernels::quantized_block != 0) [[unlikely]]
       raise(errc::invalid_argument, "quantized_matrix",
             "rows of a multiple of 32 columns, and sizes that are not negative",
             to_string(shape{rows, columns}));
-    i64 all = 0;
-    if (!detail::multiply(rows, row_bytes(), all)) [[unlikely]]
+    i64 row = 0, all = 0;
+    if (!detail::multiply(columns / kernels::quantized_block, i64{Format::bytes}, row) ||
+        !detail::multiply(rows, row, all)) [[unlikely]]
       raise(errc::invalid_argument, "quantized_matrix", "fewer than 2^63 bytes",
             to_string(shape{rows, columns}));
+    if (data == nullptr && all != 0) [[unlikely]]
+      detail::raise_null("quantized_matrix", shape{rows, columns});
   }
 
   [[nodiscard]] const u8* data() const noexcept { return data_; }
