@@ -8,6 +8,7 @@ entry.hpp), whose instances must come out as code. Exit status 77: the compiler 
 """
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,7 @@ def sources(build):
 
 def names(file):
     """The names of the instances in a file."""
-    return [line.split("(")[1].split(",")[0].strip()
-            for line in file.read_text().splitlines() if line.startswith("FLAGGEMS_INSTANCE(")]
+    return re.findall(r"^FLAGGEMS_INSTANCE\(\s*(\w+)", file.read_text(), re.M)
 
 
 def nvrtc(files, instances, build, cxx):
