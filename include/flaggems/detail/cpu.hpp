@@ -156,7 +156,9 @@ inline void force_isa(isa_level level) {
 class isa_guard {
  public:
   explicit isa_guard(isa_level level) : before_(isa()) { force_isa(level); }
-  ~isa_guard() { detail::isa_slot().store(static_cast<int>(before_), detail::memory_order::relaxed); }
+  ~isa_guard() {
+    detail::isa_slot().store(static_cast<int>(before_), detail::memory_order::relaxed);
+  }
   isa_guard(const isa_guard&) = delete;
   isa_guard& operator=(const isa_guard&) = delete;
 

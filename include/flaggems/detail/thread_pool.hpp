@@ -169,8 +169,7 @@ class thread_pool {
   /// that are too many then stay parked.
   void set_num_threads(int n) {
     if (n < 1 || n > max_pool_threads)
-      raise(errc::invalid_argument, "set_num_threads", "a number of threads in [1, 1024]",
-            text(n));
+      raise(errc::invalid_argument, "set_num_threads", "a number of threads in [1, 1024]", text(n));
     num_threads_.store(n, memory_order::relaxed);
   }
 
@@ -399,8 +398,7 @@ class thread_pool {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (failure != 0)
       raise(errc::driver_error, "thread_pool", text(wanted + 1) + " threads",
-            text(started_ + 1) + " (pthread_create: error " + text(failure) +
-                ")");
+            text(started_ + 1) + " (pthread_create: error " + text(failure) + ")");
   }
   static void* entry(void* argument) {
     worker_slot* slot = static_cast<worker_slot*>(argument);

@@ -389,8 +389,7 @@ class memory_pool {
 
   [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, native_stream) {
     if (bytes < 0)
-      raise(errc::invalid_argument, "allocate", "a size that is not negative",
-            detail::text(bytes));
+      raise(errc::invalid_argument, "allocate", "a size that is not negative", detail::text(bytes));
     raise_exhausted(bytes, bytes);
   }
   [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size) {
@@ -404,8 +403,8 @@ class memory_pool {
     raise(errc::out_of_memory, "allocate",
           detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
               detail::text(Device::name) + ":" + detail::text(device_index_),
-          detail::text(p.free_memory) + " of " + detail::text(p.total_memory) +
-              " bytes free, " + detail::text(s.allocated_bytes.current) + " in use and " +
+          detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, " +
+              detail::text(s.allocated_bytes.current) + " in use and " +
               detail::text(s.cached_bytes()) + " cached by the pool");
   }
 

@@ -26,9 +26,7 @@ FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
   const int count = Device::device_count();
   if (count > 0)
     raise(errc::device_unavailable, op,
-          text("a ") + Device::name + " device in [0, " +
-              text(count - 1) + "]",
-          text(index));
+          text("a ") + Device::name + " device in [0, " + text(count - 1) + "]", text(index));
   raise(errc::device_unavailable, op, text("a ") + Device::name + " device",
         std::string_view(reason).empty() ? "none" : std::string_view(reason));
 }

@@ -158,8 +158,7 @@ template <stream_like S, tensor_like X>
 namespace detail {
 [[noreturn]] FLAGGEMS_COLD inline void raise_count(const char* op, i64 count, const shape& sizes) {
   raise(errc::shape_mismatch, op,
-        detail::text(sizes.numel()) + " values for sizes " + to_string(sizes),
-        detail::text(count));
+        detail::text(sizes.numel()) + " values for sizes " + to_string(sizes), detail::text(count));
 }
 template <class T, class Device>
 void copy_in(const stream_ref<Device>& stream, tensor<T, Device>& to, const T* from) {

@@ -19,8 +19,8 @@ class quantized_matrix {
   using format = Format;
   using device_type = Device;
 
-  /// `data` has bytes() bytes. Raises invalid_argument unless rows >= 0, columns is a multiple of 32
-  /// and `data` is not null (but for 0 bytes).
+  /// `data` has bytes() bytes. Raises invalid_argument unless rows >= 0, columns is a multiple of
+  /// 32 and `data` is not null (but for 0 bytes).
   quantized_matrix(const void* data, i64 rows, i64 columns)
       : data_(static_cast<const u8*>(data)), rows_(rows), columns_(columns) {
     if (rows < 0 || columns < 0 || columns % kernels::quantized_block != 0) [[unlikely]]

@@ -69,9 +69,8 @@ namespace detail {
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_dim(const char* op, i64 dim, int rank) {
   raise(errc::out_of_range, op,
-        rank == 0
-            ? text("a dimension of a 0-dimensional tensor (-1 or 0)")
-            : "a dimension in [" + text(-rank) + ", " + text(rank - 1) + "]",
+        rank == 0 ? text("a dimension of a 0-dimensional tensor (-1 or 0)")
+                  : "a dimension in [" + text(-rank) + ", " + text(rank - 1) + "]",
         text(dim));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_sizes(const char* op, const char* expected,
@@ -87,13 +86,11 @@ namespace detail {
         "null");
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
-  raise(errc::invalid_argument, "tensor_view", text(rank) + " indices",
-        text(count));
+  raise(errc::invalid_argument, "tensor_view", text(rank) + " indices", text(count));
 }
 [[noreturn]] FLAGGEMS_COLD inline void raise_index(const char* op, int dim, i64 index, i64 size) {
   raise(errc::out_of_range, op,
-        "an index in [" + text(-size) + ", " + text(size - 1) +
-            "] of dimension " + text(dim),
+        "an index in [" + text(-size) + ", " + text(size - 1) + "] of dimension " + text(dim),
         text(index));
 }
 

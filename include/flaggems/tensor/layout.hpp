@@ -84,8 +84,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const int dim = existing_dim(dim_, v.rank(), "narrow");
   const i64 size = v.sizes[dim];
   if (start < -size || start > size) [[unlikely]]
-    raise(errc::out_of_range, "narrow",
-          "a start in [" + text(-size) + ", " + text(size) + "]",
+    raise(errc::out_of_range, "narrow", "a start in [" + text(-size) + ", " + text(size) + "]",
           text(start));
   if (start < 0) start += size;
   if (length < 0 || length > size - start) [[unlikely]]
@@ -183,8 +182,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const i64 known = checked_numel(r, op);
   const bool fits = unknown < 0 ? known == numel : known != 0 && numel % known == 0;
   if (!fits) [[unlikely]]
-    raise(errc::shape_mismatch, op, "sizes with " + text(numel) + " elements",
-          to_string(sizes));
+    raise(errc::shape_mismatch, op, "sizes with " + text(numel) + " elements", to_string(sizes));
   if (unknown >= 0) r[unknown] = numel / known;
   return r;
 }
@@ -202,8 +200,8 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   i64 base = v.rank() == 0 ? 1 : v.strides[v.rank() - 1];
   for (int i = v.rank() - 1; i >= 0; --i) {
     chunk *= v.sizes[i];
-    const bool ends = i == 0 || (v.sizes[i - 1] != 1 &&
-                                 v.strides[i - 1] != wrapped_product(chunk, base));
+    const bool ends =
+        i == 0 || (v.sizes[i - 1] != 1 && v.strides[i - 1] != wrapped_product(chunk, base));
     if (!ends) continue;
     while (next >= 0 && (made < chunk || sizes[next] == 1)) {
       strides[next] = wrapped_product(made, base);
