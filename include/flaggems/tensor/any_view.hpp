@@ -30,9 +30,10 @@ class any_view {
 
   /// What an owning tensor views.
   template <class X>
-  requires tensor_like<X> &&
-      (!detail::is_tensor_view<std::remove_cvref_t<X>>)&&std::is_same_v<device_t<X>,
-                                                                        Device> any_view(X&& x)
+  requires tensor_like<X> &&(!detail::is_tensor_view<std::remove_cvref_t<X>>)&&std::is_same_v<
+      device_t<X>,
+      Device> any_view(X&& x)  // NOLINT(bugprone-forwarding-reference-overload): constrained to
+                               // tensors
       : any_view(as_view(x)) {}
 
   /// A contiguous view of `data`. Raises invalid_argument for impossible sizes, and for a null

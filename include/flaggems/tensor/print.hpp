@@ -262,8 +262,8 @@ class layout_words {
     } else {
       const std::string newlines(static_cast<std::size_t>(sizes_.rank() - axis - 1), '\n');
       for (i64 i = 0; i < count; ++i) {
-        if (dots && i == leading) text += indent + "..." + newlines;
-        text += indent + block(axis + 1, indent + ' ', width - 1);
+        if (dots && i == leading) text.append(indent).append("...").append(newlines);
+        text.append(indent).append(block(axis + 1, indent + ' ', width - 1));
         if (i + 1 != count) text += newlines;
       }
       if (dots && count == 0) text += indent + "...";
