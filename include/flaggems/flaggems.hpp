@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything for programs that run on the host: tensors, devices, launches and all operators. Other
-// vendors (vendors/*.hpp) and adapters are included beside it; narrow headers compile faster.
+// vendors (vendors/*.hpp), file formats (tensor/npy.hpp, tensor/safetensors.hpp) and adapters are
+// included beside it; narrow headers compile faster.
 #pragma once
 
 #include <flaggems/device/check_device.hpp>
@@ -41,14 +42,10 @@
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>
-#include <flaggems/tensor/file.hpp>
-#include <flaggems/tensor/json.hpp>
 #include <flaggems/tensor/layout.hpp>
-#include <flaggems/tensor/npy.hpp>
 #include <flaggems/tensor/optional.hpp>
 #include <flaggems/tensor/overlap.hpp>
 #include <flaggems/tensor/print.hpp>
-#include <flaggems/tensor/safetensors.hpp>
 #include <flaggems/tensor/view.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/version.hpp>

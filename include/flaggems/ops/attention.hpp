@@ -5,7 +5,6 @@
 #include <flaggems/kernels/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 
-#include <cmath>
 #include <optional>
 
 namespace flaggems {
@@ -153,7 +152,7 @@ struct attention_call {
         return kernels::no_mask{};
     }();
     const C scale = static_cast<C>(
-        options.scale ? *options.scale : 1 / std::sqrt(static_cast<f64>(space.head_size)));
+        options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));
 
     launch_config config;
     config.op = op;

@@ -4,8 +4,6 @@
 
 #include <flaggems/ops/expr.hpp>
 
-#include <cmath>
-
 namespace flaggems {
 
 namespace detail {
@@ -14,7 +12,7 @@ namespace detail {
 template <class T>
 void check_fits(const char* op, f64 value) {
   constexpr int bits = static_cast<int>(8 * sizeof(T)) - (std::is_signed_v<T> ? 1 : 0);
-  const f64 end = std::ldexp(1.0, bits), whole = std::trunc(value);  // NaN fits nothing
+  const f64 end = __builtin_ldexp(1.0, bits), whole = __builtin_trunc(value);  // NaN fits nothing
   if (!(whole >= (std::is_signed_v<T> ? -end : 0.0) && whole < end)) [[unlikely]]
     raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
           text(value));
@@ -68,7 +66,8 @@ namespace detail {
 template <class V>
 i64 arange_size(V start, V end, V step) {
   if constexpr (kind_of<V> == kind::floating) {
-    if (!std::isfinite(start) || !std::isfinite(end) || !(step < 0 || step > 0)) [[unlikely]]
+    if (!__builtin_isfinite(start) || !__builtin_isfinite(end) || !(step < 0 || step > 0))
+        [[unlikely]]
       raise(errc::invalid_argument, "arange", "finite bounds and a step that is not zero",
             detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
   } else if (step == 0) [[unlikely]] {
@@ -81,7 +80,7 @@ i64 arange_size(V start, V end, V step) {
     raise(errc::invalid_argument, "arange", "at most 2^62 elements", "more");
   };
   if constexpr (kind_of<V> == kind::floating) {
-    const double n = std::ceil((end - start) / step);
+    const double n = __builtin_ceil((end - start) / step);
     if (!(n <= 0x1p62)) [[unlikely]]
       too_many();
     return static_cast<i64>(n);

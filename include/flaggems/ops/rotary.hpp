@@ -8,7 +8,6 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/tensor/optional.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace flaggems {
@@ -123,7 +122,8 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   config.op = op;
   config.tiles = space.tokens * (space.heads[0] + space.heads[1]);
   config.work = config.tiles * space.head_dim * 16;
-  config.threads = static_cast<int>((std::min)(i64{256}, (std::max)(space.pairs, i64{32})));
+  config.threads =
+      static_cast<int>(kernels::min_of(i64{256}, kernels::max_of(space.pairs, i64{32})));
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
   launch<kernels::rotary<T, W, J, C>>(stream, config, space, q_arg, k_arg, cos_arg, sin_arg,
                                       id_arg);

@@ -6,7 +6,6 @@
 
 #include <flaggems/tensor/any_view.hpp>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iosfwd>
@@ -37,10 +36,10 @@ struct decimal {
 /// skipped.
 inline decimal decimal_of(f64 x, int count) {
   decimal r;
-  r.negative = std::signbit(x);
+  r.negative = __builtin_signbit(x);
   if (x == 0) return r;
   char text[64];
-  std::snprintf(text, sizeof text, "%.*e", count - 1, std::fabs(x));
+  std::snprintf(text, sizeof text, "%.*e", count - 1, __builtin_fabs(x));
   const char* p = text;
   for (; *p != 'e' && *p != '\0'; ++p)
     if (*p >= '0' && *p <= '9') r.digits += *p;
@@ -86,7 +85,7 @@ inline std::string positional(f64 x, dtype d, int precision, bool plus) {
       v = decimal_of(x, count);
     } else {
       // No digit is left unless the first one rounds up to the last place (a tie goes to zero).
-      const bool up = count == 0 && std::fabs(x) > 0.5 * std::pow(10.0, -precision);
+      const bool up = count == 0 && __builtin_fabs(x) > 0.5 * __builtin_pow(10.0, -precision);
       v.digits = up ? "1" : "";
       v.point = 1 - precision;
     }
@@ -144,7 +143,7 @@ inline f64 small_threshold(dtype d) {  // 0.0001 as a value of the type
 }
 
 inline std::string non_finite(f64 x, bool plus) {
-  if (std::isnan(x)) return plus ? "+nan" : "nan";
+  if (__builtin_isnan(x)) return plus ? "+nan" : "nan";
   return x < 0 ? "-inf" : plus ? "+inf" : "inf";
 }
 
@@ -154,10 +153,10 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
   f64 largest = 0, smallest = 0;
   bool all_finite = true, negative_infinity = plus;
   for (const f64 x : values) {
-    if (!std::isfinite(x)) {
+    if (!__builtin_isfinite(x)) {
       all_finite = false;
-      negative_infinity = negative_infinity || (std::isinf(x) && x < 0);
-    } else if (const f64 a = std::fabs(x); a != 0) {
+      negative_infinity = negative_infinity || (__builtin_isinf(x) && x < 0);
+    } else if (const f64 a = __builtin_fabs(x); a != 0) {
       largest = a > largest ? a : largest;
       smallest = smallest == 0 || a < smallest ? a : smallest;
     }
@@ -170,7 +169,7 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
   std::size_t left = 0, right = 0, exponent = 0;
   std::vector<std::string> words(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
+    if (!__builtin_isfinite(values[i])) continue;
     words[i] = exponents ? scientific(values[i], d, options.precision, 0, 2, plus)
                          : positional(values[i], d, options.precision, plus);
     const std::size_t point = words[i].find('.');
@@ -189,7 +188,7 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::string& word = words[i];
-    if (!std::isfinite(values[i])) {
+    if (!__builtin_isfinite(values[i])) {
       word = non_finite(values[i], plus);
       if (word.size() < left + right + 1) word.insert(0, left + right + 1 - word.size(), ' ');
       continue;
@@ -206,8 +205,8 @@ inline std::vector<std::string> align_floats(const std::vector<f64>& values, dty
 
 /// A number on its own, as str() of a NumPy scalar; `whole` is what it ends in without a fraction.
 inline std::string lone_float(f64 x, dtype d, const char* whole = ".0", bool plus = false) {
-  if (!std::isfinite(x)) return non_finite(x, plus);
-  const f64 a = std::fabs(x);
+  if (!__builtin_isfinite(x)) return non_finite(x, plus);
+  const f64 a = __builtin_fabs(x);
   const f64 large = d == dtype::f64 || d == dtype::c128 ? 1e16 : exponent_threshold(d);
   std::string text;
   if (a != 0 && (a < 1e-4 || a >= large))
@@ -224,7 +223,7 @@ inline std::string lone_float(f64 x, dtype d, const char* whole = ".0", bool plu
 
 /// As Python writes it: "(1+2j)", "2j".
 inline std::string lone_complex(f64 re, f64 im, dtype d) {
-  if (re == 0 && !std::signbit(re)) return lone_float(im, d, "") + 'j';
+  if (re == 0 && !__builtin_signbit(re)) return lone_float(im, d, "") + 'j';
   return '(' + lone_float(re, d, "") + lone_float(im, d, "", true) + "j)";
 }
 
