@@ -43,8 +43,8 @@ struct host_entry {
 #endif
 
   static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
+    [[maybe_unused]] const isa_level level = isa();
 #if FLAGGEMS_ARCH_X86
-    const isa_level level = isa();
     if (level >= isa_level::avx512) return avx512;
     if (level == isa_level::avx2) return avx2;
 #endif
