@@ -25,5 +25,8 @@ using add_expr = fk::node<flaggems::i64, fk::add_fn, fk::arg<flaggems::i64, flag
 FLAGGEMS_INSTANCE(add_i64, fk::pointwise<flaggems::i64, add_expr>, fk::tiling,
                   fk::target<flaggems::i64>, add_expr)
 
+using to_int = fk::cast<int, fk::arg<float, float>>;
+FLAGGEMS_INSTANCE(to_i32, fk::pointwise<int, to_int>, fk::tiling, fk::target<int>, to_int)
+
 using less = fk::node<bool, fk::lt_fn, fk::arg<float, float>, fk::arg<float, float>>;
 FLAGGEMS_INSTANCE(lt_f32, fk::pointwise<bool, less>, fk::tiling, fk::target<bool>, less)

@@ -200,6 +200,11 @@ TEST(number, casts) {
   EXPECT_TRUE(number_cast<bool>(std::nan("")));
   EXPECT_EQ(number_cast<f16>(u64{65519}).bits, 0x7bff);
   EXPECT_EQ(number_cast<f16>(u64{65520}).bits, 0x7c00);
+  // What no integer holds: the nearest one, and 0 for NaN.
+  static_assert(number_cast<i8>(-1000.0f) == -128 && number_cast<u8>(-1.0f) == 0 &&
+                number_cast<i32>(2147483648.0f) == 2147483647 && number_cast<u64>(1e300) == ~0ull);
+  EXPECT_EQ(number_cast<i64>(bf16(std::nanf(""))), 0);
+  EXPECT_EQ(number_cast<i16>(f16(65504.0f)), 32767);
   EXPECT_EQ(kernels::round_to_odd(1.0 + 0x1p-50), std::nextafter(1.0f, 2.0f));
   EXPECT_EQ(kernels::round_to_odd(1.0), 1.0f);
 }

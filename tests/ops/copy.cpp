@@ -107,6 +107,80 @@ TEST(copy, rounds_once) {
   });
 }
 
+/// Floats around the ends of all integer ranges, and those in none.
+template <class F>
+std::vector<F> difficult_floats() {
+  const F inf = std::numeric_limits<F>::infinity();
+  std::vector<F> values{inf,
+                        -inf,
+                        std::numeric_limits<F>::quiet_NaN(),
+                        F(0),
+                        F(-0.0),
+                        F(0.5),
+                        F(-0.5),
+                        F(-0.99),
+                        F(1e30),
+                        F(-1e30),
+                        std::numeric_limits<F>::denorm_min()};
+  for (const int bits : {7, 8, 15, 16, 31, 32, 63, 64})
+    for (const F sign : {F(1), F(-1)})
+      for (const F add : {F(-1), F(-0.5), F(0), F(0.5), F(1)}) {
+        const F x = sign * std::ldexp(F(1), bits) + add;
+        values.insert(values.end(), {std::nextafter(x, -inf), x, std::nextafter(x, inf)});
+      }
+  return values;
+}
+
+/// From a float that has the values of F to an integer, on device D.
+template <class D, class F, class T, class Storage = F>
+void check_saturation() {
+  const auto& stream = test_stream<D>();
+  std::vector<Storage> values;
+  for (const F x : difficult_floats<F>()) values.push_back(static_cast<Storage>(x));
+  std::vector<T> want;
+  for (const Storage x : values) {
+    const auto v = static_cast<long double>(static_cast<F>(x));  // holds all values of F and T
+    const long double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    want.push_back(
+        std::isnan(v) ? T(0) : static_cast<T>((std::min)((std::max)(std::trunc(v), low), high)));
+  }
+  const i64 n = static_cast<i64>(values.size());
+  const auto x = fg::from_values<Storage>(stream, std::span<const Storage>(values), {n});
+  at_every_level<D>([&] {
+    const auto all = fg::to_host(stream, fg::to<T>(stream, x));
+    const auto apart = fg::to_host(stream, fg::to<T>(stream, x.view().slice(0, 0, n, 3)));
+    for (i64 k = 0; k < n; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const auto from = static_cast<double>(static_cast<F>(values[at]));
+      // One alone is a tail, the number of a fill is converted by itself.
+      ASSERT_EQ(all(k), want[at]) << std::hexfloat << from;
+      ASSERT_EQ(fg::kernels::number_cast<T>(values[at]), want[at]) << std::hexfloat << from;
+      if (k % 3 == 0) {
+        ASSERT_EQ(apart(k / 3), want[at]) << std::hexfloat << from;
+        const auto one = fg::to_host(stream, fg::to<T>(stream, x.view().narrow(0, k, 1)));
+        ASSERT_EQ(one(0), want[at]) << std::hexfloat << from;
+      }
+    }
+  });
+}
+
+TEST(copy, floats_that_no_integer_holds) {
+  check_saturation<host, f32, int8_t>();
+  check_saturation<host, f32, uint8_t>();
+  check_saturation<host, f32, std::int16_t>();
+  check_saturation<host, f32, int32_t>();
+  check_saturation<host, f32, std::uint32_t>();
+  check_saturation<host, f32, i64>();
+  check_saturation<host, f32, std::uint64_t>();
+  check_saturation<host, f64, uint8_t>();
+  check_saturation<host, f64, int32_t>();
+  check_saturation<host, f64, i64>();
+  check_saturation<host, f32, uint8_t, bf16>();
+  check_saturation<host, f32, int32_t, f16>();
+  check_saturation<simt32, f32, int32_t>();
+  check_saturation<simt64, f64, uint8_t>();
+}
+
 TEST(copy, new_tensors) {
   test_tensor<f32> x({3, 4}, layout::transposed, random_values({3, 4}));
   const auto a = fg::clone(test_stream<host>(), x.in());

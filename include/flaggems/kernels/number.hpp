@@ -154,8 +154,30 @@ inline constexpr bool is_floating = is_same<T, f32> || is_same<T, f64> || is_sma
 template <class T>
 using compute_type = conditional<is_small_float<T>, f32, T>;
 
-/// `x` as a To: C++'s conversion, with one rounding for the small floats; anything non-zero is
-/// true.
+/// What a conversion of floats F to integers T must know: a float x is in T's range if
+/// least - 1 < x < end.
+template <class T, class F>
+struct integer_range {
+  static constexpr bool is_signed = T(-1) < T(0);
+  static constexpr int digits = static_cast<int>(sizeof(T)) * 8 - (is_signed ? 1 : 0);
+  static constexpr T highest = static_cast<T>(~u64(0) >> (64 - digits));
+  static constexpr T lowest = is_signed ? static_cast<T>(~highest) : T(0);
+  static constexpr F end = static_cast<F>(u64(1) << (digits - 1)) * F(2);
+  static constexpr F least = is_signed ? -end : F(0);
+};
+
+/// x without its fraction as an integer T. What T cannot hold becomes the nearest value that it can
+/// (infinities too), and NaN becomes 0: C++ leaves both undefined, and machines differ.
+template <class T, class F>
+FLAGGEMS_INLINE constexpr T truncate_to(F x) {
+  using range = integer_range<T, F>;
+  if (x >= range::end) return range::highest;
+  if (x > range::least) return static_cast<T>(x);
+  return x == x ? range::lowest : T(0);
+}
+
+/// `x` as a To: C++'s conversion, with one rounding for the small floats, and `truncate_to` from
+/// floats to integers; anything non-zero, NaN too, is true.
 template <class To, class From>
 FLAGGEMS_INLINE constexpr To number_cast(From x) {
   if constexpr (is_same<To, From>)
@@ -163,7 +185,9 @@ FLAGGEMS_INLINE constexpr To number_cast(From x) {
   else if constexpr (is_same<To, bool>)
     return static_cast<compute_type<From>>(x) != compute_type<From>(0);
   else if constexpr (is_small_float<From>)
-    return static_cast<To>(static_cast<f32>(x));
+    return number_cast<To>(static_cast<f32>(x));
+  else if constexpr ((is_same<From, f32> || is_same<From, f64>)&&!is_floating<To>)
+    return truncate_to<To>(x);
   else
     return static_cast<To>(x);
 }

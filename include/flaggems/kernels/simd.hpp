@@ -272,12 +272,32 @@ template <class Isa>
 inline constexpr bool widens_bytes =
     FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
 
+/// As the scalar form (number.hpp).
+template <class To, class T, class Isa>
+FLAGGEMS_INLINE simd<To, Isa> truncate_to(const simd<T, Isa>& x) {
+  using V = simd<T, Isa>;
+  using range = integer_range<To, T>;
+  constexpr int digits = is_same<T, f32> ? 24 : 53;
+  // Exact, or the greatest float below the range's end.
+  constexpr bool is_exact = range::digits <= digits;
+  constexpr T highest = is_exact ? range::end - T(1) : range::end * (T(1) - T(1) / (1ll << digits));
+  V kept = select(x > V(range::least), x, V(range::least));  // NaN too becomes the least
+  kept = select(kept < V(highest), kept, V(highest));
+  simd<To, Isa> r(__builtin_convertvector(kept.v, typename simd<To, Isa>::vector));
+  if constexpr (range::is_signed) r = select(x == x, r, simd<To, Isa>(To(0)));
+  if constexpr (!is_exact) r = select(x >= V(range::end), simd<To, Isa>(range::highest), r);
+  return r;
+}
+
+/// Each element as a To: see number_cast.
 template <class To, class T, class Isa>
 FLAGGEMS_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
   if constexpr (is_same<To, T>) {
     return x;
   } else if constexpr (is_same<To, bool>) {
     return x != simd<T, Isa>(T(0));
+  } else if constexpr ((is_same<T, f32> || is_same<T, f64>)&&is_integer<To>) {
+    return truncate_to<To>(x);
   } else if constexpr (widens_bytes<Isa> &&
                        (is_same<T, u8> || is_same<T, i8>)&&(is_same<To, i32> || is_same<To, u32> ||
                                                             is_same<To, f32>)) {

@@ -82,7 +82,7 @@ FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
 template <class V>
 using if_value = conditional<is_simd<V> || is_builtin_number<V>, int, void>;
 
-/// Each element as a To, as C++ converts numbers; non-zero is true. For scalars and vectors.
+/// Each element as a To, as number_cast does it. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
   static_assert(!is_simd<V>);

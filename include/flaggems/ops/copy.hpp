@@ -8,8 +8,10 @@ namespace flaggems {
 
 /// dst = src, converted to dst's dtype as C++ converts; src broadcasts to dst's sizes.
 ///
-/// Any strides on both sides; the dtypes are independent (float to integer truncates, anything but
-/// zero is true). dst may be src itself; any other overlap raises. Raises shape_mismatch or overlap
+/// Any strides on both sides; the dtypes are independent. Anything but zero is true. Floats lose
+/// their fraction when they become integers; what the integer type cannot hold becomes the nearest
+/// value that it can, NaN becomes 0, on every device (PyTorch leaves these cases to the processor).
+/// dst may be src itself; any other overlap raises. Raises shape_mismatch or overlap
 /// before anything is written. aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False)
 template <stream_like S, tensor_like Dst, tensor_like Src>
 void copy_(const S& stream, Dst&& dst, const Src& src) {
@@ -32,7 +34,7 @@ template <stream_like S, tensor_like X>
   return clone(stream, x);
 }
 
-/// x converted to dtype T in a new contiguous tensor.
+/// x converted to dtype T, as copy_ converts, in a new contiguous tensor.
 /// aten::to.dtype(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=True)
 template <element T, stream_like S, tensor_operand X>
 [[nodiscard]] auto to(const S& stream, const X& x) {

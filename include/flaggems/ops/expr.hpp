@@ -490,7 +490,8 @@ template <stream_like S, tensor_operand X>
   return out;
 }
 
-/// x as dtype T (an expression): C++'s conversion; anything but zero is true.
+/// x as dtype T (an expression): C++'s conversion, but floats become the nearest integer in range
+/// after the loss of their fraction, NaN becomes 0; anything but zero is true.
 template <element T, tensor_operand X>
 [[nodiscard]] auto cast(const X& x) {
   using node = detail::as_type<T, decltype(detail::node_of(x))>;
