@@ -6,6 +6,7 @@
 #include <flaggems/detail/simt_emulator.hpp>
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/stream.hpp>
+#include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/tensor/print.hpp>
 #include <flaggems/vendors/host.hpp>
@@ -133,6 +134,28 @@ inline constexpr bool flaggems::host_accessible<toy> = false;
 static_assert(flaggems::check_device<toy>());
 // [/check]
 
+// [library]
+/// What the chip's maker has in a library of their own: float only, contiguous only.
+void toy_library_relu(int /*stream*/, const float* x, float* out, i64 n) {
+  for (i64 i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] : 0.0f;
+}
+// [/library]
+
+// [implementation]
+template <>
+struct flaggems::implementation<flaggems::operators::relu, toy> {
+  template <class X, class Out>
+  requires std::is_same_v<typename X::value_type, float> &&
+      std::is_same_v<typename Out::value_type, float>
+  static const char* run(stream_ref<toy> stream, const X& x, const Out& out) {
+    if (!x.is_contiguous() || !out.is_contiguous() || x.shape_of() != out.shape_of())
+      return "the library takes contiguous tensors of one size";
+    toy_library_relu(stream.handle(), x.data(), out.data(), out.numel());
+    return nullptr;  // done
+  }
+};
+// [/implementation]
+
 // [main]
 int main() {
   flaggems::stream<flaggems::host> host;
@@ -146,6 +169,11 @@ int main() {
   const auto expected = flaggems::softmax(host, on_host, -1);
   for (i64 i = 0; i < p.numel(); ++i)
     if (!(std::fabs(p.data()[i] - expected.data()[i]) <= 1e-6f)) return 1;
-  return flaggems::memory_stats<toy>().allocation.current == 1 ? 0 : 1;  // x is left
+
+  auto y = flaggems::relu(stream, x);                  // by the library
+  flaggems::relu(stream, x.view().t(), y.view().t());  // by the portable kernel
+  flaggems::check(flaggems::to_host(stream, y).data()[5] == 6, flaggems::errc::invalid_argument,
+                  "relu", "6");
+  return flaggems::memory_stats<toy>().allocation.current == 2 ? 0 : 1;  // x and y
 }
 // [/main]

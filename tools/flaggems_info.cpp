@@ -5,6 +5,7 @@
 // instruction sets, and the operators with the implementation each device uses. --json for
 // programs.
 #include <flaggems/detail/cpu.hpp>
+#include <flaggems/flaggems.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <flaggems/version.hpp>
@@ -46,10 +47,30 @@ json describe(const char* note) {
   return device;
 }
 
+/// What runs an operator on a device: its `implementation`, or the portable kernel.
+template <class Op, class D>
+std::string implementation_on() {
+  if constexpr (flaggems::has_implementation<Op, D>)
+    return std::string(flaggems::detail::kernel_name<flaggems::implementation<Op, D>>());
+  else
+    return "portable kernel";
+}
+template <class Op, class... D>
+json implementations() {
+  json r;
+  ((r[D::name] = implementation_on<Op, D>()), ...);
+  return r;
+}
+
 json operators() {
+  using namespace flaggems;
   json list = json::array();
-#define X(name, header, schema) \
-  list.push_back({{"name", name}, {"header", header}, {"schema", schema}});
+#define X(name, header, schema, type) \
+  list.push_back(                     \
+      {{"name", name},                \
+       {"header", header},            \
+       {"schema", schema},            \
+       {"implementation", implementations<flaggems::operators::type, host, simt32, simt64>()}});
 #include "operators.inc"
 #undef X
   return list;
@@ -68,12 +89,7 @@ json everything() {
   all["devices"] = {describe<flaggems::host>("the processor"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
-  // Every operator has one implementation so far: its portable kernel, on every device.
-  json list = operators();
-  for (json& op : list)
-    for (const json& device : all["devices"])
-      op["implementation"][device["name"].get<std::string>()] = "portable kernel";
-  all["operators"] = list;
+  all["operators"] = operators();
   return all;
 }
 
@@ -93,7 +109,7 @@ void print(const json& all) {
       std::cout << "    none: " << device["unavailable"].get<std::string>() << '\n';
   }
   std::cout << "\nOperators (" << all["operators"].size()
-            << ", each with its portable kernel on every device):\n";
+            << "; by the portable kernel where no implementation is named):\n";
   std::string header;
   for (const json& op : all["operators"]) {
     if (op["header"] != header) {
@@ -101,6 +117,9 @@ void print(const json& all) {
       std::cout << (op == all["operators"].front() ? "" : "\n") << "  " << header << ':';
     }
     std::cout << ' ' << op["name"].get<std::string>();
+    for (const auto& [device, by] : op["implementation"].items())
+      if (by != "portable kernel")
+        std::cout << " (" << device << ": " << by.get<std::string>() << ')';
   }
   std::cout << '\n';
 }

@@ -17,6 +17,7 @@
 #include <flaggems/error.hpp>
 #include <flaggems/launch/hooks.hpp>
 #include <flaggems/launch/host_launch.hpp>
+#include <flaggems/launch/implementation.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>

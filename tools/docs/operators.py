@@ -5,7 +5,7 @@
 
     operators.py --markdown docs/operators.md     the operator reference
     operators.py --markdown docs/operators.md --check   fails if that file is out of date
-    operators.py --include build/operators.inc    X(name, header, schema) lines for flaggems-info
+    operators.py --include build/operators.inc    X(name, header, schema, type) lines for flaggems-info
     operators.py --json -                         names, headers, signatures, comments
 """
 import argparse
@@ -18,6 +18,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPS = ROOT / "include" / "flaggems" / "ops"
 TABLE = ROOT / "include" / "flaggems" / "kernels" / "pointwise_table.hpp"
 ROW = re.compile(r"(UNARY|BINARY|TERNARY)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
+
+
+# Names that another operator does the work of, and names that are no operators.
+DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "ones": "fill_",
+           "zeros": "fill_", "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
+           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
+VOCABULARY = {"apply", "assign", "cast", "evaluate", "with_bias"}
+
+
+def operator_type(name):
+    """The type in namespace operators that stands for `name`, which must be declared."""
+    if not hasattr(operator_type, "declared"):
+        text = "".join(h.read_text() for h in OPS.glob("*.hpp"))
+        bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
+        operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
+        operator_type.declared |= {entry["name"] for entry in pointwise()}
+    kinds = [DONE_BY.get(name), name, name.removesuffix("_")]
+    for kind in kinds:
+        if kind in operator_type.declared:
+            return kind
+    sys.exit(f"{name}: no type in namespace operators, nor an operator it is done by")
 
 
 def without_private(text):
@@ -167,8 +188,9 @@ def main():
     if args.markdown:
         status |= write(args.markdown, markdown(entries), args.check)
     if args.include:
-        quoted = [f"X({json.dumps(e['name'])}, {json.dumps(e['header'])}, {json.dumps(e['schema'])})"
-                  for e in entries]
+        quoted = [f"X({json.dumps(e['name'])}, {json.dumps(e['header'])}, {json.dumps(e['schema'])}, "
+                  f"{operator_type(e['name'])})"
+                  for e in entries if e["name"] not in VOCABULARY]
         status |= write(args.include, "\n".join(quoted) + "\n", args.check)
     if args.json:
         status |= write(args.json, json.dumps(entries, indent=1), args.check)

@@ -13,23 +13,30 @@
 
 namespace flaggems {
 
-/// One launch: which operator started which kernel on which device. The names live
-/// as long as the program.
+/// One candidate for the work of an operator on a device: a kernel that is about to be launched, or
+/// an `implementation` that has taken or rejected the work. The names live as long as the program.
 struct launch_event {
   std::string_view op, device, kernel;
-  i64 tiles;
+  i64 tiles;                    ///< of the kernel; 0 for an `implementation`
+  std::string_view rejected{};  ///< why it did not take the work; empty if it did
 };
 
-/// Called before each launch, on the thread that launches. Must not launch itself.
+/// Called for each candidate, on the thread that launches: before a kernel's launch, after an
+/// `implementation` has answered. Must not launch itself.
 using launch_hook = void (*)(const launch_event&);
 
 namespace detail {
 
 inline void log_launch(const launch_event& e) {
   const auto length = [](std::string_view s) { return static_cast<int>(s.size()); };
-  std::fprintf(stderr, "flaggems: %.*s on %.*s: %.*s, %lld tiles\n", length(e.op), e.op.data(),
-               length(e.device), e.device.data(), length(e.kernel), e.kernel.data(),
-               static_cast<long long>(e.tiles));
+  std::fprintf(stderr, "flaggems: %.*s on %.*s: %.*s", length(e.op), e.op.data(), length(e.device),
+               e.device.data(), length(e.kernel), e.kernel.data());
+  if (!e.rejected.empty())
+    std::fprintf(stderr, ": rejected, %.*s\n", length(e.rejected), e.rejected.data());
+  else if (e.tiles > 0)
+    std::fprintf(stderr, ", %lld tiles\n", static_cast<long long>(e.tiles));
+  else
+    std::fprintf(stderr, "\n");
 }
 
 inline launch_hook first_launch_hook() noexcept {
@@ -38,6 +45,11 @@ inline launch_hook first_launch_hook() noexcept {
 }
 
 inline launch_hook launch_hook_slot = first_launch_hook();
+
+inline void report_launch(const launch_event& e) {
+  if (launch_hook_slot != nullptr) [[unlikely]]
+    launch_hook_slot(e);
+}
 
 /// The name of a kernel's type, out of the compiler's name of this function.
 template <class Kernel>

@@ -5,6 +5,7 @@
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/launch/hooks.hpp>
+#include <flaggems/launch/implementation.hpp>
 
 namespace flaggems {
 
@@ -17,9 +18,7 @@ template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
   if (config.tiles <= 0) return;
-  if (detail::launch_hook_slot != nullptr) [[unlikely]]
-    detail::launch_hook_slot(
-        {config.op, device::name, detail::kernel_name<Kernel>(), config.tiles});
+  detail::report_launch({config.op, device::name, detail::kernel_name<Kernel>(), config.tiles});
   device::template launch<Kernel>(ref(stream).handle(), config, args...);
 }
 

@@ -15,6 +15,12 @@
 
 namespace flaggems {
 
+namespace operators {
+using gelu = kernels::gelu_fn;
+using silu_and_mul = kernels::silu_and_mul_fn;
+using gelu_and_mul = kernels::gelu_and_mul_fn;
+}  // namespace operators
+
 /// How gelu is computed: exactly, by the error function, or by tanh.
 enum class gelu_approximate { none, tanh };
 

@@ -13,6 +13,14 @@
 
 namespace flaggems {
 
+namespace operators {
+using add_scaled = kernels::add_scaled_fn;          ///< add with alpha
+using sub_scaled = kernels::sub_scaled_fn;          ///< sub with alpha
+using div_trunc = kernels::div_rounded_fn<false>;   ///< div with rounding_mode::trunc
+using div_floor = kernels::div_rounded_fn<true>;    ///< div with rounding_mode::floor
+using clamp_optional = kernels::clamp_optional_fn;  ///< clamp with an optional bound
+}  // namespace operators
+
 /// How div rounds: not at all (true division), toward zero, or down. Values of different types,
 /// because the dtype of the result depends on them.
 namespace rounding_mode {

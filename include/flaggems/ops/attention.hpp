@@ -9,6 +9,10 @@
 
 namespace flaggems {
 
+namespace operators {
+struct scaled_dot_product_attention;
+}
+
 /// Which key the last visible one is under `is_causal`, for `queries` positions and `keys` keys.
 enum class causal_alignment {
   top_left,     ///< position i sees the keys j <= i, as in ATen
@@ -91,6 +95,15 @@ struct attention_call {
       check_separate_output(op, out, mask);
     }
     if (out.empty()) return;
+    const auto absent_or_mask = [&] {
+      if constexpr (masked)
+        return mask;
+      else
+        return std::nullopt;
+    }();
+    if (replaced<operators::scaled_dot_product_attention>(op, stream, q, k, v, absent_or_mask, out,
+                                                          options))
+      return;
 
     // The heads of a group are rows, not batch: the batch has the key's heads.
     const int heads = options.enable_gqa ? rank - 3 : -1;

@@ -9,6 +9,10 @@
 #include <tuple>
 
 namespace flaggems {
+
+namespace operators {
+struct cat;
+}
 namespace detail {
 
 /// A vector without elements takes no part in cat, whatever the others' rank: ATen keeps this for
@@ -87,6 +91,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
           to_string(shape(out.sizes())));
   check_writable(op, out);
   for_each_operand(list, check_disjoint<tensor_view<T, D>>{out, op});
+  if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
   i64 start = 0;
   for_each_operand(list, [&](const auto& x) {
     using X = std::remove_cvref_t<decltype(x)>;

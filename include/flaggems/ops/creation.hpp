@@ -6,6 +6,10 @@
 
 namespace flaggems {
 
+namespace operators {
+struct arange;
+}
+
 namespace detail {
 
 /// Raises unless an element of the integer type T can be `value` without its fraction.
@@ -114,6 +118,7 @@ void arange(const S& stream, typename detail::sequence<value_t<Out>>::value star
   if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
     raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(n) + "]",
           to_string(shape(to.sizes())));
+  if (n != 0 && detail::replaced<operators::arange>("arange", stream, start, end, step, to)) return;
   detail::assign_node("arange", stream, to, detail::sequence<T>{start, step});
 }
 

@@ -5,6 +5,10 @@
 #include <flaggems/ops/index_select.hpp>
 
 namespace flaggems {
+namespace operators {
+struct embedding;
+}
+
 namespace detail {
 
 template <class X>
@@ -38,8 +42,8 @@ void embedding(const S& stream, const W& weight, const Index& indices, Out&& out
   const tensor_view<const T, D> table(as_view(weight));
   const tensor_view<T, D> to(as_view(out));
   detail::check_table(table);
-  detail::look_up("embedding", stream, table, 0,
-                  tensor_view<const value_t<Index>, D>(as_view(indices)), to);
+  detail::look_up<operators::embedding>("embedding", stream, table, 0,
+                                        tensor_view<const value_t<Index>, D>(as_view(indices)), to);
 }
 
 /// embedding in a new tensor.

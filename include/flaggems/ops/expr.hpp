@@ -21,6 +21,12 @@
 
 namespace flaggems {
 
+namespace operators {
+struct where;
+struct copy_;
+struct fill_;
+}  // namespace operators
+
 /// A number beside tensors: it takes part in promotion only by its kind (bool < integer < float).
 template <class X>
 concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
@@ -427,6 +433,61 @@ const Node& before_store(const as_type<T, Node>& node) {
   return node.node;
 }
 
+/// A node as an argument of an `implementation`: a view or a number.
+template <class T, class D>
+const tensor_view<const T, D>& operand_of(const leaf<T, D>& n) {
+  return n.view;
+}
+template <class T>
+const T& operand_of(const number<T>& n) {
+  return n.value;
+}
+template <class Node>
+inline constexpr bool is_plain = requires(const Node& n) {
+  operand_of(n);
+};
+
+/// Offers an operator on nodes, and what follows them, to the device's own implementation. Operands
+/// that are expressions it cannot take; the report says so.
+template <class Op, class S, class... Nodes, class... Rest>
+bool offer(const char* op, const S& stream, const std::tuple<Nodes...>& nodes,
+           const Rest&... rest) {
+  if constexpr (!has_implementation<Op, device_of<S>>)
+    return false;
+  else if constexpr (!(is_plain<std::remove_cvref_t<Nodes>> && ...))
+    return replaced<Op>(op, stream);
+  else
+    return std::apply(
+        [&](const auto&... n) { return replaced<Op>(op, stream, operand_of(n)..., rest...); },
+        nodes);
+}
+
+/// Offers the operator at the root of an expression. A functor with options comes behind `out`.
+template <class S, class Out, class Node>
+bool offer_root(const char*, const S&, const Out&, const Node&) {
+  return false;
+}
+template <class S, class Out, class Rule, class F, class... Nodes>
+bool offer_root(const char* op, const S& stream, const Out& out,
+                const call<Rule, F, Nodes...>& node) {
+  if constexpr (std::is_empty_v<F>)
+    return offer<F>(op, stream, node.nodes, out);
+  else
+    return offer<F>(op, stream, node.nodes, out, node.f);
+}
+template <class S, class Out, class M, class A, class B>
+bool offer_root(const char* op, const S& stream, const Out& out, const choice<M, A, B>& n) {
+  return offer<operators::where>(op, stream, std::tie(n.condition, n.a, n.b), out);
+}
+template <class S, class Out, class T, class Node>
+bool offer_root(const char* op, const S& stream, const Out& out, const as_type<T, Node>& n) {
+  return offer<operators::copy_>(op, stream, std::tie(n.node), out);
+}
+template <class S, class Out, class T>
+bool offer_root(const char* op, const S& stream, const Out& out, const number<T>& n) {
+  return offer<operators::fill_>(op, stream, std::tie(n), out);
+}
+
 template <class T, class D, class S, class Node>
 void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, const Node& node) {
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
@@ -444,7 +505,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   node.for_each_leaf(check_overlap<tensor_view<T, D>>{out, op});
 
   iteration it(out.sizes());
-  if (it.empty()) return;
+  if (it.empty() || offer_root(op, stream, out, node)) return;
   it.add(out.sizes(), out.strides());
   add_operands add{it};
   node.for_each_leaf(add);

@@ -12,9 +12,17 @@
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
+#include <optional>
 #include <type_traits>
 
 namespace flaggems {
+
+namespace operators {
+/// mm addmm bmm baddbmm linear mv: out[b..., i, j] = alpha * sum(a[b..., i, q] * b[b..., j, q]) +
+/// beta * bias[b..., i, j]. `run` takes (stream, a, b, bias, out, alpha, beta), views of one rank;
+/// bias is std::nullopt if there is none.
+struct gemm;
+}  // namespace operators
 
 /// The factors of addmm and baddbmm: f64 for floating-point tensors, i64 for integers.
 template <class T>
@@ -272,6 +280,14 @@ void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& ou
                                 typename Out::value_type>::type alpha,
           typename gemm_compute<typename A::value_type, typename B::value_type,
                                 typename Out::value_type>::type beta) {
+  if (out.empty()) return;
+  const auto absent_or_bias = [&] {
+    if constexpr (std::is_same_v<Bias, no_bias_view>)
+      return std::nullopt;
+    else
+      return bias;
+  }();
+  if (replaced<operators::gemm>(op, stream, a, b, absent_or_bias, out, alpha, beta)) return;
   gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Bias>::run(
       op, stream, a, b, out, bias, alpha, beta);
 }

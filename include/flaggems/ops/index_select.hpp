@@ -7,6 +7,10 @@
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {
+namespace operators {
+struct index_select;
+}
+
 namespace detail {
 
 /// Raises out_of_range unless all indices are in [0, size). Where the host cannot read them nothing
@@ -56,7 +60,7 @@ shape lookup_shape(const char* op, const X& x, int d, const Index& index) {
 }
 
 /// out[a..., i..., b...] = x[a..., index[i...], b...], `index` standing for dimension d of x.
-template <class S, class T, class J, class D>
+template <class Op, class S, class T, class J, class D>
 void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
              const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
   static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
@@ -72,7 +76,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   check_indices(op, stream, index, x.size(d));
 
   iteration it(out.sizes());
-  if (it.empty()) return;
+  if (it.empty() || replaced<Op>(op, stream, x, d, index, out)) return;
   shape of_x, of_index;  // strides over the output's dimensions
   for (int i = 0; i < out.rank(); ++i) {
     const bool indexed = i >= d && i < d + index.rank();
@@ -136,7 +140,7 @@ void index_select(const S& stream, const X& x, i64 dim, const Index& index, Out&
     from = from.unsqueeze(0);
     if (to.rank() == 0) to = to.unsqueeze(0);
   }
-  detail::look_up(op, stream, from, d, places, to);
+  detail::look_up<operators::index_select>(op, stream, from, d, places, to);
 }
 
 /// index_select in a new tensor.

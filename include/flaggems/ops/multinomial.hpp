@@ -6,6 +6,10 @@
 #include <flaggems/ops/sort.hpp>
 
 namespace flaggems {
+
+namespace operators {
+struct multinomial;
+}
 namespace detail {
 
 template <class P>
@@ -94,6 +98,9 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
   detail::check_indices_output(op, from, to);
   if (to.empty()) return;
   detail::check_probabilities(stream, from, num_samples, replacement);
+  if (detail::replaced<operators::multinomial>(op, stream, from, num_samples, replacement,
+                                               generator, to))
+    return;
 
   const int dim = from.rank() - 1;
   const i64 n = from.size(dim), rows = from.numel() / n;

@@ -12,6 +12,12 @@
 
 namespace flaggems {
 
+namespace operators {
+struct layer_norm;
+struct rms_norm;
+struct fused_add_rms_norm;
+}  // namespace operators
+
 namespace detail {
 
 /// The rows of a normalisation, filled operand by operand: those of full size first.
@@ -177,7 +183,9 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   plan.add(to);
   plan.add_inner(w);
   plan.add_inner(b);
-  if (plan.empty()) return;
+  if (plan.empty() ||
+      detail::replaced<operators::layer_norm>(op, stream, from, normalized_shape, w, b, to, eps))
+    return;
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
   launch<kernels::layer_norm<T, WeightType, O, C>>(
@@ -224,12 +232,15 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   plan.add(from);
   plan.add(to);
   plan.add_inner(w);
-  if (plan.empty()) return;
+  const double epsilon = eps.value_or(detail::epsilon_of<T>);
+  if (plan.empty() ||
+      detail::replaced<operators::rms_norm>(op, stream, from, normalized_shape, w, to, epsilon))
+    return;
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
-  launch<kernels::rms_norm<T, WeightType, O, C>>(
-      stream, detail::norm_launch<C>(op, space, 2), space, plan.arg(0, from), plan.arg(2, w),
-      plan.target(1, to), static_cast<C>(eps.value_or(detail::epsilon_of<T>)));
+  launch<kernels::rms_norm<T, WeightType, O, C>>(stream, detail::norm_launch<C>(op, space, 2),
+                                                 space, plan.arg(0, from), plan.arg(2, w),
+                                                 plan.target(1, to), static_cast<C>(epsilon));
 }
 
 /// rms_norm(x) in a new tensor of x's dtype.
@@ -272,7 +283,8 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
   plan.add(in);
   plan.add(sum);
   plan.add_inner(w);
-  if (plan.empty()) return;
+  if (plan.empty() || detail::replaced<operators::fused_add_rms_norm>(op, stream, in, sum, *w, eps))
+    return;
   using C = detail::norm_compute<T, Sum, WeightType>;
   const kernels::norm_space space = plan.space();
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(

@@ -13,6 +13,14 @@
 
 namespace flaggems {
 
+// The functors stand for the operators, which expressions call too: implementation<operators::add,
+// D> runs `assign(stream, out, a + b)` as well as `add(stream, a, b, out)`.
+namespace operators {
+#define FLAGGEMS_NAME(name, rule, formula) using name = kernels::name##_fn;
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_NAME, FLAGGEMS_NAME, FLAGGEMS_NAME)
+#undef FLAGGEMS_NAME
+}  // namespace operators
+
 #define FLAGGEMS_UNARY(name, rule, formula)                          \
   template <tensor_operand X>                                        \
   [[nodiscard]] auto name(const X& x) {                              \

@@ -11,6 +11,12 @@
 
 namespace flaggems {
 
+namespace operators {
+struct quantized_linear;
+struct dequantize;
+struct quantized_embedding;
+}  // namespace operators
+
 /// A view of a matrix in blocks of `Format` (kernels::q4_0, q4_1, q8_0): row after row, each of
 /// columns / 32 blocks, as GGUF stores them. Any alignment. Owns nothing.
 template <class Format, class Device = host>
@@ -208,7 +214,9 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
   detail::check_sizes("quantized_linear", to, sizes);
   detail::check_separate_output("quantized_linear", to, from);
   detail::check_outside_matrix("quantized_linear", to, w);
-  if (to.empty()) return;
+  if (to.empty() ||
+      detail::replaced<operators::quantized_linear>("quantized_linear", stream, from, w, to))
+    return;
   using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
                                              std::remove_const_t<decltype(to)>>;
   call().run(stream, from, w, to);
@@ -237,7 +245,7 @@ void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out
   detail::check_outside_matrix("dequantize", to, w);
   detail::row_plan plan(to.sizes(), 1);
   plan.add(to);
-  if (plan.empty()) return;
+  if (plan.empty() || detail::replaced<operators::dequantize>("dequantize", stream, w, to)) return;
   detail::quantized_rows_into("dequantize", stream, w, kernels::own_row{}, plan, to);
 }
 
@@ -271,7 +279,8 @@ void quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
   plan.add(to);
   const auto rows = at.unsqueeze(-1).expand(sizes);
   plan.add(rows);
-  if (plan.empty()) return;
+  if (plan.empty() || detail::replaced<operators::quantized_embedding>(op, stream, w, at, to))
+    return;
   detail::quantized_rows_into(op, stream, w, rows, plan, to);
 }
 

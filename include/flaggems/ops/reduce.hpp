@@ -12,6 +12,18 @@
 #include <optional>
 
 namespace flaggems {
+namespace operators {
+struct sum;
+struct mean;
+struct prod;
+struct amax;
+struct amin;
+struct any;
+struct all;
+struct argmax;
+struct argmin;
+}  // namespace operators
+
 namespace detail {
 
 /// Which dimensions a reduction folds, and the sizes that leaves.
@@ -251,8 +263,16 @@ void reduce_node(const char* op, const S& stream, const Node& node, const reduce
   }
 }
 
+/// The dimensions that are folded, in order.
+inline shape folded_dims(const reduced_dims& dims) {
+  shape list;
+  for (int d = 0; d < dims.in.rank(); ++d)
+    if (dims.folds[d]) list.push_back(d);
+  return list;
+}
+
 /// Runs a reduction whose result is a number; `divide` divides it by the count.
-template <template <class> class Reducer, class C, class S, class X, class T, class D>
+template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                    int_list dims, bool keepdim, bool divide, bool needs_elements) {
   static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
@@ -270,6 +290,8 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
   check_writable(op, out);
   node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
   if (out.empty()) return;
+  if (plan.count != 0 && offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim))
+    return;
   const C divisor = divide ? static_cast<C>(plan.count) : C(1);
   if (plan.count == 0)  // nothing to fold: the neutral value (0 / 0 for a mean)
     return assign_node(op, stream, out,
@@ -280,7 +302,7 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
   });
 }
 
-template <bool Max, class S, class X, class T, class D>
+template <class Op, bool Max, class S, class X, class T, class D>
 void reduce_index(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                   std::optional<i64> dim, bool keepdim) {
   static_assert(std::is_same_v<T, i64>, "flaggems: argmax and argmin write i64 indices");
@@ -301,7 +323,7 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
           "sizes " + to_string(plan.in));
   check_writable(op, out);
   node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
-  if (out.empty()) return;
+  if (out.empty() || offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
   shape places = plan.in;  // the index of an element: along dim, or row-major over all
   i64 stride = 1;
   for (int d = places.rank() - 1; d >= 0; --d) {
@@ -336,22 +358,22 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
 #define FLAGGEMS_COMMA ,
 // One line a reduction: name, its fold, the type it folds in, the type of a new result, whether it
 // divides by the count, whether it needs at least one element.
-#define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, divides, needs)                           \
-  template <stream_like S, tensor_operand X, tensor_like Out>                                     \
-  void name(const S& stream, const X& x, Out&& out, int_list dims = {}, bool keepdim = false) {   \
-    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                       \
-    using O [[maybe_unused]] = value_t<Out>;                                                      \
-    detail::reduce_values<fold, folds_in>(#name, stream, x, as_view(out), dims, keepdim, divides, \
-                                          needs);                                                 \
-  }                                                                                               \
-  template <class Result = void, stream_like S, tensor_operand X>                                 \
-  requires(!tensor_like<Result>) [[nodiscard]] auto name(                                         \
-      const S& stream, const X& x, int_list dims = {}, bool keepdim = false) {                    \
-    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                       \
-    auto out = empty<detail::type_or<Result, gives>>(                                             \
-        stream, detail::reduced_shape(#name, x, dims, keepdim));                                  \
-    name(stream, x, out, dims, keepdim);                                                          \
-    return out;                                                                                   \
+#define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, divides, needs)                          \
+  template <stream_like S, tensor_operand X, tensor_like Out>                                    \
+  void name(const S& stream, const X& x, Out&& out, int_list dims = {}, bool keepdim = false) {  \
+    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
+    using O [[maybe_unused]] = value_t<Out>;                                                     \
+    detail::reduce_values<operators::name, fold, folds_in>(#name, stream, x, as_view(out), dims, \
+                                                           keepdim, divides, needs);             \
+  }                                                                                              \
+  template <class Result = void, stream_like S, tensor_operand X>                                \
+  requires(!tensor_like<Result>) [[nodiscard]] auto name(                                        \
+      const S& stream, const X& x, int_list dims = {}, bool keepdim = false) {                   \
+    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
+    auto out = empty<detail::type_or<Result, gives>>(                                            \
+        stream, detail::reduced_shape(#name, x, dims, keepdim));                                 \
+    name(stream, x, out, dims, keepdim);                                                         \
+    return out;                                                                                  \
   }
 
 namespace detail {
@@ -412,20 +434,20 @@ FLAGGEMS_REDUCTION(all, detail::all_fold, bool, bool, false, false)
 #undef FLAGGEMS_COMMA
 
 // One line an operator that gives the index of an element: name, whether it is the largest's.
-#define FLAGGEMS_INDEX_REDUCTION(name, largest)                                     \
-  template <stream_like S, tensor_operand X, tensor_like Out>                       \
-  void name(const S& stream, const X& x, Out&& out, std::optional<i64> dim = {},    \
-            bool keepdim = false) {                                                 \
-    detail::reduce_index<largest>(#name, stream, x, as_view(out), dim, keepdim);    \
-  }                                                                                 \
-  template <stream_like S, tensor_operand X>                                        \
-  [[nodiscard]] auto name(const S& stream, const X& x, std::optional<i64> dim = {}, \
-                          bool keepdim = false) {                                   \
-    const i64 one[1] = {dim.value_or(0)};                                           \
-    const int_list dims = dim ? int_list(std::span<const i64>(one)) : int_list{};   \
-    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim));  \
-    name(stream, x, out, dim, keepdim);                                             \
-    return out;                                                                     \
+#define FLAGGEMS_INDEX_REDUCTION(name, largest)                                                   \
+  template <stream_like S, tensor_operand X, tensor_like Out>                                     \
+  void name(const S& stream, const X& x, Out&& out, std::optional<i64> dim = {},                  \
+            bool keepdim = false) {                                                               \
+    detail::reduce_index<operators::name, largest>(#name, stream, x, as_view(out), dim, keepdim); \
+  }                                                                                               \
+  template <stream_like S, tensor_operand X>                                                      \
+  [[nodiscard]] auto name(const S& stream, const X& x, std::optional<i64> dim = {},               \
+                          bool keepdim = false) {                                                 \
+    const i64 one[1] = {dim.value_or(0)};                                                         \
+    const int_list dims = dim ? int_list(std::span<const i64>(one)) : int_list{};                 \
+    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim));                \
+    name(stream, x, out, dim, keepdim);                                                           \
+    return out;                                                                                   \
   }
 
 /// out[kept] = index of the largest element along `dim`, or in row-major order if there is no

@@ -11,6 +11,10 @@
 #include <utility>
 
 namespace flaggems {
+
+namespace operators {
+struct apply_rotary_pos_emb;
+}
 namespace detail {
 
 template <class View>
@@ -98,6 +102,9 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   space.heads[1] = k.size(-2);
   space.head_dim = q.size(-1);
   if (it.empty() || space.heads[0] + space.heads[1] == 0 || space.head_dim == 0) return;
+  if (replaced<operators::apply_rotary_pos_emb>(op, stream, q, k, cos, sin, ids, interleaved, q_out,
+                                                k_out))
+    return;
   it.collapse();
   space.rank = it.rank();
   for (int d = 0; d < space.rank; ++d) space.sizes[d] = it.size(d);

@@ -7,6 +7,11 @@
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {
+namespace operators {
+struct softmax;
+struct log_softmax;
+}  // namespace operators
+
 namespace detail {
 
 template <bool Log, class S, class X, class Out>
@@ -22,7 +27,8 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   row_plan plan(x.sizes(), d);
   plan.add(x);
   plan.add(out);
-  if (plan.empty()) return;
+  using Op = std::conditional_t<Log, operators::log_softmax, operators::softmax>;
+  if (plan.empty() || replaced<Op>(op, stream, x, out, d)) return;
   launch_config config;
   config.op = op;
   const kernels::row_space space = plan.space();

@@ -8,6 +8,11 @@
 
 namespace flaggems {
 
+namespace operators {
+struct sort;
+struct argsort;
+}  // namespace operators
+
 /// What sort and topk return.
 template <class T, class Device>
 struct values_and_indices {
@@ -110,7 +115,8 @@ void sort(const S& stream, const X& x, Values&& values, Indices&& indices, i64 d
   detail::check_same_sizes(op, from, to);
   detail::check_same_sizes(op, from, places);
   detail::check_sorted_outputs(op, from, to, places);
-  if (!from.empty())
+  if (!from.empty() &&
+      !detail::replaced<operators::sort>(op, stream, from, to, places, d, descending))
     detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(to),
                       tensor_view<i64, device_of<S>>(places), d, descending);
 }
@@ -140,7 +146,8 @@ void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descendi
   const int d = normalize_dim(dim, from.rank(), op);
   detail::check_same_sizes(op, from, places);
   detail::check_indices_output(op, from, places);
-  if (!from.empty())
+  if (!from.empty() &&
+      !detail::replaced<operators::argsort>(op, stream, from, places, d, descending))
     detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(),
                       tensor_view<i64, device_of<S>>(places), d, descending);
 }

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replacing an operator on one device: the vendor's library instead of the portable kernel.
+#pragma once
+
+#include <flaggems/device/stream.hpp>
+#include <flaggems/launch/hooks.hpp>
+
+namespace flaggems {
+
+/// The operators as types, declared beside each operator: operators::softmax is `softmax`.
+namespace operators {}
+
+/// What runs operator `Op` on `Device` instead of the portable kernel. A vendor or a user
+/// specialises it, before the operator is first used:
+///
+///     template <>
+///     struct flaggems::implementation<flaggems::operators::softmax, my_chip> {
+///       template <class X, class Out>
+///       static const char* run(stream_ref<my_chip> stream, const X& x, const Out& out, int dim);
+///     };
+///
+/// `run` takes the operator's arguments in the operator's order: tensors as views, numbers as they
+/// are, dimensions from 0 on. They have been checked, and `out` is not empty. It returns null once
+/// the work is queued on the stream, or, with nothing written, why it does not take it (a text that
+/// lives as long as the program): then, and where `run` cannot be called with the operands' types,
+/// the portable kernel does. Both show in the dispatch report (launch_event).
+template <class Op, class Device>
+struct implementation;
+
+/// Whether `Op` has an implementation of its own on `Device`.
+template <class Op, class Device>
+concept has_implementation = requires {
+  sizeof(implementation<Op, Device>);
+};
+
+namespace detail {
+
+/// Hands a checked operator to the device's own implementation; false if the portable kernel has to
+/// run.
+template <class Op, stream_like S, class... Args>
+bool replaced([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
+              [[maybe_unused]] const Args&... args) {
+  using device = device_of<S>;
+  if constexpr (!has_implementation<Op, device>) {
+    return false;
+  } else {
+    using candidate = implementation<Op, device>;
+    const char* rejected = "it does not take operands of these types";
+    if constexpr (requires { candidate::run(ref(stream), args...); })
+      rejected = candidate::run(ref(stream), args...);
+    report_launch({op, device::name, kernel_name<candidate>(), 0,
+                   rejected != nullptr ? rejected : std::string_view()});
+    return rejected == nullptr;
+  }
+}
+
+}  // namespace detail
+}  // namespace flaggems
