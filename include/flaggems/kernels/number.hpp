@@ -34,17 +34,18 @@ using f8e4m3_format = small_float_format<u8, 3, 7, false>;
 using f8e5m2_format = small_float_format<u8, 2, 15, true>;
 
 /// The bits of the f32 that equals a small float. Exact. `U` is u32 or a vector of u32, `F` the f32
-/// (vector) of the same width. Signalling NaNs become quiet ones, as in hardware.
+/// (vector) of the same width. Signalling NaNs become quiet ones, as in hardware; those of bf16,
+/// which has no such instruction, stay what they are until arithmetic or a conversion makes them
+/// quiet (as in PyTorch): to look for them in each load took more than half of its time.
 template <class Format, class F, class U>
 FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
   constexpr u32 rebias = Format::rebias << 23;
   constexpr u32 subnormal = (Format::rebias + 1u) << 23;
-  const U em = h & Format::rest;
-  const U sign = (h & Format::sign) << (32 - Format::bits);
-  if constexpr (Format::rebias == 0) {  // bf16: the upper below_half of an f32
-    const U quiet = select(em > Format::limit, U(em & 0u) | (1u << 22), U(em & 0u));
-    return sign | (em << Format::shift) | quiet;
+  if constexpr (Format::rebias == 0) {  // bf16: the upper half of an f32
+    return h << Format::shift;
   } else {
+    const U em = h & Format::rest;
+    const U sign = (h & Format::sign) << (32 - Format::bits);
     U r = (em << Format::shift) + rebias;
     // A subnormal is m * 2^e; written under a normal exponent, one exact subtraction gives it.
     const U subnormal_value = bit_cast<U>(F(bit_cast<F>(U((em << Format::shift) + subnormal)) -
@@ -64,13 +65,17 @@ FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
 /// infinity, or NaN in a format that has none (as PyTorch converts).
 template <class Format, class F, class U>
 FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
-  const U a = x & 0x7fffffffu;
-  const U sign = (x >> (32 - Format::bits)) & Format::sign;
   constexpr u32 below_half = (1u << (Format::shift - 1)) - 1u;
-  constexpr u32 rebias = Format::rebias << Format::mantissa;
-  const U odd = (a >> Format::shift) & 1u;
-  U r = ((a + below_half + odd) >> Format::shift) - rebias;
-  if constexpr (Format::rebias != 0) {
+  if constexpr (Format::rebias == 0) {  // bf16; the same bits as the instruction of AVX-512-BF16
+    const U rounded = x + below_half + ((x >> Format::shift) & 1u);
+    const F f = bit_cast<F>(x);
+    return select(f != f, U(x | 0x00400000u), rounded) >> Format::shift;
+  } else {
+    const U a = x & 0x7fffffffu;
+    const U sign = (x >> (32 - Format::bits)) & Format::sign;
+    constexpr u32 rebias = Format::rebias << Format::mantissa;
+    const U odd = (a >> Format::shift) & 1u;
+    U r = ((a + below_half + odd) >> Format::shift) - rebias;
     // Adding a power of two whose last place is the smallest subnormal rounds to that place.
     constexpr u32 magic = (Format::rebias + 1u + static_cast<u32>(Format::shift)) << 23;
     constexpr u32 least_normal = (Format::rebias + 1u) << 23;
@@ -79,9 +84,9 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
     r = select(a < least_normal, subnormal_value, r);
     constexpr u32 limit = (Format::rebias << 23) + (Format::limit << Format::shift);
     r = select(a >= limit, U((a & 0u) | Format::limit), r);
+    r = select(a > 0x7f800000u, U((a & 0u) | Format::quiet_nan), r);
+    return sign | r;
   }
-  r = select(a > 0x7f800000u, U((a & 0u) | Format::quiet_nan), r);
-  return sign | r;
 }
 
 /// The f32 nearest to `x` among those that keep the direction of every later rounding: inexact
@@ -138,7 +143,7 @@ inline constexpr bool is_small_float<small_float<Format>> = true;
 
 /// IEEE 754 binary16.
 using f16 = kernels::small_float<kernels::f16_format>;
-/// bfloat16: the upper below_half of an f32.
+/// bfloat16: the upper half of an f32.
 using bf16 = kernels::small_float<kernels::bf16_format>;
 /// OCP E4M3: no infinities, largest value 448.
 using f8e4m3 = kernels::small_float<kernels::f8e4m3_format>;

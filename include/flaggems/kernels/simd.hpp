@@ -389,6 +389,29 @@ FLAGGEMS_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
   return r;
 }
 
+/// Whether 16-bit numbers become 32-bit ones, and back, by one instruction each: g++ 12 takes its
+/// own conversions apart.
+template <class Isa>
+inline constexpr bool converts_words =
+    FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
+
+template <class Isa>
+FLAGGEMS_INLINE void widen_words(simd<u32, Isa>& to, const simd<u16, Isa>& from) {
+#if FLAGGEMS_ARCH_X86
+  asm("vpmovzxwd %1, %0" : "=v"(to.v) : "v"(from.v));
+#endif
+}
+/// Numbers below 2^16.
+template <class Isa>
+FLAGGEMS_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>& from) {
+#if FLAGGEMS_ARCH_X86
+  if constexpr (Isa::bytes == 64)
+    asm("vpmovdw %1, %0" : "=v"(to.v) : "v"(from.v));
+  else
+    asm("vextracti128 $1, %1, %0\n\tvpackusdw %0, %x1, %0" : "=&x"(to.v) : "x"(from.v));
+#endif
+}
+
 /// Correctly rounded square root.
 template <class T, class Isa>
 FLAGGEMS_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
@@ -431,7 +454,12 @@ FLAGGEMS_INLINE simd<f32, Isa> decode_small(const simd<typename Format::storage,
     });
   } else {
     using U = simd<u32, Isa>;
-    return bit_cast<simd<f32, Isa>>(decode_bits<Format, simd<f32, Isa>>(U(convert<u32>(bits))));
+    U wide;
+    if constexpr (converts_words<Isa> && sizeof(bits.v) == sizeof(u16) * Isa::lanes)
+      widen_words(wide, bits);
+    else
+      wide = convert<u32>(bits);
+    return bit_cast<simd<f32, Isa>>(decode_bits<Format, simd<f32, Isa>>(wide));
   }
 }
 
@@ -446,8 +474,14 @@ FLAGGEMS_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32,
     });
   } else {
     using U = simd<u32, Isa>;
-    return convert<typename Format::storage>(
-        U(encode_bits<Format, simd<f32, Isa>>(bit_cast<U>(x))));
+    const U wide = encode_bits<Format, simd<f32, Isa>>(bit_cast<U>(x));
+    if constexpr (converts_words<Isa> && is_same<typename Format::storage, u16>) {
+      simd<u16, Isa> words;
+      narrow_words(words, wide);
+      return words;
+    } else {
+      return convert<typename Format::storage>(wide);
+    }
   }
 }
 
