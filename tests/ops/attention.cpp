@@ -46,6 +46,7 @@ std::vector<double> reference(const problem& p, const std::vector<double>& q,
           if (p.options.is_causal && j > i + diagonal) x = -infinity;
           largest = std::fmax(largest, x);
         }
+        if (largest == -infinity) continue;  // sees nothing: 0
         for (double& x : s) sum += x = std::exp(x - largest);
         for (i64 d = 0; d < p.ev; ++d) {
           double& x = out[index(row * p.ev + d)];
@@ -207,22 +208,54 @@ TEST(attention, a_key_value_cache) {
   expect_close<f32>(values_of(got), reference(p, q.values(), k, k, {}), attention_tolerance<f32>());
 }
 
-TEST(attention, nothing_to_see) {
+TYPED_TEST(attention_device, nothing_to_see) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  at_every_level<D>([&] {
+    // Keys of three tiles; position 0 sees none of them, 1 only one of the last tile.
+    const problem p{.batch = 2, .queries = 3, .keys = 150, .e = 8, .ev = 8};
+    test_tensor<f32, D> q(p.q(), layout::contiguous, random_values(p.q())),
+        k(p.k(), layout::contiguous, random_values(p.k())),
+        v(p.v(), layout::contiguous, random_values(p.v())), out(p.out());
+    std::vector<double> takes(450, 1), adds(450, 0);
+    for (std::size_t j = 0; j < 300; ++j)
+      if (j != 299) takes[j] = 0, adds[j] = -infinity;
+    std::vector<double> all;
+    for (int b = 0; b < 2; ++b) all.insert(all.end(), adds.begin(), adds.end());
+    const auto want = reference(p, q.values(), k.values(), v.values(), all);
+    EXPECT_EQ(want[0], 0);
+    EXPECT_NE(want[8], 0);
+    test_tensor<bool, D> boolean({3, 150}, layout::contiguous, takes);
+    test_tensor<f32, D> number({3, 150}, layout::contiguous, adds);
+    fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), boolean.in(), out.view());
+    expect_close<f32>(out.read(), want, attention_tolerance<f32>());
+    fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), number.in(), out.view());
+    expect_close<f32>(out.read(), want, attention_tolerance<f32>());
+    // All masked; bottom-right with more positions than keys: the first sees none; no keys.
+    test_tensor<bool, D> hidden({1}, layout::contiguous, {0});
+    fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), hidden.in(), out.view());
+    expect_equal(out.read(), std::vector<double>(48, 0.0));
+    fg::scaled_dot_product_attention(
+        s, q.in(), k.in().narrow(2, 0, 2), v.in().narrow(2, 0, 2), out.view(),
+        {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
+    const auto y = out.read();
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i] == 0, i / 8 % 3 == 0) << i;
+    const auto none = k.in().narrow(2, 0, 0);
+    fg::scaled_dot_product_attention(s, q.in(), none, none, out.view());
+    expect_equal(out.read(), std::vector<double>(48, 0.0));
+    // Scores that are -inf by themselves, and NaN, which stays.
+    test_tensor<f32, D> low(p.k(), layout::contiguous, std::vector<double>(2400, -infinity)),
+        ones(p.q(), layout::contiguous, std::vector<double>(48, 1.0)),
+        nan(p.k(), layout::contiguous, std::vector<double>(2400, std::nan("")));
+    fg::scaled_dot_product_attention(s, ones.in(), low.in(), v.in(), out.view());
+    expect_equal(out.read(), std::vector<double>(48, 0.0));
+    fg::scaled_dot_product_attention(s, ones.in(), nan.in(), v.in(), out.view());
+    expect_equal(out.read(), std::vector<double>(48, std::nan("")));
+  });
+}
+
+TEST(attention, large_scores) {
   const auto& s = test_stream<host>();
-  test_tensor<f32> q({2, 3, 8}, layout::contiguous, random_values({2, 3, 8}));
-  test_tensor<f32> k({2, 2, 8}, layout::contiguous, random_values({2, 2, 8}));
-  test_tensor<f32> out({2, 3, 8}), none({2, 0, 8});
-  // Bottom-right with more positions than keys: the first sees none.
-  fg::scaled_dot_product_attention(
-      s, q.in(), k.in(), k.in(), out.view(),
-      {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
-  const auto y = out.read();
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 8 % 3 == 0) << i;
-  test_tensor<bool> hidden({1}, layout::contiguous, {0});
-  fg::scaled_dot_product_attention(s, q.in(), k.in(), k.in(), hidden.in(), out.view());
-  for (const double x : out.read()) EXPECT_TRUE(std::isnan(x));
-  fg::scaled_dot_product_attention(s, q.in(), none.in(), none.in(), out.view());
-  expect_equal(out.read(), std::vector<double>(48, 0.0));
   // Scores that overflow exp without the shift; rank 2.
   test_tensor<f32> large({3, 8}, layout::contiguous, std::vector<double>(24, 100.0)), row({3, 8});
   fg::scaled_dot_product_attention(s, large.in(), large.in(), large.in(), row.view());

@@ -206,8 +206,8 @@ struct attention {
       for (int r = 0; r < rows; ++r) {
         if (first + r < all_rows) {
           const auto to = out.at(c) + head[r] * out.head + position[r] * out.position;
-          // No key at all: 0, an empty sum. Keys, but none seen: 0 / 0, as softmax has it.
-          const C divisor = space.keys == 0 ? C(1) : total[r];
+          // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
+          const C divisor = total[r] == C(0) ? C(1) : total[r];
           block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
             using V = lane_value<decltype(lane), C>;
             store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));

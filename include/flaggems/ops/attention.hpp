@@ -203,10 +203,10 @@ using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, vie
 /// keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
 /// operands does not depend on the lengths. There is no dropout.
 ///
-/// A position that sees no key gives NaN, the softmax of nothing but -inf, as in ATen's math path;
-/// with keys = 0 the result is 0. Hidden keys have weight 0, so an infinity or NaN in their values
-/// may give NaN. out shares no memory with an input. Raises shape_mismatch, invalid_argument or
-/// overlap before anything is written.
+/// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
+/// gives 0, as PyTorch does since 2.5. Hidden keys have weight 0, so an infinity or NaN in their
+/// values may give NaN. out shares no memory with an input. Raises shape_mismatch, invalid_argument
+/// or overlap before anything is written.
 /// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
 /// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,
 /// bool enable_gqa=False)
