@@ -50,11 +50,11 @@ void gate(const S& stream, const X& logits, i64 k, W&& weights, E&& experts,
   flaggems::check(sizes == flaggems::shape(w.sizes()) && sizes == flaggems::shape(e.sizes()),
                   errc::shape_mismatch, op,
                   "weights and experts of the sizes of logits, the last k", "other sizes");
-  flaggems::detail::check_output(op, w, x);
-  flaggems::detail::check_output(op, e, x, w);
+  flaggems::check_output(op, w, x);
+  flaggems::check_output(op, e, x, w);
 
   // The operands as rows; the other dimensions are merged where all strides allow.
-  flaggems::detail::row_plan plan(x.sizes(), last);
+  flaggems::row_plan plan(x.sizes(), last);
   plan.add(x);
   plan.add(w);
   plan.add(e);

@@ -104,7 +104,7 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
 
   const int dim = from.rank() - 1;
   const i64 n = from.size(dim), rows = from.numel() / n;
-  detail::row_plan plan(from.sizes(), dim);
+  row_plan plan(from.sizes(), dim);
   plan.add(from);
   plan.add(to);
   const kernels::row_space space = plan.space();

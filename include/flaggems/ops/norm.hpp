@@ -174,10 +174,10 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   const auto w = detail::optional_view<WeightType, D>(weight);
   const auto b = detail::optional_view<WeightType, D>(bias);
   detail::check_normalized(op, from, normalized_shape);
-  detail::check_same_sizes(op, from, to);
+  check_same_sizes(op, from, to);
   detail::check_weight(op, "weight", w, normalized_shape, to);
   detail::check_weight(op, "bias", b, normalized_shape, to);
-  detail::check_output(op, to, from);
+  check_output(op, to, from);
   detail::norm_plan plan(from.sizes(), normalized_shape.rank());
   plan.add(from);
   plan.add(to);
@@ -225,9 +225,9 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   const auto to = as_view(out);
   const auto w = detail::optional_view<WeightType, D>(weight);
   detail::check_normalized(op, from, normalized_shape);
-  detail::check_same_sizes(op, from, to);
+  check_same_sizes(op, from, to);
   detail::check_weight(op, "weight", w, normalized_shape, to);
-  detail::check_output(op, to, from);
+  check_output(op, to, from);
   detail::norm_plan plan(from.sizes(), normalized_shape.rank());
   plan.add(from);
   plan.add(to);
@@ -272,11 +272,11 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
   const std::optional<tensor_view<const WeightType, device_of<S>>> w(as_view(weight));
   const shape normalized_shape(w->sizes());
   detail::check_normalized(op, in, normalized_shape);
-  detail::check_same_sizes(op, in, sum);
+  check_same_sizes(op, in, sum);
   detail::check_weight(op, "weight", w, normalized_shape, in);
   detail::check_weight(op, "weight", w, normalized_shape, sum);
-  detail::check_output(op, in);
-  detail::check_output(op, sum);
+  check_output(op, in);
+  check_output(op, sum);
   if (overlap(in, sum) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an input and a residual that share no memory", "two that do");
   detail::norm_plan plan(in.sizes(), normalized_shape.rank());

@@ -243,7 +243,7 @@ void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out
   detail::check_sizes("dequantize", to, shape{w.rows(), w.columns()});
   detail::check_separate_output("dequantize", to);
   detail::check_outside_matrix("dequantize", to, w);
-  detail::row_plan plan(to.sizes(), 1);
+  row_plan plan(to.sizes(), 1);
   plan.add(to);
   if (plan.empty() || detail::replaced<operators::dequantize>("dequantize", stream, w, to)) return;
   detail::quantized_rows_into("dequantize", stream, w, kernels::own_row{}, plan, to);
@@ -275,7 +275,7 @@ void quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
   detail::check_separate_output(op, to, at);
   detail::check_outside_matrix(op, to, w);
   detail::check_row_indices(op, stream, at, w.rows());
-  detail::row_plan plan(to.sizes(), to.rank() - 1);
+  row_plan plan(to.sizes(), to.rank() - 1);
   plan.add(to);
   const auto rows = at.unsqueeze(-1).expand(sizes);
   plan.add(rows);

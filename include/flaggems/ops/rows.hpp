@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators along one dimension share on the host side: their operands as rows.
+// What authors of operators along one dimension need on the host side: checks of the output, and
+// the operands as rows.
 #pragma once
 
 #include <flaggems/device/checks.hpp>
@@ -11,10 +12,10 @@
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
-namespace flaggems::detail {
+namespace flaggems {
 
-/// The rows along `dim` of a tensor of the given sizes; operands are added in turn. The dimensions
-/// besides `dim` are merged where all operands allow.
+/// The rows along `dim` of a tensor of the given sizes, any strides; operands are added in turn, at
+/// most 16. The dimensions besides `dim` are merged where all operands allow.
 class row_plan {
  public:
   row_plan(std::span<const i64> sizes, int dim) : dim_(dim), it_(without(sizes, dim)) {
@@ -28,10 +29,12 @@ class row_plan {
     own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
   }
 
+  /// Whether there is nothing to do: no rows, or rows of no elements.
   [[nodiscard]] bool empty() const { return it_.empty() || length_ == 0; }
+  /// The elements of a row.
   [[nodiscard]] i64 length() const { return length_; }
 
-  /// Call once, after the last operand.
+  /// The rows as the kernel sees them. Call once, after the last operand.
   [[nodiscard]] kernels::row_space space() {
     it_.collapse();
     kernels::row_space s{};
@@ -41,6 +44,7 @@ class row_plan {
     for (int d = 0; d < s.rank; ++d) s.sizes[d] = it_.size(d);
     return s;
   }
+  /// Operand number `operand` (in order of `add`) as a kernel's argument, to read.
   template <class T, class D>
   [[nodiscard]] kernels::row_arg<std::remove_const_t<T>> arg(int operand,
                                                              const tensor_view<T, D>& v) const {
@@ -48,6 +52,7 @@ class row_plan {
     copy_strides(operand, r.strides);
     return r;
   }
+  /// The same, to write.
   template <class T, class D>
   [[nodiscard]] kernels::row_target<T> target(int operand, const tensor_view<T, D>& v) const {
     kernels::row_target<T> r{v.data(), {}};
@@ -69,12 +74,12 @@ class row_plan {
 
   int dim_;
   i64 length_ = 1;
-  iteration it_;
-  i64 own_[max_operands] = {};
+  detail::iteration it_;
+  i64 own_[detail::max_operands] = {};
   int count_ = 0;
 };
 
-/// Raises unless `b` has the sizes of `a`.
+/// Raises shape_mismatch unless `b` has the sizes of `a`.
 template <class A, class B>
 void check_same_sizes(const char* op, const A& a, const B& b) {
   if (shape(a.sizes()) != shape(b.sizes())) [[unlikely]]
@@ -82,7 +87,8 @@ void check_same_sizes(const char* op, const A& a, const B& b) {
           to_string(shape(b.sizes())));
 }
 
-/// Raises if `out` can not be written element by element, or overlaps `in` other than exactly.
+/// Raises overlap if `out` can not be written element by element, or shares memory with one of `in`
+/// other than as exactly the same view.
 template <class Out, class... In>
 void check_output(const char* op, const Out& out, const In&... in) {
   static_assert(!std::is_const_v<typename Out::element_type>,
@@ -96,4 +102,4 @@ void check_output(const char* op, const Out& out, const In&... in) {
           "an output that overlaps an input in part");
 }
 
-}  // namespace flaggems::detail
+}  // namespace flaggems

@@ -112,8 +112,8 @@ void sort(const S& stream, const X& x, Values&& values, Indices&& indices, i64 d
   const auto to = as_view(values);
   const auto places = as_view(indices);
   const int d = normalize_dim(dim, from.rank(), op);
-  detail::check_same_sizes(op, from, to);
-  detail::check_same_sizes(op, from, places);
+  check_same_sizes(op, from, to);
+  check_same_sizes(op, from, places);
   detail::check_sorted_outputs(op, from, to, places);
   if (!from.empty() &&
       !detail::replaced<operators::sort>(op, stream, from, to, places, d, descending))
@@ -144,7 +144,7 @@ void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descendi
   const auto from = as_view(x);
   const auto places = as_view(out);
   const int d = normalize_dim(dim, from.rank(), op);
-  detail::check_same_sizes(op, from, places);
+  check_same_sizes(op, from, places);
   detail::check_indices_output(op, from, places);
   if (!from.empty() &&
       !detail::replaced<operators::argsort>(op, stream, from, places, d, descending))

@@ -54,7 +54,7 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   if (to.empty() || detail::replaced<operators::topk>(op, stream, from, k, to, places, d, largest))
     return;
 
-  detail::row_plan plan(from.sizes(), d);
+  row_plan plan(from.sizes(), d);
   plan.add(from);
   plan.add(to);
   plan.add(places);
