@@ -69,7 +69,7 @@ class session {
   session(const llama::gguf& file, const llama::options& chosen)
       : chosen_(chosen),
         tokens_(file),
-        model_(file, stream_, chosen.dtype),
+        model_(file, stream_, chosen.dtype, chosen.kv),
         sampler_(stream_, {chosen.temperature, chosen.top_k, chosen.top_p, chosen.seed},
                  model_.sizes().vocabulary),
         limit_(chosen.context > 0 ? chosen.context : model_.sizes().context) {

@@ -110,7 +110,8 @@ class model {
   /// Loads the weights of `file`. `batch`: tokens that run together at most. Raises bad_file for a
   /// file that is not of this architecture, or has tensors that would be ignored.
   model(const gguf& file, const fg::stream_ref<Device>& stream,
-        weight_dtype hold = weight_dtype::q4, i64 batch = 128);
+        weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16,
+        i64 batch = 128);
 
   [[nodiscard]] const hyperparameters& sizes() const noexcept { return sizes_; }
   /// Tokens run since the last `reset`.
@@ -133,6 +134,9 @@ class model {
   struct layer {
     fg::tensor<float, Device> attention_norm, feed_forward_norm;
     matrix<Device> q, k, v, output, gate, up, down;
+    // Keys and values, [2, kv heads, capacity, head], of the one type that is in use.
+    fg::tensor<fg::f16, Device> cache_f16{};
+    fg::tensor<float, Device> cache_f32{};
   };
 
   matrix<Device> load(const gguf& file, std::string_view name, i64 rows, i64 columns,
@@ -141,27 +145,38 @@ class model {
   }
 
   [[noreturn]] void refuse_strangers(const gguf& file) const;
+  // Calls f(cache) with the layer's cache.
+  template <class Layer, class F>
+  void with_cache(Layer& l, F&& f) const {
+    if (cache_dtype_ == cache_dtype::f16)
+      f(l.cache_f16);
+    else
+      f(l.cache_f32);
+  }
   // Runs up to batch_ ids; returns what the last one leaves before the output matrix, [1, width].
   view run_batch(std::span<const token_id> ids);
+  // Puts the keys and values of kv_ behind those in the layer's cache; attends from q.
+  void attend(layer& l, i64 n, const view& q, const view& out);
 
   fg::stream_ref<Device> stream_;
   hyperparameters sizes_;
+  cache_dtype cache_dtype_;
   i64 batch_, past_ = 0, capacity_ = 0;
   matrix<Device> embedding_;
   std::optional<matrix<Device>> output_;  // none: the embedding's
   fg::tensor<float, Device> output_norm_, rope_divisors_;
   std::vector<layer> layers_;
-  fg::tensor<float, Device> cache_;  // [layers, 2, kv heads, capacity, head]
   fg::tensor<float, Device> cos_, sin_;
   fg::tensor<i64, Device> positions_;
-  fg::tensor<float, Device> x_, h_, q_, k_, v_, attended_, gate_, up_, logits_;
+  fg::tensor<float, Device> x_, h_, q_, kv_, attended_, gate_, up_, logits_;
 };
 
 template <class Device>
 model<Device>::model(const gguf& file, const fg::stream_ref<Device>& stream, weight_dtype hold,
-                     i64 batch)
+                     cache_dtype cache, i64 batch)
     : stream_(stream),
       sizes_(hyperparameters::read(file)),
+      cache_dtype_(cache),
       batch_(batch),
       embedding_(load(file, "token_embd.weight", sizes_.vocabulary, sizes_.width, hold)),
       output_norm_(read_vector(file, "output_norm.weight", sizes_.width, stream)) {
@@ -196,8 +211,7 @@ model<Device>::model(const gguf& file, const fg::stream_ref<Device>& stream, wei
   x_ = fg::empty<float>(stream, {batch_, sizes_.width});
   h_ = fg::empty<float>(stream, {batch_, sizes_.width});
   q_ = fg::empty<float>(stream, {batch_, q});
-  k_ = fg::empty<float>(stream, {batch_, kv});
-  v_ = fg::empty<float>(stream, {batch_, kv});
+  kv_ = fg::empty<float>(stream, {2, batch_, kv});
   attended_ = fg::empty<float>(stream, {batch_, q});
   gate_ = fg::empty<float>(stream, {batch_, sizes_.hidden});
   up_ = fg::empty<float>(stream, {batch_, sizes_.hidden});
@@ -226,10 +240,14 @@ void model<Device>::refuse_strangers(const gguf& file) const {
 template <class Device>
 void model<Device>::reserve(i64 positions) {
   if (positions <= capacity_) return;
-  auto cache =
-      fg::empty<float>(stream_, {sizes_.layers, 2, sizes_.kv_heads, positions, sizes_.head_size});
-  if (past_ > 0) fg::copy_(stream_, cache.narrow(3, 0, past_), cache_.narrow(3, 0, past_));
-  cache_ = std::move(cache);
+  // Layer by layer: what is needed besides is one layer's cache.
+  for (layer& l : layers_)
+    with_cache(l, [&](auto& cache) {
+      using T = fg::value_t<decltype(cache)>;
+      auto grown = fg::empty<T>(stream_, {2, sizes_.kv_heads, positions, sizes_.head_size});
+      if (past_ > 0) fg::copy_(stream_, grown.narrow(2, 0, past_), cache.narrow(2, 0, past_));
+      cache = std::move(grown);
+    });
   // The angle of pair j at position p is p * base^(-2 j / rotary), in f64.
   const auto at = fg::arange<double>(stream_, static_cast<double>(positions));
   const auto pair = fg::arange<double>(stream_, static_cast<double>(sizes_.rotary / 2));
@@ -277,21 +295,14 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
   fg::rms_norm(stream_, x, {width}, layers_[0].attention_norm, h, sizes_.eps);
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const layer& l = layers_[i];
-    const auto cached = cache_.select(0, static_cast<i64>(i));
-    const auto keys = cached.select(0, 0),
-               values = cached.select(0, 1);  // [kv heads, capacity, head]
+    layer& l = layers_[i];
     view q = q_.narrow(0, 0, n);
-    const view k = k_.narrow(0, 0, n), v = v_.narrow(0, 0, n);
+    const view kv = kv_.narrow(1, 0, n), k = kv.select(0, 0), v = kv.select(0, 1);
     l.q.apply(stream_, h, q);
     l.k.apply(stream_, h, k);
     l.v.apply(stream_, h, v);
-    const auto by_token = [&](const auto& heads) {
-      return heads.narrow(1, past_, n).transpose(0, 1);
-    };
-    fg::apply_rotary_pos_emb(stream_, q.unflatten(1, {-1, head}), k.unflatten(1, {-1, head}), cos_,
-                             sin_, at, q.unflatten(1, {-1, head}), by_token(keys), true);
-    fg::copy_(stream_, by_token(values), v.unflatten(1, {-1, head}));
+    const auto by_head = [&](const view& all) { return all.unflatten(1, {-1, head}); };
+    fg::apply_rotary_pos_emb_(stream_, by_head(q), by_head(k), cos_, sin_, at, true);
 
     i64 rows = n;
     if (i + 1 == layers_.size()) {  // nothing else of the others is needed
@@ -299,16 +310,7 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
       rows = 1;
     }
     const view attended = attended_.narrow(0, 0, rows);
-    const auto by_head = [&](const view& all) {
-      return all.unflatten(1, {-1, head}).transpose(0, 1);
-    };
-    // The last of the queries is at the last of the keys.
-    fg::attention_options options;
-    options.is_causal = true;
-    options.alignment = fg::causal_alignment::bottom_right;
-    options.enable_gqa = true;
-    fg::scaled_dot_product_attention(stream_, by_head(q), keys.narrow(1, 0, past_ + n),
-                                     values.narrow(1, 0, past_ + n), by_head(attended), options);
+    attend(l, n, q, attended);
     l.output.apply(stream_, attended, h);
     fg::fused_add_rms_norm(stream_, h, x, l.feed_forward_norm, sizes_.eps);
 
@@ -322,6 +324,26 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
                            sizes_.eps);
   }
   return h;
+}
+
+template <class Device>
+void model<Device>::attend(layer& l, i64 n, const view& q, const view& out) {
+  const i64 head = sizes_.head_size;
+  with_cache(l, [&](auto& cache) {
+    fg::copy_(stream_, cache.narrow(2, past_, n).transpose(1, 2),
+              kv_.narrow(1, 0, n).unflatten(2, {-1, head}));
+    const auto by_head = [&](const view& all) {
+      return all.unflatten(1, {-1, head}).transpose(0, 1);
+    };
+    const auto seen = cache.narrow(2, 0, past_ + n);
+    // The last of the queries is at the last of the keys.
+    fg::attention_options options;
+    options.is_causal = true;
+    options.alignment = fg::causal_alignment::bottom_right;
+    options.enable_gqa = true;
+    fg::scaled_dot_product_attention(stream_, by_head(q), seen.select(0, 0), seen.select(0, 1),
+                                     by_head(out), options);
+  });
 }
 
 }  // namespace llama

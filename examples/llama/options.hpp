@@ -24,6 +24,8 @@ namespace llama {
 
 /// How the weights are held while the model runs.
 enum class weight_dtype { q4, bf16, f32 };
+/// How keys and values of the tokens run before are held.
+enum class cache_dtype { f16, f32 };
 
 /// What the command line asks for.
 struct options {
@@ -33,6 +35,7 @@ struct options {
   int threads = 0;                    ///< 0: the library's default
   int context = 0;                    ///< positions of the KV cache; 0: as needed
   weight_dtype dtype = weight_dtype::q4;
+  cache_dtype kv = cache_dtype::f16;
   double temperature = 0;  ///< 0: greedy
   int top_k = 0;           ///< 0: all tokens
   double top_p = 1;
@@ -59,6 +62,7 @@ inline constexpr std::string_view usage =
     "  --n N                generate at most N tokens, 0 or more (default 128)\n"
     "  --ctx N              positions of the context, 1 or more (default: as many as needed)\n"
     "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file)\n"
+    "  --kv f16|f32         how keys and values of the context are held (default f16)\n"
     "  --threads N          threads, 1 to 1024 (default: FLAGGEMS_NUM_THREADS or all cores)\n"
     "  --temperature X      0 to 100; 0 is greedy (default 0)\n"
     "  --top-k N            sample among the N most probable tokens; 0 is all (default 0)\n"
@@ -132,7 +136,7 @@ template <class Integer>
       continue;
     }
     bool known = false;
-    for (const char* one : {"--model", "--prompt", "--n", "--threads", "--ctx", "--dtype",
+    for (const char* one : {"--model", "--prompt", "--n", "--threads", "--ctx", "--dtype", "--kv",
                             "--temperature", "--top-k", "--top-p", "--seed"})
       known = known || name == one;
     if (!known) {
@@ -172,6 +176,13 @@ template <class Integer>
         result.dtype = weight_dtype::f32;
       else
         refuse("q4, bf16 or f32");
+    } else if (name == "--kv") {
+      if (value == "f16")
+        result.kv = cache_dtype::f16;
+      else if (value == "f32")
+        result.kv = cache_dtype::f32;
+      else
+        refuse("f16 or f32");
     } else if (name == "--temperature") {
       const auto parsed = detail::parse_number(value);
       if (parsed && *parsed >= 0 && *parsed <= 100)

@@ -238,13 +238,14 @@ using devices = ::testing::Types<fg::host, fg::simt32>;
 TYPED_TEST_SUITE(SmallModel, devices);
 
 template <class D>
-void compare(const small_sizes& sizes, llama::weight_dtype hold, double tolerance) {
+void compare(const small_sizes& sizes, llama::weight_dtype hold, double tolerance,
+             llama::cache_dtype cache = llama::cache_dtype::f32) {
   const random_model expected(sizes);
   const std::string bytes = expected.file.bytes();
   const auto file = llama::gguf::parse(llama::test::as_bytes(bytes));
   const fg::stream<D> stream;
   // Batches of three: the prompt is cut.
-  llama::model<D> model(file, stream, hold, 3);
+  llama::model<D> model(file, stream, hold, cache, 3);
   EXPECT_EQ(model.sizes().vocabulary, 40);
   model.reserve(7);
   std::vector<token_id> ids{3, 39, 0, 17, 17, 5, 21};
@@ -264,6 +265,7 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReference) {
   compare<TypeParam>({}, llama::weight_dtype::q4, 1e-5);
   compare<TypeParam>({}, llama::weight_dtype::f32, 1e-5);
   compare<TypeParam>({}, llama::weight_dtype::bf16, 2e-2);
+  compare<TypeParam>({}, llama::weight_dtype::q4, 5e-3, llama::cache_dtype::f16);
 }
 
 TYPED_TEST(SmallModel, HasTheLogitsOfTheReferenceWithOtherParts) {
@@ -455,17 +457,20 @@ class Golden : public ::testing::TestWithParam<int> {
 TEST_P(Golden, LogitsAndGreedyTokens) {
   const auto file = llama::gguf::open(path);
   const fg::stream<fg::host> stream;
-  llama::model<fg::host> model(file, stream);
-  llama::sampler<fg::host> best(stream, {}, model.sizes().vocabulary);
-  model.reserve(static_cast<i64>(ids.size()) + 64);
-  auto logits = model.run(ids);
-  expect_logits(logits);
-  std::vector<token_id> tokens;
-  for (int i = 0; i < 64; ++i) {
-    if (i > 0) logits = model.run({&tokens.back(), 1});
-    tokens.push_back(best.next(logits));
+  for (const auto cache : {llama::cache_dtype::f16, llama::cache_dtype::f32}) {
+    SCOPED_TRACE(cache == llama::cache_dtype::f16 ? "cache in f16" : "cache in f32");
+    llama::model<fg::host> model(file, stream, llama::weight_dtype::q4, cache);
+    llama::sampler<fg::host> best(stream, {}, model.sizes().vocabulary);
+    model.reserve(static_cast<i64>(ids.size()) + 64);
+    auto logits = model.run(ids);
+    expect_logits(logits);
+    std::vector<token_id> tokens;
+    for (int i = 0; i < 64; ++i) {
+      if (i > 0) logits = model.run({&tokens.back(), 1});
+      tokens.push_back(best.next(logits));
+    }
+    EXPECT_EQ(tokens, prompt["greedy"].get<std::vector<token_id>>());
   }
-  EXPECT_EQ(tokens, prompt["greedy"].get<std::vector<token_id>>());
 }
 
 TEST_P(Golden, LogitsWithWeightsInF32) {

@@ -34,6 +34,7 @@ TEST(Options, Defaults) {
   EXPECT_FALSE(chosen.prompt.has_value());
   EXPECT_EQ(chosen.n, 128);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::q4);
+  EXPECT_EQ(chosen.kv, llama::cache_dtype::f16);
   EXPECT_EQ(chosen.temperature, 0);
   EXPECT_EQ(chosen.top_p, 1);
   EXPECT_FALSE(chosen.json || chosen.chat || chosen.help);
@@ -44,13 +45,14 @@ TEST(Options, ReadsEach) {
       good({"--model", "m.gguf",     "--prompt", "--n",     "--n=0",  "--threads",
             "2",       "--ctx",      "4096",     "--dtype", "bf16",   "--temperature",
             "0.7",     "--top-k=40", "--top-p",  "9e-1",    "--seed", "18446744073709551615",
-            "--json",  "--chat"});
+            "--json",  "--chat",     "--kv",     "f32"});
   EXPECT_EQ(chosen.model, "m.gguf");
   EXPECT_EQ(chosen.prompt, "--n");  // a value may look like an option
   EXPECT_EQ(chosen.n, 0);
   EXPECT_EQ(chosen.threads, 2);
   EXPECT_EQ(chosen.context, 4096);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::bf16);
+  EXPECT_EQ(chosen.kv, llama::cache_dtype::f32);
   EXPECT_EQ(chosen.temperature, 0.7);
   EXPECT_EQ(chosen.top_k, 40);
   EXPECT_EQ(chosen.top_p, 0.9);
@@ -74,6 +76,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
                                                        {"--ctx", "0"},
                                                        {"--dtype", "f16"},
                                                        {"--dtype", ""},
+                                                       {"--kv", "bf16"},
                                                        {"--temperature", "-0.1"},
                                                        {"--temperature", "nan"},
                                                        {"--temperature", "inf"},
@@ -107,8 +110,9 @@ TEST(Options, ReadsThePromptFromTheStream) {
 }
 
 TEST(Options, HelpNamesEveryOption) {
-  for (const char* name : {"--model", "--prompt", "--n ", "--threads", "--dtype", "--temperature",
-                           "--top-k", "--top-p", "--seed", "--json", "--help", "--chat", "--ctx"})
+  for (const char* name :
+       {"--model", "--prompt", "--n ", "--threads", "--dtype", "--kv", "--temperature", "--top-k",
+        "--top-p", "--seed", "--json", "--help", "--chat", "--ctx"})
     EXPECT_NE(llama::usage.find(name), std::string_view::npos) << name;
 }
 

@@ -64,12 +64,12 @@ tolerance attention_tolerance() {
   return tol;
 }
 
-template <class D, class T>
+template <class D, class T, class Key = T>
 void check(const problem& p, layout how = layout::contiguous) {
   SCOPED_TRACE(fg::to_string(p.q()) + " " + fg::to_string(p.k()) + " " + std::to_string(p.ev) +
                " " + to_string(how));
-  test_tensor<T, D> q(p.q(), how, random_values(p.q())), k(p.k(), how, random_values(p.k())),
-      v(p.v(), how, random_values(p.v())), out(p.out(), how);
+  test_tensor<T, D> q(p.q(), how, random_values(p.q())), out(p.out(), how);
+  test_tensor<Key, D> k(p.k(), how, random_values(p.k())), v(p.v(), how, random_values(p.v()));
   fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), out.view(), p.options);
   expect_close<T>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
                   attention_tolerance<T>());
@@ -128,6 +128,27 @@ TYPED_TEST(attention_device, layouts) {
                              .ev = 12,
                              .options = {.enable_gqa = true}},
                             how);
+  });
+}
+
+// A cache that has fewer bits than the queries.
+TYPED_TEST(attention_device, dtypes_of_a_cache) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    for (const i64 queries : {1, 6}) {
+      const problem p{.heads = 6,
+                      .key_heads = 2,
+                      .queries = queries,
+                      .keys = 71,
+                      .e = 20,
+                      .ev = 12,
+                      .options = {.is_causal = true,
+                                  .alignment = fg::causal_alignment::bottom_right,
+                                  .enable_gqa = true}};
+      check<D, f32, f16>(p);
+      check<D, f32, bf16>(p);
+      check<D, f32, f16>(p, layout::strided);
+    }
   });
 }
 

@@ -64,7 +64,8 @@ struct attention_mask : attention_arg<const T> {
   static constexpr bool boolean = is_same<T, bool>;
 };
 
-template <class T, class Out, class C, class Mask, bool Strided>
+/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C.
+template <class T, class Key, class Out, class C, class Mask, bool Strided>
 struct attention {
   static constexpr int rows = 4;     // queries at a time
   static constexpr int columns = 2;  // keys whose scores are in registers
@@ -72,7 +73,7 @@ struct attention {
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const T> k, attention_arg<const T> v, Mask mask,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
                                   attention_arg<Out> out, C scale) {
     const i64 width = round_up(space.value_size, 16), depth = round_up(space.head_size, 16);
     const auto query = block.template scratch<C>(rows * depth);
@@ -114,7 +115,7 @@ struct attention {
         const i64 n = min_of(i64(tile), end - start);
         block.sync();  // the queries are written, the scores of the tile before are read
         for (i64 j = 0; j < n; j += columns) {
-          global_ptr<const T> key[columns];
+          global_ptr<const Key> key[columns];
           static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
             key[e] = keys + min_of(start + j + e, space.keys - 1) * k.position;
           });
@@ -127,7 +128,7 @@ struct attention {
                   if constexpr (Strided)
                     y[e] = load<C>(key[e], k.element, lane);
                   else
-                    y[e] = load_factor<C, T>(key[e], lane);
+                    y[e] = load<C>(key[e], lane);
                 });
                 static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
                   const V x = load<C>(query.from(r * depth), lane);
@@ -188,13 +189,13 @@ struct attention {
           static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
             acc[r] = load<C>(sum.from(r * width), lane) * V(correction[r]);
           });
-          global_ptr<const T> value = values + start * v.position;
+          global_ptr<const Key> value = values + start * v.position;
           for (i64 j = 0; j < n; ++j, value += v.position) {
             V y;
             if constexpr (Strided)
               y = load<C>(value, v.element, lane);
             else
-              y = load_factor<C, T>(value, lane);
+              y = load<C>(value, lane);
             static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
               acc[r] = multiply_add<V>(V(score.read(r * tile + j)), y, acc[r]);
             });

@@ -69,7 +69,7 @@ struct quantized_linear {
                   if constexpr (Strided)
                     value = load<f32>(row[r], x.along, here.elements(lane, p));
                   else
-                    value = load_factor<f32, T>(row[r], here.elements(lane, p));
+                    value = load<f32>(row[r], here.elements(lane, p));
                   acc[e] = multiply_add<V>(weight[p], value, acc[e]);
                 });
               });

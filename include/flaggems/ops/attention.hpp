@@ -35,13 +35,15 @@ template <class Q, class K, class V, class Out, class Mask>
 struct attention_call {
   static constexpr const char* op = "scaled_dot_product_attention";
   using T = typename Q::value_type;
+  using Key = typename K::value_type;
   using O = typename Out::value_type;
   using C = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
   static constexpr bool masked = !std::is_same_v<Mask, no_mask_view>;
-  static_assert(kernels::is_floating<T> && std::is_same_v<T, typename K::value_type> &&
-                    std::is_same_v<T, typename V::value_type>,
-                "flaggems: scaled_dot_product_attention takes query, key and value of one "
-                "floating-point type");
+  static_assert(kernels::is_floating<T> && kernels::is_floating<Key> &&
+                    std::is_same_v<Key, typename V::value_type> &&
+                    std::is_same_v<T, f64> == std::is_same_v<Key, f64>,
+                "flaggems: scaled_dot_product_attention takes key and value of one floating-point "
+                "type, of f64 if query is");
   static_assert(kernels::is_floating<O> && std::is_same_v<T, f64> == std::is_same_v<O, f64>,
                 "flaggems: the result of scaled_dot_product_attention is of floating point, of f64 "
                 "if the inputs are");
@@ -154,10 +156,10 @@ struct attention_call {
       to.element = view.stride(-1);
       return to;
     };
-    using input = kernels::attention_arg<const T>;
     const auto kernel_out = arg(0, kernels::attention_arg<O>{}, out);
-    const input kernel_q = arg(1, input{}, q), kernel_k = arg(2, input{}, k),
-                kernel_v = arg(3, input{}, v);
+    const auto kernel_q = arg(1, kernels::attention_arg<const T>{}, q);
+    const auto kernel_k = arg(2, kernels::attention_arg<const Key>{}, k),
+               kernel_v = arg(3, kernels::attention_arg<const Key>{}, v);
     const auto kernel_mask = [&] {
       if constexpr (masked)
         return arg(4, kernels::attention_mask<typename Mask::value_type>{}, whole_mask);
@@ -181,10 +183,10 @@ struct attention_call {
     const bool contiguous =
         (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
     if (contiguous)
-      launch<kernels::attention<T, O, C, kernel_mask_type, false>>(
+      launch<kernels::attention<T, Key, O, C, kernel_mask_type, false>>(
           stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
     else
-      launch<kernels::attention<T, O, C, kernel_mask_type, true>>(
+      launch<kernels::attention<T, Key, O, C, kernel_mask_type, true>>(
           stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
   }
 };
@@ -199,8 +201,9 @@ using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, vie
 /// query [..., heads, queries, e], key [..., heads, keys, e], value [..., heads, keys, ev],
 /// out [..., heads, queries, ev]; any strides (so views of a KV cache), any e and ev, rank 2 and
 /// more; batch sizes of key and value may be 1. With enable_gqa, key and value may have fewer
-/// heads, a divisor of query's: head h uses theirs h / (heads / theirs). is_causal hides later
-/// keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
+/// heads, a divisor of query's: head h uses theirs h / (heads / theirs). Key and value are of one
+/// dtype, which may be another than query's (a cache in 16 bits), but for f64. is_causal hides
+/// later keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
 /// operands does not depend on the lengths. There is no dropout.
 ///
 /// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
