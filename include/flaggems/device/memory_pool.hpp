@@ -139,10 +139,11 @@ class memory_pool {
   ~memory_pool() { empty_cache(); }
 
   /// A block of at least `bytes` > 0 for work in the order of `stream`. Raises out_of_memory, after
-  /// one more attempt with the cache emptied, and invalid_argument for a negative size.
-  [[nodiscard]] record* allocate(i64 bytes, native_stream stream) {
+  /// one more attempt with the cache emptied, and invalid_argument for a negative size, both in the
+  /// name of `op`.
+  [[nodiscard]] record* allocate(i64 bytes, native_stream stream, const char* op = "allocate") {
     if (bytes < 0 || bytes > classes::largest) [[unlikely]]
-      raise_size(bytes, stream);
+      raise_size(bytes, op);
     const int index = classes::index_of(bytes);
     record* block = nullptr;
     {
@@ -154,7 +155,7 @@ class memory_pool {
         block = take_cached(index + larger, stream, false);
       if (block != nullptr) use(block, bytes, stream);
     }
-    if (block == nullptr) block = allocate_slowly(index, bytes, stream);
+    if (block == nullptr) block = allocate_slowly(index, bytes, stream, op);
     return block;
   }
 
@@ -297,7 +298,8 @@ class memory_pool {
     if (block->next != nullptr) block->next->previous = block->previous;
   }
 
-  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream) {
+  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream,
+                                        const char* op) {
     const i64 size = classes::size_of(index);
     void* data = take_from_device(size, stream);
     if (data == nullptr) {
@@ -312,7 +314,7 @@ class memory_pool {
       empty_cache();
       data = take_from_device(size, stream);
     }
-    if (data == nullptr) raise_exhausted(bytes, size);
+    if (data == nullptr) raise_exhausted(bytes, size, op);
     record* block = new record;
     block->data = data;
     block->size_class = index;
@@ -387,12 +389,12 @@ class memory_pool {
     waited = true;
   }
 
-  [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, native_stream) {
+  [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, const char* op) {
     if (bytes < 0)
-      raise(errc::invalid_argument, "allocate", "a size that is not negative", detail::text(bytes));
-    raise_exhausted(bytes, bytes);
+      raise(errc::invalid_argument, op, "a size that is not negative", detail::text(bytes));
+    raise_exhausted(bytes, bytes, op);
   }
-  [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size) {
+  [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size, const char* op) {
     memory_statistics s;
     {
       detail::pool_lock lock(mutex_);
@@ -400,7 +402,7 @@ class memory_pool {
       s = stats_;
     }
     const device_properties p = Device::properties(device_index_);
-    raise(errc::out_of_memory, "allocate",
+    raise(errc::out_of_memory, op,
           detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
               detail::text(Device::name) + ":" + detail::text(device_index_),
           detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, " +
@@ -483,11 +485,12 @@ template <class Device>
 class pool_block {
  public:
   pool_block() = default;
-  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory.
-  pool_block(i64 bytes, const stream_ref<Device>& stream) {
+  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory in
+  /// the name of `op`.
+  pool_block(i64 bytes, const stream_ref<Device>& stream, const char* op = "allocate") {
     if (bytes == 0) return;
     pool_ = &pool<Device>(stream.device_index());
-    record_ = pool_->allocate(bytes, stream.handle());
+    record_ = pool_->allocate(bytes, stream.handle(), op);
   }
   pool_block(pool_block&& other) noexcept
       : pool_(other.pool_), record_(std::exchange(other.record_, nullptr)) {}

@@ -31,9 +31,9 @@ class tensor {
   /// No elements: sizes [0].
   tensor() : sizes_{0} {}
   /// Elements of no particular value, for work in the order of `stream`. Raises invalid_argument
-  /// for impossible sizes, and out_of_memory.
-  tensor(const stream_ref<Device>& stream, const shape& sizes)
-      : storage_(bytes_of(sizes), stream), sizes_(sizes) {}
+  /// for impossible sizes, and out_of_memory, both in the name of `op`.
+  tensor(const stream_ref<Device>& stream, const shape& sizes, const char* op = "tensor")
+      : storage_(bytes_of(sizes, op), stream, op), sizes_(sizes) {}
 
   tensor(tensor&& other) noexcept
       : storage_(std::move(other.storage_)), sizes_(std::exchange(other.sizes_, shape{0})) {}
@@ -115,7 +115,7 @@ class tensor {
 
   /// A copy in the order of `stream`. Raises out_of_memory.
   [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
-    tensor copy(stream, sizes_);
+    tensor copy(stream, sizes_, "clone");
     if (!empty())
       Device::copy(copy.data(), data(), bytes(), copy_kind::device_to_device, stream.handle());
     return copy;
@@ -130,11 +130,11 @@ class tensor {
     return {detail::unchecked_t{}, static_cast<U*>(storage_.data()), sizes_,
             contiguous_strides(sizes_)};
   }
-  static i64 bytes_of(const shape& sizes) {
+  static i64 bytes_of(const shape& sizes, const char* op) {
     i64 bytes = 0;
-    if (!detail::multiply(checked_numel(sizes, "tensor"), static_cast<i64>(sizeof(T)), bytes))
+    if (!detail::multiply(checked_numel(sizes, op), static_cast<i64>(sizeof(T)), bytes))
         [[unlikely]]
-      detail::raise_sizes("tensor", "fewer than 2^63 bytes", sizes);
+      detail::raise_sizes(op, "fewer than 2^63 bytes", sizes);
     return bytes;
   }
 
@@ -143,16 +143,17 @@ class tensor {
 };
 
 /// A tensor whose elements have no particular value (ATen empty). Raises invalid_argument for
-/// impossible sizes, and out_of_memory.
+/// impossible sizes, and out_of_memory, both in the name of `op`.
 template <class T, stream_like S>
-[[nodiscard]] tensor<T, device_of<S>> empty(const S& stream, const shape& sizes) {
-  return {ref(stream), sizes};
+[[nodiscard]] tensor<T, device_of<S>> empty(const S& stream, const shape& sizes,
+                                            const char* op = "empty") {
+  return {ref(stream), sizes, op};
 }
 
 /// A contiguous tensor of the element type and sizes of `x`, with elements of no particular value.
 template <stream_like S, tensor_like X>
-[[nodiscard]] auto empty_like(const S& stream, const X& x) {
-  return empty<value_t<X>>(stream, as_view(x).shape_of());
+[[nodiscard]] auto empty_like(const S& stream, const X& x, const char* op = "empty_like") {
+  return empty<value_t<X>>(stream, as_view(x).shape_of(), op);
 }
 
 namespace detail {
@@ -173,7 +174,7 @@ void copy_in(const stream_ref<Device>& stream, tensor<T, Device>& to, const T* f
 template <class T, stream_like S>
 [[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream, std::span<const T> values,
                                                   const shape& sizes) {
-  auto result = empty<T>(stream, sizes);
+  auto result = empty<T>(stream, sizes, "from_values");
   if (result.numel() != static_cast<i64>(values.size())) [[unlikely]]
     detail::raise_count("from_values", static_cast<i64>(values.size()), sizes);
   detail::copy_in(ref(stream), result, values.data());
@@ -208,7 +209,7 @@ requires std::is_same_v<device_of<S>, device_t<X>>
   const auto from = as_view(x);
   detail::require_contiguous("to_host", from);
   using target = tensor<value_t<X>, host>;  // dependent: host may be defined later
-  target result(stream_ref<typename target::device_type>(), from.shape_of());
+  target result(stream_ref<typename target::device_type>(), from.shape_of(), "to_host");
   if (!from.empty())
     device_of<S>::copy(result.data(), from.data(), from.bytes(), copy_kind::device_to_host,
                        ref(stream).handle());
@@ -223,7 +224,7 @@ requires std::is_same_v<device_t<X>, host>
 [[nodiscard]] tensor<value_t<X>, device_of<S>> from_host(const S& stream, const X& x) {
   const auto from = as_view(x);
   detail::require_contiguous("from_host", from);
-  auto result = empty<value_t<X>>(stream, from.shape_of());
+  auto result = empty<value_t<X>>(stream, from.shape_of(), "from_host");
   detail::copy_in(ref(stream), result, static_cast<const value_t<X>*>(from.data()));
   return result;
 }

@@ -247,7 +247,8 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V>
   auto out = empty<T>(
       stream,
       detail::attention_call_of<const Q&, const K&, const V&, view, detail::no_mask_view>::check(
-          as_view(query), as_view(key), as_view(value), options));
+          as_view(query), as_view(key), as_view(value), options),
+      "scaled_dot_product_attention");
   scaled_dot_product_attention(stream, query, key, value, out, options);
   return out;
 }

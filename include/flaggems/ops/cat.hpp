@@ -172,7 +172,7 @@ template <stream_like S, tensor_list List>
   detail::cat_plan plan;
   detail::for_each_operand(tensors, [&](const auto& x) { plan.add(x, dim); });
   plan.check_some(dim);
-  auto out = empty<typename detail::cat_element<List>::type>(stream, plan.sizes);
+  auto out = empty<typename detail::cat_element<List>::type>(stream, plan.sizes, "cat");
   detail::cat_into(stream, tensors, dim, as_view(out));
   return out;
 }

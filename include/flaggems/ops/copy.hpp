@@ -18,20 +18,27 @@ void copy_(const S& stream, Dst&& dst, const Src& src) {
   assign(stream, dst, cast<value_t<Dst>>(src), "copy_");
 }
 
+namespace detail {
+template <class S, class X>
+auto copied(const char* op, const S& stream, const X& x) {
+  auto out = empty<typename X::value_type>(stream, x.shape_of(), op);
+  assign(stream, out, cast<typename X::value_type>(x), op);
+  return out;
+}
+}  // namespace detail
+
 /// The elements of x in a new tensor, contiguous in row-major order.
 /// aten::clone(Tensor self, *, MemoryFormat? memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto clone(const S& stream, const X& x) {
-  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes());
-  copy_(stream, out, x);
-  return out;
+  return detail::copied("clone", stream, as_view(x));
 }
 
 /// x with its elements in row-major order, in a new tensor. (A view that is contiguous already
 /// needs no copy: test `is_contiguous()` first.) aten::contiguous(Tensor self)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto contiguous(const S& stream, const X& x) {
-  return clone(stream, x);
+  return detail::copied("contiguous", stream, as_view(x));
 }
 
 /// x converted to dtype T, as copy_ converts, in a new contiguous tensor.

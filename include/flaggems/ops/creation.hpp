@@ -22,6 +22,20 @@ void check_fits(const char* op, f64 value) {
           text(value));
 }
 
+template <class S, class X, class V>
+void fill(const char* op, const S& stream, const X& x, V value) {
+  using T = typename X::value_type;
+  if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
+    check_fits<T>(op, kernels::number_cast<f64>(value));
+  assign_node(op, stream, x, number<T>{kernels::number_cast<T>(value)});
+}
+template <class T, class S, class V>
+auto filled(const char* op, const S& stream, const shape& sizes, V value) {
+  auto out = empty<T>(stream, sizes, op);
+  fill(op, stream, out.view(), value);
+  return out;
+}
+
 }  // namespace detail
 
 /// Every element of x becomes `value`, converted to x's dtype. Raises invalid_argument for a
@@ -30,38 +44,33 @@ void check_fits(const char* op, f64 value) {
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
   same_device<S, X>();
-  using T = value_t<X>;
-  if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
-    detail::check_fits<T>("fill_", kernels::number_cast<f64>(value));
-  detail::assign_node("fill_", stream, as_view(x),
-                      detail::number<T>{kernels::number_cast<T>(value)});
+  detail::fill("fill_", stream, as_view(x), value);
 }
 
 /// Every element of x becomes 0. aten::zero_(Tensor(a!) self)
 template <stream_like S, tensor_like X>
 void zero_(const S& stream, X&& x) {
-  fill_(stream, x, 0);
+  same_device<S, X>();
+  detail::fill("zero_", stream, as_view(x), 0);
 }
 
 /// A new contiguous tensor of the given sizes, every element `value`.
 /// aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype)
 template <element T, stream_like S, scalar_operand V>
 [[nodiscard]] auto full(const S& stream, const shape& sizes, V value) {
-  auto out = empty<T>(stream, sizes);
-  fill_(stream, out, value);
-  return out;
+  return detail::filled<T>("full", stream, sizes, value);
 }
 
 /// A new tensor of zeros. aten::zeros(SymInt[] size, *, ScalarType? dtype)
 template <element T = f32, stream_like S>
 [[nodiscard]] auto zeros(const S& stream, const shape& sizes) {
-  return full<T>(stream, sizes, 0);
+  return detail::filled<T>("zeros", stream, sizes, 0);
 }
 
 /// A new tensor of ones. aten::ones(SymInt[] size, *, ScalarType? dtype)
 template <element T = f32, stream_like S>
 [[nodiscard]] auto ones(const S& stream, const shape& sizes) {
-  return full<T>(stream, sizes, 1);
+  return detail::filled<T>("ones", stream, sizes, 1);
 }
 
 namespace detail {
@@ -128,7 +137,7 @@ template <element T = i64, stream_like S>
 [[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value start,
                           typename detail::sequence<T>::value end,
                           typename detail::sequence<T>::value step = 1) {
-  auto out = empty<T>(stream, {detail::arange_size(start, end, step)});
+  auto out = empty<T>(stream, {detail::arange_size(start, end, step)}, "arange");
   arange(stream, start, end, step, out);
   return out;
 }

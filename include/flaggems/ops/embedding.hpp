@@ -54,7 +54,7 @@ template <stream_like S, tensor_like W, tensor_like Index>
   const auto table = as_view(weight);
   detail::check_table(table);
   auto out = empty<value_t<const W&>>(
-      stream, detail::lookup_shape("embedding", table, 0, as_view(indices)));
+      stream, detail::lookup_shape("embedding", table, 0, as_view(indices)), "embedding");
   embedding(stream, weight, indices, out, padding_idx, scale_grad_by_freq, sparse);
   return out;
 }

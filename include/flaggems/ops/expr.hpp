@@ -546,7 +546,7 @@ template <stream_like S, tensor_operand X>
   const auto node = detail::node_of(e);
   detail::broadcast_sizes all{{}, op};
   node.for_each_leaf(all);
-  auto out = empty<typename decltype(node)::element>(stream, all.sizes);
+  auto out = empty<typename decltype(node)::element>(stream, all.sizes, op);
   detail::assign_node(op, stream, as_view(out), node);
   return out;
 }

@@ -399,7 +399,8 @@ void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
 /// mat1 * mat2 in a new tensor of mat1's dtype.
 template <stream_like S, tensor_like A, tensor_like B>
 [[nodiscard]] auto mm(const S& stream, const A& mat1, const B& mat2) {
-  auto out = empty<value_t<const A&>>(stream, detail::mm_shape("mm", as_view(mat1), as_view(mat2)));
+  auto out =
+      empty<value_t<const A&>>(stream, detail::mm_shape("mm", as_view(mat1), as_view(mat2)), "mm");
   mm(stream, mat1, mat2, out);
   return out;
 }
@@ -423,8 +424,8 @@ void addmm(const S& stream, const Input& input, const A& mat1, const B& mat2, Ou
 template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
 [[nodiscard]] auto addmm(const S& stream, const Input& input, const A& mat1, const B& mat2,
                          const gemm_scalars<value_t<const A&>>& scalars = {}) {
-  auto out =
-      empty<value_t<const A&>>(stream, detail::mm_shape("addmm", as_view(mat1), as_view(mat2)));
+  auto out = empty<value_t<const A&>>(
+      stream, detail::mm_shape("addmm", as_view(mat1), as_view(mat2)), "addmm");
   addmm(stream, input, mat1, mat2, out, scalars);
   return out;
 }
@@ -450,8 +451,8 @@ void bmm(const S& stream, const A& input, const B& mat2, Out&& out) {
 /// The products in a new tensor of input's dtype.
 template <stream_like S, tensor_like A, tensor_like B>
 [[nodiscard]] auto bmm(const S& stream, const A& input, const B& mat2) {
-  auto out =
-      empty<value_t<const A&>>(stream, detail::bmm_shape("bmm", as_view(input), as_view(mat2)));
+  auto out = empty<value_t<const A&>>(
+      stream, detail::bmm_shape("bmm", as_view(input), as_view(mat2)), "bmm");
   bmm(stream, input, mat2, out);
   return out;
 }
@@ -494,7 +495,8 @@ void linear(const S& stream, const X& x, const W& weight, const Bias& bias, Out&
 /// x * weight^T in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, tensor_like W>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight) {
-  auto out = empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)));
+  auto out =
+      empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
   linear(stream, x, weight, out);
   return out;
 }
@@ -502,7 +504,8 @@ template <stream_like S, tensor_like X, tensor_like W>
 template <stream_like S, tensor_like X, tensor_like W, class Bias>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight,
                           const bias_operand<Bias>& bias) {
-  auto out = empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)));
+  auto out =
+      empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
   linear(stream, x, weight, bias.value, out);
   return out;
 }
@@ -529,7 +532,7 @@ void mv(const S& stream, const A& mat, const X& vec, Out&& out) {
 template <stream_like S, tensor_like A, tensor_like X>
 [[nodiscard]] auto mv(const S& stream, const A& mat, const X& vec) {
   detail::check_matrix_rank("mv", "a matrix", as_view(mat), 2);
-  auto out = empty<value_t<const A&>>(stream, shape{as_view(mat).size(0)});
+  auto out = empty<value_t<const A&>>(stream, shape{as_view(mat).size(0)}, "mv");
   mv(stream, mat, vec, out);
   return out;
 }

@@ -153,7 +153,7 @@ template <stream_like S, tensor_like X, tensor_like Index>
   const int d = normalize_dim(dim, from.rank(), op);
   shape sizes(from.sizes());
   if (sizes.rank() > 0) sizes[d] = places.numel();
-  auto out = empty<value_t<const X&>>(stream, sizes);
+  auto out = empty<value_t<const X&>>(stream, sizes, op);
   index_select(stream, x, dim, index, out);
   return out;
 }

@@ -117,13 +117,13 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
   config.threads = static_cast<int>(kernels::sort_threads);
   if (replacement) {
     config.tiles = detail::workspace_slots(rows, n);
-    auto sums = empty<u64>(stream, {config.tiles, n});
+    auto sums = empty<u64>(stream, {config.tiles, n}, op);
     launch<kernels::multinomial_with_replacement<T>>(
         stream, config, space, options, plan.arg(0, from), plan.target(1, to),
         kernels::global_ptr<u64>(sums.data()), config.tiles);
   } else {
-    detail::sort_memory<u64, D> memory(stream, rows, n, num_samples);
-    auto keys = empty<u64>(stream, {memory.slots, n});
+    detail::sort_memory<u64, D> memory(op, stream, rows, n, num_samples);
+    auto keys = empty<u64>(stream, {memory.slots, n}, op);
     config.tiles = memory.slots;
     config.scratch = scratch_bytes<i64>(kernels::sort_counters);
     launch<kernels::multinomial_without_replacement<T>>(
@@ -137,8 +137,8 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
 template <stream_like S, tensor_like P>
 [[nodiscard]] auto multinomial(const S& stream, const P& probs, i64 num_samples, bool replacement,
                                philox_generator& generator) {
-  auto out =
-      empty<i64>(stream, detail::multinomial_shape(as_view(probs), num_samples, replacement));
+  auto out = empty<i64>(stream, detail::multinomial_shape(as_view(probs), num_samples, replacement),
+                        "multinomial");
   multinomial(stream, probs, num_samples, replacement, generator, out);
   return out;
 }

@@ -199,7 +199,7 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
 [[nodiscard]] auto layer_norm(const S& stream, const X& x, const shape& normalized_shape,
                               const W& weight = std::nullopt, const B& bias = std::nullopt,
                               double eps = 1e-5) {
-  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes());
+  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes(), "layer_norm");
   layer_norm(stream, x, normalized_shape, weight, bias, out, eps);
   return out;
 }
@@ -248,7 +248,7 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t>
 [[nodiscard]] auto rms_norm(const S& stream, const X& x, const shape& normalized_shape,
                             const W& weight = std::nullopt,
                             std::optional<double> eps = std::nullopt) {
-  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes());
+  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes(), "rms_norm");
   rms_norm(stream, x, normalized_shape, weight, out, eps);
   return out;
 }

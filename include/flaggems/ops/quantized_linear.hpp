@@ -225,7 +225,8 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
 template <stream_like S, tensor_like X, class Format, class D>
 [[nodiscard]] auto quantized_linear(const S& stream, const X& x,
                                     const quantized_matrix<Format, D>& w) {
-  auto out = empty<value_t<const X&>>(stream, detail::quantized_linear_shape(as_view(x), w));
+  auto out = empty<value_t<const X&>>(stream, detail::quantized_linear_shape(as_view(x), w),
+                                      "quantized_linear");
   quantized_linear(stream, x, w, out);
   return out;
 }

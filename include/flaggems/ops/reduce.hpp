@@ -244,12 +244,12 @@ void reduce_node(const char* op, const S& stream, const Node& node, const reduce
   const auto sink = make_sink(reduction_target(layout, out));
   const bool cut = layout.space.parts > 1;
   const shape buffer{cut ? layout.space.outputs * layout.space.parts : i64{0}};
-  auto values = empty<C>(stream, buffer);
+  auto values = empty<C>(stream, buffer, op);
   const auto to_values = partial_target(layout.space, values.data());
   if constexpr (Indexed) {
     kernels::position<i64> index{};
     layout.all.copy_strides(next, index.strides);
-    auto indices = empty<i64>(stream, buffer);
+    auto indices = empty<i64>(stream, buffer, op);
     const kernels::indexed_state_sink<C> parts{to_values,
                                                partial_target(layout.space, indices.data())};
     launch_reduction<Reducer, C>(op, stream, layout, elements, e, index, sink, parts);
@@ -371,7 +371,7 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
       const S& stream, const X& x, int_list dims = {}, bool keepdim = false) {                   \
     using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
     auto out = empty<detail::type_or<Result, gives>>(                                            \
-        stream, detail::reduced_shape(#name, x, dims, keepdim));                                 \
+        stream, detail::reduced_shape(#name, x, dims, keepdim), #name);                          \
     name(stream, x, out, dims, keepdim);                                                         \
     return out;                                                                                  \
   }
@@ -445,7 +445,7 @@ FLAGGEMS_REDUCTION(all, detail::all_fold, bool, bool, false, false)
                           bool keepdim = false) {                                                 \
     const i64 one[1] = {dim.value_or(0)};                                                         \
     const int_list dims = dim ? int_list(std::span<const i64>(one)) : int_list{};                 \
-    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim));                \
+    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim), #name);         \
     name(stream, x, out, dim, keepdim);                                                           \
     return out;                                                                                   \
   }

@@ -175,7 +175,8 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like Cos, tensor_l
 [[nodiscard]] auto apply_rotary_pos_emb(const S& stream, const Q& q, const K& k, const Cos& cos,
                                         const Sin& sin, const Ids& position_ids = std::nullopt,
                                         bool rotary_interleaved = false) {
-  auto out = std::pair(empty_like(stream, q), empty_like(stream, k));
+  auto out = std::pair(empty_like(stream, q, "apply_rotary_pos_emb"),
+                       empty_like(stream, k, "apply_rotary_pos_emb"));
   apply_rotary_pos_emb(stream, q, k, cos, sin, position_ids, out.first, out.second,
                        rotary_interleaved);
   return out;

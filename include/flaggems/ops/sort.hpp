@@ -40,11 +40,11 @@ struct sort_memory {
   tensor<i64, Device> indices;
 
   template <class S>
-  sort_memory(const S& stream, i64 rows, i64 length, i64 sorted)
+  sort_memory(const char* op, const S& stream, i64 rows, i64 length, i64 sorted)
       : slots(workspace_slots(rows, length)),
         capacity(sorted),
-        keys(empty<U>(stream, {slots, 2, sorted})),
-        indices(empty<i64>(stream, {slots, 2, sorted})) {}
+        keys(empty<U>(stream, {slots, 2, sorted}, op)),
+        indices(empty<i64>(stream, {slots, 2, sorted}, op)) {}
   kernels::sort_workspace<U> arg() { return {keys.data(), indices.data(), slots, capacity}; }
 };
 
@@ -79,7 +79,7 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   if (with_values) plan.add(values);
   if (plan.empty()) return;
   const kernels::row_space space = plan.space();
-  sort_memory<kernels::bits_type<T>, D> memory(stream, space.rows, space.length, space.length);
+  sort_memory<kernels::bits_type<T>, D> memory(op, stream, space.rows, space.length, space.length);
   launch_config config;
   config.op = op;
   config.tiles = memory.slots;
@@ -126,8 +126,8 @@ template <stream_like S, tensor_like X>
 [[nodiscard]] auto sort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
                         bool stable = true) {
   const shape sizes(as_view(x).sizes());
-  values_and_indices<value_t<const X&>, device_of<S>> out{empty<value_t<const X&>>(stream, sizes),
-                                                          empty<i64>(stream, sizes)};
+  values_and_indices<value_t<const X&>, device_of<S>> out{
+      empty<value_t<const X&>>(stream, sizes, "sort"), empty<i64>(stream, sizes, "sort")};
   sort(stream, x, out.values, out.indices, dim, descending, stable);
   return out;
 }
@@ -156,7 +156,7 @@ void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descendi
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto argsort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
                            bool stable = true) {
-  auto out = empty<i64>(stream, shape(as_view(x).sizes()));
+  auto out = empty<i64>(stream, shape(as_view(x).sizes()), "argsort");
   argsort(stream, x, out, dim, descending, stable);
   return out;
 }

@@ -60,8 +60,8 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   plan.add(places);
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
-  detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(stream, space.rows, space.length,
-                                                                  count);
+  detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows,
+                                                                  space.length, count);
   launch_config config;
   config.op = op;
   config.tiles = memory.slots;
@@ -78,8 +78,8 @@ template <stream_like S, tensor_like X>
                         bool sorted = true) {
   const auto from = as_view(x);
   const shape sizes = detail::topk_shape(from, k, normalize_dim(dim, from.rank(), "topk"));
-  values_and_indices<value_t<const X&>, device_of<S>> out{empty<value_t<const X&>>(stream, sizes),
-                                                          empty<i64>(stream, sizes)};
+  values_and_indices<value_t<const X&>, device_of<S>> out{
+      empty<value_t<const X&>>(stream, sizes, "topk"), empty<i64>(stream, sizes, "topk")};
   topk(stream, x, k, out.values, out.indices, dim, largest, sorted);
   return out;
 }
