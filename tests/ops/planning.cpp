@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators do before a kernel runs, on a device that runs none: the names that errors of
-// allocation have.
+// What operators do before a kernel runs, on a device that runs none: the work that they estimate
+// for sizes as large as numbers go, and the names that errors of allocation have.
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
@@ -26,14 +26,20 @@
 
 namespace flaggems_test {
 
-/// Has 2^40 bytes, and runs nothing.
+/// Has 2^40 bytes, and keeps what the first launch was asked for instead of running it.
 struct planning_device : support::mock_device {
   static constexpr const char* name = "planning";
   struct capabilities : support::mock_device::capabilities {
     static constexpr bool host_accessible = false;
   };
+  static flaggems::launch_config& first() {
+    static flaggems::launch_config config;
+    return config;
+  }
   template <class Kernel, class... Args>
-  static void launch(stream_handle, const flaggems::launch_config&, const Args&...) {}
+  static void launch(stream_handle, const flaggems::launch_config& config, const Args&...) {
+    if (first().work == 0) first() = config;
+  }
 };
 
 }  // namespace flaggems_test
@@ -64,7 +70,42 @@ fg::tensor_view<const T, D> input(const shape& sizes) {
   for (int d = 0; d < zeros.rank(); ++d) zeros[d] = 0;
   return {&one, sizes, zeros};
 }
+/// An output of any size at an address where nothing is: nobody writes it.
+template <class T = f32>
+fg::tensor_view<T, D> output(const shape& sizes) {
+  return {reinterpret_cast<T*>(fg::u64{1} << 62), sizes};
+}
+
 constexpr i64 large = i64{1} << 30;
+
+TEST(planning, work_does_not_overflow) {
+  const auto& s = stream();
+  const auto expect_most = [](const char* op) {
+    EXPECT_EQ(D::first().work, i64{1} << 62) << op;
+    EXPECT_EQ(std::string(D::first().op), op);
+    EXPECT_GT(D::first().tiles, 0) << op;
+    D::first() = {};
+  };
+  const shape all{large, large / 2};
+  fg::add(s, input(all), input({large / 2}), output(all)), expect_most("add");
+  fg::copy_(s, output(all), input(all)), expect_most("copy_");
+  fg::sum(s, input({large, large}), output({})), expect_most("sum");
+  fg::sum(s, input({large / 4, large, 4}), output({4}), {0, 1}), expect_most("sum");
+  fg::amax(s, input({large / 4, large, 4}), output({large / 4, 4}), {1}), expect_most("amax");
+  fg::softmax(s, input(all), output(all), 1), expect_most("softmax");
+  fg::log_softmax(s, input(all), output(all), 0), expect_most("log_softmax");
+  fg::topk(s, input({8, i64{1} << 57}), 1, output({8, 1}), output<i64>({16, 1}).narrow(0, 8, 8)),
+      expect_most("topk");
+  fg::index_select(s, input(all), 0, input<i64>({large}), output(all)), expect_most("index_select");
+  fg::layer_norm(s, input(all), {large / 2}, std::nullopt, std::nullopt, output(all)),
+      expect_most("layer_norm");
+  fg::rms_norm(s, input(all), {large / 2}, std::nullopt, output(all)), expect_most("rms_norm");
+  fg::mm(s, input({large, large}), input({large, large / 4}), output({large, large / 4})),
+      expect_most("mm");
+  fg::scaled_dot_product_attention(s, input({large, 64}), input({large, 64}), input({large, 64}),
+                                   output({large, 64})),
+      expect_most("scaled_dot_product_attention");
+}
 
 /// The error of a statement that makes a result of 2^42 or more bytes.
 #define EXPECT_NAMED(statement, name)                              \

@@ -15,4 +15,15 @@ struct launch_config {
   int threads = 256;    ///< threads a block, where the device has threads
 };
 
+/// The product of factors that are not negative, for launch_config::work; at most 2^62, so that two
+/// of them may be added. (Strides of 0 make iteration spaces as large as numbers go.)
+template <class... Factors>
+[[nodiscard]] constexpr i64 work_of(Factors... factors) noexcept {
+  constexpr i64 most = i64{1} << 62;
+  i64 product = 1;
+  bool fits = true;
+  ((fits = !__builtin_mul_overflow(product, static_cast<i64>(factors), &product) && fits), ...);
+  return fits && product < most ? product : most;
+}
+
 }  // namespace flaggems

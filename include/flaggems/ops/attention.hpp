@@ -172,8 +172,7 @@ struct attention_call {
     launch_config config;
     config.op = op;
     config.tiles = space.batches * space.row_tiles;
-    const double work = 2.0 * static_cast<double>(out.numel()) * static_cast<double>(space.keys);
-    config.work = work < 1e18 ? static_cast<i64>(work) : i64{1} << 60;
+    config.work = work_of(2, out.numel(), space.keys);
     const i64 depth = kernels::round_up(space.head_size, 16),
               width = kernels::round_up(space.value_size, 16);
     config.scratch =

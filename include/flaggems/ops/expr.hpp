@@ -521,7 +521,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   launch_config config;
   config.op = op;
   config.tiles = space.tiles;
-  config.work = it.numel() * static_cast<i64>(sizeof(T)) * (1 + Node::leaves);
+  config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
   launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
 }
 

@@ -207,9 +207,7 @@ struct gemm_call {
   template <class S>
   void choose(const S& stream) {
     const i64 m = space.m, n = space.n, k = space.k;
-    const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) *
-                        static_cast<double>(k) * static_cast<double>(space.batches);
-    config.work = work < 1e18 ? static_cast<i64>(work) : i64{1} << 60;
+    config.work = work_of(2, m, n, k, space.batches);
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));

@@ -98,7 +98,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   launch_config config;
   config.op = op;
   config.tiles = space.tiles;
-  config.work = it.numel() * static_cast<i64>(sizeof(T)) * 2;
+  config.work = work_of(it.numel(), sizeof(T), 2);
   launch<kernels::index_select<word, J>>(stream, config, space, to, from);
 }
 

@@ -113,7 +113,7 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
   const kernels::multinomial_options options{generator, num_samples, spacing};
   launch_config config;
   config.op = op;
-  config.work = from.numel() * (replacement ? 16 : 64) + to.numel() * 128;
+  config.work = work_of(from.numel(), replacement ? 16 : 64) + work_of(to.numel(), 128);
   config.threads = static_cast<int>(kernels::sort_threads);
   if (replacement) {
     config.tiles = detail::workspace_slots(rows, n);

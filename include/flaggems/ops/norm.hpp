@@ -140,7 +140,7 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
   launch_config config;
   config.op = op;
   config.tiles = space.rows;
-  config.work = space.rows * space.length * 8 * operands;
+  config.work = work_of(space.rows, space.length, 8, operands);
   config.scratch = scratch_bytes<C>(space.length);
   return config;
 }

@@ -124,7 +124,7 @@ struct quantized_linear_call {
     out.column = to.stride(-1);
     out.alpha = 1;
     config.op = "quantized_linear";
-    config.work = w.bytes() * space.m * space.batches;
+    config.work = work_of(w.bytes(), space.m, space.batches);
     if (w.columns() > 1 && x.along != 1)
       go<1, 4, true>(stream, w);
     else if (space.m == 1)
@@ -158,7 +158,7 @@ void quantized_rows_into(const char* op, const S& stream, const quantized_matrix
   kernels::row_space space = plan.space();
   space.length = w.columns() / kernels::quantized_block;
   config.tiles = space.rows;
-  config.work = out.numel() * 4;
+  config.work = work_of(out.numel(), 4);
   const auto to = plan.target(0, out);
   if constexpr (requires { index.strides(); }) {
     const auto rows = plan.arg(1, index);

@@ -200,7 +200,7 @@ void launch_reduction(const char* op, const S& stream, const reduction_layout& l
                       const E& e, const Index& index, const Sink& sink, const Parts& parts) {
   launch_config config;
   config.op = op;
-  config.work = elements * 8;
+  config.work = work_of(elements, 8);
   if (layout.lanes_reduced) {
     using either = kernels::either_sink<Sink, Parts>;
     config.tiles = layout.space.outputs * layout.space.parts;
@@ -220,7 +220,7 @@ void launch_parts(const char* op, const S& stream, const reduction_layout& layou
   launch_config config;
   config.op = op;
   config.tiles = layout.space.outputs;
-  config.work = layout.space.outputs * layout.space.parts * 8;
+  config.work = work_of(layout.space.outputs, layout.space.parts, 8);
   launch<kernels::reduce_parts<Reducer, C, Sink>>(stream, config, layout.space, values, indices,
                                                   sink);
 }

@@ -128,7 +128,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   launch_config config;
   config.op = op;
   config.tiles = space.tokens * (space.heads[0] + space.heads[1]);
-  config.work = config.tiles * space.head_dim * 16;
+  config.work = work_of(config.tiles, space.head_dim, 16);
   config.threads =
       static_cast<int>(kernels::min_of(i64{256}, kernels::max_of(space.pairs, i64{32})));
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;

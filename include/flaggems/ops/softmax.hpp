@@ -33,7 +33,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   config.op = op;
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
-  config.work = x.numel() * 32;
+  config.work = work_of(x.numel(), 32);
   config.scratch = scratch_bytes<C>(space.length);
   launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x),
                                          plan.target(1, out));

@@ -83,7 +83,7 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   launch_config config;
   config.op = op;
   config.tiles = memory.slots;
-  config.work = x.numel() * 64;
+  config.work = work_of(x.numel(), 64);
   config.scratch = scratch_bytes<i64>(kernels::sort_counters);
   config.threads = static_cast<int>(kernels::sort_threads);
   launch<kernels::sort<T>>(stream, config, space, plan.arg(0, x),

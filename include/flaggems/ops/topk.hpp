@@ -65,7 +65,7 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   launch_config config;
   config.op = op;
   config.tiles = memory.slots;
-  config.work = from.numel() * 16;
+  config.work = work_of(from.numel(), 16);
   config.scratch = scratch_bytes<i64>(kernels::sort_counters);
   config.threads = static_cast<int>(kernels::sort_threads);
   launch<kernels::topk<T>>(stream, config, space, count, plan.arg(0, from), plan.target(1, to),
