@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -71,8 +72,10 @@ class aligned_bytes {
 /// A FILE that is closed, and whose errors are raised.
 class file {
  public:
-  file(const std::string& path, const char* mode, const char* op)
-      : path_(path), op_(op), handle_(std::fopen(path.c_str(), mode)) {
+  file(const std::string& path, const char* mode, const char* op) : file(path, mode, op, path) {}
+  /// Errors have `name` instead of the path.
+  file(const std::string& path, const char* mode, const char* op, const std::string& name)
+      : path_(name), op_(op), handle_(std::fopen(path.c_str(), mode)) {
     if (handle_ == nullptr) [[unlikely]]
       raise_file(op_, path_, mode[0] == 'r' ? "a readable file" : "a file to write");
   }
@@ -101,6 +104,74 @@ class file {
   std::string path_;
   const char* op_;
   std::FILE* handle_;
+};
+
+/// A file that is written whole: until `close` it is a temporary beside `path`, then it takes its
+/// place. If anything fails before, there is no temporary, and what was at `path` is untouched; who
+/// has that mapped or open keeps it in any case. What is no regular file (a pipe, a device) is
+/// written directly.
+class new_file {
+ public:
+  new_file(const std::string& path, const char* op)
+      : op_(op),
+        path_(path),
+        temporary_(place()),
+        out_(temporary_, is_direct_ ? "wb" : "wbx", op, path) {}
+  new_file(const new_file&) = delete;
+  new_file& operator=(const new_file&) = delete;
+  ~new_file() {
+    if (!is_direct_ && !is_done_) std::remove(temporary_.c_str());
+  }
+  void write(const void* data, std::size_t size) { out_.write(data, size); }
+  void close() {
+    out_.close();
+    if (is_direct_) return;
+#if FLAGGEMS_HAS_MMAP
+    if (has_mode_ && ::chmod(temporary_.c_str(), mode_) != 0) [[unlikely]]
+      raise_file(op_, path_, "to write");
+#endif
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) [[unlikely]]
+      raise_file(op_, path_, "to replace");
+    is_done_ = true;
+  }
+
+ private:
+  /// Where to write. Follows a link at path_, so that it stays one.
+  std::string place() {
+    static int last = 0;
+    std::string unique = std::to_string(__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
+#if FLAGGEMS_HAS_MMAP
+    struct ::stat status;
+    if (::stat(path_.c_str(), &status) == 0) {
+      if (!S_ISREG(status.st_mode)) {
+        is_direct_ = true;
+        return path_;
+      }
+      if (::access(path_.c_str(), W_OK) != 0) [[unlikely]]
+        raise_file(op_, path_, "a file to write");
+      has_mode_ = true;
+      mode_ = status.st_mode & 07777;
+      if (char* real = ::realpath(path_.c_str(), nullptr)) {
+        path_ = real;
+        std::free(real);
+      }
+    }
+    unique = std::to_string(::getpid()) + '-' + unique;
+#endif
+    const std::size_t slash = path_.rfind('/');
+    return (slash == path_.npos ? std::string() : path_.substr(0, slash + 1)) + ".flaggems-" +
+           unique + ".tmp";
+  }
+
+  const char* op_;
+  std::string path_;
+  bool is_direct_ = false, is_done_ = false;
+#if FLAGGEMS_HAS_MMAP
+  bool has_mode_ = false;
+  ::mode_t mode_ = 0;
+#endif
+  std::string temporary_;
+  file out_;
 };
 
 /// The whole file. Reads to the end, whatever its size claims to be.
@@ -186,7 +257,7 @@ void for_each_run(const std::byte* data, const shape& sizes, const shape& stride
 }
 
 /// Writes the elements of `v` in row-major order.
-inline void write_elements(file& out, const any_view<host>& v) {
+inline void write_elements(new_file& out, const any_view<host>& v) {
   if (v.empty()) return;
   if (v.is_contiguous()) {
     out.write(v.data(), static_cast<std::size_t>(v.bytes()));

@@ -204,9 +204,9 @@ class npy_header {
 }
 
 /// Writes `v` to the .npy file `path` (version 1.0, C order), as numpy.save does. bf16 is written
-/// as
-/// '<V2', as ml_dtypes does. Raises not_supported for 8-bit floats, which the format cannot tell
-/// apart, and bad_file if the file cannot be written.
+/// as '<V2', as ml_dtypes does. The file takes its place when it is whole: one that was there stays
+/// what it is for those who have mapped it, and for all if this raises. Raises not_supported for
+/// 8-bit floats, which the format cannot tell apart, and bad_file if the file cannot be written.
 inline void save_npy(const std::string& path, const any_view<host>& v) {
   const char* op = "save_npy";
   const char* descr = nullptr;
@@ -232,7 +232,7 @@ inline void save_npy(const std::string& path, const any_view<host>& v) {
                                   0,
                                   static_cast<unsigned char>(text.size() & 255u),
                                   static_cast<unsigned char>(text.size() >> 8)};
-  detail::file out(path, "wb", op);
+  detail::new_file out(path, op);
   out.write(head, sizeof head);
   out.write(text.data(), text.size());
   detail::write_elements(out, v);

@@ -222,7 +222,9 @@ class safetensors {
 }
 
 /// Writes tensors, in row-major order, to the .safetensors file `path`, the widest elements first
-/// so that all are aligned. Raises invalid_argument for a name that occurs twice or is
+/// so that all are aligned. The file takes its place when it is whole: one that was there stays
+/// what it is for those who have mapped it (`tensors` may come out of it), and for all if this
+/// raises. Raises invalid_argument for a name that occurs twice or is
 /// "__metadata__", not_supported for c128, bad_file if the file cannot be written.
 inline void save_safetensors(const std::string& path, std::span<const named_view> tensors,
                              std::span<const named_text> metadata = {}) {
@@ -277,7 +279,7 @@ inline void save_safetensors(const std::string& path, std::span<const named_view
   check(header.size() <= detail::longest_safetensors_header, errc::invalid_argument, op,
         "a header of at most 100000000 bytes");
 
-  detail::file out(path, "wb", op);
+  detail::new_file out(path, op);
   const u64 length = header.size();
   out.write(&length, sizeof length);
   out.write(header.data(), header.size());
