@@ -127,6 +127,51 @@ TEST_F(stream, events_move_and_measure_time) {
   EXPECT_DOUBLE_EQ(elapsed_ms(b, b), 0);
 }
 
+template <class D>
+void check_moved_from() {
+  const auto refuses = [](auto f, const char* who) {
+    try {
+      f();
+      ADD_FAILURE() << "nothing was raised";
+    } catch (const flaggems::error& e) {
+      EXPECT_EQ(e.code(), flaggems::errc::invalid_argument) << e.what();
+      EXPECT_EQ(e.op(), who) << e.what();
+    }
+  };
+  flaggems::stream<D> s, other;
+  flaggems::event<D> e, unmoved;
+  flaggems::event<D> last(std::move(e));
+  flaggems::stream<D> own(std::move(s));
+  unmoved.record(own);
+  // NOLINTBEGIN(bugprone-use-after-move): what a moved-from object does is specified
+  refuses([&] { e.record(own); }, "event");
+  refuses([&] { e.synchronize(); }, "event");
+  refuses([&] { static_cast<void>(e.query()); }, "event");
+  refuses([&] { static_cast<void>(e.handle()); }, "event");
+  refuses([&] { own.wait(e); }, "event");
+  refuses([&] { static_cast<void>(elapsed_ms(unmoved, e)); }, "event");
+  refuses([&] { static_cast<void>(elapsed_ms(e, unmoved)); }, "event");
+  refuses([&] { s.synchronize(); }, "stream");
+  refuses([&] { static_cast<void>(s.query()); }, "stream");
+  refuses([&] { static_cast<void>(s.handle()); }, "stream");
+  refuses([&] { static_cast<void>(s.device_index()); }, "stream");
+  refuses([&] { s.wait(unmoved); }, "stream");
+  refuses([&] { unmoved.record(s); }, "stream");
+  refuses([&] { synchronize(s); }, "stream");
+  refuses([&] { static_cast<void>(flaggems::pool_allocate(8, s)); }, "stream");
+  // Assigned to, they are as good as new.
+  s = std::move(other);
+  s.synchronize();
+  e = std::move(last);
+  e.record(s);
+  EXPECT_TRUE(e.query());
+  // NOLINTEND(bugprone-use-after-move)
+}
+TEST_F(stream, moved_from_objects_are_refused) {
+  check_moved_from<support::mock_device>();
+  check_moved_from<flaggems::host>();
+}
+
 TEST_F(stream, guard_restores_the_device) {
   {
     flaggems::device_guard<mock_device> g(1);

@@ -30,6 +30,9 @@ FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
   raise(errc::device_unavailable, op, text("a ") + Device::name + " device",
         std::string_view(reason).empty() ? "none" : std::string_view(reason));
 }
+[[noreturn]] FLAGGEMS_COLD inline void raise_moved(const char* op) {
+  raise(errc::invalid_argument, op, "one that was not moved from", "one that was");
+}
 }  // namespace detail
 
 /// Makes a device current for the calling thread, and the one before it again when it ends.
@@ -88,6 +91,8 @@ class stream_ref {
 };
 
 /// A stream of its own. Memory that the pool gave in its order stays valid when it is destroyed.
+/// One that was moved from may be assigned to or destroyed; any other use of it raises
+/// invalid_argument.
 template <class Device>
 class stream {
  public:
@@ -112,13 +117,13 @@ class stream {
   }
   ~stream() { release(); }
 
-  operator stream_ref<Device>() const noexcept { return ref_; }
-  [[nodiscard]] native_handle_type handle() const noexcept { return ref_.handle(); }
-  [[nodiscard]] int device_index() const noexcept { return ref_.device_index(); }
+  operator stream_ref<Device>() const { return own(); }
+  [[nodiscard]] native_handle_type handle() const { return own().handle(); }
+  [[nodiscard]] int device_index() const { return own().device_index(); }
   /// As those of stream_ref.
-  void synchronize() const { ref_.synchronize(); }
-  [[nodiscard]] bool query() const { return ref_.query(); }
-  void wait(const event<Device>& e) const { ref_.wait(e); }
+  void synchronize() const { own().synchronize(); }
+  [[nodiscard]] bool query() const { return own().query(); }
+  void wait(const event<Device>& e) const { own().wait(e); }
 
  private:
   stream(const device_guard<Device>&, int device_index, int priority)
@@ -126,6 +131,11 @@ class stream {
   static void require_device() {
     if (Device::device_count() <= 0) [[unlikely]]
       detail::raise_no_device<Device>("stream", 0);
+  }
+  [[nodiscard]] const stream_ref<Device>& own() const {
+    if (!owns_) [[unlikely]]
+      detail::raise_moved("stream");
+    return ref_;
   }
   void release() noexcept {
     if (!owns_) return;
@@ -138,7 +148,8 @@ class stream {
   bool owns_ = true;
 };
 
-/// A mark in a stream: for other streams and the host to wait for, and for time.
+/// A mark in a stream: for other streams and the host to wait for, and for time. One that was moved
+/// from may be assigned to or destroyed; any other use of it raises invalid_argument.
 template <class Device>
 class event {
  public:
@@ -159,13 +170,17 @@ class event {
     if (owns_) Device::destroy_event(handle_);
   }
 
-  [[nodiscard]] native_handle_type handle() const noexcept { return handle_; }
+  [[nodiscard]] native_handle_type handle() const {
+    if (!owns_) [[unlikely]]
+      detail::raise_moved("event");
+    return handle_;
+  }
   /// Marks all work queued in `stream` so far; replaces an earlier mark.
-  void record(const stream_ref<Device>& stream) { Device::record(handle_, stream.handle()); }
+  void record(const stream_ref<Device>& stream) { Device::record(handle(), stream.handle()); }
   /// Waits until the marked work is done; returns at once if nothing was marked.
-  void synchronize() const { Device::synchronize_event(handle_); }
+  void synchronize() const { Device::synchronize_event(handle()); }
   /// Whether the marked work is done; true if nothing was marked.
-  [[nodiscard]] bool query() const { return Device::query_event(handle_); }
+  [[nodiscard]] bool query() const { return Device::query_event(handle()); }
 
  private:
   native_handle_type handle_;
@@ -180,7 +195,7 @@ template <class Device>
 
 /// The stream_ref of a stream: the form in which operators pass streams on.
 template <class Device>
-[[nodiscard]] stream_ref<Device> ref(const stream<Device>& s) noexcept {
+[[nodiscard]] stream_ref<Device> ref(const stream<Device>& s) {
   return s;
 }
 template <class Device>

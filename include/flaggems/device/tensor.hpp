@@ -18,7 +18,7 @@ namespace flaggems {
 
 /// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
 /// back in it. Move only; `clone` copies. What it views must not outlive it. A const tensor is not
-/// written.
+/// written. One that was moved from has no elements: sizes [0].
 template <class T, class Device = host>
 class tensor {
   static_assert(!std::is_const_v<T> && element<T>, "tensor: T is an element type, not const");
