@@ -48,6 +48,33 @@ TEST(any_view, refuses_the_wrong_type_and_writing_const) {
                 dtype_mismatch, "argmax");
 }
 
+TEST(any_view, misaligned_pointers_are_refused) {
+  alignas(16) unsigned char memory[64] = {};
+  for (int k = 0; k < dtype_count; ++k) {
+    const dtype type = static_cast<dtype>(k);
+    const i64 size = size_of(type);
+    for (i64 offset = 0; offset < 16; ++offset) {
+      void* const p = memory + offset;
+      if (offset % size == 0) {
+        const any_view<> v(p, type, {2});
+        visit(v, [&](auto typed) { EXPECT_EQ(typed.data(), p); });
+      } else {
+        EXPECT_RAISES(any_view<>(p, type, {2}), invalid_argument, "any_view");
+        EXPECT_EQ(any_view<>(p, type, {2, 0}).numel(), 0);
+      }
+    }
+  }
+  const auto misaligned = [&](int offset) { return reinterpret_cast<f32*>(memory + offset); };
+  EXPECT_EQ((tensor_view<f32>(misaligned(4), {2})).numel(), 2);
+  EXPECT_EQ((tensor_view<f32>(misaligned(1), {0})).numel(), 0);
+  for (const int offset : {1, 2, 3, 6}) {
+    EXPECT_RAISES((tensor_view<f32>(misaligned(offset), {2})), invalid_argument, "tensor_view");
+    EXPECT_RAISES((tensor_view<const f32>(misaligned(offset), {2, 2}, {0, 1})), invalid_argument,
+                  "tensor_view");
+  }
+  static_assert(alignof(c64) == 8 && alignof(c128) == 16);
+}
+
 TEST(any_view, from_bytes) {
   alignas(8) unsigned char memory[64] = {};
   any_view<> w(memory, dtype::f64, {2, 4});

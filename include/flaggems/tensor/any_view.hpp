@@ -36,8 +36,9 @@ class any_view {
                                // tensors
       : any_view(as_view(x)) {}
 
-  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes, and for a null
-  /// pointer unless there are no elements; dtype_mismatch for a number that is no dtype.
+  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes, and unless there
+  /// are no elements for a pointer that is null or no multiple of the elements' size;
+  /// dtype_mismatch for a number that is no dtype.
   any_view(void* data, flaggems::dtype type, int_list sizes)
       : any_view(data, type, sizes,
                  (checked_numel(sizes, "any_view"), contiguous_strides(shape(sizes)))) {}
@@ -54,6 +55,9 @@ class any_view {
         dtype_(type) {
     if (data == nullptr && !empty()) [[unlikely]]
       detail::raise_null("any_view", sizes);
+    if (const auto address = reinterpret_cast<u64>(data);
+        address % static_cast<u64>(size_of(type)) != 0 && !empty()) [[unlikely]]
+      detail::raise_misaligned("any_view", address, size_of(type));
   }
   any_view(const void* data, flaggems::dtype type, int_list sizes, int_list strides)
       : any_view(const_cast<void*>(data), type, sizes, strides) {

@@ -13,9 +13,10 @@
 
 namespace flaggems {
 
-/// A complex number, for storage: real part, then imaginary part, as in C, C++ and PyTorch.
+/// A complex number, for storage: real part, then imaginary part, as in C, C++ and PyTorch; aligned
+/// to its size, as PyTorch's and CUDA's are.
 template <class T>
-struct complex {
+struct alignas(2 * sizeof(T)) complex {
   T re, im;
 
   friend constexpr complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }

@@ -85,6 +85,12 @@ namespace detail {
   raise(errc::invalid_argument, op, "a pointer to the elements of sizes " + to_string(sizes),
         "null");
 }
+[[noreturn]] FLAGGEMS_COLD inline void raise_misaligned(const char* op, u64 address,
+                                                        i64 alignment) {
+  raise(errc::invalid_argument, op,
+        "a pointer that is a multiple of the element type's " + text(alignment) + " bytes",
+        "one that is " + text(static_cast<i64>(address % static_cast<u64>(alignment))) + " beyond");
+}
 [[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
   raise(errc::invalid_argument, "tensor_view", text(rank) + " indices", text(count));
 }

@@ -187,7 +187,7 @@ class safetensors {
       if (e.type == dtype::bool_ && !detail::are_bools(bytes)) [[unlikely]]
         refuse("booleans that are 0 or 1", e.name, "others");
       // The format does not align elements; what C++ cannot read in place is copied.
-      const u64 alignment = e.type == dtype::c64 ? 4 : static_cast<u64>(size_of(e.type));
+      const u64 alignment = static_cast<u64>(size_of(e.type));
       if (!bytes.empty() && reinterpret_cast<u64>(bytes.data()) % alignment != 0) {
         copies_.emplace_back(bytes.size(), op);
         std::memcpy(copies_.back().data(), bytes.data(), bytes.size());

@@ -136,15 +136,16 @@ class tensor_view : public detail::view_base<Extents> {
   constexpr tensor_view() requires std::is_same_v<Extents, any_extents> : base({0}, {1}),
                                                                           data_(nullptr) {}
 
-  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes,
-  /// and for a null pointer unless there are no elements.
+  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes, and
+  /// unless there are no elements for a pointer that is null or not aligned to T (copy such
+  /// elements elsewhere, as bytes).
   constexpr tensor_view(T* data, int_list sizes)
       : base(sizes, checked_strides(sizes)), data_(data) {
     check_data("tensor_view");
   }
 
   /// A view with given strides, in elements. Raises invalid_argument for impossible sizes and
-  /// strides, and for a null pointer unless there are no elements.
+  /// strides, and otherwise as above.
   constexpr tensor_view(T* data, int_list sizes, int_list strides)
       : base(sizes,
              (detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), strides)),
@@ -364,6 +365,10 @@ class tensor_view : public detail::view_base<Extents> {
   constexpr void check_data(const char* op) const {
     if (data_ == nullptr && !empty()) [[unlikely]]
       detail::raise_null(op, flaggems::shape(sizes()));
+    if (!std::is_constant_evaluated())
+      if (const auto address = reinterpret_cast<u64>(data_); address % alignof(T) != 0 && !empty())
+          [[unlikely]]
+        detail::raise_misaligned(op, address, static_cast<i64>(alignof(T)));
   }
   constexpr void check_index(int dim, i64 index) const {
     if (index < 0 || index >= this->size_at(dim)) [[unlikely]]
