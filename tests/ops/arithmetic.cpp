@@ -102,6 +102,52 @@ TYPED_TEST(arithmetic_integers, div) {
   });
 }
 
+/// Quotients that the processor would trap at, in vectors and alone.
+template <class D, class T>
+void check_undefined_quotients() {
+  const auto& stream = test_stream<D>();
+  const T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  const T minus_one = static_cast<T>(-1);  // the largest one where there is no sign
+  std::vector<T> x, y, want;
+  for (int k = 0; k < 7; ++k)
+    for (const T a : {T(0), T(1), minus_one, least, most, T(7)})
+      for (const T b : {T(0), minus_one}) {
+        x.push_back(a);
+        y.push_back(b);
+        const bool is_minus = b != T(0) && std::is_signed_v<T>;
+        want.push_back(b == T(0)    ? T(0)
+                       : !is_minus  ? static_cast<T>(a / b)
+                       : a == least ? least
+                                    : static_cast<T>(-a));
+      }
+  const i64 n = static_cast<i64>(x.size());
+  const auto to_device = [&](const std::vector<T>& values) {
+    return fg::from_values<T>(stream, std::span<const T>(values), {n});
+  };
+  const auto a = to_device(x), b = to_device(y);
+  at_every_level<D>([&] {
+    const auto trunc = fg::to_host(stream, fg::div(stream, a, b, rm::trunc));
+    const auto floor = fg::to_host(stream, fg::div(stream, a, b, rm::floor));
+    const auto by_zero = fg::to_host(stream, fg::div(stream, a, 0, rm::floor));
+    for (i64 k = 0; k < n; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      ASSERT_EQ(trunc(k), want[at]) << k;
+      ASSERT_EQ(floor(k), want[at]) << k;
+      ASSERT_EQ(by_zero(k), T(0)) << k;
+    }
+    for (i64 k = 0; k < 12; ++k) {
+      const auto one = fg::to_host(
+          stream, fg::div(stream, a.view().narrow(0, k, 1), b.view().narrow(0, k, 1), rm::floor));
+      ASSERT_EQ(one(0), want[static_cast<std::size_t>(k)]) << k;
+    }
+  });
+}
+TYPED_TEST(arithmetic_integers, quotients_that_processors_trap_at) {
+  check_undefined_quotients<TypeParam, std::int8_t>();
+  check_undefined_quotients<TypeParam, i64>();
+  check_undefined_quotients<TypeParam, std::uint8_t>();
+}
+
 TYPED_TEST(arithmetic_integers, add_alpha_and_clamp) {
   using D = TypeParam;
   const auto& stream = test_stream<D>();

@@ -119,7 +119,9 @@ FLAGGEMS_SCALED(sub, arithmetic)
 
 // ---- div with a rounding mode
 /// a / b rounded as `mode` says (an expression). With rounding_mode::trunc and floor the result has
-/// the promoted dtype, integers included; none is true division. Integer division by zero gives 0.
+/// the promoted dtype, integers included; none is true division. Integers divided by 0 give 0, and
+/// the least integer divided by -1 gives itself, on every device (PyTorch raises or leaves it to
+/// the device); floats divided by 0 give infinities and NaN.
 template <operand A, operand B, rounding Mode>
 requires(tensor_operand<A> || tensor_operand<B>)
     [[nodiscard]] auto div(const A& a, const B& b, Mode) {
@@ -135,8 +137,9 @@ requires(tensor_operand<A> || tensor_operand<B>)
     [[nodiscard]] auto div(const S& stream, const A& a, const B& b, Mode mode) {
   return evaluate(stream, div(a, b, mode), "div");
 }
-/// out = a / b, rounded. Otherwise as div(a, b).
-/// aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out)
+/// out = a / b, rounded; integers divided by 0 give 0, the least one divided by -1 itself.
+/// Otherwise as div(a, b). aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode,
+/// Tensor(a!) out)
 template <stream_like S, operand A, operand B, tensor_like Out, rounding Mode>
 requires(tensor_operand<A> || tensor_operand<B>) void div(const S& stream, const A& a, const B& b,
                                                           Out&& out, Mode mode) {
