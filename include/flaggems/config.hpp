@@ -178,6 +178,13 @@
 #define FLAGGEMS_BOUNDS_CHECK 0
 #endif
 
+/// The highest instruction-set level (`isa_level`: 0 baseline, 1 avx2, 2 avx512, 3 avx512_bf16,
+/// 4 amx) that the host's kernels are compiled for and run at. A lower one makes programs smaller
+/// and compilations shorter. The same in all files of a program.
+#ifndef FLAGGEMS_MAX_ISA
+#define FLAGGEMS_MAX_ISA 4
+#endif
+
 /// 1: errors are thrown; 0 (-fno-exceptions): they go to the handler of `set_error_handler`.
 #ifndef FLAGGEMS_EXCEPTIONS
 #if defined(__cpp_exceptions)

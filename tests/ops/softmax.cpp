@@ -99,7 +99,8 @@ TEST(softmax, other_output_dtype) {
 }
 
 TYPED_TEST(softmax_layouts, special_values) {
-  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   at_every_level<TypeParam>([] {
     const shape sizes{6, 17};
     std::vector<double> values = random_values(sizes);

@@ -95,9 +95,12 @@ inline atomic<int>& isa_slot() noexcept {
 
 }  // namespace detail
 
-/// The highest level that the processor and the operating system allow.
+/// The highest level that the processor, the operating system and FLAGGEMS_MAX_ISA allow.
 [[nodiscard]] inline isa_level detected_isa() noexcept {
-  static const isa_level level = detail::detect_isa();
+  static const isa_level level = [] {
+    const isa_level machine = detail::detect_isa(), compiled = isa_level{FLAGGEMS_MAX_ISA};
+    return machine < compiled ? machine : compiled;
+  }();
   return level;
 }
 

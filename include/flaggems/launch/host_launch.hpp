@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the host runs a kernel: one entry function per instruction-set level, whose target attribute
-// the always-inline kernel text is compiled under; the level is chosen at run time.
+// the always-inline kernel text is compiled under; the level is chosen at run time. A kernel that has
+// `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX besides; the
+// others run their AVX-512 entry at these levels.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -14,6 +16,9 @@
 #include <new>
 
 namespace flaggems::detail {
+
+template <class Kernel>
+concept has_bf16_entries = Kernel::has_bf16_entries;
 
 template <class Kernel, class... Args>
 struct host_entry {
@@ -29,24 +34,38 @@ struct host_entry {
                                          const Args&... args) {
     body<kernels::isa_baseline>(index, count, scratch, args...);
   }
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
                                                           unsigned char* scratch,
                                                           const Args&... args) {
     body<kernels::isa_avx2>(index, count, scratch, args...);
   }
+#endif
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 static void avx512(i64 index, i64 count,
                                                               unsigned char* scratch,
                                                               const Args&... args) {
     body<kernels::isa_avx512>(index, count, scratch, args...);
   }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(i64 index, i64 count,
+                                                                        unsigned char* scratch,
+                                                                        const Args&... args) {
+    body<kernels::isa_avx512_bf16>(index, count, scratch, args...);
+  }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
+                                                        unsigned char* scratch,
+                                                        const Args&... args) {
+    body<kernels::isa_amx>(index, count, scratch, args...);
+  }
 #endif
 
   static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
     [[maybe_unused]] const isa_level level = isa();
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
     if (level >= isa_level::avx512) return avx512;
-    if (level == isa_level::avx2) return avx2;
+#endif
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
+    if (level >= isa_level::avx2) return avx2;
 #endif
     return baseline;
   }
