@@ -275,8 +275,8 @@ FLAGGEMS_INLINE V pow(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
     U base = bit_cast<U>(x);
     U exponent = bit_cast<U>(y);
     for (int bit = 0; bit < static_cast<int>(sizeof(T)) * 8 - is_signed_integer<T>; ++bit) {
-      result = select(mask_of<V>((exponent & one) == one), U(result * base), result);
-      base = base * base;
+      result = select(mask_of<V>((exponent & one) == one), wrapping_mul(result, base), result);
+      base = wrapping_mul(base, base);
       exponent = exponent >> 1;
     }
     const V power = bit_cast<V>(result);
