@@ -59,6 +59,8 @@ static_assert(std::is_same_v<dtype_after<decltype(fg::div(std::declval<view_of<i
 static_assert(
     std::is_same_v<dtype_after<decltype(fg::exp(std::declval<view_of<int32_t>>()))>, f32>);
 static_assert(std::is_same_v<dtype_after<decltype(fg::sqrt(std::declval<view_of<bool>>()))>, f32>);
+static_assert(
+    std::is_same_v<dtype_after<decltype(fg::square(std::declval<view_of<bool>>()))>, i64>);
 static_assert(std::is_same_v<dtype_after<decltype(fg::sqrt(std::declval<view_of<bf16>>()))>, bf16>);
 static_assert(
     std::is_same_v<dtype_after<decltype(fg::where(std::declval<view_of<bool>>(), 1, 2.0))>, f32>);
@@ -198,6 +200,23 @@ TEST(expr, fifteen_operands) {
   for (const auto& t : x)
     for (std::size_t k = 0; k < 60; ++k) want[k] += t.values()[k];
   expect_equal(out.read(), want);
+}
+
+TEST(expr, squares_of_bool_are_integers) {
+  test_tensor<bool> x({37}, layout::contiguous, random_integers({37}, 0, 1));
+  at_every_level<host>([&] {
+    const auto y = fg::square(test_stream<host>(), x.in());
+    static_assert(std::is_same_v<fg::value_t<decltype(y)>, i64>);
+    expect_equal(values_of(y), x.values());
+  });
+}
+
+TEST(expr, powers_of_small_integers_wrap) {
+  // Products of 16 bits are computed as int, which they must not overflow.
+  test_tensor<std::uint16_t, simt32> u({5}, layout::contiguous, std::vector<double>(5, 65535)),
+      out({5});
+  fg::pow(test_stream<simt32>(), u.in(), 6, out.view());
+  expect_equal(out.read(), std::vector<double>(5, 1));
 }
 
 TEST(expr, integers_wrap) {

@@ -57,6 +57,7 @@ def without_private(text):
 
 def pointwise():
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
+             "integral": "the promoted dtype; bool becomes i64",
              "to_float": "the promoted dtype; integers and bool become f32",
              "floating": "floating-point only", "to_bool": "bool"}
     count = {"UNARY": "x", "BINARY": "a, b", "TERNARY": "a, b, c"}

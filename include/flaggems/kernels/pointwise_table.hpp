@@ -11,6 +11,7 @@
 //
 // Rules:  numeric        the promoted type; bool operands give bool
 //         arithmetic     the same, bool alone refused (as ATen refuses neg and sub of bool)
+//         integral       the same, bool becomes i64 (as ATen's powers with an integer exponent)
 //         to_float       the promoted type, integers and bool become f32
 //         floating       floating-point operands only
 //         to_bool        computed in the promoted type, result bool
@@ -18,7 +19,7 @@
 #define FLAGGEMS_POINTWISE_TABLE(UNARY, BINARY, TERNARY)   \
   UNARY(neg,         arithmetic, negative(a))              \
   UNARY(abs,         numeric,    abs(a))                   \
-  UNARY(square,      numeric,    wrapping_mul(a, a))       \
+  UNARY(square,      integral,   wrapping_mul(a, a))       \
   UNARY(relu,        arithmetic, relu(a))                  \
   UNARY(exp,         to_float,   exp(a))                   \
   UNARY(exp2,        to_float,   exp2(a))                  \

@@ -147,6 +147,12 @@ struct arithmetic : numeric {
   template <class P>
   using result = typename checked<P>::type;
 };
+struct integral : numeric {
+  template <class P>
+  using result = std::conditional_t<std::is_same_v<P, bool>, i64, P>;
+  template <class P>
+  using operand = arithmetic_t<result<P>>;
+};
 struct to_float {
   template <class P>
   using result = std::conditional_t<kind_of<P> == kind::floating, P, f32>;
