@@ -167,4 +167,13 @@ struct round_fn {
 template <class R, class E>
 using cast = node<R, identity_fn, E>;
 
+// ---- a row evaluated
+/// to[i * stride] = row at i, for 0 <= i < n. The host has its own (host_rows.hpp).
+template <class Block, class T, class Row>
+FLAGGEMS_INLINE void assign_row(const Block& block, global_ptr<T> to, i64 stride, const Row& row,
+                                i64 n) {
+  block.for_each_lane(n,
+                      [&](auto lane) FLAGGEMS_LAMBDA { store(to, stride, lane, row.load(lane)); });
+}
+
 }  // namespace flaggems::kernels

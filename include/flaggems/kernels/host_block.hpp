@@ -57,10 +57,13 @@ class host_block {
 
   template <class F>
   FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
-    // Shares differ by at most one tile; written so that n * index cannot overflow.
-    const i64 share = n / count_, rest = n % count_;
-    const i64 begin = share * index_ + min_of(index_, rest);
-    const i64 end = begin + share + (index_ < rest ? 1 : 0);
+    i64 begin = 0, end = n;
+    if (count_ != 1) {  // else a small call is spared two divisions
+      // Shares differ by at most one tile; written so that n * index cannot overflow.
+      const i64 share = n / count_, rest = n % count_;
+      begin = share * index_ + min_of(index_, rest);
+      end = begin + share + (index_ < rest ? 1 : 0);
+    }
     for (i64 tile = begin; tile < end; ++tile) f(tile);
   }
 
@@ -146,3 +149,5 @@ class host_block {
 };
 
 }  // namespace flaggems::kernels
+
+#include <flaggems/kernels/host_rows.hpp>  // its assign_row must be seen with the block

@@ -84,11 +84,8 @@ struct pointwise {
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(tile);
       const auto row = e.at(c);
-      global_ptr<T> to = out.data + c.offset(out.strides);
-      const i64 stride = out.strides[c.rank];
-      block.for_each_lane(space.length(c), [&](auto lane) FLAGGEMS_LAMBDA {
-        store(to, stride, lane, row.load(lane));
-      });
+      assign_row(block, out.data + c.offset(out.strides), out.strides[c.rank], row,
+                 space.length(c));
     });
   }
 };

@@ -46,11 +46,6 @@ inline launch_hook first_launch_hook() noexcept {
 
 inline launch_hook launch_hook_slot = first_launch_hook();
 
-inline void report_launch(const launch_event& e) {
-  if (launch_hook_slot != nullptr) [[unlikely]]
-    launch_hook_slot(e);
-}
-
 /// The name of a kernel's type, out of the compiler's name of this function.
 template <class Kernel>
 [[nodiscard]] constexpr std::string_view kernel_name() noexcept {
@@ -61,6 +56,20 @@ template <class Kernel>
   // What follows the type is "]", or with g++ "; <another alias>]".
   const std::size_t end = text.find("; ");
   return text.substr(0, end == text.npos ? text.size() - 1 : end);
+}
+
+/// Tells the hook, if there is one, of a candidate: the type of a kernel or an implementation.
+template <class Candidate>
+FLAGGEMS_COLD void report_to_hook(const char* op, const char* device, i64 tiles,
+                                  const char* rejected) {
+  launch_hook_slot({op, device, kernel_name<Candidate>(), tiles,
+                    rejected != nullptr ? std::string_view(rejected) : std::string_view()});
+}
+template <class Candidate>
+void report_candidate(const char* op, const char* device, i64 tiles,
+                      const char* rejected = nullptr) {
+  if (launch_hook_slot != nullptr) [[unlikely]]
+    report_to_hook<Candidate>(op, device, tiles, rejected);
 }
 
 }  // namespace detail

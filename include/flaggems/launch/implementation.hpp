@@ -50,8 +50,7 @@ bool replaced([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
     const char* rejected = "it does not take operands of these types";
     if constexpr (requires { candidate::run(ref(stream), args...); })
       rejected = candidate::run(ref(stream), args...);
-    report_launch({op, device::name, kernel_name<candidate>(), 0,
-                   rejected != nullptr ? rejected : std::string_view()});
+    report_candidate<candidate>(op, device::name, 0, rejected);
     return rejected == nullptr;
   }
 }

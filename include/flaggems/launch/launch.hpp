@@ -18,7 +18,7 @@ template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
   if (config.tiles <= 0) return;
-  detail::report_launch({config.op, device::name, detail::kernel_name<Kernel>(), config.tiles});
+  detail::report_candidate<Kernel>(config.op, device::name, config.tiles);
   device::template launch<Kernel>(ref(stream).handle(), config, args...);
 }
 

@@ -365,6 +365,15 @@ auto node_of(const X& x) {
     return number<X>{x};
 }
 
+/// The same without a copy of an expression's.
+template <operand X>
+decltype(auto) root_of(const X& x) {
+  if constexpr (is_expr<X>)
+    return (x.node);
+  else
+    return node_of(x);
+}
+
 template <class Rule, class F, operand... X>
 auto make_call(F f, const X&... x) {
   using node = call<Rule, F, decltype(node_of(x))...>;
@@ -494,6 +503,54 @@ bool offer_root(const char* op, const S& stream, const Out& out, const number<T>
   return offer<operators::fill_>(op, stream, std::tie(n), out);
 }
 
+/// Whether all tensors are contiguous, of the output's sizes, and each apart from the output or
+/// exactly it. Most calls are like that and need no plan.
+template <class Out>
+struct flat_operands {
+  const Out& out;
+  byte_range written;
+  bool all;
+  explicit flat_operands(const Out& o)
+      : out(o), written(contiguous_range(o)), all(o.is_contiguous()) {}
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    const byte_range read = contiguous_range(v);
+    all = all && v.rank() == out.rank() && v.is_contiguous() &&
+          (!read.intersects(written) || (read.lo == written.lo && read.hi == written.hi));
+    for (int d = 0; all && d < v.rank(); ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      all = v.sizes()[i] == out.sizes()[i];
+    }
+  }
+  void position() {}
+
+ private:
+  template <class View>
+  static byte_range contiguous_range(const View& v) {
+    const auto lo = reinterpret_cast<u64>(v.data());
+    return {lo, lo + static_cast<u64>(v.numel()) * sizeof(typename View::value_type)};
+  }
+};
+
+/// Checks an assignment of any operands and gives its iteration space, the output first.
+template <class Out, class Node>
+iteration plan_assignment(const char* op, const Out& out, const Node& node) {
+  broadcast_sizes all{{}, op};
+  node.for_each_leaf(all);
+  const shape sizes(out.sizes());
+  if (broadcast_shapes(all.sizes, sizes, op) != sizes) [[unlikely]]
+    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(all.sizes), to_string(sizes));
+  check_writable(op, out);
+  node.for_each_leaf(check_overlap<Out>{out, op});
+  iteration it(out.sizes());
+  if (it.empty()) return it;
+  it.add(out.sizes(), out.strides());
+  add_operands add{it};
+  node.for_each_leaf(add);
+  it.collapse();
+  return it;
+}
+
 template <class T, class D, class S, class Node>
 void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, const Node& node) {
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
@@ -502,20 +559,11 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   static_assert(kind_of<typename Node::element> <= kind_of<T>,
                 "flaggems: the result's dtype cannot be cast to the output's (float to integer, or "
                 "number to bool)");
-  broadcast_sizes all{{}, op};
-  node.for_each_leaf(all);
-  const shape sizes(out.sizes());
-  if (broadcast_shapes(all.sizes, sizes, op) != sizes) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(all.sizes), to_string(sizes));
-  check_writable(op, out);
-  node.for_each_leaf(check_overlap<tensor_view<T, D>>{out, op});
-
-  iteration it(out.sizes());
+  flat_operands<tensor_view<T, D>> flat(out);
+  node.for_each_leaf(flat);
+  iteration it =
+      flat.all ? iteration::flat(out.numel(), 1 + Node::leaves) : plan_assignment(op, out, node);
   if (it.empty() || offer_root(op, stream, out, node)) return;
-  it.add(out.sizes(), out.strides());
-  add_operands add{it};
-  node.for_each_leaf(add);
-  it.collapse();
 
   const kernels::tiling space = it.tiles(pointwise_chunk);
   kernels::target<T> target{out.data(), {}};
@@ -543,16 +591,16 @@ template <stream_like S, tensor_like Out, operand X>
 void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   const auto to = as_view(out);
   same_device<S, Out>();
-  detail::assign_node(op, stream, to, detail::node_of(e));
+  detail::assign_node(op, stream, to, detail::root_of(e));
 }
 
 /// The values of an expression in a new contiguous tensor of the broadcast sizes.
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
-  const auto node = detail::node_of(e);
+  const auto& node = detail::root_of(e);
   detail::broadcast_sizes all{{}, op};
   node.for_each_leaf(all);
-  auto out = empty<typename decltype(node)::element>(stream, all.sizes, op);
+  auto out = empty<typename std::decay_t<decltype(node)>::element>(stream, all.sizes, op);
   detail::assign_node(op, stream, as_view(out), node);
   return out;
 }

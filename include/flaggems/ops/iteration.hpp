@@ -26,6 +26,17 @@ class iteration {
     }
   }
 
+  /// The space of `n` elements that all of `operands` have contiguous: one dimension.
+  [[nodiscard]] static iteration flat(i64 n, int operands) {
+    iteration it(std::span<const i64>{});
+    it.full_rank_ = 1;
+    it.rank_ = n == 1 ? 0 : 1;
+    it.full_sizes_[0] = it.sizes_[0] = n;
+    it.operands_ = operands;
+    for (int k = 0; k < operands; ++k) it.strides_[k][0] = 1;
+    return it;
+  }
+
   /// Adds an operand whose sizes broadcast to the space's (the caller has checked that).
   void add(std::span<const i64> sizes, std::span<const i64> strides) {
     i64* row = strides_[operands_++];
@@ -100,9 +111,9 @@ class iteration {
     }
     return t;
   }
-  /// The strides of an operand, the innermost dimension's last.
+  /// The strides of an operand, the innermost dimension's last; the rest of `to` stays as it is.
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
-    for (int d = 0; d < max_rank; ++d) to[d] = d < rank_ ? strides_[operand][d] : 0;
+    for (int d = 0; d < rank_; ++d) to[d] = strides_[operand][d];
   }
 
  private:

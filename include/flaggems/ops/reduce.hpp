@@ -277,7 +277,7 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
                    int_list dims, bool keepdim, bool divide, bool needs_elements) {
   static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
                 "flaggems: a floating-point result needs a floating-point output");
-  const auto node = node_of(x);
+  const auto& node = root_of(x);
   broadcast_sizes sizes{{}, op};
   node.for_each_leaf(sizes);
   const reduced_dims plan(op, sizes.sizes, dims, keepdim);
@@ -306,8 +306,8 @@ template <class Op, bool Max, class S, class X, class T, class D>
 void reduce_index(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                   std::optional<i64> dim, bool keepdim) {
   static_assert(std::is_same_v<T, i64>, "flaggems: argmax and argmin write i64 indices");
-  const auto node = node_of(x);
-  using C = arithmetic_t<typename decltype(node_of(x))::element>;
+  const auto& node = root_of(x);
+  using C = arithmetic_t<typename std::decay_t<decltype(node)>::element>;
   broadcast_sizes sizes{{}, op};
   node.for_each_leaf(sizes);
   const i64 one[1] = {dim.value_or(0)};

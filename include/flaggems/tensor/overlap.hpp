@@ -43,6 +43,21 @@ struct address_set {
   }
 };
 
+/// The interval of addresses of a view: the part of address_set that needs no order.
+[[nodiscard]] constexpr byte_range range_of(u64 data, i64 item, int_list sizes,
+                                            int_list strides) noexcept {
+  u64 below = 0, above = static_cast<u64>(item);
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return {};
+    const i64 reach = (sizes[i] - 1) * strides[i] * item;
+    if (reach < 0)
+      below += static_cast<u64>(-reach);
+    else
+      above += static_cast<u64>(reach);
+  }
+  return {data - below, data + above};
+}
+
 [[nodiscard]] constexpr address_set addresses_of(u64 data, i64 item, int_list sizes,
                                                  int_list strides) noexcept {
   address_set set;
@@ -119,11 +134,16 @@ struct address_set {
 }
 
 [[nodiscard]] constexpr bool has_internal_overlap(i64 item, int_list sizes, int_list strides) {
-  bool repeats = false;
-  for (int i = 0; i < sizes.size(); ++i) {
+  bool repeats = false, contiguous = true;
+  u64 next = 1;
+  for (int i = sizes.size() - 1; i >= 0; --i) {
     if (sizes[i] == 0) return false;
-    repeats |= sizes[i] > 1 && strides[i] == 0;
+    if (sizes[i] == 1) continue;
+    repeats |= strides[i] == 0;
+    contiguous = contiguous && strides[i] == static_cast<i64>(next);
+    next *= static_cast<u64>(sizes[i]);
   }
+  if (contiguous) return false;
   if (repeats) return true;
   const address_set a = addresses_of(0, item, sizes, strides);
   bool nested = true;  // each step goes beyond all that the smaller ones reach
@@ -135,6 +155,11 @@ struct address_set {
 }
 
 template <class T, class Device>
+[[nodiscard]] byte_range range_of(const tensor_view<T, Device>& v) noexcept {
+  return range_of(reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
+                  v.strides());
+}
+template <class T, class Device>
 [[nodiscard]] address_set addresses_of(const tensor_view<T, Device>& v) noexcept {
   return addresses_of(reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
                       v.strides());
@@ -145,7 +170,7 @@ template <class T, class Device>
 /// The interval of addresses that the elements of `x` lie within.
 template <tensor_like X>
 [[nodiscard]] byte_range memory_range(const X& x) noexcept {
-  return detail::addresses_of(as_view(x)).range;
+  return detail::range_of(as_view(x));
 }
 
 /// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides
@@ -168,6 +193,7 @@ template <tensor_like A, tensor_like B>
              (va.sizes()[d] == 1 || va.strides()[d] == vb.strides()[d]);
     }
     if (same) return overlap_kind::exact;
+    if (!detail::range_of(va).intersects(detail::range_of(vb))) return overlap_kind::none;
     return detail::share_byte(detail::addresses_of(va), detail::addresses_of(vb))
                ? overlap_kind::partial
                : overlap_kind::none;

@@ -158,15 +158,19 @@ class tensor_view : public detail::view_base<Extents> {
                                                    std::is_empty_v<Extents>)
       : tensor_view(data, shape(Extents{})) {}
 
+  /// From a view of mutable elements where T is const.
+  template <class T2>
+  requires(!std::is_same_v<T2, T> && std::is_same_v<const T2, T>) constexpr tensor_view(
+      const tensor_view<T2, Device, Extents>& other)
+      : base(other), data_(other.data()) {}
+
   /// From a view of the same elements, or of mutable ones where T is const, whose extents this type
   /// can hold without a check.
   template <class T2, class Extents2>
   requires(std::is_same_v<const T2, T> || std::is_same_v<T2, T>) &&
-      (!std::is_same_v<tensor_view<T2, Device, Extents2>, tensor_view>)&&(
-          std::is_same_v<Extents, any_extents> ||
-          std::is_same_v<Extents, Extents2>)constexpr tensor_view(const tensor_view<T2, Device,
-                                                                                    Extents2>&
-                                                                      other)
+      (!std::is_same_v<Extents2, Extents>)&&std::is_same_v<
+          Extents, any_extents> constexpr tensor_view(const tensor_view<T2, Device, Extents2>&
+                                                          other)
       : base(shape(other.sizes()), other.strides()),
   data_(other.data()) {}
 
@@ -212,7 +216,7 @@ class tensor_view : public detail::view_base<Extents> {
   /// Whether the elements lie in row-major order without gaps. The strides of dimensions of size 1
   /// do not matter; a view without elements is contiguous.
   [[nodiscard]] constexpr bool is_contiguous() const noexcept {
-    return detail::is_contiguous(flaggems::shape(sizes()), strides());
+    return detail::is_contiguous(sizes(), strides());
   }
 
   /// The element at the indices, one for each dimension, 0 <= index < size. Checked if
