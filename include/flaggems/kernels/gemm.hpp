@@ -22,20 +22,6 @@ FLAGGEMS_INLINE V multiply_add(const identity<V>& a, const identity<V>& b, const
     return static_cast<V>(a * b + c);
 }
 
-/// p[lane] as a factor of a product. A bf16 is shifted into place, no more: the product makes a
-/// signalling NaN quiet.
-template <class C, class T, class Lane>
-FLAGGEMS_INLINE lane_value<Lane, C> load_factor(global_ptr<const T> p, Lane lane) {
-  if constexpr (!is_same<T, small_float<bf16_format>> || !is_same<C, f32>) {
-    return load<C>(p, lane);
-  } else if constexpr (is_same<Lane, lane_scalar>) {
-    return bit_cast<f32>(static_cast<u32>(p[lane.begin].bits) << 16);
-  } else {
-    const auto bits = load<u32>(reinterpret_cast<const u16*>(p), lane);
-    return bit_cast<lane_value<Lane, f32>>(bits << 16);
-  }
-}
-
 /// The problem: for each of `batches`, out[i, j] = sum over q < k of a[i, q] * b[j, q], i < m,
 /// j < n, cut into tiles of `tile_rows` x `tile_columns` results.
 struct gemm_space {
@@ -56,7 +42,7 @@ struct gemm_space {
   FLAGGEMS_INLINE i64 tiles() const { return batches * row_tiles * column_tiles; }
   FLAGGEMS_INLINE place locate(i64 tile) const {
     const i64 a_batch = row_tiles * column_tiles;
-    i64 batch = tile / a_batch;
+    const i64 batch = tile / a_batch;
     tile -= batch * a_batch;
     const i64 first = tile / (group * column_tiles) * group;
     const i64 members = min_of(group, row_tiles - first);
@@ -65,14 +51,19 @@ struct gemm_space {
     place p;
     p.i = (first + tile - column * members) * tile_rows;
     p.j = column * tile_columns;
-    p.batch.rank = rank;
-    p.batch.inner = 0;
+    p.batch = batch_at(batch);
+    return p;
+  }
+  FLAGGEMS_INLINE coordinates batch_at(i64 batch) const {
+    coordinates c;
+    c.rank = rank;
+    c.inner = 0;
     for (int d = rank - 1; d >= 0; --d) {
       const i64 next = batch / sizes[d];
-      p.batch.at[d] = batch - next * sizes[d];
+      c.at[d] = batch - next * sizes[d];
       batch = next;
     }
-    return p;
+    return c;
   }
 };
 
@@ -167,14 +158,14 @@ struct gemm_dot {
               if constexpr (Strided)
                 y[c] = load<C>(column[c], b.along, lane);
               else
-                y[c] = load_factor<C, B>(column[c], lane);
+                y[c] = load<C>(column[c], lane);
             });
             static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
               lane_value<decltype(lane), C> x;
               if constexpr (Strided)
                 x = load<C>(row[r], a.along, lane);
               else
-                x = load_factor<C, A>(row[r], lane);
+                x = load<C>(row[r], lane);
               static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
                 constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
                 acc[e] = multiply_add<lane_value<decltype(lane), C>>(x, y[c], acc[e]);
@@ -242,7 +233,7 @@ struct gemm_panel {
             });
             global_ptr<const B> p = from_b + start * b.along;
             for (i64 q = 0; q < n; ++q, p += b.along) {
-              const V y = load_factor<C, B>(p, lane);
+              const V y = load<C>(p, lane);
               static_for<lines>([&](auto r) FLAGGEMS_LAMBDA {
                 acc[r] = multiply_add<V>(V(part.read(q * lines + r)), y, acc[r]);
               });

@@ -28,6 +28,13 @@ struct isa_avx512 {
   static constexpr int bytes = 64;
   static constexpr int lanes = 16;
 };
+/// AVX-512 with dot products of bf16. Vectors are those of AVX-512: the level's conversion to bf16
+/// treats subnormal numbers as zero, so it would need a test and a second path in every store, and
+/// the 9 instructions for 16 numbers that the integer code takes keep up with any cache but the
+/// first. Only kernels that ask for this level (launch/host_launch.hpp) are compiled for it.
+struct isa_avx512_bf16 : isa_avx512 {};
+/// AVX-512-BF16 with tiles (AMX).
+struct isa_amx : isa_avx512_bf16 {};
 
 /// The type behind decltype of a reference to a vector.
 template <class M>
@@ -440,8 +447,7 @@ FLAGGEMS_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
 
 // ---- f16: hardware conversion where the level has it
 template <class Isa>
-inline constexpr bool has_f16_conversion = FLAGGEMS_ARCH_X86 != 0 &&
-                                           (is_same<Isa, isa_avx2> || is_same<Isa, isa_avx512>);
+inline constexpr bool has_f16_conversion = FLAGGEMS_ARCH_X86 != 0 && Isa::bytes > 16;
 
 /// The f32 values of small floats given by their bits. Exact.
 template <class Format, class Isa>

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the host runs a kernel: one entry function per instruction-set level, whose target attribute
-// the always-inline kernel text is compiled under; the level is chosen at run time.
+// the always-inline kernel text is compiled under; the level is chosen at run time. A kernel that
+// has `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX
+// besides; the others run their AVX-512 entry at these levels.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -14,6 +16,9 @@
 #include <new>
 
 namespace flaggems::detail {
+
+template <class Kernel>
+concept has_bf16_entries = Kernel::has_bf16_entries;
 
 template <class Kernel, class... Args>
 struct host_entry {
@@ -41,6 +46,16 @@ struct host_entry {
                                                               unsigned char* scratch,
                                                               const Args&... args) {
     body<kernels::isa_avx512>(index, count, scratch, args...);
+  }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(i64 index, i64 count,
+                                                                        unsigned char* scratch,
+                                                                        const Args&... args) {
+    body<kernels::isa_avx512_bf16>(index, count, scratch, args...);
+  }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
+                                                        unsigned char* scratch,
+                                                        const Args&... args) {
+    body<kernels::isa_amx>(index, count, scratch, args...);
   }
 #endif
 

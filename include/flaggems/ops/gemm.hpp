@@ -5,9 +5,11 @@
 // out[i, j] = alpha * sum(a[i, q] * b[j, q]) + beta * bias[i, j] with any strides.
 #pragma once
 
+#include <flaggems/detail/cpu.hpp>
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_host.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -104,6 +106,39 @@ void check_separate_output(const char* op, const Out& out, const In&... in) {
     raise(errc::overlap, op, "an output that shares no memory with an input",
           "an output that overlaps an input");
 }
+
+/// How the host multiplies matrices (kernels/gemm_host.hpp), with what was measured for each line.
+struct gemm_policy {
+  /// So few rows or columns are summed along, without packing, if the operands are contiguous
+  /// there.
+  static constexpr i64 skinny = 16;
+  /// What a thread gets at least.
+  static constexpr i64 least_rows = 16, least_columns = 64;
+  /// Up to so many columns (rows) an operand is read in place: packing it would not pay.
+  static constexpr i64 direct_columns = 96, direct_rows = 64;
+
+  static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item, bool a_readable,
+                                 bool b_readable, bool sums_in_place) {
+    const cache_sizes& cache = caches();
+    kernels::gemm_plan plan{};
+    plan.l1 = cache.l1d < 64 * 1024 ? cache.l1d : 64 * 1024;
+    const i64 panel = plan.l1 > 32 * 1024 ? plan.l1 : 32 * 1024;
+    const i64 depth = kernels::round_up(space.k < 512 ? space.k : 512, 32);
+    const auto bytes = [&](i64 lines, i64 most) {
+      const i64 all = kernels::round_up(lines, 48) * depth * item;
+      return all > most ? most : all > panel ? all : panel;
+    };
+    plan.a_bytes = bytes(space.m, cache.l2 * 3 / 8);
+    const i64 shared = cache.l3 / 4 < 4 * 1024 * 1024 ? cache.l3 / 4 : 4 * 1024 * 1024;
+    plan.b_bytes = bytes(space.n, shared > cache.l2 / 2 ? shared : cache.l2 / 2);
+    plan.direct_a = a_readable && space.n <= direct_columns;
+    plan.direct_b = b_readable && space.m <= direct_rows;
+    if (!sums_in_place)
+      plan.s_bytes = kernels::min_of(kernels::round_up(space.m, 32), i64{1024}) *
+                     (plan.b_bytes / (128 * item) + 48) * item;
+    return plan;
+  }
+};
 
 struct no_bias_view {};
 
@@ -211,6 +246,11 @@ struct gemm_call {
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
+    if constexpr (is_host<S> && kernels::is_floating<C>) {
+      const bool skinny = m <= gemm_policy::skinny || n <= gemm_policy::skinny;
+      const bool thin = (m <= 4 && b_across) || (n <= 4 && a_across && std::is_same_v<A, B>);
+      if (!(along && skinny) && !thin) return blocked(stream);
+    }
     if constexpr (std::is_same_v<A, B>) {
       // A result of one column is one of one row; and lanes need a contiguous `b`.
       if ((along && n == 1 && m > 1) || (!along && a_across && (!b_across || (n == 1 && m > 1)))) {
@@ -225,9 +265,28 @@ struct gemm_call {
         dot<4, 3, false>(stream);
     } else if (b_across) {
       panel(stream);
-    } else {
+    } else if constexpr (!(is_host<S> && kernels::is_floating<C>)) {
       dot<2, 2, true>(stream);
     }
+  }
+
+  template <class S>
+  static constexpr bool is_host = std::is_same_v<device_of<S>, host>;
+
+  template <class S>
+  void blocked(const S& stream) {
+    if constexpr (std::is_same_v<A, B>)
+      if (out.column != 1 && out.row == 1) exchange();
+    const kernels::gemm_plan plan = gemm_policy::make(
+        space, static_cast<i64>(sizeof(C)), std::is_same_v<A, C>,
+        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<Out, C>);
+    config.tiles = space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
+                   kernels::ceil_div(space.n, gemm_policy::least_columns);
+    config.scratch = scratch_bytes<unsigned char>(plan.a_bytes) +
+                     scratch_bytes<unsigned char>(plan.b_bytes) +
+                     scratch_bytes<unsigned char>(plan.s_bytes);
+    launch<kernels::gemm_blocked<A, B, Out, C, kernel_bias>>(stream, config, space, a, b, out, bias,
+                                                             plan);
   }
 
   void tiles(i64 rows, i64 columns) {

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Packing of a matrix product's operands: `width` lines side by side become a panel, in which the
+// elements that a micro-kernel reads in one step are neighbours. Any strides; lines beyond the last
+// are zero.
+#pragma once
+
+#include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernels/outlined.hpp>
+
+namespace flaggems::kernels {
+
+/// `lines` lines of `depth` elements, and where their panels go.
+template <class T>
+struct pack_arguments {
+  const T* from;
+  i64 line, along;
+  i64 lines, depth;
+  void* to;
+};
+
+/// 16 bytes of C: a block of `side` x `side` is transposed at a time.
+template <class C>
+struct pack_vector {
+  typedef C type __attribute__((vector_size(16)));
+  typedef C loose __attribute__((vector_size(16), aligned(1), may_alias));
+  static constexpr int side = 16 / static_cast<int>(sizeof(C));
+};
+
+/// to[q * step + n] = from[n][q], side x side elements.
+template <class C>
+FLAGGEMS_INLINE void transpose_block(C* to, i64 step, const C* const* from, i64 q) {
+  using V = typename pack_vector<C>::type;
+  using loose = typename pack_vector<C>::loose;
+  const auto in = [&](int n) FLAGGEMS_LAMBDA {
+    return static_cast<V>(*static_cast<const loose*>(static_cast<const void*>(from[n] + q)));
+  };
+  const auto out = [&](int n, const V& x) FLAGGEMS_LAMBDA {
+    *static_cast<loose*>(static_cast<void*>(to + (q + n) * step)) = x;
+  };
+  const V r0 = in(0), r1 = in(1);
+  if constexpr (pack_vector<C>::side == 2) {
+    out(0, __builtin_shufflevector(r0, r1, 0, 2));
+    out(1, __builtin_shufflevector(r0, r1, 1, 3));
+  } else {
+    const V r2 = in(2), r3 = in(3);
+    const V low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+    const V high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+    const V low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+    const V high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+    out(0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
+    out(1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+    out(2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+    out(3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+  }
+}
+
+/// Panels of C: element q of line l of a panel is at [q * Width + l].
+template <class C, class T, int Width>
+struct pack_elements {
+  static constexpr int side = pack_vector<C>::side;
+  static constexpr i64 chunk = 64;  // elements of a line that are converted at a time
+  static_assert(Width % side == 0 && Width <= chunk);
+  using stage = C[chunk + 16];
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+    C* const to = static_cast<C*>(p.to);
+    if (p.line == 1 && p.along != 1) {
+      // A few rows at a time through all panels: as many streams as the processor prefetches. (A
+      // panel at a time, rows 4 KiB apart evict each other.)
+      constexpr i64 streams = 4;
+      for (i64 q = 0; q < p.depth; q += streams)
+        for (i64 l = 0; l < p.lines; l += Width)
+          across<Isa>(to + l * p.depth + q * Width, p.from + l + q * p.along,
+                      min_of(p.depth - q, streams), min_of(p.lines - l, i64{Width}), p);
+    } else {
+      for (i64 l = 0; l < p.lines; l += Width) along<Isa>(to + l * p.depth, l, p);
+    }
+  }
+
+ private:
+  /// p[0 .. count) as C, where it lies or in `converted`.
+  template <class Isa>
+  FLAGGEMS_INLINE static const C* elements(const T* p, i64 stride, i64 count, stage& converted) {
+    if constexpr (is_same<T, C>)
+      if (stride == 1) return p;
+    for (i64 e = 0; e < count; e += Isa::lanes)
+      store_lanes(converted + e,
+                  load_strided<C, T, Isa>(p + e * stride, stride,
+                                          static_cast<int>(min_of(count - e, i64{Isa::lanes}))),
+                  Isa::lanes);
+    return converted;
+  }
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void along(C* to, i64 l, const pack_arguments<T>& p) {
+    stage converted[side];
+    const T* const from = p.from + l * p.line;
+    const i64 live = min_of(p.lines - l, i64{Width});
+    for (i64 g = 0; g < Width; g += side) {
+      // The lines are short: nothing but this prefetches the next ones.
+      const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
+      for (i64 start = 0; start < p.depth; start += chunk) {
+        const i64 count = min_of(p.depth - start, chunk);
+        C* const part = to + start * Width + g;
+        const C* row[side];
+        for (int n = 0; n < side; ++n) {
+          if (g + n < live) {
+            const T* const line = from + (g + n) * p.line + start * p.along;
+            for (i64 q = 0; q < chunk; q += 64 / static_cast<i64>(sizeof(T)))
+              __builtin_prefetch(line + ahead + q);
+            row[n] = elements<Isa>(line, p.along, count, converted[n]);
+          } else {
+            for (i64 q = 0; q < count; ++q) converted[n][q] = C(0);
+            row[n] = converted[n];
+          }
+        }
+        i64 q = 0;
+        for (; q + side <= count; q += side) transpose_block<C>(part, Width, row, q);
+        for (; q < count; ++q)
+          for (int n = 0; n < side; ++n) part[q * Width + n] = row[n][q];
+      }
+    }
+  }
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void across(C* to, const T* from, i64 depth, i64 live,
+                                     const pack_arguments<T>& p) {
+    using loose = typename pack_vector<C>::loose;
+    stage converted;
+    for (i64 q = 0; q < depth; ++q, to += Width) {
+      const C* row = elements<Isa>(from + q * p.along, 1, live, converted);
+      if (live == Width) {
+        static_for<Width / side>([&](auto g) FLAGGEMS_LAMBDA {
+          *static_cast<loose*>(static_cast<void*>(to + g * side)) =
+              *static_cast<const loose*>(static_cast<const void*>(row + g * side));
+        });
+      } else {
+        for (i64 l = 0; l < Width; ++l) to[l] = l < live ? row[l] : C(0);
+      }
+    }
+  }
+};
+
+}  // namespace flaggems::kernels
