@@ -284,6 +284,50 @@ TYPED_TEST(SimtEmulator, AShuffleByAPartOfAWarpIsRefused) {
   EXPECT_TRUE(contains(e.got(), "returned")) << e.what();
 }
 
+TYPED_TEST(SimtEmulator, ShufflesOfDifferentLinesAreRefused) {
+  const int w = this->warp;
+  int first = 0, second = 0;
+  // Both halves of a warp reduce, but not together: a chip would mix their values.
+  const auto e = this->refused([&, w](auto& block) {
+    const auto one = [](auto) { return 1; };
+    if (block.thread() % w < w / 2)
+      first = __LINE__, block.reduce(1, 0, fk::plus{}, one);
+    else
+      second = __LINE__, block.reduce(1, 0, fk::plus{}, one);
+  });
+  EXPECT_EQ(e.code(), errc::driver_error);
+  const std::string shuffle = " in shuffle_xor(" + std::to_string(w / 2) + ") at ";
+  EXPECT_TRUE(
+      contains(e.got(), "threads 0-" + std::to_string(w / 2 - 1) + shuffle + line_text(first)))
+      << e.what();
+  EXPECT_TRUE(contains(e.got(), shuffle + line_text(second))) << e.what();
+}
+
+TYPED_TEST(SimtEmulator, EveryReportNamesALine) {
+  const int w = this->warp;
+  int line = 0, other = 0;
+  auto e = this->refused([&, w](auto& block) {
+    if (block.thread() % w == 0) return;
+    line = __LINE__, block.template exclusive_scan<int>(
+                         9, 0, [](i64) { return 1; }, [](i64, int) {});
+  });
+  EXPECT_TRUE(contains(e.got(), "in shuffle_up(1) at " + line_text(line))) << e.what();
+  e = this->refused([&](auto& block) {
+    auto s = block.template scratch<int>(1);
+    block.single([&] { s.write(0, 0); });
+    block.sync();
+    line = __LINE__, block.template atomic_add<int>(s, 0, 1);
+    if (block.thread() == 1) other = __LINE__, s.write(0, 2);
+  });
+  EXPECT_TRUE(contains(e.got(), "atomically updates at " + line_text(line))) << e.what();
+  EXPECT_TRUE(contains(e.got(), "writes at " + line_text(other))) << e.what();
+  e = this->refused([&](auto& block) {
+    auto s = block.template scratch<int>(10);
+    line = __LINE__, (void)s.from(11);
+  });
+  EXPECT_TRUE(contains(e.got(), line_text(line))) << e.what();
+}
+
 TYPED_TEST(SimtEmulator, RacesAreRefused) {
   int first = 0, second = 0;
   // A missing barrier between a write and a read of another thread.

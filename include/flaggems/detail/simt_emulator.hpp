@@ -127,9 +127,9 @@ class simt_team {
     if (size > 16) [[unlikely]]
       refuse_exchange(size);
   }
-  void check_view(i64 i, i64 count, int thread) {
+  void check_view(i64 i, i64 count, int thread, int line) {
     if (i < 0 || i > count) [[unlikely]]
-      refuse_index(i, count, thread, 0);
+      refuse_index(i, count, thread, line);
   }
   void check_distance(int distance, int warp_size, int line) {
     if (distance < 0 || distance >= warp_size) [[unlikely]]
@@ -445,8 +445,8 @@ struct emulated_array {
     __builtin_memcpy(touch(detail::simt_team::access::write, i, line), &x, sizeof(T));
   }
   /// The elements from i on.
-  emulated_array from(i64 i) const {
-    team->check_view(i, count, thread);
+  emulated_array from(i64 i, int line = FLAGGEMS_CALLER_LINE) const {
+    team->check_view(i, count, thread, line);
     return {team, thread, offset + i * static_cast<i64>(sizeof(T)), count - i};
   }
   unsigned char* touch(detail::simt_team::access kind, i64 i, int line) const {

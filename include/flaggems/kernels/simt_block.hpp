@@ -24,12 +24,14 @@ FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
-///   void sync(int line);                                a barrier of the whole block
-///   u32 shuffle_xor(u32 x, int mask), shuffle_up(u32 x, int delta);   within a warp, all lanes
-///   active template <class T> array_type<T> scratch(i64 offset, i64 count);  block-local memory,
-///   bytes template <class T> array_type<T> exchange();        32 entries of up to 16 bytes,
-///   block-local template <class T> T atomic_add(array_type<T>, i64 i, T x);
-/// and `array_type<T>` has read(i, line), write(i, x, line), from(i).
+///   void sync(int line);  // a barrier of the whole block
+///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
+///     // within a warp, all lanes active
+///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
+///   template <class T> array_type<T> exchange();  // block-local, 32 entries of up to 16 bytes
+///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
+/// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
+/// the reports of a machine that checks; 0 on a chip.
 template <class Machine>
 class simt_block {
  public:
@@ -91,7 +93,7 @@ class simt_block {
       const T x = i < n ? in(i) : T(0);
       T inclusive = x;
       for (int delta = 1; delta < Machine::warp_size; delta *= 2) {
-        const T below = shuffle_up(inclusive, delta);
+        const T below = shuffle_up(inclusive, delta, line);
         if (lane >= delta) inclusive = static_cast<T>(inclusive + below);
       }
       const auto totals = machine_.template exchange<T>();
@@ -117,8 +119,9 @@ class simt_block {
   }
 
   template <class T>
-  FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x) const {
-    return machine_.template atomic_add<T>(s, i, x);
+  FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x,
+                               int line = FLAGGEMS_CALLER_LINE) const {
+    return machine_.template atomic_add<T>(s, i, x, line);
   }
 
  private:
@@ -138,19 +141,19 @@ class simt_block {
     }
   }
   template <class T>
-  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask) const {
-    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask); });
+  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
   template <class T>
-  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta) const {
-    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta); });
+  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, int line) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 
   /// Folds one state a thread into one for the block; every thread gets the same bits.
   template <class S, class Op>
   FLAGGEMS_INLINE S combine(S mine, Op op, int line) const {
     for (int mask = Machine::warp_size / 2; mask > 0; mask /= 2)
-      mine = op(mine, shuffle_xor(mine, mask));
+      mine = op(mine, shuffle_xor(mine, mask, line));
     const int warps = threads() / Machine::warp_size;
     if (warps == 1) return mine;
     const auto partial = machine_.template exchange<S>();

@@ -33,7 +33,8 @@ struct simt_event {
 /// one element of block-local memory without a barrier between, at least one writing; reads of
 /// block-local memory that this block has not written; indices outside a scratch array; more
 /// scratch than `launch_config::scratch`; reduced states of more than 16 bytes. Memory comes filled
-/// with 0xCD, so what a kernel forgets to write shows.
+/// with 0xCD, so what a kernel forgets to write shows. Races in global memory are not found:
+/// kernels reach it through plain pointers.
 template <int WarpSize>
 struct simt {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
