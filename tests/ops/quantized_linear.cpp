@@ -147,9 +147,56 @@ TYPED_TEST(quantized_test, rows) {
   });
 }
 
+// Ends of the panels, the tiles and the pieces of the summed dimension; several threads.
+TEST(quantized_linear, sizes_of_the_host) {
+  at_every_level<host>([] {
+    for (const i64 m : {3, 4, 5, 6, 7, 13})
+      for (const i64 n : {1, 2, 3, 5, 23})
+        check<fk::q4_1, host>({m, 64}, n, layout::contiguous, layout::contiguous);
+    check<fk::q4_0, host>({5, 1600}, 29, layout::contiguous, layout::contiguous);
+    check<fk::q8_0, host>({1, 1600}, 129, layout::contiguous, layout::contiguous);
+    check<fk::q8_0, host>({6, 32}, 4500, layout::contiguous, layout::transposed);
+    check<fk::q4_1, host>({2, 3, 1568}, 31, layout::strided, layout::strided);
+    check<fk::q4_1, host>({3, 1, 96}, 300, layout::transposed, layout::negative);
+  });
+}
+
+TEST(quantized_linear, extreme_values) {
+  const quantized_weights<fk::q4_1, host> w(8, 64);
+  at_every_level<host>([&] {
+    // Products of tiny and of huge activations neither vanish nor overflow.
+    for (const double scale : {1e-36, 1e36}) {
+      std::vector<double> values = random_values({1, 64});
+      for (double& x : values) x = static_cast<double>(static_cast<float>(x * scale));
+      test_tensor<f32> x({1, 64}, layout::contiguous, values), out({1, 8});
+      fg::quantized_linear(test_stream<host>(), x.in(), w.view(), out.view());
+      const auto got = out.read();
+      for (i64 j = 0; j < 8; ++j) {
+        double want = 0, size = 0;
+        for (i64 q = 0; q < 64; ++q) {
+          want += values[index(q)] * w.values[index(j * 64 + q)];
+          size += std::fabs(values[index(q)]) * 3;
+        }
+        EXPECT_NEAR(got[index(j)], want, 1e-6 * size);
+      }
+    }
+    // A NaN stays one, and only in its row.
+    std::vector<double> values = random_values({2, 64});
+    values[70] = std::nan("");
+    test_tensor<f32> x({2, 64}, layout::contiguous, values), out({2, 8});
+    fg::quantized_linear(test_stream<host>(), x.in(), w.view(), out.view());
+    const auto both = out.read();
+    for (std::size_t e = 0; e < 16; ++e) EXPECT_EQ(std::isnan(both[e]), e >= 8);
+    fg::quantized_linear(test_stream<host>(), x.in().select(0, 1), w.view(),
+                         out.view().select(0, 0));
+    for (const double y : out.read()) EXPECT_TRUE(std::isnan(y));
+  });
+}
+
 TEST(quantized_linear, other_types) {
   at_every_level<host>([] {
     check<fk::q4_1, host, bf16, bf16>({3, 64}, 5, layout::contiguous, layout::contiguous);
+    check<fk::q8_0, host, fg::f16, f32>({1, 96}, 5, layout::contiguous, layout::contiguous);
   });
 }
 

@@ -5,6 +5,7 @@
 // themselves. Products are of dequantised weights with f32 activations, in f32.
 #pragma once
 
+#include <flaggems/kernels/quantized_host.hpp>
 #include <flaggems/kernels/quantized_linear.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/rows.hpp>
@@ -125,12 +126,23 @@ struct quantized_linear_call {
     out.alpha = 1;
     config.op = "quantized_linear";
     config.work = work_of(w.bytes(), space.m, space.batches);
-    if (w.columns() > 1 && x.along != 1)
+    if constexpr (std::is_same_v<D, host>)
+      go_on_host(stream, w);
+    else if (w.columns() > 1 && x.along != 1)
       go<1, 4, true>(stream, w);
     else if (space.m == 1)
       go<1, 4, false>(stream, w);
     else
       go<8, 1, false>(stream, w);
+  }
+
+  template <class S>
+  void go_on_host(const S& stream, const quantized_matrix<Format, D>& w) {
+    using kernel = kernels::quantized_linear_host<Format, T, O>;
+    space.row_tiles = space.column_tiles = space.group = 1;
+    config.tiles = space.batches * kernels::ceil_div(space.n, i64{4});  // workers at most
+    config.scratch = kernel::scratch(w.columns(), space.m == 1);
+    launch<kernel>(stream, config, space, x, w.data(), out);
   }
 
   template <int Rows, int Columns, bool Strided, class S>
@@ -198,8 +210,9 @@ void check_row_indices(const char* op, const S& stream, const Index& indices, i6
 ///
 /// x [..., k] of f32 (or bf16, f16), any strides; w: n rows of k columns; out [..., n] of f32, bf16
 /// or f16, any strides, sharing no memory with x or w. Each product is of the dequantised weight
-/// with the activation, in f32, and sums are in f32. Raises shape_mismatch or overlap before
-/// anything is written.
+/// with the activation, in f32, and sums are in f32. (On the host a single row of x is multiplied
+/// by a block's integers, then by its scale; an infinite activation may give NaN there.) Raises
+/// shape_mismatch or overlap before anything is written.
 template <stream_like S, tensor_like X, class Format, class D, tensor_like Out>
 void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format, D>& w,
                       Out&& out) {
