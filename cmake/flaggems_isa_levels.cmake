@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Sets flaggems_isa_levels to the values of FLAGGEMS_ISA that this machine can run. The highest is
-# left out: it is what runs when FLAGGEMS_ISA is not set.
+# left out: it is what runs when FLAGGEMS_ISA is not set. flaggems_max_isa is the highest's number, as
+# for FLAGGEMS_MAX_ISA; empty if unknown.
 set(flaggems_isa_levels "")
+set(flaggems_max_isa "")
 if(NOT CMAKE_CROSSCOMPILING
    AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64"
    AND EXISTS "/proc/cpuinfo")
@@ -20,5 +22,7 @@ if(NOT CMAKE_CROSSCOMPILING
       break()
     endif()
   endforeach()
+  list(LENGTH flaggems_isa_levels flaggems_max_isa)
+  math(EXPR flaggems_max_isa "${flaggems_max_isa} - 1")
   list(POP_BACK flaggems_isa_levels)
 endif()

@@ -68,7 +68,7 @@ TYPED_TEST(gemm_test, sizes) {
 
 template <class Device>
 class gemm_layouts : public ::testing::Test {};
-using devices = ::testing::Types<host, simt32, simt64>;
+using devices = all_devices;
 TYPED_TEST_SUITE(gemm_layouts, devices);
 
 TYPED_TEST(gemm_layouts, all) {

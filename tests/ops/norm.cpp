@@ -98,7 +98,7 @@ TYPED_TEST(norm_test, contiguous) {
 
 template <class Device>
 class norm_layouts : public ::testing::Test {};
-using devices = ::testing::Types<host, simt32, simt64>;
+using devices = all_devices;
 TYPED_TEST_SUITE(norm_layouts, devices);
 
 TYPED_TEST(norm_layouts, all) {

@@ -113,7 +113,7 @@ std::vector<shape> subsets(int rank) {
 
 template <class D>
 class reduce_layouts : public ::testing::Test {};
-using devices = ::testing::Types<host, simt32, simt64>;
+using devices = all_devices;
 TYPED_TEST_SUITE(reduce_layouts, devices);
 
 TYPED_TEST(reduce_layouts, every_set_of_dimensions) {

@@ -69,7 +69,7 @@ TYPED_TEST(softmax_test, contiguous) {
 
 template <class Device>
 class softmax_layouts : public ::testing::Test {};
-using devices = ::testing::Types<host, simt32, simt64>;
+using devices = all_devices;
 TYPED_TEST_SUITE(softmax_layouts, devices);
 
 TYPED_TEST(softmax_layouts, all_pairs) {

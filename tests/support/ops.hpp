@@ -65,10 +65,25 @@ struct on {
   using device = D;
   using type = T;
 };
+/// 1: each kernel's text once a kind of device, in f32 and one 16-bit type; not every dtype and
+/// warp size. For builds that compile or run many times slower: under sanitizers, for emulators.
+#ifndef FLAGGEMS_TEST_REDUCED
+#define FLAGGEMS_TEST_REDUCED 0
+#endif
+
 /// Every type that computes on the host, a 16-bit one on the emulated chip. (f32 on all devices is
 /// what the tests of layouts run.)
+#if FLAGGEMS_TEST_REDUCED
+using float_cases = ::testing::Types<on<host, f32>, on<host, bf16>>;
+using all_devices = ::testing::Types<host, simt32>;
+#else
 using float_cases =
     ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<simt32, bf16>>;
+using all_devices = ::testing::Types<host, simt32, simt64>;
+#endif
+/// `Cases`, a list of on<D, T>, but `float_cases` in a reduced build.
+template <class Cases>
+using unless_reduced = std::conditional_t<FLAGGEMS_TEST_REDUCED, float_cases, Cases>;
 
 // ---- layouts
 enum class layout {
