@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""The operators, read from the headers' doc comments.
+"""The operators, and what everybody uses before them, read from the headers' doc comments.
 
     operators.py --markdown docs/operators.md     the operator reference
     operators.py --markdown docs/operators.md --check   fails if that file is out of date
@@ -15,8 +15,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPS = ROOT / "include" / "flaggems" / "ops"
-TABLE = ROOT / "include" / "flaggems" / "kernels" / "pointwise_table.hpp"
+INCLUDE = pathlib.Path("include/flaggems")
 ROW = re.compile(r"(UNARY|BINARY|TERNARY)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
 
 
@@ -27,14 +26,24 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
 HELPERS = {"iteration.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "assign", "cast", "evaluate", "with_bias"}
 
+# What a program needs around its operators; every name must be found, with a doc comment.
+BASICS = {
+    "device/tensor.hpp": ("empty", "empty_like", "from_values", "from_host", "to_host",
+                          "tensor::record_stream"),
+    "tensor/any_view.hpp": ("any_view::as", "visit"),
+    "tensor/npy.hpp": ("load_npy", "save_npy", "npy_array::view"),
+    "tensor/safetensors.hpp": ("load_safetensors", "save_safetensors", "safetensors::at",
+                               "safetensors::find", "safetensors::tensors"),
+}
+
 
 def operator_type(name):
     """The type in namespace operators that stands for `name`, which must be declared."""
     if not hasattr(operator_type, "declared"):
-        text = "".join(h.read_text() for h in OPS.glob("*.hpp"))
+        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").glob("*.hpp"))
         bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
         operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
-        operator_type.declared |= {entry["name"] for entry in pointwise()}
+        operator_type.declared |= {entry["name"] for entry in pointwise(ROOT)}
     kinds = [DONE_BY.get(name), name, name.removesuffix("_")]
     for kind in kinds:
         if kind in operator_type.declared:
@@ -55,13 +64,14 @@ def without_private(text):
     return out
 
 
-def pointwise():
+def pointwise(root):
+    table = root / INCLUDE / "kernels" / "pointwise_table.hpp"
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
              "integral": "the promoted dtype; bool becomes i64",
              "to_float": "the promoted dtype; integers and bool become f32",
              "floating": "floating-point only", "to_bool": "bool"}
     count = {"UNARY": "x", "BINARY": "a, b", "TERNARY": "a, b, c"}
-    for line in TABLE.read_text().splitlines():
+    for line in table.read_text().splitlines() if table.is_file() else ():
         match = ROW.match(line.strip())
         if match:
             kind, name, rule, formula = match.groups()
@@ -85,20 +95,64 @@ def declaration(lines, start):
     return re.sub(r"\s+", " ", text).strip()
 
 
-def function(text):
-    """The name and parameters of a declaration, or None if it is no function of namespace flaggems."""
-    match = re.search(r"(?:void|auto) (\w+)\(", text)
+def closing(text, start, brackets):
+    """The place behind the bracket that closes the one before `start`."""
+    depth = 1
+    while depth and start < len(text):
+        depth += {brackets[0]: 1, brackets[1]: -1}.get(text[start], 0)
+        start += 1
+    return start
+
+
+def explicit_arguments(template, parameters):
+    """`<T = f32>`: the template parameters that no argument of the call tells."""
+    parts = [""]
+    for char in template:
+        if char == "," and parts[-1].count("<") == parts[-1].count(">"):
+            parts.append("")
+        else:
+            parts[-1] += char
+    # A list of T is also what a vector or braces become, which do not tell T.
+    telling = re.sub(r"std::(?:span|initializer_list)<(?:const )?\w+>", "", parameters)
+    given = []
+    for part in filter(None, map(str.strip, parts)):
+        head, _, default = part.partition(" = ")
+        kind, name = head.rsplit(" ", 1)
+        if not re.search(rf"\b{name}\b", telling):
+            if kind.endswith("..."):
+                name += "..."
+            elif kind in ("bool", "int", "i64"):
+                name = head  # a value
+            given.append(f"{name} = {default}" if default else name)
+    return f"<{', '.join(given)}>" if given else ""
+
+
+def function(text, result=r"(?:void|auto)", name=r"\w+"):
+    """(name, name with explicit template arguments, parameters, result) of a declaration, or None
+    if it is no function of such a name and result. The result is "" for void and a deduced one."""
+    template = ""
+    if text.startswith("template <"):
+        end = closing(text, len("template <"), "<>")
+        template, text = text[len("template <"):end - 1], text[end:]
+    match = re.search(rf"({result}) ({name})\(", text)
     if not match:
         return None
-    depth, end = 1, match.end()
-    while depth and end < len(text):
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        end += 1
-    return match.group(1), text[match.end():end - 1]
+    parameters = text[match.end():closing(text, match.end(), "()") - 1]
+    parameters = re.sub(r"typename \S+::value\b", "number", parameters)  # tells no type
+    called = match[2] + explicit_arguments(template, parameters)
+    before = text[:match.end(1)]
+    start = len(before)  # of the result's type, which may have spaces in its angle brackets
+    while start and (before[start - 1] != " "
+                     or before[start:].count("<") != before[start:].count(">")):
+        start -= 1
+    if before[:start].endswith("const "):
+        start -= len("const ")
+    kind = "" if before[start:] in ("void", "auto", "decltype(auto)") else before[start:]
+    return match[2], called, parameters, kind
 
 
-def from_headers():
-    for header in sorted(OPS.glob("*.hpp")):
+def from_headers(root):
+    for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
         if header.name in HELPERS:
             continue
         lines = without_private(header.read_text())
@@ -109,28 +163,74 @@ def from_headers():
                 continue
             macro = re.match(r"FLAGGEMS_(?:INDEX_)?REDUCTION\((\w+),", line)
             name = macro.group(1) if macro else None
-            signature = f"{name}(stream, x[, out], dims = {{}}, keepdim = false)" if macro else ""
+            signatures = []
             if macro and "INDEX" in line:
-                signature = f"{name}(stream, x[, out], dim = none, keepdim = false)"
+                signatures = [f"{name}(stream, x, out, dim = none, keepdim = false)",
+                              f"{name}(stream, x, dim = none, keepdim = false) -> tensor"]
+            elif macro:
+                signatures = [f"{name}(stream, x, out, dims = {{}}, keepdim = false)",
+                              f"{name}<T = void>(stream, x, dims = {{}}, keepdim = false) -> tensor"]
             if line.startswith("template <"):
                 text = declaration(lines, index)
                 found = function(text)
                 public = comment or "const S& stream" in text
                 if found and public and not found[0].startswith("operator"):
-                    name = found[0]
+                    name, called, parameters, _ = found
                     result = " -> tensor" if "nodiscard" in text and "const S& stream" in text else ""
-                    signature = f"{name}({found[1]}){result}"
+                    signatures = [f"{called}({parameters}){result}"]
             if name:
                 yield {"name": name, "header": f"ops/{header.name}", "comment": " ".join(comment),
-                       "schema": "", "signatures": [signature]}
+                       "schema": "", "signatures": signatures}
             if line.strip():
                 comment = []
 
 
-def operators():
+def overloads(lines, scope, name):
+    """(comment, signature) of each function `name` of a namespace, or of a class if `scope`."""
+    objects = {"tensor": "x", "any_view": "view", "npy_array": "array", "safetensors": "file"}
+    inside, comment, index = not scope, [], 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if scope and re.match(rf"class {scope}\b", line):
+            inside = True
+        elif scope and line == "};":
+            inside = False
+        elif line.strip().startswith("///"):
+            comment.append(line.strip()[3:].strip())
+            continue
+        elif inside and re.match(r"  [\w\[]" if scope else r"[\w\[]", line):
+            found = function(declaration(lines, index - 1), r"\S+", name)
+            if found:
+                call = f"{objects[scope]}.{found[1]}" if scope else found[1]
+                result = f" -> {found[3]}" if found[3] else ""
+                yield " ".join(comment), f"{call}({found[2]}){result}"
+                while not re.search(r"[{;]", lines[index - 1]):
+                    index += 1
+        comment = []
+
+
+def basics(root):
+    """An entry for each name of BASICS whose header the tree has, in that order."""
+    for header, names in BASICS.items():
+        file = root / INCLUDE / header
+        if not file.is_file():
+            continue
+        lines = without_private(file.read_text())
+        for name in names:
+            *scope, short = name.split("::")
+            found = list(overloads(lines, "".join(scope), short))
+            comment = "\n\n".join(text for text, _ in found if text)
+            if not comment:
+                sys.exit(f"{header}: no {name} with a doc comment")
+            yield {"name": name, "header": header, "comment": comment,
+                   "signatures": [signature for _, signature in found]}
+
+
+def operators(root=ROOT):
     """One entry a name, in order of header and place; comments of the overloads joined."""
     merged = {}
-    for entry in [*pointwise(), *from_headers()]:
+    for entry in [*pointwise(root), *from_headers(root)]:
         entry["comment"] = entry["comment"].strip()
         key = entry["name"]
         if key not in merged:
@@ -148,19 +248,32 @@ def operators():
     return list(merged.values())
 
 
-def markdown(entries):
-    out = ["<!-- Generated by tools/docs/operators.py from the headers; do not edit. -->",
-           "# Operators", "",
-           f"{len(entries)} names. `stream` decides the device; operands are views, owning tensors or, "
-           "where marked, expressions and numbers. Every operator raises `flaggems::error` before "
-           "anything is written.", ""]
-    header = None
-    for entry in sorted(entries, key=lambda e: (e["header"], e["name"])):
-        if entry["header"] != header:
-            header = entry["header"]
-            out += [f"## `flaggems/{header}`", ""]
+def section(entries, title):
+    """The entries, all of one header."""
+    out = [f"## {title}", ""]
+    for entry in entries:
         out += [f"### {entry['name']}", "", entry["comment"], "", "```cpp", *entry["signatures"],
                 "```", ""]
+    return out
+
+
+def markdown(root=ROOT):
+    """The page."""
+    entries = sorted(operators(root), key=lambda e: (e["header"], e["name"]))
+    first = list(basics(root))
+    out = ["<!-- Generated by tools/docs/operators.py from the headers; do not edit. -->",
+           "# Operators", "",
+           f"{len(entries)} names, after what a program needs around them. `stream` decides the "
+           "device; operands are views, owning tensors or, where marked, expressions and numbers. "
+           "Every operator raises `flaggems::error` before anything is written. In `name<T>(...)` "
+           "the caller says T; `<T = f32>` is what it is otherwise, and `<T = void>` that it comes "
+           "from the operands.", ""]
+    for header in BASICS:
+        if any(e["header"] == header for e in first):
+            out += section([e for e in first if e["header"] == header],
+                           f"Before operators: `flaggems/{header}`")
+    for header in dict.fromkeys(e["header"] for e in entries):
+        out += section([e for e in entries if e["header"] == header], f"`flaggems/{header}`")
     return "\n".join(out)
 
 
@@ -190,7 +303,7 @@ def main():
     entries = operators()
     status = 0
     if args.markdown:
-        status |= write(args.markdown, markdown(entries), args.check)
+        status |= write(args.markdown, markdown(), args.check)
     if args.include:
         quoted = [f"X({json.dumps(e['name'])}, {json.dumps(e['header'])}, {json.dumps(e['schema'])}, "
                   f"{operator_type(e['name'])})"
