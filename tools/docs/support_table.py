@@ -5,6 +5,10 @@
 
     support_table.py LOG... --markdown docs/support.md
     support_table.py LOG... --markdown docs/support.md --check   fails if a mark differs
+    support_table.py LOG... --merge                 adds to the page what these logs have
+
+With --merge, marks that the page has stay: a log of one operator's tests is enough to bring its row
+in. Only a log of all tests takes marks away.
 
 The marks say how much is known: run on the hardware, run on the emulator, or only compiled. The ISA
 levels in the heading are those of the machine that made the logs; --check compares the rows alone.
@@ -21,6 +25,7 @@ import operators  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "tests" / "device_compile"
+LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
@@ -38,9 +43,11 @@ def compiled_kernels():
 
 
 def kernels_of(header):
-    """The kernel headers behind an operator header."""
-    text = (ROOT / "include" / "flaggems" / header).read_text()
-    direct = re.findall(r"#include <flaggems/kernels/(\w+)\.hpp>", text)
+    """The kernel headers behind an operator header, without those for the host only."""
+    include = ROOT / "include" / "flaggems"
+    text = (include / header).read_text()
+    direct = [stem for stem in re.findall(r"#include <flaggems/kernels/(\w+)\.hpp>", text)
+              if "flaggems: host only" not in (include / "kernels" / f"{stem}.hpp").read_text()]
     if not direct:
         for other in re.findall(r"#include <flaggems/(ops/\w+\.hpp)>", text):
             direct += kernels_of(other)
@@ -51,16 +58,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", nargs="+", type=pathlib.Path)
-    parser.add_argument("--markdown", required=True, type=pathlib.Path)
+    parser.add_argument("--markdown", type=pathlib.Path, default=ROOT / "docs" / "support.md")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--merge", action="store_true")
     args = parser.parse_args()
+    before = args.markdown.read_text() if args.markdown.exists() else ""
 
     ran = collections.defaultdict(set)
     for log in args.logs:
         for op, places in json.loads(log.read_text()).items():
             ran[op].update(places)
-    levels = sorted({p.split("@")[1] for places in ran.values() for p in places if "@" in p},
-                    key=["baseline", "avx2", "avx512", "avx512_bf16", "amx"].index)
+    levels = {p.split("@")[1] for places in ran.values() for p in places if "@" in p}
+    if args.merge:
+        heading = before.partition("in these results:")[2].partition(".")[0]
+        levels |= set(LEVELS) & set(re.findall(r"\w+", heading))
+    levels = sorted(levels, key=LEVELS.index)
     chips = compiled_kernels()
     rows, missing = [], []
     for entry in sorted(operators.operators(), key=lambda e: (e["header"], e["name"])):
@@ -68,13 +80,16 @@ def main():
         if name in NO_LAUNCH:
             continue
         places = ran.get(SAME_LAUNCH.get(name, name), set())
-        host = any(p.startswith("host@") for p in places)
-        marks = ["run" if host else "-"]
+        marks = ["run" if any(p.startswith("host@") for p in places) else "-"]
         marks += ["emulated" if chip in places else "-" for chip in ("simt32", "simt64")]
+        if args.merge:
+            had = re.search(rf"^\| {name} \|[^|]*\| (.*?) \| (.*?) \| (.*?) \|", before, re.M)
+            marks = [old if new == "-" else new
+                     for old, new in zip(had.groups() if had else "---", marks)]
         stems = kernels_of(entry["header"])
         marks.append("compiled" if stems and all(
             s in chips or s.startswith(("math", "lanes", "expr", "rows")) for s in stems) else "-")
-        if not host:
+        if marks[0] == "-":
             missing.append(name)
         rows.append(f"| {name} | {entry['header']} | " + " | ".join(marks) + " |")
     table = "\n".join(rows) + "\n"
@@ -92,7 +107,7 @@ sm_90a, as C++ for OpenCL for spir64, as HIP for gfx90a; not run). The host's le
     if missing:
         print("no passing test launched:", ", ".join(missing))
     if args.check:
-        if not args.markdown.exists() or table not in args.markdown.read_text():
+        if table not in before:
             print(f"{args.markdown} is out of date: run tools/docs/support_table.py")
             return 1
         return 1 if missing else 0
