@@ -20,7 +20,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
+import operators  # noqa: E402
 import snippets  # noqa: E402
+import support_table  # noqa: E402
 
 CODE = (".hpp", ".cpp", ".h", ".cu")
 TEXT = CODE + (".py", ".cmake", ".txt", ".in", ".sh")
@@ -242,7 +244,8 @@ OPS_MACHINERY = {"expr", "iteration", "rows", "implementation"}
 
 @check
 def stems(tree):
-    """An operator has the same stem in ops/, tests/ops/, bench/ops/ and the support table."""
+    """An operator has the same stem in ops/, tests/ops/, bench/ops/, instances of its kernels for
+    the chips' compilers, and a row in the support table."""
     if not (tree.root / "include/flaggems/ops").is_dir():
         return
     ops = tree.stems("include/flaggems/ops", ".hpp") - OPS_MACHINERY
@@ -264,12 +267,17 @@ def stems(tree):
                   for p in (tree.root / folder).rglob("*.hpp") if p.parent.name != "kernels"]
         if path.stem not in ops and not any(include in t for t in users):
             yield f"{tree.name(path)}: no operator of this stem and nobody includes it"
+    instances = "".join(p.read_text() for p in (tree.root / "tests/device_compile").glob("*.cpp"))
+    for stem in sorted(ops & {p.stem for p in texts}):
+        if f"#include <flaggems/kernels/{stem}.hpp>" not in instances:
+            yield (f"include/flaggems/kernels/{stem}.hpp: no tests/device_compile/{stem}.cpp "
+                   "includes it")
     table = tree.root / "docs/support.md"
-    if table.is_file():
-        text = table.read_text()
-        for stem in sorted(ops):
-            if not re.search(rf"^\|.*\b{re.escape(stem)}\b", text, re.M):
-                yield f"docs/support.md: no row for {stem}"
+    rows = set(re.findall(r"^\| (\w+) \|", table.read_text() if table.is_file() else "", re.M))
+    for entry in operators.operators(tree.root):
+        if entry["name"] not in rows | support_table.NO_LAUNCH:
+            yield (f"docs/support.md: no row for {entry['name']} of {entry['header']}: run its tests "
+                   "with FLAGGEMS_SUPPORT_LOG=LOG, then tools/docs/support_table.py LOG --merge")
 
 
 @check
@@ -292,6 +300,15 @@ def readme_example(tree):
 def docs_snippets(tree):
     """The code in docs/ is that of the programs it is cut out of (tools/docs/snippets.py)."""
     yield from snippets.problems(tree.root)
+
+
+@check
+def docs_operators(tree):
+    """docs/operators.md is what tools/docs/operators.py makes of the headers."""
+    page = tree.root / "docs/operators.md"
+    if not page.is_file() or page.read_text() != operators.markdown(tree.root):
+        yield ("docs/operators.md is out of date: run tools/docs/operators.py --markdown "
+               "docs/operators.md")
 
 
 @check

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plants one violation for each check of lint.py in a small tree that is otherwise clean."""
+"""Plants violations of each check of lint.py, one by one, in a small tree that is otherwise clean."""
 import pathlib
 import shutil
 import sys
@@ -10,6 +10,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 import lint  # noqa: E402
+from lint import operators  # noqa: E402
 
 SPDX = ("// SPDX-FileCopyrightText: 2026 The flaggems authors\n"
         "// SPDX-License-Identifier: Apache-2.0\n")
@@ -19,11 +20,17 @@ CLEAN = {
     "include/flaggems/config.hpp": HEADER,
     "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
     "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
-    "include/flaggems/ops/softmax.hpp":
-        HEADER + "\n#include <flaggems/kernels/softmax.hpp>\n",
+    "include/flaggems/ops/softmax.hpp": HEADER + """
+#include <flaggems/kernels/softmax.hpp>
+
+/// out = softmax(x).
+template <class S, class X, class Out>
+void softmax(const S& stream, const X& x, Out&& out);
+""",
     "include/flaggems/flaggems.hpp": HEADER + "\n#include <flaggems/error.hpp>\n"
                                      "#include <flaggems/ops/softmax.hpp>\n",
     "tests/ops/softmax.cpp": SPDX,
+    "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernels/softmax.hpp>\n",
     "bench/ops/softmax.cpp": SPDX,
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
     "examples/01_hello.cpp": SPDX + HELLO,
@@ -31,7 +38,7 @@ CLEAN = {
     "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
 }
-# check: (file, new text, part of the message)
+# check: (file, new text, part of the message), or a list of them
 PLANTED = {
     "ascii_only": ("include/flaggems/error.hpp", HEADER + "// \u00e9\n", "error.hpp:4"),
     "license_lines": ("tests/ops/softmax.cpp", "// nothing\n", "tests/ops/softmax.cpp"),
@@ -45,12 +52,15 @@ PLANTED = {
     "include_direction": ("include/flaggems/kernels/softmax.hpp",
                           HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
                           "kernels includes error"),
-    "stems": ("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
+    "stems": [("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
+              ("tests/device_compile/softmax.cpp", SPDX, "no tests/device_compile/softmax.cpp"),
+              ("docs/support.md", "| log_softmax | yes |\n", "no row for softmax of ops/softmax")],
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),
     "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),
     "docs_snippets": ("examples/02_part.cpp", SPDX + "// [part]\nint other();\n// [/part]\n",
                       "docs/page.md:1: differs"),
+    "docs_operators": ("include/flaggems/ops/softmax.hpp", HEADER, "operators.md is out of date"),
     "docs_links": ("docs/page.md", "[a page](nowhere.md)\n", "docs/page.md: no file nowhere.md"),
     "device_messages": ("include/flaggems/device/check_device.hpp",
                         HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),
@@ -77,10 +87,13 @@ def main():
         print("checks without a planted violation:", set(lint.CHECKS) ^ set(PLANTED))
         failures += 1
     top = pathlib.Path(__file__).resolve().parents[2]
-    for name, (file, text, wanted) in PLANTED.items():
+    plants = [(name, plant) for name, some in PLANTED.items()
+              for plant in (some if isinstance(some, list) else [some])]
+    for name, (file, text, wanted) in plants:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             write(root, CLEAN)
+            write(root, {"docs/operators.md": operators.markdown(root)})
             for config in (".clang-format", ".clang-tidy"):
                 shutil.copy(top / config, root / config)
             try:
