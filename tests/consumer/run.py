@@ -49,9 +49,8 @@ class Driver:
         prefix = self.build / "moved"
         if not prefix.exists():
             tree, first = self.folder("install-build"), self.folder("installed")
-            self.run(self.cmake, "-S", ROOT, "-B", tree, f"-DCMAKE_CXX_COMPILER={self.cxx}",
-                     "-DFLAGGEMS_BUILD_TESTS=OFF", "-DFLAGGEMS_BUILD_EXAMPLES=OFF",
-                     "-DFLAGGEMS_BUILD_TOOLS=OFF")
+            self.run(self.cmake, "-S", ROOT, "--preset", "install", "-B", tree,
+                     f"-DCMAKE_CXX_COMPILER={self.cxx}")
             self.run(self.cmake, "--install", tree, "--prefix", first)
             first.rename(prefix)
         return prefix
