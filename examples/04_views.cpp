@@ -82,14 +82,17 @@ void files(const std::string& folder) {
   flaggems::save_npy(folder + "/a.npy", flaggems::as_view(a).reshape({2, 3}));
   const flaggems::npy_array array = flaggems::load_npy(folder + "/a.npy");
   const flaggems::any_view<> view = array.view();  // its dtype is known at run time
+  const auto floats = view.as<const float>();      // a view; raises if the file has another dtype
+  const auto x = flaggems::from_host(stream, floats);  // a tensor on the stream's device
   flaggems::visit<float, double>(
       view, [](auto typed) { std::cout << typed.size(0) << " rows\n"; }, "example");
 
   const std::vector<flaggems::named_view> weights = {{"layer.weight", view}};
   flaggems::save_safetensors(folder + "/w.safetensors", weights);
   const auto file = flaggems::load_safetensors(folder + "/w.safetensors");  // mapped, not read
-  std::cout << file.at("layer.weight") << '\n';
+  const auto w = flaggems::from_host(stream, file.at("layer.weight").as<const float>());
   // [/files]
+  std::cout << x << '\n' << w << '\n';
 }
 
 int errors() {

@@ -41,6 +41,8 @@ TEST(any_view, refuses_the_wrong_type_and_writing_const) {
   EXPECT_TRUE(w.is_const());
   EXPECT_RAISES(w.as<const i32>(), dtype_mismatch, "any_view::as");
   EXPECT_RAISES(w.as<f32>(), invalid_argument, "any_view::as");
+  const flaggems::error told = flaggems_test::error_of([&] { (void)w.as<f32>(); });
+  EXPECT_EQ(std::string(told.got()), "a view of const elements (as<const T>() reads it)");
   EXPECT_EQ(w.as<const f32>()(1), 2);
   EXPECT_RAISES(visit_mutable(w, [](auto) {}), invalid_argument, "any_view::as");
   EXPECT_RAISES(visit<i8>(

@@ -86,8 +86,8 @@ class any_view {
     return detail::is_contiguous(sizes_, strides_);
   }
 
-  /// The view with its element type. Raises dtype_mismatch if the dtype is not T's, and
-  /// invalid_argument if the elements are const and T is not.
+  /// The view with its element type; `as<const float>()` to read. Raises dtype_mismatch if the
+  /// dtype is not T's, and invalid_argument if the elements are const and T is not.
   template <class T>
   requires element<T>
   [[nodiscard]] tensor_view<T, Device> as() const {
@@ -96,7 +96,8 @@ class any_view {
       detail::raise_dtype("any_view::as", &expected, 1, dtype_);
     }
     check(std::is_const_v<T> || !is_const_, errc::invalid_argument, "any_view::as",
-          "a view of elements that may be written", "a view of const elements");
+          "a view of elements that may be written",
+          "a view of const elements (as<const T>() reads it)");
     return tensor_view<T, Device>(detail::unchecked_t{}, static_cast<T*>(data_), sizes_, strides_);
   }
 
