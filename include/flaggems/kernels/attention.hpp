@@ -53,16 +53,67 @@ struct attention_arg {
 };
 
 struct no_mask {
-  static constexpr bool exists = false;
-  FLAGGEMS_INLINE const no_mask& at(const coordinates&) const { return *this; }
+  FLAGGEMS_INLINE no_mask row(const coordinates&, i64, i64, i64) const { return {}; }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane, const lane_value<Lane, C>& score) const {
+    return score;
+  }
+};
+template <class T>
+struct attention_mask_row {
+  global_ptr<const T> data;
+  i64 element;
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane lane, const lane_value<Lane, C>& score) const {
+    using V = lane_value<Lane, C>;
+    if constexpr (is_same<T, bool>)
+      return select(load<bool>(data, element, lane), score, V(lowest<C>()));
+    else
+      return score + load<C>(data, element, lane);
+  }
 };
 /// bool: whether a key takes part; numbers are added to the scores. `element` is the stride over
 /// keys.
 template <class T>
 struct attention_mask : attention_arg<const T> {
-  static constexpr bool exists = true;
-  static constexpr bool boolean = is_same<T, bool>;
+  /// Of one query, from a key on.
+  FLAGGEMS_INLINE attention_mask_row<T> row(const coordinates& c, i64 head_index, i64 query,
+                                            i64 key) const {
+    const auto& self = *this;
+    return {self.at(c) + head_index * self.head + query * self.position + key * self.element,
+            self.element};
+  }
 };
+
+/// A query's scores of `n` keys, of which `seen` are visible, in `line`, become their exponentials,
+/// less the largest so far; its largest score and sum of exponentials are brought up to date.
+/// Returns the factor for what was summed before.
+template <class C, class Block, class Line, class MaskRow>
+FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 seen,
+                                    const MaskRow& mask, C& largest, C& total) {
+  const C most =
+      block.template reduce<C>(n, lowest<C>(), maximum_of{}, [&](auto lane) FLAGGEMS_LAMBDA {
+        using V = lane_value<decltype(lane), C>;
+        V s = mask.template apply<C>(lane, V(load<C>(line, lane)));
+        s = select(iota<i32>(lane) < lane_value<decltype(lane), i32>(i32(seen)), s, V(lowest<C>()));
+        store(line, lane, s);
+        return s;
+      });
+  // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+  const C before = largest;
+  const C now = maximum_of{}.template operator()<C>(before, most);
+  const C shift = now == lowest<C>() ? C(0) : now;
+  const C correction = exp(C(before - shift));
+  const C part = block.template reduce<C>(n, C(0), plus{}, [&](auto lane) FLAGGEMS_LAMBDA {
+    using V = lane_value<decltype(lane), C>;
+    const V e = exp(V(load<C>(line, lane) - V(shift)));
+    store(line, lane, e);
+    return e;
+  });
+  total = total * correction + part;
+  largest = now;
+  return correction;
+}
 
 /// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C.
 template <class T, class Key, class Out, class C, class Mask, bool Strided>
@@ -151,36 +202,8 @@ struct attention {
         for (int r = 0; r < rows; ++r) {  // not unrolled: exp is long
           const auto line = score.from(r * tile);
           const i64 seen = min_of(n, max_of(i64(0), visible[r] - start));
-          const C most = block.template reduce<C>(
-              n, lowest<C>(), maximum_of{}, [&](auto lane) FLAGGEMS_LAMBDA {
-                using V = lane_value<decltype(lane), C>;
-                V s = load<C>(line, lane);
-                if constexpr (Mask::exists) {
-                  const auto m = mask.at(c) + head[r] * mask.head + position[r] * mask.position +
-                                 start * mask.element;
-                  if constexpr (Mask::boolean)
-                    s = select(load<bool>(m, mask.element, lane), s, V(lowest<C>()));
-                  else
-                    s = s + load<C>(m, mask.element, lane);
-                }
-                s = select(iota<i32>(lane) < lane_value<decltype(lane), i32>(i32(seen)), s,
-                           V(lowest<C>()));
-                store(line, lane, s);
-                return s;
-              });
-          // Nothing seen so far: any number but -inf will do, all exponentials are 0.
-          const C before = largest[r];
-          const C now = maximum_of{}.template operator()<C>(before, most);
-          const C shift = now == lowest<C>() ? C(0) : now;
-          correction[r] = exp(C(before - shift));
-          const C part = block.template reduce<C>(n, C(0), plus{}, [&](auto lane) FLAGGEMS_LAMBDA {
-            using V = lane_value<decltype(lane), C>;
-            const V e = exp(V(load<C>(line, lane) - V(shift)));
-            store(line, lane, e);
-            return e;
-          });
-          total[r] = total[r] * correction[r] + part;
-          largest[r] = now;
+          const auto masked = mask.row(c, head[r], position[r], start);
+          correction[r] = attention_softmax<C>(block, line, n, seen, masked, largest[r], total[r]);
         }
         block.sync();
         block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {

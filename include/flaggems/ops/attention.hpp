@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/kernels/attention.hpp>
+#include <flaggems/kernels/attention_host.hpp>
 #include <flaggems/ops/gemm.hpp>
 
 #include <optional>
@@ -181,7 +182,20 @@ struct attention_call {
     using kernel_mask_type = std::remove_const_t<decltype(kernel_mask)>;
     const bool contiguous =
         (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
-    if (contiguous)
+    if constexpr (std::is_same_v<device_of<S>, host>) {
+      const auto go = [&](auto kernel) {
+        using one = decltype(kernel);
+        config.tiles =
+            space.batches * kernels::ceil_div(group * space.queries, i64{one::most_rows});
+        config.scratch = one::scratch(space.head_size, space.value_size);
+        launch<one>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
+                    scale);
+      };
+      if (group * space.queries <= 4 && contiguous)
+        go(kernels::attention_host_few<T, Key, O, C, kernel_mask_type>());
+      else
+        go(kernels::attention_host<T, Key, O, C, kernel_mask_type>());
+    } else if (contiguous)
       launch<kernels::attention<T, Key, O, C, kernel_mask_type, false>>(
           stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
     else

@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Attention of many queries on the host: a block of them passes over the keys together, so that a
+// tile of keys and values is converted, and the keys transposed, once for all. Both products then
+// are sums of rows of vectors times single numbers, in tiles of registers.
+#pragma once
+
+#include <flaggems/kernels/attention.hpp>
+#include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernels/host_vectors.hpp>
+
+namespace flaggems::kernels {
+
+/// sum[r][v] += a[r][q] * b[q][v] for q < n: Rows lines of numbers times n rows of vectors.
+template <class C, class Isa, int Rows, int Vectors>
+FLAGGEMS_INLINE void multiply_rows(simd<C, Isa> (&sum)[Rows][Vectors], const C* a, i64 a_row,
+                                   const C* b, i64 b_row, i64 n) {
+  using V = simd<C, Isa>;
+  const C* row[Rows];
+  static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { row[r] = a + r * a_row; });
+  for (i64 q = 0; q < n; ++q, b += b_row) {
+    V y[Vectors];
+    static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { read_vector(y[v], b + v * Isa::lanes); });
+    static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      const V x = spread_from<C, Isa>(row[r] + q);
+      static_for<Vectors>([&](auto v)
+                              FLAGGEMS_LAMBDA { sum[r][v] = multiply_add<V>(x, y[v], sum[r][v]); });
+    });
+  }
+}
+
+/// to[e * to_row + j] = from[j * from_row + e], a multiple of four of both; in pieces of 4 x 4,
+/// which are vectors at every level.
+template <class C>
+FLAGGEMS_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64 elements, C* to,
+                                     i64 to_row) {
+  using Q = simd<C, isa_baseline>;
+  for (i64 e = 0; e < elements; e += 4)
+    for (i64 j = 0; j < lines; j += 4) {
+      Q x[4];
+      for (int i = 0; i < 4; ++i) read_vector(x[i], from + (j + i) * from_row + e);
+      const Q a(__builtin_shufflevector(x[0].v, x[1].v, 0, 4, 1, 5));
+      const Q b(__builtin_shufflevector(x[2].v, x[3].v, 0, 4, 1, 5));
+      const Q c(__builtin_shufflevector(x[0].v, x[1].v, 2, 6, 3, 7));
+      const Q d(__builtin_shufflevector(x[2].v, x[3].v, 2, 6, 3, 7));
+      x[0] = Q(__builtin_shufflevector(a.v, b.v, 0, 1, 4, 5));
+      x[1] = Q(__builtin_shufflevector(a.v, b.v, 2, 3, 6, 7));
+      x[2] = Q(__builtin_shufflevector(c.v, d.v, 0, 1, 4, 5));
+      x[3] = Q(__builtin_shufflevector(c.v, d.v, 2, 3, 6, 7));
+      for (int i = 0; i < 4; ++i) write_vector(to + (e + i) * to_row + j, x[i], 4);
+    }
+}
+
+template <class T, class Key, class Out, class C, class Mask>
+struct attention_host {
+  static constexpr int rows = 4;        // queries in registers
+  static constexpr int tile = 64;       // keys at a time
+  static constexpr int most_rows = 32;  // queries that share a tile of keys
+
+  /// The bytes of scratch that a launch needs.
+  static constexpr i64 scratch(i64 head_size, i64 value_size) {
+    const i64 depth = round_up(head_size, i64(16)), width = round_up(value_size, i64(16));
+    return (most_rows * (depth + width + 2) + tile * (depth + max_of(depth, width) + rows)) *
+               i64(sizeof(C)) +
+           7 * 256;
+  }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
+                                  attention_arg<Out> out, C scale) {
+    using isa = typename Block::isa;
+    using V = simd<C, isa>;
+    // 64-bit lanes fill two registers.
+    constexpr int vectors = sizeof(C) == 8 ? 1 : isa::bytes == 64 ? 4 : 2;
+    constexpr i64 lanes = isa::lanes;
+    const i64 width = round_up(space.value_size, i64(16)),
+              depth = round_up(space.head_size, i64(16));
+    const auto query = block.template scratch<C>(most_rows * depth);
+    const auto sum = block.template scratch<C>(most_rows * width);
+    C* const largest = block.template scratch<C>(most_rows).data;
+    C* const total = block.template scratch<C>(most_rows).data;
+    const auto lines = block.template scratch<C>(tile * max_of(depth, width));
+    C* const columns = block.template scratch<C>(tile * depth).data;
+    const auto score = block.template scratch<C>(rows * tile);
+    const i64 all_rows = space.group * space.queries;
+    const i64 blocks = ceil_div(all_rows, i64(most_rows));
+    // `n` keys or values from `start` on as lines of C.
+    const auto read = [&](const attention_arg<const Key>& from, const Key* data, i64 start, i64 n,
+                          i64 size, i64 row) FLAGGEMS_LAMBDA {
+      for (i64 j = 0; j < n; ++j)
+        block.for_each_lane(size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(lines.from(j * row), lane,
+                load<C>(data + (start + j) * from.position, from.element, lane));
+        });
+    };
+    block.for_each_tile(space.batches * blocks, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 batch = t / blocks, first = (t - batch * blocks) * most_rows;
+      const i64 count = min_of(i64(most_rows), all_rows - first);
+      const coordinates c = space.locate(batch);
+      const Key* const keys = k.at(c);
+      const Key* const values = v.at(c);
+      // Rows beyond the last are the last one again: computed, not stored.
+      const auto row_of = [&](i64 r) FLAGGEMS_LAMBDA { return min_of(first + r, all_rows - 1); };
+      const auto visible = [&](i64 r) FLAGGEMS_LAMBDA {
+        const i64 last = row_of(r) % space.queries + space.diagonal;
+        return max_of(i64(0), min_of(space.keys, last + 1));
+      };
+      const i64 group_rows = round_up(count, i64(rows));
+      i64 end = 0;  // keys that any row sees
+      for (i64 r = 0; r < group_rows; ++r) {
+        const i64 row = row_of(r);
+        const T* const from =
+            q.at(c) + row / space.queries * q.head + row % space.queries * q.position;
+        block.for_each_lane(space.head_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(query.from(r * depth), lane, V(load<C>(from, q.element, lane) * V(scale)));
+        });
+        for (i64 e = 0; e < width; ++e) sum.write(r * width + e, C(0));
+        largest[r] = lowest<C>();
+        total[r] = C(0);
+        end = max_of(end, visible(r));
+      }
+      for (i64 start = 0; start < end; start += tile) {
+        const i64 n = min_of(i64(tile), end - start);
+        read(k, keys, start, n, space.head_size, depth);
+        for (i64 at = n * depth; at < round_up(n, i64(16)) * depth; ++at) lines.write(at, C(0));
+        transpose_lines<C>(lines.data, depth, round_up(n, i64(16)),
+                           round_up(space.head_size, i64(4)), columns, tile);
+        read(v, values, start, n, space.value_size, width);
+        for (i64 g = 0; g < group_rows; g += rows) {
+          i64 seen[rows], most = 0;
+          static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+            seen[r] = min_of(n, max_of(i64(0), visible(g + r) - start));
+            most = max_of(most, seen[r]);
+          });
+          if (most == 0) continue;
+          const auto multiply = [&](auto count_of, const C* a, i64 a_row, const C* b, i64 b_row,
+                                    i64 steps, C* to, i64 to_row, const C* factor) FLAGGEMS_LAMBDA {
+            constexpr int together = decltype(count_of)::value;
+            V acc[rows][together];
+            static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+              static_for<together>([&](auto e) FLAGGEMS_LAMBDA {
+                if (factor == nullptr) {
+                  acc[r][e] = V(C(0));
+                } else {
+                  read_vector(acc[r][e], to + r * to_row + e * lanes);
+                  acc[r][e] = acc[r][e] * spread_from<C, isa>(factor + r);
+                }
+              });
+            });
+            multiply_rows(acc, a, a_row, b, b_row, steps);
+            static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+              static_for<together>([&](auto e) FLAGGEMS_LAMBDA {
+                write_vector(to + r * to_row + e * lanes, acc[r][e], isa::lanes);
+              });
+            });
+          };
+          // The padding of the lines is whole vectors of 16 lanes.
+          const i64 padded = round_up(most, lanes);
+          for (i64 j = 0; j < padded;) {
+            const C* const b = columns + j;
+            const C* const a = query.data + g * depth;
+            if (j + vectors * lanes <= padded) {
+              multiply(int_constant<vectors>{}, a, depth, b, i64(tile), space.head_size,
+                       score.data + j, i64(tile), static_cast<const C*>(nullptr));
+              j += vectors * lanes;
+            } else {
+              multiply(int_constant<1>{}, a, depth, b, i64(tile), space.head_size, score.data + j,
+                       i64(tile), static_cast<const C*>(nullptr));
+              j += lanes;
+            }
+          }
+          C correction[rows];
+          for (int r = 0; r < rows; ++r) {  // not unrolled: exp is long
+            const i64 row = row_of(g + r);
+            const auto masked = mask.row(c, row / space.queries, row % space.queries, start);
+            correction[r] = attention_softmax<C>(block, score.from(r * tile), most, seen[r], masked,
+                                                 largest[g + r], total[g + r]);
+          }
+          const i64 value_lanes = round_up(space.value_size, lanes);
+          for (i64 e = 0; e < value_lanes;) {
+            C* const to = sum.data + g * width + e;
+            if (e + vectors * lanes <= value_lanes) {
+              multiply(int_constant<vectors>{}, score.data, i64(tile), lines.data + e, width, most,
+                       to, width, correction);
+              e += vectors * lanes;
+            } else {
+              multiply(int_constant<1>{}, score.data, i64(tile), lines.data + e, width, most, to,
+                       width, correction);
+              e += lanes;
+            }
+          }
+        }
+      }
+      for (i64 r = 0; r < count; ++r) {
+        const i64 row = row_of(r);
+        Out* const to =
+            out.at(c) + row / space.queries * out.head + row % space.queries * out.position;
+        // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
+        const C divisor = total[r] == C(0) ? C(1) : total[r];
+        block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
+        });
+      }
+    });
+  }
+};
+
+/// Few queries (4 at most, all that share a key head: a step of generation): keys and values are
+/// read where they lie, contiguous along their elements, a tile of them at a time.
+template <class T, class Key, class Out, class C, class Mask>
+struct attention_host_few {
+  static constexpr int tile = 64;
+  static constexpr int most_rows = 4;
+
+  static constexpr i64 scratch(i64 head_size, i64 value_size) {
+    const i64 depth = round_up(head_size, i64(16)), width = round_up(value_size, i64(16));
+    return most_rows * (depth + width + tile) * i64(sizeof(C)) + 3 * 256;
+  }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
+                                  attention_arg<Out> out, C scale) {
+    const i64 rows = space.group * space.queries;
+    if (rows == 1)
+      run_rows<1>(block, space, q, k, v, mask, out, scale);
+    else if (rows == 2)
+      run_rows<2>(block, space, q, k, v, mask, out, scale);
+    else if (rows == 3)
+      run_rows<3>(block, space, q, k, v, mask, out, scale);
+    else
+      run_rows<4>(block, space, q, k, v, mask, out, scale);
+  }
+
+ private:
+  template <int Rows, class Block>
+  FLAGGEMS_INLINE static void run_rows(Block& block, const attention_space& space,
+                                       const attention_arg<const T>& q,
+                                       const attention_arg<const Key>& k,
+                                       const attention_arg<const Key>& v, const Mask& mask,
+                                       const attention_arg<Out>& out, C scale) {
+    using isa = typename Block::isa;
+    using V = simd<C, isa>;
+    constexpr i64 lanes = isa::lanes;
+    const i64 width = round_up(space.value_size, i64(16)),
+              depth = round_up(space.head_size, i64(16));
+    const auto query = block.template scratch<C>(Rows * depth);
+    const auto sum = block.template scratch<C>(Rows * width);
+    const auto score = block.template scratch<C>(Rows * tile);
+    block.for_each_tile(space.batches, [&](i64 batch) FLAGGEMS_LAMBDA {
+      const coordinates c = space.locate(batch);
+      const Key* const keys = k.at(c);
+      const Key* const values = v.at(c);
+      i64 head[Rows], position[Rows], visible[Rows], end = 0;
+      C largest[Rows], total[Rows], correction[Rows];
+      for (int r = 0; r < Rows; ++r) {
+        head[r] = r / space.queries;
+        position[r] = r - head[r] * space.queries;
+        visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
+        end = max_of(end, visible[r]);
+        largest[r] = lowest<C>();
+        total[r] = C(0);
+        const T* const from = q.at(c) + head[r] * q.head + position[r] * q.position;
+        block.for_each_lane(space.head_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(query.from(r * depth), lane, V(load<C>(from, q.element, lane) * V(scale)));
+        });
+        for (i64 e = 0; e < width; ++e) sum.write(r * width + e, C(0));
+      }
+      for (i64 start = 0; start < end; start += tile) {
+        const i64 n = min_of(i64(tile), end - start);
+        for (i64 j = 0; j < n; j += 2) {  // the queries are read once for two keys
+          const Key* const one = keys + (start + j) * k.position;
+          const Key* const two = keys + min_of(start + j + 1, end - 1) * k.position;
+          V dot[Rows][2];
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { dot[r][0] = dot[r][1] = V(C(0)); });
+          block.for_each_lane(space.head_size, [&](auto lane) FLAGGEMS_LAMBDA {
+            const V a = load<C>(one, lane), b = load<C>(two, lane);
+            static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+              const V x = load<C>(query.from(r * depth), lane);
+              dot[r][0] = multiply_add<V>(x, a, dot[r][0]);
+              dot[r][1] = multiply_add<V>(x, b, dot[r][1]);
+            });
+          });
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+            score.write(r * tile + j, total_of(dot[r][0]));
+            score.write(r * tile + j + 1, total_of(dot[r][1]));
+          });
+        }
+        for (int r = 0; r < Rows; ++r)  // not unrolled: exp is long
+          correction[r] = attention_softmax<C>(
+              block, score.from(r * tile), n, min_of(n, max_of(i64(0), visible[r] - start)),
+              mask.row(c, head[r], position[r], start), largest[r], total[r]);
+        const auto add_values = [&](auto count, auto lane) FLAGGEMS_LAMBDA {
+          constexpr int vectors = decltype(count)::value;
+          V acc[Rows][vectors];
+          C* const to = sum.data + lane.begin;
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+            const V factor = spread_from<C, isa>(correction + r);
+            static_for<vectors>([&](auto e) FLAGGEMS_LAMBDA {
+              read_vector(acc[r][e], to + r * width + e * lanes);
+              acc[r][e] = acc[r][e] * factor;
+            });
+          });
+          const Key* value = values + start * v.position;
+          for (i64 j = 0; j < n; ++j, value += v.position) {
+            V y[vectors];
+            static_for<vectors>([&](auto e) FLAGGEMS_LAMBDA {
+              auto at = lane;
+              at.begin += e * lanes;
+              y[e] = load<C>(value, at);
+            });
+            static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+              const V x = spread_from<C, isa>(score.data + r * tile + j);
+              static_for<vectors>(
+                  [&](auto e) FLAGGEMS_LAMBDA { acc[r][e] = multiply_add<V>(x, y[e], acc[r][e]); });
+            });
+          }
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+            static_for<vectors>([&](auto e) FLAGGEMS_LAMBDA {
+              write_vector(to + r * width + e * lanes, acc[r][e], isa::lanes);
+            });
+          });
+        };
+        i64 e = 0;
+        for (; e + 2 * lanes <= space.value_size; e += 2 * lanes)
+          add_values(int_constant<2>{}, lane_vector<isa>{e});
+        block.for_each_lane(space.value_size - e, [&](auto lane) FLAGGEMS_LAMBDA {
+          lane.begin += e;
+          add_values(int_constant<1>{}, lane);
+        });
+      }
+      for (int r = 0; r < Rows; ++r) {
+        Out* const to = out.at(c) + head[r] * out.head + position[r] * out.position;
+        // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
+        const C divisor = total[r] == C(0) ? C(1) : total[r];
+        block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
+        });
+      }
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
