@@ -105,8 +105,12 @@ def main():
     parser.add_argument("compiler", choices=compilers)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--only", metavar="STEM", help="kernels/STEM.hpp and its instances alone")
     options = parser.parse_args()
     files, instances = sources(options.build / options.compiler)
+    if options.only:
+        files = [f for f in files if f.stem == f"header_flaggems_kernels_{options.only}"]
+        instances = [f for f in instances if f.stem == options.only]
     if not files:
         print("no kernel headers found", file=sys.stderr)
         return 1

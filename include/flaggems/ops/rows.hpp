@@ -15,7 +15,10 @@
 namespace flaggems {
 
 /// The rows along `dim` of a tensor of the given sizes, any strides; operands are added in turn, at
-/// most 16. The dimensions besides `dim` are merged where all operands allow.
+/// most 16. The dimensions besides `dim` are sorted by stride and merged where all operands allow,
+/// so rows come in any order and a kernel cannot tell which one it has: what depends on a row's
+/// index is an operand. A weight for each element of a row or for each row is one too, its view
+/// expanded to the plan's sizes: `weight.expand(sizes)`, `scale.unsqueeze(-1).expand(sizes)`.
 class row_plan {
  public:
   row_plan(std::span<const i64> sizes, int dim) : dim_(dim), it_(without(sizes, dim)) {

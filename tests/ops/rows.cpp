@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What authors of operators along one dimension build on: operands of every stride as rows, weights
+// among them as expanded views.
+#include <flaggems/ops/rows.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+namespace fk = flaggems::kernels;
+
+/// out = x * weight + first.
+struct scaled_rows {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, fk::row_space space, fk::row_arg<f32> x,
+                                  fk::row_arg<f32> weight, fk::row_arg<f32> first,
+                                  fk::row_target<f32> out) {
+    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
+      const auto from = x.at(c), scale = weight.at(c), offset = first.at(c);
+      const auto to = out.at(c);
+      block.for_each_lane(space.length, [&](auto i) FLAGGEMS_LAMBDA {
+        to.store(i, from.template load<f32>(i) * scale.template load<f32>(i) +
+                        offset.template load<f32>(i));
+      });
+    });
+  }
+};
+
+template <class D>
+void scale(fg::tensor_view<const f32, D> x, fg::tensor_view<const f32, D> weight,
+           fg::tensor_view<const f32, D> first, fg::tensor_view<f32, D> out, int dim) {
+  // [weights]
+  // A weight for each element of a row, and a number for each row.
+  const auto w = weight.expand(x.sizes());               // [n] -> [..., n], strides 0
+  const auto f = first.unsqueeze(-1).expand(x.sizes());  // [...] -> [..., n], stride 0 in a row
+  flaggems::row_plan plan(x.sizes(), dim);
+  plan.add(x);
+  plan.add(w);
+  plan.add(f);
+  plan.add(out);
+  // [/weights]
+  const auto space = plan.space();
+  fg::launch_config config;
+  config.op = "scaled_rows";
+  config.tiles = space.rows;
+  fg::launch<scaled_rows>(test_stream<D>(), config, space, plan.arg(0, x), plan.arg(1, w),
+                          plan.arg(2, f), plan.target(3, out));
+}
+
+template <class Device>
+class rows : public ::testing::Test {};
+using devices = ::testing::Types<host, simt32, simt64>;
+TYPED_TEST_SUITE(rows, devices);
+
+TYPED_TEST(rows, weights_are_expanded_views) {
+  at_every_level<TypeParam>([] {
+    const shape sizes{3, 4, 19};
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts)
+        for (const layout own : {layout::contiguous, layout::negative}) {
+          test_tensor<f32, TypeParam> x(sizes, in, random_integers(sizes, -9, 9));
+          test_tensor<f32, TypeParam> weight({19}, own, random_integers({19}, -9, 9));
+          test_tensor<f32, TypeParam> first({3, 4}, own, random_integers({3, 4}, -99, 99));
+          test_tensor<f32, TypeParam> out(sizes, to);
+          scale<TypeParam>(x.in(), weight.in(), first.in(), out.view(), 2);
+          std::vector<double> want(x.values());
+          for (std::size_t k = 0; k < want.size(); ++k)
+            want[k] = want[k] * weight.values()[k % 19] + first.values()[k / 19];
+          expect_equal(out.read(), want);
+          EXPECT_TRUE(out.gaps_untouched());
+        }
+  });
+}
+
+/// Dimensions are sorted and merged: rows that all operands cross alike are one dimension.
+TEST(rows, merges_dimensions) {
+  test_tensor<f32> x({3, 4, 5, 19}), turned({5, 4, 3, 19}, layout::transposed);
+  fg::row_plan alike({x.sizes()}, 3);
+  alike.add(x.view());
+  EXPECT_EQ(alike.space().rank, 1);
+  EXPECT_EQ(alike.length(), 19);
+  fg::row_plan mixed(x.sizes(), 3);
+  mixed.add(x.view());
+  mixed.add(turned.view().permute({2, 1, 0, 3}));
+  const auto space = mixed.space();
+  EXPECT_EQ(space.rows, 60);
+  EXPECT_GT(space.rank, 1);
+}
+
+}  // namespace
+}  // namespace flaggems_test
