@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -210,4 +212,29 @@ TEST(copy, errors) {
 }
 
 }  // namespace
+/// Every permutation of four dimensions, of sizes around those of the host's transposed tiles
+/// (16 rows of 64): each element is where it belongs.
+TEST(copy_permuted, EveryPermutationOfFourDimensions) {
+  const flaggems::stream<flaggems::host> stream;
+  const flaggems::shape sizes{3, 17, 2, 65};
+  auto x = flaggems::empty<flaggems::i32>(stream, sizes);
+  for (i64 i = 0; i < x.numel(); ++i) x.data()[i] = static_cast<flaggems::i32>(i);
+  i64 order[4] = {0, 1, 2, 3};
+  do {
+    const auto v = x.view().permute(order);
+    const auto out = flaggems::contiguous(stream, v);
+    const auto sum = flaggems::add(stream, v, out);  // a transposed and a contiguous operand
+    auto back = flaggems::empty<flaggems::i32>(stream, sizes);
+    flaggems::copy_(stream, back.view().permute(order), out);  // into a transposed output
+    i64 k = 0, wrong = 0;
+    for (i64 a = 0; a < v.size(0); ++a)
+      for (i64 b = 0; b < v.size(1); ++b)
+        for (i64 c = 0; c < v.size(2); ++c)
+          for (i64 d = 0; d < v.size(3); ++d, ++k)
+            wrong += out.data()[k] != v(a, b, c, d) || sum.data()[k] != 2 * v(a, b, c, d);
+    for (i64 i = 0; i < x.numel(); ++i) wrong += back.data()[i] != x.data()[i];
+    EXPECT_EQ(wrong, 0) << order[0] << order[1] << order[2] << order[3];
+  } while (std::next_permutation(order, order + 4));
+}
+
 }  // namespace flaggems_test

@@ -30,6 +30,7 @@ template <class T, class C>
 struct arg_row {
   global_ptr<const T> data;
   i64 stride;
+  i64 along;  // from this row to the next of the last outer dimension
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     using kernels::load;  // and, by its argument, the host's overload
@@ -43,7 +44,7 @@ struct arg {
   global_ptr<const T> data;
   i64 strides[max_rank];
   FLAGGEMS_INLINE arg_row<T, C> at(const coordinates& c) const {
-    return {data + c.offset(strides), strides[c.rank]};
+    return {data + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
 };
 
@@ -166,14 +167,5 @@ struct round_fn {
 /// E converted to R.
 template <class R, class E>
 using cast = node<R, identity_fn, E>;
-
-// ---- a row evaluated
-/// to[i * stride] = row at i, for 0 <= i < n. The host has its own (host_rows.hpp).
-template <class Block, class T, class Row>
-FLAGGEMS_INLINE void assign_row(const Block& block, global_ptr<T> to, i64 stride, const Row& row,
-                                i64 n) {
-  block.for_each_lane(n,
-                      [&](auto lane) FLAGGEMS_LAMBDA { store(to, stride, lane, row.load(lane)); });
-}
 
 }  // namespace flaggems::kernels

@@ -150,4 +150,4 @@ class host_block {
 
 }  // namespace flaggems::kernels
 
-#include <flaggems/kernels/host_rows.hpp>  // its assign_row must be seen with the block
+#include <flaggems/kernels/host_rows.hpp>  // its assign_tile must be seen with the block

@@ -1,19 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the host evaluates a row of an expression: by one loop over whole vectors of contiguous
+// How the host evaluates a tile of an expression: by one loop over whole vectors of contiguous
 // operands. What is not contiguous, and the end of a row, goes through small buffers, so that the
-// loop exists once and has no question in it (small calls 2x, compile time 0.8x of a loop that
-// asks for the stride and a second one for the tail).
+// loop exists once and has no question in it; transposed operands fill theirs for several rows at a
+// time, by whole cache lines (f32 of 512 x 512: 3.6 to 13 GB/s, of 1024 x 1024: 0.8 to 8).
 #pragma once
 
-#include <flaggems/kernels/expr.hpp>
 #include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernels/pointwise.hpp>
 
 namespace flaggems::kernels {
 
 /// Elements that pass through a buffer at a time.
 inline constexpr i64 staged_elements = 256;
+
+/// A piece of a tile's row: elements begin .. begin + count, of `length`, of row `row` of `rows`.
+/// `whole`: in whole vectors, so that contiguous operands need no buffer.
+struct row_piece {
+  i64 begin, count, length;
+  i64 row, rows;
+  bool whole;
+};
 
 /// A contiguous operand: whole vectors only.
 template <class T, class C>
@@ -25,10 +33,11 @@ struct dense_row {
   }
 };
 
-/// Memory for `staged_elements` of T.
+/// Memory for a piece of a row, or for all rows of a tile of several.
 template <class T>
 struct row_buffer {
-  alignas(64) unsigned char bytes[static_cast<unsigned>(staged_elements) * sizeof(T)];
+  static constexpr i64 elements = max_of(staged_elements, transposed_rows* transposed_columns);
+  alignas(64) unsigned char bytes[static_cast<unsigned>(elements) * sizeof(T)];
   FLAGGEMS_INLINE T* data() { return reinterpret_cast<T*>(bytes); }
 };
 
@@ -43,6 +52,19 @@ FLAGGEMS_NOINLINE void fill_buffer(T* to, const T* from, i64 stride, i64 count) 
   const i64 padded = round_up(count, 16);
   __builtin_memset(static_cast<void*>(to + count), 0, static_cast<u64>(padded - count) * sizeof(T));
 }
+/// to[row * transposed_columns + k] = from[row * along + k * stride]: each cache line is read once,
+/// whatever the stride.
+template <class T>
+FLAGGEMS_NOINLINE void fill_block(T* to, const T* from, i64 stride, i64 along, i64 count,
+                                  i64 rows) {
+  for (i64 k = 0; k < count; ++k)
+    for (i64 row = 0; row < rows; ++row)
+      to[row * transposed_columns + k] = from[k * stride + row * along];
+  const i64 padded = round_up(count, 16);
+  for (i64 row = 0; row < rows && padded != count; ++row)
+    __builtin_memset(static_cast<void*>(to + row * transposed_columns + count), 0,
+                     static_cast<u64>(padded - count) * sizeof(T));
+}
 /// to[k * stride] = from[k] for k < count.
 template <class T>
 FLAGGEMS_NOINLINE void drain_buffer(T* to, i64 stride, const T* from, i64 count) {
@@ -53,8 +75,7 @@ FLAGGEMS_NOINLINE void drain_buffer(T* to, i64 stride, const T* from, i64 count)
   }
 }
 
-/// The buffers of a row's operands, and `part`: the row from element `begin` on as a dense one, by
-/// way of the buffers if it is not `direct`.
+/// The buffers of a row's operands; `part` is a piece of the row with contiguous operands.
 template <class Row>
 struct row_stage;
 
@@ -62,24 +83,32 @@ template <class T, class C>
 struct row_stage<arg_row<T, C>> {
   row_buffer<T> buffer;
   FLAGGEMS_INLINE static bool is_dense(const arg_row<T, C>& row) { return row.stride == 1; }
-  FLAGGEMS_INLINE dense_row<T, C> part(const arg_row<T, C>& row, i64 begin, i64 count,
-                                       bool direct) {
-    const T* const from = row.data + begin * row.stride;
-    if (direct) return {from};
-    fill_buffer(buffer.data(), from, row.stride, count);
-    return {buffer.data()};
+  FLAGGEMS_INLINE dense_row<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
+    const T* const from = row.data + piece.begin * row.stride;
+    if (piece.whole && row.stride == 1) return {from};
+    T* const to = buffer.data();
+    if (piece.rows > 1 && row.stride != 1) {
+      if (piece.row == 0 && piece.begin == 0)
+        fill_block(to, row.data, row.stride, row.along, piece.length, piece.rows);
+      return {to + piece.row * transposed_columns + piece.begin};
+    }
+    if (row.stride != 0)
+      fill_buffer(to, from, row.stride, piece.count);
+    else if (piece.begin == 0)
+      fill_buffer(to, from, 0, min_of(piece.length, staged_elements));
+    return {to};
   }
 };
 template <class C>
 struct row_stage<literal<C>> {
   FLAGGEMS_INLINE static bool is_dense(const literal<C>&) { return true; }
-  FLAGGEMS_INLINE literal<C> part(const literal<C>& row, i64, i64, bool) { return row; }
+  FLAGGEMS_INLINE literal<C> part(const literal<C>& row, const row_piece&) { return row; }
 };
 template <class C>
 struct row_stage<position_row<C>> {
   FLAGGEMS_INLINE static bool is_dense(const position_row<C>&) { return true; }
-  FLAGGEMS_INLINE position_row<C> part(const position_row<C>& row, i64 begin, i64, bool) {
-    return {row.first + begin * row.stride, row.stride};
+  FLAGGEMS_INLINE position_row<C> part(const position_row<C>& row, const row_piece& piece) {
+    return {row.first + piece.begin * row.stride, row.stride};
   }
 };
 template <class R, class F, class A>
@@ -88,8 +117,8 @@ struct row_stage<node<R, F, A>> {
   FLAGGEMS_INLINE static bool is_dense(const node<R, F, A>& row) {
     return row_stage<A>::is_dense(row.a);
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A>& row, i64 begin, i64 count, bool direct) {
-    const auto x = a.part(row.a, begin, count, direct);
+  FLAGGEMS_INLINE auto part(const node<R, F, A>& row, const row_piece& piece) {
+    const auto x = a.part(row.a, piece);
     return node<R, F, decltype(copy_of(x))>{row.f, x};
   }
 };
@@ -100,9 +129,9 @@ struct row_stage<node<R, F, A, B>> {
   FLAGGEMS_INLINE static bool is_dense(const node<R, F, A, B>& row) {
     return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b);
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A, B>& row, i64 begin, i64 count, bool direct) {
-    const auto x = a.part(row.a, begin, count, direct);
-    const auto y = b.part(row.b, begin, count, direct);
+  FLAGGEMS_INLINE auto part(const node<R, F, A, B>& row, const row_piece& piece) {
+    const auto x = a.part(row.a, piece);
+    const auto y = b.part(row.b, piece);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y))>{row.f, x, y};
   }
 };
@@ -115,31 +144,43 @@ struct row_stage<node<R, F, A, B, D>> {
     return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b) &&
            row_stage<D>::is_dense(row.d);
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A, B, D>& row, i64 begin, i64 count, bool direct) {
-    const auto x = a.part(row.a, begin, count, direct);
-    const auto y = b.part(row.b, begin, count, direct);
-    const auto z = d.part(row.d, begin, count, direct);
+  FLAGGEMS_INLINE auto part(const node<R, F, A, B, D>& row, const row_piece& piece) {
+    const auto x = a.part(row.a, piece);
+    const auto y = b.part(row.b, piece);
+    const auto z = d.part(row.d, piece);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y)), decltype(copy_of(z))>{row.f, x, y,
                                                                                         z};
   }
 };
 
-template <class Isa, class T, class Row>
-FLAGGEMS_INLINE void assign_row(const host_block<Isa>&, T* to, i64 stride, const Row& row, i64 n) {
+template <class Isa, class T, class E>
+FLAGGEMS_INLINE void assign_tile(const host_block<Isa>&, const tiling& space, const target<T>& out,
+                                 const E& e, coordinates& c) {
   constexpr i64 lanes = Isa::lanes;
-  row_stage<Row> stage;
+  using row_type = decltype(copy_of(e.at(c)));
+  row_stage<row_type> stage;
   row_buffer<T> result;
-  const bool dense = stride == 1 && row_stage<Row>::is_dense(row);
-  for (i64 begin = 0; begin < n;) {
-    const i64 left = n - begin;
-    const bool direct = dense && left >= lanes;
-    const i64 count = direct ? left / lanes * lanes : min_of(left, staged_elements);
-    const auto part = stage.part(row, begin, count, direct);
-    T* const whole = direct ? to + begin : result.data();
-    for (i64 i = 0; i < count; i += lanes)
-      store_lanes(whole + i, part.load(lane_vector<Isa>{i}), Isa::lanes);
-    if (!direct) drain_buffer(to + begin * stride, stride, result.data(), count);
-    begin += count;
+  const i64 stride = out.strides[c.rank], n = space.length(c);
+  row_piece piece;
+  piece.length = n;
+  piece.rows = space.rows(c);
+  for (piece.row = 0; piece.row < piece.rows; ++piece.row) {
+    const row_type row = e.at(c);
+    T* const to = out.data + c.offset(out.strides);
+    const bool dense = stride == 1 && row_stage<row_type>::is_dense(row);
+    for (piece.begin = 0; piece.begin < n; piece.begin += piece.count) {
+      const i64 left = n - piece.begin;
+      piece.whole = left >= lanes;
+      piece.count =
+          piece.whole ? (dense ? left : min_of(left, staged_elements)) / lanes * lanes : left;
+      const auto part = stage.part(row, piece);
+      const bool direct = piece.whole && stride == 1;
+      T* const vectors = direct ? to + piece.begin : result.data();
+      for (i64 i = 0; i < piece.count; i += lanes)
+        store_lanes(vectors + i, part.load(lane_vector<Isa>{i}), Isa::lanes);
+      if (!direct) drain_buffer(to + piece.begin * stride, stride, result.data(), piece.count);
+    }
+    if (piece.rows > 1) ++c.at[c.rank - 1];
   }
 }
 

@@ -46,14 +46,23 @@ struct where_fn {
   }
 };
 
+/// Rows of a tile where operands are transposed against each other: a cache line of 4-byte
+/// elements.
+inline constexpr i64 transposed_rows = 16;
+/// And the most elements of each.
+inline constexpr i64 transposed_columns = 64;
+
 /// How an iteration space of up to `max_rank` dimensions is cut into tiles: a tile is `chunk`
-/// elements of the inner dimension at one position of the outer ones.
+/// elements of the inner dimension at `depth` positions of the last outer one and one position of
+/// the others.
 struct tiling {
   int outer_rank;
   i64 outer_sizes[max_rank];
   i64 inner;   // elements of the inner dimension
-  i64 chunk;   // elements of a tile
-  i64 chunks;  // tiles an inner row is cut into
+  i64 chunk;   // elements of a tile along it
+  i64 chunks;  // tiles it is cut into
+  i64 depth;   // rows of a tile: 1, or more where operands are transposed against each other
+  i64 depths;  // tiles the last outer dimension is cut into; 0 if depth is 1
   i64 tiles;   // of the whole space
 
   FLAGGEMS_SCALAR coordinates locate(i64 tile) const {
@@ -65,7 +74,15 @@ struct tiling {
       row = tile / chunks;
       c.inner = (tile - row * chunks) * chunk;
     }
-    for (int d = outer_rank - 1; d > 0; --d) {
+    int d = outer_rank - 1;
+    if (depths != 0) {
+      const i64 next = row / depths;
+      c.at[d] = (row - next * depths) * depth;
+      row = next;
+      if (d == 0) return c;
+      --d;
+    }
+    for (; d > 0; --d) {
       const i64 next = row / outer_sizes[d];
       c.at[d] = row - next * outer_sizes[d];
       row = next;
@@ -73,8 +90,27 @@ struct tiling {
     if (outer_rank > 0) c.at[0] = row;
     return c;
   }
+  /// The elements of a row of the tile, and its rows.
   FLAGGEMS_INLINE i64 length(const coordinates& c) const { return min_of(chunk, inner - c.inner); }
+  FLAGGEMS_INLINE i64 rows(const coordinates& c) const {
+    return depths == 0 ? 1 : min_of(depth, outer_sizes[outer_rank - 1] - c.at[outer_rank - 1]);
+  }
 };
+
+/// The elements of one tile of out = e. The host has its own (host_rows.hpp).
+template <class Block, class T, class E>
+FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const target<T>& out,
+                                 const E& e, coordinates& c) {
+  const i64 rows = space.rows(c), n = space.length(c);
+  for (i64 r = 0; r < rows; ++r) {
+    const auto row = e.at(c);
+    const global_ptr<T> to = out.data + c.offset(out.strides);
+    const i64 stride = out.strides[c.rank];
+    block.for_each_lane(
+        n, [&](auto lane) FLAGGEMS_LAMBDA { store(to, stride, lane, row.load(lane)); });
+    if (rows > 1) ++c.at[c.rank - 1];
+  }
+}
 
 /// out = e, element by element.
 template <class T, class E>
@@ -82,10 +118,8 @@ struct pointwise {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, tiling space, target<T> out, E e) {
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const coordinates c = space.locate(tile);
-      const auto row = e.at(c);
-      assign_row(block, out.data + c.offset(out.strides), out.strides[c.rank], row,
-                 space.length(c));
+      coordinates c = space.locate(tile);
+      assign_tile(block, space, out, e, c);
     });
   }
 };

@@ -436,6 +436,9 @@ void check_writable(const char* op, const Out& out) {
 
 /// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
 inline constexpr i64 pointwise_chunk = 8192;
+/// Rows of a tile where operands are transposed against each other.
+template <class D>
+inline constexpr i64 transposed_depth = host_accessible<D> ? kernels::transposed_rows : 1;
 
 /// What remains to evaluate of a node whose result is stored as T: the store converts, so that
 /// there is one rounding.
@@ -548,6 +551,7 @@ iteration plan_assignment(const char* op, const Out& out, const Node& node) {
   add_operands add{it};
   node.for_each_leaf(add);
   it.collapse();
+  it.arrange_transposed();
   return it;
 }
 
@@ -565,7 +569,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
       flat.all ? iteration::flat(out.numel(), 1 + Node::leaves) : plan_assignment(op, out, node);
   if (it.empty() || offer_root(op, stream, out, node)) return;
 
-  const kernels::tiling space = it.tiles(pointwise_chunk);
+  const kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);
   kernels::target<T> target{out.data(), {}};
   it.copy_strides(0, target.strides);
   int next = 1;

@@ -89,6 +89,23 @@ class iteration {
     if (rank_ > 0) rank_ = last + 1;
   }
 
+  /// For an operand transposed against the first one: puts the outer dimension along which it is
+  /// contiguous next to the innermost, so that a tile can have whole cache lines of both.
+  void arrange_transposed() {
+    const int inner = rank_ - 1;
+    for (int k = 1; k < operands_ && !transposed_; ++k) {
+      i64 least = magnitude(strides_[k][inner]);
+      int along = inner;
+      for (int d = 0; d < inner; ++d) {
+        const i64 step = magnitude(strides_[k][d]);
+        if (step != 0 && step < least) least = step, along = d;
+      }
+      if (along == inner) continue;
+      transposed_ = true;
+      for (int d = along; d + 1 < inner; ++d) swap(d, d + 1);
+    }
+  }
+
   /// Adds dimension `d` of a space with the same operands as the innermost one.
   void append(const iteration& from, int d) {
     sizes_[rank_] = from.sizes_[d];
@@ -97,18 +114,25 @@ class iteration {
     ++rank_;
   }
 
-  /// The tiles of at most `chunk` elements of the innermost dimension.
-  [[nodiscard]] kernels::tiling tiles(i64 chunk) const {
+  /// The tiles of at most `chunk` elements of the innermost dimension; after arrange_transposed,
+  /// where that found an operand, of `depth` rows of at most 64 elements.
+  [[nodiscard]] kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
     kernels::tiling t{};
+    const bool blocks = transposed_ && depth > 1;
     t.outer_rank = rank_ > 0 ? rank_ - 1 : 0;
     t.inner = rank_ > 0 ? sizes_[rank_ - 1] : 1;
-    t.chunk = chunk;
-    t.chunks = (t.inner + chunk - 1) / chunk;
+    t.chunk = blocks ? kernels::transposed_columns : chunk;
+    t.chunks = (t.inner + t.chunk - 1) / t.chunk;
     t.tiles = t.chunks;
-    for (int d = 0; d < t.outer_rank; ++d) {
-      t.outer_sizes[d] = sizes_[d];
-      t.tiles *= sizes_[d];
+    t.depth = 1;
+    for (int d = 0; d < t.outer_rank; ++d) t.outer_sizes[d] = sizes_[d];
+    int outer = t.outer_rank;
+    if (blocks) {
+      t.depth = depth;
+      t.depths = (sizes_[--outer] + depth - 1) / depth;
+      t.tiles *= t.depths;
     }
+    while (outer > 0) t.tiles *= sizes_[--outer];
     return t;
   }
   /// The strides of an operand, the innermost dimension's last; the rest of `to` stays as it is.
@@ -136,6 +160,7 @@ class iteration {
   }
 
   int full_rank_ = 0, rank_ = 0, operands_ = 0;
+  bool transposed_ = false;
   int kept_[max_rank];
   i64 full_sizes_[max_rank], sizes_[max_rank];
   i64 strides_[max_operands][max_rank];
