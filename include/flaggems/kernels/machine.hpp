@@ -44,6 +44,20 @@ struct block_memory {
     static_assert(sizeof(T) <= 16, "flaggems: a state that a block reduces has at most 16 bytes");
     return {reinterpret_cast<T*>(exchange_data)};
   }
+
+#if !FLAGGEMS_DEVICE_CODE  // a host pass (nvcc, hipcc): parsed, never run
+  FLAGGEMS_INLINE int thread() const { return 0; }
+  FLAGGEMS_INLINE int threads() const { return 1; }
+  FLAGGEMS_INLINE i64 block() const { return 0; }
+  FLAGGEMS_INLINE i64 blocks() const { return 1; }
+  FLAGGEMS_INLINE void sync(int) const {}
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
+    return x;
+  }
+#endif
 };
 
 #endif
@@ -77,18 +91,6 @@ struct cuda_machine : block_memory {
     } else {
       return atomicAdd(s.data + i, x);
     }
-  }
-#else  // nvcc's host pass: parsed, never run
-  FLAGGEMS_INLINE int thread() const { return 0; }
-  FLAGGEMS_INLINE int threads() const { return 1; }
-  FLAGGEMS_INLINE i64 block() const { return 0; }
-  FLAGGEMS_INLINE i64 blocks() const { return 1; }
-  FLAGGEMS_INLINE void sync(int) const {}
-  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
-  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
-  template <class T>
-  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
-    return x;
   }
 #endif
 };
@@ -156,18 +158,6 @@ struct hip_machine : block_memory {
   }
   FLAGGEMS_INLINE static u32 from_lane(u32 x, int lane) {
     return static_cast<u32>(__builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(x)));
-  }
-#else  // the host pass: parsed, never run
-  FLAGGEMS_INLINE int thread() const { return 0; }
-  FLAGGEMS_INLINE int threads() const { return 1; }
-  FLAGGEMS_INLINE i64 block() const { return 0; }
-  FLAGGEMS_INLINE i64 blocks() const { return 1; }
-  FLAGGEMS_INLINE void sync(int) const {}
-  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
-  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
-  template <class T>
-  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
-    return x;
   }
 #endif
 };
