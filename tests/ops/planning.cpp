@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What operators do before a kernel runs, on a device that runs none: the work that they estimate
-// for sizes as large as numbers go, and the names that errors of allocation have.
+// for sizes as large as numbers go, the names that errors of allocation have, and arithmetic on
+// sizes and strides of any magnitude.
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
@@ -23,6 +24,9 @@
 
 #include <support/mock_device.hpp>
 #include <tensor/test_support.hpp>
+
+#include <limits>
+#include <random>
 
 namespace flaggems_test {
 
@@ -177,6 +181,149 @@ TEST(planning, errors_of_allocation_name_the_operator) {
 
 TEST(planning, errors_of_full_name_it) {
   EXPECT_RAISES(fg::full<std::int8_t>(stream(), {3}, 1e3), invalid_argument, "full");
+}
+
+/// Sizes and strides as large as they go.
+class extremes {
+ public:
+  explicit extremes(unsigned seed) : random_(seed) {}
+  i64 pick(i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random_); }
+  i64 size() {
+    const i64 sizes[] = {0,
+                         1,
+                         1,
+                         2,
+                         3,
+                         31,
+                         64,
+                         4096,
+                         i64{1} << 20,
+                         (i64{1} << 31) + 1,
+                         i64{1} << 40,
+                         i64{1} << 59,
+                         i64{1} << 61,
+                         (i64{1} << 62) - 1,
+                         (std::numeric_limits<i64>::max)()};
+    return sizes[pick(0, pick(0, 2) == 0 ? 14 : 9)];
+  }
+  i64 stride() {
+    const i64 strides[] = {0,
+                           0,
+                           0,
+                           1,
+                           1,
+                           -1,
+                           2,
+                           -3,
+                           4096,
+                           i64{1} << 31,
+                           -(i64{1} << 40),
+                           i64{1} << 58,
+                           (std::numeric_limits<i64>::max)(),
+                           (std::numeric_limits<i64>::min)()};
+    return strides[pick(0, 13)];
+  }
+  /// A view that a pointer could have: of addresses between 1 and 2^63.
+  template <class T>
+  fg::tensor_view<T, D> view(int rank) {
+    for (;;) {
+      shape sizes, strides;
+      for (int d = 0; d < rank; ++d) sizes.push_back(size()), strides.push_back(stride());
+      const bool packed = pick(0, 1) == 0;
+      const i64 first = pick(0, 1) == 0 ? i64{1} << 62 : 64;
+      double low = static_cast<double>(first), high = low + 64, step = sizeof(T);
+      for (int d = rank - 1; d >= 0; --d) {
+        const double stride = packed ? step : static_cast<double>(strides[d]) * sizeof(T);
+        const double reach = stride * static_cast<double>(sizes[d]);
+        (reach < 0 ? low : high) += reach;
+        step *= static_cast<double>(sizes[d]);
+      }
+      if (low < 1 || high > 9.2e18) continue;
+      try {
+        T* const p = reinterpret_cast<T*>(first);
+        if (packed) return {p, sizes};
+        return {p, sizes, strides};
+      } catch (const fg::error&) {
+      }
+    }
+  }
+  template <class F>
+  void attempt(F f) {
+    try {
+      f();
+      ++passed;
+    } catch (const fg::error&) {
+      ++refused;
+    }
+  }
+  int passed = 0, refused = 0;
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// For the undefined behaviour sanitizer: no arithmetic on sizes and strides overflows.
+TEST(planning, extreme_sizes_and_strides) {
+  const auto& s = stream();
+  extremes r(seed());
+  for (int k = 0; k < 3000; ++k) {
+    const int rank = static_cast<int>(r.pick(0, 4));
+    const auto x = r.view<f32>(rank), y = r.view<f32>(static_cast<int>(r.pick(0, 4))),
+               out = r.pick(0, 1) == 0 ? r.view<f32>(rank) : fg::tensor_view<f32, D>(nullptr, {0});
+    const auto bytes = r.view<std::uint8_t>(rank), other = r.view<std::uint8_t>(rank);
+    const i64 dim = r.pick(-rank - 1, rank), n = r.size();
+    const auto idx = r.view<i64>(1);
+    const bool keep = r.pick(0, 1) == 1;
+    r.attempt([&] { fg::add(s, x, y, out); });
+    r.attempt([&] { fg::add(s, x, x, x); });
+    r.attempt([&] { (void)fg::add(s, x, y); });
+    r.attempt([&] { fg::copy_(s, x, y); });
+    r.attempt([&] { fg::add(s, bytes, bytes, bytes); });
+    r.attempt([&] { fg::copy_(s, bytes, other); });
+    r.attempt([&] { (void)fg::any(s, bytes); });
+    r.attempt([&] { (void)fg::sum(s, bytes, {dim}, keep); });
+    r.attempt([&] { (void)fg::exp(s, bytes); });
+    r.attempt([&] { (void)fg::index_select(s, bytes, dim, idx); });
+    r.attempt([&] { (void)fg::sum(s, x, {dim}, keep); });
+    r.attempt([&] { (void)fg::sum(s, x + y); });
+    r.attempt([&] { (void)fg::amax(s, x, {dim}, keep); });
+    r.attempt([&] { (void)fg::argmax(s, x, dim, keep); });
+    r.attempt([&] { (void)fg::softmax(s, x, dim); });
+    r.attempt([&] { fg::softmax(s, x, x, dim); });
+    r.attempt([&] { (void)fg::topk(s, x, n, dim); });
+    r.attempt([&] { (void)fg::sort(s, x, dim); });
+    r.attempt([&] { (void)fg::cat(s, {x, x, y}, dim); });
+    r.attempt([&] { fg::cat(s, {x, y}, out, dim); });
+    r.attempt([&] { (void)fg::index_select(s, x, dim, idx); });
+    r.attempt([&] { (void)fg::embedding(s, x, idx); });
+    r.attempt([&] { (void)fg::layer_norm(s, x, {n}); });
+    r.attempt([&] { fg::rms_norm(s, x, {rank > 0 ? x.size(rank - 1) : 1}, std::nullopt, x); });
+    r.attempt([&] { (void)fg::mm(s, x, y); });
+    r.attempt([&] { (void)fg::mm(s, x, x.t()); });
+    r.attempt([&] { fg::mm(s, x, x.t(), out); });
+    r.attempt([&] { (void)fg::linear(s, x, y); });
+    r.attempt([&] { (void)fg::linear(s, x, x); });
+    r.attempt([&] { (void)fg::scaled_dot_product_attention(s, x, x, x); });
+    r.attempt([&] {
+      fg::scaled_dot_product_attention(
+          s, x, x, x, out, {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
+    });
+    r.attempt([&] { (void)fg::arange(s, r.stride(), r.stride(), r.stride()); });
+    r.attempt([&] { (void)fg::full<f32>(s, {r.size(), r.size(), r.size()}, 1); });
+    r.attempt([&] { (void)x.expand({r.size(), r.size(), r.size(), r.size()}); });
+    r.attempt([&] { (void)x.slice(dim, r.stride(), r.stride(), r.stride()); });
+    r.attempt([&] { (void)x.narrow(dim, r.size(), r.size()); });
+    r.attempt([&] { (void)x.flip({dim}); });
+    r.attempt([&] { (void)x.view({r.size(), -1}); });
+    r.attempt([&] { (void)x.diagonal(r.stride(), 0, 1); });
+    r.attempt([&] { (void)x.flatten(); });
+    r.attempt([&] { (void)x.unflatten(dim, {r.size(), -1}); });
+    r.attempt([&] {
+      (void)x.as_strided({r.size(), r.size()}, {r.stride(), r.stride()}, r.pick(0, 1));
+    });
+  }
+  EXPECT_GT(r.passed, 10000) << r.refused << " refused";
+  EXPECT_GT(r.refused, 10000);
 }
 
 }  // namespace

@@ -150,10 +150,10 @@ template <class T>
 FLAGGEMS_INLINE constexpr T max_of(T a, T b) {
   return a < b ? b : a;
 }
-/// ceil(a / b) for a >= 0, b > 0.
+/// ceil(a / b) for a >= 0, b > 0; without overflow.
 template <class T>
 FLAGGEMS_INLINE constexpr T ceil_div(T a, identity<T> b) {
-  return static_cast<T>((a + b - 1) / b);
+  return static_cast<T>(a > 0 ? (a - 1) / b + 1 : 0);
 }
 /// `a` rounded up to a multiple of b.
 template <class T>

@@ -300,7 +300,7 @@ struct gemm_call {
   void dot(const S& stream) {
     constexpr i64 cached = 256 * 1024;
     tiles(Rows, Columns);
-    const i64 bytes = space.k * static_cast<i64>(sizeof(A)) * Rows;
+    const i64 bytes = work_of(space.k, sizeof(A), Rows);
     space.group = bytes < cached ? cached / (bytes > 0 ? bytes : 1) : 1;
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();

@@ -122,14 +122,14 @@ class iteration {
     t.outer_rank = rank_ > 0 ? rank_ - 1 : 0;
     t.inner = rank_ > 0 ? sizes_[rank_ - 1] : 1;
     t.chunk = blocks ? kernels::transposed_columns : chunk;
-    t.chunks = (t.inner + t.chunk - 1) / t.chunk;
+    t.chunks = kernels::ceil_div(t.inner, t.chunk);
     t.tiles = t.chunks;
     t.depth = 1;
     for (int d = 0; d < t.outer_rank; ++d) t.outer_sizes[d] = sizes_[d];
     int outer = t.outer_rank;
     if (blocks) {
       t.depth = depth;
-      t.depths = (sizes_[--outer] + depth - 1) / depth;
+      t.depths = kernels::ceil_div(sizes_[--outer], depth);
       t.tiles *= t.depths;
     }
     while (outer > 0) t.tiles *= sizes_[--outer];
@@ -154,8 +154,11 @@ class iteration {
     for (int k = 0; k < operands_; ++k) std::swap(strides_[k][a], strides_[k][b]);
   }
   [[nodiscard]] bool mergeable(int outer, int inner) const {
-    for (int k = 0; k < operands_; ++k)
-      if (strides_[k][outer] != strides_[k][inner] * sizes_[inner]) return false;
+    for (int k = 0; k < operands_; ++k) {
+      i64 step = 0;  // too large a one is no stride
+      if (!multiply(strides_[k][inner], sizes_[inner], step) || strides_[k][outer] != step)
+        return false;
+    }
     return true;
   }
 

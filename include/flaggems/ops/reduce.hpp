@@ -164,7 +164,7 @@ struct reduction_layout {
     }
     space.chunk = lanes_reduced ? reduce_inner_chunk : reduce_outer_chunk;
     if (space.chunk > space.inner) space.chunk = space.inner;
-    space.chunks = (space.inner + space.chunk - 1) / space.chunk;
+    space.chunks = kernels::ceil_div(space.inner, space.chunk);
     (lanes_reduced ? space.steps : space.outputs) *= space.chunks;
     // Few results of many elements: cut the folding, by a rule that knows no thread count, so that
     // the same input gives the same bits on any number of threads.
