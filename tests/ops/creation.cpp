@@ -98,6 +98,44 @@ TEST(creation, floats_fill_integers_without_their_fraction) {
   EXPECT_EQ(fg::full<fg::u64>(stream, {1}, 0x1p63)[0], fg::u64{1} << 63);
 }
 
+TEST(creation, integers_fill_integers_that_hold_them) {
+  const auto& stream = test_stream<host>();
+  constexpr i64 least = std::numeric_limits<i64>::min();
+  constexpr fg::u64 most = std::numeric_limits<fg::u64>::max();
+  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, -128)[0], -128);
+  EXPECT_EQ(fg::full<fg::u8>(stream, {1}, 255)[0], 255);
+  EXPECT_EQ(fg::full<fg::u64>(stream, {1}, most)[0], most);
+  EXPECT_EQ(fg::full<i64>(stream, {1}, least)[0], least);
+  EXPECT_EQ(fg::full<bool>(stream, {1}, 256)[0], true);
+  EXPECT_EQ(fg::full<f32>(stream, {1}, 1 << 24)[0], 16777216.0f);
+  for (const int x : {128, -129, 300})
+    EXPECT_RAISES(fg::full<fg::i8>(stream, {1}, x), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::u8>(stream, {1}, -1), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::u64>(stream, {1}, -1), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<i64>(stream, {1}, most), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<int32_t>(stream, {1}, (i64{1} << 32) | 1), invalid_argument, "full");
+  test_tensor<fg::i8> out({5});
+  EXPECT_RAISES(fg::fill_(stream, out.view(), 300), invalid_argument, "fill_");
+  EXPECT_RAISES(fg::fill_(stream, out.view(), 200u), invalid_argument, "fill_");
+  EXPECT_RAISES(fg::assign(stream, out.view(), 300), invalid_argument, "assign");
+  EXPECT_TRUE(out.untouched());
+}
+
+TEST(creation, arange_stays_within_its_dtype) {
+  const auto& stream = test_stream<host>();
+  EXPECT_EQ(fg::arange<fg::i8>(stream, 128).data()[127], 127);
+  EXPECT_EQ(fg::arange<fg::i8>(stream, 0, 129, 100).data()[1], 100);
+  EXPECT_EQ(fg::arange<fg::i8>(stream, 300, 300).numel(), 0);
+  EXPECT_EQ(fg::arange<fg::u8>(stream, 255, -1, -255).data()[1], 0);
+  EXPECT_RAISES(fg::arange<fg::i8>(stream, 129), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange<fg::u8>(stream, -1, 5), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange<fg::u8>(stream, 5, -2, -1), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange<fg::i16>(stream, i64{1} << 50), invalid_argument, "arange");
+  test_tensor<fg::i8> out({129});
+  EXPECT_RAISES(fg::arange(stream, 0, 129, 1, out.view()), invalid_argument, "arange");
+  EXPECT_TRUE(out.untouched());
+}
+
 #if FLAGGEMS_ARCH_X86
 TEST(creation, first_launch_raises_for_an_unknown_isa) {
   test_tensor<f32> out({5});
@@ -134,8 +172,8 @@ TEST(creation, errors) {
   EXPECT_RAISES(fg::fill_(stream, out.view().narrow(0, 0, 1).expand({5}), 1), overlap, "fill_");
   for (const double x : {nan, inf, -inf, 0x1p63, -0x1.8p63, 1e30})
     EXPECT_RAISES(fg::fill_(stream, integers.view(), x), invalid_argument, "fill_");
-  EXPECT_RAISES(fg::full<fg::i8>(stream, {2}, 128.f), invalid_argument, "fill_");
-  EXPECT_RAISES(fg::full<fg::u8>(stream, {2}, -1.0), invalid_argument, "fill_");
+  EXPECT_RAISES(fg::full<fg::i8>(stream, {2}, 128.f), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::u8>(stream, {2}, -1.0), invalid_argument, "full");
   EXPECT_TRUE(out.untouched());
   EXPECT_TRUE(integers.untouched());
 }

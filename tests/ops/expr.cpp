@@ -250,6 +250,36 @@ TEST(expr, integers_wrap) {
   expect_equal(chip_out.read(), std::vector<double>(37, -2));
 }
 
+TEST(expr, numbers_that_are_kept_must_fit) {
+  const auto& stream = test_stream<host>();
+  constexpr i64 beyond = (i64{1} << 32) | 1;
+  test_tensor<int32_t> x({3}, layout::contiguous, {1, 2, 3}), y({3});
+  test_tensor<uint8_t> u({3}, layout::contiguous, {200, 1, 255});
+  test_tensor<fg::u64> w({3}, layout::contiguous, {200, 1, 255});
+  test_tensor<bool> out({3});
+  EXPECT_RAISES(fg::eq(stream, x.in(), beyond, out.view()), invalid_argument, "eq");
+  EXPECT_RAISES(fg::ne(stream, beyond, x.in()), invalid_argument, "ne");
+  EXPECT_RAISES(fg::lt(stream, u.in(), 300), invalid_argument, "lt");
+  EXPECT_RAISES(fg::le(stream, u.in(), -1), invalid_argument, "le");
+  EXPECT_RAISES(fg::gt(stream, u.in(), 256u), invalid_argument, "gt");
+  EXPECT_RAISES(fg::ge(stream, w.in(), -1), invalid_argument, "ge");
+  EXPECT_RAISES(fg::eq(stream, out.in(), ~fg::u64{0}), invalid_argument, "eq");  // compared as i64
+  EXPECT_RAISES(fg::maximum(stream, x.in(), beyond, y.view()), invalid_argument, "maximum");
+  EXPECT_RAISES(fg::minimum_(stream, y.view(), beyond), invalid_argument, "minimum");
+  EXPECT_RAISES(fg::clamp(stream, x.in(), 0, beyond, y.view()), invalid_argument, "clamp");
+  EXPECT_RAISES(fg::where(stream, out.in(), x.in(), beyond, y.view()), invalid_argument, "where");
+  EXPECT_RAISES(static_cast<void>(fg::eq(x.in() + 1, beyond)), invalid_argument, "eq");
+  EXPECT_TRUE(y.untouched());
+  EXPECT_TRUE(out.untouched());
+  // What fits, and what has no bounds: floats, bool as i64, arithmetic modulo 2^n.
+  expect_equal(values_of(fg::lt(stream, u.in(), 255)), {1, 1, 0});
+  expect_equal(values_of(fg::minimum(stream, u.in(), 7LL)), {7, 1, 7});
+  expect_equal(values_of(fg::maximum(stream, w.in(), 200)), {200, 200, 255});
+  expect_equal(values_of(fg::lt(stream, u.in(), 300.5)), {1, 1, 1});
+  expect_equal(values_of(fg::eq(stream, out.in(), 300)), {0, 0, 0});
+  expect_equal(values_of(fg::add(stream, x.in(), beyond)), {2, 3, 4});
+}
+
 TYPED_TEST(expr_devices, in_place_and_overlap) {
   using D = TypeParam;
   const auto& stream = test_stream<D>();

@@ -65,6 +65,8 @@ auto bound_operand(const X& x) {
   else
     return expr<decltype(node_of(x))>(node_of(x));
 }
+template <>
+inline constexpr const char* keeps_numbers<kernels::clamp_optional_fn> = "clamp";
 template <class X>
 bool has_bound(const X& x) {
   if constexpr (std::is_same_v<X, std::nullopt_t>)
@@ -153,7 +155,8 @@ void div_(const S& stream, A&& a, const B& b, Mode mode) {
 
 // ---- clamp with optional bounds
 /// min(max(x, low), high), where a bound may be std::nullopt or an empty std::optional of a number
-/// (an expression). Raises invalid_argument if both are absent.
+/// (an expression). Raises invalid_argument if both are absent, or for an integer that the promoted
+/// dtype cannot hold.
 template <tensor_operand X, clamp_bound L, clamp_bound H>
 requires(optional_bound<L> || optional_bound<H>)
     [[nodiscard]] auto clamp(const X& x, const L& low, const H& high) {

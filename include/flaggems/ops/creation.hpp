@@ -18,8 +18,7 @@ void check_fits(const char* op, f64 value) {
   constexpr int bits = static_cast<int>(8 * sizeof(T)) - (std::is_signed_v<T> ? 1 : 0);
   const f64 end = __builtin_ldexp(1.0, bits), whole = __builtin_trunc(value);  // NaN fits nothing
   if (!(whole >= (std::is_signed_v<T> ? -end : 0.0) && whole < end)) [[unlikely]]
-    raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
-          text(value));
+    raise_number<T>(op, text(value));
 }
 
 template <class S, class X, class V>
@@ -27,6 +26,8 @@ void fill(const char* op, const S& stream, const X& x, V value) {
   using T = typename X::value_type;
   if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
     check_fits<T>(op, kernels::number_cast<f64>(value));
+  else
+    check_integer<T>(op, value);
   assign_node(op, stream, x, number<T>{kernels::number_cast<T>(value)});
 }
 template <class T, class S, class V>
@@ -38,8 +39,8 @@ auto filled(const char* op, const S& stream, const shape& sizes, V value) {
 
 }  // namespace detail
 
-/// Every element of x becomes `value`, converted to x's dtype. Raises invalid_argument for a
-/// floating-point number outside the range of an integer dtype, NaN among them.
+/// Every element of x becomes `value`, converted to x's dtype. Raises invalid_argument for a number
+/// outside the range of an integer dtype, NaN among them.
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
@@ -54,7 +55,7 @@ void zero_(const S& stream, X&& x) {
   detail::fill("zero_", stream, as_view(x), 0);
 }
 
-/// A new contiguous tensor of the given sizes, every element `value`.
+/// A new contiguous tensor of the given sizes, every element `value`. Raises as fill_.
 /// aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype)
 template <element T, stream_like S, scalar_operand V>
 [[nodiscard]] auto full(const S& stream, const shape& sizes, V value) {
@@ -75,8 +76,8 @@ template <element T = f32, stream_like S>
 
 namespace detail {
 
-/// How many numbers start, start + step, ... lie before `end`.
-template <class V>
+/// How many numbers start, start + step, ... lie before `end`. Raises unless T can hold them all.
+template <class T, class V>
 i64 arange_size(V start, V end, V step) {
   if constexpr (kind_of<V> == kind::floating) {
     if (!__builtin_isfinite(start) || !__builtin_isfinite(end) || !(step < 0 || step > 0))
@@ -105,6 +106,13 @@ i64 arange_size(V start, V end, V step) {
     const u64 n = distance / by + (distance % by != 0 ? 1 : 0);
     if (n > u64{1} << 62) [[unlikely]]
       too_many();
+    if constexpr (kernels::is_integer<T>) {
+      if (n != 0) {  // the first and the last; the sum is between start and end
+        check_integer<T>("arange", start);
+        check_integer<T>(
+            "arange", static_cast<i64>(static_cast<u64>(start) + (n - 1) * static_cast<u64>(step)));
+      }
+    }
     return static_cast<i64>(n);
   }
 }
@@ -113,8 +121,8 @@ i64 arange_size(V start, V end, V step) {
 
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
-/// out: 1-D, ceil((end - start) / step) elements. Raises invalid_argument for a zero step or bounds
-/// against its direction, shape_mismatch for another size.
+/// out: 1-D, ceil((end - start) / step) elements. Raises invalid_argument for a zero step, bounds
+/// against its direction or integers that the dtype cannot hold, shape_mismatch for another size.
 /// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
 template <stream_like S, tensor_like Out>
 void arange(const S& stream, typename detail::sequence<value_t<Out>>::value start,
@@ -123,7 +131,7 @@ void arange(const S& stream, typename detail::sequence<value_t<Out>>::value star
   same_device<S, Out>();
   using T = value_t<Out>;
   const auto to = as_view(out);
-  const i64 n = detail::arange_size(start, end, step);
+  const i64 n = detail::arange_size<T>(start, end, step);
   if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
     raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(n) + "]",
           to_string(shape(to.sizes())));
@@ -137,7 +145,7 @@ template <element T = i64, stream_like S>
 [[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value start,
                           typename detail::sequence<T>::value end,
                           typename detail::sequence<T>::value step = 1) {
-  auto out = empty<T>(stream, {detail::arange_size(start, end, step)}, "arange");
+  auto out = empty<T>(stream, {detail::arange_size<T>(start, end, step)}, "arange");
   arange(stream, start, end, step, out);
   return out;
 }

@@ -28,6 +28,9 @@ struct fill_;
 }  // namespace operators
 
 /// A number beside tensors: it takes part in promotion only by its kind (bool < integer < float).
+/// Arithmetic of integers is modulo 2^n, so an integer beside them may be any; where a number is
+/// compared, selected or stored as it is (eq ... ge, maximum, minimum, clamp, where, assign, fill_,
+/// full), an integer that the dtype cannot hold raises invalid_argument.
 template <class X>
 concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
 
@@ -40,6 +43,52 @@ template <class T>
 inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
                                 : std::is_integral_v<T> ? kind::integer
                                                         : kind::floating;
+
+/// The kernel functors of operators that give a number back or compare with it, and their names.
+/// A number that their dtype cannot hold would be another one; arithmetic goes on modulo 2^n.
+template <class F>
+inline constexpr const char* keeps_numbers = nullptr;
+#define FLAGGEMS_KEEPS(name) \
+  template <>                \
+  inline constexpr const char* keeps_numbers<kernels::name##_fn> = #name;
+FLAGGEMS_KEEPS(eq)
+FLAGGEMS_KEEPS(ne)
+FLAGGEMS_KEEPS(lt)
+FLAGGEMS_KEEPS(le)
+FLAGGEMS_KEEPS(gt)
+FLAGGEMS_KEEPS(ge)
+FLAGGEMS_KEEPS(maximum)
+FLAGGEMS_KEEPS(minimum)
+FLAGGEMS_KEEPS(clamp)
+#undef FLAGGEMS_KEEPS
+
+template <class T>
+[[noreturn]] FLAGGEMS_COLD void raise_number(const char* op, const text& got) {
+  raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
+        got);
+}
+/// Raises unless an element of dtype T can be the integer `value`; other kinds of T or V pass.
+template <class T, class V>
+void check_integer(const char* op, V value) {
+  if constexpr (kernels::is_integer<T> && std::is_integral_v<V> && !std::is_same_v<V, bool>) {
+    constexpr bool is_signed = std::is_signed_v<T>;
+    constexpr bool always = is_signed == std::is_signed_v<V>
+                                ? sizeof(V) <= sizeof(T)
+                                : is_signed && sizeof(V) < sizeof(T);
+    if constexpr (!always) {
+      const auto as_element = static_cast<T>(value);
+      bool fits = static_cast<V>(as_element) == value;
+      if constexpr (is_signed != std::is_signed_v<V>) {
+        if constexpr (is_signed)
+          fits = fits && as_element >= 0;
+        else
+          fits = fits && value >= 0;
+      }
+      if (!fits) [[unlikely]]
+        raise_number<T>(op, text(value));
+    }
+  }
+}
 
 template <kind K>
 using default_type =
@@ -374,9 +423,19 @@ decltype(auto) root_of(const X& x) {
     return node_of(x);
 }
 
+/// Raises unless x, if it is a number, is one of dtype T.
+template <class T, class X>
+void check_number(const char* op, const X& x) {
+  if constexpr (scalar_operand<X>) check_integer<T>(op, x);
+}
+
+/// F over operands, under a rule. Raises invalid_argument for a number that F keeps and the
+/// promoted dtype does not hold.
 template <class Rule, class F, operand... X>
 auto make_call(F f, const X&... x) {
   using node = call<Rule, F, decltype(node_of(x))...>;
+  if constexpr (keeps_numbers<F> != nullptr)
+    (check_number<typename node::promoted>(keeps_numbers<F>, x), ...);
   return expr<node>(node{f, {node_of(x)...}});
 }
 
@@ -590,11 +649,12 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
 /// The operands broadcast to `out.sizes()`; the result is converted to the output's dtype, which
 /// must be of the same kind or a higher one (bool < integer < float). The output may be an operand
 /// itself (exactly in place); any other overlap is an error. Raises shape_mismatch or overlap
-/// before anything is written.
+/// before anything is written, and invalid_argument for an integer that the dtype cannot hold.
 template <stream_like S, tensor_like Out, operand X>
 void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   const auto to = as_view(out);
   same_device<S, Out>();
+  detail::check_number<value_t<Out>>(op, e);
   detail::assign_node(op, stream, to, detail::root_of(e));
 }
 
@@ -618,11 +678,13 @@ template <element T, tensor_operand X>
 }
 
 /// condition ? a : b, element by element (an expression). The condition is true where it is not
-/// zero.
+/// zero. Raises invalid_argument for an integer that the promoted dtype cannot hold.
 template <operand M, operand A, operand B>
 requires(!scalar_operand<M>) [[nodiscard]] auto where(const M& condition, const A& a, const B& b) {
   using node = detail::choice<decltype(detail::node_of(condition)), decltype(detail::node_of(a)),
                               decltype(detail::node_of(b))>;
+  detail::check_number<typename node::element>("where", a);
+  detail::check_number<typename node::element>("where", b);
   return expr<node>(node{detail::node_of(condition), detail::node_of(a), detail::node_of(b)});
 }
 
