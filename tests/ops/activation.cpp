@@ -68,7 +68,7 @@ TYPED_TEST(activation_test, contiguous) {
 
 template <class Device>
 class activation_layouts : public ::testing::Test {};
-using devices = ::testing::Types<host, simt32>;
+using devices = elementwise_devices<simt32>;
 TYPED_TEST_SUITE(activation_layouts, devices);
 
 TYPED_TEST(activation_layouts, all) {

@@ -73,7 +73,7 @@ static_assert(fg::is_expr<decltype(std::declval<view_of<f32>>() + 1)>);
 
 template <class D>
 class expr_devices : public ::testing::Test {};
-using devices = all_devices;
+using devices = elementwise_devices<simt32, simt64>;
 TYPED_TEST_SUITE(expr_devices, devices);
 
 TYPED_TEST(expr_devices, one_pass_over_many_nodes) {

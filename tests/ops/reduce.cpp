@@ -58,7 +58,7 @@ reduced reference(const std::vector<double>& x, const shape& sizes, const shape&
 // ---- one type an operator: how it is called, what it gives, its reference
 #define FLAGGEMS_OPERATOR(op, result, reference_body)                   \
   struct op##_op {                                                      \
-    static constexpr const char* name = #op;                            \
+    [[maybe_unused]] static constexpr const char* name = #op;           \
     template <class T>                                                  \
     using gives = result;                                               \
     template <class... X>                                               \

@@ -76,10 +76,15 @@ struct on {
 #if FLAGGEMS_TEST_REDUCED
 using float_cases = ::testing::Types<on<host, f32>, on<host, bf16>>;
 using all_devices = ::testing::Types<host, simt32>;
+template <class... Chips>
+using elementwise_devices = ::testing::Types<host>;
 #else
 using float_cases =
     ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<simt32, bf16>>;
 using all_devices = ::testing::Types<host, simt32, simt64>;
+/// The host and Chips, for kernels whose threads share nothing.
+template <class... Chips>
+using elementwise_devices = ::testing::Types<host, Chips...>;
 #endif
 /// `Cases`, a list of on<D, T>, but `float_cases` in a reduced build.
 template <class Cases>

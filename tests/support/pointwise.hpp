@@ -106,6 +106,12 @@ struct row_list {
     (f(Rows{}), ...);
   }
 };
+#if FLAGGEMS_TEST_REDUCED
+// The others differ in what they compute of an element, not in how they reach it.
+using unary_rows = row_list<void, abs_row, exp_row, gelu_tanh_row>;
+using binary_rows = row_list<void, add_row, div_row, eq_row>;
+using ternary_rows = row_list<void, clamp_row>;
+#else
 #define FLAGGEMS_NOTHING(name, rule, formula)
 #define FLAGGEMS_LISTED(name, rule, formula) , name##_row
 using unary_rows =
@@ -116,6 +122,7 @@ using ternary_rows =
     row_list<void FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_NOTHING, FLAGGEMS_NOTHING, FLAGGEMS_LISTED)>;
 #undef FLAGGEMS_LISTED
 #undef FLAGGEMS_NOTHING
+#endif
 
 /// Whether a row takes tensors of T.
 template <class Row, class T>
