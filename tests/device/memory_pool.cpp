@@ -151,6 +151,103 @@ TEST_F(memory_pool, empties_the_cache_before_it_gives_up) {
   EXPECT_EQ(stats.num_ooms - before.num_ooms, 1);
 }
 
+// Its deallocate is queued: the memory is there again once the stream has got so far.
+TEST_F(memory_pool, waits_for_the_deallocations_before_it_tries_again) {
+  mock_stream s, other;
+  mock().capacity = 1 << 20;
+  mock().frees_late = true;
+  { auto x = flaggems::pool_allocate(1 << 18, s), y = flaggems::pool_allocate(1 << 18, other); }
+  { auto z = flaggems::pool_allocate(1 << 20, s); }
+  flaggems::empty_cache<mock_device>();
+  EXPECT_TRUE(mock().live.empty());
+  mock().freed.clear();
+  mock().frees_late = false;
+}
+
+template <class F>
+flaggems::errc code_of(F&& f) {
+  try {
+    f();
+  } catch (const flaggems::error& e) {
+    return e.code();
+  }
+  return flaggems::errc::bad_file;
+}
+
+TEST_F(memory_pool, empty_cache_raises_and_keeps_what_failed) {
+  mock_stream a, b;
+  { auto x = flaggems::pool_allocate(1000, a), y = flaggems::pool_allocate(5000, b); }
+  const auto before = flaggems::memory_stats<mock_device>();
+  mock().failing = {a.handle()};
+  EXPECT_EQ(code_of([] { flaggems::empty_cache<mock_device>(); }), flaggems::errc::driver_error);
+  EXPECT_EQ(mock().live.size(), 1u);  // that of b was given back
+  const auto after = flaggems::memory_stats<mock_device>();
+  EXPECT_EQ(after.num_device_free - before.num_device_free, 1);
+  EXPECT_EQ(after.reserved_bytes.current, mock().used(0));
+  flaggems::empty_cache<mock_device>();  // the stream works again
+  EXPECT_TRUE(mock().live.empty());
+}
+
+TEST_F(memory_pool, allocate_raises_what_emptying_the_cache_raises) {
+  mock_stream a, b;
+  mock().capacity = 1 << 20;
+  { auto x = flaggems::pool_allocate(1 << 19, a); }
+  mock().failing = {a.handle()};
+  EXPECT_EQ(code_of([&] { static_cast<void>(flaggems::pool_allocate(1 << 20, b)); }),
+            flaggems::errc::driver_error);
+  EXPECT_EQ(mock().live.size(), 1u);
+  EXPECT_EQ(flaggems::pool_allocate(1 << 20, b).bytes(), 1 << 20);
+}
+
+TEST_F(memory_pool, a_destructor_keeps_a_block_whose_users_failed) {
+  mock_stream a, b;
+  void* first = nullptr;
+  {
+    auto x = flaggems::pool_allocate(1000, a);
+    first = x.data();
+    x.record_stream(b);
+    mock().failing = {b.handle()};
+  }
+  EXPECT_TRUE(mock().waits.empty());
+  mock().failing = {b.handle()};  // still
+  EXPECT_EQ(code_of([&] { static_cast<void>(flaggems::pool_allocate(1000, a)); }),
+            flaggems::errc::driver_error);
+  EXPECT_EQ(flaggems::pool_allocate(1000, a).data(), first);
+  ASSERT_EQ(mock().waits.size(), 1u);
+  EXPECT_EQ(mock().waits[0], std::pair(a.handle(), b.handle()));
+}
+
+TEST_F(memory_pool, memory_of_a_stream_that_failed_in_its_destructor_is_not_used_again) {
+  void *cached = nullptr, *used = nullptr, *shared = nullptr;
+  mock_stream other;
+  {
+    flaggems::pool_block<mock_device> outlives, recorded;
+    {
+      mock_stream s;
+      outlives = flaggems::pool_allocate(1000, s);
+      recorded = flaggems::pool_allocate(1000, other);
+      recorded.record_stream(s);
+      used = outlives.data();
+      shared = recorded.data();
+      auto x = flaggems::pool_allocate(1000, s);
+      cached = x.data();
+      x = {};
+      mock().failing = {s.handle()};
+    }
+    EXPECT_TRUE(mock().failing.empty());
+  }
+  for (int i = 0; i < 4; ++i) {
+    auto x = flaggems::pool_allocate(1000, other);
+    EXPECT_TRUE(x.data() != cached && x.data() != used && x.data() != shared);
+    flaggems::empty_cache<mock_device>();
+  }
+  flaggems::empty_cache<mock_device>();
+  EXPECT_EQ(flaggems::memory_stats<mock_device>().allocation.current, 0);
+  EXPECT_EQ(flaggems::memory_stats<mock_device>().reserved_bytes.current, 0);
+  EXPECT_EQ(mock().live.size(), 3u);
+  for (void* data : {cached, used, shared}) mock().free_block(data);
+}
+
 TEST_F(memory_pool, refuses_impossible_sizes) {
   flaggems::stream<host> s;
   const auto code = [&](i64 bytes) {

@@ -40,6 +40,9 @@ struct mock_state {
   std::map<void*, std::pair<i64, int>> live;  // blocks: bytes and device
   std::set<int> streams{0};                   // that exist
   std::set<int> busy;                         // with unfinished work
+  std::set<int> failing;                      // whose next synchronize, or record, raises
+  bool frees_late = false;                    // deallocate takes effect at the next synchronize
+  std::vector<std::pair<int, void*>> freed;   // then: (stream, block)
   std::set<int> events;                       // that exist
   std::map<int, double> event_time;           // of those recorded
   std::vector<std::pair<int, int>> waits;     // (stream that waits, stream that it waits for)
@@ -56,6 +59,14 @@ struct mock_state {
   }
   void expect_stream(int s, const char* who) {
     if (streams.count(s) == 0) mistakes.push_back(std::string(who) + ": no such stream");
+  }
+  void fail(int s) {
+    if (failing.erase(s) != 0)
+      flaggems::raise(flaggems::errc::driver_error, "mock", "work that succeeds", "mock error 700");
+  }
+  void free_block(void* data) {
+    live.erase(data);
+    std::free(data);
   }
   void expect_event(int e, const char* who) {
     if (events.count(e) == 0) mistakes.push_back(std::string(who) + ": no such event");
@@ -132,8 +143,10 @@ struct mock_device {
     const auto found = mock().live.find(data);
     if (found == mock().live.end() || found->second != std::pair<i64, int>(bytes, current()))
       mock().mistakes.push_back("deallocate: not a block of this device and size");
-    mock().live.erase(data);
-    std::free(data);
+    if (mock().frees_late)
+      mock().freed.emplace_back(s, data);
+    else
+      mock().free_block(data);
   }
   static void copy(void* to, const void* from, i64 bytes, flaggems::copy_kind, stream_handle s) {
     mock().expect_stream(s, "copy");
@@ -157,7 +170,10 @@ struct mock_device {
   static void synchronize(stream_handle s) {
     lock guard(mock().mutex);
     mock().expect_stream(s, "synchronize");
+    mock().fail(s);
     mock().busy.erase(s);
+    for (auto& [stream, data] : mock().freed)
+      if (stream == s && data != nullptr) mock().free_block(std::exchange(data, nullptr));
     ++mock().synchronized;
   }
   static bool query(stream_handle s) {
@@ -181,6 +197,7 @@ struct mock_device {
     lock guard(mock().mutex);
     mock().expect_event(e, "record");
     mock().expect_stream(s, "record");
+    mock().fail(s);
     mock().event_time[e] = mock().clock += 1.5;
     mock().event_stream[e] = s;
   }

@@ -9,9 +9,10 @@
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
+#include <flaggems/detail/pool_mutex.hpp>
 #include <flaggems/device/stream.hpp>
 
-#include <pthread.h>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -55,29 +56,6 @@ struct memory_statistics {
 
 namespace detail {
 
-// <mutex> costs every user of a tensor its compile time.
-class pool_mutex {
- public:
-  pool_mutex() = default;
-  pool_mutex(const pool_mutex&) = delete;
-  pool_mutex& operator=(const pool_mutex&) = delete;
-  void lock() noexcept { pthread_mutex_lock(&mutex_); }
-  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-};
-class pool_lock {
- public:
-  explicit pool_lock(pool_mutex& m) noexcept : mutex_(m) { mutex_.lock(); }
-  ~pool_lock() { mutex_.unlock(); }
-  pool_lock(const pool_lock&) = delete;
-  pool_lock& operator=(const pool_lock&) = delete;
-
- private:
-  pool_mutex& mutex_;
-};
-
 // ---- size classes: eight steps an octave, so that rounding wastes at most an eighth
 template <i64 Alignment>
 struct size_classes {
@@ -108,6 +86,7 @@ struct pool_block_record {
   i64 requested = 0;
   int size_class = 0;
   bool any_stream = false;  // no stream has work on it
+  bool is_lost = false;     // its stream failed and is gone: whether it is in use, nobody knows
   typename Device::stream_handle stream{};
   pool_block_record* next = nullptr;      // in a list of free blocks, or of those in use
   pool_block_record* previous = nullptr;  // of those in use
@@ -136,11 +115,13 @@ class memory_pool {
   memory_pool(const memory_pool&) = delete;
   memory_pool& operator=(const memory_pool&) = delete;
   /// Gives all cached blocks back; none may be in use.
-  ~memory_pool() { empty_cache(); }
+  ~memory_pool() {
+    detail::succeeds([this] { empty_cache(); });
+  }
 
   /// A block of at least `bytes` > 0 for work in the order of `stream`. Raises out_of_memory, after
   /// one more attempt with the cache emptied, and invalid_argument for a negative size, both in the
-  /// name of `op`.
+  /// name of `op`; and what the device raises, also for work on blocks that were freed before.
   [[nodiscard]] record* allocate(i64 bytes, native_stream stream, const char* op = "allocate") {
     if (bytes < 0 || bytes > classes::largest) [[unlikely]]
       raise_size(bytes, op);
@@ -159,17 +140,17 @@ class memory_pool {
     return block;
   }
 
-  /// Takes a block back: its memory may be used again for work queued in its stream after this.
+  /// Takes a block back: its memory may be used again for work queued in its stream after this. If
+  /// the device fails, the block waits for its users when it is used again or given back.
   void deallocate(record* block) noexcept {
     detail::pool_lock lock(mutex_);
-    if (block->users != nullptr) wait_for_users(block);
+    if (block->users != nullptr) detail::succeeds([&] { wait_for_users(block); });
     unlink(block);
     const i64 size = classes::size_of(block->size_class);
     stats_.allocation.decrease(1);
     stats_.allocated_bytes.decrease(size);
     stats_.requested_bytes.decrease(block->requested);
-    block->next = free_[block->size_class];
-    free_[block->size_class] = block;
+    block->is_lost ? forget(block) : cache(block);
   }
 
   /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
@@ -184,39 +165,49 @@ class memory_pool {
   }
 
   /// To be called before a stream is destroyed (`flaggems::stream` does): waits for it, and from
-  /// then on its blocks belong to no stream.
+  /// then on its blocks belong to no stream. If that fails, their memory is never used again.
   void release_stream(native_stream stream) noexcept {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
-    bool waited = false;
-    const auto release = [&](record* list) {
-      for (record* b = list; b != nullptr; b = b->next) {
-        typename record::user** link = &b->users;
-        while (*link != nullptr) {
-          if ((*link)->stream == stream) {
-            wait_once(stream, waited);
-            delete std::exchange(*link, (*link)->next);
-          } else {
-            link = &(*link)->next;
-          }
-        }
-        if (b->any_stream || !(b->stream == stream)) continue;
-        wait_once(stream, waited);
-        b->any_stream = true;
-      }
+    bool has_waited = false, is_idle = false;
+    const auto wait = [&] {
+      if (!std::exchange(has_waited, true))
+        is_idle = detail::succeeds([&] { Device::synchronize(stream); });
+      return is_idle;
     };
-    release(in_use_);
-    for (record* list : free_) release(list);
+    const auto release = [&](record* b) {
+      for (typename record::user** link = &b->users; *link != nullptr;) {
+        if ((*link)->stream == stream) {
+          if (!wait()) b->is_lost = true;
+          delete std::exchange(*link, (*link)->next);
+        } else {
+          link = &(*link)->next;
+        }
+      }
+      if (b->any_stream || !(b->stream == stream)) return;
+      if (!wait()) b->is_lost = true;
+      b->any_stream = true;
+    };
+    for (record* b = in_use_; b != nullptr; b = b->next) release(b);
+    for (record*& list : free_)
+      for (record** link = &list; *link != nullptr;) {
+        release(*link);
+        if ((*link)->is_lost)
+          forget(std::exchange(*link, (*link)->next));
+        else
+          link = &(*link)->next;
+      }
   }
 
-  /// Gives all cached blocks back to the device, once the work on them is done.
-  void empty_cache() noexcept {
+  /// Gives all cached blocks back to the device, once the work on them is done, and returns when it
+  /// has them. Raises what the device raises; the blocks that it failed for stay in the cache.
+  void empty_cache() {
     record* all = nullptr;
     {
       detail::pool_lock lock(mutex_);
       all = detach_cache();
     }
-    give_back(all);
+    if (all != nullptr) give_back(all);
   }
 
   [[nodiscard]] memory_statistics stats() const {
@@ -275,6 +266,7 @@ class memory_pool {
       }
       if (found == nullptr) return nullptr;
       link = found;
+      if ((*link)->users != nullptr) wait_for_users(*link);
     }
     record* block = *link;
     if (block != nullptr) *link = block->next;
@@ -292,6 +284,17 @@ class memory_pool {
     stats_.allocation.increase(1);
     stats_.allocated_bytes.increase(classes::size_of(block->size_class));
     stats_.requested_bytes.increase(bytes);
+  }
+  void cache(record* block) noexcept {
+    block->next = free_[block->size_class];
+    free_[block->size_class] = block;
+  }
+  // The memory stays taken, but is the pool's no more.
+  void forget(record* block) noexcept {
+    stats_.segment.decrease(1);
+    stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
+    while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
+    delete block;
   }
   void unlink(record* block) noexcept {
     (block->previous != nullptr ? block->previous->next : in_use_) = block->next;
@@ -330,7 +333,7 @@ class memory_pool {
     return Device::allocate(size, stream);
   }
 
-  // All cached blocks, as one list; they count as given back.
+  // All cached blocks, as one list.
   record* detach_cache() noexcept {
     record* all = nullptr;
     for (record*& list : free_) {
@@ -338,33 +341,84 @@ class memory_pool {
         record* b = std::exchange(list, list->next);
         b->next = all;
         all = b;
+      }
+    }
+    return all;
+  }
+  void give_back(record* list) {
+    record *given = nullptr, *kept = nullptr;
+    const auto move = [](record*& from, record*& to) {
+      record* b = std::exchange(from, from->next);
+      b->next = to;
+      to = b;
+    };
+    std::exception_ptr failure;
+    attempt(failure, [&] {
+      device_guard<Device> guard(device_index_);
+      last_waited done;
+      while (list != nullptr) {
+        record* b = list;
+        if (attempt(failure, [&] { wait_for_all(b, done); })) {
+          if (b->any_stream) b->stream = Device::default_stream();
+          Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
+          move(list, given);
+        } else {
+          move(list, kept);
+        }
+      }
+      // A driver that frees in stream order has the memory only then.
+      done = {};
+      if constexpr (!detail::is_synchronous<Device>)
+        for (record* b = given; b != nullptr; b = b->next)
+          attempt(failure, [&] { done.wait_for(b->stream); });
+    });
+    {
+      detail::pool_lock lock(mutex_);
+      for (record** rest : {&list, &kept})
+        while (*rest != nullptr) cache(std::exchange(*rest, (*rest)->next));
+      for (record* b = given; b != nullptr; b = b->next) {
         stats_.num_device_free += 1;
         stats_.segment.decrease(1);
         stats_.reserved_bytes.decrease(classes::size_of(b->size_class));
       }
     }
-    return all;
+    while (given != nullptr) delete std::exchange(given, given->next);
+#if FLAGGEMS_EXCEPTIONS
+    if (failure) std::rethrow_exception(failure);
+#endif
   }
-  void give_back(record* list) noexcept {
-    if (list == nullptr) return;
-    device_guard<Device> guard(device_index_);
-    native_stream waited{};
-    bool has_waited = false;
-    while (list != nullptr) {
-      record* b = std::exchange(list, list->next);
-      native_stream order = b->stream;
-      if constexpr (!detail::is_synchronous<Device>) {
-        if (b->any_stream) {
-          order = Device::default_stream();
-        } else if (!has_waited || !(waited == b->stream)) {
-          Device::synchronize(b->stream);
-          waited = b->stream;
-          has_waited = true;
-        }
-      }
-      Device::deallocate(b->data, classes::size_of(b->size_class), order);
-      delete b;
+  // Whether f() returns rather than raises; the first failure is kept.
+  template <class F>
+  static bool attempt([[maybe_unused]] std::exception_ptr& first, F&& f) {
+#if FLAGGEMS_EXCEPTIONS
+    try {
+      f();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+      return false;
     }
+#else
+    f();
+#endif
+    return true;
+  }
+
+  // Spares waiting for a stream again and again.
+  struct last_waited {
+    native_stream stream{};
+    bool is_set = false;
+    void wait_for(native_stream next) {
+      if (is_set && stream == next) return;
+      Device::synchronize(next);
+      stream = next;
+      is_set = true;
+    }
+  };
+  static void wait_for_all(record* block, last_waited& done) {
+    if constexpr (detail::is_synchronous<Device>) return;
+    for (; block->users != nullptr; delete std::exchange(block->users, block->users->next))
+      Device::synchronize(block->users->stream);
+    if (!block->any_stream) done.wait_for(block->stream);
   }
 
   // `later` waits for what is queued in `earlier` now.
@@ -374,19 +428,13 @@ class memory_pool {
     Device::record(mark.handle(), earlier);
     Device::wait(later, mark.handle());
   }
-  void wait_for_users(record* block) noexcept {
-    while (block->users != nullptr) {
-      auto* u = std::exchange(block->users, block->users->next);
+  void wait_for_users(record* block) {
+    for (; block->users != nullptr; delete std::exchange(block->users, block->users->next)) {
       if (block->any_stream)
-        Device::synchronize(u->stream);
+        Device::synchronize(block->users->stream);
       else
-        wait_for(u->stream, block->stream);
-      delete u;
+        wait_for(block->users->stream, block->stream);
     }
-  }
-  static void wait_once(native_stream stream, bool& waited) noexcept {
-    if (!waited) Device::synchronize(stream);
-    waited = true;
   }
 
   [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, const char* op) {
@@ -537,7 +585,8 @@ template <class Device>
 void reset_peak_memory_stats(int device_index = Device::current_device()) {
   pool<Device>(device_index).reset_peak_stats();
 }
-/// Gives the memory that the pool holds and no tensor uses back to the device.
+/// Gives the memory that the pool holds and no tensor uses back to the device. Raises what the
+/// device raises.
 template <class Device>
 void empty_cache(int device_index = Device::current_device()) {
   pool<Device>(device_index).empty_cache();

@@ -30,6 +30,21 @@ FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
   raise(errc::device_unavailable, op, text("a ") + Device::name + " device",
         std::string_view(reason).empty() ? "none" : std::string_view(reason));
 }
+/// Whether f() returns rather than raises: for destructors.
+template <class F>
+bool succeeds(F&& f) noexcept {
+#if FLAGGEMS_EXCEPTIONS
+  try {
+    f();
+  } catch (...) {
+    return false;
+  }
+#else
+  f();
+#endif
+  return true;
+}
+
 [[noreturn]] FLAGGEMS_COLD inline void raise_moved(const char* op) {
   raise(errc::invalid_argument, op, "one that was not moved from", "one that was");
 }
@@ -47,7 +62,7 @@ class device_guard {
     if (before_ != index_) Device::set_device(index_);
   }
   ~device_guard() {
-    if (before_ != index_) Device::set_device(before_);
+    if (before_ != index_) detail::succeeds([this] { Device::set_device(before_); });
   }
   device_guard(const device_guard&) = delete;
   device_guard& operator=(const device_guard&) = delete;
@@ -90,7 +105,8 @@ class stream_ref {
   int device_index_;
 };
 
-/// A stream of its own. Memory that the pool gave in its order stays valid when it is destroyed.
+/// A stream of its own. Memory that the pool gave in its order stays valid when it is destroyed;
+/// if the work on it fails then, the error is dropped and the memory not used again.
 /// One that was moved from may be assigned to or destroyed; any other use of it raises
 /// invalid_argument.
 template <class Device>
