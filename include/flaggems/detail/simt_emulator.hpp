@@ -457,7 +457,6 @@ struct emulated_array {
 /// One thread of an emulated chip with warps of `WarpSize` lanes; a `Machine` of `simt_block`.
 template <int WarpSize>
 struct emulated_machine {
-  static_assert(WarpSize == 32 || WarpSize == 64);
   static constexpr int warp_size = WarpSize;
   template <class T>
   using array_type = emulated_array<T>;
@@ -503,9 +502,11 @@ struct emulated_machine {
 
 /// Runs `Kernel::run(block, args...)` on `blocks` blocks of `threads` threads with `scratch` bytes
 /// of block-local memory each. Effects are visible on return. Raises what the checks find, naming
-/// `op`, the kernel and the line.
+/// `op`, the kernel and the line. Warps have 32 or 64 threads, blocks a multiple of it up to 1024.
 template <int WarpSize, class Kernel, class... Args>
 void run_emulated(const char* op, i64 blocks, int threads, i64 scratch, const Args&... args) {
+  static_assert(WarpSize == 32 || WarpSize == 64,
+                "flaggems: run_emulated takes warps of 32 or 64 threads");
   const auto body = [&](detail::simt_team& team, int thread) {
     simt_block<emulated_machine<WarpSize>> block(emulated_machine<WarpSize>{&team, thread});
     Kernel::run(block, args...);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// `concept device` with a message for each member that is missing or of another form.
+// `concept device` with a message for each member that is missing or of another form, and for
+// constants whose values make no sense.
 #pragma once
 
 #include <flaggems/device/concept.hpp>
@@ -61,6 +62,23 @@ consteval bool check_device() {
   FLAGGEMS_REQUIRE(capabilities,
                    "struct capabilities` with the constants `matrix_units async_copy clusters fp64 "
                    "fp8 host_accessible");
+
+  if constexpr (detail::has_geometry<D>) {
+    using g = typename D::geometry;
+    static_assert(g::warp_size > 0 && (g::warp_size & (g::warp_size - 1)) == 0,
+                  "flaggems: device type whose `geometry::warp_size` is no power of two");
+    static_assert(
+        g::preferred_warps > 0 && g::preferred_warps <= 32 &&
+            g::preferred_warps * i64{g::warp_size} <= 1024,
+        "flaggems: device type whose `geometry::preferred_warps` is not from 1 to 32 with "
+        "at most 1024 threads a block");
+    static_assert(g::grid_quantum > 0 && g::grid_quantum <= g::max_grid,
+                  "flaggems: device type whose `geometry::grid_quantum` is not from 1 to max_grid");
+  }
+  if constexpr (detail::has_argument_abi<D>)
+    static_assert(D::argument_abi::alignment > 0 &&
+                      (D::argument_abi::alignment & (D::argument_abi::alignment - 1)) == 0,
+                  "flaggems: device type whose `argument_abi::alignment` is no power of two");
 
   if constexpr (detail::has_capabilities<D>)
     static_assert(bool(D::capabilities::host_accessible) == host_accessible<D>,
