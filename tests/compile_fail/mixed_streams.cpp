@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands on another device than the stream. The letters stand beside the message.
+// Operands on another device than the stream. What the letters stand for is in the condition, which
+// compilers print.
 //
 //
 // expect: -DWRONG=1: flaggems: stream is on device A but argument K is on device B
+// expect: -DWRONG=1: stream_on<flaggems::host>::and_argument_on<2, support::mock_device>
 //
 // expect: -DWRONG=2: flaggems: stream is on device A but argument K is on device B
 //

@@ -3,6 +3,7 @@
 //
 //
 // expect: -DWRONG=1: flaggems: argument K has element type T, which this operator does not take
+// expect: -DWRONG=1: argument<1, int>::is_one_of<
 //
 // expect: -DWRONG=2: tensor: T is an element type, not const
 //

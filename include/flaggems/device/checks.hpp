@@ -25,10 +25,16 @@ constexpr auto argument_device() {
     return std::type_identity<void>{};  // a number: on no device
 }
 
-// The letters are those of the message: compilers print them with what they stand for.
+// Compilers print a condition that failed, so it says what the letters of the message stand for:
+// stream_on<A>::and_argument_on<K, B>.
+template <class A>
+struct stream_on {
+  template <int K, class B>
+  static constexpr bool and_argument_on = std::is_same_v<A, B> || std::is_void_v<B>;
+};
 template <class A, int K, class B>
 constexpr void check_same_device() {
-  static_assert(std::is_same_v<A, B> || std::is_void_v<B>,
+  static_assert(stream_on<A>::template and_argument_on<K, B>,
                 "flaggems: stream is on device A but argument K is on device B");
 }
 
@@ -37,9 +43,15 @@ constexpr void check_same_devices(std::integer_sequence<int, K...>) {
   (check_same_device<A, K + 1, typename decltype(argument_device<X>())::type>(), ...);
 }
 
+// The same here: argument<K, T>::is_one_of<what the operator takes>.
+template <int K, class T>
+struct argument {
+  template <class... Allowed>
+  static constexpr bool is_one_of = (std::is_same_v<T, Allowed> || ...);
+};
 template <class T, int K, class... Allowed>
 constexpr void check_element_type() {
-  static_assert((std::is_same_v<T, Allowed> || ...),
+  static_assert(argument<K, T>::template is_one_of<Allowed...>,
                 "flaggems: argument K has element type T, which this operator does not take");
 }
 template <class X, int K, class... Allowed>
