@@ -152,6 +152,16 @@
 /// attribute of its own, not by the one it is inlined into.
 #define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_COMPILER_CLANG ? 16 : 64)
 
+/// Before a loop of few steps: it is unrolled, so that arrays indexed in it stay in registers. For
+/// functions with a target attribute of their own, whose lambdas (static_for) would not have it.
+#if FLAGGEMS_COMPILER_CLANG
+#define FLAGGEMS_UNROLL _Pragma("unroll")
+#elif FLAGGEMS_COMPILER_GCC
+#define FLAGGEMS_UNROLL _Pragma("GCC unroll 64")
+#else
+#define FLAGGEMS_UNROLL
+#endif
+
 /// Hides how a vector value came about from the optimiser (g++ only; no instruction).
 #if FLAGGEMS_COMPILER_GCC && FLAGGEMS_ARCH_X86
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))

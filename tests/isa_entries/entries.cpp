@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plain -O2 translation unit whose machine code run.py reads.
+#include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/softmax.hpp>
@@ -17,5 +18,8 @@ int main() {
   auto total = sum(s, x, {1});
   auto half = empty<f16>(s, {4, 64});
   assign(s, half, x * 2);
+  auto a = empty<bf16>(s, {64, 64}), b = empty<bf16>(s, {64, 64});
+  assign(s, a, 1);
+  mm(s, a, a, b);
   return total.numel() == 4 ? 0 : 1;
 }

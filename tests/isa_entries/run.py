@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
 """Disassembles a plain -O2 build: wide registers must occur in the entries of the wide levels, and
-nowhere else. A compiler that drops a target attribute, or lets wide code leak into a function that any
+nowhere else, and the instructions of AVX-512-BF16 and AMX in the entries of those. A compiler that drops a target attribute, or lets wide code leak into a function that any
 machine may run, fails here.
 """
 import argparse
@@ -16,9 +16,17 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512)\(")
-# Kernels of a few scalars, which have nothing to do in vectors.
-SCALAR = ("kernels::reduce_parts<",)
+ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512|avx512_bf16|amx)\(")
+# Parts of kernels that are compiled once a level, out of line.
+PARTS = {"avx2": "kernels::outlined<flaggems::kernels::isa_avx2>::",
+         "avx512": "kernels::outlined<flaggems::kernels::isa_avx512>::",
+         "avx512_bf16": "kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile",
+         "amx": "kernels::amx_kernel<flaggems::kernels::isa_avx512>::"}
+# Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
+SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<")
+WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
+# The levels in which an instruction may occur, and one of which must have it.
+SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "tdpbf16ps": {"amx"}}
 
 
 def functions(binary):
@@ -34,6 +42,7 @@ def functions(binary):
             found[name]
         elif name:
             found[name].update(re.findall(r"%(xmm|ymm|zmm)", line))
+            found[name].update(i for i in SPECIAL if i in line)
     return found
 
 
@@ -41,25 +50,33 @@ def check(compiler, flags, build):
     binary = build / f"entries-{pathlib.Path(compiler).name}"
     subprocess.run([compiler, "-std=c++20", "-O2", *flags, "-I", str(ROOT / "include"), "-c",
                     str(HERE / "entries.cpp"), "-o", str(binary)], check=True)
-    problems, entries = [], collections.Counter()
-    for name, registers in functions(binary).items():
+    problems, entries, special = [], collections.Counter(), collections.Counter()
+    for name, contents in functions(binary).items():
         match = ENTRY.search(name)
-        level = match.group(1) if match else None
-        wide = {"avx2": "ymm", "avx512": "zmm"}.get(level)
+        level = match.group(1) if match else next((p for p in PARTS if PARTS[p] in name), None)
+        wide = WIDE.get(level)
         if match:
             entries[level] += 1
         scalar = any(kernel in name for kernel in SCALAR)
-        if wide and wide not in registers and not scalar:
+        if match and wide and wide not in contents and not scalar:
             problems.append(f"no {wide} register in {name}")
-        allowed = {"avx2": {"ymm"}, "avx512": {"ymm", "zmm"}}.get(level, set())
-        for register in sorted((registers & {"ymm", "zmm"}) - allowed):
+        allowed = {"ymm", "zmm"} if wide == "zmm" else {wide}
+        for register in sorted((contents & {"ymm", "zmm"}) - allowed):
             problems.append(f"{register} register in {name}")
+        for instruction, levels in SPECIAL.items():
+            if instruction in contents:
+                special[instruction] += 1
+                if level not in levels:
+                    problems.append(f"{instruction} in {name}")
+    for instruction in SPECIAL:
+        if not special[instruction]:
+            problems.append(f"no {instruction} anywhere")
     for level in ("baseline", "avx2", "avx512"):
         if entries[level] < 4:
             problems.append(f"{entries[level]} entries of level {level}, expected at least 4")
     for problem in problems:
         print(f"{compiler}: {problem}")
-    print(f"{compiler}: {dict(entries)}, {len(problems)} problems")
+    print(f"{compiler}: {dict(entries)}, {dict(special)}, {len(problems)} problems")
     return not problems
 
 

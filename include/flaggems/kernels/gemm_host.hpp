@@ -100,6 +100,7 @@ struct gemm_blocked {
     // Many matrices are shared as whole ones; of few, each by all.
     const i64 parts = space.batches >= 4 * block.count() ? 1 : block.count();
     const gemm_grid grid = gemm_grid::make(space.m, space.n, parts, kernel::rows, kernel::columns);
+    kernel::begin();
     block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
       const i64 part = t % parts;
       const i64 i = part / grid.columns * grid.row_step;
@@ -108,6 +109,7 @@ struct gemm_blocked {
       mine.rectangle(space.batch_at(t / parts), i, min_of(i + grid.row_step, space.m), j,
                      min_of(j + grid.column_step, space.n));
     });
+    kernel::end();
   }
 
  private:

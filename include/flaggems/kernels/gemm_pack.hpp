@@ -146,4 +146,115 @@ struct pack_elements {
   }
 };
 
+/// Panels of pairs of bf16 that are neighbours along the summed dimension: pair q of line l is at
+/// [q * Width + l]. The depth is filled up with zeros to a multiple of Step.
+template <int Width, int Step>
+struct pack_pairs {
+  using T = small_float<bf16_format>;
+  static constexpr int side = 4;
+  static constexpr i64 chunk = 64;  // pairs
+  static_assert(Width % side == 0 && Step % 2 == 0);
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+    u32* const to = static_cast<u32*>(p.to);
+    const i64 pairs = round_up(p.depth, i64{Step}) / 2;
+    if (p.line == 1 && p.along != 1) {
+      constexpr i64 streams = 2;  // pairs: see pack_elements
+      for (i64 q = 0; q < pairs; q += streams)
+        for (i64 l = 0; l < p.lines; l += Width)
+          across(to + l * pairs + q * Width, l, q, min_of(pairs - q, streams), p);
+    } else {
+      for (i64 l = 0; l < p.lines; l += Width) along(to + l * pairs, l, pairs, p);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE static void along(u32* to, i64 l, i64 pairs, const pack_arguments<T>& p) {
+    u32 gathered[side][chunk];
+    for (i64 g = 0; g < Width; g += side) {
+      const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
+      for (i64 start = 0; start < pairs; start += chunk) {
+        const i64 count = min_of(pairs - start, chunk);
+        const i64 present = min_of(p.depth - 2 * start, 2 * count);  // of their elements
+        u32* const part = to + start * Width + g;
+        const u32* row[side];
+        for (int n = 0; n < side; ++n) {
+          const bool live = l + g + n < p.lines;
+          const T* const from = p.from + (l + g + n) * p.line + 2 * start * p.along;
+          if (live && p.along == 1 && present == 2 * count) {
+            for (i64 q = 0; q < 2 * chunk; q += 32) __builtin_prefetch(from + ahead + q);
+            row[n] = static_cast<const u32*>(static_cast<const void*>(from));
+          } else {
+            for (i64 q = 0; q < count; ++q) {
+              const auto bits = [&](i64 e) FLAGGEMS_LAMBDA {
+                return live && e < present ? static_cast<u32>(from[e * p.along].bits) : 0u;
+              };
+              gathered[n][q] = bits(2 * q) | bits(2 * q + 1) << 16;
+            }
+            row[n] = gathered[n];
+          }
+        }
+        i64 q = 0;
+        for (; q + side <= count; q += side) transpose_block<u32>(part, Width, row, q);
+        for (; q < count; ++q)
+          for (int n = 0; n < side; ++n)
+            __builtin_memcpy(part + q * Width + n, row[n] + q, sizeof(u32));
+      }
+    }
+  }
+
+  /// `count` pairs from pair `first` on, of the panel whose first line is l.
+  FLAGGEMS_INLINE static void across(u32* to, i64 l, i64 first, i64 count,
+                                     const pack_arguments<T>& p) {
+    typedef u16 words __attribute__((vector_size(16)));
+    typedef u16 loose __attribute__((vector_size(16), aligned(1), may_alias));
+    const i64 live = min_of(p.lines - l, i64{Width});
+    for (i64 q = first; q < first + count; ++q, to += Width) {
+      const T* const even = p.from + l + 2 * q * p.along;
+      const T* const odd = even + p.along;
+      if (live == Width && 2 * q + 1 < p.depth) {
+        static_for<Width / 8>([&](auto g) FLAGGEMS_LAMBDA {
+          const words x = *static_cast<const loose*>(static_cast<const void*>(even + 8 * g));
+          const words y = *static_cast<const loose*>(static_cast<const void*>(odd + 8 * g));
+          loose* const out = static_cast<loose*>(static_cast<void*>(to + 8 * g));
+          out[0] = __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11);
+          out[1] = __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15);
+        });
+      } else {
+        for (i64 n = 0; n < Width; ++n) {
+          const u32 low = n < live && 2 * q < p.depth ? even[n].bits : 0u;
+          const u32 high = n < live && 2 * q + 1 < p.depth ? odd[n].bits : 0u;
+          to[n] = low | high << 16;
+        }
+      }
+    }
+  }
+};
+
+/// Panels of tiles: `Step` elements of a line are neighbours, then come the other lines' (the left
+/// operand of AMX). Depth and lines are filled up with zeros.
+template <int Width, int Step>
+struct pack_tiles {
+  using T = small_float<bf16_format>;
+
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+    T* const to = static_cast<T*>(p.to);
+    const i64 depth = round_up(p.depth, i64{Step});
+    for (i64 l = 0; l < round_up(p.lines, i64{Width}); ++l) {
+      const T* const from = p.from + l * p.line;
+      T* const line = to + l / Width * Width * depth + l % Width * Step;
+      for (i64 q = 0; q < depth; q += Step) {
+        T* const part = line + q * Width;
+        if (l < p.lines && p.along == 1 && q + Step <= p.depth)
+          __builtin_memcpy(static_cast<void*>(part), from + q, Step * sizeof(T));
+        else
+          for (i64 e = 0; e < Step; ++e)
+            part[e].bits = l < p.lines && q + e < p.depth ? from[(q + e) * p.along].bits : u16(0);
+      }
+    }
+  }
+};
+
 }  // namespace flaggems::kernels

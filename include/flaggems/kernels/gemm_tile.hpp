@@ -12,6 +12,7 @@
 //     pack_rows<T>, pack_columns<T>(pack_arguments)
 //     reads_in_place<T>      whether operands of T can be read unpacked
 //     product(tile_arguments)
+//     begin(), end()         around the products of a thread
 #pragma once
 
 #include <flaggems/kernels/gemm_pack.hpp>
@@ -88,6 +89,9 @@ struct vector_kernel {
     outlined<Isa>::template call<pack_elements<C, T, columns>>(p);
   }
 
+  FLAGGEMS_INLINE static void begin() {}
+  FLAGGEMS_INLINE static void end() {}
+
   template <int Vectors>
   struct tile {
     template <class I>
@@ -146,11 +150,169 @@ struct vector_kernel {
   }
 };
 
+/// What the micro-kernels of bf16 share: a panel of `b` has pairs of elements as items.
+template <class Isa, int Rows, int Vectors, int Step>
+struct bf16_kernel {
+  using T = small_float<bf16_format>;
+  static constexpr int lanes = 16;
+  static constexpr int rows = Rows;
+  static constexpr int columns = Vectors * lanes;
+  static constexpr int step = Step;
+
+  template <class>
+  static constexpr bool reads_in_place = false;
+  template <i64 Width>
+  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+    return Width * steps * Step * static_cast<i64>(sizeof(T));
+  }
+  template <class>
+  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_pairs<rows, Step>>(p);
+  }
+  template <class>
+  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_pairs<columns, Step>>(p);
+  }
+  FLAGGEMS_INLINE static void begin() {}
+  FLAGGEMS_INLINE static void end() {}
+};
+
+#if FLAGGEMS_ARCH_X86
+/// Dot products of pairs (vdpbf16ps), 8x48 as for f32: twice the products of f32 a step. Subnormal
+/// factors count as zero and subnormal sums become zero, whatever the processor's mode is.
+template <class Isa>
+struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
+  template <int Vectors>
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void tile(const tile_arguments<f32>& p) {
+    using V = typename register_vector<f32, isa_avx512>::type;
+    using loose = typename register_vector<f32, isa_avx512>::loose;
+    using U = typename register_vector<u32, isa_avx512>::type;
+    constexpr int rows = 8, lanes = 16;
+    V sum[rows][Vectors];
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      __builtin_prefetch(p.out + r * p.out_row, 1);
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V{};
+    }
+    for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
+    const u32* a = static_cast<const u32*>(p.a);
+    const u32* b = static_cast<const u32*>(p.b);
+    for (i64 q = p.steps; q > 0; --q, a += rows, b += p.b_along) {
+      U y[Vectors];
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v)
+        y[v] = *static_cast<const U*>(static_cast<const void*>(b + v * lanes));
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const U x = U{} + a[r];
+        FLAGGEMS_UNROLL
+        for (int v = 0; v < Vectors; ++v)
+          asm("vdpbf16ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(x), "v"(y[v]));
+      }
+    }
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) {
+        loose* const to =
+            static_cast<loose*>(static_cast<void*>(p.out + r * p.out_row + v * lanes));
+        V x = sum[r][v] * p.alpha;
+        if (p.add) x += *to;
+        *to = x;
+      }
+    }
+  }
+  FLAGGEMS_INLINE static void product(const tile_arguments<f32>& p) {
+    if (p.vectors == 3)
+      tile<3>(p);
+    else if (p.vectors == 1)
+      tile<1>(p);
+    else
+      tile<2>(p);
+  }
+};
+
+/// Tiles of AMX (tdpbf16ps): 32x32 results in four of the eight tile registers, two each for the
+/// operands, so that four loads serve four products. Subnormals as above.
+template <class Isa>
+struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
+  using T = small_float<bf16_format>;
+  template <class>
+  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_tiles<32, 32>>(p);
+  }
+
+  /// All tiles are 16 rows of 64 bytes.
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void begin() {
+    struct alignas(64) {
+      u8 palette = 1, start_row = 0, reserved[14] = {};
+      u16 row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+      u8 rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+    } config;
+    asm volatile("ldtilecfg %0" : : "m"(config));
+  }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() { asm volatile("tilerelease"); }
+
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void product(const tile_arguments<f32>& p) {
+    constexpr i64 a_tile = 16 * 64, b_row = 32 * 4;
+    using V = typename register_vector<f32, isa_avx512>::type;
+    using loose = typename register_vector<f32, isa_avx512>::loose;
+    const char* a = static_cast<const char*>(p.a);
+    const char* b = static_cast<const char*>(p.b);
+    const bool both = p.vectors == 2;
+    for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
+    asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
+    for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row)
+      asm volatile(
+          "tileloadd (%0,%4,1), %%tmm4\n\t"
+          "tileloadd (%2,%5,1), %%tmm6\n\t"
+          "tileloadd (%3,%5,1), %%tmm7\n\t"
+          "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+          "tileloadd (%1,%4,1), %%tmm5\n\t"
+          "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+          "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+          "tdpbf16ps %%tmm7, %%tmm5, %%tmm3"
+          :
+          : "r"(a), "r"(a + a_tile), "r"(b), "r"(b + 64), "r"(i64{64}), "r"(b_row)
+          : "memory");
+    alignas(64) f32 sums[32 * 32];
+    asm volatile(
+        "tilestored %%tmm0, (%0,%4,1)\n\t"
+        "tilestored %%tmm1, (%1,%4,1)\n\t"
+        "tilestored %%tmm2, (%2,%4,1)\n\t"
+        "tilestored %%tmm3, (%3,%4,1)"
+        :
+        : "r"(sums), "r"(sums + 16), "r"(sums + 16 * 32), "r"(sums + 16 * 32 + 16), "r"(i64{128})
+        : "memory");
+    for (int r = 0; r < 32; ++r) {
+      f32* const to = p.out + r * p.out_row;
+      for (int v = 0; v < (both ? 2 : 1); ++v) {
+        V x = *static_cast<const V*>(static_cast<const void*>(sums + r * 32 + v * 16)) * p.alpha;
+        loose* const out = static_cast<loose*>(static_cast<void*>(to + v * 16));
+        if (p.add) x += *out;
+        *out = x;
+      }
+    }
+  }
+};
+#endif
+
 /// The micro-kernel of sums in C at a level; `Bf16`: both operands are bf16.
 template <class C, class Isa, bool Bf16>
 struct choose_tile_kernel {
   using type = vector_kernel<C, Isa>;
 };
+#if FLAGGEMS_ARCH_X86
+template <>
+struct choose_tile_kernel<f32, isa_avx512_bf16, true> {
+  using type = bf16_dot_kernel<isa_avx512>;
+};
+template <>
+struct choose_tile_kernel<f32, isa_amx, true> {
+  using type = amx_kernel<isa_avx512>;
+};
+#endif
 template <class C, class Isa, bool Bf16>
 using tile_kernel = typename choose_tile_kernel<C, Isa, Bf16>::type;
 

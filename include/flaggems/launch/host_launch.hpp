@@ -61,6 +61,12 @@ struct host_entry {
 
   static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
     [[maybe_unused]] const isa_level level = isa();
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 3
+    if constexpr (has_bf16_entries<Kernel>) {
+      if (level == isa_level::avx512_bf16) return avx512_bf16;
+      if (level == isa_level::amx) return FLAGGEMS_MAX_ISA >= 4 ? amx : avx512_bf16;
+    }
+#endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
     if (level >= isa_level::avx512) return avx512;
 #endif

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host's blocked matrix product: the error bound over random shapes and values, blocks and
+// shares of any number, and the kernels of AVX-512-BF16 and AMX with a model of their instructions.
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/vendors/host.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace flaggems_test {
+// Levels whose instructions are modelled; their vectors are those of the baseline.
+struct dot_model : flaggems::kernels::isa_baseline {};
+struct tile_model : flaggems::kernels::isa_baseline {};
+
+inline float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? 0 * x : x; }
+inline float upper_half(flaggems::u32 pair, int e) {
+  const flaggems::u32 bits = e == 0 ? pair << 16 : pair & 0xffff0000u;
+  return flushed(flaggems::kernels::bit_cast<float>(bits));
+}
+/// sum + the products of two pairs of bf16, as vdpbf16ps has it: the upper one first.
+inline float dot_of_pairs(float sum, flaggems::u32 a, flaggems::u32 b) {
+  for (const int e : {1, 0}) sum = flushed(upper_half(a, e) * upper_half(b, e) + sum);
+  return sum;
+}
+inline void store_model(const flaggems::kernels::tile_arguments<float>& p, int r, int c,
+                        float sum) {
+  float& to = p.out[r * p.out_row + c];
+  to = p.alpha * sum + (p.add ? to : 0.0F);
+}
+}  // namespace flaggems_test
+
+namespace flaggems::kernels {
+template <>
+struct outlined<flaggems_test::dot_model> : outlined<isa_baseline> {};
+template <>
+struct outlined<flaggems_test::tile_model> : outlined<isa_baseline> {};
+
+template <>
+struct choose_tile_kernel<f32, flaggems_test::dot_model, true> {
+  struct type : bf16_kernel<isa_baseline, 8, 3, 2> {
+    static void product(const tile_arguments<f32>& p) {
+      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < p.vectors * lanes; ++c) {
+          f32 sum = 0;
+          for (i64 q = 0; q < p.steps; ++q)
+            sum = flaggems_test::dot_of_pairs(sum, a[q * rows + r], b[q * columns + c]);
+          flaggems_test::store_model(p, r, c, sum);
+        }
+    }
+  };
+};
+template <>
+struct choose_tile_kernel<f32, flaggems_test::tile_model, true> {
+  struct type : bf16_kernel<isa_baseline, 32, 2, 32> {
+    template <class>
+    static void pack_rows(const pack_arguments<small_float<bf16_format>>& p) {
+      outlined<isa_baseline>::call<pack_tiles<32, 32>>(p);
+    }
+    static void product(const tile_arguments<f32>& p) {
+      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < p.vectors * lanes; ++c) {
+          f32 sum = 0;
+          for (i64 q = 0; q < p.steps * 16; ++q)  // 16 pairs of a row lie side by side
+            sum = flaggems_test::dot_of_pairs(sum, a[q / 16 * 512 + r * 16 + q % 16],
+                                              b[q * columns + c]);
+          flaggems_test::store_model(p, r, c, sum);
+        }
+    }
+  };
+};
+}  // namespace flaggems::kernels
+
+namespace flaggems_test {
+namespace {
+
+namespace fg = flaggems;
+namespace fk = flaggems::kernels;
+using fg::bf16, fg::f16, fg::host, fg::i64, fg::shape;
+
+std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
+
+enum class values { normal, cancelling, subnormal, infinite, nan };
+
+template <class T>
+std::vector<T> draw(std::mt19937& random, i64 n, values kind) {
+  std::normal_distribution<double> normal;
+  std::vector<T> x(index(n));
+  const double least = sizeof(T) == 8 ? 1e-310 : std::is_same_v<T, f16> ? 1e-6 : 1e-40;
+  for (T& e : x) {
+    double v = normal(random);
+    if (kind == values::cancelling)
+      v = std::ldexp(v, static_cast<int>(random() % (std::is_same_v<T, f16> ? 4 : 10)));
+    if (kind == values::subnormal && random() % 2 == 0) v *= least;
+    e = T(v);
+  }
+  if (kind == values::infinite || kind == values::nan)
+    for (i64 e = 0; e < (n + 19) / 20; ++e)
+      x[index(static_cast<i64>(random()) % n)] =
+          T(kind == values::nan
+                ? std::numeric_limits<double>::quiet_NaN()
+                : std::numeric_limits<double>::infinity() * (random() % 2 == 0 ? 1.0 : -1.0));
+  return x;
+}
+
+/// out[i, j] is within c(k) eps |a| |b| of the sum in double; what the bf16 levels flush is allowed
+/// for. NaN and infinities agree.
+template <class T, class Out>
+void expect_product(const T* a, const T* b, const Out* out, i64 m, i64 n, i64 k, i64 a_row,
+                    i64 a_along, i64 b_row, i64 b_along, bool flushes) {
+  using limits = std::numeric_limits<std::conditional_t<sizeof(T) == 8, double, float>>;
+  using real = std::conditional_t<sizeof(T) == 8, long double, double>;
+  const real unit = limits::epsilon() / 2;
+  const real rounding = std::is_same_v<Out, bf16>  ? real(0x1p-8)
+                        : std::is_same_v<Out, f16> ? real(0x1p-11)
+                                                   : real(0);
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j) {
+      real sum = 0, size = 0, lost = 0;
+      for (i64 q = 0; q < k; ++q) {
+        const real x = static_cast<real>(static_cast<double>(a[i * a_row + q * a_along]));
+        const real y = static_cast<real>(static_cast<double>(b[j * b_row + q * b_along]));
+        sum += x * y;
+        size += std::fabs(x * y);
+        if (flushes && (std::fabs(x) < real(0x1p-126) || std::fabs(y) < real(0x1p-126)))
+          lost += std::fabs(x * y);
+      }
+      const real got = static_cast<real>(static_cast<double>(out[i * n + j]));
+      if (std::isnan(sum) || std::isinf(sum)) {
+        ASSERT_TRUE(std::isnan(sum) ? std::isnan(got) : got == sum)
+            << i << ", " << j << ": " << got << ", expected " << sum;
+        continue;
+      }
+      const real smallest = std::is_same_v<Out, f16>    ? real(0x1p-24)
+                            : std::is_same_v<Out, bf16> ? real(0x1p-133)
+                                                        : static_cast<real>(limits::denorm_min());
+      const real bound = static_cast<real>(k + 2) * unit * size + rounding * std::fabs(sum) +
+                         static_cast<real>(k + 2) * (flushes ? real(0x1p-125) : smallest) + lost;
+      ASSERT_LE(std::fabs(got - sum), bound * real(1.01) + smallest)
+          << i << ", " << j << ": " << static_cast<double>(got) << ", expected "
+          << static_cast<double>(sum) << " of " << shape{m, n, k}[0] << "x" << n << "x" << k;
+    }
+}
+
+template <class T>
+void check_random_shapes(int count, unsigned seed) {
+  const fg::stream<host> s;
+  std::mt19937 random(seed);
+  constexpr values kinds[] = {values::normal,    values::normal,   values::cancelling,
+                              values::subnormal, values::infinite, values::nan};
+  for (int t = 0; t < count && !::testing::Test::HasFatalFailure(); ++t) {
+    const auto size = [&](int most) {
+      const unsigned kind = random() % 8;
+      return static_cast<i64>(kind == 0 ? 1 + random() % 4
+                                        : 1 + random() % static_cast<unsigned>(most));
+    };
+    i64 m = size(70), n = size(110), k = size(90);
+    if (t % 50 == 0) k = 300 + static_cast<i64>(random() % 700);
+    if (t % 50 == 1) m = 100 + static_cast<i64>(random() % 100);
+    const bool ta = random() % 2 == 0, tb = random() % 2 == 0;
+    const values kind = kinds[random() % 6];
+    const auto a = draw<T>(random, m * k, kind), b = draw<T>(random, k * n, kind);
+    const auto view = [](const std::vector<T>& x, i64 rows, i64 columns, bool transposed) {
+      const fg::tensor_view<const T> v(x.data(),
+                                       transposed ? shape{columns, rows} : shape{rows, columns});
+      return transposed ? fg::tensor_view<const T>(v.t()) : v;
+    };
+    const auto level = static_cast<fg::isa_level>(
+        random() % static_cast<unsigned>(static_cast<int>(fg::detected_isa()) + 1));
+    SCOPED_TRACE("shape " + std::to_string(t) + " of seed " + std::to_string(seed) + ": " +
+                 std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                 (ta ? " t" : " n") + (tb ? "t" : "n") + ", values " +
+                 std::to_string(static_cast<int>(kind)) + ", level " +
+                 std::string(fg::to_string(level)));
+    const fg::isa_guard guard(level);
+    std::vector<T> out(index(m * n));
+    const auto run = [&](std::vector<T>& to) {
+      fg::mm(s, view(a, m, k, ta), view(b, k, n, tb), fg::tensor_view<T>(to.data(), shape{m, n}));
+    };
+    run(out);
+    expect_product(a.data(), b.data(), out.data(), m, n, k, ta ? 1 : k, ta ? m : 1, tb ? k : 1,
+                   tb ? 1 : n, std::is_same_v<T, bf16> && level >= fg::isa_level::avx512_bf16);
+    std::vector<T> again(out.size());
+    run(again);
+    ASSERT_EQ(std::memcmp(out.data(), again.data(), out.size() * sizeof(T)), 0) << "other bits";
+  }
+}
+
+TEST(gemm_blocks, random_shapes_f32) { check_random_shapes<float>(600, 1); }
+TEST(gemm_blocks, random_shapes_f64) { check_random_shapes<double>(200, 2); }
+TEST(gemm_blocks, random_shapes_bf16) { check_random_shapes<bf16>(200, 3); }
+TEST(gemm_blocks, random_shapes_f16) { check_random_shapes<f16>(100, 4); }
+
+/// Runs the kernel of level Isa as `workers` workers, with blocks far smaller than caches ask for.
+template <class T, class Isa, class Out>
+std::vector<Out> run_blocks(const std::vector<T>& a, const std::vector<T>& b, i64 m, i64 n, i64 k,
+                            bool ta, bool tb, int workers, bool direct) {
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  fk::gemm_space space{};
+  space.batches = 1;
+  space.m = m;
+  space.n = n;
+  space.k = k;
+  fk::gemm_arg<T> x{a.data(), ta ? 1 : k, ta ? m : 1, {}};
+  fk::gemm_arg<T> y{b.data(), tb ? k : 1, tb ? 1 : n, {}};
+  std::vector<Out> to(index(m * n));
+  fk::gemm_out<Out, C> out{to.data(), n, 1, {}, C(1)};
+  fk::gemm_plan plan{};
+  plan.l1 = 16 * 1024;
+  plan.a_bytes = plan.b_bytes = 64 * 1024;
+  plan.s_bytes = std::is_same_v<Out, C> ? 0 : 32 * 1024;
+  plan.direct_a = direct && std::is_same_v<T, C>;
+  plan.direct_b = plan.direct_a && y.line == 1;
+  const i64 bytes = fg::scratch_bytes<char>(plan.a_bytes) + fg::scratch_bytes<char>(plan.b_bytes) +
+                    fg::scratch_bytes<char>(plan.s_bytes);
+  unsigned char* scratch =
+      static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
+  for (int w = 0; w < workers; ++w) {
+    fk::host_block<Isa> block(w, workers, scratch);
+    fk::gemm_blocked<T, T, Out, C, fk::no_bias>::run(block, space, x, y, out, fk::no_bias{}, plan);
+  }
+  std::free(scratch);
+  return to;
+}
+
+template <class T, class Isa, class Out = T>
+void check_blocks(bool modelled) {
+  std::mt19937 random(5);
+  for (const shape& sizes : {shape{1, 1, 1}, shape{7, 50, 3}, shape{33, 49, 130},
+                             shape{70, 101, 260}, shape{40, 35, 520}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const bool direct : {false, true}) {
+          const values kind = tb ? values::normal : values::subnormal;
+          const i64 m = sizes[0], n = sizes[1], k = sizes[2];
+          SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                       (ta ? " t" : " n") + (tb ? "t" : "n") + (direct ? ", direct" : ""));
+          const auto a = draw<T>(random, m * k, kind), b = draw<T>(random, k * n, kind);
+          const auto one = run_blocks<T, Isa, Out>(a, b, m, n, k, ta, tb, 1, direct);
+          expect_product(a.data(), b.data(), one.data(), m, n, k, ta ? 1 : k, ta ? m : 1,
+                         tb ? k : 1, tb ? 1 : n, modelled);
+          if (::testing::Test::HasFatalFailure()) return;
+          for (const int workers : {2, 3, 7}) {
+            if (modelled && workers != 3) continue;
+            const auto many = run_blocks<T, Isa, Out>(a, b, m, n, k, ta, tb, workers, direct);
+            ASSERT_EQ(std::memcmp(many.data(), one.data(), one.size() * sizeof(Out)), 0)
+                << workers << " workers";
+          }
+        }
+}
+
+TEST(gemm_blocks, blocks_and_shares) {
+  check_blocks<float, fk::isa_baseline>(false);
+  check_blocks<double, fk::isa_baseline>(false);
+  check_blocks<bf16, fk::isa_baseline>(false);
+}
+TEST(gemm_blocks, modelled_dot_products) {
+  check_blocks<bf16, dot_model>(true);
+  check_blocks<bf16, dot_model, float>(true);
+}
+TEST(gemm_blocks, modelled_tiles) {
+  check_blocks<bf16, tile_model>(true);
+  check_blocks<bf16, tile_model, float>(true);
+}
+
+}  // namespace
+}  // namespace flaggems_test
