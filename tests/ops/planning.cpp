@@ -123,7 +123,7 @@ TEST(planning, work_does_not_overflow) {
 
 TEST(planning, errors_of_allocation_name_the_operator) {
   const auto& s = stream();
-  fg::philox_generator generator(1);
+  fg::philox_generator generator{1};
   const i64 n = large;
   const shape all{n, 1024, 32};
   const shape flat{n, 1024 * 32};
