@@ -200,10 +200,12 @@ def overloads(lines, scope, name):
             comment.append(line.strip()[3:].strip())
             continue
         elif inside and re.match(r"  [\w\[]" if scope else r"[\w\[]", line):
-            found = function(declaration(lines, index - 1), r"\S+", name)
+            text = declaration(lines, index - 1)
+            found = function(text, r"\S+", name)
             if found:
                 call = f"{objects[scope]}.{found[1]}" if scope else found[1]
-                result = f" -> {found[3]}" if found[3] else ""
+                result = found[3] or ("tensor" if f"[[nodiscard]] auto {name}(" in text else "")
+                result = f" -> {result}" if result else ""
                 yield " ".join(comment), f"{call}({found[2]}){result}"
                 while not re.search(r"[{;]", lines[index - 1]):
                     index += 1
