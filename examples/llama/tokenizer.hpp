@@ -17,7 +17,6 @@
 #include <queue>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -107,7 +106,7 @@ class tokenizer {
     ids_.reserve(vocabulary_.tokens.size());
     // Of equal tokens the last one counts, as in llama.cpp.
     for (std::size_t i = 0; i < vocabulary_.tokens.size(); ++i)
-      ids_[vocabulary_.tokens[i]] = static_cast<token_id>(i);
+      *find_slot(vocabulary_.tokens[i]) = static_cast<token_id>(i);
     build_bytes();
     build_merges();
     build_special();
@@ -120,10 +119,7 @@ class tokenizer {
   [[nodiscard]] bool add_bos() const noexcept { return vocabulary_.add_bos; }
 
   /// The id of the token spelled `text` in the file, or no_token.
-  [[nodiscard]] token_id find(std::string_view text) const {
-    const auto at = ids_.find(text);
-    return at == ids_.end() ? no_token : at->second;
-  }
+  [[nodiscard]] token_id find(std::string_view text) const { return *find_slot(text); }
 
   /// True if generation ends at `id`: eos, eot, or a control token that ends a text or a turn.
   [[nodiscard]] bool is_stop(token_id id) const {
@@ -207,10 +203,6 @@ class tokenizer {
   }
 
  private:
-  struct merge {
-    std::int32_t rank;
-    token_id result;
-  };
   struct candidate {
     std::int32_t rank;
     std::int32_t left;
@@ -225,12 +217,45 @@ class tokenizer {
     token_id id;  // no_token: merged into its left neighbour
     std::int32_t previous, next;
   };
-  struct pair_hash {
-    std::size_t operator()(std::uint64_t pair) const noexcept {
-      pair *= 0x9e3779b97f4a7c15U;
-      return static_cast<std::size_t>(pair ^ pair >> 32);
+  /// The slots of a hash table that says where in another table a key stands: a tenth of the memory
+  /// of a map with nodes.
+  class index_table {
+   public:
+    static constexpr std::int32_t nothing = -1;
+    /// Makes room for `count` keys; forgets all.
+    void reserve(std::size_t count) {
+      std::size_t size = 16;
+      while (size < 2 * count) size *= 2;
+      slots_.assign(size, nothing);
     }
+    /// The slot of the key with this hash for which is_key(index) is true, or the empty one where
+    /// it belongs.
+    template <class IsKey>
+    [[nodiscard]] const std::int32_t* find(std::size_t hash, IsKey&& is_key) const {
+      std::size_t at = hash & (slots_.size() - 1);
+      while (slots_[at] != nothing && !is_key(slots_[at])) at = (at + 1) & (slots_.size() - 1);
+      return &slots_[at];
+    }
+
+   private:
+    std::vector<std::int32_t> slots_;
   };
+  static_assert(no_token == index_table::nothing);
+
+  [[nodiscard]] const token_id* find_slot(std::string_view text) const {
+    return ids_.find(std::hash<std::string_view>()(text),
+                     [&](token_id id) { return spelled(id) == text; });
+  }
+  [[nodiscard]] token_id* find_slot(std::string_view text) {
+    return const_cast<token_id*>(std::as_const(*this).find_slot(text));
+  }
+  [[nodiscard]] const std::int32_t* find_merge(std::uint64_t pair) const {
+    std::uint64_t hash = pair * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32;
+    return merge_ranks_.find(static_cast<std::size_t>(hash), [&](std::int32_t rank) {
+      return merge_pairs_[static_cast<std::size_t>(rank)] == pair;
+    });
+  }
 
   [[noreturn]] void refuse(std::string expected, std::string got) const {
     flaggems::raise(flaggems::errc::bad_file, vocabulary_.source, std::move(expected),
@@ -274,7 +299,9 @@ class tokenizer {
   }
 
   void build_merges() {
-    merges_.reserve(vocabulary_.merges.size());
+    merge_ranks_.reserve(vocabulary_.merges.size());
+    merge_pairs_.reserve(vocabulary_.merges.size());
+    merge_results_.reserve(vocabulary_.merges.size());
     if (vocabulary_.merges.size() > 0x7fffffff) refuse("fewer than 2^31 merges", "more");
     std::string joined;
     for (std::size_t i = 0; i < vocabulary_.merges.size(); ++i) {
@@ -287,9 +314,13 @@ class tokenizer {
       const token_id result = find(joined);
       if (left == no_token || right == no_token || result == no_token)
         refuse("merges of tokens into tokens", gguf::quoted(text) + " at " + std::to_string(i));
-      // Of equal merges the first one counts.
-      merges_.emplace(pair_of(left, right), merge{static_cast<std::int32_t>(i), result});
+      const std::uint64_t pair = pair_of(left, right);
+      auto* slot = const_cast<std::int32_t*>(find_merge(pair));
+      if (*slot == index_table::nothing) *slot = static_cast<std::int32_t>(i);
+      merge_pairs_.push_back(pair);  // of equal ones the first counts
+      merge_results_.push_back(result);
     }
+    vocabulary_.merges = {};  // not needed any more
   }
 
   void build_special() {
@@ -357,8 +388,8 @@ class tokenizer {
     const auto consider = [&](std::int32_t left, std::int32_t right) {
       if (left < 0 || right < 0) return;
       const token_id a = at(left).id, b = at(right).id;
-      if (const auto found = merges_.find(pair_of(a, b)); found != merges_.end())
-        queue.push({found->second.rank, left, right, a, b, found->second.result});
+      if (const std::int32_t rank = *find_merge(pair_of(a, b)); rank != index_table::nothing)
+        queue.push({rank, left, right, a, b, merge_results_[static_cast<std::size_t>(rank)]});
     };
     for (std::int32_t i = 1; i < count; ++i) consider(i - 1, i);
     while (!queue.empty()) {
@@ -381,8 +412,9 @@ class tokenizer {
   vocabulary vocabulary_;
   detail::splitter rules_{};
   bool whole_words_ = false;  // a word that is a token is not merged (tokenizers' ignore_merges)
-  std::unordered_map<std::string_view, token_id> ids_;
-  std::unordered_map<std::uint64_t, merge, pair_hash> merges_;
+  index_table ids_, merge_ranks_;  // of the tokens; of the merges
+  std::vector<std::uint64_t> merge_pairs_;
+  std::vector<token_id> merge_results_;
   std::array<token_id, 256> byte_ids_{};
   std::array<std::string, 256> byte_text_;
   std::array<std::int16_t, 324> unicode_to_byte_{};  // 256 bytes + the 68 that are not printable
