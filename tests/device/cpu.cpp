@@ -32,7 +32,8 @@ TEST(cpu, level_agrees_with_the_kernel) {
   const char* needed[] = {"avx2 fma f16c bmi1 bmi2 abm popcnt",
                           "avx512f avx512bw avx512dq avx512vl", "avx512_vnni avx512_bf16",
                           "amx_tile amx_bf16 amx_int8"};
-  for (int i = 0; i < FLAGGEMS_MAX_ISA && has(needed[i]); ++i) expected = static_cast<isa_level>(i + 1);
+  for (int i = 0; i < FLAGGEMS_MAX_ISA && has(needed[i]); ++i)
+    expected = static_cast<isa_level>(i + 1);
   EXPECT_EQ(to_string(flaggems::detected_isa()), to_string(expected));
 }
 #else

@@ -10,8 +10,8 @@ using values = std::vector<double>;
 using fg::i32;
 namespace rm = fg::rounding_mode;
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-const double nan = std::nan("");
+[[maybe_unused]] constexpr double inf = std::numeric_limits<double>::infinity();
+[[maybe_unused]] const double nan = std::nan("");
 
 template <class T, class D = host>
 test_tensor<T, D> vector_of(const values& x) {

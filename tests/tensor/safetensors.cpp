@@ -103,7 +103,7 @@ TEST(safetensors, round_trip_of_every_type) {
 
 TEST(safetensors, writing_refuses_what_the_format_cannot_hold) {
   const temporary_file file(".safetensors");
-  f64 a[2] = {};
+  alignas(16) f64 a[2] = {};  // as c128 needs
   const any_view<> v = tensor_view<f64>(a, {2});
   const std::vector<named_view> twice = {{"x", v}, {"x", v}};
   const std::vector<named_view> reserved = {{"__metadata__", v}};
