@@ -104,7 +104,8 @@ class mapped_file {
   /// Maps the whole of `path`. Raises bad_file if it cannot be opened, is not a regular file or is
   /// empty. A file that another process shortens while it is mapped is outside any check.
   explicit mapped_file(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // O_NONBLOCK: opening a pipe would wait for somebody who writes.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) refuse(path, "a file that can be opened", std::strerror(errno));
     struct stat status {};
     const bool known = ::fstat(descriptor, &status) == 0;

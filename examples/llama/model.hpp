@@ -20,9 +20,9 @@
 #include <flaggems/ops/rotary.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,8 +58,11 @@ struct hyperparameters {
       return bounded(key, file.get_or<i64>(key, otherwise));
     };
     const auto positive = [&](std::string_view key, double value) {
-      if (!(value > 0) || !std::isfinite(value))
-        file.refuse("a number above 0 under " + gguf::quoted(key), std::to_string(value));
+      using limits = std::numeric_limits<float>;  // in which they take part
+      if (!(value >= static_cast<double>((limits::min)()) &&
+            value <= static_cast<double>((limits::max)())))
+        file.refuse("a number above 0, in f32, under " + gguf::quoted(key),
+                    std::string(fg::fixed_text(value)));
       return value;
     };
     hyperparameters h;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace llama {
 
@@ -23,7 +24,8 @@ namespace fg = flaggems;
 using fg::i64;
 
 /// How the next token is chosen: among the `top_k` most probable tokens (0: all), cut to the most
-/// probable ones that together have probability `top_p`, at a temperature; 0 takes the best.
+/// probable ones that together have probability `top_p`, at a temperature; 0, or one too small for
+/// a float, takes the best.
 struct sampling {
   double temperature = 0;
   int top_k = 0;
@@ -36,9 +38,8 @@ template <class Device>
 class sampler {
  public:
   sampler(const fg::stream_ref<Device>& stream, const sampling& how, i64 vocabulary)
-
       : stream_(stream), how_(how), generator_{how.seed}, choice_(fg::empty<i64>(stream, {1})) {
-    if (how.temperature <= 0) return;
+    if (is_greedy()) return;
     const bool some = how.top_k > 0 && how.top_k < vocabulary;
     // Cutting at top_p needs the order.
     ordered_ = some || how.top_p < 1;
@@ -51,6 +52,9 @@ class sampler {
   [[nodiscard]] token_id next(const fg::tensor_view<const float, Device>& logits);
 
  private:
+  [[nodiscard]] bool is_greedy() const {
+    return how_.temperature < static_cast<double>((std::numeric_limits<float>::min)());
+  }
   [[nodiscard]] i64 first(const fg::tensor_view<const i64, Device>& x) const {
     return fg::to_host(stream_, x)(0);
   }
@@ -73,16 +77,18 @@ class sampler {
 
 template <class Device>
 token_id sampler<Device>::next(const fg::tensor_view<const float, Device>& logits) {
-  if (how_.temperature <= 0) {
+  if (is_greedy()) {
     fg::argmax(stream_, logits, choice_.select(0, 0));
     return static_cast<token_id>(first(choice_.view()));
   }
   fg::tensor_view<float, Device> weights = weights_;
+  // Before the division, so that it cannot make the largest infinite.
+  const auto peak = fg::amax(stream_, logits);
   if (ordered_) {
     fg::topk(stream_, logits, weights.size(0), weights, ids_);
-    fg::div_(stream_, weights, how_.temperature);
+    fg::assign(stream_, weights, (weights - peak) / how_.temperature);
   } else {
-    fg::div(stream_, logits, how_.temperature, weights);
+    fg::assign(stream_, weights, (logits - peak) / how_.temperature);
   }
   fg::softmax(stream_, weights, weights, 0);
   if (how_.top_p < 1) weights = weights.narrow(0, 0, kept(weights));

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -282,6 +284,11 @@ TEST(Gguf, OpensFilesAndNamesThemInErrors) {
   std::remove(path.c_str());
   EXPECT_NE(failure([&] { (void)gguf::open(path); }).find("No such file"), std::string::npos);
   EXPECT_NE(failure([&] { (void)gguf::open("/"); }).find("regular file"), std::string::npos);
+  // Not even a pipe, which nobody writes to.
+  const std::string pipe = ::testing::TempDir() + "flaggems_pipe_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(failure([&] { (void)gguf::open(pipe); }).find("regular file"), std::string::npos);
+  ::unlink(pipe.c_str());
 }
 
 TEST(Gguf, ReadsTheRealModel) {

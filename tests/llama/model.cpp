@@ -37,7 +37,7 @@ using values = std::vector<double>;
 struct small_sizes {
   std::size_t layers = 2, width = 64, hidden = 96, heads = 4, kv_heads = 2, head = 16, rotary = 16;
   std::size_t vocabulary = 40;
-  double rope_factor = 1;
+  double rope_factor = 1, rope_base = 500, eps = 1e-5F;
   bool own_output = false, divisors = false;
 };
 
@@ -60,8 +60,8 @@ class random_model {
     count("llama.attention.head_count_kv", sizes.kv_heads);
     count("llama.attention.key_length", sizes.head);
     count("llama.rope.dimension_count", sizes.rotary);
-    file.f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
-    file.f32("llama.rope.freq_base", 500.0F);
+    file.number("llama.attention.layer_norm_rms_epsilon", 12, sizes.eps);
+    file.number("llama.rope.freq_base", 12, sizes.rope_base);
     if (sizes.rope_factor != 1) {
       file.string("llama.rope.scaling.type", "linear");
       file.f32("llama.rope.scaling.factor", static_cast<float>(sizes.rope_factor));
@@ -315,6 +315,11 @@ TEST(ModelFile, IsRefusedWithOneLine) {
   expect_refused(with([](auto& s) { s.kv_heads = 3; }), "multiple of the key and value heads");
   expect_refused(with([](auto& s) { s.rotary = 18; }), "llama.rope.dimension_count");
   expect_refused(with([](auto& s) { s.rope_factor = -1; }), "llama.rope.scaling.factor");
+  // Finite and positive as f64 only.
+  for (const double number : {1e300, 1e-300, 0.0, -1.0}) {
+    expect_refused(with([&](auto& s) { s.eps = number; }), "layer_norm_rms_epsilon");
+    expect_refused(with([&](auto& s) { s.rope_base = number; }), "llama.rope.freq_base");
+  }
   expect_refused(with([](auto& s) { s.layers = 0; }), "'llama.block_count'");
   const auto plus = [](auto&& change) {
     random_model model({});
@@ -372,7 +377,9 @@ TEST(Sampler, TakesTheBestWhenItMust) {
   const std::vector<float> logits{0.5F, -1, 3, 2.5F, -7};
   for (const llama::sampling& how :
        {llama::sampling{}, llama::sampling{1, 1, 1, 4}, llama::sampling{1, 0, 1e-6, 4},
-        llama::sampling{1e-3, 0, 1, 4}})
+        llama::sampling{1e-3, 0, 1, 4}, llama::sampling{1e-38, 0, 1, 4},
+        llama::sampling{1e-38, 3, 1, 4}, llama::sampling{1e-300, 0, 1, 4},
+        llama::sampling{1e-300, 2, 0.5, 4}})
     EXPECT_EQ(draws(how, logits, 20), std::vector<int>(20, 2));
 }
 
