@@ -101,6 +101,41 @@ TEST(file, errors_name_the_path) {
       << e.what();
 }
 
+TEST(file, errors_of_what_is_in_it_name_the_path) {
+  const folder here;
+  const std::string path = here / "x.file";
+  const auto expect = [&](const std::string& bytes, errc npy, errc tensors) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    const error a = flaggems_test::error_of([&] { (void)load_npy(path); });
+    const error b = flaggems_test::error_of([&] { (void)load_safetensors(path); });
+    EXPECT_EQ(a.code(), npy) << a.what();
+    EXPECT_EQ(b.code(), tensors) << b.what();
+    for (const error& e : {a, b})
+      EXPECT_NE(std::string(e.what()).find("'" + path + "'"), std::string::npos) << e.what();
+  };
+  expect("", errc::bad_file, errc::bad_file);
+  expect("nonsense nonsense", errc::bad_file, errc::bad_file);
+  expect(std::string("\x93NUMPY\1\0\x02\0{x", 12), errc::bad_file, errc::bad_file);
+  expect(std::string("\x04\0\0\0\0\0\0\0{\"a\"", 12), errc::bad_file, errc::bad_file);
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  expect(length + header + "0000", errc::bad_file, errc::not_supported);
+}
+
+// A pipe that nobody writes to would make the program wait, and /dev/zero has no end.
+TEST(file, what_is_no_regular_file_is_not_read) {
+  const folder here;
+  const std::string pipe = here / "pipe", link = here / "link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", link);
+  for (const std::string& path : {pipe, link, ::testing::TempDir()}) {
+    EXPECT_RAISES(load_npy(path), bad_file, "load_npy");
+    EXPECT_RAISES(load_safetensors(path), bad_file, "load_safetensors");
+  }
+}
+
 TEST(file, links_and_modes_stay) {
   const folder here;
   const std::string path = here / "x.npy", link = here / "link.npy";

@@ -125,7 +125,6 @@ TEST(npy, bad_headers_are_refused) {
            f4("(0, 4611686018427387904, 4)", ""),
            f4("(4611686018427387904, 2)", four),
            f4("(2305843009213693953, 2)", four),
-           f4("(1,1,1,1,1,1,1,1,1)", four),
            npy("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", four),
            npy("{'descr': '<f4', 'fortran_order': False}", four),
            npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", four),
@@ -139,14 +138,15 @@ TEST(npy, bad_headers_are_refused) {
            npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", four, 4),
        }) {
     const error failure = flaggems_test::error_of([&] { (void)parse_npy(span_of(bytes)); });
-    EXPECT_TRUE(failure.code() == errc::bad_file || failure.code() == errc::invalid_argument)
-        << failure.what() << bytes;
+    EXPECT_EQ(failure.code(), errc::bad_file) << failure.what() << bytes;
   }
   for (const char* descr : {"'>f4'", "'|O'", "'<f16'", "'<U3'", "'|V1'", "'<M8[ns]'"}) {
     const std::string header =
         std::string("{'descr': ") + descr + ", 'fortran_order': False, 'shape': (1,)}";
     EXPECT_RAISES(parse_npy(span_of(npy(header, four))), not_supported, "load_npy");
   }
+  // Legal, but beyond us; as in safetensors.
+  EXPECT_RAISES(parse_npy(span_of(f4("(1,1,1,1,1,1,1,1,1)", four))), not_supported, "load_npy");
   EXPECT_RAISES(load_npy("/no/such/file.npy"), bad_file, "load_npy");
   i32 a[1] = {};
   EXPECT_RAISES(save_npy("/no/such/folder/file.npy", tensor_view<i32>(a, {1})), bad_file,

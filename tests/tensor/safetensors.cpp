@@ -116,6 +116,14 @@ TEST(safetensors, writing_refuses_what_the_format_cannot_hold) {
   EXPECT_RAISES(load_safetensors(::testing::TempDir()), bad_file, "load_safetensors");
 }
 
+TEST(safetensors, messages_are_sentences) {
+  const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})";
+  const error e = refusal(file_of(header, std::string(4, '\0')));
+  EXPECT_EQ(std::string(e.what()),
+            "load_safetensors: expected data_offsets as far apart as dtype and shape require for "
+            "'a', got [0, 4] [bad_file]");
+}
+
 TEST(safetensors, bad_files_are_refused) {
   const std::string twelve(12, '\0');
   const auto one = [](const std::string& type, const std::string& sizes, const std::string& range) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/tensor/any_view.hpp>
+#include <flaggems/tensor/file_source.hpp>
 
 #include <bit>
 #include <cerrno>
@@ -192,18 +193,24 @@ inline aligned_bytes read_file(const std::string& path, const char* op) {
 }
 
 /// A whole file, read only: mapped where the system can, else read. While it is mapped, nobody may
-/// shorten the file.
+/// shorten the file. Raises bad_file for what is no regular file: a pipe or a device may have no
+/// end, or make the program wait.
 class file_view {
  public:
   file_view() = default;
   file_view(const std::string& path, const char* op) {
 #if FLAGGEMS_HAS_MMAP
-    const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // O_NONBLOCK: opening a pipe would wait for somebody who writes.
+    const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (handle < 0) [[unlikely]]
       raise_file(op, path, "a readable file");
     struct ::stat status;
+    if (::fstat(handle, &status) != 0 || !S_ISREG(status.st_mode)) [[unlikely]] {
+      ::close(handle);
+      raise(errc::bad_file, op, "a regular file '" + path + "'", "something else");
+    }
     void* address = MAP_FAILED;
-    if (::fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+    if (status.st_size > 0)
       address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
                        handle, 0);
     ::close(handle);
@@ -233,6 +240,17 @@ class file_view {
   byte_span mapped_;
   aligned_bytes read_;
 };
+
+/// The bytes of an array in a file; false if they are 2^63 or more, zeros among the sizes left out.
+[[nodiscard]] inline bool array_bytes(const shape& sizes, dtype type, i64& bytes) {
+  i64 n = 1;
+  bool is_empty = false;
+  for (const i64 s : sizes) {
+    is_empty |= s == 0;
+    if (!multiply(n, s == 0 ? 1 : s, n)) return false;
+  }
+  return multiply(is_empty ? 0 : n, size_of(type), bytes);
+}
 
 /// A little-endian unsigned integer of `size` bytes.
 [[nodiscard]] inline u64 load_unsigned(const std::byte* p, int size) noexcept {

@@ -4,8 +4,8 @@
 // A strict reader of the JSON (RFC 8259) that file headers hold, and the writer of its strings.
 #pragma once
 
-#include <flaggems/error.hpp>
 #include <flaggems/kernels/prelude.hpp>
+#include <flaggems/tensor/file_source.hpp>
 
 #include <string>
 #include <string_view>
@@ -13,10 +13,10 @@
 namespace flaggems::detail {
 
 /// Reads values in the order in which they stand. What is not what was asked for raises bad_file,
-/// naming `op` and the position.
+/// naming the source and the position. The source must outlive the reader.
 class json_reader {
  public:
-  json_reader(std::string_view text, const char* op) : text_(text), op_(op) {}
+  json_reader(std::string_view text, const file_source& source) : text_(text), source_(source) {}
 
   /// Steps over white space, then over `c` if it comes next.
   bool accept(char c) {
@@ -88,9 +88,9 @@ class json_reader {
     }
   }
   [[noreturn]] void fail(const std::string& expected) const {
-    raise(errc::bad_file, op_, expected + " in the JSON header",
-          at_ == text_.size() ? std::string("its end")
-                              : "something else at byte " + std::to_string(at_));
+    source_.refuse(expected + " in the JSON header",
+                   at_ == text_.size() ? std::string("its end")
+                                       : "something else at byte " + std::to_string(at_));
   }
 
  private:
@@ -173,7 +173,7 @@ class json_reader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  const char* op_;
+  const file_source& source_;
 };
 
 /// `text` as a JSON string, with its quotes.

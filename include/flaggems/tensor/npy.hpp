@@ -41,7 +41,8 @@ inline constexpr npy_type npy_types[] = {
 /// The header: a Python dictionary with the three keys, each once.
 class npy_header {
  public:
-  npy_header(const char* p, const char* end) : p_(p), end_(end) {
+  npy_header(const char* p, const char* end, const file_source& source)
+      : p_(p), end_(end), source_(source) {
     expect('{');
     bool has_descr = false, has_order = false, has_shape = false;
     while (!accept('}')) {
@@ -71,8 +72,8 @@ class npy_header {
   shape sizes;
 
  private:
-  [[noreturn]] static void fail(const char* expected, const std::string& got) {
-    raise(errc::bad_file, "load_npy", expected, got);
+  [[noreturn]] void fail(const std::string& expected, const std::string& got) const {
+    source_.refuse(expected, got);
   }
   void skip_spaces() {
     while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\t' || *p_ == '\r')) ++p_;
@@ -87,9 +88,6 @@ class npy_header {
     if (!accept(c))
       fail("a Python dictionary with '" + std::string(1, c) + "' at this place",
            p_ == end_ ? "the header's end" : std::string(1, *p_));
-  }
-  [[noreturn]] static void fail(const std::string& expected, const std::string& got) {
-    fail(expected.c_str(), got);
   }
   std::string quoted() {
     skip_spaces();
@@ -130,7 +128,7 @@ class npy_header {
           fail("a size below 2^63", "a larger one");
       if (p_ == first) fail("a tuple of sizes that are not negative for 'shape'", "something else");
       (void)word("L");  // Python 2 wrote its long integers so
-      if (r.rank() == max_rank) fail("at most 8 dimensions", "more");
+      if (r.rank() == max_rank) source_.refuse(errc::not_supported, "at most 8 dimensions", "more");
       r.push_back(value);
       if (!accept(',')) {
         if (r.rank() == 1) fail("a comma in a tuple of one size", "none");
@@ -142,50 +140,48 @@ class npy_header {
   }
 
   const char *p_, *end_;
+  const file_source& source_;
 };
 
 }  // namespace detail
 
-/// The array of a .npy file in memory; copies the elements. Raises bad_file for anything that is
-/// not exactly one array, and not_supported for big-endian and structured ones.
-[[nodiscard]] inline npy_array parse_npy(byte_span bytes) {
-  const char* op = "load_npy";
-  check(bytes.size() >= 10 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0, errc::bad_file, op,
-        "a file that begins with \\x93NUMPY and a version");
+namespace detail {
+
+inline npy_array read_npy(byte_span bytes, const file_source& source) {
+  source.check(bytes.size() >= 10 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0,
+               "a file that begins with \\x93NUMPY and a version", "something else");
   const int major = static_cast<int>(bytes[6]), minor = static_cast<int>(bytes[7]);
   if (major < 1 || major > 3 || minor != 0) [[unlikely]]
-    raise(errc::bad_file, op, "version 1.0, 2.0 or 3.0",
-          std::to_string(major) + '.' + std::to_string(minor));
+    source.refuse("version 1.0, 2.0 or 3.0", std::to_string(major) + '.' + std::to_string(minor));
   const std::size_t start = major == 1 ? 10 : 12;
-  check(bytes.size() >= start, errc::bad_file, op, "the length of the header", "the file's end");
-  const u64 length = detail::load_unsigned(bytes.data() + 8, major == 1 ? 2 : 4);
+  source.check(bytes.size() >= start, "the length of the header", "the end");
+  const u64 length = load_unsigned(bytes.data() + 8, major == 1 ? 2 : 4);
   if (length > bytes.size() - start) [[unlikely]]
-    raise(errc::bad_file, op, "a header of " + std::to_string(length) + " bytes",
-          std::to_string(bytes.size() - start) + " in the file");
+    source.refuse("a header of " + std::to_string(length) + " bytes",
+                  std::to_string(bytes.size() - start));
   const char* text = reinterpret_cast<const char*>(bytes.data() + start);
-  const detail::npy_header header(text, text + length);
+  const npy_header header(text, text + length, source);
 
-  const detail::npy_type* found = nullptr;
-  for (const detail::npy_type& t : detail::npy_types)
+  const npy_type* found = nullptr;
+  for (const npy_type& t : npy_types)
     if (header.descr == t.descr) found = &t;
   if (found == nullptr) [[unlikely]]
-    raise(errc::not_supported, op,
-          "little-endian elements of a type we have (<f8 <f4 <f2 <V2 |i1 ... <u8 |b1 <c8 <c16)",
-          "'" + header.descr + "'");
+    source.refuse(
+        errc::not_supported,
+        "little-endian elements of a type we have (<f8 <f4 <f2 <V2 |i1 ... <u8 |b1 <c8 <c16)",
+        "'" + header.descr + "'");
 
-  const i64 n = checked_numel(header.sizes, op);
   const byte_span elements = bytes.subspan(start + static_cast<std::size_t>(length));
   i64 expected = 0;
-  if (!detail::multiply(n, size_of(found->type), expected) ||
+  if (!array_bytes(header.sizes, found->type, expected) ||
       static_cast<u64>(expected) != elements.size()) [[unlikely]]
-    raise(errc::bad_file, op,
-          "the elements of an array of sizes " + to_string(header.sizes) + " and type " +
-              header.descr,
-          std::to_string(elements.size()) + " bytes");
-  check(found->type != dtype::bool_ || detail::are_bools(elements), errc::bad_file, op,
-        "booleans that are 0 or 1");
+    source.refuse("the elements of an array of sizes " + std::string(to_string(header.sizes)) +
+                      " and type " + header.descr,
+                  std::to_string(elements.size()) + " bytes");
+  source.check(found->type != dtype::bool_ || are_bools(elements), "booleans that are 0 or 1",
+               "others");
 
-  detail::aligned_bytes copy(elements.size(), op);
+  aligned_bytes copy(elements.size(), source.op);
   if (!elements.empty()) std::memcpy(copy.data(), elements.data(), elements.size());
   shape strides = contiguous_strides(header.sizes);
   if (header.fortran_order) {
@@ -198,9 +194,19 @@ class npy_header {
   return npy_array(std::move(copy), found->type, header.sizes, strides);
 }
 
-/// The array of the .npy file `path`. Raises as `parse_npy`, and bad_file if it cannot be read.
+}  // namespace detail
+
+/// The array of a .npy file in memory; copies the elements. Raises bad_file for anything that is
+/// not exactly one array; not_supported for big-endian and structured elements and for more than 8
+/// dimensions.
+[[nodiscard]] inline npy_array parse_npy(byte_span bytes) {
+  return detail::read_npy(bytes, {"load_npy"});
+}
+
+/// The array of the .npy file `path`. Raises as `parse_npy`, and bad_file if it cannot be read or
+/// is no regular file; what comes through a pipe is for `parse_npy`.
 [[nodiscard]] inline npy_array load_npy(const std::string& path) {
-  return parse_npy(detail::file_view(path, "load_npy").span());
+  return detail::read_npy(detail::file_view(path, "load_npy").span(), {"load_npy", path});
 }
 
 /// Writes `v` to the .npy file `path` (version 1.0, C order), as numpy.save does. bf16 is written

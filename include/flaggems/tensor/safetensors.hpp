@@ -49,9 +49,12 @@ class safetensors {
  public:
   /// From bytes that outlive this object. Raises bad_file for anything that breaks the format:
   /// lengths, ranges that overlap, leave holes or do not fit the sizes, names that occur twice;
-  /// not_supported for element types that we lack.
-  explicit safetensors(byte_span bytes) { parse(bytes); }
-  explicit safetensors(detail::file_view file) : file_(std::move(file)) { parse(file_.span()); }
+  /// not_supported for element types that we lack and more than 8 dimensions.
+  explicit safetensors(byte_span bytes) { parse(bytes, {op}); }
+  /// The same from a file, which errors name.
+  safetensors(detail::file_view file, const std::string& path) : file_(std::move(file)) {
+    parse(file_.span(), {op, path});
+  }
 
   /// All tensors, in the order of their names.
   [[nodiscard]] const std::vector<named_view>& tensors() const noexcept { return tensors_; }
@@ -83,40 +86,42 @@ class safetensors {
     i64 begin = 0, end = 0;
   };
 
-  void parse(byte_span bytes) {
-    check(bytes.size() >= 8, errc::bad_file, op, "8 bytes for the length of the header");
+  void parse(byte_span bytes, const detail::file_source& source) {
+    if (bytes.size() < 8) [[unlikely]]
+      source.refuse("8 bytes for the length of the header", std::to_string(bytes.size()));
     const u64 length = detail::load_unsigned(bytes.data(), 8);
     if (length > bytes.size() - 8 || length > detail::longest_safetensors_header) [[unlikely]]
-      raise(errc::bad_file, op,
-            "a header of at most 100000000 bytes that ends within the file's " +
-                std::to_string(bytes.size()),
-            std::to_string(length));
+      source.refuse("a header of at most 100000000 bytes that ends within the file's " +
+                        std::to_string(bytes.size()),
+                    std::to_string(length));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data() + 8),
                                 static_cast<std::size_t>(length));
-    check(!text.empty() && text[0] == '{', errc::bad_file, op, "a header that begins with '{'");
+    source.check(!text.empty() && text[0] == '{', "a header that begins with '{'",
+                 "something else");
 
     std::vector<entry> entries;
     bool has_metadata = false;
-    detail::json_reader json(text, op);
+    detail::json_reader json(text, source);
     json.object([&](const std::string& name) {
       if (name == "__metadata__") {
-        check(!std::exchange(has_metadata, true), errc::bad_file, op, "one __metadata__", "two");
+        source.check(!std::exchange(has_metadata, true), "one __metadata__", "two");
         json.object([&](const std::string& key) { metadata_.push_back({key, json.string()}); });
       } else {
-        entries.push_back(read_entry(json, name));
+        entries.push_back(read_entry(json, name, source));
       }
     });
     json.expect_end();
 
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::sort(metadata_.begin(), metadata_.end(), by_name);
-    refuse_duplicates(metadata_);
+    refuse_duplicates(metadata_, source);
     std::sort(entries.begin(), entries.end(), by_name);
-    refuse_duplicates(entries);
-    place(entries, bytes.subspan(8 + static_cast<std::size_t>(length)));
+    refuse_duplicates(entries, source);
+    place(entries, bytes.subspan(8 + static_cast<std::size_t>(length)), source);
   }
 
-  static entry read_entry(detail::json_reader& json, const std::string& name) {
+  static entry read_entry(detail::json_reader& json, const std::string& name,
+                          const detail::file_source& source) {
     entry e;
     e.name = name;
     bool has_type = false, has_sizes = false, has_range = false;
@@ -127,13 +132,13 @@ class safetensors {
         for (const detail::safetensors_type& t : detail::safetensors_types)
           if (type == t.name) found = &t;
         if (found == nullptr) [[unlikely]]
-          raise(errc::not_supported, op, "a dtype that we have for '" + name + "'",
-                "'" + type + "'");
+          source.refuse(errc::not_supported, "a dtype that we have for '" + name + "'",
+                        "'" + type + "'");
         e.type = found->type;
       } else if (key == "shape" && !std::exchange(has_sizes, true)) {
         json.array([&] {
           if (e.sizes.rank() == max_rank) [[unlikely]]
-            raise(errc::not_supported, op, "at most 8 dimensions for '" + name + "'", "more");
+            source.refuse(errc::not_supported, "at most 8 dimensions for '" + name + "'", "more");
           e.sizes.push_back(json.integer());
         });
       } else if (key == "data_offsets" && !std::exchange(has_range, true)) {
@@ -143,26 +148,21 @@ class safetensors {
         e.end = json.integer();
         json.expect(']');
       } else {
-        refuse("the keys dtype, shape and data_offsets, each once", name, key);
+        refuse(source, "the keys dtype, shape and data_offsets, each once", name, key);
       }
     });
     if (!(has_type && has_sizes && has_range)) [[unlikely]]
-      refuse("the keys dtype, shape and data_offsets", name, "fewer");
-    i64 n = 1, size = 0;
-    bool fits = true, is_empty = false;
-    for (const i64 s : e.sizes) {
-      is_empty |= s == 0;
-      fits = fits && detail::multiply(n, s == 0 ? 1 : s, n);
-    }
-    fits = fits && detail::multiply(is_empty ? 0 : n, size_of(e.type), size);
-    if (!fits || e.begin > e.end || e.end - e.begin != size) [[unlikely]]
-      refuse("data_offsets as far apart as dtype and shape ask for", name,
+      refuse(source, "the keys dtype, shape and data_offsets", name, "fewer");
+    i64 size = 0;
+    if (!detail::array_bytes(e.sizes, e.type, size) || e.begin > e.end || e.end - e.begin != size)
+        [[unlikely]]
+      refuse(source, "data_offsets as far apart as dtype and shape require", name,
              to_string(int_list{e.begin, e.end}));
     return e;
   }
 
   /// Gives each entry its part of `data`; together they must be all of it, each byte once.
-  void place(const std::vector<entry>& entries, byte_span data) {
+  void place(const std::vector<entry>& entries, byte_span data, const detail::file_source& source) {
     std::vector<const entry*> order;
     order.reserve(entries.size());
     for (const entry& e : entries) order.push_back(&e);
@@ -172,20 +172,19 @@ class safetensors {
     i64 next = 0;
     for (const entry* e : order) {
       if (e->begin != next) [[unlikely]]
-        refuse("data_offsets that begin where those before end", e->name,
+        refuse(source, "data_offsets that begin where those before end", e->name,
                to_string(int_list{e->begin, e->end}));
       next = e->end;
     }
     if (static_cast<u64>(next) != data.size()) [[unlikely]]
-      raise(errc::bad_file, op, std::to_string(next) + " bytes of elements",
-            std::to_string(data.size()));
+      source.refuse(std::to_string(next) + " bytes of elements", std::to_string(data.size()));
 
     tensors_.reserve(entries.size());
     for (const entry& e : entries) {
       byte_span bytes = data.subspan(static_cast<std::size_t>(e.begin),
                                      static_cast<std::size_t>(e.end - e.begin));
       if (e.type == dtype::bool_ && !detail::are_bools(bytes)) [[unlikely]]
-        refuse("booleans that are 0 or 1", e.name, "others");
+        refuse(source, "booleans that are 0 or 1", e.name, "others");
       // The format does not align elements; what C++ cannot read in place is copied.
       const u64 alignment = static_cast<u64>(size_of(e.type));
       if (!bytes.empty() && reinterpret_cast<u64>(bytes.data()) % alignment != 0) {
@@ -199,14 +198,16 @@ class safetensors {
   }
 
   template <class Entry>
-  static void refuse_duplicates(const std::vector<Entry>& sorted) {
+  static void refuse_duplicates(const std::vector<Entry>& sorted,
+                                const detail::file_source& source) {
     for (std::size_t i = 1; i < sorted.size(); ++i)
       if (sorted[i].name == sorted[i - 1].name) [[unlikely]]
-        refuse("each name once", sorted[i].name, "twice");
+        refuse(source, "each name once", sorted[i].name, "twice");
   }
-  [[noreturn]] FLAGGEMS_COLD static void refuse(const char* expected, const std::string& name,
+  [[noreturn]] FLAGGEMS_COLD static void refuse(const detail::file_source& source,
+                                                const char* expected, const std::string& name,
                                                 const std::string& got) {
-    raise(errc::bad_file, op, std::string(expected) + " for '" + name + "'", got);
+    source.refuse(std::string(expected) + " for '" + name + "'", got);
   }
 
   detail::file_view file_;
@@ -216,9 +217,9 @@ class safetensors {
 };
 
 /// Opens (maps) the .safetensors file `path`. Raises as `safetensors`, and bad_file if it cannot be
-/// read.
+/// read or is no regular file.
 [[nodiscard]] inline safetensors load_safetensors(const std::string& path) {
-  return safetensors(detail::file_view(path, "load_safetensors"));
+  return safetensors(detail::file_view(path, "load_safetensors"), path);
 }
 
 /// Writes tensors, in row-major order, to the .safetensors file `path`, the widest elements first
