@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -195,6 +196,26 @@ TEST_F(implementation_test, ReductionsProductsAndFills) {
   (void)flaggems::full<f32>(stream, {3}, 7);
   EXPECT_EQ(take_calls(), strings{"fill_"});
   EXPECT_EQ(flaggems::full<f32>(stream, {3}, 8).data()[2], 8);
+}
+
+TEST(launch_log, unknown_words_are_named) {
+  const char* const set = std::getenv("FLAGGEMS_LOG");
+  const std::string before = set != nullptr ? set : "";
+  const auto hook = [](const char* words) {
+    setenv("FLAGGEMS_LOG", words, 1);
+    return flaggems::detail::first_launch_hook();
+  };
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(hook(""), nullptr);
+  EXPECT_NE(hook("dispatch"), nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(hook("dispach"), nullptr);
+  EXPECT_NE(hook("all,dispatch"), nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "flaggems: FLAGGEMS_LOG: expected 'dispatch', got 'dispach'\n"
+            "flaggems: FLAGGEMS_LOG: expected 'dispatch', got 'all'\n");
+  setenv("FLAGGEMS_LOG", before.c_str(), 1);
 }
 
 }  // namespace

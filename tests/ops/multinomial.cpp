@@ -229,6 +229,19 @@ TEST(multinomial, vocabulary) {
   check<host, f32>({2, 49152}, 50, layout::contiguous, layout::contiguous, weights({2, 49152}));
 }
 
+TEST(multinomial, says_what_is_missing) {
+  philox_generator generator{1, 0};
+  test_tensor<f32> none({2, 3}, layout::contiguous, {1, 1, 1}), one({3}, layout::contiguous, {1});
+  const auto what = [&](auto& probs, i64 count, bool replacement) {
+    const fg::error e = error_of([&] {
+      (void)fg::multinomial(test_stream<host>(), probs.in(), count, replacement, generator);
+    });
+    return std::string(e.expected()) + ", got " + std::string(e.got());
+  };
+  EXPECT_EQ(what(none, 1, true), "a category of positive probability, got none in row 1");
+  EXPECT_EQ(what(one, 2, false), "2 categories of positive probability, got 1 in row 0");
+}
+
 TEST(multinomial, refuses_bad_arguments) {
   const auto& stream = test_stream<host>();
   philox_generator generator{1, 0};

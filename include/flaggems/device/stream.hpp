@@ -82,7 +82,8 @@ class stream_ref {
   stream_ref() : stream_ref(Device::default_stream()) {}
   /// A native handle on the current device.
   explicit stream_ref(native_handle_type handle) : stream_ref(handle, Device::current_device()) {}
-  /// A native handle on device `device_index`.
+  /// A native handle on device `device_index`. Neither is checked: that there is such a device,
+  /// what allocates in this order checks (device_unavailable).
   stream_ref(native_handle_type handle, int device_index) noexcept
       : handle_(handle), device_index_(device_index) {}
 

@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 namespace flaggems {
@@ -39,9 +38,21 @@ inline void log_launch(const launch_event& e) {
     std::fprintf(stderr, "\n");
 }
 
+// The words of FLAGGEMS_LOG, between commas; other words are named on stderr. (This runs before
+// main, where nobody could catch an error.)
 inline launch_hook first_launch_hook() noexcept {
-  const char* wanted = std::getenv("FLAGGEMS_LOG");
-  return wanted != nullptr && std::strstr(wanted, "dispatch") != nullptr ? log_launch : nullptr;
+  const char* set = std::getenv("FLAGGEMS_LOG");
+  launch_hook hook = nullptr;
+  for (std::string_view rest = set != nullptr ? set : ""; !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(word.size() + (word.size() < rest.size() ? 1 : 0));
+    if (word == "dispatch")
+      hook = log_launch;
+    else if (!word.empty())
+      std::fprintf(stderr, "flaggems: FLAGGEMS_LOG: expected 'dispatch', got '%.*s'\n",
+                   static_cast<int>(word.size()), word.data());
+  }
+  return hook;
 }
 
 inline launch_hook launch_hook_slot = first_launch_hook();
@@ -75,7 +86,8 @@ void report_candidate(const char* op, const char* device, i64 tiles,
 }  // namespace detail
 
 /// Sets the hook and returns the one before; null for none. The first is null, or a line to stderr
-/// a launch if the environment variable FLAGGEMS_LOG contains "dispatch". Not while launches run.
+/// a launch if the environment variable FLAGGEMS_LOG contains the word "dispatch". Not while
+/// launches run.
 inline launch_hook set_launch_hook(launch_hook hook) noexcept {
   const launch_hook before = detail::launch_hook_slot;
   detail::launch_hook_slot = hook;

@@ -56,8 +56,9 @@ void check_probabilities(const S& stream, const tensor_view<const T, D>& probs, 
       const i64 needed = replacement ? 1 : num_samples;
       if (positive < needed) [[unlikely]]
         raise(errc::invalid_argument, op,
-              "at least " + text(needed) + " categories of positive probability",
-              text(positive) + " in row " + text(row));
+              needed == 1 ? text("a category of positive probability")
+                          : text(needed) + " categories of positive probability",
+              (positive == 0 ? text("none") : text(positive)) + " in row " + text(row));
     }
   } else {
     static_cast<void>(stream), static_cast<void>(probs);

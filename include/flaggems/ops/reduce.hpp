@@ -451,10 +451,10 @@ FLAGGEMS_REDUCTION(all, detail::all_fold, bool, bool, false, false)
   }
 
 /// out[kept] = index of the largest element along `dim`, or in row-major order if there is no
-/// `dim`; the first among equals; a NaN counts as the largest. Raises invalid_argument if there is
+/// `dim`; the first among equals, or the first NaN. Raises invalid_argument if there is
 /// no element. aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out)
 FLAGGEMS_INDEX_REDUCTION(argmax, true)
-/// out[kept] = index of the smallest element; otherwise as `argmax`.
+/// out[kept] = index of the smallest element, or of the first NaN; otherwise as `argmax`.
 /// aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out)
 FLAGGEMS_INDEX_REDUCTION(argmin, false)
 #undef FLAGGEMS_INDEX_REDUCTION

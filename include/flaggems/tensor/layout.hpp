@@ -180,7 +180,10 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
     r[i] = 1;
   }
   const i64 known = checked_numel(r, op);
-  const bool fits = unknown < 0 ? known == numel : known != 0 && numel % known == 0;
+  if (unknown >= 0 && known == 0) [[unlikely]]
+    raise(errc::shape_mismatch, op, "no size of 0 beside -1, which could then be any",
+          to_string(sizes));
+  const bool fits = unknown < 0 ? known == numel : numel % known == 0;
   if (!fits) [[unlikely]]
     raise(errc::shape_mismatch, op, "sizes with " + text(numel) + " elements", to_string(sizes));
   if (unknown >= 0) r[unknown] = numel / known;
