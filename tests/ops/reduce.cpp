@@ -27,8 +27,8 @@ using fold_function = std::function<double(const std::vector<double>&)>;
 reduced reference(const std::vector<double>& x, const shape& sizes, const shape& dims, bool keepdim,
                   const fold_function& fold) {
   bool folds[fg::max_rank] = {};
-  for (int k = 0; k < dims.rank(); ++k)
-    folds[dims[k] < 0 ? dims[k] + sizes.rank() : dims[k]] = true;
+  const int rank = (std::max)(sizes.rank(), 1);  // a tensor without dimensions has one to name
+  for (int k = 0; k < dims.rank(); ++k) folds[dims[k] < 0 ? dims[k] + rank : dims[k]] = true;
   if (dims.rank() == 0) std::fill(std::begin(folds), std::end(folds), true);
   reduced r;
   i64 groups = 1;
