@@ -31,6 +31,7 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/multinomial.hpp>
+#include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/quantized_linear.hpp>

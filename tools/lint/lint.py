@@ -239,7 +239,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"expr", "iteration", "rows", "implementation"}
+OPS_MACHINERY = {"expr", "nodes", "iteration", "rows", "implementation"}
 
 
 @check
