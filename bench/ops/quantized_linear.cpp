@@ -34,7 +34,10 @@ BENCHMARK(quantized_linear<fk::q4_1>)
     ->Args({1, 1536, 576})
     ->Args({1, 576, 1536})
     ->Args({1, 49152, 576})
-    ->Args({64, 1536, 576});
+    ->Args({2, 1536, 576})
+    ->Args({16, 1536, 576})
+    ->Args({128, 1536, 576})
+    ->Args({128, 576, 1536});
 BENCHMARK(quantized_linear<fk::q4_0>)->Args({1, 4096, 4096});
 BENCHMARK(quantized_linear<fk::q8_0>)->Args({1, 4096, 4096});
 
