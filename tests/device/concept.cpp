@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <support/devices.hpp>
 #include <support/mock_device.hpp>
+
+#include <vector>
 
 namespace {
 
@@ -80,23 +83,52 @@ static_assert(!flaggems::device<throwing_deallocate>);
 struct count_kernel {
   template <class Block>
   FLAGGEMS_INLINE static void run(const Block& block, int* data, flaggems::i64 n) {
-    block.for_each_tile(n, [&](flaggems::i64 i) FLAGGEMS_LAMBDA { data[i] += 1; });
+    block.for_each_tile(n, [&](flaggems::i64 i) FLAGGEMS_LAMBDA {
+      block.single([&]() FLAGGEMS_LAMBDA { data[i] += 1; });
+    });
   }
 };
 
 template <class D>
 class every_device : public testing::Test {};
-using devices = testing::Types<flaggems::host, mock_device>;
+using devices = flaggems_test::devices_and_own<flaggems::host, mock_device>;
 TYPED_TEST_SUITE(every_device, devices);
 
+/// Memory of a device in the order of its default stream.
+template <class D>
+class device_bytes {
+ public:
+  explicit device_bytes(flaggems::i64 bytes)
+      : bytes_(bytes), data_(D::allocate(bytes, D::default_stream())) {}
+  device_bytes(const device_bytes&) = delete;
+  device_bytes& operator=(const device_bytes&) = delete;
+  ~device_bytes() { D::deallocate(data_, bytes_, D::default_stream()); }
+  void* data() const { return data_; }
+  template <class T>
+  std::vector<T> read() const {
+    std::vector<T> values(static_cast<std::size_t>(bytes_) / sizeof(T));
+    const auto s = D::default_stream();
+    D::copy(values.data(), data_, bytes_, flaggems::copy_kind::device_to_host, s);
+    D::synchronize(s);
+    return values;
+  }
+
+ private:
+  flaggems::i64 bytes_;
+  void* data_;
+};
+
 TYPED_TEST(every_device, launches_a_kernel_on_every_tile_once) {
-  int data[1000] = {};
+  const device_bytes<TypeParam> memory(4000);
+  const auto s = TypeParam::default_stream();
+  TypeParam::fill(memory.data(), 0, 4000, s);
   flaggems::launch_config config;
+  config.op = "count";
   config.tiles = 1000;
   config.work = 1 << 30;
-  TypeParam::template launch<count_kernel>(TypeParam::default_stream(), config, data + 0,
+  TypeParam::template launch<count_kernel>(s, config, static_cast<int*>(memory.data()),
                                            flaggems::i64{1000});
-  for (const int x : data) EXPECT_EQ(x, 1);
+  EXPECT_EQ(memory.template read<int>(), std::vector<int>(1000, 1));
 }
 
 TYPED_TEST(every_device, has_identity_and_properties) {
@@ -106,20 +138,31 @@ TYPED_TEST(every_device, has_identity_and_properties) {
   const flaggems::device_properties p = TypeParam::properties(0);
   EXPECT_FALSE(p.name.empty());
   EXPECT_FALSE(p.arch.empty());
+  EXPECT_GE(p.compute_units, 0);  // 0: not told
+  EXPECT_GE(p.total_memory, 0);
+  EXPECT_GE(p.free_memory, 0);
+  if (p.total_memory != 0) {
+    EXPECT_LE(p.free_memory, p.total_memory);
+  }
+  EXPECT_FALSE(std::string(TypeParam::error_text(1)).empty());
+}
+
+TEST(host_device, tells_its_numbers) {
+  const flaggems::device_properties p = flaggems::host::properties(0);
   EXPECT_GE(p.compute_units, 1);
   EXPECT_GT(p.total_memory, 0);
   EXPECT_GT(p.free_memory, 0);
-  EXPECT_LE(p.free_memory, p.total_memory);
-  EXPECT_FALSE(std::string(TypeParam::error_text(1)).empty());
 }
 
 TYPED_TEST(every_device, copies_and_fills) {
   const auto s = TypeParam::default_stream();
-  unsigned char from[100], to[100] = {};
-  TypeParam::fill(from, 0xab, 100, s);
-  TypeParam::copy(to, from, 99, flaggems::copy_kind::device_to_device, s);
-  EXPECT_EQ(to[98], 0xab);
-  EXPECT_EQ(to[99], 0);
+  const device_bytes<TypeParam> from(100), to(100);
+  TypeParam::fill(from.data(), 0xab, 100, s);
+  TypeParam::fill(to.data(), 0, 100, s);
+  TypeParam::copy(to.data(), from.data(), 99, flaggems::copy_kind::device_to_device, s);
+  const auto values = to.template read<unsigned char>();
+  EXPECT_EQ(values[98], 0xab);
+  EXPECT_EQ(values[99], 0);
 }
 
 }  // namespace

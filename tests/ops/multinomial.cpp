@@ -93,8 +93,8 @@ std::vector<double> weights(const shape& sizes) {
 template <class Case>
 class multinomial_test : public ::testing::Test {};
 using cases =
-    unless_reduced<::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                    on<simt32, f32>, on<simt64, bf16>, on<simt64, f64>>>;
+    unless_reduced<cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
+                                 on<simt32, f32>, on<simt64, bf16>, on<simt64, f64>>>;
 TYPED_TEST_SUITE(multinomial_test, cases);
 
 // The same reference for all devices and levels: all give the same bits.

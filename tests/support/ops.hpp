@@ -14,6 +14,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
+#include <support/devices.hpp>
 #include <tensor/test_support.hpp>
 
 #include <cmath>
@@ -59,12 +60,6 @@ void at_every_level(F&& f) {
   }
 }
 
-/// A device and an element type, for typed tests.
-template <class D, class T>
-struct on {
-  using device = D;
-  using type = T;
-};
 /// 1: each kernel's text once a kind of device, in f32 and one 16-bit type; not every dtype and
 /// warp size. For builds that compile or run many times slower: under sanitizers, for emulators.
 #ifndef FLAGGEMS_TEST_REDUCED
@@ -74,17 +69,17 @@ struct on {
 /// Every type that computes on the host, a 16-bit one on the emulated chip. (f32 on all devices is
 /// what the tests of layouts run.)
 #if FLAGGEMS_TEST_REDUCED
-using float_cases = ::testing::Types<on<host, f32>, on<host, bf16>>;
-using all_devices = ::testing::Types<host, simt32>;
+using float_cases = cases_and_own<f32, on<host, f32>, on<host, bf16>>;
+using all_devices = devices_and_own<host, simt32>;
 template <class... Chips>
-using elementwise_devices = ::testing::Types<host>;
+using elementwise_devices = devices_and_own<host>;
 #else
-using float_cases =
-    ::testing::Types<on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<simt32, bf16>>;
-using all_devices = ::testing::Types<host, simt32, simt64>;
+using float_cases = cases_and_own<bf16, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
+                                  on<simt32, bf16>>;
+using all_devices = devices_and_own<host, simt32, simt64>;
 /// The host and Chips, for kernels whose threads share nothing.
 template <class... Chips>
-using elementwise_devices = ::testing::Types<host, Chips...>;
+using elementwise_devices = devices_and_own<host, Chips...>;
 #endif
 /// `Cases`, a list of on<D, T>, but `float_cases` in a reduced build.
 template <class Cases>
