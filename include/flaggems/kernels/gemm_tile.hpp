@@ -8,6 +8,8 @@
 //
 //     rows, columns, lanes   the tile; columns come in vectors of `lanes`
 //     step                   summed elements that are neighbours in a panel
+//     l1_quarters, most_depth  how deep a block may be: what of the first cache a panel of
+//                            columns takes, and summed elements
 //     panel_bytes<W>(steps)  of a panel W lines wide
 //     pack_rows<T>, pack_columns<T>(pack_arguments)
 //     reads_in_place<T>      whether operands of T can be read unpacked
@@ -73,6 +75,10 @@ struct vector_kernel {
   static constexpr int rows = has_32_registers ? 8 : 4;
   static constexpr int columns = most_vectors * lanes;
   static constexpr int step = 1;
+  // Quarters of the first cache for a panel of `b`: AVX-512 has larger second caches, out of which
+  // it reads a panel as fast (6 % at 2048^3: half as many passes over the sums).
+  static constexpr int l1_quarters = Isa::bytes == 64 ? 6 : 3;
+  static constexpr int most_depth = 512;
 
   template <class T>
   static constexpr bool reads_in_place = is_same<T, C>;
@@ -150,6 +156,49 @@ struct vector_kernel {
   }
 };
 
+/// sums[r][j] += a[t][r] * b[t][j] for four rows t of b and `Rows` rows of the result: a matrix of
+/// few rows times one whose rows are contiguous, read once in long pieces.
+template <class C, class T, int Rows>
+struct add_rows {
+  static constexpr int depth = 4;
+  struct arguments {
+    const C* a;  // [depth][Rows]
+    const T* b;
+    i64 b_along;
+    int live;  // rows of b
+    C* sums;
+    i64 sums_row, n;
+  };
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const arguments& p) {
+    const T* row[depth];
+    for (int t = 0; t < depth; ++t) row[t] = p.b + (t < p.live ? t : 0) * p.b_along;
+    const auto step = [&](auto lane) FLAGGEMS_LAMBDA {
+      using V = lane_value<decltype(lane), C>;
+      V y[depth];
+      static_for<depth>([&](auto t) FLAGGEMS_LAMBDA { y[t] = load<C>(row[t], lane); });
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        const host_scratch<C> to{p.sums + r * p.sums_row};
+        V sum = load<C>(to, lane);
+        static_for<depth>([&](auto t) FLAGGEMS_LAMBDA {
+          if (t < p.live) {  // not even 0 * NaN of a row beyond the last
+            V x;
+            if constexpr (sizeof(x.v) == Isa::bytes)
+              broadcast_from(x.v, p.a + t * Rows + r);
+            else
+              x = V(p.a[t * Rows + r]);
+            sum.v += x.v * y[t].v;
+          }
+        });
+        store(to, lane, sum);
+      });
+    };
+    i64 j = 0;
+    for (; j + Isa::lanes <= p.n; j += Isa::lanes) step(lane_vector<Isa>{j});
+    if (j < p.n) step(lane_tail<Isa>{j, static_cast<int>(p.n - j)});
+  }
+};
+
 /// What the micro-kernels of bf16 share: a panel of `b` has pairs of elements as items.
 template <class Isa, int Rows, int Vectors, int Step>
 struct bf16_kernel {
@@ -158,6 +207,9 @@ struct bf16_kernel {
   static constexpr int rows = Rows;
   static constexpr int columns = Vectors * lanes;
   static constexpr int step = Step;
+  // Tiles: 1024 deep, 20 % over 512 at 1024^3, since the sums of a tile take 4 KiB.
+  static constexpr int l1_quarters = Step == 32 ? 6 : 3;
+  static constexpr int most_depth = Step == 32 ? 1024 : 512;
 
   template <class>
   static constexpr bool reads_in_place = false;
@@ -263,7 +315,10 @@ struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
     const bool both = p.vectors == 2;
     for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
     asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
-    for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row)
+    const char* ahead = p.ahead;
+    const char* const ahead_end = ahead + p.lines_ahead * 64;
+    for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row) {
+      for (int n = 0; n < 4 && ahead < ahead_end; ++n, ahead += 64) __builtin_prefetch(ahead, 0, 2);
       asm volatile(
           "tileloadd (%0,%4,1), %%tmm4\n\t"
           "tileloadd (%2,%5,1), %%tmm6\n\t"
@@ -276,6 +331,7 @@ struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
           :
           : "r"(a), "r"(a + a_tile), "r"(b), "r"(b + 64), "r"(i64{64}), "r"(b_row)
           : "memory");
+    }
     alignas(64) f32 sums[32 * 32];
     asm volatile(
         "tilestored %%tmm0, (%0,%4,1)\n\t"

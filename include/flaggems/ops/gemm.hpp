@@ -112,6 +112,10 @@ struct gemm_policy {
   /// So few rows or columns are summed along, without packing, if the operands are contiguous
   /// there.
   static constexpr i64 skinny = 16;
+  /// ... and the sum has so many terms: below, a dot product's fold costs more than packing.
+  static constexpr i64 least_depth = 64;
+  /// So few rows are multiplied by whole rows of the other matrix.
+  static constexpr i64 few_rows = 8;
   /// What a thread gets at least.
   static constexpr i64 least_rows = 16, least_columns = 64;
   /// Up to so many columns (rows) an operand is read in place: packing it would not pay.
@@ -122,8 +126,8 @@ struct gemm_policy {
     const cache_sizes& cache = caches();
     kernels::gemm_plan plan{};
     plan.l1 = cache.l1d < 64 * 1024 ? cache.l1d : 64 * 1024;
-    const i64 panel = plan.l1 > 32 * 1024 ? plan.l1 : 32 * 1024;
-    const i64 depth = kernels::round_up(space.k < 512 ? space.k : 512, 32);
+    const i64 panel = plan.l1 * 2 > 64 * 1024 ? plan.l1 * 2 : 64 * 1024;
+    const i64 depth = kernels::round_up(space.k < 1024 ? space.k : 1024, 32);
     const auto bytes = [&](i64 lines, i64 most) {
       const i64 all = kernels::round_up(lines, 48) * depth * item;
       return all > most ? most : all > panel ? all : panel;
@@ -247,9 +251,18 @@ struct gemm_call {
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_host<S> && kernels::is_floating<C>) {
-      const bool skinny = m <= gemm_policy::skinny || n <= gemm_policy::skinny;
-      const bool thin = (m <= 4 && b_across) || (n <= 4 && a_across && std::is_same_v<A, B>);
-      if (!(along && skinny) && !thin) return blocked(stream);
+      const bool along_pays = along && k >= gemm_policy::least_depth &&
+                              (m <= gemm_policy::skinny || n <= gemm_policy::skinny);
+      if (!along_pays) {
+        if constexpr (std::is_same_v<A, B>)
+          if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {
+            exchange();
+            b_across = true;
+          }
+        if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 && space.n >= 64)
+          return few_rows(stream);
+        return blocked(stream);
+      }
     }
     if constexpr (std::is_same_v<A, B>) {
       // A result of one column is one of one row; and lanes need a contiguous `b`.
@@ -263,15 +276,28 @@ struct gemm_call {
         dot<1, 4, false>(stream);
       else
         dot<4, 3, false>(stream);
+    } else if constexpr (is_host<S> && kernels::is_floating<C>) {
+      // blocked or few_rows have it
     } else if (b_across) {
       panel(stream);
-    } else if constexpr (!(is_host<S> && kernels::is_floating<C>)) {
+    } else {
       dot<2, 2, true>(stream);
     }
   }
 
   template <class S>
   static constexpr bool is_host = std::is_same_v<device_of<S>, host>;
+
+  template <class S>
+  void few_rows(const S& stream) {
+    using kernel = kernels::gemm_few_rows<A, B, Out, C, kernel_bias>;
+    const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
+    tiles(rows, gemm_policy::least_columns);
+    space.group = 1;
+    config.tiles = space.tiles();
+    config.scratch = scratch_bytes<C>(kernel::sums);
+    launch<kernel>(stream, config, space, a, b, out, bias);
+  }
 
   template <class S>
   void blocked(const S& stream) {
