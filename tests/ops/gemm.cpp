@@ -219,7 +219,8 @@ void check_integers(double low, double high) {
 TEST(gemm, integers_wrap_around) { check_integers<i8>(-100, 100); }
 
 TEST(gemm, special_values) {
-  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (const layout lb : {layout::contiguous, layout::transposed})
     for (const i64 m : {1, 2}) {
       std::vector<double> x(index(m * 20), 1.0), w(index(20 * 4), 1.0);
