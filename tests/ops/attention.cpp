@@ -154,6 +154,35 @@ TYPED_TEST(attention_device, dtypes_of_a_cache) {
   });
 }
 
+// Few queries and many keys: the host cuts the keys into parts.
+TEST(attention, many_keys) {
+  at_every_level<host>([] {
+    for (const i64 queries : {1, 2})
+      for (const i64 keys : {511, 512, 1100, 5000})
+        check<host, f32, f16>({.batch = 2,
+                               .heads = 4,
+                               .key_heads = 2,
+                               .queries = queries,
+                               .keys = keys,
+                               .e = 20,
+                               .ev = 12,
+                               .options = {.is_causal = true,
+                                           .alignment = fg::causal_alignment::bottom_right,
+                                           .enable_gqa = true}});
+    // Parts that nobody sees, and none that is seen.
+    for (const auto alignment :
+         {fg::causal_alignment::top_left, fg::causal_alignment::bottom_right})
+      check<host, f32>({.heads = 3,
+                        .key_heads = 3,
+                        .queries = 4,
+                        .keys = 1024,
+                        .e = 8,
+                        .ev = 8,
+                        .options = {.is_causal = true, .alignment = alignment}});
+    check<host, bf16>({.queries = 150, .keys = 700, .e = 16, .ev = 16});
+  });
+}
+
 TYPED_TEST(attention_device, masks) {
   using D = TypeParam;
   at_every_level<D>([] {

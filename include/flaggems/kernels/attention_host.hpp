@@ -40,25 +40,29 @@ FLAGGEMS_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64
   using Q = simd<C, isa_baseline>;
   for (i64 e = 0; e < elements; e += 4)
     for (i64 j = 0; j < lines; j += 4) {
-      Q x[4];
-      for (int i = 0; i < 4; ++i) read_vector(x[i], from + (j + i) * from_row + e);
-      const Q a(__builtin_shufflevector(x[0].v, x[1].v, 0, 4, 1, 5));
-      const Q b(__builtin_shufflevector(x[2].v, x[3].v, 0, 4, 1, 5));
-      const Q c(__builtin_shufflevector(x[0].v, x[1].v, 2, 6, 3, 7));
-      const Q d(__builtin_shufflevector(x[2].v, x[3].v, 2, 6, 3, 7));
-      x[0] = Q(__builtin_shufflevector(a.v, b.v, 0, 1, 4, 5));
-      x[1] = Q(__builtin_shufflevector(a.v, b.v, 2, 3, 6, 7));
-      x[2] = Q(__builtin_shufflevector(c.v, d.v, 0, 1, 4, 5));
-      x[3] = Q(__builtin_shufflevector(c.v, d.v, 2, 3, 6, 7));
-      for (int i = 0; i < 4; ++i) write_vector(to + (e + i) * to_row + j, x[i], 4);
+      const C* const line = from + j * from_row + e;
+      C* const column = to + e * to_row + j;
+      Q p, q, r, s;
+      read_vector(p, line);
+      read_vector(q, line + from_row);
+      read_vector(r, line + 2 * from_row);
+      read_vector(s, line + 3 * from_row);
+      const Q a(__builtin_shufflevector(p.v, q.v, 0, 4, 1, 5));
+      const Q b(__builtin_shufflevector(r.v, s.v, 0, 4, 1, 5));
+      const Q c(__builtin_shufflevector(p.v, q.v, 2, 6, 3, 7));
+      const Q d(__builtin_shufflevector(r.v, s.v, 2, 6, 3, 7));
+      write_vector(column, Q(__builtin_shufflevector(a.v, b.v, 0, 1, 4, 5)), 4);
+      write_vector(column + to_row, Q(__builtin_shufflevector(a.v, b.v, 2, 3, 6, 7)), 4);
+      write_vector(column + 2 * to_row, Q(__builtin_shufflevector(c.v, d.v, 0, 1, 4, 5)), 4);
+      write_vector(column + 3 * to_row, Q(__builtin_shufflevector(c.v, d.v, 2, 3, 6, 7)), 4);
     }
 }
 
 template <class T, class Key, class Out, class C, class Mask>
 struct attention_host {
-  static constexpr int rows = 4;        // queries in registers
-  static constexpr int tile = 64;       // keys at a time
-  static constexpr int most_rows = 32;  // queries that share a tile of keys
+  static constexpr int rows = 4;                         // queries in registers
+  static constexpr int tile = 64;                        // keys at a time
+  static constexpr int least_rows = 32, most_rows = 64;  // queries that share a tile of keys
 
   /// The bytes of scratch that a launch needs.
   static constexpr i64 scratch(i64 head_size, i64 value_size) {
@@ -87,7 +91,10 @@ struct attention_host {
     C* const columns = block.template scratch<C>(tile * depth).data;
     const auto score = block.template scratch<C>(rows * tile);
     const i64 all_rows = space.group * space.queries;
-    const i64 blocks = ceil_div(all_rows, i64(most_rows));
+    // Each worker should get several blocks of queries.
+    const bool many = space.batches * ceil_div(all_rows, i64(most_rows)) >= 4 * block.count();
+    const i64 share = many ? most_rows : least_rows;
+    const i64 blocks = ceil_div(all_rows, share);
     // `n` keys or values from `start` on as lines of C.
     const auto read = [&](const attention_arg<const Key>& from, const Key* data, i64 start, i64 n,
                           i64 size, i64 row) FLAGGEMS_LAMBDA {
@@ -98,8 +105,8 @@ struct attention_host {
         });
     };
     block.for_each_tile(space.batches * blocks, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 batch = t / blocks, first = (t - batch * blocks) * most_rows;
-      const i64 count = min_of(i64(most_rows), all_rows - first);
+      const i64 batch = t / blocks, first = (t - batch * blocks) * share;
+      const i64 count = min_of(share, all_rows - first);
       const coordinates c = space.locate(batch);
       const Key* const keys = k.at(c);
       const Key* const values = v.at(c);
@@ -216,6 +223,10 @@ struct attention_host_few {
   static constexpr int tile = 64;
   static constexpr int most_rows = 4;
 
+  /// What a part finds of a row: its weighted sum of values, its largest score, its sum of
+  /// exponentials.
+  static constexpr i64 found(i64 value_size) { return round_up(value_size, i64(16)) + 16; }
+
   static constexpr i64 scratch(i64 head_size, i64 value_size) {
     const i64 depth = round_up(head_size, i64(16)), width = round_up(value_size, i64(16));
     return most_rows * (depth + width + tile) * i64(sizeof(C)) + 3 * 256;
@@ -224,16 +235,17 @@ struct attention_host_few {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, C scale) {
+                                  attention_arg<Out> out, C scale, i64 parts, i64 length,
+                                  C* partial) {
     const i64 rows = space.group * space.queries;
     if (rows == 1)
-      run_rows<1>(block, space, q, k, v, mask, out, scale);
+      run_rows<1>(block, space, q, k, v, mask, out, scale, parts, length, partial);
     else if (rows == 2)
-      run_rows<2>(block, space, q, k, v, mask, out, scale);
+      run_rows<2>(block, space, q, k, v, mask, out, scale, parts, length, partial);
     else if (rows == 3)
-      run_rows<3>(block, space, q, k, v, mask, out, scale);
+      run_rows<3>(block, space, q, k, v, mask, out, scale, parts, length, partial);
     else
-      run_rows<4>(block, space, q, k, v, mask, out, scale);
+      run_rows<4>(block, space, q, k, v, mask, out, scale, parts, length, partial);
   }
 
  private:
@@ -242,7 +254,8 @@ struct attention_host_few {
                                        const attention_arg<const T>& q,
                                        const attention_arg<const Key>& k,
                                        const attention_arg<const Key>& v, const Mask& mask,
-                                       const attention_arg<Out>& out, C scale) {
+                                       const attention_arg<Out>& out, C scale, i64 parts,
+                                       i64 length, C* partial) {
     using isa = typename Block::isa;
     using V = simd<C, isa>;
     constexpr i64 lanes = isa::lanes;
@@ -251,7 +264,8 @@ struct attention_host_few {
     const auto query = block.template scratch<C>(Rows * depth);
     const auto sum = block.template scratch<C>(Rows * width);
     const auto score = block.template scratch<C>(Rows * tile);
-    block.for_each_tile(space.batches, [&](i64 batch) FLAGGEMS_LAMBDA {
+    block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 batch = t / parts, begin = (t - batch * parts) * length;
       const coordinates c = space.locate(batch);
       const Key* const keys = k.at(c);
       const Key* const values = v.at(c);
@@ -270,7 +284,8 @@ struct attention_host_few {
         });
         for (i64 e = 0; e < width; ++e) sum.write(r * width + e, C(0));
       }
-      for (i64 start = 0; start < end; start += tile) {
+      end = min_of(end, begin + length);
+      for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
         for (i64 j = 0; j < n; j += 2) {  // the queries are read once for two keys
           const Key* const one = keys + (start + j) * k.position;
@@ -333,6 +348,19 @@ struct attention_host_few {
           add_values(int_constant<1>{}, lane);
         });
       }
+      if (parts > 1) {
+        for (int r = 0; r < Rows; ++r) {
+          C* const to = partial + (t * Rows + r) * found(space.value_size);
+          for (i64 e = 0; e < width; e += lanes) {
+            V x;
+            read_vector(x, sum.data + r * width + e);
+            write_vector(to + e, x, isa::lanes);
+          }
+          to[width] = largest[r];
+          to[width + 1] = total[r];
+        }
+        return;
+      }
       for (int r = 0; r < Rows; ++r) {
         Out* const to = out.at(c) + head[r] * out.head + position[r] * out.position;
         // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
@@ -341,6 +369,43 @@ struct attention_host_few {
           store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
         });
       }
+    });
+  }
+};
+
+/// Puts together what attention_host_few has found in parts.
+template <class Out, class C>
+struct attention_host_merge {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
+                                  i64 parts, const C* partial) {
+    using V = typename Block::template value<C>;
+    const i64 rows = space.group * space.queries;
+    const i64 width = round_up(space.value_size, i64(16)), found = width + 16;
+    block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 batch = tile / rows, row = tile - batch * rows;
+      const C* const first = partial + (batch * parts * rows + row) * found;
+      C largest = lowest<C>(), total = C(0);
+      for (i64 p = 0; p < parts; ++p)
+        largest = maximum_of{}.template operator()<C>(largest, first[p * rows * found + width]);
+      const C shift = largest == lowest<C>() ? C(0) : largest;
+      for (i64 p = 0; p < parts; ++p) {
+        const C* const part = first + p * rows * found;
+        total += part[width + 1] * exp(C(part[width] - shift));
+      }
+      // No key seen: 0, an empty sum.
+      const C divisor = total == C(0) ? C(1) : total;
+      Out* const to = out.at(space.locate(batch)) + row / space.queries * out.head +
+                      row % space.queries * out.position;
+      block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+        V sum(C(0));
+        for (i64 p = 0; p < parts; ++p) {
+          const C* const part = first + p * rows * found;
+          const C factor = exp(C(part[width] - shift)) / divisor;
+          sum = multiply_add<V>(V(factor), load<C>(part, lane), sum);
+        }
+        store(to, out.element, lane, sum);
+      });
     });
   }
 };

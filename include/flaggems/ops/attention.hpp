@@ -183,18 +183,33 @@ struct attention_call {
     const bool contiguous =
         (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
     if constexpr (std::is_same_v<device_of<S>, host>) {
-      const auto go = [&](auto kernel) {
-        using one = decltype(kernel);
-        config.tiles =
-            space.batches * kernels::ceil_div(group * space.queries, i64{one::most_rows});
-        config.scratch = one::scratch(space.head_size, space.value_size);
-        launch<one>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
-                    scale);
-      };
-      if (group * space.queries <= 4 && contiguous)
-        go(kernels::attention_host_few<T, Key, O, C, kernel_mask_type>());
-      else
-        go(kernels::attention_host<T, Key, O, C, kernel_mask_type>());
+      using many = kernels::attention_host<T, Key, O, C, kernel_mask_type>;
+      using few = kernels::attention_host_few<T, Key, O, C, kernel_mask_type>;
+      const i64 rows = group * space.queries;
+      if (rows > few::most_rows || !contiguous) {
+        config.tiles = space.batches * kernels::ceil_div(rows, i64{many::least_rows});
+        config.scratch = many::scratch(space.head_size, space.value_size);
+        launch<many>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
+                     scale);
+        return;
+      }
+      // Of 256 keys and more; as many whatever the threads, so that results do not depend on them.
+      const i64 parts = space.batches >= 64
+                            ? 1
+                            : kernels::max_of(i64{1}, kernels::min_of(space.keys / 256, i64{16}));
+      const i64 length = kernels::round_up(kernels::ceil_div(space.keys, parts), i64{few::tile});
+      config.tiles = space.batches * parts;
+      config.scratch = few::scratch(space.head_size, space.value_size);
+      const auto partial = empty<C>(
+          stream, shape{parts > 1 ? config.tiles * rows * few::found(space.value_size) : 0});
+      launch<few>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
+                  scale, parts, length, const_cast<C*>(partial.data()));
+      if (parts == 1) return;
+      config.tiles = space.batches * rows;
+      config.work = partial.numel();
+      config.scratch = 0;
+      launch<kernels::attention_host_merge<O, C>>(stream, config, space, kernel_out, parts,
+                                                  static_cast<const C*>(partial.data()));
     } else if (contiguous)
       launch<kernels::attention<T, Key, O, C, kernel_mask_type, false>>(
           stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
