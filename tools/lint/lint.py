@@ -218,7 +218,8 @@ UMBRELLA_FOLDERS = ("device", "launch", "ops", "tensor")
 
 
 # Reading and writing files needs heavy std headers, and few programs do it: included on their own.
-FILE_FORMATS = {"tensor/npy.hpp", "tensor/safetensors.hpp", "tensor/json.hpp", "tensor/file.hpp"}
+FILE_FORMATS = {"tensor/npy.hpp", "tensor/safetensors.hpp", "tensor/json.hpp", "tensor/file.hpp",
+                "tensor/file_source.hpp"}
 
 
 @check

@@ -8,11 +8,11 @@ namespace flaggems {
 
 /// What an operator asks of a launch; the device makes a grid of it.
 struct launch_config {
-  const char* op = "";  ///< the operator, for error messages
-  i64 tiles = 1;        ///< logical blocks
+  const char* op = "";  ///< the operator, for error messages; lives as long as the program
+  i64 tiles = 1;        ///< logical blocks, the most that a grid may have
   i64 work = 0;         ///< bytes moved plus operations of the whole launch, an estimate
   i64 scratch = 0;      ///< bytes of block-local memory that a block needs
-  int threads = 256;    ///< threads a block, where the device has threads
+  int threads = 256;    ///< threads a block that suit the work: a hint, where there are threads
 };
 
 /// The product of factors that are not negative, for launch_config::work; at most 2^62, so that two

@@ -7,16 +7,20 @@
 #include <flaggems/launch/hooks.hpp>
 #include <flaggems/launch/implementation.hpp>
 
+#include <type_traits>
+
 namespace flaggems {
 
 /// Runs `Kernel::run(block, args...)` on every block of a launch, in stream order.
 ///
 /// `config.tiles` logical blocks are spread over as many blocks as suit the device; a kernel
 /// strides over them with `block.for_each_tile`. Nothing happens for zero tiles. Raises
-/// driver_error, naming `config.op`, if the device refuses.
+/// driver_error, naming `config.op`, if the device refuses. Arguments are copied.
 template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
+  static_assert((std::is_trivially_copyable_v<Args> && ...),
+                "flaggems: a kernel's argument is not trivially copyable");
   if (config.tiles <= 0) return;
   detail::report_candidate<Kernel>(config.op, device::name, config.tiles);
   device::template launch<Kernel>(ref(stream).handle(), config, args...);
