@@ -13,5 +13,5 @@ FLAGGEMS_INSTANCE(attention_f32, fk::attention<float, float, float, float, fk::n
 FLAGGEMS_INSTANCE(attention_bf16_mask,
                   fk::attention<float, bf16, bf16, float, fk::attention_mask<bool>, true>,
                   fk::attention_space, fk::attention_arg<const float>,
-                  fk::attention_arg<const bf16>, fk::attention_arg<const bf16>, fk::attention_mask<bool>, fk::attention_arg<bf16>,
-                  float)
+                  fk::attention_arg<const bf16>, fk::attention_arg<const bf16>,
+                  fk::attention_mask<bool>, fk::attention_arg<bf16>, float)

@@ -23,7 +23,10 @@ PARTS = {"avx2": "kernels::outlined<flaggems::kernels::isa_avx2>::",
          "avx512_bf16": "kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile",
          "amx": "kernels::amx_kernel<flaggems::kernels::isa_avx512>::"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
-SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<")
+SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
+          "kernels::pointwise<")
+# Parts that are nothing but a loop over vectors.
+LOOPS = ("call<flaggems::kernels::row_loop,",)
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
 # The levels in which an instruction may occur, and one of which must have it.
 SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "tdpbf16ps": {"amx"}}
@@ -50,7 +53,8 @@ def check(compiler, flags, build):
     binary = build / f"entries-{pathlib.Path(compiler).name}"
     subprocess.run([compiler, "-std=c++20", "-O2", *flags, "-I", str(ROOT / "include"), "-c",
                     str(HERE / "entries.cpp"), "-o", str(binary)], check=True)
-    problems, entries, special = [], collections.Counter(), collections.Counter()
+    problems = []
+    entries, special, loops = collections.Counter(), collections.Counter(), collections.Counter()
     for name, contents in functions(binary).items():
         match = ENTRY.search(name)
         level = match.group(1) if match else next((p for p in PARTS if PARTS[p] in name), None)
@@ -58,7 +62,9 @@ def check(compiler, flags, build):
         if match:
             entries[level] += 1
         scalar = any(kernel in name for kernel in SCALAR)
-        if match and wide and wide not in contents and not scalar:
+        loop = any(part in name for part in LOOPS)
+        loops[level] += loop
+        if (match and not scalar or loop) and wide and wide not in contents:
             problems.append(f"no {wide} register in {name}")
         allowed = {"ymm", "zmm"} if wide == "zmm" else {wide}
         for register in sorted((contents & {"ymm", "zmm"}) - allowed):
@@ -71,6 +77,9 @@ def check(compiler, flags, build):
     for instruction in SPECIAL:
         if not special[instruction]:
             problems.append(f"no {instruction} anywhere")
+    for level in ("avx2", "avx512"):
+        if loops[level] < 4:
+            problems.append(f"{loops[level]} loops of level {level}, expected at least 4")
     for level in ("baseline", "avx2", "avx512"):
         if entries[level] < 4:
             problems.append(f"{entries[level]} entries of level {level}, expected at least 4")

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernels/outlined.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 
 namespace flaggems::kernels {
@@ -153,10 +154,20 @@ struct row_stage<node<R, F, A, B, D>> {
   }
 };
 
-template <class Isa, class T, class E>
-FLAGGEMS_INLINE void assign_tile(const host_block<Isa>&, const tiling& space, const target<T>& out,
-                                 const E& e, coordinates& c) {
-  constexpr i64 lanes = Isa::lanes;
+/// The loop over whole vectors: all of a tile that is compiled for each instruction set.
+struct row_loop {
+  template <class Isa, class T, class Part>
+  FLAGGEMS_INLINE static void run(T* const& to, const Part& part, const i64& count) {
+    for (i64 i = 0; i < count; i += Isa::lanes)
+      store_lanes(to + i, part.load(lane_vector<Isa>{i}), Isa::lanes);
+  }
+};
+
+/// A tile, but for the loop: compiled once. `lanes` are those of the loop's vectors.
+template <class T, class E, class Part>
+FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, const E& e,
+                                  coordinates& c, i64 lanes,
+                                  void (*loop)(T* const&, const Part&, const i64&)) {
   using row_type = decltype(copy_of(e.at(c)));
   row_stage<row_type> stage;
   row_buffer<T> result;
@@ -171,17 +182,29 @@ FLAGGEMS_INLINE void assign_tile(const host_block<Isa>&, const tiling& space, co
     for (piece.begin = 0; piece.begin < n; piece.begin += piece.count) {
       const i64 left = n - piece.begin;
       piece.whole = left >= lanes;
-      piece.count =
-          piece.whole ? (dense ? left : min_of(left, staged_elements)) / lanes * lanes : left;
-      const auto part = stage.part(row, piece);
+      piece.count = piece.whole ? (dense ? left : min_of(left, staged_elements)) & -lanes : left;
+      const Part part = stage.part(row, piece);
       const bool direct = piece.whole && stride == 1;
       T* const vectors = direct ? to + piece.begin : result.data();
-      for (i64 i = 0; i < piece.count; i += lanes)
-        store_lanes(vectors + i, part.load(lane_vector<Isa>{i}), Isa::lanes);
+      loop(vectors, part, piece.count);
       if (!direct) drain_buffer(to + piece.begin * stride, stride, result.data(), piece.count);
     }
     if (piece.rows > 1) ++c.at[c.rank - 1];
   }
+}
+
+/// The type of a row's pieces, for decltype.
+template <class Row>
+auto part_type(const Row& row) {
+  return row_stage<Row>().part(row, row_piece());
+}
+
+template <class Isa, class T, class E>
+FLAGGEMS_INLINE void assign_tile(const host_block<Isa>&, const tiling& space, const target<T>& out,
+                                 const E& e, coordinates& c) {
+  using part = decltype(part_type(copy_of(e.at(c))));
+  drive_tile<T, E, part>(space, out, e, c, Isa::lanes,
+                         outlined<Isa>::template call<row_loop, T*, part, i64>);
 }
 
 }  // namespace flaggems::kernels
