@@ -278,6 +278,8 @@ struct quantized_linear_host {
     using V = typename product::V;
     constexpr int together = quantized_tile<isa>::has_32_registers ? 4 : 2;  // rows of weights
     constexpr int lanes = isa::lanes;
+    // Weights out of memory, on a Zen 3: 5 to 10 % for Q4_1, 1.9 times as fast for Q8_0.
+    constexpr int ahead = 1024;
     const i64 k = space.k * quantized_block, row_bytes = space.k * Format::bytes;
     f32* const prepared = block.template scratch<f32>(2 * k + k / 8).data;
     f32* const addends = prepared + k;
@@ -307,6 +309,7 @@ struct quantized_linear_host {
         static_for<product::vectors>(
             [&](auto p) FLAGGEMS_LAMBDA { read_vector(value[p], from + p * lanes); });
         static_for<together>([&](auto r) FLAGGEMS_LAMBDA {
+          __builtin_prefetch(row[r] + ahead);
           const quad scales = four_f16<isa>(row[r]);
           sum[r] = fma(by.dot(row[r], value), spread<isa, 0>(scales), sum[r]);
           if constexpr (product::layout::addend >= 0) {
