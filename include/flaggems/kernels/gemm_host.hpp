@@ -10,6 +10,7 @@
 // depend on the number of threads.
 #pragma once
 
+#include <flaggems/kernels/gemm.hpp>
 #include <flaggems/kernels/gemm_pack.hpp>
 #include <flaggems/kernels/gemm_tile.hpp>
 
@@ -153,14 +154,14 @@ struct gemm_blocked {
       const i64 k = space.k, kc = depth_of_block();
       const i64 steps = ceil_div(kc, i64{Kernel::step});
       const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
-      const i64 nc = plan.direct_b
+      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
+      const bool kept = !sums_in_place && k > kc;
+      const i64 nc = plan.direct_b && !kept
                          ? round_up(j_end - j_begin, tile_columns)
                          : lines_of_block(j_end - j_begin, plan.b_bytes, b_line, tile_columns);
       const i64 mc = plan.direct_a
                          ? round_up(i_end - i_begin, tile_rows)
                          : lines_of_block(i_end - i_begin, plan.a_bytes, a_line, tile_rows);
-      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
-      const bool kept = !sums_in_place && k > kc;
       const i64 rows_kept = !kept ? i_end - i_begin
                                   : lines_of_block(i_end - i_begin, plan.s_bytes,
                                                    nc * static_cast<i64>(sizeof(C)), tile_rows);

@@ -100,7 +100,7 @@ struct vector_kernel {
 
   template <int Vectors>
   struct tile {
-    template <class I>
+    template <class Level>
     FLAGGEMS_INLINE static void run(const tile_arguments<C>& p) {
       using V = typename registers::type;
       using loose = typename registers::loose;
