@@ -195,6 +195,21 @@ void check_random_shapes(int count, unsigned seed) {
   }
 }
 
+// Wide, deep, and of 16 bits: sums are kept apart while the second operand is read in place.
+TEST(gemm_blocks, wide_result_of_bf16) {
+  const fg::stream<host> s;
+  std::mt19937 random(6);
+  const i64 m = 12, n = 40000, k = 600;
+  const auto a = draw<float>(random, m * k, values::normal);
+  const auto b = draw<float>(random, k * n, values::normal);
+  std::vector<bf16> out(index(m * n));
+  fg::mm(s, fg::tensor_view<const float>(a.data(), shape{m, k}),
+         fg::tensor_view<const float>(b.data(), shape{k, n}),
+         fg::tensor_view<bf16>(out.data(), shape{m, n}));
+  expect_product(a.data(), b.data() + n - 50, out.data() + n - 50, 1, 50, k, k, 1, 1, n, false);
+  expect_product(a.data(), b.data(), out.data(), 1, 50, k, k, 1, 1, n, false);
+}
+
 TEST(gemm_blocks, random_shapes_f32) { check_random_shapes<float>(600, 1); }
 TEST(gemm_blocks, random_shapes_f64) { check_random_shapes<double>(200, 2); }
 TEST(gemm_blocks, random_shapes_bf16) { check_random_shapes<bf16>(200, 3); }
