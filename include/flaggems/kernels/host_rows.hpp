@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
+// flaggems: host only
+//
 // How the host evaluates a tile of an expression: by one loop over whole vectors of contiguous
 // operands. What is not contiguous, and the end of a row, goes through small buffers, so that the
 // loop exists once and has no question in it; transposed operands fill theirs for several rows at a
