@@ -237,15 +237,11 @@ struct attention_host_few {
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
                                   attention_arg<Out> out, C scale, i64 parts, i64 length,
                                   C* partial) {
-    const i64 rows = space.group * space.queries;
-    if (rows == 1)
+    // Two texts, not four: two or three rows are four, the last one again and not stored.
+    if (space.group * space.queries == 1)
       run_rows<1>(block, space, q, k, v, mask, out, scale, parts, length, partial);
-    else if (rows == 2)
-      run_rows<2>(block, space, q, k, v, mask, out, scale, parts, length, partial);
-    else if (rows == 3)
-      run_rows<3>(block, space, q, k, v, mask, out, scale, parts, length, partial);
     else
-      run_rows<4>(block, space, q, k, v, mask, out, scale, parts, length, partial);
+      run_rows<most_rows>(block, space, q, k, v, mask, out, scale, parts, length, partial);
   }
 
  private:
@@ -264,6 +260,7 @@ struct attention_host_few {
     const auto query = block.template scratch<C>(Rows * depth);
     const auto sum = block.template scratch<C>(Rows * width);
     const auto score = block.template scratch<C>(Rows * tile);
+    const int rows = static_cast<int>(space.group * space.queries);
     block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
       const i64 batch = t / parts, begin = (t - batch * parts) * length;
       const coordinates c = space.locate(batch);
@@ -272,8 +269,9 @@ struct attention_host_few {
       i64 head[Rows], position[Rows], visible[Rows], end = 0;
       C largest[Rows], total[Rows], correction[Rows];
       for (int r = 0; r < Rows; ++r) {
-        head[r] = r / space.queries;
-        position[r] = r - head[r] * space.queries;
+        const i64 row = min_of(r, rows - 1);
+        head[r] = row / space.queries;
+        position[r] = row - head[r] * space.queries;
         visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
         end = max_of(end, visible[r]);
         largest[r] = lowest<C>();
@@ -349,8 +347,8 @@ struct attention_host_few {
         });
       }
       if (parts > 1) {
-        for (int r = 0; r < Rows; ++r) {
-          C* const to = partial + (t * Rows + r) * found(space.value_size);
+        for (int r = 0; r < rows; ++r) {
+          C* const to = partial + (t * rows + r) * found(space.value_size);
           for (i64 e = 0; e < width; e += lanes) {
             V x;
             read_vector(x, sum.data + r * width + e);
@@ -361,7 +359,7 @@ struct attention_host_few {
         }
         return;
       }
-      for (int r = 0; r < Rows; ++r) {
+      for (int r = 0; r < rows; ++r) {
         Out* const to = out.at(c) + head[r] * out.head + position[r] * out.position;
         // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
         const C divisor = total[r] == C(0) ? C(1) : total[r];
