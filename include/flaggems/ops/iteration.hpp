@@ -93,7 +93,7 @@ class iteration {
   /// contiguous next to the innermost, so that a tile can have whole cache lines of both.
   void arrange_transposed() {
     const int inner = rank_ - 1;
-    for (int k = 1; k < operands_ && !transposed_; ++k) {
+    for (int k = 1; k < operands_ && inner > 0 && !transposed_; ++k) {
       i64 least = magnitude(strides_[k][inner]);
       int along = inner;
       for (int d = 0; d < inner; ++d) {

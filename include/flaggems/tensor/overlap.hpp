@@ -49,11 +49,13 @@ struct address_set {
   u64 below = 0, above = static_cast<u64>(item);
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return {};
-    const i64 reach = (sizes[i] - 1) * strides[i] * item;
-    if (reach < 0)
-      below += static_cast<u64>(-reach);
+    // Unsigned: the stride of one element may be any number.
+    const u64 stride = static_cast<u64>(strides[i]), steps = static_cast<u64>(sizes[i] - 1);
+    const u64 bytes = steps * static_cast<u64>(item);
+    if (strides[i] < 0)
+      below += bytes * (u64{0} - stride);
     else
-      above += static_cast<u64>(reach);
+      above += bytes * stride;
   }
   return {data - below, data + above};
 }
