@@ -111,18 +111,24 @@ struct multiplies {
     return wrapping_mul(a, b);
   }
 };
-/// The larger; a NaN wins.
+/// The larger; a NaN wins. `a` is what was folded so far: few instructions wait for it.
 struct maximum_of {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
-    return select((a > b) | (a != a), a, b);
+    if constexpr (is_same<element_of<V>, f32> || is_same<element_of<V>, f64>)
+      return select(b != b, b, greater_of(b, a));
+    else
+      return greater_of(b, a);
   }
 };
 /// The smaller; a NaN wins.
 struct minimum_of {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
-    return select((a < b) | (a != a), a, b);
+    if constexpr (is_same<element_of<V>, f32> || is_same<element_of<V>, f64>)
+      return select(b != b, b, lesser_of(b, a));
+    else
+      return lesser_of(b, a);
   }
 };
 struct logical_or_of {

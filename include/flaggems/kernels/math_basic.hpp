@@ -170,7 +170,7 @@ FLAGGEMS_INLINE V maximum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a | b);
   else if constexpr (is_math_value<V>)
-    return select(mask_of<V>((a > b) | (a != a)), a, b);  // b NaN: not greater, so b is taken
+    return select(mask_of<V>(a != a), a, greater_of(a, b));  // b NaN: not greater, so b is taken
   else
     return select(mask_of<V>(a > b), a, b);
 }
@@ -180,24 +180,23 @@ FLAGGEMS_INLINE V minimum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_same<element_of<V>, bool>)
     return V(a & b);
   else if constexpr (is_math_value<V>)
-    return select(mask_of<V>((a < b) | (a != a)), a, b);
+    return select(mask_of<V>(a != a), a, lesser_of(a, b));
   else
     return select(mask_of<V>(a < b), a, b);
 }
-/// x if x > 0 or NaN, else 0.
+/// 0 if x < 0, else x.
 template <class V, if_value<V> = 0>
 FLAGGEMS_INLINE V relu(FLAGGEMS_VALUE(V) x) {
   if constexpr (is_same<element_of<V>, bool>)
     return x;
   else
-    return maximum(x, V(element_of<V>(0)));
+    return greater_of(V(element_of<V>(0)), x);
 }
 /// `x` kept within [low, high]; NaN stays NaN.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V keep_within(FLAGGEMS_VALUE(V) x, identity<element_of<V>> low,
                               identity<element_of<V>> high) {
-  const V above = select(mask_of<V>(x < V(low)), V(low), x);
-  return select(mask_of<V>(above > V(high)), V(high), above);
+  return lesser_of(V(high), greater_of(V(low), x));
 }
 
 // ---- rounding to an integer

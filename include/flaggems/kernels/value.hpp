@@ -82,6 +82,16 @@ FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
 template <class V>
 using if_value = conditional<is_simd<V> || is_builtin_number<V>, int, void>;
 
+/// a > b ? a : b and a < b ? a : b: b where they are equal or one is NaN.
+template <class V, conditional<!is_simd<V>, int, void> = 0>
+FLAGGEMS_INLINE V greater_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  return a > b ? a : b;
+}
+template <class V, conditional<!is_simd<V>, int, void> = 0>
+FLAGGEMS_INLINE V lesser_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  return a < b ? a : b;
+}
+
 /// Each element as a To, as number_cast does it. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
