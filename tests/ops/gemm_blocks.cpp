@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace flaggems_test {
@@ -210,6 +211,57 @@ TEST(gemm_blocks, wide_result_of_bf16) {
   expect_product(a.data(), b.data(), out.data(), 1, 50, k, k, 1, 1, n, false);
 }
 
+/// Threads share what is packed: no bit may depend on their number, nor on who else multiplies.
+template <class T>
+void check_threads(const std::vector<shape>& sizes) {
+  struct threads_guard {
+    int before = host::num_threads();
+    ~threads_guard() { host::set_num_threads(before); }
+  } guard;
+  std::mt19937 random(7);
+  for (const shape& size : sizes)
+    for (const bool tb : {false, true}) {
+      const i64 batch = size[0], m = size[1], n = size[2], k = size[3];
+      const auto a = draw<T>(random, batch * m * k, values::normal);
+      const auto b = draw<T>(random, batch * k * n, values::normal);
+      const fg::tensor_view<const T> x(a.data(), shape{batch, m, k});
+      const fg::tensor_view<const T> y(b.data(), tb ? shape{batch, n, k} : shape{batch, k, n});
+      const auto run = [&] {
+        const fg::stream<host> s;
+        std::vector<T> out(index(batch * m * n));
+        const fg::tensor_view<T> to(out.data(), shape{batch, m, n});
+        if (tb)
+          fg::bmm(s, x, y.transpose(1, 2), to);
+        else
+          fg::bmm(s, x, y, to);
+        return out;
+      };
+      host::set_num_threads(1);
+      const auto one = run();
+      const auto expect_same = [&](const std::vector<T>& out, const char* who, int threads) {
+        EXPECT_EQ(std::memcmp(out.data(), one.data(), one.size() * sizeof(T)), 0)
+            << batch << " of " << m << "x" << n << "x" << k << ", " << who << " " << threads;
+      };
+      for (const int threads : {2, 3, 5, 8}) {
+        host::set_num_threads(threads);
+        expect_same(run(), "threads", threads);
+      }
+      std::vector<std::vector<T>> outs(3);  // one of them has the pool, the others run alone
+      std::vector<std::thread> callers;
+      for (auto& out : outs) callers.emplace_back([&] { out = run(); });
+      for (auto& caller : callers) caller.join();
+      for (const auto& out : outs) expect_same(out, "callers", 3);
+    }
+}
+TEST(gemm_blocks, threads_f32) {
+  check_threads<float>({shape{1, 300, 400, 700}, shape{1, 17, 1000, 300}, shape{2, 150, 200, 600},
+                        shape{3, 140, 60, 50}, shape{21, 33, 30, 40}});
+}
+TEST(gemm_blocks, threads_f64) { check_threads<double>({shape{1, 200, 100, 800}}); }
+TEST(gemm_blocks, threads_bf16) {
+  check_threads<bf16>({shape{1, 200, 150, 1100}, shape{3, 40, 300, 70}});
+}
+
 TEST(gemm_blocks, random_shapes_f32) { check_random_shapes<float>(600, 1); }
 TEST(gemm_blocks, random_shapes_f64) { check_random_shapes<double>(200, 2); }
 TEST(gemm_blocks, random_shapes_bf16) { check_random_shapes<bf16>(200, 3); }
@@ -230,20 +282,27 @@ std::vector<Out> run_blocks(const std::vector<T>& a, const std::vector<T>& b, i6
   std::vector<Out> to(index(m * n));
   fk::gemm_out<Out, C> out{to.data(), n, 1, {}, C(1)};
   fk::gemm_plan plan{};
+  plan.workers = workers;
   plan.l1 = 16 * 1024;
-  plan.a_bytes = plan.b_bytes = 64 * 1024;
+  plan.a_bytes = plan.b_bytes = plan.b_most = 64 * 1024;
   plan.s_bytes = std::is_same_v<Out, C> ? 0 : 32 * 1024;
   plan.direct_a = direct && std::is_same_v<T, C>;
   plan.direct_b = plan.direct_a && y.line == 1;
-  const i64 bytes = fg::scratch_bytes<char>(plan.a_bytes) + fg::scratch_bytes<char>(plan.b_bytes) +
-                    fg::scratch_bytes<char>(plan.s_bytes);
-  unsigned char* scratch =
-      static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
-  for (int w = 0; w < workers; ++w) {
-    fk::host_block<Isa> block(w, workers, scratch);
-    fk::gemm_blocked<T, T, Out, C, fk::no_bias>::run(block, space, x, y, out, fk::no_bias{}, plan);
-  }
-  std::free(scratch);
+  const i64 bytes = workers * (plan.own_bytes() + plan.b_bytes) + 256;
+  plan.memory =
+      static_cast<unsigned char*>(std::aligned_alloc(128, static_cast<std::size_t>(bytes)));
+  std::vector<fg::detail::meeting_point> points(index(workers));
+  const fg::detail::meeting where{points.data()};
+  // They wait for each other: each has a thread.
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w)
+    threads.emplace_back([&, w] {
+      fk::host_block<Isa> block(w, workers, nullptr);
+      fk::gemm_blocked<T, T, Out, C, fk::no_bias>::run(block, space, x, y, out, fk::no_bias{}, plan,
+                                                       where);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::free(plan.memory);
   return to;
 }
 

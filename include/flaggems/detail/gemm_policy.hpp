@@ -5,7 +5,11 @@
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
+#include <flaggems/detail/meeting.hpp>
 #include <flaggems/kernels/gemm_host.hpp>
+#include <flaggems/launch/host_launch.hpp>
+
+#include <cstdint>
 
 namespace flaggems::detail {
 
@@ -23,26 +27,54 @@ struct gemm_policy {
   /// Up to so many columns (rows) an operand is read in place: packing it would not pay.
   static constexpr i64 direct_columns = 160, direct_rows = 128;
 
-  static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item, bool a_readable,
-                                 bool b_readable, bool sums_in_place) {
+  static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item, i64 workers,
+                                 bool a_readable, bool b_readable, bool sums_in_place) {
+    using kernels::max_of, kernels::min_of, kernels::round_up;
+    constexpr i64 megabyte = 1024 * 1024;
     const cache_sizes& cache = caches();
     kernels::gemm_plan plan{};
-    plan.l1 = cache.l1d < 64 * 1024 ? cache.l1d : 64 * 1024;
-    const i64 panel = plan.l1 * 2 > 64 * 1024 ? plan.l1 * 2 : 64 * 1024;
-    const i64 depth = kernels::round_up(space.k < 1024 ? space.k : 1024, 32);
+    plan.workers = workers;
+    plan.l1 = min_of(cache.l1d, i64{64 * 1024});
+    const i64 panel = max_of(plan.l1 * 2, i64{64 * 1024});
+    const i64 depth = round_up(min_of(space.k, i64{1024}), 32);
     const auto bytes = [&](i64 lines, i64 most) {
-      const i64 all = kernels::round_up(lines, 48) * depth * item;
-      return kernels::max_of(kernels::min_of(all, most), panel);
+      return round_up(max_of(min_of(round_up(lines, 48) * depth * item, most), panel), 128);
     };
     plan.a_bytes = bytes(space.m, cache.l2 * 3 / 8);
-    const i64 shared = cache.l3 / 4 < 4 * 1024 * 1024 ? cache.l3 / 4 : 4 * 1024 * 1024;
-    plan.b_bytes = bytes(space.n, shared > cache.l2 / 2 ? shared : cache.l2 / 2);
+    // A quarter of the last cache for `b`, but at least half of the second for each worker.
+    plan.b_most = bytes(space.n, max_of(min_of(cache.l3 / 4, 4 * megabyte), cache.l2 / 2));
+    plan.b_bytes = min_of(plan.b_most, bytes(space.n, max_of(cache.l3 / workers, cache.l2 / 2)));
     plan.direct_a = a_readable && space.n <= direct_columns;
     plan.direct_b = b_readable && space.m <= direct_rows;
-    if (!sums_in_place)
-      plan.s_bytes = kernels::min_of(kernels::round_up(space.m, 32), i64{1024}) *
-                     (plan.b_bytes / (128 * item) + 48) * item;
+    if (!sums_in_place) {
+      const i64 row = (plan.b_most / (128 * item) + 48) * item;
+      const i64 rows = min_of(round_up(space.m, 32), i64{1024});
+      const i64 most = max_of(32 * megabyte / workers / row, i64{32});
+      plan.s_bytes = round_up(row * min_of(rows, most), 128) + padding;
+    }
     return plan;
+  }
+
+  /// Behind sums: a tail of them is read as a whole vector.
+  static constexpr i64 padding = 128;
+
+  /// The memory of `workers` workers, with the points where they meet in front. Of the thread.
+  static meeting prepare(const char* op, kernels::gemm_plan& plan, i64 workers) {
+    constexpr i64 point = static_cast<i64>(sizeof(meeting_point));
+    const i64 bytes = workers * (point + plan.own_bytes() + plan.b_bytes) + 256;
+    unsigned char* memory = thread_scratch(bytes);
+    if (memory == nullptr)
+      raise(errc::out_of_memory, op, text(bytes) + " bytes for packed matrices", "none");
+    meeting where;
+    if (workers > 1) {
+      const auto beyond = static_cast<i64>(reinterpret_cast<std::uintptr_t>(memory) % point);
+      if (beyond != 0) memory += point - beyond;
+      where.points = static_cast<meeting_point*>(static_cast<void*>(memory));
+      for (i64 w = 0; w < workers; ++w) new (where.points + w) meeting_point;
+      memory += workers * point;
+    }
+    plan.memory = memory;
+    return where;
   }
 };
 

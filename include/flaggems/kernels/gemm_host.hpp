@@ -16,12 +16,17 @@
 
 namespace flaggems::kernels {
 
-/// The memory of a worker, and what is read where it lies instead of being packed: `a` if its
+/// The memory of the workers, and what is read where it lies instead of being packed: `a` if its
 /// elements are those of the sums, `b` if it is contiguous along the columns besides.
 struct gemm_plan {
+  i64 workers;                    // at most
   i64 l1;                         // bytes of the first cache
-  i64 a_bytes, b_bytes, s_bytes;  // for panels of `a`, of `b`, and for sums
+  i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
+  i64 b_most;                     // for a block of `b` that several workers pack together
   bool direct_a, direct_b;
+  unsigned char* memory;  // of all workers: a_bytes and s_bytes of each, then b_bytes of each
+
+  FLAGGEMS_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
 };
 
 /// What becomes of a tile of sums: added to sums kept from before, a bias added, converted, stored.
@@ -61,26 +66,46 @@ struct store_tile {
   }
 };
 
-/// How `workers` share a matrix of m x n: in rows x columns parts. The product of a part's sides is
-/// its work, their sum what it packs, which costs about as much as 16 multiplications an element.
+/// How workers share a batch of matrices: `matrices` at a time, each in rows x columns parts. The
+/// workers of one column of parts are a team, which packs its columns of `b` together.
 struct gemm_grid {
+  i64 matrices, members;  // members: workers of a matrix
   i64 rows, columns;
   i64 row_step, column_step;
 
-  FLAGGEMS_INLINE static gemm_grid make(i64 m, i64 n, i64 workers, i64 tile_rows,
-                                        i64 tile_columns) {
-    gemm_grid best{1, 1, m, n};
-    f64 least = -1;
-    for (i64 rows = 1; rows <= workers; ++rows) {
-      const i64 columns = workers / rows;
-      const i64 r = round_up(ceil_div(m, rows), tile_rows);
-      const i64 c = round_up(ceil_div(n, columns), tile_columns);
-      const f64 cost = static_cast<f64>(r) * static_cast<f64>(c) + 16.0 * static_cast<f64>(r + c);
-      if (least < 0 || cost < least) {
-        best = {rows, columns, r, c};
-        least = cost;
-      }
+  template <class Kernel>
+  FLAGGEMS_INLINE static gemm_grid make(const gemm_space& space, i64 workers, bool packs_b) {
+    gemm_grid best{1, 1, 1, 1, space.m, space.n};
+    if (workers == 1) return best;
+    // As many matrices at a time as leave the fewest workers without one.
+    f64 most = 0;
+    for (i64 matrices = min_of(workers, space.batches); matrices >= 1; --matrices) {
+      const i64 members = workers / matrices;
+      const i64 turns = ceil_div(space.batches, matrices);
+      const f64 busy = static_cast<f64>(space.batches) * static_cast<f64>(members) /
+                       (static_cast<f64>(turns) * static_cast<f64>(workers));
+      if (busy <= most * 1.05) continue;
+      most = busy;
+      best.matrices = matrices;
+      best.members = members;
     }
+    // The product of a part's sides is its work; an element that is packed costs about as much as
+    // 16 multiplications, one of `b` that another worker has packed 4.
+    f64 least = -1;
+    for (i64 rows = 1; rows <= best.members; ++rows) {
+      const i64 columns = best.members / rows;
+      const i64 r = round_up(ceil_div(space.m, rows), i64{Kernel::rows});
+      const i64 c = round_up(ceil_div(space.n, columns), i64{Kernel::columns});
+      const f64 packed = static_cast<f64>(r) + static_cast<f64>(c) / static_cast<f64>(rows);
+      const f64 shared = rows > 1 && packs_b ? static_cast<f64>(c) : 0;
+      const f64 cost = static_cast<f64>(r) * static_cast<f64>(c) + 16 * packed + 4 * shared;
+      if (least >= 0 && cost >= least) continue;
+      least = cost;
+      best.row_step = r;
+      best.column_step = c;
+    }
+    best.rows = ceil_div(space.m, best.row_step);
+    best.columns = ceil_div(space.n, best.column_step);
     return best;
   }
 };
@@ -89,32 +114,43 @@ template <class A, class B, class Out, class C, class Bias>
 struct gemm_blocked {
   static constexpr bool has_bf16_entries = is_same<A, small_float<bf16_format>> && is_same<A, B>;
 
-  template <class Block>
+  /// `Meeting`: detail/meeting.hpp, with a point a worker.
+  template <class Block, class Meeting>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
                                   const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias, const gemm_plan& plan) {
+                                  const Bias& bias, const gemm_plan& plan, const Meeting& meeting) {
     using kernel = tile_kernel<C, typename Block::isa, has_bf16_entries>;
-    work<kernel, typename Block::isa> mine{space, a, b, out, bias, plan};
-    mine.packed_a = block.template scratch<unsigned char>(plan.a_bytes).data;
-    mine.packed_b = block.template scratch<unsigned char>(plan.b_bytes).data;
-    mine.sums = block.template scratch<C>(plan.s_bytes / static_cast<i64>(sizeof(C))).data;
-    // Many matrices are shared as whole ones; of few, each by all.
-    const i64 parts = space.batches >= 4 * block.count() ? 1 : block.count();
-    const gemm_grid grid = gemm_grid::make(space.m, space.n, parts, kernel::rows, kernel::columns);
+    const i64 workers = min_of(block.count(), plan.workers), self = block.index();
+    if (self >= workers) return;
+    const gemm_grid grid = gemm_grid::make<kernel>(space, workers, !plan.direct_b);
+    const i64 group = self / grid.members, part = self % grid.members;
+    const i64 column = part / grid.rows, row = part % grid.rows;
+    if (group >= grid.matrices || column >= grid.columns) return;
+
+    using working = work<kernel, typename Block::isa, Meeting>;
+    working mine{space, a, b, out, bias, plan, meeting};
+    unsigned char* const own = plan.memory + self * plan.own_bytes();
+    mine.packed_a = own;
+    mine.sums = static_cast<C*>(static_cast<void*>(own + plan.a_bytes));
+    mine.members = plan.direct_b ? 1 : grid.rows;
+    mine.member = mine.members == 1 ? 0 : row;
+    mine.point = self - mine.member;
+    mine.packed_b = plan.memory + workers * plan.own_bytes() + mine.point * plan.b_bytes;
+    // Two blocks of a team, so that the next one may be packed while others multiply by the last.
+    mine.b_bytes = mine.members == 1 ? plan.b_bytes
+                                     : min_of(mine.members * plan.b_bytes / 128 * 64, plan.b_most);
+    const i64 i = row * grid.row_step, j = column * grid.column_step;
+    const i64 first = space.batches * group / grid.matrices;
+    const i64 last = space.batches * (group + 1) / grid.matrices;
     kernel::begin();
-    block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 part = t % parts;
-      const i64 i = part / grid.columns * grid.row_step;
-      const i64 j = part % grid.columns * grid.column_step;
-      if (part >= grid.rows * grid.columns || i >= space.m || j >= space.n) return;
-      mine.rectangle(space.batch_at(t / parts), i, min_of(i + grid.row_step, space.m), j,
+    for (i64 batch = first; batch < last; ++batch)
+      mine.rectangle(space.batch_at(batch), i, min_of(i + grid.row_step, space.m), grid.row_step, j,
                      min_of(j + grid.column_step, space.n));
-    });
     kernel::end();
   }
 
  private:
-  template <class Kernel, class Isa>
+  template <class Kernel, class Isa, class Meeting>
   struct work {
     const gemm_space& space;
     const gemm_arg<A>& a;
@@ -122,8 +158,12 @@ struct gemm_blocked {
     const gemm_out<Out, C>& out;
     const Bias& bias;
     const gemm_plan& plan;
+    const Meeting& meeting;
     unsigned char *packed_a = nullptr, *packed_b = nullptr;
     C* sums = nullptr;
+    i64 b_bytes = 0;                         // of a block of `b`
+    i64 members = 1, member = 0, point = 0;  // of the team, and where it meets
+    i64 meetings = 0;
 
     static constexpr bool sums_in_place = is_same<Out, C>;
     static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
@@ -145,9 +185,10 @@ struct gemm_blocked {
       return all <= most ? round_up(all, tile) : round_up(ceil_div(all, ceil_div(all, most)), tile);
     }
 
-    /// Rows [i_begin, i_end) and columns [j_begin, j_end) of the result.
-    FLAGGEMS_NOINLINE void rectangle(const coordinates& batch, i64 i_begin, i64 i_end, i64 j_begin,
-                                     i64 j_end) const {
+    /// Rows [i_begin, i_end) and columns [j_begin, j_end) of the result. The members of a team have
+    /// the same columns and `row_step`, the most rows of a member, and meet as often.
+    FLAGGEMS_NOINLINE void rectangle(const coordinates& batch, i64 i_begin, i64 i_end, i64 row_step,
+                                     i64 j_begin, i64 j_end) {
       const A* const a_data = a.at(batch);
       const B* const b_data = b.at(batch);
       Out* const to = out.at(batch);
@@ -158,16 +199,16 @@ struct gemm_blocked {
       const bool kept = !sums_in_place && k > kc;
       const i64 nc = plan.direct_b && !kept
                          ? round_up(j_end - j_begin, tile_columns)
-                         : lines_of_block(j_end - j_begin, plan.b_bytes, b_line, tile_columns);
+                         : lines_of_block(j_end - j_begin, b_bytes, b_line, tile_columns);
       const i64 mc = plan.direct_a
                          ? round_up(i_end - i_begin, tile_rows)
                          : lines_of_block(i_end - i_begin, plan.a_bytes, a_line, tile_rows);
-      const i64 rows_kept = !kept ? i_end - i_begin
-                                  : lines_of_block(i_end - i_begin, plan.s_bytes,
+      const i64 rows_kept = !kept ? row_step
+                                  : lines_of_block(row_step, plan.s_bytes,
                                                    nc * static_cast<i64>(sizeof(C)), tile_rows);
       for (i64 j = j_begin; j < j_end; j += nc) {
         const i64 j_stop = min_of(j + nc, j_end);
-        for (i64 ii = i_begin; ii < i_end; ii += rows_kept) {
+        for (i64 ii = i_begin; ii < i_begin + row_step; ii += rows_kept) {
           const i64 ii_stop = min_of(ii + rows_kept, i_end);
           i64 q = 0;
           do {
@@ -175,6 +216,7 @@ struct gemm_blocked {
             const bool first = q == 0, last = q + depth >= k;
             columns_block columns{};
             columns.data = b_data + q * b.along;
+            columns.packed = packed_b + (meetings & 1) * b_bytes;
             pack_columns(columns, j, j_stop, depth);
             for (i64 i = ii; i < ii_stop; i += mc)
               row_block(batch, to, a_data + q * a.along, columns, i, min_of(i + mc, ii_stop), ii, j,
@@ -188,10 +230,11 @@ struct gemm_blocked {
    private:
     struct columns_block {
       const B* data;
+      unsigned char* packed;
       i64 whole;  // columns read in place
     };
 
-    FLAGGEMS_INLINE void pack_columns(columns_block& columns, i64 j, i64 j_stop, i64 depth) const {
+    FLAGGEMS_INLINE void pack_columns(columns_block& columns, i64 j, i64 j_stop, i64 depth) {
       columns.whole = 0;
       if (Kernel::template reads_in_place<B> && plan.direct_b) {
         constexpr i64 lanes = Kernel::lanes;
@@ -200,10 +243,17 @@ struct gemm_blocked {
         columns.whole = columns.whole / tile_columns * tile_columns +
                         (j_stop - j == columns.whole ? columns.whole % tile_columns : 0);
       }
-      const i64 start = j + columns.whole;
-      if (start < j_stop)
-        Kernel::template pack_columns<B>(pack_arguments<B>{
-            columns.data + start * b.line, b.line, b.along, j_stop - start, depth, packed_b});
+      const i64 panels = ceil_div(j_stop - j - columns.whole, tile_columns);
+      const i64 first = panels * member / members, last = panels * (member + 1) / members;
+      const i64 start = j + columns.whole + first * tile_columns;
+      const i64 stop = min_of(j + columns.whole + last * tile_columns, j_stop);
+      const i64 panel =
+          Kernel::template panel_bytes<tile_columns>(ceil_div(depth, i64{Kernel::step}));
+      if (start < stop)
+        Kernel::template pack_columns<B>(pack_arguments<B>{columns.data + start * b.line, b.line,
+                                                           b.along, stop - start, depth,
+                                                           columns.packed + first * panel});
+      if (members > 1) meeting.wait(point, ++meetings * members);
     }
 
     FLAGGEMS_INLINE void row_block(const coordinates& batch, Out* to, const A* from,
@@ -231,7 +281,7 @@ struct gemm_blocked {
           t.b = columns.data + jr * b.line;
           t.b_along = b.along;
         } else {
-          t.b = packed_b + (jr - j - columns.whole) / tile_columns * b_panel;
+          t.b = columns.packed + (jr - j - columns.whole) / tile_columns * b_panel;
           t.b_along = tile_columns;
         }
         const i64 share = ceil_div(b_panel, ceil_div(i_stop - i, tile_rows) * 64);

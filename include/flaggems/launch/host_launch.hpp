@@ -102,11 +102,15 @@ inline unsigned char* thread_scratch(i64 bytes) noexcept {
 /// saves.
 inline constexpr i64 host_serial_threshold = 64 * 1024;
 
+/// The most workers that a launch will have.
+inline i64 host_workers(const launch_config& config) {
+  const i64 workers = config.work < host_serial_threshold ? 1 : host_thread_pool().num_threads();
+  return workers < config.tiles ? workers : config.tiles;
+}
+
 template <class Kernel, class... Args>
 void host_launch(const launch_config& config, const Args&... args) {
-  thread_pool& pool = host_thread_pool();
-  i64 workers = config.work < host_serial_threshold ? 1 : pool.num_threads();
-  if (workers > config.tiles) workers = config.tiles;
+  const i64 workers = host_workers(config);
   const auto entry = host_entry<Kernel, Args...>::best();
   const auto scratch = [&config] {
     unsigned char* p = config.scratch > 0 ? thread_scratch(config.scratch) : nullptr;
@@ -117,8 +121,9 @@ void host_launch(const launch_config& config, const Args&... args) {
   if (workers <= 1) {
     entry(0, 1, scratch(), args...);
   } else {
-    pool.run(static_cast<int>(workers),
-             [&](int worker, int count) { entry(worker, count, scratch(), args...); });
+    host_thread_pool().run(static_cast<int>(workers), [&](int worker, int count) {
+      entry(worker, count, scratch(), args...);
+    });
   }
 }
 

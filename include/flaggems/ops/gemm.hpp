@@ -266,16 +266,15 @@ struct gemm_call {
   void blocked(const S& stream) {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
-    const kernels::gemm_plan plan = gemm_policy::make(
-        space, static_cast<i64>(sizeof(C)), std::is_same_v<A, C>,
-        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<Out, C>);
     config.tiles = space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                    kernels::ceil_div(space.n, gemm_policy::least_columns);
-    config.scratch = scratch_bytes<unsigned char>(plan.a_bytes) +
-                     scratch_bytes<unsigned char>(plan.b_bytes) +
-                     scratch_bytes<unsigned char>(plan.s_bytes);
+    const i64 workers = host_workers(config);
+    kernels::gemm_plan plan = gemm_policy::make(
+        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
+        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<Out, C>);
+    const meeting where = gemm_policy::prepare(config.op, plan, workers);
     launch<kernels::gemm_blocked<A, B, Out, C, kernel_bias>>(stream, config, space, a, b, out, bias,
-                                                             plan);
+                                                             plan, where);
   }
 
   void tiles(i64 rows, i64 columns) {
