@@ -12,6 +12,7 @@
 #include <flaggems/kernels/host_block.hpp>
 #include <flaggems/kernels/outlined.hpp>
 #include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernels/rows.hpp>
 
 namespace flaggems::kernels {
 
@@ -77,6 +78,111 @@ FLAGGEMS_NOINLINE void drain_buffer(T* to, i64 stride, const T* from, i64 count)
     for (i64 k = 0; k < count; ++k) to[k * stride] = from[k];
   }
 }
+
+// ---- rows of kernels that read them several times (rows.hpp): dense, or copied to where they are
+/// to[i] = from[walk.offset(i)] for i < count, and zeros up to a whole vector of any level.
+template <class T, class Walk>
+FLAGGEMS_NOINLINE void gather_row(T* to, const T* from, const Walk& walk, i64 count) {
+  for (i64 i = 0; i < count; ++i) to[i] = from[walk.offset(i)];
+}
+template <class T, class Walk>
+FLAGGEMS_NOINLINE void scatter_row(T* to, const T* from, const Walk& walk, i64 count) {
+  for (i64 i = 0; i < count; ++i) to[walk.offset(i)] = from[i];
+}
+
+template <class Isa, class C, class T, class Walk>
+class kept_row<host_block<Isa>, C, T, Walk> {
+ public:
+  FLAGGEMS_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk)
+      : walk_(walk),
+        n_(n),
+        copy_(block.template scratch<C>(n)),
+        buffer_(block.template scratch<T>(n).data) {}
+  FLAGGEMS_INLINE void begin(const T* row) {
+    row_ = row;
+    if (walk_.is_dense()) return;
+    gather_row(buffer_, row, walk_, n_);
+    row_ = buffer_;
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
+    return load<C>(row_, lane);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
+    return load<C>(row_, lane);
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, const V& x) const {
+    store(copy_, lane, x);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
+    return load<C>(copy_, lane);
+  }
+
+ private:
+  Walk walk_;
+  i64 n_;
+  host_scratch<C> copy_;
+  T* buffer_;
+  const T* row_ = nullptr;
+};
+
+template <class Isa, class T, class Walk>
+class shared_row<host_block<Isa>, T, Walk> {
+ public:
+  FLAGGEMS_INLINE shared_row(host_block<Isa>& block, i64 n, const Walk& walk, const T* row)
+      : row_(row) {
+    T* const buffer = block.template scratch<T>(n).data;
+    if (row == nullptr || walk.is_dense()) return;
+    gather_row(buffer, row, walk, n);
+    row_ = buffer;
+  }
+  FLAGGEMS_INLINE bool exists() const { return row_ != nullptr; }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;
+    return load<C>(row_, lane);
+  }
+
+ private:
+  const T* row_;
+};
+
+template <class Isa, class T, class Walk>
+class written_row<host_block<Isa>, T, Walk> {
+ public:
+  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk)
+      : walk_(walk), n_(n), buffer_(block.template scratch<T>(n).data) {}
+  FLAGGEMS_INLINE void begin(T* row) {
+    row_ = row;
+    to_ = walk_.is_dense() ? row : buffer_;
+  }
+  FLAGGEMS_INLINE void update(T* row) {
+    begin(row);
+    if (to_ != row) gather_row<T>(to_, row, walk_, n_);
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void store(Lane lane, const V& x) const {
+    using kernels::store;
+    store(to_, lane, x);
+  }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;
+    return load<C>(static_cast<const T*>(to_), lane);
+  }
+  FLAGGEMS_INLINE void end() const {
+    if (to_ != row_) scatter_row(row_, to_, walk_, n_);
+  }
+
+ private:
+  Walk walk_;
+  i64 n_;
+  T* buffer_;
+  T *row_ = nullptr, *to_ = nullptr;
+};
 
 /// The buffers of a row's operands; `part` is a piece of the row with contiguous operands.
 template <class Row>

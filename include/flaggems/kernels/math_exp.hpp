@@ -98,6 +98,19 @@ FLAGGEMS_INLINE V exp(FLAGGEMS_VALUE(V) x) {
   return exp_of_reduced(r, shifted);
 }
 
+/// e^x for x <= 0 or NaN; what would be below the normal range is 0. Two thirds of the instructions
+/// of `exp`.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V exp_not_positive(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  // The exponent that gives a power of 0, and rounds to itself.
+  constexpr T low = is_f32_value<V> ? T(-88.0296919f) : T(-709.0895657128241);
+  V shifted;
+  const V r = reduce_ln2(V(greater_of(V(low), x)), shifted);
+  const V power = power_from(shifted);
+  return fma(power, expm1_of_remainder(r), power);
+}
+
 /// 2^x.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V exp2(FLAGGEMS_VALUE(V) x) {

@@ -18,19 +18,20 @@ struct norm_space {
   i64 sizes[max_rank];
   i64 rows, length;
 
-  FLAGGEMS_INLINE coordinates locate(i64 row) const {
+  FLAGGEMS_SCALAR coordinates locate(i64 row) const {
     coordinates c;
     c.rank = outer_rank;
     c.inner = 0;
-    for (int d = outer_rank - 1; d >= 0; --d) {
+    for (int d = outer_rank - 1; d > 0; --d) {
       const i64 next = row / sizes[d];
       c.at[d] = row - next * sizes[d];
       row = next;
     }
+    if (outer_rank > 0) c.at[0] = row;
     return c;
   }
   /// Where element i of a row lies.
-  FLAGGEMS_INLINE i64 offset(const i64 (&strides)[max_rank], i64 i) const {
+  FLAGGEMS_INLINE i64 offset(const i64* strides, i64 i) const {
     i64 sum = 0;
     for (int d = outer_rank + inner_rank - 1; d > outer_rank; --d) {
       const i64 next = i / sizes[d];
@@ -39,18 +40,25 @@ struct norm_space {
     }
     return sum + i * strides[outer_rank];
   }
+};
+
+/// How the elements of such a row lie.
+struct norm_walk {
+  const norm_space* space;
+  const i64* strides;
+  FLAGGEMS_INLINE i64 step() const { return strides[space->outer_rank]; }
+  FLAGGEMS_INLINE bool is_dense() const { return space->inner_rank <= 1 && step() == 1; }
+  FLAGGEMS_INLINE i64 offset(i64 i) const { return space->offset(strides, i); }
 
   template <class C, class T, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> load_row(global_ptr<const T> row,
-                                               const i64 (&strides)[max_rank], Lane lane) const {
-    if (inner_rank <= 1) return load<C>(row, strides[outer_rank], lane);
-    return load_at<C>(row, lane, [&](i64 i) FLAGGEMS_LAMBDA { return offset(strides, i); });
+  FLAGGEMS_INLINE lane_value<Lane, C> load_from(global_ptr<const T> row, Lane lane) const {
+    if (space->inner_rank <= 1) return load<C>(row, step(), lane);
+    return load_at<C>(row, lane, [&](i64 i) FLAGGEMS_LAMBDA { return offset(i); });
   }
   template <class T, class Lane, class V>
-  FLAGGEMS_INLINE void store_row(global_ptr<T> row, const i64 (&strides)[max_rank], Lane lane,
-                                 FLAGGEMS_VALUE(V) x) const {
-    if (inner_rank <= 1) return store(row, strides[outer_rank], lane, x);
-    store_at(row, lane, x, [&](i64 i) FLAGGEMS_LAMBDA { return offset(strides, i); });
+  FLAGGEMS_INLINE void store_to(global_ptr<T> row, Lane lane, FLAGGEMS_VALUE(V) x) const {
+    if (space->inner_rank <= 1) return store(row, step(), lane, x);
+    store_at(row, lane, x, [&](i64 i) FLAGGEMS_LAMBDA { return offset(i); });
   }
 };
 
@@ -62,28 +70,29 @@ struct layer_norm {
                                   row_arg<W> bias, row_target<Out> out, C eps) {
     const i64 n = space.length;
     const C count = static_cast<C>(n);
-    const auto row = block.template scratch<C>(n);
+    kept_row<Block, C, T, norm_walk> x(block, n, norm_walk{&space, in.strides});
+    written_row<Block, Out, norm_walk> y(block, n, norm_walk{&space, out.strides});
+    const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
+                                            weight.data);
+    const shared_row<Block, W, norm_walk> b(block, n, norm_walk{&space, bias.strides}, bias.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      const global_ptr<const T> x = in.data + c.offset(in.strides);
-      const global_ptr<Out> y = out.data + c.offset(out.strides);
-      const C mean = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = space.template load_row<C>(x, in.strides, i);
-        store(row, i, v);
-        return v;
-      }) / count;
+      x.begin(in.data + c.offset(in.strides));
+      y.begin(out.data + c.offset(out.strides));
+      const C mean =
+          block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); }) / count;
       const C variance = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = load<C>(row, i) - mean;
+        const auto v = x.again(i) - mean;
         return v * v;
       }) / count;
       const C scale = C(1) / sqrt(C(variance + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        auto v = (load<C>(row, i) - mean) * scale;
-        if (weight.data != nullptr)
-          v = v * space.template load_row<C>(weight.data, weight.strides, i);
-        if (bias.data != nullptr) v = v + space.template load_row<C>(bias.data, bias.strides, i);
-        space.store_row(y, out.strides, i, v);
+        auto v = (x.again(i) - mean) * scale;
+        if (w.exists()) v = v * w.template load<C>(i);
+        if (b.exists()) v = v + b.template load<C>(i);
+        y.store(i, v);
       });
+      y.end();
     });
   }
 };
@@ -95,23 +104,25 @@ struct rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_arg<T> in, row_arg<W> weight,
                                   row_target<Out> out, C eps) {
     const i64 n = space.length;
-    const auto row = block.template scratch<C>(n);
+    kept_row<Block, C, T, norm_walk> x(block, n, norm_walk{&space, in.strides});
+    written_row<Block, Out, norm_walk> y(block, n, norm_walk{&space, out.strides});
+    const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
+                                            weight.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      const global_ptr<const T> x = in.data + c.offset(in.strides);
-      const global_ptr<Out> y = out.data + c.offset(out.strides);
+      x.begin(in.data + c.offset(in.strides));
+      y.begin(out.data + c.offset(out.strides));
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = space.template load_row<C>(x, in.strides, i);
-        store(row, i, v);
+        const auto v = x.first(i);
         return v * v;
       });
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        auto v = load<C>(row, i) * scale;
-        if (weight.data != nullptr)
-          v = v * space.template load_row<C>(weight.data, weight.strides, i);
-        space.store_row(y, out.strides, i, v);
+        auto v = x.again(i) * scale;
+        if (w.exists()) v = v * w.template load<C>(i);
+        y.store(i, v);
       });
+      y.end();
     });
   }
 };
@@ -123,25 +134,30 @@ struct fused_add_rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_target<T> x,
                                   row_target<R> residual, row_arg<W> weight, C eps) {
     const i64 n = space.length;
-    const auto row = block.template scratch<C>(n);
+    kept_row<Block, C, T, norm_walk> in(block, n, norm_walk{&space, x.strides});
+    written_row<Block, T, norm_walk> out(block, n, norm_walk{&space, x.strides});
+    written_row<Block, R, norm_walk> sum(block, n, norm_walk{&space, residual.strides});
+    const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
+                                            weight.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
       const global_ptr<T> y = x.data + c.offset(x.strides);
-      const global_ptr<R> sum = residual.data + c.offset(residual.strides);
+      in.begin(y);
+      out.begin(y);
+      sum.update(residual.data + c.offset(residual.strides));
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        space.store_row(sum, residual.strides, i,
-                        space.template load_row<C, R>(sum, residual.strides, i) +
-                            space.template load_row<C, T>(y, x.strides, i));
+        sum.store(i, sum.template load<C>(i) + in.first(i));
         // What was stored is read again: the norm is that of the rounded sum.
-        const auto v = space.template load_row<C, R>(sum, residual.strides, i);
-        store(row, i, v);
+        const auto v = sum.template load<C>(i);
+        in.put(i, v);
         return v * v;
       });
+      sum.end();
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto w = space.template load_row<C>(weight.data, weight.strides, i);
-        space.store_row(y, x.strides, i, load<C>(row, i) * scale * w);
+        out.store(i, in.kept(i) * scale * w.template load<C>(i));
       });
+      out.end();
     });
   }
 };

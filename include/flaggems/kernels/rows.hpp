@@ -78,6 +78,97 @@ struct row_target {
   }
 };
 
+/// How the elements of a row lie: one stride.
+struct row_walk {
+  i64 stride;
+  FLAGGEMS_INLINE bool is_dense() const { return stride == 1; }
+  FLAGGEMS_INLINE i64 offset(i64 i) const { return i * stride; }
+  template <class C, class T, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load_from(global_ptr<const T> row, Lane lane) const {
+    return load<C>(row, stride, lane);
+  }
+  template <class T, class Lane, class V>
+  FLAGGEMS_INLINE void store_to(global_ptr<T> row, Lane lane, FLAGGEMS_VALUE(V) x) const {
+    store(row, stride, lane, x);
+  }
+};
+
+// Rows as kernels use them in several passes. On a chip they are as below; the host has forms of
+// its own (host_rows.hpp), which see to it that the loops over a row meet contiguous elements only.
+
+/// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
+/// value in an element's place and read it back as `kept`; after that `again` is undefined.
+template <class Block, class C, class T, class Walk>
+class kept_row {
+ public:
+  FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk)
+      : walk_(walk), copy_(block.template scratch<C>(n)) {}
+  FLAGGEMS_INLINE void begin(global_ptr<const T> row) { row_ = row; }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
+    const auto v = walk_.template load_from<C, T>(row_, lane);
+    put(lane, v);
+    return v;
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
+    return kept(lane);
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) x) const {
+    store(copy_, lane, x);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
+    return load<C>(copy_, lane);
+  }
+
+ private:
+  Walk walk_;
+  typename Block::template scratch_type<C> copy_;
+  global_ptr<const T> row_ = nullptr;
+};
+
+/// A row that every row of the launch is combined with (a weight); null for none.
+template <class Block, class T, class Walk>
+class shared_row {
+ public:
+  FLAGGEMS_INLINE shared_row(Block&, i64, const Walk& walk, global_ptr<const T> row)
+      : walk_(walk), row_(row) {}
+  FLAGGEMS_INLINE bool exists() const { return row_ != nullptr; }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return walk_.template load_from<C, T>(row_, lane);
+  }
+
+ private:
+  Walk walk_;
+  global_ptr<const T> row_;
+};
+
+/// A row that is written, from `begin` to `end`, and may be read in between.
+template <class Block, class T, class Walk>
+class written_row {
+ public:
+  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk) : walk_(walk) {}
+  FLAGGEMS_INLINE void begin(global_ptr<T> row) { row_ = row; }
+  /// Instead of `begin`, to read elements before they are written.
+  FLAGGEMS_INLINE void update(global_ptr<T> row) { row_ = row; }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
+    walk_.store_to(row_, lane, x);
+  }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return walk_.template load_from<C, T>(row_, lane);
+  }
+  FLAGGEMS_INLINE void end() const {}
+
+ private:
+  Walk walk_;
+  global_ptr<T> row_ = nullptr;
+};
+
 /// Calls f(coordinates) for every row of this block's share.
 template <class Block, class F>
 FLAGGEMS_INLINE void for_each_row(Block& block, const row_space& space, const F& f) {

@@ -36,6 +36,16 @@ struct isa_avx512_bf16 : isa_avx512 {};
 /// AVX-512-BF16 with tiles (AMX).
 struct isa_amx : isa_avx512_bf16 {};
 
+/// A quarter or half of a vector where the level has AVX: the encoding of its instructions tells it
+/// from isa_baseline, which must not be mixed with the wider ones.
+struct isa_quad {
+  static constexpr int bytes = 16;
+  static constexpr int lanes = 4;
+};
+/// Four lanes beside vectors of a level.
+template <class Isa>
+using quad_isa = conditional<is_same<Isa, isa_baseline>, isa_baseline, isa_quad>;
+
 /// The type behind decltype of a reference to a vector.
 template <class M>
 struct truth_type;

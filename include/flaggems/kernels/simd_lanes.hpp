@@ -227,15 +227,28 @@ FLAGGEMS_INLINE simd<f32, Isa> broadcast(lane_tail<Isa>, f16 x) {
   return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
 }
 
-/// The lanes of a reduction's state folded into one by a tree in a fixed order.
+/// The lanes of a reduction's state folded into one by a tree in a fixed order: lane k with lane
+/// k + n / 2, and so on. Where four lanes are a vector, they are folded as one.
 template <class S, class V, class Op>
 FLAGGEMS_INLINE S fold_lanes(const V& v, Op op) {
   constexpr int n = state_traits<V>::lanes;
-  S lane[n];
-  for (int k = 0; k < n; ++k) lane[k] = state_traits<V>::lane(v, k);
-  for (int step = n / 2; step > 0; step /= 2)
-    for (int k = 0; k < step; ++k) lane[k] = op(lane[k], lane[k + step]);
-  return lane[0];
+  if constexpr (is_simd<V> && sizeof(V) == sizeof(u32) * n) {
+    using quad = rebind<simd<f32, quad_isa<typename V::isa>>, element_of<V>>;
+    quad part[n / 4];
+    __builtin_memcpy(part, &v.v, sizeof(v.v));
+    for (int step = n / 8; step > 0; step /= 2)
+      for (int k = 0; k < step; ++k) part[k] = op(part[k], part[k + step]);
+    const auto& all = part[0].v;
+    const quad pairs = op(part[0], quad(__builtin_shufflevector(all, all, 2, 3, 0, 1)));
+    const quad one = op(pairs, quad(__builtin_shufflevector(pairs.v, pairs.v, 1, 0, 3, 2)));
+    return static_cast<S>(one[0]);
+  } else {
+    S lane[n];
+    for (int k = 0; k < n; ++k) lane[k] = state_traits<V>::lane(v, k);
+    for (int step = n / 2; step > 0; step /= 2)
+      for (int k = 0; k < step; ++k) lane[k] = op(lane[k], lane[k + step]);
+    return lane[0];
+  }
 }
 
 }  // namespace flaggems::kernels

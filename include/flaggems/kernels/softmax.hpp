@@ -14,32 +14,26 @@ struct softmax {
   FLAGGEMS_INLINE static void run(Block& block, row_space space, row_arg<T> in,
                                   row_target<Out> out) {
     const i64 n = space.length;
-    const auto row = block.template scratch<C>(n);
+    kept_row<Block, C, T, row_walk> x(block, n, row_walk{in.strides[space.rank]});
+    written_row<Block, Out, row_walk> y(block, n, row_walk{out.strides[space.rank]});
     for_each_row(block, space, [&](const coordinates& c) FLAGGEMS_LAMBDA {
-      const auto x = in.at(c);
-      const auto y = out.at(c);
-      const C max = block.reduce(n, lowest<C>(), maximum_of{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = x.template load<C>(i);
-        store(row, i, v);
-        return v;
-      });
+      x.begin(in.data + c.offset(in.strides));
+      y.begin(out.data + c.offset(out.strides));
+      const C max = block.reduce(n, lowest<C>(), maximum_of{},
+                                 [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); });
       const C sum = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = load<C>(row, i) - max;
-        const auto e = exp(v);
-        if constexpr (Log)
-          store(row, i, v);
-        else
-          store(row, i, e);
+        const auto e = exp_not_positive(x.again(i) - max);
+        if constexpr (!Log) x.put(i, e);
         return e;
       });
       const C last = Log ? log(sum) : C(1) / sum;
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = load<C>(row, i);
         if constexpr (Log)
-          y.store(i, v - last);
+          y.store(i, x.again(i) - max - last);
         else
-          y.store(i, v * last);
+          y.store(i, x.kept(i) * last);
       });
+      y.end();
     });
   }
 };

@@ -135,13 +135,13 @@ inline constexpr double epsilon_of = std::is_same_v<T, f64>      ? 0x1p-52
                                      : std::is_same_v<T, f8e4m3> ? 0x1p-3
                                                                  : 0x1p-2;
 
-template <class C>
+template <class C, class D>
 launch_config norm_launch(const char* op, const kernels::norm_space& space, int operands) {
   launch_config config;
   config.op = op;
   config.tiles = space.rows;
   config.work = work_of(space.rows, space.length, 8, operands);
-  config.scratch = scratch_bytes<C>(space.length);
+  config.scratch = row_scratch<C, D>(space.length, 4);
   return config;
 }
 
@@ -189,8 +189,8 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
   launch<kernels::layer_norm<T, WeightType, O, C>>(
-      stream, detail::norm_launch<C>(op, space, 2), space, plan.arg(0, from), plan.arg(2, w),
-      plan.arg(3, b), plan.target(1, to), static_cast<C>(eps));
+      stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
+      plan.arg(2, w), plan.arg(3, b), plan.target(1, to), static_cast<C>(eps));
 }
 
 /// layer_norm(x) in a new tensor of x's dtype.
@@ -238,9 +238,9 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
     return;
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
-  launch<kernels::rms_norm<T, WeightType, O, C>>(stream, detail::norm_launch<C>(op, space, 2),
-                                                 space, plan.arg(0, from), plan.arg(2, w),
-                                                 plan.target(1, to), static_cast<C>(epsilon));
+  launch<kernels::rms_norm<T, WeightType, O, C>>(
+      stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
+      plan.arg(2, w), plan.target(1, to), static_cast<C>(epsilon));
 }
 
 /// rms_norm(x) in a new tensor of x's dtype.
@@ -288,8 +288,8 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
   using C = detail::norm_compute<T, Sum, WeightType>;
   const kernels::norm_space space = plan.space();
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(
-      stream, detail::norm_launch<C>(op, space, 4), space, plan.target(0, in), plan.target(1, sum),
-      plan.arg(2, w), static_cast<C>(eps));
+      stream, detail::norm_launch<C, device_of<S>>(op, space, 4), space, plan.target(0, in),
+      plan.target(1, sum), plan.arg(2, w), static_cast<C>(eps));
 }
 
 }  // namespace flaggems

@@ -82,6 +82,13 @@ class row_plan {
   int count_ = 0;
 };
 
+/// The block-local bytes of a kernel with a kept_row of n elements of C (kernels/rows.hpp) and, on
+/// the host, copies of up to `rows` rows that are not contiguous.
+template <class C, class Device>
+[[nodiscard]] constexpr i64 row_scratch(i64 n, int rows) noexcept {
+  return scratch_bytes<C>(n) * (host_accessible<Device> ? 1 + rows : 1);
+}
+
 /// Raises shape_mismatch unless `b` has the sizes of `a`.
 template <class A, class B>
 void check_same_sizes(const char* op, const A& a, const B& b) {

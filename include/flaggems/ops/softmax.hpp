@@ -34,7 +34,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
   config.work = work_of(x.numel(), 32);
-  config.scratch = scratch_bytes<C>(space.length);
+  config.scratch = row_scratch<C, device_of<S>>(space.length, 2);
   launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x),
                                          plan.target(1, out));
 }
