@@ -5,11 +5,12 @@
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
+#include <flaggems/detail/host_resources.hpp>
 #include <flaggems/detail/meeting.hpp>
 #include <flaggems/kernels/gemm_host.hpp>
-#include <flaggems/launch/host_launch.hpp>
 
 #include <cstdint>
+#include <new>
 
 namespace flaggems::detail {
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/kernels/prelude.hpp>
 
 namespace flaggems::detail {
 

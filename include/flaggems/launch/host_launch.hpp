@@ -8,12 +8,9 @@
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
-#include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/detail/host_resources.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/kernels/host_block.hpp>
-
-#include <cstdlib>
-#include <new>
 
 namespace flaggems::detail {
 
@@ -77,40 +74,9 @@ struct host_entry {
   }
 };
 
-/// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
-/// a launch allocates only when it needs more than any before it on that thread. Null on
-/// exhaustion.
-inline unsigned char* thread_scratch(i64 bytes) noexcept {
-  struct arena {
-    unsigned char* data = nullptr;
-    i64 size = 0;
-    ~arena() { std::free(data); }
-  };
-  thread_local arena mine;
-  if (mine.size < bytes) {
-    std::free(mine.data);
-    mine.size = 0;
-    const i64 rounded = (bytes + 4095) / 4096 * 4096;
-    mine.data =
-        static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(rounded)));
-    if (mine.data != nullptr) mine.size = rounded;
-  }
-  return mine.data;
-}
-
-/// Below this much work (bytes moved plus operations) waking a second thread costs more than it
-/// saves.
-inline constexpr i64 host_serial_threshold = 64 * 1024;
-
-/// The most workers that a launch will have.
-inline i64 host_workers(const launch_config& config) {
-  const i64 workers = config.work < host_serial_threshold ? 1 : host_thread_pool().num_threads();
-  return workers < config.tiles ? workers : config.tiles;
-}
-
 template <class Kernel, class... Args>
 void host_launch(const launch_config& config, const Args&... args) {
-  const i64 workers = host_workers(config);
+  const i64 workers = host_workers(config.work, config.tiles);
   const auto entry = host_entry<Kernel, Args...>::best();
   const auto scratch = [&config] {
     unsigned char* p = config.scratch > 0 ? thread_scratch(config.scratch) : nullptr;

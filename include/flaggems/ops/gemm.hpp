@@ -268,7 +268,7 @@ struct gemm_call {
       if (out.column != 1 && out.row == 1) exchange();
     config.tiles = space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                    kernels::ceil_div(space.n, gemm_policy::least_columns);
-    const i64 workers = host_workers(config);
+    const i64 workers = host_workers(config.work, config.tiles);
     kernels::gemm_plan plan = gemm_policy::make(
         space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
         std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<Out, C>);

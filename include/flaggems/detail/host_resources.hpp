@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a launch of the host takes: workers, and memory that a thread keeps.
+#pragma once
+
+#include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/kernels/prelude.hpp>
+
+#include <cstdlib>
+
+namespace flaggems::detail {
+
+/// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
+/// a launch allocates only when it needs more than any before it on that thread. Null on
+/// exhaustion.
+inline unsigned char* thread_scratch(i64 bytes) noexcept {
+  struct arena {
+    unsigned char* data = nullptr;
+    i64 size = 0;
+    ~arena() { std::free(data); }
+  };
+  thread_local arena mine;
+  if (mine.size < bytes) {
+    std::free(mine.data);
+    mine.size = 0;
+    const i64 rounded = (bytes + 4095) / 4096 * 4096;
+    mine.data =
+        static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(rounded)));
+    if (mine.data != nullptr) mine.size = rounded;
+  }
+  return mine.data;
+}
+
+/// Below this much work (bytes moved plus operations) waking a second thread costs more than it
+/// saves.
+inline constexpr i64 host_serial_threshold = 64 * 1024;
+
+/// The most workers that a launch of so much work in so many tiles will have.
+[[nodiscard]] inline i64 host_workers(i64 work, i64 tiles) {
+  const i64 workers = work < host_serial_threshold ? 1 : host_thread_pool().num_threads();
+  return workers < tiles ? workers : tiles;
+}
+
+}  // namespace flaggems::detail
