@@ -2,27 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes per second of joining three matrices along either dimension.
+#include <support.hpp>
+
 #include <flaggems/ops/cat.hpp>
-#include <flaggems/vendors/host.hpp>
 
-#include <benchmark/benchmark.h>
-
+namespace flaggems_bench {
 namespace {
 
-namespace fg = flaggems;
-
 void cat(benchmark::State& state) {
-  const fg::stream<fg::host> stream;
-  const fg::i64 dim = state.range(0), n = state.range(1);
-  auto x = fg::empty<fg::f32>(stream, {n, n});
-  for (fg::i64 k = 0; k < x.numel(); ++k) x.data()[k] = 1.0F;
-  auto out = fg::cat(stream, {x.view(), x.view(), x.view()}, dim);
+  const i64 dim = state.range(0), n = state.range(1);
+  const fg::tensor<f32> x[] = {random<f32>({n, n}), random<f32>({n, n}, -1, 1, 2),
+                               random<f32>({n, n}, -1, 1, 3)};
+  auto out = fg::cat(stream(), {x[0].view(), x[1].view(), x[2].view()}, dim);
   for (auto _ : state) {
-    fg::cat(stream, {x.view(), x.view(), x.view()}, out, dim);
+    fg::cat(stream(), {x[0].view(), x[1].view(), x[2].view()}, out, dim);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * 2 * out.bytes());
+  check(state, out, [&](i64 i) {
+    const i64 row = i / out.size(1), column = i % out.size(1);
+    const i64 from = (dim == 0 ? row : column) / n;
+    return number(x[from].data()[row % n * n + column % n]);
+  });
 }
 BENCHMARK(cat)->ArgsProduct({{0, 1}, {64, 512, 2048}})->UseRealTime();
 
 }  // namespace
+}  // namespace flaggems_bench

@@ -2,30 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes per second of softmax over rows, from the first cache to memory.
+#include <support.hpp>
+
 #include <flaggems/ops/softmax.hpp>
-#include <flaggems/vendors/host.hpp>
 
-#include <benchmark/benchmark.h>
-
+namespace flaggems_bench {
 namespace {
-
-namespace fg = flaggems;
 
 template <class T>
 void softmax(benchmark::State& state) {
-  const fg::stream<fg::host> stream;
-  auto x = fg::empty<T>(stream, {state.range(0), state.range(1)});
-  auto out = fg::empty_like(stream, x);
-  for (fg::i64 k = 0; k < x.numel(); ++k) x.data()[k] = T(static_cast<float>(k % 97) / 10.0F);
+  const i64 n = state.range(1);
+  const auto x = random<T>({state.range(0), n}, -3, 9);
+  auto out = fg::empty_like(stream(), x);
   for (auto _ : state) {
-    fg::softmax(stream, x, out, 1);
+    fg::softmax(stream(), x, out, 1);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * 2 * x.bytes());
+  // Times n: of the order of 1, so that small probabilities count.
+  auto scaled = fg::empty<f32>(stream(), x.shape_of());
+  for (i64 i = 0; i < x.numel(); ++i)
+    scaled.data()[i] = static_cast<f32>(number(out.data()[i]) * static_cast<double>(n));
+  const auto want = [&](i64 i) {
+    double sum = 0;
+    for (i64 k = i / n * n; k < i / n * n + n; ++k)
+      sum += std::exp(number(x.data()[k]) - number(x.data()[i]));
+    return static_cast<double>(n) / sum;
+  };
+  check(state, scaled, want, 16 * n, tolerance<T>);
 }
-BENCHMARK_TEMPLATE(softmax, fg::f32)
-    ->ArgsProduct({{1, 64, 4096}, {64, 1024, 16384}})
-    ->UseRealTime();
-BENCHMARK_TEMPLATE(softmax, fg::bf16)->ArgsProduct({{64, 4096}, {1024}})->UseRealTime();
+BENCHMARK_TEMPLATE(softmax, f32)->ArgsProduct({{1, 64, 4096}, {64, 1024, 16384}})->UseRealTime();
+BENCHMARK_TEMPLATE(softmax, bf16)->ArgsProduct({{64, 4096}, {1024}})->UseRealTime();
 
 }  // namespace
+}  // namespace flaggems_bench
