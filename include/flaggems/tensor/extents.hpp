@@ -160,7 +160,8 @@ struct any_extents {
   /// Puts one dimension in front of dimension `dim` (0 .. rank).
   constexpr void insert(int dim, i64 size) {
     push_back(size);
-    for (int i = rank_ - 1; i > dim; --i) sizes_[i] = sizes_[i - 1];
+    // All of the array: a loop that ends at the rank makes GCC 12 warn of bounds when inlined.
+    for (int i = max_rank - 1; i > dim; --i) sizes_[i] = sizes_[i - 1];
     sizes_[dim] = size;
   }
   /// Removes dimension `dim` (0 .. rank - 1).
