@@ -167,6 +167,11 @@ void check_random_shapes(int count, unsigned seed) {
     i64 m = size(70), n = size(110), k = size(90);
     if (t % 50 == 0) k = 300 + static_cast<i64>(random() % 700);
     if (t % 50 == 1) m = 100 + static_cast<i64>(random() % 100);
+    if (t % 3 == 0) {  // without packing
+      m = 1 + m % 64;
+      n = 1 + n % 64;
+      k = 1 + k % 64;
+    }
     const bool ta = random() % 2 == 0, tb = random() % 2 == 0;
     const values kind = kinds[random() % 6];
     const auto a = draw<T>(random, m * k, kind), b = draw<T>(random, k * n, kind);
@@ -260,6 +265,75 @@ TEST(gemm_blocks, threads_f32) {
 TEST(gemm_blocks, threads_f64) { check_threads<double>({shape{1, 200, 100, 800}}); }
 TEST(gemm_blocks, threads_bf16) {
   check_threads<bf16>({shape{1, 200, 150, 1100}, shape{3, 40, 300, 70}});
+}
+
+// Small products move tiles back at the ends: every number of rows and columns around the tiles',
+// results between others that stay, a bias, and values that must not spread.
+template <class T>
+void check_small_sides() {
+  const fg::stream<host> s;
+  std::mt19937 random(8);
+  for (int level = 0; level <= static_cast<int>(fg::detected_isa()); ++level) {
+    const fg::isa_guard guard(static_cast<fg::isa_level>(level));
+    for (const i64 k : {1, 7, 64})
+      for (const i64 m : {1, 2, 3, 4, 5, 6, 7, 9, 13, 17, 64})
+        for (i64 n = 1; n <= 64; n += n < 20 ? 1 : 11)
+          for (const int form : {0, 1, 2, 3}) {
+            const bool ta = form % 2 != 0, tb = form / 2 != 0;
+            const auto a = draw<T>(random, m * k, form == 1 ? values::nan : values::normal);
+            const auto b = draw<T>(random, k * n, form == 2 ? values::infinite : values::normal);
+            const fg::tensor_view<const T> x(a.data(), ta ? shape{k, m} : shape{m, k});
+            const fg::tensor_view<const T> y(b.data(), tb ? shape{n, k} : shape{k, n});
+            std::vector<T> wide(index((m + 1) * (n + 3)), T(7)), out(index(m * n));
+            const auto to = fg::tensor_view<T>(wide.data(), shape{m + 1, n + 3})
+                                .narrow(0, 0, m)
+                                .narrow(1, 1, n);
+            const auto multiply = [&](const auto& left, const auto& right) {
+              fg::mm(s, left, right, to);
+            };
+            if (ta && tb)
+              multiply(x.t(), y.t());
+            else if (ta)
+              multiply(x.t(), y);
+            else if (tb)
+              multiply(x, y.t());
+            else
+              multiply(x, y);
+            for (i64 i = 0; i < m + 1; ++i)
+              for (i64 j = 0; j < n + 3; ++j) {
+                const T value = wide[index(i * (n + 3) + j)];
+                if (i < m && j >= 1 && j <= n)
+                  out[index(i * n + j - 1)] = value;
+                else
+                  ASSERT_EQ(value, T(7)) << "written beside the result";
+              }
+            SCOPED_TRACE("level " + std::to_string(level) + ", form " + std::to_string(form));
+            expect_product(a.data(), b.data(), out.data(), m, n, k, ta ? 1 : k, ta ? m : 1,
+                           tb ? k : 1, tb ? 1 : n, false);
+            if (::testing::Test::HasFatalFailure()) return;
+            // 2 * product + 0.5 * bias, and a result whose columns lie along the rows.
+            std::vector<T> added(out.size()), turned(out.size());
+            const std::vector<T> bias = draw<T>(random, n, values::normal);
+            const auto add = [&](const auto& left, const auto& right) {
+              fg::addmm(s, fg::tensor_view<const T>(bias.data(), shape{n}), left, right,
+                        fg::tensor_view<T>(added.data(), shape{m, n}), {0.5, 2});
+              fg::mm(s, left, right, fg::tensor_view<T>(turned.data(), shape{n, m}).t());
+            };
+            if (form == 0) {
+              add(x, y);
+              for (std::size_t e = 0; e < out.size(); ++e) {
+                const T want = T(2) * out[e] + T(0.5) * bias[e % index(n)];
+                ASSERT_NEAR(added[e], want, 1e-5 * (1 + std::fabs(want)));
+                ASSERT_NEAR(turned[e % index(n) * index(m) + e / index(n)], out[e],
+                            1e-4 * (1 + std::fabs(out[e])));
+              }
+            }
+          }
+  }
+}
+TEST(gemm_blocks, small_sides) {
+  check_small_sides<float>();
+  check_small_sides<double>();
 }
 
 TEST(gemm_blocks, random_shapes_f32) { check_random_shapes<float>(600, 1); }

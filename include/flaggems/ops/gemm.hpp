@@ -10,6 +10,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/gemm.hpp>
 #include <flaggems/kernels/gemm_host.hpp>
+#include <flaggems/kernels/gemm_small.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -212,6 +213,8 @@ struct gemm_call {
     config.work = work_of(2, m, n, k, space.batches);
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
+    if constexpr (is_host<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
+      if (gemm_policy::is_small(m, n, k)) return small_product(stream);
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_host<S> && kernels::is_floating<C>) {
       const bool along_pays = along && k >= gemm_policy::least_depth &&
@@ -252,6 +255,15 @@ struct gemm_call {
   static constexpr bool is_host = std::is_same_v<device_of<S>, host>;
 
   template <class S>
+  void small_product(const S& stream) {
+    if constexpr (std::is_same_v<A, B>)
+      if (out.column != 1 && out.row == 1) exchange();
+    config.tiles = gemm_policy::workers(config.work, space.batches);
+    config.scratch = scratch_bytes<C>(space.m * space.n);
+    launch<kernels::gemm_small<Out, C, kernel_bias>>(stream, config, space, a, b, out, bias);
+  }
+
+  template <class S>
   void few_rows(const S& stream) {
     using kernel = kernels::gemm_few_rows<A, B, Out, C, kernel_bias>;
     const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
@@ -266,8 +278,9 @@ struct gemm_call {
   void blocked(const S& stream) {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
-    config.tiles = space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
-                   kernels::ceil_div(space.n, gemm_policy::least_columns);
+    config.tiles = gemm_policy::workers(
+        config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
+                         kernels::ceil_div(space.n, gemm_policy::least_columns));
     const i64 workers = host_workers(config.work, config.tiles);
     kernels::gemm_plan plan = gemm_policy::make(
         space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
