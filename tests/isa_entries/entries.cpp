@@ -21,5 +21,8 @@ int main() {
   auto a = empty<bf16>(s, {64, 64}), b = empty<bf16>(s, {64, 64});
   assign(s, a, 1);
   mm(s, a, a, b);
+  auto bytes = empty<i8>(s, {64, 64});
+  auto sums = empty<i32>(s, {64, 64});
+  mm(s, bytes, bytes, sums);
   return total.numel() == 4 ? 0 : 1;
 }

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
 """Disassembles a plain -O2 build: wide registers must occur in the entries of the wide levels, and
-nowhere else, and the instructions of AVX-512-BF16 and AMX in the entries of those. A compiler that drops a target attribute, or lets wide code leak into a function that any
+nowhere else, and the instructions of AVX-512-BF16, VNNI and AMX in the entries of those. A compiler that drops a target attribute, or lets wide code leak into a function that any
 machine may run, fails here.
 """
 import argparse
@@ -18,16 +18,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512|avx512_bf16|amx)\(")
 # Parts of kernels that are compiled once a level, out of line.
-PARTS = {"avx2": "kernels::outlined<flaggems::kernels::isa_avx2>::",
-         "avx512": "kernels::outlined<flaggems::kernels::isa_avx512>::",
-         "avx512_bf16": "kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile",
-         "amx": "kernels::amx_kernel<flaggems::kernels::isa_avx512>::"}
+PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx2_pair_tile<",
+         "avx512": r"kernels::outlined<flaggems::kernels::isa_avx512>::|kernels::avx512_pair_tile<",
+         "avx512_bf16": r"kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile"
+                        r"|kernels::vnni_tile<",
+         "amx": r"kernels::amx_(byte_)?kernel<[^()]*flaggems::kernels::isa_avx512>::"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
 SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
-          "kernels::pointwise<", "kernels::pack_pairs<")  # the last moves words
+          "kernels::pointwise<",  # and the next ones move words of 16 bytes
+          "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
 # The levels in which an instruction may occur, and one of which must have it.
-SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "tdpbf16ps": {"amx"}}
+SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "vpdpbusd": {"avx512_bf16"},
+           "tdpbf16ps": {"amx"}, "tdpbssd": {"amx"}}
 
 
 def functions(binary):
@@ -55,7 +58,8 @@ def check(compiler, flags, build):
     entries, special, parts = collections.Counter(), collections.Counter(), collections.Counter()
     for name, contents in functions(binary).items():
         match = ENTRY.search(name)
-        level = match.group(1) if match else next((p for p in PARTS if PARTS[p] in name), None)
+        level = match.group(1) if match else next(
+            (p for p in PARTS if re.search(PARTS[p], name)), None)
         wide = WIDE.get(level)
         if match:
             entries[level] += 1

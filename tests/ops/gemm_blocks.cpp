@@ -45,7 +45,8 @@ template <>
 struct outlined<flaggems_test::tile_model> : outlined<isa_baseline> {};
 
 template <>
-struct choose_tile_kernel<f32, flaggems_test::dot_model, true> {
+struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
+                          flaggems_test::dot_model> {
   struct type : bf16_kernel<isa_baseline, 8, 3, 2> {
     static void product(const tile_arguments<f32>& p) {
       const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
@@ -60,7 +61,8 @@ struct choose_tile_kernel<f32, flaggems_test::dot_model, true> {
   };
 };
 template <>
-struct choose_tile_kernel<f32, flaggems_test::tile_model, true> {
+struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
+                          flaggems_test::tile_model> {
   struct type : bf16_kernel<isa_baseline, 32, 2, 32> {
     template <class>
     static void pack_rows(const pack_arguments<small_float<bf16_format>>& p) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_int8.hpp>
 #include <flaggems/kernels/gemm_pack.hpp>
 #include <flaggems/kernels/gemm_tile.hpp>
 
@@ -110,16 +111,21 @@ struct gemm_grid {
   }
 };
 
+/// Whether AVX-512-BF16 (with VNNI) and AMX have products of A and B.
+template <class A, class B>
+constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_same<A, B>) ||
+                                  (is_byte<A> && is_byte<B>);
+
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_blocked {
-  static constexpr bool has_bf16_entries = is_same<A, small_float<bf16_format>> && is_same<A, B>;
+  static constexpr bool has_bf16_entries = has_dot_products<A, B>;
 
   /// `Meeting`: detail/meeting.hpp, with a point a worker.
   template <class Block, class Meeting>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
                                   const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias, const gemm_plan& plan, const Meeting& meeting) {
-    using kernel = tile_kernel<C, typename Block::isa, has_bf16_entries>;
+    using kernel = tile_kernel<A, B, C, typename Block::isa>;
     const i64 workers = min_of(block.count(), plan.workers), self = block.index();
     if (self >= workers) return;
     const gemm_grid grid = gemm_grid::make<kernel>(space, workers, !plan.direct_b);

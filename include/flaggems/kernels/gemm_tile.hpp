@@ -354,22 +354,23 @@ struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
 };
 #endif
 
-/// The micro-kernel of sums in C at a level; `Bf16`: both operands are bf16.
-template <class C, class Isa, bool Bf16>
+/// The micro-kernel of A times B with sums in C at a level.
+template <class A, class B, class C, class Isa>
 struct choose_tile_kernel {
   using type = vector_kernel<C, Isa>;
 };
 #if FLAGGEMS_ARCH_X86
 template <>
-struct choose_tile_kernel<f32, isa_avx512_bf16, true> {
+struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
+                          isa_avx512_bf16> {
   using type = bf16_dot_kernel<isa_avx512>;
 };
 template <>
-struct choose_tile_kernel<f32, isa_amx, true> {
+struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32, isa_amx> {
   using type = amx_kernel<isa_avx512>;
 };
 #endif
-template <class C, class Isa, bool Bf16>
-using tile_kernel = typename choose_tile_kernel<C, Isa, Bf16>::type;
+template <class A, class B, class C, class Isa>
+using tile_kernel = typename choose_tile_kernel<A, B, C, Isa>::type;
 
 }  // namespace flaggems::kernels

@@ -58,11 +58,13 @@ struct gemm_compute {
       std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<Out, f64>;
   static constexpr bool any_f64 =
       std::is_same_v<A, f64> || std::is_same_v<B, f64> || std::is_same_v<Out, f64>;
+  static constexpr bool bytes =
+      kernels::is_byte<A> && kernels::is_byte<B> && std::is_same_v<Out, i32>;
   static constexpr bool integers =
-      kernels::is_integer<A> && std::is_same_v<A, B> && std::is_same_v<A, Out>;
+      bytes || (kernels::is_integer<A> && std::is_same_v<A, B> && std::is_same_v<A, Out>);
   static_assert((floating && (f64s || !any_f64)) || integers,
                 "flaggems: matrix products take f64, or f32, f16 and bf16 in any mixture, or one "
-                "type of integers");
+                "type of integers, or i8 and u8 with a result of i32");
   using type = std::conditional_t<
       f64s, f64, std::conditional_t<floating, f32, std::conditional_t<(sizeof(A) > 4), u64, u32>>>;
 };
@@ -116,6 +118,8 @@ struct no_bias_view {};
 template <class A, class B, class Out, class Bias>
 struct gemm_call {
   using C = typename gemm_compute<A, B, Out>::type;
+  /// The sums of bytes are their result: kernels write i32 as what it is modulo 2^32.
+  using stored = std::conditional_t<gemm_compute<A, B, Out>::bytes, C, Out>;
   static constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
   using bias_type = std::remove_const_t<
       typename std::conditional_t<biased, Bias, tensor_view<Out, void>>::element_type>;
@@ -125,7 +129,7 @@ struct gemm_call {
   kernels::gemm_space space{};
   kernels::gemm_arg<A> a{};
   kernels::gemm_arg<B> b{};
-  kernels::gemm_out<Out, C> out{};
+  kernels::gemm_out<stored, C> out{};
   kernel_bias bias{};
   launch_config config{};
 
@@ -155,7 +159,7 @@ struct gemm_call {
       call.b.batch[d] = it.stride(2, d);
       if constexpr (biased) call.bias.batch[d] = it.stride(3, d);
     }
-    call.out.data = vo.data();
+    call.out.data = reinterpret_cast<stored*>(vo.data());  // Out, or its unsigned form
     call.out.row = vo.stride(-2);
     call.out.column = vo.stride(-1);
     call.out.alpha = alpha;
@@ -216,7 +220,7 @@ struct gemm_call {
     if constexpr (is_host<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
       if (gemm_policy::is_small(m, n, k)) return small_product(stream);
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
-    if constexpr (is_host<S> && kernels::is_floating<C>) {
+    if constexpr (is_blocked<S>) {
       const bool along_pays = along && k >= gemm_policy::least_depth &&
                               (m <= gemm_policy::skinny || n <= gemm_policy::skinny);
       if (!along_pays) {
@@ -242,7 +246,7 @@ struct gemm_call {
         dot<1, 4, false>(stream);
       else
         dot<4, 3, false>(stream);
-    } else if constexpr (is_host<S> && kernels::is_floating<C>) {
+    } else if constexpr (is_blocked<S>) {
       // blocked or few_rows have it
     } else if (b_across) {
       panel(stream);
@@ -252,7 +256,8 @@ struct gemm_call {
   }
 
   template <class S>
-  static constexpr bool is_host = std::is_same_v<device_of<S>, host>;
+  static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
+                                     (kernels::is_floating<C> || gemm_compute<A, B, Out>::bytes);
 
   template <class S>
   void small_product(const S& stream) {
@@ -265,7 +270,7 @@ struct gemm_call {
 
   template <class S>
   void few_rows(const S& stream) {
-    using kernel = kernels::gemm_few_rows<A, B, Out, C, kernel_bias>;
+    using kernel = kernels::gemm_few_rows<A, B, stored, C, kernel_bias>;
     const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
     tiles(rows, gemm_policy::least_columns);
     space.group = 1;
@@ -284,10 +289,10 @@ struct gemm_call {
     const i64 workers = host_workers(config.work, config.tiles);
     kernels::gemm_plan plan = gemm_policy::make(
         space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
-        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<Out, C>);
+        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<stored, C>);
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
-    launch<kernels::gemm_blocked<A, B, Out, C, kernel_bias>>(stream, config, space, a, b, out, bias,
-                                                             plan, where);
+    launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                                bias, plan, where);
   }
 
   void tiles(i64 rows, i64 columns) {
@@ -306,7 +311,7 @@ struct gemm_call {
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();
     config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
-    launch<kernels::gemm_dot<A, B, Out, C, kernel_bias, Rows, Columns, Strided>>(
+    launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
         stream, config, space, a, b, out, bias);
   }
 
@@ -327,7 +332,8 @@ struct gemm_call {
     config.scratch = scratch_bytes<C>(space.tile_rows * space.tile_columns) +
                      scratch_bytes<C>(space.tile_rows * space.depth);
     config.threads = 128;
-    launch<kernels::gemm_panel<A, B, Out, C, kernel_bias>>(stream, config, space, a, b, out, bias);
+    launch<kernels::gemm_panel<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                              bias);
   }
 };
 
@@ -441,8 +447,9 @@ void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, cons
 /// out = mat1 * mat2, the matrix product.
 ///
 /// mat1 [m, k], mat2 [k, n], out [m, n], any strides; out shares no memory with an input. 16-bit
-/// floats are multiplied and summed in f32 and may be mixed with f32; integers wrap around. k = 0
-/// gives zeros. Raises shape_mismatch or overlap before anything is written.
+/// floats are multiplied and summed in f32 and may be mixed with f32; integers wrap around, and i8
+/// and u8 in any mixture may have an out of i32 (ATen's _int_mm), whose sums are exact modulo 2^32.
+/// k = 0 gives zeros. Raises shape_mismatch or overlap before anything is written.
 /// aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
