@@ -12,13 +12,16 @@
 #include "tokenizer.hpp"
 
 #include <flaggems/error.hpp>
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/vendors/host.hpp>
 
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iomanip>
 #include <iostream>
 #include <new>
 #include <span>
@@ -69,7 +72,7 @@ class session {
   session(const llama::gguf& file, const llama::options& chosen)
       : chosen_(chosen),
         tokens_(file),
-        model_(file, stream_, chosen.dtype, chosen.kv),
+        model_(file, stream_, chosen.dtype, chosen.kv, 128, chosen.activations),
         sampler_(stream_, {chosen.temperature, chosen.top_k, chosen.top_p, chosen.seed},
                  model_.sizes().vocabulary),
         limit_(chosen.context > 0 ? chosen.context : model_.sizes().context) {
@@ -93,12 +96,7 @@ class session {
   llama::ending run(std::vector<llama::token_id> prompt, Say&& say) {
     // What the last answer ended with may not have been run.
     prompt.insert(prompt.begin(), waiting_.begin(), waiting_.end());
-    const auto size = static_cast<i64>(prompt.size());
-    if (size == 0) throw failure{"the prompt is empty"};
-    if (size > limit_ - model_.past())
-      throw failure{"the context is full: " + std::to_string(model_.past() + size) +
-                    " tokens do not fit in " + std::to_string(limit_) + " positions"};
-    model_.reserve((std::min)(limit_, model_.past() + size + chosen_.n));
+    const i64 size = make_room(prompt, chosen_.n);
     answer_.clear();
     waiting_.clear();
     auto start = clock_type::now();
@@ -135,7 +133,37 @@ class session {
     return end;
   }
 
+  /// e to the mean of -log p over the tokens of `text` but the first, p being a token's probability
+  /// behind those before it. Throws failure if the text does not fit.
+  double perplexity(const std::vector<llama::token_id>& text) {
+    counts_.prompt_tokens = make_room(text, 0);
+    if (text.size() < 2) throw failure{"the perplexity of one token is nothing"};
+    const auto start = clock_type::now();
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+      const auto logits = flaggems::to_host(stream_, model_.run({&text[i], 1}));
+      const std::span<const float> all(logits.data(), static_cast<std::size_t>(logits.numel()));
+      const double largest = *std::max_element(all.begin(), all.end());
+      double exponentials = 0;
+      for (const float x : all) exponentials += std::exp(x - largest);
+      sum += std::log(exponentials) + largest - all[static_cast<std::size_t>(text[i + 1])];
+    }
+    counts_.prompt_seconds = seconds_since(start);
+    return std::exp(sum / static_cast<double>(text.size() - 1));
+  }
+
  private:
+  /// Makes room for `prompt` and `more` tokens, or as many as the context holds; the prompt's size.
+  i64 make_room(const std::vector<llama::token_id>& prompt, i64 more) {
+    const auto size = static_cast<i64>(prompt.size());
+    if (size == 0) throw failure{"the prompt is empty"};
+    if (size > limit_ - model_.past())
+      throw failure{"the context is full: " + std::to_string(model_.past() + size) +
+                    " tokens do not fit in " + std::to_string(limit_) + " positions"};
+    model_.reserve((std::min)(limit_, model_.past() + size + more));
+    return size;
+  }
+
   const llama::options& chosen_;
   flaggems::stream<device> stream_;
   llama::tokenizer tokens_;
@@ -171,6 +199,10 @@ void one_answer(session& speaker, const llama::options& chosen, const llama::ggu
   } else {
     if (speaker.tokens().add_bos()) prompt.push_back(speaker.tokens().bos());
     speaker.tokens().encode_to(text, false, prompt);
+  }
+  if (chosen.score) {
+    std::cout << std::setprecision(8) << speaker.perplexity(prompt) << std::endl;
+    return;
   }
   llama::ending end{};
   if (chosen.json) {

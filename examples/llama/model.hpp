@@ -113,8 +113,8 @@ class model {
   /// Loads the weights of `file`. `batch`: tokens that run together at most. Raises bad_file for a
   /// file that is not of this architecture, or has tensors that would be ignored.
   model(const gguf& file, const fg::stream_ref<Device>& stream,
-        weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16,
-        i64 batch = 128);
+        weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16, i64 batch = 128,
+        activation_dtype activations = activation_dtype::f32);
 
   [[nodiscard]] const hyperparameters& sizes() const noexcept { return sizes_; }
   /// Tokens run since the last `reset`.
@@ -143,8 +143,8 @@ class model {
   };
 
   matrix<Device> load(const gguf& file, std::string_view name, i64 rows, i64 columns,
-                      weight_dtype hold) const {
-    return {file, name, rows, columns, hold, stream_};
+                      weight_dtype hold, activation_dtype activations) const {
+    return {file, name, rows, columns, hold, activations, stream_};
   }
 
   [[noreturn]] void refuse_strangers(const gguf& file) const;
@@ -176,16 +176,18 @@ class model {
 
 template <class Device>
 model<Device>::model(const gguf& file, const fg::stream_ref<Device>& stream, weight_dtype hold,
-                     cache_dtype cache, i64 batch)
+                     cache_dtype cache, i64 batch, activation_dtype activations)
     : stream_(stream),
       sizes_(hyperparameters::read(file)),
       cache_dtype_(cache),
       batch_(batch),
-      embedding_(load(file, "token_embd.weight", sizes_.vocabulary, sizes_.width, hold)),
+      embedding_(
+          load(file, "token_embd.weight", sizes_.vocabulary, sizes_.width, hold, activations)),
       output_norm_(read_vector(file, "output_norm.weight", sizes_.width, stream)) {
   std::size_t used = 2;
   if (file.find_tensor("output.weight") != nullptr) {
-    output_.emplace(load(file, "output.weight", sizes_.vocabulary, sizes_.width, hold));
+    output_.emplace(
+        load(file, "output.weight", sizes_.vocabulary, sizes_.width, hold, activations));
     ++used;
   }
   if (file.find_tensor("rope_freqs.weight") != nullptr) {
@@ -199,7 +201,7 @@ model<Device>::model(const gguf& file, const fg::stream_ref<Device>& stream, wei
       return read_vector(file, prefix + name, sizes_.width, stream);
     };
     const auto weight = [&](const char* name, i64 rows, i64 columns) {
-      return load(file, prefix + name, rows, columns, hold);
+      return load(file, prefix + name, rows, columns, hold, activations);
     };
     layers_.push_back(
         {norm("attn_norm.weight"), norm("ffn_norm.weight"),

@@ -26,6 +26,8 @@ namespace llama {
 enum class weight_dtype { q4, bf16, f32 };
 /// How keys and values of the tokens run before are held.
 enum class cache_dtype { f16, f32 };
+/// What quantised weights are multiplied with.
+enum class activation_dtype { f32, q8 };
 
 /// What the command line asks for.
 struct options {
@@ -36,11 +38,12 @@ struct options {
   int context = 0;                    ///< positions of the KV cache; 0: as needed
   weight_dtype dtype = weight_dtype::q4;
   cache_dtype kv = cache_dtype::f16;
+  activation_dtype activations = activation_dtype::f32;
   double temperature = 0;  ///< 0: greedy
   int top_k = 0;           ///< 0: all tokens
   double top_p = 1;
   std::uint64_t seed = 0;
-  bool json = false, chat = false, help = false;
+  bool json = false, chat = false, score = false, help = false;
 };
 
 /// A command line that cannot be obeyed: one line for a person. The program prints it and exits
@@ -63,12 +66,15 @@ inline constexpr std::string_view usage =
     "  --ctx N              positions of the context, 1 or more (default: as many as needed)\n"
     "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file)\n"
     "  --kv f16|f32         how keys and values of the context are held (default f16)\n"
+    "  --activations f32|q8 what quantised weights are multiplied with: q8 is faster (default "
+    "f32)\n"
     "  --threads N          threads, 1 to 1024 (default: FLAGGEMS_NUM_THREADS or all cores)\n"
     "  --temperature X      0 to 100; 0 is greedy (default 0)\n"
     "  --top-k N            sample among the N most probable tokens; 0 is all (default 0)\n"
     "  --top-p X            above 0, to 1: sample among the most probable tokens that together\n"
     "                       have probability X (default 1)\n"
     "  --seed N             the random numbers' seed, 0 to 2^64-1 (default 0)\n"
+    "  --score              print the prompt's perplexity instead of continuing it\n"
     "  --json               print one JSON object: text, ids, counts, tokens a second\n"
     "  --help               print this\n";
 
@@ -128,6 +134,7 @@ template <class Integer>
 
     bool* const flag = name == "--json"                   ? &result.json
                        : name == "--chat"                 ? &result.chat
+                       : name == "--score"                ? &result.score
                        : name == "--help" || name == "-h" ? &result.help
                                                           : nullptr;
     if (flag != nullptr) {
@@ -137,7 +144,7 @@ template <class Integer>
     }
     bool known = false;
     for (const char* one : {"--model", "--prompt", "--n", "--threads", "--ctx", "--dtype", "--kv",
-                            "--temperature", "--top-k", "--top-p", "--seed"})
+                            "--activations", "--temperature", "--top-k", "--top-p", "--seed"})
       known = known || name == one;
     if (!known) {
       problem = "unknown option '" + name + "'";
@@ -183,6 +190,13 @@ template <class Integer>
         result.kv = cache_dtype::f32;
       else
         refuse("f16 or f32");
+    } else if (name == "--activations") {
+      if (value == "f32")
+        result.activations = activation_dtype::f32;
+      else if (value == "q8")
+        result.activations = activation_dtype::q8;
+      else
+        refuse("f32 or q8");
     } else if (name == "--temperature") {
       const auto parsed = detail::parse_number(value);
       if (parsed && *parsed >= 0 && *parsed <= 100)
@@ -197,6 +211,8 @@ template <class Integer>
         refuse("a number above 0, to 1");
     }
   }
+  if (problem.empty() && result.score && (result.chat || result.json))
+    problem = "--score goes without --chat and --json";
   if (problem.empty() && result.chat && result.json && !result.prompt)
     problem = "--chat --json needs --prompt (an interactive chat is not one JSON object)";
   if (!problem.empty()) return usage_error{"llama: " + problem + " (see --help)"};

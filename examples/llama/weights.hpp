@@ -84,9 +84,9 @@ class matrix {
   using view = fg::tensor_view<T, Device>;
 
   /// The tensor `name` of [rows, columns], held as the file has it (weight_dtype::q4) or converted
-  /// to bf16 or f32. Raises bad_file.
+  /// to bf16 or f32; what is left in blocks is multiplied with such `activations`. Raises bad_file.
   matrix(const gguf& file, std::string_view name, i64 rows, i64 columns, weight_dtype hold,
-         const fg::stream_ref<Device>& stream);
+         activation_dtype activations, const fg::stream_ref<Device>& stream);
 
   /// out [n, rows] = x [n, columns] * matrix^T.
   void apply(const fg::stream_ref<Device>& stream, const view<const float>& x,
@@ -107,12 +107,15 @@ class matrix {
                fg::quantized_matrix<fg::kernels::q8_0, Device>>
       values_;
   fg::tensor<std::uint8_t, Device> kept_;  // what values_ views, unless that is the file
+  fg::quantized_linear_options options_;
 };
 
 template <class Device>
 matrix<Device>::matrix(const gguf& file, std::string_view name, i64 rows, i64 columns,
-                       weight_dtype hold, const fg::stream_ref<Device>& stream)
+                       weight_dtype hold, activation_dtype activations,
+                       const fg::stream_ref<Device>& stream)
     : values_(view<const float>(nullptr, {0, 0})) {
+  if (activations == activation_dtype::q8) options_.activations = fg::activation_format::q8;
   const tensor_info& tensor = file.tensor(name);
   detail::check_dims(file, tensor, {rows, columns});
   detail::with_type(tensor.type, [&](auto type) {
@@ -167,7 +170,7 @@ void matrix<Device>::apply(const fg::stream_ref<Device>& stream, const view<cons
         if constexpr (is_view<decltype(values)>)
           fg::linear(stream, x, values, out);
         else
-          fg::quantized_linear(stream, x, values, out);
+          fg::quantized_linear(stream, x, values, out, options_);
       },
       values_);
 }

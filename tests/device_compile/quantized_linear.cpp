@@ -19,3 +19,5 @@ FLAGGEMS_INSTANCE(quantized_rows_q4_1,
                   bytes, flaggems::i64, fk::row_index<flaggems::i64>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(dequantize_q8_0, fk::quantized_rows<fk::q8_0, fk::own_row, flaggems::f16>,
                   fk::row_space, bytes, flaggems::i64, fk::own_row, fk::row_target<flaggems::f16>)
+FLAGGEMS_INSTANCE(rounded_activations_f16, fk::rounded_activations<flaggems::f16>, fk::row_space,
+                  fk::row_arg<flaggems::f16>, fk::row_target<float>)

@@ -35,6 +35,7 @@ TEST(Options, Defaults) {
   EXPECT_EQ(chosen.n, 128);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::q4);
   EXPECT_EQ(chosen.kv, llama::cache_dtype::f16);
+  EXPECT_EQ(chosen.activations, llama::activation_dtype::f32);
   EXPECT_EQ(chosen.temperature, 0);
   EXPECT_EQ(chosen.top_p, 1);
   EXPECT_FALSE(chosen.json || chosen.chat || chosen.help);
@@ -42,10 +43,10 @@ TEST(Options, Defaults) {
 
 TEST(Options, ReadsEach) {
   const llama::options chosen =
-      good({"--model", "m.gguf",     "--prompt", "--n",     "--n=0",  "--threads",
-            "2",       "--ctx",      "4096",     "--dtype", "bf16",   "--temperature",
-            "0.7",     "--top-k=40", "--top-p",  "9e-1",    "--seed", "18446744073709551615",
-            "--json",  "--chat",     "--kv",     "f32"});
+      good({"--model", "m.gguf",     "--prompt", "--n",     "--n=0",         "--threads",
+            "2",       "--ctx",      "4096",     "--dtype", "bf16",          "--temperature",
+            "0.7",     "--top-k=40", "--top-p",  "9e-1",    "--seed",        "18446744073709551615",
+            "--json",  "--chat",     "--kv",     "f32",     "--activations", "q8"});
   EXPECT_EQ(chosen.model, "m.gguf");
   EXPECT_EQ(chosen.prompt, "--n");  // a value may look like an option
   EXPECT_EQ(chosen.n, 0);
@@ -53,6 +54,7 @@ TEST(Options, ReadsEach) {
   EXPECT_EQ(chosen.context, 4096);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::bf16);
   EXPECT_EQ(chosen.kv, llama::cache_dtype::f32);
+  EXPECT_EQ(chosen.activations, llama::activation_dtype::q8);
   EXPECT_EQ(chosen.temperature, 0.7);
   EXPECT_EQ(chosen.top_k, 40);
   EXPECT_EQ(chosen.top_p, 0.9);
@@ -61,6 +63,7 @@ TEST(Options, ReadsEach) {
   EXPECT_EQ(good({"--prompt="}).prompt, "");
   EXPECT_EQ(good({"--n", "1", "--n", "2"}).n, 2);
   EXPECT_TRUE(good({"-h"}).help);
+  EXPECT_TRUE(good({"--score"}).score);
 }
 
 TEST(Options, RefusesEachWrongValueInOneLine) {
@@ -77,6 +80,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
                                                        {"--dtype", "f16"},
                                                        {"--dtype", ""},
                                                        {"--kv", "bf16"},
+                                                       {"--activations", "q4"},
                                                        {"--temperature", "-0.1"},
                                                        {"--temperature", "nan"},
                                                        {"--temperature", "inf"},
@@ -99,6 +103,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
   EXPECT_NE(bad({"--model", ""}).find("--model"), std::string::npos);
   EXPECT_NE(bad({"--json=yes"}).find("no value"), std::string::npos);
   EXPECT_NE(bad({"--chat", "--json"}).find("--prompt"), std::string::npos);
+  EXPECT_NE(bad({"--score", "--json"}).find("--score"), std::string::npos);
 }
 
 TEST(Options, ReadsThePromptFromTheStream) {
@@ -112,7 +117,7 @@ TEST(Options, ReadsThePromptFromTheStream) {
 TEST(Options, HelpNamesEveryOption) {
   for (const char* name :
        {"--model", "--prompt", "--n ", "--threads", "--dtype", "--kv", "--temperature", "--top-k",
-        "--top-p", "--seed", "--json", "--help", "--chat", "--ctx"})
+        "--top-p", "--seed", "--json", "--help", "--chat", "--ctx", "--activations", "--score"})
     EXPECT_NE(llama::usage.find(name), std::string_view::npos) << name;
 }
 

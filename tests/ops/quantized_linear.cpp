@@ -88,6 +88,62 @@ void check(const shape& sizes, i64 n, layout in, layout to) {
   EXPECT_TRUE(out.gaps_untouched());
 }
 
+// ---- activations of 8 bits
+
+constexpr fg::quantized_linear_options in_bytes{fg::activation_format::q8};
+
+/// x as the operator rounds it: its definition once more, in f32.
+std::vector<double> rounded_to_bytes(const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  for (std::size_t b = 0; b < x.size(); b += 32) {
+    float largest = 0;
+    for (std::size_t e = b; e < b + 32; ++e)
+      largest = std::fmax(largest, std::fabs(static_cast<float>(x[e])));
+    if (largest == 0) continue;
+    for (std::size_t e = b; e < b + 32; ++e) {
+      // The nearest integer of the product before it is rounded.
+      const double q = std::nearbyint(x[e] * static_cast<double>(127 / largest));
+      y[e] = q * static_cast<double>(largest / 127);
+    }
+  }
+  return y;
+}
+
+template <class Format, class D, class T = f32, class Out = f32>
+void check_bytes(const shape& sizes, i64 n, layout in, layout to) {
+  SCOPED_TRACE(std::to_string(Format::bytes) + " bytes a block " +
+               std::string(fg::to_string(sizes)) + " " + to_string(in) + " to " + to_string(to) +
+               " " + std::to_string(n));
+  const i64 k = sizes[sizes.rank() - 1], m = sizes.numel() / k;
+  const quantized_weights<Format, D> w(n, k);
+  test_tensor<T, D> x(sizes, in, random_values(sizes));
+  shape result = sizes;
+  result[result.rank() - 1] = n;
+  test_tensor<Out, D> out(result, to);
+  fg::quantized_linear(test_stream<D>(), x.in(), w.view(), out.view(), in_bytes);
+  const std::vector<double> exact = x.values(), rounded = rounded_to_bytes(exact);
+  const auto got = out.read();
+  double moved = 0;
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j) {
+      double want = 0, of_exact = 0, size = 0;
+      for (i64 q = 0; q < k; ++q) {
+        const double weight = w.values[index(j * k + q)];
+        want += rounded[index(i * k + q)] * weight;
+        of_exact += exact[index(i * k + q)] * weight;
+        size += std::fabs(rounded[index(i * k + q)] * weight);
+      }
+      // Blocks are exact but for their scales; an offset is a sum of its own.
+      const double bound = 1e-6 * size + 2e-6 * static_cast<double>(k) +
+                           (sizeof(Out) == 2 ? std::fabs(want) / 128 : 0);
+      EXPECT_NEAR(got[index(i * n + j)], want, bound);
+      moved = std::fmax(moved, std::fabs(want - of_exact));
+    }
+  // It is not the product of the exact activations. (Equal ones are integers times a scale.)
+  if (in != layout::broadcast) EXPECT_GT(moved, 1e-4);
+  EXPECT_TRUE(out.gaps_untouched());
+}
+
 template <class Device>
 class quantized_test : public ::testing::Test {};
 using devices = devices_and_own<host, simt32>;
@@ -105,6 +161,23 @@ TYPED_TEST(quantized_test, formats) {
     check_format<fk::q4_0, TypeParam>();
     check_format<fk::q4_1, TypeParam>();
     check_format<fk::q8_0, TypeParam>();
+  });
+}
+
+TYPED_TEST(quantized_test, bytes) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    for (const i64 k : {32, 96, 576})
+      for (const i64 m : {1, 2, 3, 9}) {
+        check_bytes<fk::q4_0, D>({m, k}, 11, layout::contiguous, layout::contiguous);
+        check_bytes<fk::q4_1, D>({m, k}, 33, layout::contiguous, layout::contiguous);
+        check_bytes<fk::q8_0, D>({m, k}, 4, layout::contiguous, layout::contiguous);
+      }
+    for (const layout in : input_layouts)
+      for (const layout to : output_layouts) {
+        check_bytes<fk::q4_1, D>({2, 3, 64}, 7, in, to);
+        check_bytes<fk::q4_1, D>({64}, 7, in, to);
+      }
   });
 }
 
@@ -159,6 +232,107 @@ TEST(quantized_linear, sizes_of_the_host) {
     check<fk::q4_1, host>({2, 3, 1568}, 31, layout::strided, layout::strided);
     check<fk::q4_1, host>({3, 1, 96}, 300, layout::transposed, layout::negative);
   });
+}
+
+// Ends of the groups, of the panels and of their pieces; several threads.
+TEST(quantized_linear, sizes_in_bytes) {
+  at_every_level<host>([] {
+    for (const i64 m : {4, 5, 6, 7, 13})
+      for (const i64 n : {1, 15, 16, 17, 40})
+        check_bytes<fk::q4_1, host>({m, 64}, n, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q4_0, host>({1, 1600}, 331, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q8_0, host>({1, 1600}, 129, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q4_0, host>({5, 1600}, 29, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q8_0, host>({6, 1600}, 45, layout::contiguous, layout::transposed);
+    check_bytes<fk::q4_1, host>({2, 3, 1568}, 31, layout::strided, layout::strided);
+    check_bytes<fk::q4_1, host>({3, 1, 96}, 300, layout::transposed, layout::negative);
+    check_bytes<fk::q4_0, host>({131, 96}, 35, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q4_1, host, bf16, bf16>({3, 64}, 5, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q8_0, host, fg::f16, f32>({1, 96}, 5, layout::contiguous, layout::contiguous);
+  });
+}
+
+/// Blocks whose integers are all as large as they can be, of one sign or of both.
+template <class Format>
+void check_largest(i64 m) {
+  constexpr bool bytes = std::is_same_v<Format, fk::q8_0>;
+  for (const int low : {bytes ? 0x80 : 0x00, bytes ? 0x7f : 0xff})
+    for (const bool alternate : {false, true}) {
+      const i64 n = 17, k = 96;
+      std::vector<u8> data(index(n * k / 32) * Format::bytes, static_cast<u8>(low));
+      for (std::size_t b = 0; b < data.size(); b += Format::bytes) {
+        data[b] = 0, data[b + 1] = 0x3c;                                            // 1
+        if (std::is_same_v<Format, fk::q4_1>) data[b + 2] = 0, data[b + 3] = 0xbc;  // -1
+      }
+      std::vector<double> x(index(m * k));
+      for (std::size_t e = 0; e < x.size(); ++e) x[e] = alternate && e % 2 == 1 ? -127 : 127;
+      const double value = bytes ? (low == 0x80 ? -128 : 127)
+                                 : low % 16 - (std::is_same_v<Format, fk::q4_0> ? 8 : 1);
+      test_tensor<f32> in({m, k}, layout::contiguous, x), out({m, n});
+      fg::quantized_linear(test_stream<host>(), in.in(),
+                           fg::quantized_matrix<Format>(data.data(), n, k), out.view(), in_bytes);
+      expect_equal(out.read(), std::vector<double>(index(m * n), alternate ? 0 : value * 127 * 96));
+    }
+}
+TEST(quantized_linear, largest_integers) {
+  at_every_level<host>([] {
+    for (const i64 m : {1, 7}) {
+      check_largest<fk::q4_0>(m);
+      check_largest<fk::q4_1>(m);
+      check_largest<fk::q8_0>(m);
+    }
+  });
+}
+
+TYPED_TEST(quantized_test, special_values_in_bytes) {
+  using D = TypeParam;
+  const quantized_weights<fk::q4_1, D> w(8, 64);
+  at_every_level<D>([&] {
+    for (const i64 m : {1, 5}) {
+      // Zeros; what is too small for a scale; a NaN or an infinity, which spoils its row alone.
+      for (const double tiny : {0.0, 1e-38, 1e-45}) {
+        test_tensor<f32, D> x({m, 64}, layout::contiguous,
+                              std::vector<double>(index(m * 64), tiny)),
+            out({m, 8});
+        fg::quantized_linear(test_stream<D>(), x.in(), w.view(), out.view(), in_bytes);
+        expect_equal(out.read(), std::vector<double>(index(m * 8), 0.0));
+      }
+      for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        auto values = random_values({m, 64});
+        values[index((m - 1) * 64 + 40)] = bad;
+        test_tensor<f32, D> x({m, 64}, layout::contiguous, values), out({m, 8});
+        fg::quantized_linear(test_stream<D>(), x.in(), w.view(), out.view(), in_bytes);
+        const auto got = out.read();
+        for (i64 e = 0; e < m * 8; ++e) EXPECT_EQ(std::isnan(got[index(e)]), e >= (m - 1) * 8) << e;
+      }
+      // Of 3e38 and of 1e-36.
+      for (const double scale : {3e38, 1e-36}) {
+        auto values = random_values({m, 64});
+        for (double& x : values) x = static_cast<double>(static_cast<float>(x * scale / 2));
+        test_tensor<f32, D> x({m, 64}, layout::contiguous, values), out({m, 8});
+        fg::quantized_linear(test_stream<D>(), x.in(), w.view(), out.view(), in_bytes);
+        for (const double y : out.read()) EXPECT_TRUE(std::isfinite(y) || scale > 1) << y;
+      }
+    }
+  });
+}
+
+// The same bits for any number of threads.
+TEST(quantized_linear, bits_in_bytes) {
+  const quantized_weights<fk::q4_1, host> w(301, 608);
+  const int before = host::num_threads();
+  for (const i64 m : {1, 3, 140}) {
+    test_tensor<f32> x({m, 608}, layout::contiguous, random_values({m, 608}));
+    std::vector<double> first;
+    for (const int threads : {1, 2, 3}) {
+      host::set_num_threads(threads);
+      test_tensor<f32> out({m, 301});
+      fg::quantized_linear(test_stream<host>(), x.in(), w.view(), out.view(), in_bytes);
+      if (first.empty()) first = out.read();
+      expect_equal(out.read(), first);
+    }
+  }
+  host::set_num_threads(before);
 }
 
 TEST(quantized_linear, extreme_values) {

@@ -80,6 +80,22 @@ struct q8_0 {
   }
 };
 
+/// How a block of activations becomes integers of 8 bits times a scale: the largest magnitude is
+/// 127, integers are the nearest ones (to even); a block below 2^-120 is 0, one with an infinity or
+/// NaN is NaN.
+struct byte_scale {
+  // Added to a number it leaves an integer, in the last bits: 1.5 * 2^23.
+  static constexpr f32 shift = 12582912.0F;
+  static constexpr i32 shift_bits = 0x4b400000;
+  f32 scale, inverse;
+  FLAGGEMS_INLINE static byte_scale of(f32 largest) {
+    if (!(largest <= 3.402823466e38F)) return {nan_of<f32>(), 0.0F};
+    if (largest < 7.52316385e-37F) return {0.0F, 0.0F};
+    return {largest / 127.0F, 127.0F / largest};
+  }
+  FLAGGEMS_INLINE f32 rounded(f32 x) const { return (fma(x, inverse, shift) - shift) * scale; }
+};
+
 /// Element e of a block.
 template <class Format>
 FLAGGEMS_INLINE f32 dequantize(global_ptr<const u8> block, i64 e) {

@@ -84,6 +84,18 @@ FLAGGEMS_INLINE simd<u32, Isa> repeat_words(const u8* p) {
   return repeat_words<Isa>(four, typename make_int_sequence_type<Isa::lanes>::type{});
 }
 
+/// How far ahead weights are fetched, in the order of their bytes: several rows are read side by
+/// side, but lie one behind the other. On a Zen 3, out of memory: rows of 1536 elements of Q4_1
+/// times 8 bits take 1.4 ns a block, not 2.5 as when each row is fetched ahead for itself; Q8_0
+/// 2.1 ns, not 2.9.
+inline constexpr i64 fetch_ahead = 4096;
+
+/// Fetches `Bytes` at `p`, or the line that follows.
+template <int Bytes>
+FLAGGEMS_INLINE void fetch_lines(const u8* p) {
+  static_for<(Bytes + 63) / 64>([&](auto n) FLAGGEMS_LAMBDA { __builtin_prefetch(p + n * 64); });
+}
+
 /// A row of activations, prepared once for all rows of weights, and its product with a block.
 ///
 /// A vector of nibbles comes out of a block's four words by one `and` with a mask: lane l of vector
@@ -233,6 +245,19 @@ struct quantized_panels {
   }
 };
 
+/// `k` activations from `from` on as f32, contiguous: where they are, or copied to `to`. A multiple
+/// of 32 of them.
+template <class Isa, class T>
+FLAGGEMS_INLINE const f32* f32_numbers(const T* from, i64 along, i64 k, f32* to) {
+  if constexpr (is_same<T, f32>)
+    if (along == 1) return from;
+  for (i64 q = 0; q < k; q += Isa::lanes) {
+    const lane_vector<Isa> lane{q};
+    store(to, lane, load<f32>(from, along, lane));
+  }
+  return to;
+}
+
 /// out[i, j] = sum over q of x[i, q] * w[j, q]; space.k counts blocks, space's tiles are its
 /// batches.
 template <class Format, class T, class Out>
@@ -258,18 +283,6 @@ struct quantized_linear_host {
   }
 
  private:
-  /// `k` activations from `from` on as f32, contiguous: where they are, or copied to `to`.
-  template <class Isa>
-  FLAGGEMS_INLINE static const f32* numbers(const T* from, i64 along, i64 k, f32* to) {
-    if constexpr (is_same<T, f32>)
-      if (along == 1) return from;
-    for (i64 q = 0; q < k; q += Isa::lanes) {
-      const lane_vector<Isa> lane{q};
-      store(to, lane, load<f32>(from, along, lane));
-    }
-    return to;
-  }
-
   template <class Block>
   FLAGGEMS_INLINE static void one_row(Block& block, const gemm_space& space, const gemm_arg<T>& x,
                                       const u8* w, const gemm_out<Out, f32>& out) {
@@ -278,8 +291,6 @@ struct quantized_linear_host {
     using V = typename product::V;
     constexpr int together = quantized_tile<isa>::has_32_registers ? 4 : 2;  // rows of weights
     constexpr int lanes = isa::lanes;
-    // Weights out of memory, on a Zen 3: 5 to 10 % for Q4_1, 1.9 times as fast for Q8_0.
-    constexpr int ahead = 1024;
     const i64 k = space.k * quantized_block, row_bytes = space.k * Format::bytes;
     f32* const prepared = block.template scratch<f32>(2 * k + k / 8).data;
     f32* const addends = prepared + k;
@@ -292,7 +303,7 @@ struct quantized_linear_host {
       const coordinates c = space.locate(here).batch;
       if (here != batch) {
         batch = here;
-        product::prepare(numbers<isa>(x.at(c), x.along, k, copy), space.k, prepared, addends);
+        product::prepare(f32_numbers<isa>(x.at(c), x.along, k, copy), space.k, prepared, addends);
       }
       const u8* row[together];
       V sum[together];
@@ -304,12 +315,14 @@ struct quantized_linear_host {
       });
       const f32* from = prepared;
       const f32* addend = addends;
+      const u8* next = row[0] + fetch_ahead;
       for (i64 b = 0; b < space.k; ++b, from += quantized_block, addend += 4) {
+        fetch_lines<together * Format::bytes>(next);
+        next += together * Format::bytes;
         V value[product::vectors];
         static_for<product::vectors>(
             [&](auto p) FLAGGEMS_LAMBDA { read_vector(value[p], from + p * lanes); });
         static_for<together>([&](auto r) FLAGGEMS_LAMBDA {
-          __builtin_prefetch(row[r] + ahead);
           const quad scales = four_f16<isa>(row[r]);
           sum[r] = fma(by.dot(row[r], value), spread<isa, 0>(scales), sum[r]);
           if constexpr (product::layout::addend >= 0) {
@@ -353,7 +366,7 @@ struct quantized_linear_host {
         constexpr int n = decltype(count)::value;
         const f32* row[n];
         static_for<n>([&](auto r) FLAGGEMS_LAMBDA {
-          row[r] = numbers<isa>(rows + (i + r) * x.line, x.along, k, copies + r * k);
+          row[r] = f32_numbers<isa>(rows + (i + r) * x.line, x.along, k, copies + r * k);
         });
         // Rows of x and weights of a tile stay in the first cache for all columns of the panel.
         i64 q = 0;

@@ -88,6 +88,28 @@ struct quantized_linear {
   }
 };
 
+/// Rows of activations rounded to 8 bits a block (byte_scale), as f32. space.length counts blocks.
+template <class T>
+struct rounded_activations {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, row_space space, row_arg<T> x,
+                                  row_target<f32> out) {
+    block.for_each_tile(space.rows, [&](i64 i) FLAGGEMS_LAMBDA {
+      const coordinates c = space.locate(i);
+      const auto from = x.at(c);
+      const auto to = out.at(c);
+      block.for_each(space.length, [&](i64 b) FLAGGEMS_LAMBDA {
+        const i64 begin = b * quantized_block, end = begin + quantized_block;
+        f32 largest = 0.0F;
+        for (i64 e = begin; e < end; ++e)
+          largest = maximum_of{}.template operator()<f32>(largest, abs(from.template read<f32>(e)));
+        const byte_scale scale = byte_scale::of(largest);
+        for (i64 e = begin; e < end; ++e) to.write(e, scale.rounded(from.template read<f32>(e)));
+      });
+    });
+  }
+};
+
 /// Row i of the result is row i of the weights.
 struct own_row {
   FLAGGEMS_INLINE i64 at(const coordinates&, i64 i) const { return i; }

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Weights in GGUF's blocks (Q4_0 Q4_1 Q8_0): a linear layer, rows of an embedding, and the numbers
-// themselves. Products are of dequantised weights with f32 activations, in f32.
+// themselves. Products are of dequantised weights with f32 activations, in f32, or with activations
+// of 8 bits.
 #pragma once
 
+#include <flaggems/detail/cpu.hpp>
+#include <flaggems/kernels/quantized_bytes.hpp>
 #include <flaggems/kernels/quantized_host.hpp>
 #include <flaggems/kernels/quantized_linear.hpp>
 #include <flaggems/ops/gemm.hpp>
@@ -63,6 +66,17 @@ class quantized_matrix {
   i64 rows_, columns_;
 };
 
+/// What quantized_linear multiplies the weights with.
+enum class activation_format {
+  f32,  ///< the activations as they are
+  q8    ///< rounded to 8 bits: integers from -127 to 127 times a scale for each block of 32
+};
+
+/// What quantized_linear may be told.
+struct quantized_linear_options {
+  activation_format activations = activation_format::f32;
+};
+
 namespace detail {
 
 template <class T>
@@ -88,6 +102,18 @@ shape quantized_linear_shape(const X& x, const W& w) {
   return r;
 }
 
+/// Raises, or does not compile, unless the operands fit together.
+template <class X, class W, class Out>
+void check_quantized_linear(const X& x, const W& w, const Out& out) {
+  static_assert(quantized_activation<typename X::value_type> &&
+                    quantized_activation<typename Out::value_type>,
+                "flaggems: quantized_linear takes activations and gives results of f32, bf16 or "
+                "f16");
+  check_sizes("quantized_linear", out, quantized_linear_shape(x, w));
+  check_separate_output("quantized_linear", out, x);
+  check_outside_matrix("quantized_linear", out, w);
+}
+
 template <class Format, class D, class X, class Out>
 struct quantized_linear_call {
   using T = typename X::value_type;
@@ -99,6 +125,41 @@ struct quantized_linear_call {
 
   template <class S>
   void run(const S& stream, const X& from, const quantized_matrix<Format, D>& w, const Out& to) {
+    plan(from, w, to);
+    if constexpr (std::is_same_v<D, host>)
+      go_on_host(stream, w);
+    else if (w.columns() > 1 && x.along != 1)
+      go<1, 4, true>(stream, w);
+    else if (space.m == 1)
+      go<1, 4, false>(stream, w);
+    else
+      go<8, 1, false>(stream, w);
+  }
+
+  /// With activations of 8 bits, in integers.
+  template <class S>
+  void run_in_bytes(const S& stream, const X& from, const quantized_matrix<Format, D>& w,
+                    const Out& to) {
+    using kernel = kernels::quantized_linear_bytes<Format, T, O>;
+    plan(from, w, to);
+    const i64 k = w.columns(), count = space.m == 1 ? 0 : space.batches * space.m;
+    // Of several rows the integers are made once, not by each thread.
+    const auto rows = empty<u8>(stream, {count * kernels::byte_row::bytes(k)}, config.op);
+    if (count > 0) {
+      launch_config first = config;
+      first.tiles = count;
+      first.work = work_of(4, count, k);
+      first.scratch = scratch_bytes<f32>(k);
+      launch<kernels::byte_rows_host<Format, T>>(stream, first, space, x,
+                                                 const_cast<u8*>(rows.data()));
+    }
+    config.tiles = kernel::tiles(space);
+    config.scratch = kernel::scratch(k, space.m == 1);
+    launch<kernel>(stream, config, space, x, w.data(), out, rows.data());
+  }
+
+ private:
+  void plan(const X& from, const quantized_matrix<Format, D>& w, const Out& to) {
     const auto front = [](const auto& list) { return list.first(list.size() - 1); };
     iteration it(front(to.sizes()));
     it.add(front(to.sizes()), front(to.strides()));
@@ -126,14 +187,6 @@ struct quantized_linear_call {
     out.alpha = 1;
     config.op = "quantized_linear";
     config.work = work_of(w.bytes(), space.m, space.batches);
-    if constexpr (std::is_same_v<D, host>)
-      go_on_host(stream, w);
-    else if (w.columns() > 1 && x.along != 1)
-      go<1, 4, true>(stream, w);
-    else if (space.m == 1)
-      go<1, 4, false>(stream, w);
-    else
-      go<8, 1, false>(stream, w);
   }
 
   template <class S>
@@ -160,6 +213,27 @@ struct quantized_linear_call {
                                                                             x, w.data(), out);
   }
 };
+
+/// x rounded to 8 bits a block, as f32.
+template <class S, class X>
+auto round_activations(const S& stream, const X& x) {
+  constexpr const char* op = "quantized_linear";
+  auto rounded = empty<f32>(stream, x.shape_of(), op);
+  row_plan rows(x.sizes(), x.rank() - 1);
+  rows.add(rounded.view());
+  rows.add(x);
+  launch_config config;
+  config.op = op;
+  kernels::row_space space = rows.space();
+  space.length /= kernels::quantized_block;
+  config.tiles = space.rows;
+  config.work = work_of(8, x.numel());
+  config.threads = 64;
+  using T = typename X::value_type;
+  launch<kernels::rounded_activations<T>>(stream, config, space, rows.arg(1, x),
+                                          rows.target(0, rounded.view()));
+  return rounded;
+}
 
 template <class Format, class D, class S, class Index, class Out>
 void quantized_rows_into(const char* op, const S& stream, const quantized_matrix<Format, D>& w,
@@ -219,14 +293,7 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
   same_device<S, X, quantized_matrix<Format, D>, Out>();
   const auto from = as_view(x);
   const auto to = as_view(out);
-  static_assert(
-      detail::quantized_activation<value_t<const X&>> && detail::quantized_activation<value_t<Out>>,
-      "flaggems: quantized_linear takes activations and gives results of f32, bf16 or "
-      "f16");
-  const shape sizes = detail::quantized_linear_shape(from, w);
-  detail::check_sizes("quantized_linear", to, sizes);
-  detail::check_separate_output("quantized_linear", to, from);
-  detail::check_outside_matrix("quantized_linear", to, w);
+  detail::check_quantized_linear(from, w, to);
   if (to.empty() ||
       detail::replaced<operators::quantized_linear>("quantized_linear", stream, from, w, to))
     return;
@@ -234,6 +301,36 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
                                              std::remove_const_t<decltype(to)>>;
   call().run(stream, from, w, to);
 }
+
+/// The same with options. With activations of 8 bits each one is rounded to a multiple of its
+/// block's largest magnitude / 127, so it is off by 1/254 of that at most; the sum over a block is
+/// exact, and faster: 32 consecutive elements of a row of x are a block. An infinity or NaN in x
+/// makes its row of out NaN; a block whose magnitudes are all below 2^-120 counts as 0.
+template <stream_like S, tensor_like X, class Format, class D, tensor_like Out>
+void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format, D>& w, Out&& out,
+                      const quantized_linear_options& options) {
+  if (options.activations == activation_format::f32)
+    return quantized_linear(stream, x, w, std::forward<Out>(out));
+  same_device<S, X, quantized_matrix<Format, D>, Out>();
+  const auto from = as_view(x);
+  const auto to = as_view(out);
+  detail::check_quantized_linear(from, w, to);
+  if (to.empty() || detail::replaced<operators::quantized_linear>("quantized_linear", stream, from,
+                                                                  w, to, options))
+    return;
+  if constexpr (std::is_same_v<D, host> && FLAGGEMS_ARCH_X86) {
+    if (isa() >= isa_level::avx2) {
+      using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
+                                                 std::remove_const_t<decltype(to)>>;
+      return call().run_in_bytes(stream, from, w, to);
+    }
+  }
+  const auto rounded = detail::round_activations(stream, from);
+  using call = detail::quantized_linear_call<Format, D, decltype(rounded.view()),
+                                             std::remove_const_t<decltype(to)>>;
+  call().run(stream, rounded.view(), w, to);
+}
+
 /// x * w^T in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, class Format, class D>
 [[nodiscard]] auto quantized_linear(const S& stream, const X& x,
@@ -241,6 +338,16 @@ template <stream_like S, tensor_like X, class Format, class D>
   auto out = empty<value_t<const X&>>(stream, detail::quantized_linear_shape(as_view(x), w),
                                       "quantized_linear");
   quantized_linear(stream, x, w, out);
+  return out;
+}
+/// The same with options.
+template <stream_like S, tensor_like X, class Format, class D>
+[[nodiscard]] auto quantized_linear(const S& stream, const X& x,
+                                    const quantized_matrix<Format, D>& w,
+                                    const quantized_linear_options& options) {
+  auto out = empty<value_t<const X&>>(stream, detail::quantized_linear_shape(as_view(x), w),
+                                      "quantized_linear");
+  quantized_linear(stream, x, w, out, options);
   return out;
 }
 
