@@ -217,7 +217,7 @@ struct gemm_call {
     config.work = work_of(2, m, n, k, space.batches);
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
-    if constexpr (is_host<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
+    if constexpr (is_blocked<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
       if (gemm_policy::is_small(m, n, k)) return small_product(stream);
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
