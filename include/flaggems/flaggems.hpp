@@ -19,6 +19,7 @@
 #include <flaggems/launch/host_launch.hpp>
 #include <flaggems/launch/implementation.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>

@@ -30,3 +30,7 @@ FLAGGEMS_INSTANCE(to_i32, fk::pointwise<int, to_int>, fk::tiling, fk::target<int
 
 using less = fk::node<bool, fk::lt_fn, fk::arg<float, float>, fk::arg<float, float>>;
 FLAGGEMS_INSTANCE(lt_f32, fk::pointwise<bool, less>, fk::tiling, fk::target<bool>, less)
+
+using flat_sum = fk::node<float, fk::add_fn, fk::flat_arg<float, float>, fk::literal<float>>;
+FLAGGEMS_INSTANCE(flat_f32, fk::pointwise_flat<float, flat_sum>, flaggems::i64, bool,
+                  flaggems::kernels::global_ptr<float>, flat_sum)

@@ -48,6 +48,19 @@ struct arg {
   }
 };
 
+/// A contiguous tensor of T read as C, or a piece of one.
+template <class T, class C>
+struct flat_arg {
+  using value_type = C;
+  global_ptr<const T> data;
+  FLAGGEMS_INLINE flat_arg at(const coordinates& c) const { return {data + c.inner}; }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;  // and, by its argument, the host's overload
+    return load<C>(data, lane);
+  }
+};
+
 /// The same value everywhere.
 template <class C>
 struct literal {

@@ -55,8 +55,9 @@ class host_block {
   FLAGGEMS_INLINE int threads() const { return 1; }
   FLAGGEMS_INLINE void sync() const {}
 
+  /// f(begin, end) for this block's share of n tiles, which lie side by side.
   template <class F>
-  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+  FLAGGEMS_INLINE void for_each_share(i64 n, const F& f) const {
     i64 begin = 0, end = n;
     if (count_ != 1) {  // else a small call is spared two divisions
       // Shares differ by at most one tile; written so that n * index cannot overflow.
@@ -64,7 +65,13 @@ class host_block {
       begin = share * index_ + min_of(index_, rest);
       end = begin + share + (index_ < rest ? 1 : 0);
     }
-    for (i64 tile = begin; tile < end; ++tile) f(tile);
+    if (begin < end) f(begin, end);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+    for_each_share(n, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+      for (i64 tile = begin; tile < end; ++tile) f(tile);
+    });
   }
 
   template <class F>

@@ -58,12 +58,13 @@ inline constexpr i64 transposed_columns = 64;
 struct tiling {
   int outer_rank;
   i64 outer_sizes[max_rank];
-  i64 inner;   // elements of the inner dimension
-  i64 chunk;   // elements of a tile along it
-  i64 chunks;  // tiles it is cut into
-  i64 depth;   // rows of a tile: 1, or more where operands are transposed against each other
-  i64 depths;  // tiles the last outer dimension is cut into; 0 if depth is 1
-  i64 tiles;   // of the whole space
+  i64 inner;      // elements of the inner dimension
+  i64 chunk;      // elements of a tile along it
+  i64 chunks;     // tiles it is cut into
+  i64 depth;      // rows of a tile: 1, or more where operands are transposed against each other
+  i64 depths;     // tiles the last outer dimension is cut into; 0 if depth is 1
+  i64 tiles;      // of the whole space
+  bool streamed;  // results go past the caches, where the device can do that
 
   FLAGGEMS_SCALAR coordinates locate(i64 tile) const {
     coordinates c;
@@ -97,6 +98,10 @@ struct tiling {
   }
 };
 
+/// After streamed stores of a block's part: orders them before what follows. The host has its own.
+template <class Block>
+FLAGGEMS_INLINE void end_stream(const Block&, bool) {}
+
 /// The elements of one tile of out = e. The host has its own (host_rows.hpp).
 template <class Block, class T, class E>
 FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const target<T>& out,
@@ -121,6 +126,36 @@ struct pointwise {
       coordinates c = space.locate(tile);
       assign_tile(block, space, out, e, c);
     });
+    end_stream(block, space.streamed);
+  }
+};
+
+/// Elements of a tile where all is contiguous.
+inline constexpr i64 flat_chunk = 8192;
+
+/// Elements begin .. begin + n of out = e where all is contiguous. The host has its own
+/// (host_rows.hpp).
+template <class Block, class T, class E>
+FLAGGEMS_INLINE void assign_flat(const Block& block, global_ptr<T> out, const E& e, i64 begin,
+                                 i64 n, bool) {
+  coordinates c;
+  c.rank = 0;
+  c.inner = begin;
+  const auto row = e.at(c);
+  const global_ptr<T> to = out + begin;
+  block.for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA { store(to, lane, row.load(lane)); });
+}
+
+/// out = e for n elements of contiguous tensors: the leaves are flat_arg.
+template <class T, class E>
+struct pointwise_flat {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, bool streamed, global_ptr<T> out, E e) {
+    block.for_each_share(ceil_div(n, flat_chunk), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
+      const i64 begin = first * flat_chunk;
+      assign_flat(block, out, e, begin, min_of(n, last * flat_chunk) - begin, streamed);
+    });
+    end_stream(block, streamed);
   }
 };
 

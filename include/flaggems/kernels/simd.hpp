@@ -8,43 +8,9 @@
 // an operator (square root, f16 conversion) are single asm statements.
 #pragma once
 
-#include <flaggems/kernels/value.hpp>
+#include <flaggems/kernels/isa.hpp>
 
 namespace flaggems::kernels {
-
-// ---- levels
-/// SSE2 on x86-64, NEON on AArch64.
-struct isa_baseline {
-  static constexpr int bytes = 16;
-  static constexpr int lanes = 4;
-};
-/// AVX2, FMA and F16C.
-struct isa_avx2 {
-  static constexpr int bytes = 32;
-  static constexpr int lanes = 8;
-};
-/// AVX-512 F, BW, DQ and VL.
-struct isa_avx512 {
-  static constexpr int bytes = 64;
-  static constexpr int lanes = 16;
-};
-/// AVX-512 with dot products of bf16. Vectors are those of AVX-512: the level's conversion to bf16
-/// treats subnormal numbers as zero, so it would need a test and a second path in every store, and
-/// the 9 instructions for 16 numbers that the integer code takes keep up with any cache but the
-/// first. Only kernels that ask for this level (launch/host_launch.hpp) are compiled for it.
-struct isa_avx512_bf16 : isa_avx512 {};
-/// AVX-512-BF16 with tiles (AMX).
-struct isa_amx : isa_avx512_bf16 {};
-
-/// A quarter or half of a vector where the level has AVX: the encoding of its instructions tells it
-/// from isa_baseline, which must not be mixed with the wider ones.
-struct isa_quad {
-  static constexpr int bytes = 16;
-  static constexpr int lanes = 4;
-};
-/// Four lanes beside vectors of a level.
-template <class Isa>
-using quad_isa = conditional<is_same<Isa, isa_baseline>, isa_baseline, isa_quad>;
 
 /// The type behind decltype of a reference to a vector.
 template <class M>
@@ -97,52 +63,6 @@ struct simd_mask {
     return simd_mask((m.v & a.v) | (~m.v & b.v));
   }
 };
-
-/// Whether one instruction puts a number into all lanes of a vector (two, for 64-bit lanes). g++ 12
-/// would insert a number that is not a constant lane by lane, in the loop that uses the vector
-/// (softmax of f32, AVX-512: twice the time).
-template <class T, class Isa>
-inline constexpr bool spreads_at_once =
-    FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
-
-template <class Isa, class T, class V>
-FLAGGEMS_INLINE void spread_lanes(V& to, T x) {
-#if FLAGGEMS_ARCH_X86
-  if constexpr (sizeof(T) == 4) {
-    if constexpr (is_same<T, f32>)
-      asm("vbroadcastss %1, %0" : "=v"(to) : "v"(x));
-    else
-      asm("vpbroadcastd %1, %0" : "=v"(to) : "v"(x));
-  } else {
-    typedef T half __attribute__((vector_size(sizeof(V) / 2)));
-    half h;
-    if constexpr (is_same<T, f64>)
-      asm("vbroadcastsd %1, %0" : "=v"(h) : "v"(x));
-    else
-      asm("vpbroadcastq %1, %0" : "=v"(h) : "v"(x));
-    __builtin_memcpy(&to, &h, sizeof(h));
-    __builtin_memcpy(reinterpret_cast<char*>(&to) + sizeof(h), &h, sizeof(h));
-  }
-#endif
-}
-
-/// Whether `select` is one instruction. g++ 12 would compare the mask with zero before.
-template <class T, class Isa>
-inline constexpr bool selects_at_once =
-    FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) == 4;
-
-template <class Isa, class V, class M>
-FLAGGEMS_INLINE void select_lanes(V& to, const M& m, const V& a, const V& b) {
-#if FLAGGEMS_ARCH_X86
-  if constexpr (Isa::bytes == 64) {
-    M mixed = m;  // bit by bit: mixed ? a : b
-    asm("vpternlogd $0xca, %2, %1, %0" : "+v"(mixed) : "v"(a), "vm"(b));
-    to = (V)mixed;
-  } else {
-    asm("vblendvps %3, %2, %1, %0" : "=x"(to) : "x"(b), "xm"(a), "x"(m));
-  }
-#endif
-}
 
 /// `Isa::lanes` values of type T; arithmetic, comparison and bit operations lane by lane.
 template <class T, class Isa>

@@ -55,6 +55,25 @@ FLAGGEMS_INLINE void write_vector(void* to, const simd<T, Isa>& from, int count)
     __builtin_memcpy(to, &from.v, static_cast<unsigned>(count) * sizeof(T));
 }
 
+/// Whether whole vectors of T can be written past the caches, to places aligned to 64 bytes.
+template <class T, class Isa>
+inline constexpr bool can_stream = FLAGGEMS_ARCH_X86 != 0 && sizeof(T) * Isa::lanes >= 16 &&
+                                   sizeof(T) * Isa::lanes <= Isa::bytes;
+template <class T, class Isa>
+FLAGGEMS_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
+  using vector = typename simd<T, Isa>::vector;
+#if FLAGGEMS_COMPILER_CLANG
+  __builtin_nontemporal_store(from.v, static_cast<vector*>(to));
+#elif FLAGGEMS_ARCH_X86
+  if constexpr (is_same<Isa, isa_baseline>)
+    asm volatile("movntps %1, %0" : "=m"(*static_cast<vector*>(to)) : "x"(from.v));
+  else
+    asm volatile("vmovntps %1, %0" : "=m"(*static_cast<vector*>(to)) : "v"(from.v));
+#else
+  *static_cast<vector*>(to) = from.v;
+#endif
+}
+
 template <class C, class T, class Isa>
 FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
   using storage =
@@ -100,19 +119,28 @@ FLAGGEMS_INLINE simd<f32, Isa> rounded_to(const V& x) {
   return decode_small<typename T::format, Isa>(encode_small<typename T::format, Isa>(narrowed(x)));
 }
 
+/// x as elements of T, in the type that memory has them in.
+template <class T, class V, class Isa = typename V::isa>
+FLAGGEMS_INLINE auto stored_as(const V& x) {
+  if constexpr (is_small_float<T>)
+    return encode_small<typename T::format, Isa>(narrowed(x));
+  else if constexpr (is_same<T, bool>)
+    return select(convert<bool>(x), simd<u8, Isa>(u8(1)), simd<u8, Isa>(u8(0)));
+  else
+    return convert<T>(x);
+}
 template <class T, class V>
 FLAGGEMS_INLINE void store_lanes(T* p, const V& x, int count) {
-  using isa = typename V::isa;
-  if constexpr (is_small_float<T>) {
-    const auto raw = encode_small<typename T::format, isa>(narrowed(x));
-    write_vector(p, raw, count);
-  } else if constexpr (is_same<T, bool>) {
-    const simd<u8, isa> raw = select(convert<bool>(x), simd<u8, isa>(u8(1)), simd<u8, isa>(u8(0)));
-    write_vector(p, raw, count);
-  } else {
-    const auto raw = convert<T>(x);
-    write_vector(p, raw, count);
+  write_vector(p, stored_as<T>(x), count);
+}
+/// A whole vector; past the caches if `streamed`, where p is aligned to 64 bytes at first.
+template <class T, class V, class Isa = typename V::isa>
+FLAGGEMS_INLINE void store_whole(T* p, const V& x, bool streamed) {
+  const auto raw = stored_as<T>(x);
+  if constexpr (can_stream<T, Isa>) {
+    if (streamed) return stream_vector(p, raw);
   }
+  write_vector(p, raw, Isa::lanes);
 }
 
 template <class C, class T, class Isa>

@@ -53,6 +53,10 @@ class simt_block {
     for (i64 tile = index(); tile < n; tile += count()) f(tile);
   }
   template <class F>
+  FLAGGEMS_INLINE void for_each_share(i64 n, const F& f) const {
+    for (i64 tile = index(); tile < n; tile += count()) f(tile, tile + 1);
+  }
+  template <class F>
   FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
     for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i});
   }

@@ -10,6 +10,7 @@
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
@@ -273,21 +274,35 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
                 "number to bool)");
   flat_operands<tensor_view<T, D>> flat(out);
   node.for_each_leaf(flat);
-  iteration it =
+  const auto& last = before_store<T>(node);
+  using C = kernels::compute_type<typename std::decay_t<decltype(last)>::element>;
+  launch_config config;
+  config.op = op;
+  int next = 1;
+  if constexpr (host_accessible<D>) {
+    // Most calls are like this, and small ones take longer to plan than to do.
+    if (flat.all) {
+      const i64 n = out.numel();
+      if (n == 0 || offer_root(op, stream, out, node)) return;
+      const auto e = last.template build<C>(flat_space{}, next);
+      config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
+      config.work = work_of(n, sizeof(T), 1 + Node::leaves);
+      launch<kernels::pointwise_flat<T, std::remove_const_t<decltype(e)>>>(
+          stream, config, n, is_streamed<D>(config.work), out.data(), e);
+      return;
+    }
+  }
+  const iteration it =
       flat.all ? iteration::flat(out.numel(), 1 + Node::leaves) : plan_assignment(op, out, node);
   if (it.empty() || offer_root(op, stream, out, node)) return;
 
-  const kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);
+  kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);
   kernels::target<T> target{out.data(), {}};
   it.copy_strides(0, target.strides);
-  int next = 1;
-  const auto& last = before_store<T>(node);
-  using C = kernels::compute_type<typename std::decay_t<decltype(last)>::element>;
   const auto e = last.template build<C>(it, next);
-  launch_config config;
-  config.op = op;
   config.tiles = space.tiles;
   config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
+  space.streamed = is_streamed<D>(config.work);
   launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
 }
 

@@ -89,6 +89,11 @@ template <class T>
 using arithmetic_t = std::conditional_t<std::is_same_v<T, bool>, i32, kernels::compute_type<T>>;
 
 // ---- the tree as it stands on the host
+/// The iteration space of operands that are contiguous and of the output's sizes.
+struct flat_space {
+  static void copy_strides(int, i64 (&to)[max_rank]) { to[0] = 1; }
+};
+
 template <class T, class D>
 struct leaf {
   using element = T;
@@ -107,6 +112,10 @@ struct leaf {
     it.copy_strides(next++, r.strides);
     return r;
   }
+  template <class C>
+  kernels::flat_arg<T, C> build(const flat_space&, int&) const {
+    return {view.data()};
+  }
 };
 
 template <class S>
@@ -119,8 +128,8 @@ struct number {
 
   template <class F>
   void for_each_leaf(F&&) const {}
-  template <class C>
-  kernels::literal<C> build(const iteration&, int&) const {
+  template <class C, class Space>
+  kernels::literal<C> build(const Space&, int&) const {
     return {kernels::number_cast<C>(value)};
   }
 };
@@ -264,16 +273,16 @@ struct call {
   }
   /// A number is compared as one of the promoted dtype (bf16: 0.1 is the bf16 next to it), as in
   /// PyTorch; for arithmetic it keeps its digits.
-  template <class Node>
-  static auto build_operand(const Node& n, const iteration& it, int& next) {
+  template <class Node, class Space>
+  static auto build_operand(const Node& n, const Space& it, int& next) {
     if constexpr (Node::is_scalar && std::is_same_v<element, bool>)
       return number<promoted>{kernels::number_cast<promoted>(n.value)}.template build<operand>(
           it, next);
     else
       return n.template build<operand>(it, next);
   }
-  template <class C>
-  auto build(const iteration& it, int& next) const {
+  template <class C, class Space>
+  auto build(const Space& it, int& next) const {
     return std::apply(
         [&](const auto&... n) {
           // Braces fix the order, so that leaves meet their strides.
@@ -308,8 +317,8 @@ struct choice {
     a.for_each_leaf(g);
     b.for_each_leaf(g);
   }
-  template <class C>
-  auto build(const iteration& it, int& next) const {
+  template <class C, class Space>
+  auto build(const Space& it, int& next) const {
     using V = arithmetic_t<element>;
     const auto m = condition.template build<bool>(it, next);
     const auto x = a.template build<V>(it, next);
@@ -340,8 +349,8 @@ struct as_type {
   void for_each_leaf(G&& g) const {
     node.for_each_leaf(g);
   }
-  template <class C>
-  auto build(const iteration& it, int& next) const {
+  template <class C, class Space>
+  auto build(const Space& it, int& next) const {
     // Narrowing must show even when the result is read as a wider type.
     using own = kernels::compute_type<typename Node::element>;
     const auto e = node.template build<own>(it, next);
@@ -367,8 +376,8 @@ struct sequence {
   void for_each_leaf(G&& g) const {
     g.position();
   }
-  template <class C>
-  auto build(const iteration& it, int& next) const {
+  template <class C, class Space>
+  auto build(const Space& it, int& next) const {
     kernels::position<value> k{};
     it.copy_strides(next++, k.strides);
     using scaled =
