@@ -1,0 +1,340 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One matrix product: its sums' type, its plan, and the kernel that it is launched with.
+#pragma once
+
+#include <flaggems/detail/gemm_policy.hpp>
+#include <flaggems/device/checks.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_host.hpp>
+#include <flaggems/kernels/gemm_small.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
+#include <flaggems/tensor/overlap.hpp>
+
+#include <optional>
+#include <type_traits>
+
+namespace flaggems {
+
+namespace operators {
+/// mm addmm bmm baddbmm linear mv: out[b..., i, j] = alpha * sum(a[b..., i, q] * b[b..., j, q]) +
+/// beta * bias[b..., i, j]. `run` takes (stream, a, b, bias, out, alpha, beta), views of one rank;
+/// bias is std::nullopt if there is none.
+struct gemm;
+}  // namespace operators
+
+namespace detail {
+
+/// What products of these types are summed in: f32 for up to 32 bits of floating point, f64 for
+/// f64, unsigned integers (modulo the range) for integers.
+template <class A, class B, class Out>
+struct gemm_compute {
+  static constexpr bool floating =
+      kernels::is_floating<A> && kernels::is_floating<B> && kernels::is_floating<Out>;
+  static constexpr bool f64s =
+      std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<Out, f64>;
+  static constexpr bool any_f64 =
+      std::is_same_v<A, f64> || std::is_same_v<B, f64> || std::is_same_v<Out, f64>;
+  static constexpr bool bytes =
+      kernels::is_byte<A> && kernels::is_byte<B> && std::is_same_v<Out, i32>;
+  static constexpr bool integers =
+      bytes || (kernels::is_integer<A> && std::is_same_v<A, B> && std::is_same_v<A, Out>);
+  static_assert((floating && (f64s || !any_f64)) || integers,
+                "flaggems: matrix products take f64, or f32, f16 and bf16 in any mixture, or one "
+                "type of integers, or i8 and u8 with a result of i32");
+  using type = std::conditional_t<
+      f64s, f64, std::conditional_t<floating, f32, std::conditional_t<(sizeof(A) > 4), u64, u32>>>;
+};
+
+template <class View>
+void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
+  if (v.rank() != rank) [[unlikely]]
+    raise(errc::shape_mismatch, op, detail::text(what) + " of rank " + detail::text(rank),
+          "sizes " + to_string(v.shape_of()));
+}
+inline void check_size(const char* op, const char* what, i64 expected, i64 got) {
+  if (expected != got) [[unlikely]]
+    raise(errc::shape_mismatch, op, detail::text(what) + " " + detail::text(expected),
+          detail::text(got));
+}
+template <class View>
+void check_sizes(const char* op, const View& v, const shape& expected) {
+  if (v.shape_of() != expected) [[unlikely]]
+    raise(errc::shape_mismatch, op, "out of sizes " + to_string(expected), to_string(v.shape_of()));
+}
+template <class View>
+void check_broadcasts(const char* op, const View& v, const shape& to) {
+  bool fits = v.rank() <= to.rank();
+  for (int d = 1; fits && d <= v.rank(); ++d) {
+    const i64 size = v.size(-d);
+    fits = size == 1 || size == to[to.rank() - d];
+  }
+  if (!fits) [[unlikely]]
+    raise(errc::shape_mismatch, op, "sizes that broadcast to " + to_string(to),
+          to_string(v.shape_of()));
+}
+
+/// Raises unless `out` can be written element by element and shares no memory with any input.
+template <class Out, class... In>
+void check_separate_output(const char* op, const Out& out, const In&... in) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  if (has_internal_overlap(out)) [[unlikely]]
+    raise(errc::overlap, op, "an output without internal overlap",
+          "strides that put several elements on one place");
+  if (((overlap(out, in) != overlap_kind::none) || ... || false)) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input",
+          "an output that overlaps an input");
+}
+
+struct no_bias_view {};
+
+/// One product. The operands have the same rank: a [batch..., m, k], b [batch..., n, k],
+/// out [batch..., m, n], and bias as out; broadcast dimensions have stride 0. `Fold`: the last
+/// batch dimension may join the rows (b does not depend on the batch).
+template <class A, class B, class Out, class Bias>
+struct gemm_call {
+  using C = typename gemm_compute<A, B, Out>::type;
+  /// The sums of bytes are their result: kernels write i32 as what it is modulo 2^32.
+  using stored = std::conditional_t<gemm_compute<A, B, Out>::bytes, C, Out>;
+  static constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
+  using bias_type = std::remove_const_t<
+      typename std::conditional_t<biased, Bias, tensor_view<Out, void>>::element_type>;
+  using kernel_bias =
+      std::conditional_t<biased, kernels::gemm_bias<bias_type, C>, kernels::no_bias>;
+
+  kernels::gemm_space space{};
+  kernels::gemm_arg<A> a{};
+  kernels::gemm_arg<B> b{};
+  kernels::gemm_out<stored, C> out{};
+  kernel_bias bias{};
+  launch_config config{};
+
+  template <class S, class VA, class VB, class VO>
+  static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
+                  const Bias& vbias, C alpha, C beta) {
+    if (vo.empty()) return;
+    gemm_call call;
+    call.config.op = op;
+    const int rank = vo.rank(), batch = rank - 2;
+    call.space.m = vo.size(-2);
+    call.space.n = vo.size(-1);
+    call.space.k = va.size(-1);
+    const auto front = [batch](const auto& list) { return list.first(std::size_t(batch)); };
+    iteration it(front(vo.sizes()));
+    it.add(front(vo.sizes()), front(vo.strides()));
+    it.add(front(vo.sizes()), front(va.strides()));
+    it.add(front(vo.sizes()), front(vb.strides()));
+    if constexpr (biased) it.add(front(vo.sizes()), front(vbias.strides()));
+    it.collapse();
+    call.space.rank = it.rank();
+    call.space.batches = it.numel();
+    for (int d = 0; d < it.rank(); ++d) {
+      call.space.sizes[d] = it.size(d);
+      call.out.batch[d] = it.stride(0, d);
+      call.a.batch[d] = it.stride(1, d);
+      call.b.batch[d] = it.stride(2, d);
+      if constexpr (biased) call.bias.batch[d] = it.stride(3, d);
+    }
+    call.out.data = reinterpret_cast<stored*>(vo.data());  // Out, or its unsigned form
+    call.out.row = vo.stride(-2);
+    call.out.column = vo.stride(-1);
+    call.out.alpha = alpha;
+    call.a.data = va.data();
+    call.a.line = va.stride(-2);
+    call.a.along = va.stride(-1);
+    call.b.data = vb.data();
+    call.b.line = vb.stride(-2);
+    call.b.along = vb.stride(-1);
+    if constexpr (biased) {
+      call.bias.data = vbias.data();
+      call.bias.row = vbias.stride(-2);
+      call.bias.column = vbias.stride(-1);
+      call.bias.beta = beta;
+    }
+    call.join_rows();
+    call.choose(stream);
+  }
+
+  /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
+  /// the same for the whole batch and the strides allow.
+  void join_rows() {
+    while (space.rank > 0) {
+      const int d = space.rank - 1;
+      if (b.batch[d] != 0) return;
+      if (space.m == 1) {
+        out.row = out.batch[d];
+        a.line = a.batch[d];
+        if constexpr (biased) bias.row = bias.batch[d];
+      } else {
+        bool joins = out.batch[d] == out.row * space.m && a.batch[d] == a.line * space.m;
+        if constexpr (biased) joins = joins && bias.batch[d] == bias.row * space.m;
+        if (!joins) return;
+      }
+      space.m *= space.sizes[d];
+      space.batches /= space.sizes[d];
+      --space.rank;
+    }
+  }
+
+  /// The same product transposed: the columns of the result become its rows.
+  void exchange() {
+    std::swap(space.m, space.n);
+    std::swap(a.data, b.data);
+    std::swap(a.line, b.line);
+    std::swap(a.along, b.along);
+    std::swap(a.batch, b.batch);
+    std::swap(out.row, out.column);
+    if constexpr (biased) std::swap(bias.row, bias.column);
+  }
+
+  template <class S>
+  void choose(const S& stream) {
+    const i64 m = space.m, n = space.n, k = space.k;
+    config.work = work_of(2, m, n, k, space.batches);
+    bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
+    bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
+    if constexpr (is_blocked<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
+      if (gemm_policy::is_small(m, n, k)) return small_product(stream);
+    bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
+    if constexpr (is_blocked<S>) {
+      const bool along_pays = along && k >= gemm_policy::least_depth &&
+                              (m <= gemm_policy::skinny || n <= gemm_policy::skinny);
+      if (!along_pays) {
+        if constexpr (std::is_same_v<A, B>)
+          if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {
+            exchange();
+            b_across = true;
+          }
+        if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 && space.n >= 64)
+          return few_rows(stream);
+        return blocked(stream);
+      }
+    }
+    if constexpr (std::is_same_v<A, B>) {
+      // A result of one column is one of one row; and lanes need a contiguous `b`.
+      if ((along && n == 1 && m > 1) || (!along && a_across && (!b_across || (n == 1 && m > 1)))) {
+        exchange();
+        b_across = true;
+      }
+    }
+    if (along) {
+      if (space.m == 1)
+        dot<1, 4, false>(stream);
+      else
+        dot<4, 3, false>(stream);
+    } else if constexpr (is_blocked<S>) {
+      // blocked or few_rows have it
+    } else if (b_across) {
+      panel(stream);
+    } else {
+      dot<2, 2, true>(stream);
+    }
+  }
+
+  template <class S>
+  static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
+                                     (kernels::is_floating<C> || gemm_compute<A, B, Out>::bytes);
+
+  template <class S>
+  void small_product(const S& stream) {
+    if constexpr (std::is_same_v<A, B>)
+      if (out.column != 1 && out.row == 1) exchange();
+    config.tiles = gemm_policy::workers(config.work, space.batches);
+    config.scratch = scratch_bytes<C>(space.m * space.n);
+    launch<kernels::gemm_small<Out, C, kernel_bias>>(stream, config, space, a, b, out, bias);
+  }
+
+  template <class S>
+  void few_rows(const S& stream) {
+    using kernel = kernels::gemm_few_rows<A, B, stored, C, kernel_bias>;
+    const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
+    tiles(rows, gemm_policy::least_columns);
+    space.group = 1;
+    config.tiles = space.tiles();
+    config.scratch = scratch_bytes<C>(kernel::sums);
+    launch<kernel>(stream, config, space, a, b, out, bias);
+  }
+
+  template <class S>
+  void blocked(const S& stream) {
+    if constexpr (std::is_same_v<A, B>)
+      if (out.column != 1 && out.row == 1) exchange();
+    config.tiles = gemm_policy::workers(
+        config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
+                         kernels::ceil_div(space.n, gemm_policy::least_columns));
+    const i64 workers = host_workers(config.work, config.tiles);
+    kernels::gemm_plan plan = gemm_policy::make(
+        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
+        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<stored, C>);
+    const meeting where = gemm_policy::prepare(config.op, plan, workers);
+    launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                                bias, plan, where);
+  }
+
+  void tiles(i64 rows, i64 columns) {
+    space.tile_rows = rows;
+    space.tile_columns = columns;
+    space.row_tiles = kernels::ceil_div(space.m, rows);
+    space.column_tiles = kernels::ceil_div(space.n, columns);
+  }
+
+  template <int Rows, int Columns, bool Strided, class S>
+  void dot(const S& stream) {
+    constexpr i64 cached = 256 * 1024;
+    tiles(Rows, Columns);
+    const i64 bytes = work_of(space.k, sizeof(A), Rows);
+    space.group = bytes < cached ? cached / (bytes > 0 ? bytes : 1) : 1;
+    if (space.group > space.row_tiles) space.group = space.row_tiles;
+    config.tiles = space.tiles();
+    config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
+    launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
+        stream, config, space, a, b, out, bias);
+  }
+
+  template <class S>
+  void panel(const S& stream) {
+    constexpr i64 item = static_cast<i64>(sizeof(C));
+    if (space.m <= 4) {  // bound by memory: wide rows of `b`, and parts for all workers
+      const i64 width = kernels::round_up(kernels::ceil_div(space.n, i64{8}), 16);
+      tiles(4, width < 64 ? 64 : width > 2048 / item ? 2048 / item : width);
+      space.depth = 16;
+    } else {
+      const i64 rows = kernels::round_up(space.m, 4);
+      tiles(rows < 32 ? rows : 32, 512 / item);
+      space.depth = 512 / item;
+    }
+    space.group = space.row_tiles < 8 ? space.row_tiles : 8;
+    config.tiles = space.tiles();
+    config.scratch = scratch_bytes<C>(space.tile_rows * space.tile_columns) +
+                     scratch_bytes<C>(space.tile_rows * space.depth);
+    config.threads = 128;
+    launch<kernels::gemm_panel<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                              bias);
+  }
+};
+
+/// Runs one product of views; see gemm_call.
+template <class S, class A, class B, class Out, class Bias>
+void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& out, const Bias& bias,
+          typename gemm_compute<typename A::value_type, typename B::value_type,
+                                typename Out::value_type>::type alpha,
+          typename gemm_compute<typename A::value_type, typename B::value_type,
+                                typename Out::value_type>::type beta) {
+  if (out.empty()) return;
+  const auto absent_or_bias = [&] {
+    if constexpr (std::is_same_v<Bias, no_bias_view>)
+      return std::nullopt;
+    else
+      return bias;
+  }();
+  if (replaced<operators::gemm>(op, stream, a, b, absent_or_bias, out, alpha, beta)) return;
+  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Bias>::run(
+      op, stream, a, b, out, bias, alpha, beta);
+}
+
+}  // namespace detail
+}  // namespace flaggems
