@@ -222,11 +222,13 @@ struct flat_operands {
   const Out& out;
   byte_range written;
   bool all;
+  bool in_place = false;
   explicit flat_operands(const Out& o)
       : out(o), written(contiguous_range(o)), all(o.is_contiguous()) {}
   template <class T, class D>
   void operator()(const tensor_view<T, D>& v) {
     const byte_range read = contiguous_range(v);
+    in_place = in_place || read.lo == written.lo;
     all = all && v.rank() == out.rank() && v.is_contiguous() &&
           (!read.intersects(written) || (read.lo == written.lo && read.hi == written.hi));
     for (int d = 0; all && d < v.rank(); ++d) {
@@ -288,7 +290,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
       config.work = work_of(n, sizeof(T), 1 + Node::leaves);
       launch<kernels::pointwise_flat<T, std::remove_const_t<decltype(e)>>>(
-          stream, config, n, is_streamed<D>(config.work), out.data(), e);
+          stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
       return;
     }
   }
@@ -302,7 +304,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   const auto e = last.template build<C>(it, next);
   config.tiles = space.tiles;
   config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
-  space.streamed = is_streamed<D>(config.work);
+  space.streamed = !flat.in_place && is_streamed<D>(config.work);
   launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
 }
 
