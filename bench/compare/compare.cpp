@@ -53,6 +53,31 @@ void settle() {
   } while (wall() < end);
 }
 
+/// The value in a column of /proc/self/task/ID/schedstat for each thread of this process: the
+/// nanoseconds that it ran (0), and that it was ready to run but did not (1).
+std::map<std::string, double> of_tasks(int column) {
+  std::map<std::string, double> values;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return values;
+  while (const dirent* entry = readdir(tasks)) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string path = std::string("/proc/self/task/") + entry->d_name + "/schedstat";
+    if (std::FILE* file = std::fopen(path.c_str(), "r")) {
+      double ns[2] = {};
+      if (std::fscanf(file, "%lf %lf", &ns[0], &ns[1]) == 2) values[entry->d_name] = ns[column];
+      std::fclose(file);
+    }
+  }
+  closedir(tasks);
+  return values;
+}
+/// Seconds that threads of this process waited for a processor.
+double waiting() {
+  double sum = 0;
+  for (const auto& [task, ns] : of_tasks(1)) sum += ns * 1e-9;
+  return sum;
+}
+
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   return v[v.size() / 2];
@@ -131,7 +156,7 @@ struct side {
   std::function<void()> run;
   double once = 0, amount = 0;
   int inner = 1;
-  std::vector<double> times = {};
+  std::vector<double> times = {}, calm = {};
 };
 
 /// The roofs of a session: a loop for each kind, size and number of threads, the last few kept.
@@ -173,41 +198,46 @@ void session::measure(const row& r) {
   for (const auto& list : {r.request.in, r.request.out})
     for (const operand& o : list) working_set += bytes_of(o);
   std::vector<side> sides;
-  std::string problem;
-  const auto attempt = [&](side s) {
-    try {
-      s.run();
-      sides.push_back(std::move(s));
-    } catch (const std::exception& e) {
-      problem += s.name + ": " + std::string(e.what()).substr(0, 300) + "; ";
-    }
-  };
+  std::string problem, refusals;
   const auto& of_type = r.request.in.at(r.request.in[0].type == dtype::boolean ? 1 : 0);
   const std::string type = name_of(of_type.type);
+  const auto spoil_results = [&] {
+    if (r.in_place) return;
+    for (const operand& o : r.request.out) spoil(o);
+  };
 
   // Each side once, from spoiled memory, and its result against ours.
   std::vector<std::vector<double>> expected;
-  if (!r.in_place)
-    for (const operand& o : r.request.out) spoil(o);
-  attempt({"flaggems", "", r.ours});
+  spoil_results();
+  try {
+    r.ours();
+    sides.push_back({"flaggems", "", r.ours});
+  } catch (const std::exception& e) {
+    problem = std::string(e.what());
+  }
   for (const operand& o : r.request.out) expected.push_back(snapshot(o));
   request asked = r.request;
   asked.threads = threads;
   for (const library& l : libraries()) {
-    if (sides.empty()) break;
+    if (!problem.empty()) break;
+    spoil_results();
     offer o;
     try {
       o = l.offer_for(asked);
-    } catch (const std::exception& e) {
-      problem += l.name + ": " + std::string(e.what()).substr(0, 300) + "; ";
+      if (!o) continue;
+      o.run();
+      if (o.finish) o.finish();
+    } catch (const std::exception& e) {  // that it does not do so for this type, for instance
+      const std::string why = e.what();
+      refusals +=
+          (refusals.empty() ? "\"" : ", \"") + l.name + "\": \"" +
+          escaped(
+              why.substr(0, (std::min)(why.find("Exception raised"), why.size())).substr(0, 120)) +
+          "\"";
+      continue;
     }
-    if (!o) continue;
-    if (!r.in_place)
-      for (const operand& x : r.request.out) spoil(x);
-    attempt({l.name, o.note, o.run});
-    if (r.in_place) continue;
-    if (o.finish) o.finish();
-    for (std::size_t k = 0; k < r.request.out.size(); ++k) {
+    sides.push_back({l.name, o.note, o.run});
+    for (std::size_t k = 0; k < r.request.out.size() && !r.in_place; ++k) {
       const double d = difference(expected[k], snapshot(r.request.out[k]), r.scale);
       if (d > r.tolerance)
         problem += "result differs from that of " + l.name + " by " + std::to_string(d) + "; ";
@@ -251,8 +281,17 @@ void session::measure(const row& r) {
       side& s = sides[(i + static_cast<std::size_t>(k)) % sides.size()];
       if (threads > 1) settle();
       s.run();
-      s.times.push_back(time(s, s.inner));
+      const double waited = threads > 1 ? waiting() : 0;
+      const double t = time(s, s.inner);
+      s.times.push_back(t);
+      // A block during which threads were ready, but another program had their processors.
+      if (threads == 1 || waiting() - waited < 0.02 * t * s.inner) s.calm.push_back(t);
     }
+  int calm = rounds;
+  for (side& s : sides) {
+    calm = (std::min)(calm, static_cast<int>(s.calm.size()));
+    if (s.calm.size() >= 3) s.times = s.calm;
+  }
 
   // The class is that of the bytes which the operands occupy, on the cores that work.
   const auto& c = fg::caches();
@@ -264,9 +303,9 @@ void session::measure(const row& r) {
   std::printf(
       "{\"family\": \"%s\", \"op\": \"%s\", \"dtype\": \"%s\", \"shape\": \"%s\", "
       "\"threads\": %d, \"class\": \"%s\", \"working_set\": %lld, \"bytes\": %.0f, "
-      "\"flops\": %.0f, \"rounds\": %d, \"seconds\": %.4g, \"best_seconds\": %.4g",
+      "\"flops\": %.0f, \"rounds\": %d, \"calm\": %d, \"seconds\": %.4g, \"best_seconds\": %.4g",
       family_name, r.op.c_str(), type.c_str(), r.shape.c_str(), threads, place,
-      static_cast<long long>(working_set), r.bytes, r.flops, rounds, ours, best);
+      static_cast<long long>(working_set), r.bytes, r.flops, rounds, calm, ours, best);
   std::printf(", \"peers\": {");
   const char* comma = "";
   for (std::size_t i = 1; i < sides.size(); ++i) {
@@ -286,6 +325,7 @@ void session::measure(const row& r) {
         "\"share\": %.3f, \"best_share\": %.3f",
         name_of(r.bound), rate, best_rate, work / ours / rate, work / best / best_rate);
   }
+  if (!refusals.empty()) std::printf(", \"refused\": {%s}", refusals.c_str());
   std::printf("}\n");
   std::fflush(stdout);
 }
@@ -295,29 +335,13 @@ namespace {
 /// How many threads of this process worked while f ran for a while: those with at least a tenth of
 /// the busiest one's processor time.
 int busy_threads(const std::function<void()>& f) {
-  const auto read = [] {
-    std::map<std::string, double> times;
-    DIR* tasks = opendir("/proc/self/task");
-    if (tasks == nullptr) return times;
-    while (const dirent* entry = readdir(tasks)) {
-      if (entry->d_name[0] == '.') continue;
-      const std::string path = std::string("/proc/self/task/") + entry->d_name + "/schedstat";
-      if (std::FILE* file = std::fopen(path.c_str(), "r")) {
-        double ns = 0;
-        if (std::fscanf(file, "%lf", &ns) == 1) times[entry->d_name] = ns;
-        std::fclose(file);
-      }
-    }
-    closedir(tasks);
-    return times;
-  };
   f();
   settle();
-  const auto before = read();
+  const auto before = of_tasks(0);
   const double end = wall() + 0.06;
   do f();
   while (wall() < end);
-  const auto after = read();
+  const auto after = of_tasks(0);
   double most = 0;
   std::vector<double> used;
   for (const auto& [task, ns] : after) {

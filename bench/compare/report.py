@@ -49,7 +49,7 @@ def row(line):
     best, share = best_peer(line), line.get("share")
     peer = (best[0] + ("*" if best[2] else "")) if best else "none"
     return (f"{line['op']:22} {line['shape']:24} {line['dtype']:5} {line['threads']:7} {line['class']:>4} "
-            f"{time(line['seconds']):>10} {rate(line):>14} {peer:>16} "
+            f"{time(line['seconds']):>9}{'~' if line['calm'] < 3 else ' '} {rate(line):>14} {peer:>16} "
             f"{'' if best is None else format(ratio(line), '.2f'):>6} "
             f"{'' if share is None else format(share, '.0%'):>7}")
 

@@ -26,13 +26,17 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
 #define FLAGGEMS_ROOFS(level, words, V, stream)                                                    \
   struct level {                                                                                   \
     static constexpr i64 lanes = sizeof(V) / 4;                                                    \
+    /* as many streams at once, eight sums in all */                                               \
+    template <int Streams>                                                                         \
     __attribute__((target(words))) static void read(float* out, const float* a, const float*,      \
                                                     i64 n, i64 repeats) {                          \
+      const i64 own = n / Streams;                                                                 \
+      constexpr int wide = 8 / Streams;                                                            \
       for (i64 r = 0; r < repeats; ++r) {                                                          \
         V s[8] = {};                                                                               \
-        for (i64 i = 0; i + 8 * lanes <= n; i += 8 * lanes)                                        \
+        for (i64 i = 0; i + wide * lanes <= own; i += wide * lanes)                                \
           for (int k = 0; k < 8; ++k)                                                              \
-            s[k] = s[k] + *reinterpret_cast<const V*>(a + i + k * lanes);                          \
+            s[k] = s[k] + *reinterpret_cast<const V*>(a + k / wide * own + i + k % wide * lanes);  \
         for (int k = 1; k < 8; ++k) s[0] = s[0] + s[k];                                            \
         *reinterpret_cast<V*>(out) = s[0];                                                         \
       }                                                                                            \
@@ -295,7 +299,10 @@ roof_loop make_roof(roof kind, i64 bytes, int threads) {
       best = candidate;
     }
   };
-  if (kind == roof::read) consider(choose(sse_loops::read, avx2_loops::read, avx512_loops::read));
+  if (kind == roof::read) {
+    consider(choose(sse_loops::read<1>, avx2_loops::read<1>, avx512_loops::read<1>));
+    consider(choose(sse_loops::read<4>, avx2_loops::read<4>, avx512_loops::read<4>));
+  }
   if (kind == roof::copy) {
     consider(choose(sse_loops::copy, avx2_loops::copy, avx512_loops::copy));
     consider(choose(sse_loops::copy_past, avx2_loops::copy_past, avx512_loops::copy_past));

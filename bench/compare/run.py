@@ -22,6 +22,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import report  # noqa: E402
@@ -125,12 +126,13 @@ class Builder:
 
     def wait(self, most):
         while len(self.running) > most:
-            process, command = self.running.pop(0)
+            process, target = self.running.pop(0)
             if process.wait() != 0:
-                raise SystemExit(f"failed: {' '.join(map(str, command))}")
+                target.unlink(missing_ok=True)
 
     def compile(self, source, *flags):
-        """The object file of a source, compiled unless it is newer than all it is made of."""
+        """The object file of a source, compiled unless it is newer than all it is made of. There is none once
+        all compilers have ended if it could not be compiled."""
         target = self.folder / (source.parent.name + "_" + source.stem + ".o")
         command = [self.cxx, "-std=c++20", "-O2", "-I", str(ROOT / "include"), *flags, "-MMD", "-MF",
                    str(target) + ".d", "-c", str(source), "-o", str(target)]
@@ -145,18 +147,27 @@ class Builder:
             target.unlink(missing_ok=True)
             note.write_text(line)
             self.wait(self.jobs - 1)
-            self.running.append((subprocess.Popen(command), command))
+            self.running.append((subprocess.Popen(command), target))
         return target
 
     def programs(self, families, peers):
-        there = [peer for peer in peers if not peer.missing]
+        """The program of each family that could be compiled, with the peers that could."""
+        made = {peer.name: self.compile(peer.source, *peer.compile) for peer in peers if not peer.missing}
         common = [self.compile(HERE / "compare.cpp"), self.compile(HERE / "roofs.cpp")]
-        common += [self.compile(peer.source, *peer.compile) for peer in there]
         objects = {family: self.compile(HERE / "families" / f"{family}.cpp") for family in families}
         self.wait(0)
+        for peer in peers:
+            if not peer.missing and not made[peer.name].exists():
+                peer.missing = "does not compile"
+        if not all(part.exists() for part in common):
+            raise SystemExit("the comparison itself does not compile")
+        there = [peer for peer in peers if not peer.missing]
+        common += [made[peer.name] for peer in there]
         link = [flag for peer in there for flag in peer.link]
         result = {}
         for family, own in objects.items():
+            if not own.exists():
+                continue
             program = self.folder / f"compare_{family}"
             parts = [own, *common]
             if not program.exists() or any(p.stat().st_mtime > program.stat().st_mtime for p in parts):
@@ -225,12 +236,14 @@ def parse():
     parser.add_argument("--eigen", help="the folder of its headers, instead of Debian's")
     parser.add_argument("--ggml", help="the folder of its libraries (llama_cpp/lib)")
     parser.add_argument("--without", nargs="+", default=[], metavar="PEER")
+    parser.add_argument("--limit", type=float, default=1e9, help="starts no family after so many seconds")
     parser.add_argument("--llama", nargs=3, metavar=("PYTHON", "PROGRAM", "MODEL"),
                         help="also compares the model program with llama.cpp (llama.py)")
     return parser.parse_args()
 
 
 def main():
+    start = time.monotonic()
     arguments = parse()
     if arguments.report:
         report.write_all(ROOT)
@@ -251,6 +264,12 @@ def main():
               "threads_used": [], "errors": [], "rows": []}
     print(report.HEAD)
     for family in families:
+        if time.monotonic() - start > arguments.limit:
+            result["errors"].append({"error": "no time left", "family": family})
+            continue
+        if family not in programs:
+            result["errors"].append({"error": "does not compile", "family": family})
+            continue
         for line in run_family(programs[family], arguments, peers):
             if "processor" in line:
                 result.update(line)
