@@ -21,6 +21,7 @@ FLAGGEMS_INLINE void multiply_rows(simd<C, Isa> (&sum)[Rows][Vectors], const C* 
   using V = simd<C, Isa>;
   const C* row[Rows];
   static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { row[r] = a + r * a_row; });
+#pragma GCC unroll 2
   for (i64 q = 0; q < n; ++q, b += b_row) {
     V y[Vectors];
     static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { read_vector(y[v], b + v * Isa::lanes); });
@@ -58,11 +59,67 @@ FLAGGEMS_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64
     }
 }
 
+/// The sums of four vectors' lanes.
+template <class C, class Isa>
+FLAGGEMS_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, const simd<C, Isa>& b,
+                                                const simd<C, Isa>& c, const simd<C, Isa>& d) {
+  using Q = simd<C, isa_baseline>;
+  const Q p = fold_to_four(a), q = fold_to_four(b), r = fold_to_four(c), s = fold_to_four(d);
+  const Q ab(__builtin_shufflevector(p.v, q.v, 0, 4, 1, 5) +
+             __builtin_shufflevector(p.v, q.v, 2, 6, 3, 7));
+  const Q cd(__builtin_shufflevector(r.v, s.v, 0, 4, 1, 5) +
+             __builtin_shufflevector(r.v, s.v, 2, 6, 3, 7));
+  return Q(__builtin_shufflevector(ab.v, cd.v, 0, 1, 4, 5) +
+           __builtin_shufflevector(ab.v, cd.v, 2, 3, 6, 7));
+}
+
+/// What attention_softmax does, for a line of whole vectors: `n` scores, a multiple of the lanes,
+/// in `line`, of which `seen` are visible. A NaN makes all of the row NaN, through its exponential.
+template <class C, class Isa, class MaskRow>
+FLAGGEMS_INLINE C attention_softmax_line(C* line, i64 n, i64 seen, const MaskRow& mask, C& largest,
+                                         C& total) {
+  using V = simd<C, Isa>;
+  constexpr i64 lanes = Isa::lanes;
+  for (i64 j = seen; j < n; ++j) line[j] = lowest<C>();
+  if constexpr (!is_same<MaskRow, no_mask>) {
+    for (i64 j = 0; j < seen; j += lanes) {
+      const lane_tail<Isa> lane{j, static_cast<int>(min_of(seen - j, lanes))};
+      V s;
+      read_vector(s, line + j);
+      s = mask.template apply<C>(lane, s);
+      write_vector(line + j, s, lane.count);
+    }
+  }
+  V most(lowest<C>());
+  for (i64 j = 0; j < n; j += lanes) {
+    V s;
+    read_vector(s, line + j);
+    most = greater_of(s, most);
+  }
+  // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+  const C before = largest;
+  const C now = greater_of(before, fold_lanes<C>(most, maximum_of{}));
+  const C shift = now == lowest<C>() ? C(0) : now;
+  const V by(shift);
+  V sum(C(0));
+  for (i64 j = 0; j < n; j += lanes) {
+    V s;
+    read_vector(s, line + j);
+    s = exp_not_positive(V(s - by));
+    write_vector(line + j, s, Isa::lanes);
+    sum += s;
+  }
+  const C correction = exp_not_positive(C(before - shift));
+  total = total * correction + total_of(sum);
+  largest = now;
+  return correction;
+}
+
 template <class T, class Key, class Out, class C, class Mask>
 struct attention_host {
-  static constexpr int rows = 4;                         // queries in registers
+  static constexpr int rows = 6;                         // queries in registers
   static constexpr int tile = 64;                        // keys at a time
-  static constexpr int least_rows = 32, most_rows = 64;  // queries that share a tile of keys
+  static constexpr int least_rows = 36, most_rows = 96;  // queries that share a tile of keys
 
   /// The bytes of scratch that a launch needs.
   static constexpr i64 scratch(i64 head_size, i64 value_size) {
@@ -91,9 +148,10 @@ struct attention_host {
     C* const columns = block.template scratch<C>(tile * depth).data;
     const auto score = block.template scratch<C>(rows * tile);
     const i64 all_rows = space.group * space.queries;
-    // Each worker should get several blocks of queries.
+    // Each worker should get several blocks of queries, all of about one size.
     const bool many = space.batches * ceil_div(all_rows, i64(most_rows)) >= 4 * block.count();
-    const i64 share = many ? most_rows : least_rows;
+    const i64 share = round_up(
+        ceil_div(all_rows, ceil_div(all_rows, i64(many ? most_rows : least_rows))), i64(rows));
     const i64 blocks = ceil_div(all_rows, share);
     // `n` keys or values from `start` on as lines of C.
     const auto read = [&](const attention_arg<const Key>& from, const Key* data, i64 start, i64 n,
@@ -184,8 +242,8 @@ struct attention_host {
           for (int r = 0; r < rows; ++r) {  // not unrolled: exp is long
             const i64 row = row_of(g + r);
             const auto masked = mask.row(c, row / space.queries, row % space.queries, start);
-            correction[r] = attention_softmax<C>(block, score.from(r * tile), most, seen[r], masked,
-                                                 largest[g + r], total[g + r]);
+            correction[r] = attention_softmax_line<C, isa>(score.data + r * tile, padded, seen[r],
+                                                           masked, largest[g + r], total[g + r]);
           }
           const i64 value_lanes = round_up(space.value_size, lanes);
           for (i64 e = 0; e < value_lanes;) {
@@ -229,7 +287,7 @@ struct attention_host_few {
 
   static constexpr i64 scratch(i64 head_size, i64 value_size) {
     const i64 depth = round_up(head_size, i64(16)), width = round_up(value_size, i64(16));
-    return most_rows * (depth + width + tile) * i64(sizeof(C)) + 3 * 256;
+    return most_rows * (depth + width + 2 * tile) * i64(sizeof(C)) + 4 * 256;
   }
 
   template <class Block>
@@ -245,6 +303,11 @@ struct attention_host_few {
   }
 
  private:
+  // Keys are read while values come, and values while keys do.
+  FLAGGEMS_INLINE static void fetch_row(const Key* p, i64 n) {
+    for (i64 at = 0; at < n; at += 64 / i64(sizeof(Key))) __builtin_prefetch(p + at);
+  }
+
   template <int Rows, class Block>
   FLAGGEMS_INLINE static void run_rows(Block& block, const attention_space& space,
                                        const attention_arg<const T>& q,
@@ -260,6 +323,7 @@ struct attention_host_few {
     const auto query = block.template scratch<C>(Rows * depth);
     const auto sum = block.template scratch<C>(Rows * width);
     const auto score = block.template scratch<C>(Rows * tile);
+    const auto by_key = block.template scratch<C>(Rows * tile);
     const int rows = static_cast<int>(space.group * space.queries);
     block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
       const i64 batch = t / parts, begin = (t - batch * parts) * length;
@@ -285,27 +349,41 @@ struct attention_host_few {
       end = min_of(end, begin + length);
       for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
-        for (i64 j = 0; j < n; j += 2) {  // the queries are read once for two keys
-          const Key* const one = keys + (start + j) * k.position;
-          const Key* const two = keys + min_of(start + j + 1, end - 1) * k.position;
-          V dot[Rows][2];
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { dot[r][0] = dot[r][1] = V(C(0)); });
+        // Four products are summed up together: rows of one key, which are transposed after, or
+        // keys.
+        constexpr int at_once = Rows == 1 ? 4 : 2;  // keys for which the queries are read once
+        for (i64 j = 0; j < n; j += at_once) {
+          const Key* key[at_once];
+          V dot[at_once][Rows];
+          static_for<at_once>([&](auto e) FLAGGEMS_LAMBDA {
+            key[e] = keys + min_of(start + j + e, end - 1) * k.position;
+            fetch_row(values + (start + j + e) * v.position, space.value_size);
+            static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { dot[e][r] = V(C(0)); });
+          });
           block.for_each_lane(space.head_size, [&](auto lane) FLAGGEMS_LAMBDA {
-            const V a = load<C>(one, lane), b = load<C>(two, lane);
+            V y[at_once];
+            static_for<at_once>([&](auto e) FLAGGEMS_LAMBDA { y[e] = load<C>(key[e], lane); });
             static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
               const V x = load<C>(query.from(r * depth), lane);
-              dot[r][0] = multiply_add<V>(x, a, dot[r][0]);
-              dot[r][1] = multiply_add<V>(x, b, dot[r][1]);
+              static_for<at_once>(
+                  [&](auto e) FLAGGEMS_LAMBDA { dot[e][r] = multiply_add<V>(x, y[e], dot[e][r]); });
             });
           });
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-            score.write(r * tile + j, total_of(dot[r][0]));
-            score.write(r * tile + j + 1, total_of(dot[r][1]));
-          });
+          if constexpr (Rows == 1) {
+            write_vector(score.data + j, totals_of(dot[0][0], dot[1][0], dot[2][0], dot[3][0]), 4);
+          } else {
+            static_for<at_once>([&](auto e) FLAGGEMS_LAMBDA {
+              write_vector(by_key.data + (j + e) * Rows,
+                           totals_of(dot[e][0], dot[e][1], dot[e][2], dot[e][3]), 4);
+            });
+          }
         }
+        const i64 padded = round_up(n, i64(16));
+        if constexpr (Rows > 1)
+          transpose_lines<C>(by_key.data, Rows, padded, Rows, score.data, tile);
         for (int r = 0; r < Rows; ++r)  // not unrolled: exp is long
-          correction[r] = attention_softmax<C>(
-              block, score.from(r * tile), n, min_of(n, max_of(i64(0), visible[r] - start)),
+          correction[r] = attention_softmax_line<C, isa>(
+              score.data + r * tile, padded, min_of(n, max_of(i64(0), visible[r] - start)),
               mask.row(c, head[r], position[r], start), largest[r], total[r]);
         const auto add_values = [&](auto count, auto lane) FLAGGEMS_LAMBDA {
           constexpr int vectors = decltype(count)::value;
@@ -319,7 +397,9 @@ struct attention_host_few {
             });
           });
           const Key* value = values + start * v.position;
-          for (i64 j = 0; j < n; ++j, value += v.position) {
+          const Key* next = keys + (start + tile) * k.position;
+          for (i64 j = 0; j < n; ++j, value += v.position, next += k.position) {
+            if (lane.begin == 0) fetch_row(next, space.head_size);
             V y[vectors];
             static_for<vectors>([&](auto e) FLAGGEMS_LAMBDA {
               auto at = lane;

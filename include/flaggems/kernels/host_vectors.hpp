@@ -40,14 +40,18 @@ FLAGGEMS_INLINE simd<C, Isa> spread_from(const C* p) {
   return simd<C, Isa>(*p);
 }
 
-/// The four quarters of a vector added: a part of its sum each.
-template <class Isa>
-FLAGGEMS_INLINE quad fold_to_quad(const simd<f32, Isa>& x) {
-  quad part[Isa::lanes / 4];
+/// The quarters of a vector added: four parts of its sum.
+template <class C, class Isa>
+FLAGGEMS_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
+  simd<C, isa_baseline> part[Isa::lanes / 4];
   __builtin_memcpy(part, &x.v, sizeof(x.v));
   for (int step = Isa::lanes / 8; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) part[i] += part[i + step];
   return part[0];
+}
+template <class Isa>
+FLAGGEMS_INLINE quad fold_to_quad(const simd<f32, Isa>& x) {
+  return fold_to_four(x);
 }
 FLAGGEMS_INLINE f32 total_of(const quad& x) {
   const quad pairs(x.v + __builtin_shufflevector(x.v, x.v, 2, 3, 0, 1));
