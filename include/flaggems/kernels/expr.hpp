@@ -76,6 +76,7 @@ struct literal {
 template <class C>
 struct position_row {
   i64 first, stride;
+  FLAGGEMS_INLINE position_row from(i64 begin) const { return {first + begin * stride, stride}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     return convert<C>(iota<i64>(lane) * lane_value<Lane, i64>(stride) +

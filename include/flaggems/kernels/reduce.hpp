@@ -89,11 +89,14 @@ struct better_of {
 template <class C, bool Max>
 struct index_of {
   using state = indexed<C, i64>;
+  using value = C;
   using op = better_of<Max>;
+  using value_op = conditional<Max, maximum_of, minimum_of>;
   static constexpr bool needs_index = true;
-  FLAGGEMS_INLINE static state neutral() {
-    return {Max ? lowest<C>() : highest<C>(), highest<i64>()};
-  }
+  FLAGGEMS_INLINE static C neutral_value() { return Max ? lowest<C>() : highest<C>(); }
+  FLAGGEMS_INLINE static state neutral() { return {neutral_value(), highest<i64>()}; }
+  /// Whether nothing with this value can beat a state.
+  FLAGGEMS_INLINE static bool loses(C x, const state& s) { return Max ? x < s.value : x > s.value; }
   template <class V, class J>
   FLAGGEMS_INLINE static indexed<V, J> enter(FLAGGEMS_VALUE(V) value, FLAGGEMS_VALUE(J) index) {
     return {value, index};
@@ -162,11 +165,14 @@ struct either_sink {
 template <class Block, class S>
 struct state_array {
   typename Block::template scratch_type<S> values;
+  using scratch_type = typename Block::template scratch_type<S>;
+  FLAGGEMS_INLINE explicit state_array(const scratch_type& v) : values(v) {}
   FLAGGEMS_INLINE state_array(Block& block, i64 n) : values(block.template scratch<S>(n)) {}
   template <class Lane>
   FLAGGEMS_INLINE auto get(Lane lane) const {
     return load<S>(values, lane);
   }
+  FLAGGEMS_INLINE state_array from(i64 i) const { return state_array(values.from(i)); }
   template <class Lane, class V>
   FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(values, lane, state);
@@ -176,8 +182,12 @@ template <class Block, class C, class J>
 struct state_array<Block, indexed<C, J>> {
   typename Block::template scratch_type<C> values;
   typename Block::template scratch_type<J> indices;
+  FLAGGEMS_INLINE state_array(const typename Block::template scratch_type<C>& v,
+                              const typename Block::template scratch_type<J>& j)
+      : values(v), indices(j) {}
   FLAGGEMS_INLINE state_array(Block& block, i64 n)
       : values(block.template scratch<C>(n)), indices(block.template scratch<J>(n)) {}
+  FLAGGEMS_INLINE state_array from(i64 i) const { return {values.from(i), indices.from(i)}; }
   template <class Lane>
   FLAGGEMS_INLINE auto get(Lane lane) const {
     return indexed<lane_value<Lane, C>, lane_value<Lane, J>>{load<C>(values, lane),
@@ -193,11 +203,40 @@ struct state_array<Block, indexed<C, J>> {
 /// Stands for the index of a reduction that needs none.
 struct no_index {
   FLAGGEMS_INLINE no_index at(const coordinates&) const { return {}; }
+  FLAGGEMS_INLINE no_index from(i64) const { return {}; }
   template <class Lane>
   FLAGGEMS_INLINE int load(Lane) const {
     return 0;
   }
 };
+
+/// The fold of n elements of a row with `total`.
+template <class Reducer, class Block, class Row, class Places>
+FLAGGEMS_INLINE typename Reducer::state fold_row(const Block& block, const Row& row,
+                                                 const Places& places, i64 n,
+                                                 const typename Reducer::state& total) {
+  typename Reducer::op op;
+  if constexpr (!Reducer::needs_index) {
+    return op(total, block.reduce(n, Reducer::neutral(), op,
+                                  [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); }));
+  } else {
+    // First the value, then, if it may win, where it stands: two short loops instead of one that
+    // carries 64-bit indices (rows of 4096 f32, AVX2: 2.8 to 21 GB/s).
+    using C = typename Reducer::value;
+    const C best = block.reduce(n, Reducer::neutral_value(), typename Reducer::value_op{},
+                                [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); });
+    if (Reducer::loses(best, total)) return total;
+    const i32 none = static_cast<i32>(n);
+    const i32 at = block.reduce(n, none, minimum_of{}, [&](auto i) FLAGGEMS_LAMBDA {
+      const auto v = row.load(i);
+      const auto k = iota<i32>(i);
+      // If there is a NaN, `best` is one.
+      return select((v == rebind<decltype(copy_of(v)), C>(best)) | (v != v), k,
+                    decltype(copy_of(k))(none));
+    });
+    return op(total, Reducer::enter(best, places.load(lane_scalar{at})));
+  }
+}
 
 /// Lanes along a reduced dimension: one result a tile.
 template <class Reducer, class E, class Index, class Sink>
@@ -206,7 +245,6 @@ struct reduce_inner {
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {
     using S = typename Reducer::state;
-    typename Reducer::op op;
     block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 output = tile / space.parts, part = tile - output * space.parts;
       const i64 per_part = ceil_div(space.steps, space.parts);
@@ -218,10 +256,10 @@ struct reduce_inner {
         const coordinates c = space.locate(output, reduced, start);
         const auto row = e.at(c);
         const auto places = index.at(c);
-        total = op(total, block.reduce(min_of(space.chunk, space.inner - start), Reducer::neutral(),
-                                       op, [&](auto i) FLAGGEMS_LAMBDA {
-                                         return Reducer::enter(row.load(i), places.load(i));
-                                       }));
+        for_each_piece(block, row, min_of(space.chunk, space.inner - start),
+                       [&](const auto& piece, i64 begin, i64 n) FLAGGEMS_LAMBDA {
+                         total = fold_row<Reducer>(block, piece, places.from(begin), n, total);
+                       });
       }
       // The result's place: the kept coordinates, and the part as if it were one more.
       coordinates to = space.locate(output, 0, 0);
@@ -252,13 +290,32 @@ struct reduce_outer {
       // Two levels, so that the error of a long sum stays that of a short one.
       for (i64 segment = 0; segment < space.steps; segment += 256) {
         const i64 end = min_of(space.steps, segment + 256);
-        for (i64 step = segment; step < end; ++step) {
+        for (i64 step = segment; step < end;) {
           const coordinates c = space.locate(kept, step, start);
           const auto row = e.at(c);
+          if constexpr (!Reducer::needs_index) {
+            // Four rows at a time: the states are read and written a quarter as often.
+            if (step + 4 <= end && is_dense_row(block, row)) {
+              const auto at = [&](i64 k) FLAGGEMS_LAMBDA {
+                return dense_row(block, e.at(space.locate(kept, step + k, start)));
+              };
+              const auto a = at(0), b = at(1), d = at(2), f = at(3);
+              block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+                low.put(i, op(op(low.get(i), op(a.load(i), b.load(i))), op(d.load(i), f.load(i))));
+              });
+              step += 4;
+              continue;
+            }
+          }
           const auto places = index.at(c);
-          block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-            low.put(i, op(low.get(i), Reducer::enter(row.load(i), places.load(i))));
+          for_each_piece(block, row, n, [&](const auto& piece, i64 begin, i64 m) FLAGGEMS_LAMBDA {
+            const auto states = low.from(begin);
+            const auto at = places.from(begin);
+            block.for_each_lane(m, [&](auto i) FLAGGEMS_LAMBDA {
+              states.put(i, op(states.get(i), Reducer::enter(piece.load(i), at.load(i))));
+            });
           });
+          ++step;
         }
         block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
           high.put(i, op(high.get(i), low.get(i)));

@@ -169,6 +169,25 @@ class written_row {
   global_ptr<T> row_ = nullptr;
 };
 
+// A row of an expression (`e.at(c)`), for a kernel that loops over it. The host's forms
+// (host_rows.hpp) see to it that the loops meet contiguous operands only.
+
+/// Whether all operands of a row of n elements are contiguous; if so `dense_row` says so in its
+/// type.
+template <class Block, class Row>
+FLAGGEMS_INLINE bool is_dense_row(const Block&, const Row&) {
+  return true;
+}
+template <class Block, class Row>
+FLAGGEMS_INLINE Row dense_row(const Block&, const Row& row) {
+  return row;
+}
+/// f(piece, begin, count) for pieces of a row: element i of a piece is element begin + i.
+template <class Block, class Row, class F>
+FLAGGEMS_INLINE void for_each_piece(const Block&, const Row& row, i64 n, const F& f) {
+  f(row, i64(0), n);
+}
+
 /// Calls f(coordinates) for every row of this block's share.
 template <class Block, class F>
 FLAGGEMS_INLINE void for_each_row(Block& block, const row_space& space, const F& f) {

@@ -240,9 +240,14 @@ FLAGGEMS_INLINE void store_at(T* p, lane_tail<Isa> lane, const V& x, const F& of
 
 template <class T, class Lane>
 FLAGGEMS_INLINE lane_value<Lane, T> iota(Lane lane) {
-  lane_value<Lane, T> r(static_cast<T>(lane.begin));
-  for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(lane.begin + k);
-  return r;
+  lane_value<Lane, T> r;
+  if constexpr (is_integer<T>) {
+    for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(k);  // a constant
+    return r + lane_value<Lane, T>(static_cast<T>(lane.begin));
+  } else {
+    for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(lane.begin + k);
+    return r;
+  }
 }
 
 /// x in every lane; see the form for lane_scalar.
