@@ -29,6 +29,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/multinomial.hpp>

@@ -95,8 +95,14 @@ struct gemm_out {
   }
 };
 
+// What becomes of the sums: `active()` whether anything does; `at(batch, i)` the same for the rows
+// from i on, whose `add(row, lane, x)` gives the result. `replaces`: it needs the whole sum, and
+// its result may have another type (gemm_epilogue.hpp).
+
 /// Nothing is added to the product.
 struct no_bias {
+  static constexpr bool replaces = false;
+  FLAGGEMS_INLINE bool active() const { return false; }
   FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> add(i64, Lane, const lane_value<Lane, C>& x) const {
@@ -106,6 +112,7 @@ struct no_bias {
 
 template <class T, class C>
 struct bias_tile {
+  static constexpr bool replaces = false;
   global_ptr<const T> data;
   i64 row, column;
   C beta;
@@ -123,6 +130,8 @@ struct gemm_bias {
   i64 row, column;
   i64 batch[max_rank + 1];
   C beta;
+  static constexpr bool replaces = false;
+  FLAGGEMS_INLINE bool active() const { return beta != C(0); }
   FLAGGEMS_INLINE bias_tile<T, C> at(const coordinates& c, i64 i) const {
     i64 offset = i * row;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];

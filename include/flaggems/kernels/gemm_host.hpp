@@ -41,7 +41,7 @@ struct store_tile {
     i64 row, column;
     bool add;  // to what `to` holds
     bool biased;
-    BiasTile bias;
+    const BiasTile* bias;
     i64 first_row, first_column;  // as the bias counts
   };
   template <class Isa>
@@ -53,12 +53,14 @@ struct store_tile {
         if (p.sums != nullptr) x = x + load<C>(host_scratch<C>{p.sums + r * p.sums_row}, lane);
         Out* const to = p.to + r * p.row;
         if (p.add) x = x + load<C>(static_cast<const Out*>(to), p.column, lane);
-        if (p.biased) {
-          auto at = lane;
-          at.begin += p.first_column;
-          x = p.bias.template add<C>(p.first_row + r, at, x);
+        auto at = lane;
+        at.begin += p.first_column;
+        if constexpr (BiasTile::replaces) {
+          store(to, p.column, lane, p.bias->template add<C>(p.first_row + r, at, x));
+        } else {
+          if (p.biased) x = p.bias->template add<C>(p.first_row + r, at, x);
+          store(to, p.column, lane, x);
         }
-        store(to, p.column, lane, x);
       };
       i64 j = 0;
       for (; j + Isa::lanes <= p.columns; j += Isa::lanes) step(lane_vector<Isa>{j});
@@ -171,7 +173,7 @@ struct gemm_blocked {
     i64 members = 1, member = 0, point = 0;  // of the team, and where it meets
     i64 meetings = 0;
 
-    static constexpr bool sums_in_place = is_same<Out, C>;
+    static constexpr bool sums_in_place = is_same<Out, C> && !Bias::replaces;
     static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
     using storing = store_tile<Out, C, bias_part>;
@@ -274,7 +276,8 @@ struct gemm_blocked {
       const i64 steps = ceil_div(depth, i64{Kernel::step});
       const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
       const i64 b_panel = Kernel::template panel_bytes<tile_columns>(steps);
-      const bool biased = has_bias() && (sums_in_place ? first : last);
+      const bool biased = bias.active() && (sums_in_place ? first : last);
+      const bias_part finish = bias.at(batch, 0);
       alignas(64) C buffer[tile_rows * tile_columns + 64];
 
       tile_arguments<C> t;
@@ -329,16 +332,9 @@ struct gemm_blocked {
           outlined<Isa>::template call<storing>(typename storing::arguments{
               buffer, !sums_in_place && !first ? part : nullptr, tile_columns, nc, m, n,
               to + ir * out.row + jr * out.column, out.row, out.column, sums_in_place && !first,
-              biased, bias.at(batch, 0), ir, jr});
+              biased, &finish, ir, jr});
         }
       }
-    }
-
-    FLAGGEMS_INLINE bool has_bias() const {
-      if constexpr (is_same<Bias, no_bias>)
-        return false;
-      else
-        return bias.beta != C(0);
     }
   };
 };
@@ -396,12 +392,11 @@ struct gemm_few_rows {
             factors, from_b + q * b.along, b.along, live, kept + g * width, width, columns});
       }
     }
-    bool biased = false;
-    if constexpr (!is_same<Bias, no_bias>) biased = bias.beta != C(0);
+    const bias_part finish = bias.at(at.batch, 0);
     outlined<Isa>::template call<storing>(
         typename storing::arguments{kept, nullptr, width, 0, rows, columns,
                                     out.at(at.batch) + at.i * out.row + at.j * out.column, out.row,
-                                    out.column, false, biased, bias.at(at.batch, 0), at.i, at.j});
+                                    out.column, false, bias.active(), &finish, at.i, at.j});
   }
 };
 

@@ -173,8 +173,7 @@ struct gemm_small {
                                   const gemm_arg<C>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias) {
     using isa = typename Block::isa;
-    bool biased = false;
-    if constexpr (!is_same<Bias, no_bias>) biased = bias.beta != C(0);
+    const bool biased = bias.active();
     const bool direct = is_same<Out, C> && !biased && out.column == 1;
     C* const kept = direct ? nullptr : block.template scratch<C>(space.m * space.n).data;
     small_arguments<C> p{space.m, space.n, space.k, nullptr, a.line,  a.along,
@@ -189,10 +188,11 @@ struct gemm_small {
         if (direct) p.out = to;
       outlined<isa>::template call<small_product<C>>(p);
       if (direct) return;
-      using storing = store_tile<Out, C, decltype(bias.at(at, i64{}))>;
+      const auto finish = bias.at(at, 0);
+      using storing = store_tile<Out, C, remove_const<decltype(finish)>>;
       outlined<isa>::template call<storing>(
           typename storing::arguments{kept, nullptr, space.n, 0, space.m, space.n, to, out.row,
-                                      out.column, false, biased, bias.at(at, 0), 0, 0});
+                                      out.column, false, biased, &finish, 0, 0});
     });
   }
 };

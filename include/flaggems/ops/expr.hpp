@@ -39,7 +39,7 @@ struct expr : detail::expr_base {
   using value_type = typename Node::element;
   using device_type = typename Node::device;
   Node node;
-  explicit expr(Node n) : node(std::move(n)) {}
+  constexpr explicit expr(Node n) : node(std::move(n)) {}
 };
 
 template <class X>

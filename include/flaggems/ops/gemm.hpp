@@ -90,6 +90,21 @@ shape linear_shape(const X& x, const W& w) {
   return r;
 }
 
+/// [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; at the
+/// highest rank there is no room for one more, and they are [..., K] with the last as rows.
+template <class View>
+auto linear_rows(const View& v) {
+  return v.rank() < max_rank ? as_row(v) : v.view();
+}
+/// The weight for each of those.
+template <class X, class W>
+auto linear_weight(const X& x, const W& w) {
+  shape all = linear_rows(x).shape_of();
+  all[all.rank() - 2] = w.size(0);
+  all[all.rank() - 1] = w.size(1);
+  return w.expand(all);
+}
+
 template <class S, class X, class W, class Bias, class Out>
 void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, const Out& out) {
   using C = typename gemm_compute<typename X::value_type, typename W::value_type,
@@ -97,15 +112,9 @@ void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, cons
   const shape sizes = linear_shape(x, w);
   check_sizes("linear", out, sizes);
   check_separate_output("linear", out, x, w);
-  // [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; at the
-  // highest rank there is no room for one more, and they are [..., K] with the last as rows.
-  const auto rows = [](const auto& v) { return v.rank() < max_rank ? as_row(v) : v.view(); };
-  const auto a = rows(x);
-  const auto to = rows(out);
-  shape all = a.shape_of();
-  all[all.rank() - 2] = w.size(0);
-  all[all.rank() - 1] = w.size(1);
-  const auto b = w.expand(all);
+  const auto a = linear_rows(x);
+  const auto to = linear_rows(out);
+  const auto b = linear_weight(x, w);
   if constexpr (std::is_same_v<Bias, no_bias_view>) {
     gemm("linear", stream, a, b, to, bias, C(1), C(0));
   } else {

@@ -29,19 +29,20 @@ struct gemm;
 namespace detail {
 
 /// What products of these types are summed in: f32 for up to 32 bits of floating point, f64 for
-/// f64, unsigned integers (modulo the range) for integers.
-template <class A, class B, class Out>
+/// f64, unsigned integers (modulo the range) for integers. `Replaced`: an epilogue makes what type
+/// it likes of the sums.
+template <class A, class B, class Out, bool Replaced = false>
 struct gemm_compute {
   static constexpr bool floating =
-      kernels::is_floating<A> && kernels::is_floating<B> && kernels::is_floating<Out>;
+      kernels::is_floating<A> && kernels::is_floating<B> && (Replaced || kernels::is_floating<Out>);
   static constexpr bool f64s =
-      std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<Out, f64>;
+      std::is_same_v<A, f64> && std::is_same_v<B, f64> && (Replaced || std::is_same_v<Out, f64>);
   static constexpr bool any_f64 =
-      std::is_same_v<A, f64> || std::is_same_v<B, f64> || std::is_same_v<Out, f64>;
+      std::is_same_v<A, f64> || std::is_same_v<B, f64> || (!Replaced && std::is_same_v<Out, f64>);
   static constexpr bool bytes =
-      kernels::is_byte<A> && kernels::is_byte<B> && std::is_same_v<Out, i32>;
-  static constexpr bool integers =
-      bytes || (kernels::is_integer<A> && std::is_same_v<A, B> && std::is_same_v<A, Out>);
+      kernels::is_byte<A> && kernels::is_byte<B> && (Replaced || std::is_same_v<Out, i32>);
+  static constexpr bool integers = bytes || (!Replaced && kernels::is_integer<A> &&
+                                             std::is_same_v<A, B> && std::is_same_v<A, Out>);
   static_assert((floating && (f64s || !any_f64)) || integers,
                 "flaggems: matrix products take f64, or f32, f16 and bf16 in any mixture, or one "
                 "type of integers, or i8 and u8 with a result of i32");
@@ -90,32 +91,78 @@ void check_separate_output(const char* op, const Out& out, const In&... in) {
           "an output that overlaps an input");
 }
 
-struct no_bias_view {};
+/// The strides of a tensor that is read beside the product, over the result.
+struct added_strides {
+  i64 row, column;
+  i64 batch[max_rank];
+};
+/// The same of all such tensors, as an expression is built over them.
+struct added_space {
+  int rank;  // of the batch
+  const added_strides* added;
+  void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    const added_strides& from = added[operand];
+    for (int d = 0; d < rank; ++d) to[d] = from.batch[d];
+    to[rank] = from.row;
+    to[rank + 1] = from.column;
+  }
+};
+
+// What is added to a product, or made of it (ops/gemm_epilogue.hpp): `leaves` tensors, each of
+// which `for_each_leaf(f)` shows to f expanded to the sizes of the result; `result<A, B, Out>`, the
+// type that says what is summed in; `build<C>` for the kernel.
+struct no_bias_view {
+  static constexpr int leaves = 0;
+  static constexpr bool replaces = false;
+  template <class F>
+  void for_each_leaf(F&&) const {}
+  template <class C>
+  kernels::no_bias build(const added_space&) const {
+    return {};
+  }
+};
+template <class View, class C>
+struct bias_view {
+  static constexpr int leaves = 1;
+  static constexpr bool replaces = false;
+  View view;
+  C beta;
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    f(view);
+  }
+  template <class>
+  auto build(const added_space& space) const {
+    kernels::gemm_bias<typename View::value_type, C> bias{
+        view.data(), space.added->row, space.added->column, {}, beta};
+    for (int d = 0; d < space.rank; ++d) bias.batch[d] = space.added->batch[d];
+    return bias;
+  }
+};
 
 /// One product. The operands have the same rank: a [batch..., m, k], b [batch..., n, k],
-/// out [batch..., m, n], and bias as out; broadcast dimensions have stride 0. `Fold`: the last
-/// batch dimension may join the rows (b does not depend on the batch).
-template <class A, class B, class Out, class Bias>
+/// out [batch..., m, n], and what is added as out; broadcast dimensions have stride 0.
+template <class A, class B, class Out, class Added>
 struct gemm_call {
-  using C = typename gemm_compute<A, B, Out>::type;
+  using compute = gemm_compute<A, B, Out, Added::replaces>;
+  using C = typename compute::type;
   /// The sums of bytes are their result: kernels write i32 as what it is modulo 2^32.
-  using stored = std::conditional_t<gemm_compute<A, B, Out>::bytes, C, Out>;
-  static constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
-  using bias_type = std::remove_const_t<
-      typename std::conditional_t<biased, Bias, tensor_view<Out, void>>::element_type>;
+  using stored = std::conditional_t<compute::bytes && !Added::replaces, C, Out>;
   using kernel_bias =
-      std::conditional_t<biased, kernels::gemm_bias<bias_type, C>, kernels::no_bias>;
+      decltype(std::declval<const Added&>().template build<C>(std::declval<added_space>()));
+  static constexpr int operands = 3 + Added::leaves;
+  static_assert(operands <= max_operands, "flaggems: an epilogue has at most 13 tensors");
 
   kernels::gemm_space space{};
   kernels::gemm_arg<A> a{};
   kernels::gemm_arg<B> b{};
   kernels::gemm_out<stored, C> out{};
-  kernel_bias bias{};
+  added_strides added[Added::leaves + 1]{};
   launch_config config{};
 
   template <class S, class VA, class VB, class VO>
   static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
-                  const Bias& vbias, C alpha, C beta) {
+                  const Added& beside, C alpha) {
     if (vo.empty()) return;
     gemm_call call;
     call.config.op = op;
@@ -128,7 +175,11 @@ struct gemm_call {
     it.add(front(vo.sizes()), front(vo.strides()));
     it.add(front(vo.sizes()), front(va.strides()));
     it.add(front(vo.sizes()), front(vb.strides()));
-    if constexpr (biased) it.add(front(vo.sizes()), front(vbias.strides()));
+    int next = 0;
+    beside.for_each_leaf([&](const auto& v) {
+      it.add(front(vo.sizes()), front(v.strides()));
+      call.added[next++] = {v.stride(-2), v.stride(-1), {}};
+    });
     it.collapse();
     call.space.rank = it.rank();
     call.space.batches = it.numel();
@@ -137,7 +188,7 @@ struct gemm_call {
       call.out.batch[d] = it.stride(0, d);
       call.a.batch[d] = it.stride(1, d);
       call.b.batch[d] = it.stride(2, d);
-      if constexpr (biased) call.bias.batch[d] = it.stride(3, d);
+      for (int k = 0; k < Added::leaves; ++k) call.added[k].batch[d] = it.stride(3 + k, d);
     }
     call.out.data = reinterpret_cast<stored*>(vo.data());  // Out, or its unsigned form
     call.out.row = vo.stride(-2);
@@ -149,14 +200,8 @@ struct gemm_call {
     call.b.data = vb.data();
     call.b.line = vb.stride(-2);
     call.b.along = vb.stride(-1);
-    if constexpr (biased) {
-      call.bias.data = vbias.data();
-      call.bias.row = vbias.stride(-2);
-      call.bias.column = vbias.stride(-1);
-      call.bias.beta = beta;
-    }
     call.join_rows();
-    call.choose(stream);
+    call.choose(stream, beside);
   }
 
   /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
@@ -168,16 +213,22 @@ struct gemm_call {
       if (space.m == 1) {
         out.row = out.batch[d];
         a.line = a.batch[d];
-        if constexpr (biased) bias.row = bias.batch[d];
+        for (added_strides& v : added) v.row = v.batch[d];
       } else {
         bool joins = out.batch[d] == out.row * space.m && a.batch[d] == a.line * space.m;
-        if constexpr (biased) joins = joins && bias.batch[d] == bias.row * space.m;
+        for (int n = 0; n < Added::leaves; ++n)
+          joins = joins && added[n].batch[d] == added[n].row * space.m;
         if (!joins) return;
       }
       space.m *= space.sizes[d];
       space.batches /= space.sizes[d];
       --space.rank;
     }
+  }
+
+  /// What the kernels make of the sums.
+  kernel_bias finish(const Added& beside) const {
+    return beside.template build<C>(added_space{space.rank, added});
   }
 
   /// The same product transposed: the columns of the result become its rows.
@@ -188,17 +239,17 @@ struct gemm_call {
     std::swap(a.along, b.along);
     std::swap(a.batch, b.batch);
     std::swap(out.row, out.column);
-    if constexpr (biased) std::swap(bias.row, bias.column);
+    for (added_strides& v : added) std::swap(v.row, v.column);
   }
 
   template <class S>
-  void choose(const S& stream) {
+  void choose(const S& stream, const Added& beside) {
     const i64 m = space.m, n = space.n, k = space.k;
     config.work = work_of(2, m, n, k, space.batches);
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     if constexpr (is_blocked<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
-      if (gemm_policy::is_small(m, n, k)) return small_product(stream);
+      if (gemm_policy::is_small(m, n, k)) return small_product(stream, beside);
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
       const bool along_pays = along && k >= gemm_policy::least_depth &&
@@ -210,8 +261,8 @@ struct gemm_call {
             b_across = true;
           }
         if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 && space.n >= 64)
-          return few_rows(stream);
-        return blocked(stream);
+          return few_rows(stream, beside);
+        return blocked(stream, beside);
       }
     }
     if constexpr (std::is_same_v<A, B>) {
@@ -223,56 +274,58 @@ struct gemm_call {
     }
     if (along) {
       if (space.m == 1)
-        dot<1, 4, false>(stream);
+        dot<1, 4, false>(stream, beside);
       else
-        dot<4, 3, false>(stream);
+        dot<4, 3, false>(stream, beside);
     } else if constexpr (is_blocked<S>) {
       // blocked or few_rows have it
     } else if (b_across) {
-      panel(stream);
+      panel(stream, beside);
     } else {
-      dot<2, 2, true>(stream);
+      dot<2, 2, true>(stream, beside);
     }
   }
 
   template <class S>
   static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
-                                     (kernels::is_floating<C> || gemm_compute<A, B, Out>::bytes);
+                                     (kernels::is_floating<C> || compute::bytes);
 
   template <class S>
-  void small_product(const S& stream) {
+  void small_product(const S& stream, const Added& beside) {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(config.work, space.batches);
     config.scratch = scratch_bytes<C>(space.m * space.n);
-    launch<kernels::gemm_small<Out, C, kernel_bias>>(stream, config, space, a, b, out, bias);
+    launch<kernels::gemm_small<Out, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                     finish(beside));
   }
 
   template <class S>
-  void few_rows(const S& stream) {
+  void few_rows(const S& stream, const Added& beside) {
     using kernel = kernels::gemm_few_rows<A, B, stored, C, kernel_bias>;
     const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
     tiles(rows, gemm_policy::least_columns);
     space.group = 1;
     config.tiles = space.tiles();
     config.scratch = scratch_bytes<C>(kernel::sums);
-    launch<kernel>(stream, config, space, a, b, out, bias);
+    launch<kernel>(stream, config, space, a, b, out, finish(beside));
   }
 
   template <class S>
-  void blocked(const S& stream) {
+  void blocked(const S& stream, const Added& beside) {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(
         config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                          kernels::ceil_div(space.n, gemm_policy::least_columns));
     const i64 workers = host_workers(config.work, config.tiles);
-    kernels::gemm_plan plan = gemm_policy::make(
-        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
-        std::is_same_v<B, C> && (b.line == 1 || space.n == 1), std::is_same_v<stored, C>);
+    kernels::gemm_plan plan =
+        gemm_policy::make(space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
+                          std::is_same_v<B, C> && (b.line == 1 || space.n == 1),
+                          std::is_same_v<stored, C> && !Added::replaces);
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
     launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                                bias, plan, where);
+                                                                finish(beside), plan, where);
   }
 
   void tiles(i64 rows, i64 columns) {
@@ -283,7 +336,7 @@ struct gemm_call {
   }
 
   template <int Rows, int Columns, bool Strided, class S>
-  void dot(const S& stream) {
+  void dot(const S& stream, const Added& beside) {
     constexpr i64 cached = 256 * 1024;
     tiles(Rows, Columns);
     const i64 bytes = work_of(space.k, sizeof(A), Rows);
@@ -292,11 +345,11 @@ struct gemm_call {
     config.tiles = space.tiles();
     config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
     launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
-        stream, config, space, a, b, out, bias);
+        stream, config, space, a, b, out, finish(beside));
   }
 
   template <class S>
-  void panel(const S& stream) {
+  void panel(const S& stream, const Added& beside) {
     constexpr i64 item = static_cast<i64>(sizeof(C));
     if (space.m <= 4) {  // bound by memory: wide rows of `b`, and parts for all workers
       const i64 width = kernels::round_up(kernels::ceil_div(space.n, i64{8}), 16);
@@ -313,7 +366,7 @@ struct gemm_call {
                      scratch_bytes<C>(space.tile_rows * space.depth);
     config.threads = 128;
     launch<kernels::gemm_panel<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                              bias);
+                                                              finish(beside));
   }
 };
 
@@ -325,15 +378,22 @@ void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& ou
           typename gemm_compute<typename A::value_type, typename B::value_type,
                                 typename Out::value_type>::type beta) {
   if (out.empty()) return;
+  constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
   const auto absent_or_bias = [&] {
-    if constexpr (std::is_same_v<Bias, no_bias_view>)
-      return std::nullopt;
-    else
+    if constexpr (biased)
       return bias;
+    else
+      return std::nullopt;
   }();
   if (replaced<operators::gemm>(op, stream, a, b, absent_or_bias, out, alpha, beta)) return;
-  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Bias>::run(
-      op, stream, a, b, out, bias, alpha, beta);
+  const auto beside = [&] {
+    if constexpr (biased)
+      return bias_view<Bias, decltype(beta)>{bias, beta};
+    else
+      return no_bias_view{};
+  }();
+  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type,
+            std::remove_const_t<decltype(beside)>>::run(op, stream, a, b, out, beside, alpha);
 }
 
 }  // namespace detail

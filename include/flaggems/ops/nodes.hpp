@@ -106,8 +106,8 @@ struct leaf {
   void for_each_leaf(F&& f) const {
     f(view);
   }
-  template <class C>
-  kernels::arg<T, C> build(const iteration& it, int& next) const {
+  template <class C, class Space>
+  kernels::arg<T, C> build(const Space& it, int& next) const {
     kernels::arg<T, C> r{view.data(), {}};
     it.copy_strides(next++, r.strides);
     return r;

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a matrix product makes of its sums before they are stored: an expression over the product
+// and over tensors. It stands where a bias stands in the kernels of gemm.hpp.
+#pragma once
+
+#include <flaggems/kernels/expr.hpp>
+#include <flaggems/kernels/gemm.hpp>
+
+namespace flaggems::kernels {
+
+/// A lane that brings a sum with it. By its address: passed by value, a vector would change the
+/// ABI.
+template <class Lane, class V>
+struct lane_of_sum : Lane {
+  const V* sum;
+};
+
+/// The sum, as C; those of integers are signed modulo 2^32.
+template <class C>
+struct product_value {
+  using value_type = C;
+  FLAGGEMS_INLINE product_value at(const coordinates&) const { return {}; }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using sums = element_of<decltype(copy_of(*lane.sum))>;
+    static_assert(!is_same<sums, f64> || is_same<C, f64>,
+                  "flaggems: the product of f64 is product_as<f64>");
+    if constexpr (is_same<sums, u32>)
+      return convert<C>(convert<i32>(*lane.sum));
+    else
+      return convert<C>(*lane.sum);
+  }
+};
+
+/// An expression over the batch, the rows and the columns of the result.
+template <class E>
+struct gemm_epilogue {
+  E value;
+
+  struct tile {
+    E value;
+    coordinates first;
+    static constexpr bool replaces = true;
+    template <class C, class Lane>
+    FLAGGEMS_INLINE lane_value<Lane, typename E::value_type> add(
+        i64 i, Lane lane, const lane_value<Lane, C>& x) const {
+      coordinates at = first;
+      at.at[at.rank - 1] += i;
+      return value.at(at).load(lane_of_sum<Lane, lane_value<Lane, C>>{lane, &x});
+    }
+  };
+  static constexpr bool replaces = true;
+  FLAGGEMS_INLINE bool active() const { return true; }
+  FLAGGEMS_INLINE tile at(const coordinates& c, i64 i) const {
+    tile t{value, c};
+    t.first.at[c.rank] = i;
+    t.first.rank = c.rank + 1;
+    t.first.inner = 0;
+    return t;
+  }
+};
+
+}  // namespace flaggems::kernels

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products that store an expression over their sums, in the same pass: bias, activation,
+// residual, scales of quantised operands.
+//
+//     linear(stream, x, weight, out, epilogue(silu(product * scale + bias) + residual));
+#pragma once
+
+#include <flaggems/kernels/gemm_epilogue.hpp>
+#include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/gemm.hpp>
+
+namespace flaggems {
+
+namespace detail {
+
+/// Where a product's sums stand in an expression.
+template <class T>
+struct product_node {
+  using element = T;
+  using device = void;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = 0;
+
+  template <class F>
+  void for_each_leaf(F&&) const {}
+  template <class C, class Space>
+  auto build(const Space&, int&) const {
+    return converted<C>(kernels::product_value<T>{});
+  }
+};
+
+/// An expression over a product, whose tensors broadcast to the result.
+template <class Node>
+struct epilogue_operand {
+  Node node;
+};
+
+/// The same in the place of a bias; `rows`: the tensors get a dimension in front of their last one,
+/// as the result did.
+template <class Node>
+struct epilogue_view {
+  static constexpr int leaves = Node::leaves;
+  static constexpr bool replaces = true;
+  const Node& node;
+  shape sizes;
+  bool rows;
+
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    node.for_each_leaf([&](const auto& v) {
+      const auto whole = v.expand(sizes);
+      if (rows)
+        f(as_row(whole).view());
+      else
+        f(whole.view());
+    });
+  }
+  template <class>
+  auto build(const added_space& space) const {
+    int next = 0;
+    using V = kernels::compute_type<typename Node::element>;
+    const auto e = node.template build<V>(space, next);
+    return kernels::gemm_epilogue<std::remove_const_t<decltype(e)>>{e};
+  }
+};
+
+template <class S, class A, class B, class Out, class Node>
+void gemm_into(const char* op, const S& stream, const A& a, const B& b, const Out& out,
+               const epilogue_view<Node>& last) {
+  using T = typename Out::value_type;
+  static_assert(
+      std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, device_of<S>>,
+      "flaggems: the tensors of an epilogue are on another device than the product");
+  static_assert(kind_of<typename Node::element> <= kind_of<T>,
+                "flaggems: the epilogue's dtype cannot be cast to the output's (float to integer)");
+  if (out.empty()) return;
+  if constexpr (has_implementation<operators::gemm, device_of<S>>)
+    replaced<operators::gemm>(op, stream);  // it takes no epilogue: the report says so
+  using call = gemm_call<typename A::value_type, typename B::value_type, T, epilogue_view<Node>>;
+  call::run(op, stream, a, b, out, last, typename call::C(1));
+}
+
+/// Raises unless the epilogue's tensors broadcast to the result and are apart from it, or it.
+template <class Out, class Node>
+void check_epilogue(const char* op, const Out& out, const Node& node) {
+  node.for_each_leaf([&](const auto& v) {
+    check_broadcasts(op, v, out.shape_of());
+    if (overlap(out, v.expand(out.shape_of())) == overlap_kind::partial) [[unlikely]]
+      raise(errc::overlap, op,
+            "an output that shares no memory with a tensor of the epilogue, or is that tensor",
+            "an output that overlaps it in part");
+  });
+}
+
+}  // namespace detail
+
+/// The sums of a matrix product as T in an epilogue; for products of f64, product_as<f64>.
+template <class T>
+inline constexpr expr<detail::product_node<T>> product_as{detail::product_node<T>{}};
+/// The sums of a matrix product as f32 in an epilogue: of floats up to 32 bits, and of 8-bit
+/// integers.
+inline constexpr const auto& product = product_as<f32>;
+
+/// Marks an expression over `product` as what `mm`, `bmm` and `linear` store.
+template <class Node>
+[[nodiscard]] auto epilogue(const expr<Node>& e) {
+  return detail::epilogue_operand<Node>{e.node};
+}
+
+/// out = last, an expression over the matrix product mat1 * mat2, in one pass.
+///
+/// mat1 [m, k], mat2 [k, n], out [m, n]; the expression's tensors broadcast to out's sizes, and may
+/// be `out` itself. 8-bit integers may have any out: `product` is their exact sum modulo 2^32, as
+/// f32. The expression is computed in its own dtype and rounded once. Otherwise as `mm`.
+template <stream_like S, tensor_like A, tensor_like B, tensor_like Out, class Node>
+void mm(const S& stream, const A& mat1, const B& mat2, Out&& out,
+        const detail::epilogue_operand<Node>& last) {
+  same_device<S, A, B, Out>();
+  const auto a = as_view(mat1);
+  const auto b = as_view(mat2);
+  const auto to = as_view(out);
+  detail::check_sizes("mm", to, detail::mm_shape("mm", a, b));
+  detail::check_separate_output("mm", to, a, b);
+  detail::check_epilogue("mm", to, last.node);
+  detail::gemm_into("mm", stream, a, b.t(), to,
+                    detail::epilogue_view<Node>{last.node, to.shape_of(), false});
+}
+
+/// out = last, an expression over the matrix products of a batch: `mm` with an epilogue as `bmm`.
+template <stream_like S, tensor_like A, tensor_like B, tensor_like Out, class Node>
+void bmm(const S& stream, const A& input, const B& mat2, Out&& out,
+         const detail::epilogue_operand<Node>& last) {
+  same_device<S, A, B, Out>();
+  const auto a = as_view(input);
+  const auto b = as_view(mat2);
+  const auto to = as_view(out);
+  const shape sizes = detail::bmm_shape("bmm", a, b);
+  detail::check_sizes("bmm", to, sizes);
+  detail::check_separate_output("bmm", to, a, b);
+  detail::check_epilogue("bmm", to, last.node);
+  detail::gemm_into("bmm", stream, detail::expand_batch(a, sizes[0]),
+                    detail::expand_batch(b, sizes[0]).transpose(-2, -1), to,
+                    detail::epilogue_view<Node>{last.node, to.shape_of(), false});
+}
+
+/// out = last, an expression over x * weight^T, in one pass: bias, activation, residual, scales.
+///
+/// x [..., k], weight [n, k], out [..., n]; the expression's tensors broadcast to out's sizes: a
+/// bias or a scale of the columns has [n], a scale of the rows [..., 1]. They may be `out` itself.
+/// Otherwise as `mm` with an epilogue. Raises shape_mismatch or overlap before anything is written.
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Out, class Node>
+void linear(const S& stream, const X& x, const W& weight, Out&& out,
+            const detail::epilogue_operand<Node>& last) {
+  same_device<S, X, W, Out>();
+  const auto a = as_view(x);
+  const auto w = as_view(weight);
+  const auto to = as_view(out);
+  detail::check_sizes("linear", to, detail::linear_shape(a, w));
+  detail::check_separate_output("linear", to, a, w);
+  detail::check_epilogue("linear", to, last.node);
+  const auto rows = detail::linear_rows(to);
+  detail::gemm_into("linear", stream, detail::linear_rows(a), detail::linear_weight(a, w), rows,
+                    detail::epilogue_view<Node>{last.node, to.shape_of(), to.rank() < max_rank});
+}
+
+}  // namespace flaggems

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products that store an expression over their sums.
+#include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <support/ops.hpp>
+
+#include <cmath>
+#include <vector>
+
+namespace flaggems_test {
+namespace {
+
+using fg::epilogue, fg::product;
+using fg::i32, fg::i8, fg::u8;
+
+std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
+
+/// out[i, j] = sum of x[i, q] * w[j, q].
+std::vector<double> sums_of(const std::vector<double>& x, const std::vector<double>& w, i64 m,
+                            i64 n, i64 k) {
+  std::vector<double> out(index(m * n));
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j)
+      for (i64 q = 0; q < k; ++q)
+        out[index(i * n + j)] += x[index(i * k + q)] * w[index(j * k + q)];
+  return out;
+}
+double silu(double x) { return x / (1 + std::exp(-x)); }
+
+template <class T>
+tolerance sum_tolerance(i64 k) {
+  tolerance tol = tolerance_of<T>();
+  tol.atol = (sizeof(T) == 8 ? 1e-15 : 2e-7) * 8 * static_cast<double>(k + 1);
+  if (sizeof(T) == 2) tol.atol += 1e-3;
+  return tol;
+}
+
+/// silu(product * scale[row] + bias[column]) + residual, everything in layouts of their own.
+template <class D, class T>
+void check_linear(i64 m, i64 n, i64 k, layout lx, layout lw, layout lo, layout lr) {
+  SCOPED_TRACE(std::string(to_string(lx)) + " * " + to_string(lw) + " to " + to_string(lo) + ", " +
+               to_string(lr) + ", " + fg::to_string(shape{m, n, k}));
+  test_tensor<T, D> x({m, k}, lx, random_values({m, k}));
+  test_tensor<T, D> w({n, k}, lw, random_values({n, k}));
+  test_tensor<f32, D> scale({m, 1}, layout::contiguous, random_values({m, 1}));
+  test_tensor<T, D> bias({n}, layout::strided, random_values({n}));
+  test_tensor<T, D> residual({m, n}, lr, random_values({m, n}));
+  test_tensor<T, D> out({m, n}, lo);
+  fg::linear(test_stream<D>(), x.in(), w.in(), out.view(),
+             epilogue(fg::silu(product * scale.in() + bias.in()) + residual.in()));
+  auto want = sums_of(x.values(), w.values(), m, n, k);
+  for (i64 e = 0; e < m * n; ++e)
+    want[index(e)] =
+        silu(want[index(e)] * scale.values()[index(e / n)] + bias.values()[index(e % n)]) +
+        residual.values()[index(e)];
+  expect_close<T>(out.read(), want, sum_tolerance<T>(k));
+  EXPECT_TRUE(out.gaps_untouched());
+  EXPECT_TRUE(x.untouched() && w.untouched() && residual.untouched());
+}
+
+template <class Device>
+class gemm_epilogue : public ::testing::Test {};
+using devices = all_devices;
+TYPED_TEST_SUITE(gemm_epilogue, devices);
+
+// Sizes that take each of the host's kernels.
+TYPED_TEST(gemm_epilogue, sizes) {
+  at_every_level<TypeParam>([] {
+    for (const shape& at :
+         {shape{1, 1, 1}, shape{1, 70, 100}, shape{4, 90, 30}, shape{70, 3, 200}, shape{20, 21, 22},
+          shape{70, 90, 40}, shape{33, 101, 700}, shape{5, 6, 0}})
+      check_linear<TypeParam, f32>(at[0], at[1], at[2], layout::contiguous, layout::contiguous,
+                                   layout::contiguous, layout::contiguous);
+  });
+}
+
+TYPED_TEST(gemm_epilogue, layouts) {
+  for (const layout lo : output_layouts)
+    for (const layout lr : {layout::contiguous, layout::transposed, layout::broadcast}) {
+      check_linear<TypeParam, f32>(9, 19, 37, layout::contiguous, layout::transposed, lo, lr);
+      check_linear<TypeParam, f32>(70, 30, 80, layout::transposed, layout::contiguous, lo, lr);
+    }
+}
+
+TYPED_TEST(gemm_epilogue, batches) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> a({3, 9, 20}, layout::contiguous, random_values({3, 9, 20}));
+  test_tensor<f32, D> w({17, 20}, layout::contiguous, random_values({17, 20}));
+  test_tensor<f32, D> scale({3, 1, 1}, layout::contiguous, random_values({3, 1, 1}));
+  test_tensor<f32, D> out({3, 9, 17}, layout::offset);
+  auto want = sums_of(a.values(), w.values(), 27, 17, 20);
+  for (std::size_t e = 0; e < want.size(); ++e) want[e] *= scale.values()[e / (9 * 17)];
+  fg::linear(s, a.in(), w.in(), out.view(), epilogue(product * scale.in()));
+  expect_close<f32>(out.read(), want, sum_tolerance<f32>(20));
+  test_tensor<f32, D> again({3, 9, 17}, layout::transposed);
+  fg::bmm(s, a.in(), w.in().t().unsqueeze(0), again.view(), epilogue(product * scale.in()));
+  expect_close<f32>(again.read(), want, sum_tolerance<f32>(20));
+  EXPECT_TRUE(out.gaps_untouched() && again.gaps_untouched());
+}
+
+// The residual is the output, of more terms than a block has: what it holds must live until then.
+TYPED_TEST(gemm_epilogue, in_place) {
+  using D = TypeParam;
+  for (const shape& at : {shape{7, 9, 30}, shape{35, 50, 1300}}) {
+    const i64 m = at[0], n = at[1], k = at[2];
+    test_tensor<f32, D> a({m, k}, layout::contiguous, random_values({m, k}));
+    test_tensor<f32, D> b({k, n}, layout::contiguous, random_values({k, n}));
+    test_tensor<f32, D> out({m, n}, layout::contiguous, random_values({m, n}));
+    auto want = out.values();
+    for (i64 i = 0; i < m; ++i)
+      for (i64 j = 0; j < n; ++j) {
+        double sum = 0;
+        for (i64 q = 0; q < k; ++q)
+          sum += a.values()[index(i * k + q)] * b.values()[index(q * n + j)];
+        want[index(i * n + j)] += 2 * sum;
+      }
+    fg::mm(test_stream<D>(), a.in(), b.in(), out.view(), epilogue(product * 2 + out.in()));
+    expect_close<f32>(out.read(), want, sum_tolerance<f32>(2 * k));
+  }
+}
+
+/// Scales of rows and columns make floats of integer sums.
+template <class D, class A, class Out>
+void check_integers(i64 m, i64 n, i64 k) {
+  SCOPED_TRACE(fg::to_string(shape{m, n, k}));
+  test_tensor<A, D> x(
+      {m, k}, layout::contiguous,
+      random_integers({m, k}, std::is_same_v<A, i8> ? -128 : 0, std::is_same_v<A, i8> ? 127 : 255));
+  test_tensor<i8, D> w({n, k}, layout::contiguous, random_integers({n, k}, -128, 127));
+  test_tensor<f32, D> row({m, 1}, layout::contiguous, random_values({m, 1}));
+  test_tensor<f32, D> column({n}, layout::contiguous, random_values({n}));
+  test_tensor<Out, D> out({m, n});
+  fg::linear(test_stream<D>(), x.in(), w.in(), out.view(),
+             epilogue(product * row.in() * column.in() * 1e-4F));
+  auto want = sums_of(x.values(), w.values(), m, n, k);
+  for (i64 e = 0; e < m * n; ++e)
+    want[index(e)] *= row.values()[index(e / n)] * column.values()[index(e % n)] * 1e-4;
+  expect_close<Out>(out.read(), want, tolerance_of<Out>());
+}
+TYPED_TEST(gemm_epilogue, integers_to_floats) {
+  at_every_level<TypeParam>([] {
+    for (const shape& at : {shape{1, 30, 70}, shape{20, 33, 40}, shape{37, 70, 1500}}) {
+      check_integers<TypeParam, i8, f32>(at[0], at[1], at[2]);
+      if constexpr (std::is_same_v<TypeParam, host>)
+        check_integers<TypeParam, u8, bf16>(at[0], at[1], at[2]);
+    }
+  });
+}
+
+TEST(gemm_epilogue_types, bf16_on_the_host) {
+  at_every_level<host>([] {
+    for (const shape& at : {shape{1, 70, 100}, shape{40, 50, 700}})
+      check_linear<host, bf16>(at[0], at[1], at[2], layout::contiguous, layout::contiguous,
+                               layout::contiguous, layout::contiguous);
+  });
+}
+TEST(gemm_epilogue_types, product_as_f64) {
+  test_tensor<double> a({20, 30}, layout::contiguous, random_values({20, 30}));
+  test_tensor<double> w({90, 30}, layout::contiguous, random_values({90, 30}));
+  test_tensor<double> out({20, 90});
+  fg::linear(test_stream<host>(), a.in(), w.in(), out.view(), epilogue(fg::product_as<double> + 1));
+  auto want = sums_of(a.values(), w.values(), 20, 90, 30);
+  for (double& x : want) x += 1;
+  expect_close<double>(out.read(), want, sum_tolerance<double>(30));
+}
+// The sums themselves: to another type than the operands', and of integers.
+TEST(gemm_epilogue_types, sums_as_they_are) {
+  test_tensor<bf16> a({20, 30}, layout::contiguous, random_values({20, 30}));
+  test_tensor<bf16> w({90, 30}, layout::contiguous, random_values({90, 30}));
+  test_tensor<f32> out({20, 90}), plain({20, 90});
+  fg::linear(test_stream<host>(), a.in(), w.in(), out.view(), epilogue(product));
+  fg::linear(test_stream<host>(), a.in(), w.in(), plain.view());
+  expect_equal(out.read(), plain.read());
+  test_tensor<i8> x({20, 30}, layout::contiguous, random_integers({20, 30}, -128, 127));
+  test_tensor<i8> y({90, 30}, layout::contiguous, random_integers({90, 30}, -128, 127));
+  test_tensor<i32> sums({20, 90});
+  fg::linear(test_stream<host>(), x.in(), y.in(), sums.view(), epilogue(fg::product_as<i32> + 7));
+  auto want = sums_of(x.values(), y.values(), 20, 90, 30);
+  for (double& e : want) e += 7;
+  expect_equal(sums.read(), want);
+}
+
+TEST(gemm_epilogue_types, same_bits_with_any_number_of_threads) {
+  test_tensor<f32> x({70, 900}, layout::contiguous, random_values({70, 900}));
+  test_tensor<f32> w({130, 900}, layout::contiguous, random_values({130, 900}));
+  test_tensor<f32> scale({130}, layout::contiguous, random_values({130}));
+  std::vector<double> first;
+  for (const int threads : {1, 2, 5}) {
+    host::set_num_threads(threads);
+    test_tensor<f32> out({70, 130});
+    fg::linear(test_stream<host>(), x.in(), w.in(), out.view(), epilogue(product * scale.in()));
+    if (threads == 1)
+      first = out.read();
+    else
+      expect_equal(out.read(), first);
+  }
+}
+
+template <class F>
+fg::errc code_of(F f) {
+  try {
+    f();
+  } catch (const fg::error& e) {
+    EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was raised";
+  return {};
+}
+
+TEST(gemm_epilogue_errors, bad_input) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> x({3, 4}), w({5, 4}), out({3, 5}), bias({4}), rows({3}), cube({1, 3, 5});
+  const auto mismatch = fg::errc::shape_mismatch;
+  EXPECT_EQ(
+      code_of([&] { fg::linear(s, x.in(), w.in(), out.view(), epilogue(product * bias.in())); }),
+      mismatch);
+  EXPECT_EQ(
+      code_of([&] { fg::linear(s, x.in(), w.in(), out.view(), epilogue(product * rows.in())); }),
+      mismatch);
+  EXPECT_EQ(
+      code_of([&] { fg::linear(s, x.in(), w.in(), out.view(), epilogue(product * cube.in())); }),
+      mismatch);
+  EXPECT_EQ(
+      code_of([&] { fg::linear(s, x.in(), w.in(), x.view(), epilogue(product * bias.in())); }),
+      mismatch);
+  EXPECT_EQ(code_of([&] { fg::mm(s, x.in(), w.in(), out.view(), epilogue(product * bias.in())); }),
+            mismatch);
+  EXPECT_EQ(code_of([&] {
+              fg::linear(s, x.in(), w.in(), out.view(),
+                         epilogue(product * out.in().narrow(0, 0, 1)));
+            }),
+            fg::errc::overlap);
+  test_tensor<f32> square({4, 4});
+  EXPECT_EQ(code_of([&] {
+              fg::linear(s, square.in(), square.in(), square.view(), epilogue(product * bias.in()));
+            }),
+            fg::errc::overlap);
+  EXPECT_TRUE(out.untouched() && x.untouched() && square.untouched());
+}
+
+}  // namespace
+}  // namespace flaggems_test
