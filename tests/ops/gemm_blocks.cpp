@@ -169,6 +169,10 @@ void check_random_shapes(int count, unsigned seed) {
     i64 m = size(70), n = size(110), k = size(90);
     if (t % 50 == 0) k = 300 + static_cast<i64>(random() % 700);
     if (t % 50 == 1) m = 100 + static_cast<i64>(random() % 100);
+    if (t % 10 == 1) {  // few rows or columns
+      (random() % 2 == 0 ? m : n) = 1 + static_cast<i64>(random() % 18);
+      k = 60 + static_cast<i64>(random() % 200);
+    }
     if (t % 3 == 0) {  // without packing
       m = 1 + m % 64;
       n = 1 + n % 64;

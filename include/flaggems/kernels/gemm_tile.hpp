@@ -104,7 +104,7 @@ struct vector_kernel {
     FLAGGEMS_INLINE static void run(const tile_arguments<C>& p) {
       using V = typename registers::type;
       using loose = typename registers::loose;
-      constexpr int half = 4;  // rows addressed from one pointer: more offsets would not fit
+      constexpr int group = 4;  // rows addressed from one pointer: more offsets would not fit
       V sum[rows][Vectors];
       static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
         static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] = V{}; });
@@ -112,7 +112,6 @@ struct vector_kernel {
       const C* a = static_cast<const C*>(p.a);
       const C* b = static_cast<const C*>(p.b);
       const i64 a_row = p.a_row, a_along = p.a_along, b_along = p.b_along;
-#ifndef NOAHEAD
       // 7 % at 1024^3, where the first tile of each panel waited for it.
       for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
       // 4 %: the sums come from far when the loop ends.
@@ -120,16 +119,16 @@ struct vector_kernel {
         __builtin_prefetch(p.out + r * p.out_row, 1);
         __builtin_prefetch(p.out + r * p.out_row + Vectors * lanes - 1, 1);
       });
-#endif
       for (i64 q = p.steps; q > 0; --q, a += a_along, b += b_along) {
         V y[Vectors];
         static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
           y[v] = *static_cast<const loose*>(static_cast<const void*>(b + v * lanes));
         });
-        const C* const lower = a + half * a_row;
+        const C* from = a;
         static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+          if (r > 0 && r % group == 0) from += group * a_row;
           V x;
-          broadcast_from(x, r < half ? a + r * a_row : lower + (r - half) * a_row);
+          broadcast_from(x, from + r % group * a_row);
           static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] += x * y[v]; });
         });
       }
@@ -156,11 +155,12 @@ struct vector_kernel {
   }
 };
 
-/// sums[r][j] += a[t][r] * b[t][j] for four rows t of b and `Rows` rows of the result: a matrix of
-/// few rows times one whose rows are contiguous, read once in long pieces.
+/// sums[r][j] += a[t][r] * b[t][j] for `depth` rows t of b and `Rows` rows of the result: a matrix
+/// of few rows times one whose rows are contiguous, read once in long pieces. The factors stay in
+/// registers.
 template <class C, class T, int Rows>
 struct add_rows {
-  static constexpr int depth = 4;
+  static constexpr int depth = 6;
   struct arguments {
     const C* a;  // [depth][Rows]
     const T* b;
@@ -171,31 +171,47 @@ struct add_rows {
   };
   template <class Isa>
   FLAGGEMS_INLINE static void run(const arguments& p) {
-    const T* row[depth];
-    for (int t = 0; t < depth; ++t) row[t] = p.b + (t < p.live ? t : 0) * p.b_along;
-    const auto step = [&](auto lane) FLAGGEMS_LAMBDA {
-      using V = lane_value<decltype(lane), C>;
-      V y[depth];
-      static_for<depth>([&](auto t) FLAGGEMS_LAMBDA { y[t] = load<C>(row[t], lane); });
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-        const host_scratch<C> to{p.sums + r * p.sums_row};
-        V sum = load<C>(to, lane);
-        static_for<depth>([&](auto t) FLAGGEMS_LAMBDA {
-          if (t < p.live) {  // not even 0 * NaN of a row beyond the last
-            V x;
-            if constexpr (sizeof(x.v) == Isa::bytes)
-              broadcast_from(x.v, p.a + t * Rows + r);
-            else
-              x = V(p.a[t * Rows + r]);
-            sum.v += x.v * y[t].v;
-          }
-        });
-        store(to, lane, sum);
-      });
-    };
+    if (p.live == depth) {
+      add<Isa, depth>(p, 0);
+    } else {  // not even 0 * NaN of a row beyond the last
+      for (int t = 0; t < p.live; ++t) add<Isa, 1>(p, t);
+    }
+  }
+
+ private:
+  template <class Isa, int Depth>
+  FLAGGEMS_INLINE static void add(const arguments& p, int first) {
+    using V = typename register_vector<C, Isa>::type;
+    using loose = typename register_vector<C, Isa>::loose;
+    constexpr int lanes = register_vector<C, Isa>::lanes;
+    const C* const a = p.a + first * Rows;
+    const T* row[Depth];
+    V x[Depth][Rows];
+    static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+      row[t] = p.b + (first + t) * p.b_along;
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { broadcast_from(x[t][r], a + t * Rows + r); });
+    });
     i64 j = 0;
-    for (; j + Isa::lanes <= p.n; j += Isa::lanes) step(lane_vector<Isa>{j});
-    if (j < p.n) step(lane_tail<Isa>{j, static_cast<int>(p.n - j)});
+    for (; j + lanes <= p.n; j += lanes) {
+      V y[Depth];
+      static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+        if constexpr (is_same<T, C>)
+          y[t] = *static_cast<const loose*>(static_cast<const void*>(row[t] + j));
+        else
+          y[t] = load_lanes<C, T, Isa>(row[t] + j, lanes).v;
+      });
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        loose* const to = static_cast<loose*>(static_cast<void*>(p.sums + r * p.sums_row + j));
+        V sum = *to;
+        static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA { sum += x[t][r] * y[t]; });
+        *to = sum;
+      });
+    }
+    for (; j < p.n; ++j)
+      for (int r = 0; r < Rows; ++r) {
+        C& sum = p.sums[r * p.sums_row + j];
+        for (int t = 0; t < Depth; ++t) sum += a[t * Rows + r] * number_cast<C>(row[t][j]);
+      }
   }
 };
 
@@ -314,7 +330,27 @@ struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
     const char* b = static_cast<const char*>(p.b);
     const bool both = p.vectors == 2;
     for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
+    // Sums from before are loaded into the tiles, and stored from there, unless a factor stands
+    // between: through a buffer and vectors they took as long as 160 summed elements.
+    const bool whole = p.alpha == 1;
+    const i64 out_row = p.out_row * 4;
+    f32* const lower = p.out + 16 * p.out_row;
     asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
+    if (whole && p.add) {
+      asm volatile(
+          "tileloadd (%0,%2,1), %%tmm0\n\t"
+          "tileloadd (%1,%2,1), %%tmm2"
+          :
+          : "r"(p.out), "r"(lower), "r"(out_row)
+          : "memory");
+      if (both)
+        asm volatile(
+            "tileloadd (%0,%2,1), %%tmm1\n\t"
+            "tileloadd (%1,%2,1), %%tmm3"
+            :
+            : "r"(p.out + 16), "r"(lower + 16), "r"(out_row)
+            : "memory");
+    }
     const char* ahead = p.ahead;
     const char* const ahead_end = ahead + p.lines_ahead * 64;
     for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row) {
@@ -331,6 +367,22 @@ struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
           :
           : "r"(a), "r"(a + a_tile), "r"(b), "r"(b + 64), "r"(i64{64}), "r"(b_row)
           : "memory");
+    }
+    if (whole) {
+      asm volatile(
+          "tilestored %%tmm0, (%0,%2,1)\n\t"
+          "tilestored %%tmm2, (%1,%2,1)"
+          :
+          : "r"(p.out), "r"(lower), "r"(out_row)
+          : "memory");
+      if (both)
+        asm volatile(
+            "tilestored %%tmm1, (%0,%2,1)\n\t"
+            "tilestored %%tmm3, (%1,%2,1)"
+            :
+            : "r"(p.out + 16), "r"(lower + 16), "r"(out_row)
+            : "memory");
+      return;
     }
     alignas(64) f32 sums[32 * 32];
     asm volatile(

@@ -250,6 +250,20 @@ struct gemm_call {
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     if constexpr (is_blocked<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
       if (gemm_policy::is_small(m, n, k)) return small_product(stream, beside);
+    if constexpr (is_blocked<S> && kernels::is_floating<C>) {
+      // Few lines across the sum, of another operand that lies along it: copied, they do as well.
+      if (space.batches == 1 && k >= gemm_policy::least_depth) {
+        if (a_along && !b_along && n <= gemm_policy::skinny && m > n) {
+          copy_along(b, n);
+          b_along = true;
+          b_across = n == 1;
+        } else if (b_along && !a_along && m <= gemm_policy::skinny && n > m) {
+          copy_along(a, m);
+          a_along = true;
+          a_across = m == 1;
+        }
+      }
+    }
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
       const bool along_pays = along && k >= gemm_policy::least_depth &&
@@ -289,6 +303,20 @@ struct gemm_call {
   template <class S>
   static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
                                      (kernels::is_floating<C> || compute::bytes);
+
+  /// Makes `lines` lines contiguous along the sum, in memory of the thread.
+  template <class T>
+  void copy_along(kernels::gemm_arg<T>& x, i64 lines) {
+    const i64 k = space.k, bytes = lines * k * static_cast<i64>(sizeof(T));
+    T* const to = static_cast<T*>(static_cast<void*>(thread_scratch(bytes)));
+    if (to == nullptr)
+      raise(errc::out_of_memory, config.op, text(bytes) + " bytes for a copied operand", "none");
+    for (i64 q = 0; q < k; ++q)
+      for (i64 l = 0; l < lines; ++l) to[l * k + q] = x.data[l * x.line + q * x.along];
+    x.data = to;
+    x.line = k;
+    x.along = 1;
+  }
 
   template <class S>
   void small_product(const S& stream, const Added& beside) {
