@@ -154,6 +154,30 @@ TEST(topk, vocabulary_and_many_rows) {
                    random_values({5000, 64}));
 }
 
+// What the host reads first, keeps in order, collects or skips depends on the order and on k.
+TEST(topk, orders_and_counts) {
+  const shape sizes{1, 4500};
+  const auto n = static_cast<std::size_t>(sizes[1]);
+  std::vector<std::vector<double>> rows(6, std::vector<double>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto x = static_cast<double>(i);
+    rows[0][i] = x;                                               // ascending
+    rows[1][i] = -x;                                              // descending
+    rows[2][i] = 1;                                               // equal
+    rows[3][i] = i % 3 == 0 ? std::nan("") : std::fmod(x, 7);     // many of them NaN
+    rows[4][i] = std::nan("");                                    // all
+    rows[5][i] = i < 4400 ? -HUGE_VAL : i % 2 == 0 ? 0.0 : -0.0;  // the last ones
+  }
+  at_every_level<host>([&] {
+    for (const auto& row : rows)
+      for (const i64 k : {1, 2, 16, 17, 64, 128, 129, 700, 4500}) {
+        check<host, f32>(sizes, k, 1, layout::contiguous, layout::contiguous, row);
+        check<host, f32>({1, 90}, (std::min)(k, i64{90}), 1, layout::strided, layout::contiguous,
+                         {row.begin(), row.begin() + 90});
+      }
+  });
+}
+
 TEST(topk, refuses_bad_arguments) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));

@@ -53,7 +53,11 @@ inline constexpr i64 sort_threads = 256;
 /// one thread has 256.
 inline constexpr i64 sort_counters = 16 * sort_threads;
 
-/// Orders few keys: each element counts those in front of it.
+/// Up to so many keys are ordered by counting.
+inline constexpr i64 most_ranked = 256;
+
+/// Orders few keys: each element counts those in front of it. The host has its own form
+/// (sort_host.hpp).
 template <class Block, class U>
 FLAGGEMS_INLINE sort_buffers<U> sort_by_rank(Block& block, i64 n, const sort_buffers<U>& data) {
   block.for_each(n, [&](i64 i) FLAGGEMS_LAMBDA {
@@ -120,7 +124,7 @@ FLAGGEMS_INLINE sort_buffers<U> sort_keys(Block& block, i64 n, sort_buffers<U> d
                                           const Counters& counters) {
   const bool one_thread = block.threads() == 1;
   block.sync();
-  if (n <= (one_thread ? 48 : 256)) return sort_by_rank(block, n, data);
+  if (n <= most_ranked) return sort_by_rank(block, n, data);
   const int bits = one_thread ? 8 : 4;
   for (int shift = 0; shift < static_cast<int>(sizeof(U)) * 8; shift += bits)
     data = sort_by_digit(block, n, shift, bits, data, counters);

@@ -10,12 +10,12 @@
 
 namespace flaggems::kernels {
 
-/// Collects the k least of n keys, key_at(i) in [0, n), equal ones by lowest index, with their
-/// indices, in the order of sorted output once `sort_keys` has sorted them. 0 < k <= n. `counters`
-/// has at least 259 elements.
-template <class U, class Block, class KeyAt, class Counters>
+/// Calls take(i, place) for the k least of n keys, key_at(i) in [0, n), equal ones by lowest index,
+/// with places in [0, k); keys that are equal keep their order. 0 < k <= n. `counters` has at least
+/// 259 elements.
+template <class U, class Block, class KeyAt, class Counters, class Take>
 FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_at,
-                                  const sort_buffers<U>& to, const Counters& counters) {
+                                  const Counters& counters, const Take& take) {
   constexpr int digit_bits = 8;
   constexpr i64 digits = 1 << digit_bits;
   // Keys whose bits under `mask` are less than `prefix` are taken; of the `tied` ones where they
@@ -49,10 +49,6 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
     wanted -= counters.read(digits + 1);
     tied = counters.read(digits + 2);
   }
-  const auto take = [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-    to.keys[place] = key_at(i);
-    to.indices[place] = i;
-  };
   // If all tied ones are wanted they count as less: the common case needs one pass.
   const bool all_tied = wanted == tied;
   const auto less = [&](i64 i) FLAGGEMS_LAMBDA {
@@ -73,6 +69,29 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
       });
 }
 
+/// The same; the keys and their indices go to buffers, as `sort_keys` takes them.
+template <class U, class Block, class KeyAt, class Counters>
+FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_at,
+                                  const sort_buffers<U>& to, const Counters& counters) {
+  select_least<U>(block, n, k, key_at, counters, [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
+    to.keys[place] = key_at(i);
+    to.indices[place] = i;
+  });
+}
+
+/// The keys of the k first elements of a row in sorted order, and where they came from. The host
+/// has its own form (topk_host.hpp).
+template <class T, class Block, class Counters>
+FLAGGEMS_INLINE sort_buffers<bits_type<T>> find_first(Block& block, i64 n, i64 k,
+                                                      const row_in<T>& x, bool largest,
+                                                      const sort_buffers<bits_type<T>>& data,
+                                                      const Counters& counters) {
+  const auto key_at = [&](i64 i)
+                          FLAGGEMS_LAMBDA { return order_key(x.template read<T>(i), largest); };
+  select_least(block, n, k, key_at, data, counters);
+  return sort_keys(block, k, data, counters);
+}
+
 /// The k largest (or least) of each row, sorted, and where they came from.
 template <class T>
 struct topk {
@@ -84,12 +103,9 @@ struct topk {
     for_each_row_in_slots(block, space.rows, work.slots, [&](i64 row, i64 slot) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(row);
       const auto x = in.at(c);
-      const auto data = work.at(slot);
-      const auto key_at = [&](i64 i) FLAGGEMS_LAMBDA {
-        return order_key(x.template read<T>(i), largest != 0);
-      };
-      select_least(block, space.length, k, key_at, data, counters);
-      write_sorted(block, k, sort_keys(block, k, data, counters), x, values.at(c), indices.at(c));
+      const auto first =
+          find_first(block, space.length, k, x, largest != 0, work.at(slot), counters);
+      write_sorted(block, k, first, x, values.at(c), indices.at(c));
     });
   }
 };

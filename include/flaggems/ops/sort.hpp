@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/sort.hpp>
+#include <flaggems/kernels/sort_host.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/topk.hpp>
+#include <flaggems/kernels/topk_host.hpp>
 #include <flaggems/ops/sort.hpp>
 
 namespace flaggems {
@@ -60,8 +60,9 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   plan.add(places);
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
+  const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
   detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows,
-                                                                  space.length, count);
+                                                                  space.length, kept);
   launch_config config;
   config.op = op;
   config.tiles = memory.slots;
