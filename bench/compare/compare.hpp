@@ -44,6 +44,7 @@ struct row {
 struct options {
   bool quick = false;
   int threads = 1;
+  bool wall = false;  ///< counts the time on the wall even when one thread works
 };
 
 class session {
@@ -84,6 +85,7 @@ class session {
 
   /// Rows whose results differed or whose side could not be run.
   [[nodiscard]] int errors() const { return errors_; }
+  void add_errors(int n) { errors_ += n; }
 
  private:
   static std::vector<float> uniform(int count);
@@ -126,6 +128,9 @@ constexpr double tolerance_of() {
 }
 
 std::string text(const fg::shape& sizes);
+
+/// Threads of all sides from now on.
+void use_threads(int n);
 
 // ---- roofs.cpp
 

@@ -10,8 +10,8 @@
 
 Builds one program a family (families/*.cpp) with whichever peers there are: libtorch (Debian's
 libtorch-dev, or a Python's package with --python), OpenBLAS (Debian's, or --openblas FILE), oneDNN
-(libdnnl-dev), Eigen (libeigen3-dev, or --eigen FOLDER) and ggml (--ggml FOLDER of its libraries, as
-llama-cpp-python installs them). A peer that is not there is named so in the table. Ends with 1 if a result
+(libdnnl-dev), Eigen (libeigen3-dev, or --eigen FOLDER) and ggml (of a Python's llama-cpp-python, --ggml
+PYTHON). A peer that is not there is named so in the table. Ends with 1 if a result
 is wrong, or a side uses more threads than asked.
 """
 import argparse
@@ -101,10 +101,14 @@ def find_eigen(arguments):
 def find_ggml(arguments):
     if not arguments.ggml:
         return Peer("ggml", missing="not asked for (--ggml)")
-    folder = pathlib.Path(arguments.ggml)
-    if not (folder / "libggml-base.so").exists():
-        return Peer("ggml", missing=f"no libggml-base.so in {folder}")
-    return Peer("ggml", environment={"FLAGGEMS_GGML": str(folder)})
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = pathlib.Path(subprocess.run([arguments.ggml, "-c", ask], check=True, capture_output=True,
+                                           text=True).stdout.strip())
+    libraries = packages / "llama_cpp" / "lib"
+    if not (packages / "include" / "ggml.h").exists() or not libraries.is_dir():
+        return Peer("ggml", missing=f"no llama-cpp-python of {arguments.ggml}")
+    return Peer("ggml", compile=["-isystem", str(packages / "include")],
+                link=[f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lggml-cpu", "-lggml-base"])
 
 
 def find_peers(arguments):
@@ -182,7 +186,7 @@ def git_commit():
     return run.stdout.strip() or "unknown"
 
 
-def run_family(program, arguments, peers):
+def run_family(program, arguments, peers, trust):
     """The lines that the program of a family prints, as they come."""
     environment = dict(os.environ)
     # Threads that wait for the next work of their library would disturb the other sides: they sleep sooner
@@ -190,7 +194,7 @@ def run_family(program, arguments, peers):
     environment.update({"GOMP_SPINCOUNT": "20000", "OPENBLAS_THREAD_TIMEOUT": "20"})
     for peer in peers:
         environment.update(peer.environment)
-    command = [str(program)] + (["--quick"] if arguments.quick else [])
+    command = [str(program)] + ["--quick"] * arguments.quick + ["--trust"] * trust
     for n in arguments.threads:
         command += ["--threads", str(n)]
     lines = []
@@ -234,8 +238,9 @@ def parse():
     parser.add_argument("--python", help="whose torch package is the peer, instead of Debian's")
     parser.add_argument("--openblas", help="the library, instead of Debian's")
     parser.add_argument("--eigen", help="the folder of its headers, instead of Debian's")
-    parser.add_argument("--ggml", help="the folder of its libraries (llama_cpp/lib)")
+    parser.add_argument("--ggml", help="a Python that has llama-cpp-python")
     parser.add_argument("--without", nargs="+", default=[], metavar="PEER")
+    parser.add_argument("--as-built", action="store_true", help="compiles nothing: the programs are there")
     parser.add_argument("--limit", type=float, default=1e9, help="starts no family after so many seconds")
     parser.add_argument("--llama", nargs=3, metavar=("PYTHON", "PROGRAM", "MODEL"),
                         help="also compares the model program with llama.cpp (llama.py)")
@@ -253,7 +258,11 @@ def main():
     peers = find_peers(arguments)
     for peer in peers:
         print(f"{peer.name}: " + (f"missing ({peer.missing})" if peer.missing else "found"))
-    programs = Builder(arguments).programs(families, peers)
+    if arguments.as_built:
+        programs = {family: arguments.build / f"compare_{family}" for family in families}
+    else:
+        programs = Builder(arguments).programs(families, peers)
+    print(f"built in {time.monotonic() - start:.0f} s")
     version = subprocess.run([arguments.cxx, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     result = {"benchmark": "compare", "date": datetime.datetime.now(datetime.timezone.utc).isoformat("T", "seconds"),
               "commit": git_commit(), "compiler": version, "flags": "-std=c++20 -O2", "quick": arguments.quick,
@@ -261,7 +270,7 @@ def main():
               "missing": {peer.name: peer.missing for peer in peers if peer.missing},
               "environment": {k: v for peer in peers for k, v in peer.environment.items() if k.isupper()
                               and not k.startswith("FLAGGEMS")},
-              "threads_used": [], "errors": [], "rows": []}
+              "threads_used": [], "errors": [], "streams": [], "rows": []}
     print(report.HEAD)
     for family in families:
         if time.monotonic() - start > arguments.limit:
@@ -270,7 +279,8 @@ def main():
         if family not in programs:
             result["errors"].append({"error": "does not compile", "family": family})
             continue
-        for line in run_family(programs[family], arguments, peers):
+        trust, began = bool(result["threads_used"]), time.monotonic()
+        for line in run_family(programs[family], arguments, peers, trust):
             if "processor" in line:
                 result.update(line)
             elif "check" in line:
@@ -278,8 +288,11 @@ def main():
                     result["threads_used"].append(line)
             elif "error" in line:
                 result["errors"].append(line)
+            elif "streams" in line:
+                result["streams"].append(line)
             else:
                 result["rows"].append(line)
+        print(f"({family}: {time.monotonic() - began:.1f} s)")
     if arguments.llama:
         llama(arguments, result)
     result["load_after"] = os.getloadavg()[0]
