@@ -58,18 +58,19 @@ struct small_product {
   FLAGGEMS_INLINE static void columns(const small_arguments<C>& p, const C* b, i64 b_along, i64 n,
                                       C* out) {
     using K = shape<Isa>;
-    constexpr i64 width = K::vectors * K::lanes;
-    i64 j = 0;
-    for (; n - j > (K::vectors - 1) * K::lanes; j += width)
-      rows<Isa, K::vectors>(p, b + j, b_along, min_of(n - j, width), out + j);
-    if constexpr (K::vectors == 3)
-      if (n - j > K::lanes) {
-        rows<Isa, 2>(p, b + j, b_along, n - j, out + j);
-        return;
+    // Equal panels: of four vectors, two and two instead of three and one.
+    const i64 count = ceil_div(n, i64{K::lanes});
+    const i64 vectors = ceil_div(count, ceil_div(count, i64{K::vectors}));
+    for (i64 j = 0; j < n; j += vectors * K::lanes) {
+      const i64 live = n - j;
+      if (K::vectors == 3 && vectors == 3 && live > 2 * K::lanes) {
+        rows<Isa, K::vectors>(p, b + j, b_along, min_of(live, i64{K::vectors * K::lanes}), out + j);
+      } else if (vectors >= 2 && live > K::lanes) {
+        rows<Isa, 2>(p, b + j, b_along, min_of(live, i64{2 * K::lanes}), out + j);
+      } else {
+        const i64 back = min_of(j, n - K::lanes);
+        rows<Isa, 1>(p, b + back, b_along, K::lanes, out + back);
       }
-    if (j < n) {
-      j = min_of(j, n - K::lanes);
-      rows<Isa, 1>(p, b + j, b_along, K::lanes, out + j);
     }
   }
 
@@ -128,30 +129,27 @@ struct small_product {
     });
   }
 
-  /// Any strides of `b`: a panel of columns at a time is copied first. Few columns are filled up
-  /// with zeros, and their results go through memory of the stack.
+  /// Any strides of `b`: a panel of columns at a time is transposed first. Few columns are filled
+  /// up by the last one, and their results go through memory of the stack.
   struct transposing {
     template <class Isa>
     FLAGGEMS_INLINE static void run(const small_arguments<C>& p) {
       using K = shape<Isa>;
       constexpr i64 width = K::vectors * K::lanes;
       alignas(64) C packed[most_packed];
-      const auto pack = [&](i64 j, i64 n) FLAGGEMS_LAMBDA {
-        pack_elements<C, C, width>::template run<Isa>(
-            pack_arguments<C>{p.b + j * p.b_line, p.b_line, p.b_along, n, p.k, packed});
-      };
       if (p.n >= K::lanes) {
         for (i64 j = 0; j < p.n; j += width) {
           j = min_of(j, p.n - K::lanes);
           const i64 n = min_of(width, p.n - j);
-          pack(j, n);
+          transpose(packed, width, p, j, n, n);
           columns<Isa>(p, packed, width, n, p.out + j);
         }
         return;
       }
-      pack(0, p.n);
+      transpose(packed, width, p, 0, p.n, K::lanes);
       alignas(64) C results[K::rows * K::lanes];
       small_arguments<C> part = p;
+      part.out = results;
       part.out_row = K::lanes;
       for (i64 i = 0; i < p.m; i += K::rows) {
         part.m = min_of(i64{K::rows}, p.m - i);
@@ -161,7 +159,35 @@ struct small_product {
           for (i64 j = 0; j < p.n; ++j) p.out[(i + r) * p.out_row + j] = results[r * K::lanes + j];
       }
     }
+
+   private:
+    /// Columns [j, j + live), and the last of them again up to `count`.
+    FLAGGEMS_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p, i64 j,
+                                          i64 live, i64 count) {
+      constexpr int side = pack_vector<C>::side;
+      for (i64 l = 0; l < count; l += side) {
+        const C* line[side];
+        static_for<side>([&](auto n) FLAGGEMS_LAMBDA {
+          line[n] = p.b + (j + min_of(l + n, live - 1)) * p.b_line;
+        });
+        i64 q = 0;
+        if (p.b_along == 1)
+          for (; q + side <= p.k; q += side) transpose_block<C>(packed + l, width, line, q);
+        for (; q < p.k; ++q)
+          static_for<side>(
+              [&](auto n) FLAGGEMS_LAMBDA { packed[q * width + l + n] = line[n][q * p.b_along]; });
+      }
+    }
   };
+};
+
+/// One small product.
+template <class C>
+struct gemm_small_matrix {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const small_arguments<C>& p) {
+    if (block.index() == 0) outlined<typename Block::isa>::template call<small_product<C>>(p);
+  }
 };
 
 /// A batch of small products. A bias, another type or other strides of the result come after, from
