@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/use.md: expressions and reductions.
+// docs/use.md: expressions, matrix products with them, and reductions.
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/tensor/print.hpp>
@@ -45,6 +46,25 @@ int main() {
   const auto limited = flaggems::evaluate(stream, flaggems::apply(soft_limit{1.5f}, x));
   // [/apply]
 
+  // [epilogue]
+  const auto w = flaggems::from_values<float>(stream, {1, 0, 0, 0, 1, 1}, {2, 3});
+  auto layer = flaggems::linear(stream, x, w);  // [2, 2]
+  const auto product = flaggems::product;       // the sums of the matrix product
+  flaggems::linear(stream, x, w, layer, flaggems::epilogue(flaggems::maximum(product, 0) + layer));
+
+  // 8-bit integers: exact sums, which scales of the rows and columns make floats of.
+  const auto xi = flaggems::from_values<flaggems::i8>(stream, {127, -128, 5, 1, 2, 3}, {2, 3});
+  const auto wi = flaggems::from_values<flaggems::i8>(stream, {1, 0, 0, 0, 1, -1}, {2, 3});
+  const auto row = flaggems::from_values<float>(stream, {0.5f, 2}, {2, 1});
+  const auto column = flaggems::from_values<float>(stream, {1, 10});
+  auto dequantised = flaggems::empty<float>(stream, {2, 2});
+  flaggems::linear(stream, xi, wi, dequantised, flaggems::epilogue(product * row * column));
+
+  // A weight that is packed once for what the host's kernels read.
+  const auto packed = flaggems::pack_matrix(stream, w);
+  const auto same = flaggems::linear(stream, x, packed);
+  // [/epilogue]
+
   // [reductions]
   const auto total = flaggems::sum(stream, x);                         // all dimensions: a scalar
   const auto rows = flaggems::sum(stream, x, {1}, true);               // [2, 1]
@@ -56,5 +76,9 @@ int main() {
 
   std::cout << a << '\n' << y << '\n' << z << '\n' << h << '\n' << limited << '\n';
   std::cout << total << ' ' << wide << '\n' << rows << '\n' << norm << '\n' << best << '\n';
-  return good && total() == 3 && norm(0) == 5 && best(1) == 2 ? 0 : 1;
+  std::cout << layer << '\n' << dequantised << '\n' << same << '\n';
+  return good && layer(1, 1) == 10 && dequantised(0, 1) == -665 && same(0, 0) == -2 &&
+                 total() == 3 && norm(0) == 5 && best(1) == 2
+             ? 0
+             : 1;
 }

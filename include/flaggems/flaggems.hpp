@@ -29,7 +29,9 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/gemm_call.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/multinomial.hpp>

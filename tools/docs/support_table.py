@@ -30,7 +30,7 @@ LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"cast", "apply", "with_bias"}
+NO_LAUNCH = {"cast", "apply", "with_bias", "epilogue"}
 
 
 def compiled_kernels():

@@ -25,7 +25,8 @@ struct gemm_plan {
   i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
   i64 b_most;                     // for a block of `b` that several workers pack together
   bool direct_a, direct_b;
-  unsigned char* memory;  // of all workers: a_bytes and s_bytes of each, then b_bytes of each
+  const unsigned char* packed;  // `b` as gemm_pack_all left it, or null
+  unsigned char* memory;        // of all workers: a_bytes and s_bytes of each, then b_bytes of each
 
   FLAGGEMS_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
 };
@@ -118,6 +119,66 @@ template <class A, class B>
 constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_same<A, B>) ||
                                   (is_byte<A> && is_byte<B>);
 
+/// The summed elements of a block.
+template <class Kernel>
+FLAGGEMS_INLINE i64 depth_of_block(i64 k, i64 l1) {
+  const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
+  const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
+  i64 most = max_of(steps * Kernel::step, i64{128});
+  most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
+  return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
+}
+
+/// Where the panel of column j begins in a matrix that is packed as a whole: by blocks of the sum,
+/// kc elements each and `depth` this one, from element q on. (`to` is u8, const or not.)
+template <class Kernel, class Byte>
+FLAGGEMS_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i64 depth) {
+  constexpr i64 columns = Kernel::columns;
+  const auto panel = [](i64 elements) FLAGGEMS_LAMBDA {
+    return Kernel::template panel_bytes<columns>(ceil_div(elements, i64{Kernel::step}));
+  };
+  return to + q / kc * ceil_div(n, columns) * panel(kc) + j / columns * panel(depth);
+}
+
+/// How the host packs a matrix of n x k once: `panels` panels of each block of `depth` elements.
+struct packed_layout {
+  i64 depth, panels, blocks, bytes;
+};
+/// Tells the layout for the level that it runs at.
+template <class T, class C>
+struct gemm_layout {
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block&, i64 n, i64 k, i64 l1, packed_layout* layout) {
+    using kernel = tile_kernel<T, T, C, typename Block::isa>;
+    const i64 depth = depth_of_block<kernel>(k, l1);
+    layout->depth = depth;
+    layout->panels = ceil_div(n, i64{kernel::columns});
+    layout->blocks = ceil_div(k, depth);
+    const i64 steps = ceil_div(depth, i64{kernel::step});
+    layout->bytes =
+        layout->blocks * layout->panels * kernel::template panel_bytes<kernel::columns>(steps);
+  }
+};
+/// Packs all of `b`, n lines of k elements.
+template <class T, class C>
+struct gemm_pack_all {
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, i64 k, const gemm_arg<T>& b,
+                                  const packed_layout& layout, unsigned char* to) {
+    using kernel = tile_kernel<T, T, C, typename Block::isa>;
+    block.for_each_tile(layout.panels * layout.blocks, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 q = t / layout.panels * layout.depth;
+      const i64 j = t % layout.panels * kernel::columns;
+      const i64 depth = min_of(layout.depth, k - q);
+      kernel::template pack_columns<T>(pack_arguments<T>{
+          b.data + j * b.line + q * b.along, b.line, b.along, min_of(i64{kernel::columns}, n - j),
+          depth, packed_panel<kernel>(to, n, q, j, layout.depth, depth)});
+    });
+  }
+};
+
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_blocked {
   static constexpr bool has_bf16_entries = has_dot_products<A, B>;
@@ -130,7 +191,8 @@ struct gemm_blocked {
     using kernel = tile_kernel<A, B, C, typename Block::isa>;
     const i64 workers = min_of(block.count(), plan.workers), self = block.index();
     if (self >= workers) return;
-    const gemm_grid grid = gemm_grid::make<kernel>(space, workers, !plan.direct_b);
+    const gemm_grid grid =
+        gemm_grid::make<kernel>(space, workers, !plan.direct_b && plan.packed == nullptr);
     const i64 group = self / grid.members, part = self % grid.members;
     const i64 column = part / grid.rows, row = part % grid.rows;
     if (group >= grid.matrices || column >= grid.columns) return;
@@ -140,7 +202,7 @@ struct gemm_blocked {
     unsigned char* const own = plan.memory + self * plan.own_bytes();
     mine.packed_a = own;
     mine.sums = static_cast<C*>(static_cast<void*>(own + plan.a_bytes));
-    mine.members = plan.direct_b ? 1 : grid.rows;
+    mine.members = plan.direct_b || plan.packed != nullptr ? 1 : grid.rows;
     mine.member = mine.members == 1 ? 0 : row;
     mine.point = self - mine.member;
     mine.packed_b = plan.memory + workers * plan.own_bytes() + mine.point * plan.b_bytes;
@@ -178,15 +240,6 @@ struct gemm_blocked {
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
     using storing = store_tile<Out, C, bias_part>;
 
-    /// The summed elements of a block.
-    FLAGGEMS_INLINE i64 depth_of_block() const {
-      const i64 k = space.k;
-      const i64 step_bytes = 4 * Kernel::template panel_bytes<tile_columns>(1);
-      const i64 steps = plan.l1 * Kernel::l1_quarters / step_bytes;
-      i64 most = max_of(steps * Kernel::step, i64{128});
-      most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
-      return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
-    }
     /// `all` in equal blocks of at most as many lines as fit into `bytes`.
     FLAGGEMS_INLINE static i64 lines_of_block(i64 all, i64 bytes, i64 line_bytes, i64 tile) {
       const i64 most = max_of(bytes / line_bytes / tile, i64{1}) * tile;
@@ -200,7 +253,7 @@ struct gemm_blocked {
       const A* const a_data = a.at(batch);
       const B* const b_data = b.at(batch);
       Out* const to = out.at(batch);
-      const i64 k = space.k, kc = depth_of_block();
+      const i64 k = space.k, kc = depth_of_block<Kernel>(k, plan.l1);
       const i64 steps = ceil_div(kc, i64{Kernel::step});
       const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
       // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
@@ -223,9 +276,14 @@ struct gemm_blocked {
             const i64 depth = min_of(kc, k - q);
             const bool first = q == 0, last = q + depth >= k;
             columns_block columns{};
-            columns.data = b_data + q * b.along;
-            columns.packed = packed_b + (meetings & 1) * b_bytes;
-            pack_columns(columns, j, j_stop, depth);
+            if (plan.packed != nullptr) {
+              columns.packed = packed_panel<Kernel>(plan.packed, space.n, q, j, kc, depth);
+            } else {
+              unsigned char* const block = packed_b + (meetings & 1) * b_bytes;
+              columns.data = b_data + q * b.along;
+              columns.packed = block;
+              pack_columns(columns, block, j, j_stop, depth);
+            }
             for (i64 i = ii; i < ii_stop; i += mc)
               row_block(batch, to, a_data + q * a.along, columns, i, min_of(i + mc, ii_stop), ii, j,
                         j_stop, nc, depth, first, last);
@@ -238,11 +296,12 @@ struct gemm_blocked {
    private:
     struct columns_block {
       const B* data;
-      unsigned char* packed;
+      const unsigned char* packed;
       i64 whole;  // columns read in place
     };
 
-    FLAGGEMS_INLINE void pack_columns(columns_block& columns, i64 j, i64 j_stop, i64 depth) {
+    FLAGGEMS_INLINE void pack_columns(columns_block& columns, unsigned char* block, i64 j,
+                                      i64 j_stop, i64 depth) {
       columns.whole = 0;
       if (Kernel::template reads_in_place<B> && plan.direct_b) {
         constexpr i64 lanes = Kernel::lanes;
@@ -260,7 +319,7 @@ struct gemm_blocked {
       if (start < stop)
         Kernel::template pack_columns<B>(pack_arguments<B>{columns.data + start * b.line, b.line,
                                                            b.along, stop - start, depth,
-                                                           columns.packed + first * panel});
+                                                           block + first * panel});
       if (members > 1) meeting.wait(point, ++meetings * members);
     }
 

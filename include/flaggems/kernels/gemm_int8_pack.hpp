@@ -154,13 +154,17 @@ struct pack_bytes {
           const u8* from = reinterpret_cast<const u8*>(line);
           if (l + g + n >= p.lines) {
             from = gathered[n];
-            for (i64 e = 0; e < chunk * elements; ++e) gathered[n][e] = 0;
-          } else if (p.along != 1 || present != chunk * elements) {
+            for (i64 e = 0; e < round_up(count * elements, 16); ++e) gathered[n][e] = 0;
+          } else if (p.along != 1 || present % 16 != 0 || present != count * elements) {
             from = gathered[n];
-            for (i64 e = 0; e < chunk * elements; ++e)
-              gathered[n][e] = e < present ? static_cast<u8>(line[e * p.along]) : u8(0);
+            const i64 whole = round_up(count * elements, 16);
+            if (p.along == 1)
+              __builtin_memcpy(gathered[n], line, static_cast<unsigned long>(present));
+            else
+              for (i64 e = 0; e < present; ++e) gathered[n][e] = static_cast<u8>(line[e * p.along]);
+            for (i64 e = present; e < whole; ++e) gathered[n][e] = 0;
           } else {
-            for (i64 e = 0; e < chunk * elements; e += 64) __builtin_prefetch(from + ahead + e);
+            for (i64 e = 0; e < present; e += 64) __builtin_prefetch(from + ahead + e);
           }
           if constexpr (Item::in_place) {
             row[n] = static_cast<const u32*>(static_cast<const void*>(from));

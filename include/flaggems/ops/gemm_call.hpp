@@ -162,7 +162,7 @@ struct gemm_call {
 
   template <class S, class VA, class VB, class VO>
   static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
-                  const Added& beside, C alpha) {
+                  const Added& beside, C alpha, const u8* packed = nullptr) {
     if (vo.empty()) return;
     if constexpr (Added::leaves == 0 && !Added::replaces && is_blocked<S> &&
                   kernels::is_floating<C> && std::is_same_v<A, C> && std::is_same_v<B, C> &&
@@ -217,6 +217,12 @@ struct gemm_call {
     call.b.line = vb.stride(-2);
     call.b.along = vb.stride(-1);
     call.join_rows();
+    if constexpr (is_blocked<S>) {
+      if (packed != nullptr) {
+        call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
+        return call.blocked(stream, beside, packed);
+      }
+    }
     call.choose(stream, beside);
   }
 
@@ -282,8 +288,9 @@ struct gemm_call {
     }
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
-      const bool along_pays = along && k >= gemm_policy::least_depth &&
-                              (m <= gemm_policy::skinny || n <= gemm_policy::skinny);
+      constexpr i64 skinny = compute::bytes ? gemm_policy::skinny_bytes : gemm_policy::skinny;
+      const bool along_pays =
+          along && k >= gemm_policy::least_depth && (m <= skinny || n <= skinny);
       if (!along_pays) {
         if constexpr (std::is_same_v<A, B>)
           if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {
@@ -356,17 +363,18 @@ struct gemm_call {
   }
 
   template <class S>
-  void blocked(const S& stream, const Added& beside) {
+  void blocked(const S& stream, const Added& beside, const u8* packed = nullptr) {
     if constexpr (std::is_same_v<A, B>)
-      if (out.column != 1 && out.row == 1) exchange();
+      if (packed == nullptr && out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(
         config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                          kernels::ceil_div(space.n, gemm_policy::least_columns));
     const i64 workers = host_workers(config.work, config.tiles);
-    kernels::gemm_plan plan =
-        gemm_policy::make(space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
-                          std::is_same_v<B, C> && (b.line == 1 || space.n == 1),
-                          std::is_same_v<stored, C> && !Added::replaces);
+    kernels::gemm_plan plan = gemm_policy::make(
+        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
+        std::is_same_v<B, C> && packed == nullptr && (b.line == 1 || space.n == 1),
+        std::is_same_v<stored, C> && !Added::replaces);
+    plan.packed = packed;
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
     launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
                                                                 finish(beside), plan, where);

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weights that are packed once, into what the host's kernels read, instead of in every product.
+#pragma once
+
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/gemm_epilogue.hpp>
+
+namespace flaggems {
+
+namespace detail {
+struct packed_access;
+}  // namespace detail
+
+/// A weight [rows, columns] as `linear` reads it best, made by `pack_matrix`, for inputs of the
+/// same T. On the host: the panels of the kernels of one instruction-set level. Elsewhere: a
+/// contiguous copy.
+template <element T, class Device = host>
+class packed_matrix {
+ public:
+  [[nodiscard]] i64 rows() const { return rows_; }        ///< elements of an output of `linear`
+  [[nodiscard]] i64 columns() const { return columns_; }  ///< elements of an input of `linear`
+  /// The bytes it takes: more than the weight where elements were widened.
+  [[nodiscard]] i64 bytes() const { return storage_.bytes(); }
+  /// The level it was packed for. Products at another one raise not_supported.
+  [[nodiscard]] isa_level level() const requires std::is_same_v<Device, host> { return level_; }
+
+ private:
+  friend struct detail::packed_access;
+  using storage = tensor<std::conditional_t<std::is_same_v<Device, host>, u8, T>, Device>;
+
+  packed_matrix(storage s, i64 rows, i64 columns, isa_level level)
+      : storage_(std::move(s)), rows_(rows), columns_(columns), level_(level) {}
+  storage storage_;
+  i64 rows_, columns_;
+  isa_level level_;
+};
+
+namespace detail {
+
+struct packed_access {
+  template <class S, class W>
+  static auto pack(const S& stream, const W& w) {
+    using T = typename W::value_type;
+    using matrix = packed_matrix<T, device_of<S>>;
+    check_matrix_rank("pack_matrix", "a matrix", w, 2);
+    const i64 n = w.size(0), k = w.size(1);
+    if constexpr (!std::is_same_v<device_of<S>, host>) {
+      auto copy = empty<T>(stream, shape{n, k}, "pack_matrix");
+      if (!w.empty()) assign(stream, copy, w, "pack_matrix");
+      return matrix(std::move(copy), n, k, isa_level{});
+    } else {
+      using C = typename gemm_compute<T, T, T, true>::type;
+      launch_config config;
+      config.op = "pack_matrix";
+      config.tiles = 1;
+      const isa_level level = isa();
+      const kernels::gemm_arg<T> from{w.data(), w.stride(0), w.stride(1), {}};
+      kernels::packed_layout layout{};
+      const i64 l1 = gemm_policy::first_cache();
+      launch<kernels::gemm_layout<T, C>>(stream, config, n, k, l1, &layout);
+      auto panels = empty<u8>(stream, shape{layout.bytes}, "pack_matrix");
+      config.tiles = layout.panels * layout.blocks;
+      config.work = work_of(2, n, k, sizeof(T));
+      if (config.tiles > 0)
+        launch<kernels::gemm_pack_all<T, C>>(stream, config, n, k, from, layout, panels.data());
+      return matrix(std::move(panels), n, k, level);
+    }
+  }
+
+  /// x [..., m, k] and out [..., m, n] of one rank.
+  template <class S, class X, class T, class Out, class Added>
+  static void product(const char* op, const S& stream, const X& x,
+                      const packed_matrix<T, device_of<S>>& weight, const Out& out,
+                      const Added& beside) {
+    static_assert(std::is_same_v<typename X::value_type, T>,
+                  "flaggems: the input of a packed matrix must have the matrix's dtype");
+    using call = gemm_call<T, T, typename Out::value_type, Added>;
+    static_assert(call::template is_blocked<S> || !std::is_same_v<device_of<S>, host>,
+                  "flaggems: packed 8-bit integers give i32, or what an epilogue makes of it");
+    if (out.empty()) return;
+    const auto w = matrix_of(weight);
+    call::run(op, stream, linear_rows(x), linear_weight(x, w), linear_rows(out), beside,
+              typename call::C(1), panels_of(weight));
+  }
+
+  /// A view of the weight; on the host for its sizes alone, of elements that it does not have.
+  template <class T, class D>
+  static tensor_view<const T, D> matrix_of(const packed_matrix<T, D>& m) {
+    const shape sizes{m.rows_, m.columns_};
+    if constexpr (std::is_same_v<D, host>)
+      return tensor_view<const T, D>(
+          static_cast<const T*>(static_cast<const void*>(m.storage_.data())), sizes);
+    else
+      return tensor_view<const T, D>(m.storage_.data(), sizes);
+  }
+  template <class T, class D>
+  static const u8* panels_of(const packed_matrix<T, D>& m) {
+    if constexpr (std::is_same_v<D, host>)
+      return m.storage_.data();
+    else
+      return nullptr;
+  }
+
+  template <class T, class X, class Out>
+  static void check(const packed_matrix<T, host>& weight, const X& x, const Out& out) {
+    check_level(weight);
+    check_shapes(weight, x, out);
+  }
+  template <class T, class D, class X, class Out>
+  static void check(const packed_matrix<T, D>& weight, const X& x, const Out& out) {
+    check_shapes(weight, x, out);
+    check_separate_output("linear", out, weight.storage_);
+  }
+
+ private:
+  template <class T>
+  static void check_level(const packed_matrix<T, host>& weight) {
+    if (weight.level_ != isa()) [[unlikely]]
+      raise(errc::not_supported, "linear",
+            "a matrix packed for the level " + text(to_string(isa())) + " in use",
+            text(to_string(weight.level_)));
+  }
+  template <class W, class X, class Out>
+  static void check_shapes(const W& weight, const X& x, const Out& out) {
+    check_sizes("linear", out, linear_shape(x, matrix_of(weight)));
+    check_separate_output("linear", out, x);
+  }
+};
+
+}  // namespace detail
+
+/// A weight packed for `linear`.
+///
+/// weight [n, k], any strides, f32, f16, bf16, f64, i8 or u8; the result has no tie to it. On the
+/// host it is for the level in use (`isa`); there f16 takes the room of f32, and at levels below
+/// avx512_bf16 bf16 does too and 8-bit integers that of 16 bits. Raises shape_mismatch.
+template <stream_like S, tensor_like W>
+[[nodiscard]] auto pack_matrix(const S& stream, const W& weight) {
+  same_device<S, W>();
+  return detail::packed_access::pack(stream, as_view(weight));
+}
+
+/// out = x * weight^T with a packed weight: `linear` without packing it again.
+///
+/// x [..., k] of the weight's dtype, out [..., n]. A row's bits depend neither on the number of
+/// rows nor of threads, and are those of `linear` where that packs its operands. Raises
+/// not_supported for a weight that was packed for another level than the one in use, and as
+/// `linear`.
+template <stream_like S, tensor_like X, element T, tensor_like Out>
+void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight, Out&& out) {
+  same_device<S, X, Out>();
+  const auto a = as_view(x);
+  const auto to = as_view(out);
+  detail::packed_access::check(weight, a, to);
+  detail::packed_access::product("linear", stream, a, weight, to, detail::no_bias_view{});
+}
+/// out = x * weight^T + bias with a packed weight, bias [n].
+template <stream_like S, tensor_like X, element T, tensor_like Bias, tensor_like Out>
+void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
+            const Bias& bias, Out&& out) {
+  same_device<S, X, Bias, Out>();
+  const auto a = as_view(x);
+  const auto add = as_view(bias);
+  const auto to = as_view(out);
+  detail::packed_access::check(weight, a, to);
+  detail::check_matrix_rank("linear", "a bias", add, 1);
+  detail::check_size("linear", "elements of the bias", weight.rows(), add.size(0));
+  detail::check_separate_output("linear", to, add);
+  const auto whole = add.expand(detail::linear_rows(to).shape_of());
+  using C = typename detail::gemm_compute<T, T, value_t<Out>>::type;
+  detail::packed_access::product(
+      "linear", stream, a, weight, to,
+      detail::bias_view<std::remove_const_t<decltype(whole)>, C>{whole, C(1)});
+}
+/// out = last, an expression over x * weight^T with a packed weight.
+template <stream_like S, tensor_like X, element T, tensor_like Out, class Node>
+void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight, Out&& out,
+            const detail::epilogue_operand<Node>& last) {
+  same_device<S, X, Out>();
+  const auto a = as_view(x);
+  const auto to = as_view(out);
+  detail::packed_access::check(weight, a, to);
+  detail::check_epilogue("linear", to, last.node);
+  detail::packed_access::product(
+      "linear", stream, a, weight, to,
+      detail::epilogue_view<Node>{last.node, to.shape_of(), to.rank() < max_rank});
+}
+/// x * weight^T with a packed weight in a new tensor of x's dtype; of i32 for 8-bit integers.
+template <stream_like S, tensor_like X, element T>
+[[nodiscard]] auto linear(const S& stream, const X& x,
+                          const packed_matrix<T, device_of<S>>& weight) {
+  auto out = empty<std::conditional_t<kernels::is_byte<T>, i32, T>>(
+      stream, detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)), "linear");
+  linear(stream, x, weight, out);
+  return out;
+}
+
+}  // namespace flaggems
