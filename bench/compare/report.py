@@ -204,7 +204,7 @@ def chart(family, rows, path):
     titles = titles[:8]
     if not titles:
         return False
-    columns = min(4, len(titles))
+    columns = min((-len(titles) % n, -n, n) for n in (3, 4, 5))[2] if len(titles) > 5 else len(titles)
     lines = [(n, titles[i:i + columns]) for n in threads for i in range(0, len(titles), columns)]
     figure, axes = plt.subplots(len(lines), columns, figsize=(2.75 * columns, 2.15 * len(lines) + 0.7),
                                 squeeze=False)
@@ -280,7 +280,7 @@ def section(name, result, charts):
     if result["missing"]:
         missing = "; ".join(f"{k} ({v})" for k, v in result["missing"].items())
         lines.append(f"Missing: {missing}.")
-    if max(result["load_before"], result["load_after"]) > 1.5 * result["processors"] or result["load_before"] > 1:
+    if max(result["load_before"], result["load_after"]) > 0.5 * result["processors"] + 2:
         lines.append(f"**The machine was not quiet** (load {result['load_before']:.1f} before, "
                      f"{result['load_after']:.1f} after): rows of several threads are rough.")
     if result["quick"]:

@@ -35,8 +35,8 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
       for (i64 r = 0; r < repeats; ++r) {                                                          \
         V s[8] = {};                                                                               \
         for (i64 i = 0; i + wide * lanes <= own; i += wide * lanes)                                \
-          for (int k = 0; k < 8; ++k)                                                              \
-            s[k] = s[k] + *reinterpret_cast<const V*>(a + k / wide * own + i + k % wide * lanes);  \
+          _Pragma("GCC unroll 8") for (int k = 0; k < 8; ++k) s[k] =                               \
+              s[k] + *reinterpret_cast<const V*>(a + k / wide * own + i + k % wide * lanes);       \
         for (int k = 1; k < 8; ++k) s[0] = s[0] + s[k];                                            \
         *reinterpret_cast<V*>(out) = s[0];                                                         \
       }                                                                                            \
@@ -45,9 +45,9 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
                                                     i64 n, i64 repeats) {                          \
       for (i64 r = 0; r < repeats; ++r) {                                                          \
         for (i64 i = 0; i + 4 * lanes <= n; i += 4 * lanes)                                        \
-          for (int k = 0; k < 4; ++k)                                                              \
-            *reinterpret_cast<V*>(out + i + k * lanes) =                                           \
-                *reinterpret_cast<const V*>(a + i + k * lanes);                                    \
+          _Pragma("GCC unroll 8") for (int k = 0; k < 4; ++k) *                                    \
+              reinterpret_cast<V*>(out + i + k * lanes) =                                          \
+              *reinterpret_cast<const V*>(a + i + k * lanes);                                      \
         __asm__ __volatile__("" ::: "memory");                                                     \
       }                                                                                            \
     }                                                                                              \
@@ -55,8 +55,8 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
                                                          i64 n, i64 repeats) {                     \
       for (i64 r = 0; r < repeats; ++r)                                                            \
         for (i64 i = 0; i + 4 * lanes <= n; i += 4 * lanes)                                        \
-          for (int k = 0; k < 4; ++k)                                                              \
-            stream(out + i + k * lanes, *reinterpret_cast<const V*>(a + i + k * lanes));           \
+          _Pragma("GCC unroll 8") for (int k = 0; k < 4; ++k)                                      \
+              stream(out + i + k * lanes, *reinterpret_cast<const V*>(a + i + k * lanes));         \
       _mm_sfence();                                                                                \
     }                                                                                              \
     __attribute__((target(words))) static void triad(float* out, const float* a, const float* b,   \
@@ -64,10 +64,10 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
       const V c = V{} + 1.5F;                                                                      \
       for (i64 r = 0; r < repeats; ++r) {                                                          \
         for (i64 i = 0; i + 4 * lanes <= n; i += 4 * lanes)                                        \
-          for (int k = 0; k < 4; ++k)                                                              \
-            *reinterpret_cast<V*>(out + i + k * lanes) =                                           \
-                *reinterpret_cast<const V*>(a + i + k * lanes) +                                   \
-                c * *reinterpret_cast<const V*>(b + i + k * lanes);                                \
+          _Pragma("GCC unroll 8") for (int k = 0; k < 4; ++k) *                                    \
+              reinterpret_cast<V*>(out + i + k * lanes) =                                          \
+              *reinterpret_cast<const V*>(a + i + k * lanes) +                                     \
+              c * *reinterpret_cast<const V*>(b + i + k * lanes);                                  \
         __asm__ __volatile__("" ::: "memory");                                                     \
       }                                                                                            \
     }                                                                                              \
@@ -76,9 +76,9 @@ using part = void (*)(float* out, const float* a, const float* b, i64 n, i64 rep
       const V c = V{} + 1.5F;                                                                      \
       for (i64 r = 0; r < repeats; ++r)                                                            \
         for (i64 i = 0; i + 4 * lanes <= n; i += 4 * lanes)                                        \
-          for (int k = 0; k < 4; ++k)                                                              \
-            stream(out + i + k * lanes, *reinterpret_cast<const V*>(a + i + k * lanes) +           \
-                                            c * *reinterpret_cast<const V*>(b + i + k * lanes));   \
+          _Pragma("GCC unroll 8") for (int k = 0; k < 4; ++k)                                      \
+              stream(out + i + k * lanes, *reinterpret_cast<const V*>(a + i + k * lanes) +         \
+                                              c * *reinterpret_cast<const V*>(b + i + k * lanes)); \
       _mm_sfence();                                                                                \
     }                                                                                              \
   }
@@ -302,6 +302,7 @@ roof_loop make_roof(roof kind, i64 bytes, int threads) {
   if (kind == roof::read) {
     consider(choose(sse_loops::read<1>, avx2_loops::read<1>, avx512_loops::read<1>));
     consider(choose(sse_loops::read<4>, avx2_loops::read<4>, avx512_loops::read<4>));
+    consider(choose(sse_loops::read<8>, avx2_loops::read<8>, avx512_loops::read<8>));
   }
   if (kind == roof::copy) {
     consider(choose(sse_loops::copy, avx2_loops::copy, avx512_loops::copy));
