@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pointwise operators whose results are written past the caches, which takes large tensors unless
+// Operators whose results are written past the caches, which takes large tensors unless
 // the threshold says otherwise; and the kernel of contiguous operands as a chip would run it.
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/softmax.hpp>
 
 #include <support/ops.hpp>
 
@@ -93,6 +95,33 @@ TEST(streaming, takes_formulas_of_many_instructions) {
     for (i64 i = 0; i < n; ++i) ASSERT_EQ(y.data()[i], z.data()[i]);
   });
 }
+
+template <class T>
+void check_rows() {
+  const auto& stream = test_stream<host>();
+  const i64 rows = 5;
+  for (const i64 n : {16, 100, 128}) {
+    auto x = fg::empty<T>(stream, {rows, n}), w = fg::empty<T>(stream, {n});
+    auto y = fg::empty<T>(stream, {rows, n}), z = fg::empty<T>(stream, {rows, n});
+    for (i64 i = 0; i < rows * n; ++i) x.data()[i] = T(static_cast<f32>(i * 37 % 101) * 0.05f);
+    for (i64 i = 0; i < n; ++i) w.data()[i] = T(static_cast<f32>(i % 7));
+    const auto same = [&](const auto& op) {
+      op(y);
+      const streaming_guard guard;
+      op(z);
+      for (i64 i = 0; i < rows * n; ++i)
+        ASSERT_EQ(static_cast<f32>(y.data()[i]), static_cast<f32>(z.data()[i])) << n << ", " << i;
+    };
+    at_every_level<host>([&] {
+      same([&](auto& out) { softmax(stream, x, out, 1); });
+      same([&](auto& out) { log_softmax(stream, x, out, 1); });
+      same([&](auto& out) { rms_norm(stream, x, {n}, w, out); });
+      same([&](auto& out) { layer_norm(stream, x, {n}, w, w, out); });
+    });
+  }
+}
+TEST(streaming, takes_rows_of_f32) { check_rows<f32>(); }
+TEST(streaming, takes_rows_of_bf16) { check_rows<bf16>(); }
 
 /// What the host's own loop stands for.
 TEST(streaming, has_a_portable_form_of_flat_operands) {

@@ -93,6 +93,10 @@ struct position {
   }
 };
 
+/// After streamed stores of a block's part: orders them before what follows. The host has its own.
+template <class Block>
+FLAGGEMS_INLINE void end_stream(const Block&, bool) {}
+
 /// A tensor that a kernel writes.
 template <class T>
 struct target {

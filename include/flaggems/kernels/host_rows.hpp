@@ -27,6 +27,12 @@ struct row_piece {
   bool whole;
 };
 
+/// Whether a row of results may be written past the caches from here on.
+template <class T>
+FLAGGEMS_INLINE bool is_line(const T* p) {
+  return reinterpret_cast<u64>(p) % 64 == 0;
+}
+
 /// Memory for a piece of a row, or for all rows of a tile of several.
 template <class T>
 struct row_buffer {
@@ -131,6 +137,29 @@ FLAGGEMS_NOINLINE void scatter_row(T* to, const T* from, const Walk& walk, i64 c
   for (i64 i = 0; i < count; ++i) to[walk.offset(i)] = from[i];
 }
 
+/// One row, as loops use it: nothing in it has an address that they could think is written to.
+template <class C, class T>
+struct kept_place {
+  const T* row;
+  host_scratch<C> copy;
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
+    return load<C>(row, lane);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
+    return load<C>(row, lane);
+  }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, const V& x) const {
+    store(copy, lane, x);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
+    return load<C>(copy, lane);
+  }
+};
+
 template <class Isa, class C, class T, class Walk>
 class kept_row<host_block<Isa>, C, T, Walk> {
  public:
@@ -139,27 +168,10 @@ class kept_row<host_block<Isa>, C, T, Walk> {
         n_(n),
         copy_(block.template scratch<C>(n)),
         buffer_(block.template scratch<T>(n).data) {}
-  FLAGGEMS_INLINE void begin(const T* row) {
-    row_ = row;
-    if (walk_.is_dense()) return;
+  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row) const {
+    if (walk_.is_dense()) return {row, copy_};
     gather_row(buffer_, row, walk_, n_);
-    row_ = buffer_;
-  }
-  template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
-    return load<C>(row_, lane);
-  }
-  template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
-    return load<C>(row_, lane);
-  }
-  template <class Lane, class V>
-  FLAGGEMS_INLINE void put(Lane lane, const V& x) const {
-    store(copy_, lane, x);
-  }
-  template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
-    return load<C>(copy_, lane);
+    return {buffer_, copy_};
   }
 
  private:
@@ -167,7 +179,6 @@ class kept_row<host_block<Isa>, C, T, Walk> {
   i64 n_;
   host_scratch<C> copy_;
   T* buffer_;
-  const T* row_ = nullptr;
 };
 
 template <class Isa, class T, class Walk>
@@ -191,38 +202,50 @@ class shared_row<host_block<Isa>, T, Walk> {
   const T* row_;
 };
 
-template <class Isa, class T, class Walk>
-class written_row<host_block<Isa>, T, Walk> {
- public:
-  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk)
-      : walk_(walk), n_(n), buffer_(block.template scratch<T>(n).data) {}
-  FLAGGEMS_INLINE void begin(T* row) {
-    row_ = row;
-    to_ = walk_.is_dense() ? row : buffer_;
+template <class Isa, class T>
+struct written_place {
+  T* to;
+  bool streamed;
+  template <class V>
+  FLAGGEMS_INLINE void store(lane_vector<Isa> lane, const V& x) const {
+    store_whole(to + lane.begin, x, streamed);
   }
-  FLAGGEMS_INLINE void update(T* row) {
-    begin(row);
-    if (to_ != row) gather_row<T>(to_, row, walk_, n_);
-  }
-  template <class Lane, class V>
-  FLAGGEMS_INLINE void store(Lane lane, const V& x) const {
-    using kernels::store;
-    store(to_, lane, x);
+  template <class V>
+  FLAGGEMS_INLINE void store(lane_tail<Isa> lane, const V& x) const {
+    store_lanes(to + lane.begin, x, lane.count);
   }
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     using kernels::load;
-    return load<C>(static_cast<const T*>(to_), lane);
+    return load<C>(static_cast<const T*>(to), lane);
+  }
+};
+
+template <class Isa, class T, class Walk>
+class written_row<host_block<Isa>, T, Walk> {
+ public:
+  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk, bool streamed)
+      : walk_(walk), n_(n), buffer_(block.template scratch<T>(n).data), streamed_(streamed) {}
+  FLAGGEMS_INLINE written_place<Isa, T> begin(T* row) {
+    row_ = row;
+    if (walk_.is_dense()) return {row, streamed_ && is_line(row)};
+    return {buffer_, false};
+  }
+  FLAGGEMS_INLINE written_place<Isa, T> update(T* row) {
+    const written_place<Isa, T> place = begin(row);
+    if (place.to != row) gather_row<T>(place.to, row, walk_, n_);
+    return place;
   }
   FLAGGEMS_INLINE void end() const {
-    if (to_ != row_) scatter_row(row_, to_, walk_, n_);
+    if (!walk_.is_dense()) scatter_row<T>(row_, buffer_, walk_, n_);
   }
 
  private:
   Walk walk_;
   i64 n_;
   T* buffer_;
-  T *row_ = nullptr, *to_ = nullptr;
+  bool streamed_;
+  T* row_ = nullptr;
 };
 
 /// The buffers of a row's operands; `part` is a piece of the row with contiguous operands.
@@ -400,12 +423,6 @@ struct row_loop {
 };
 template <class T, class Part>
 using row_loop_function = void (*)(T* const&, const Part&, const i64&, const bool&);
-
-/// Whether a row of results may be written past the caches from here on.
-template <class T>
-FLAGGEMS_INLINE bool is_line(const T* p) {
-  return reinterpret_cast<u64>(p) % 64 == 0;
-}
 
 /// A tile, but for the loop: compiled once. `lanes` are those of the loop's vectors.
 template <class T, class E, class Part>

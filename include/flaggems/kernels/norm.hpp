@@ -70,15 +70,16 @@ struct layer_norm {
                                   row_arg<W> bias, row_target<Out> out, C eps) {
     const i64 n = space.length;
     const C count = static_cast<C>(n);
-    kept_row<Block, C, T, norm_walk> x(block, n, norm_walk{&space, in.strides});
-    written_row<Block, Out, norm_walk> y(block, n, norm_walk{&space, out.strides});
+    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
+    written_row<Block, Out, norm_walk> rows_out(block, n, norm_walk{&space, out.strides},
+                                                out.streamed);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
                                             weight.data);
     const shared_row<Block, W, norm_walk> b(block, n, norm_walk{&space, bias.strides}, bias.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      x.begin(in.data + c.offset(in.strides));
-      y.begin(out.data + c.offset(out.strides));
+      const auto x = rows_in.begin(in.data + c.offset(in.strides));
+      const auto y = rows_out.begin(out.data + c.offset(out.strides));
       const C mean =
           block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); }) / count;
       const C variance = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
@@ -92,8 +93,9 @@ struct layer_norm {
         if (b.exists()) v = v + b.template load<C>(i);
         y.store(i, v);
       });
-      y.end();
+      rows_out.end();
     });
+    end_stream(block, out.streamed);
   }
 };
 
@@ -104,14 +106,15 @@ struct rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_arg<T> in, row_arg<W> weight,
                                   row_target<Out> out, C eps) {
     const i64 n = space.length;
-    kept_row<Block, C, T, norm_walk> x(block, n, norm_walk{&space, in.strides});
-    written_row<Block, Out, norm_walk> y(block, n, norm_walk{&space, out.strides});
+    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
+    written_row<Block, Out, norm_walk> rows_out(block, n, norm_walk{&space, out.strides},
+                                                out.streamed);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
                                             weight.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      x.begin(in.data + c.offset(in.strides));
-      y.begin(out.data + c.offset(out.strides));
+      const auto x = rows_in.begin(in.data + c.offset(in.strides));
+      const auto y = rows_out.begin(out.data + c.offset(out.strides));
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
         const auto v = x.first(i);
         return v * v;
@@ -122,8 +125,9 @@ struct rms_norm {
         if (w.exists()) v = v * w.template load<C>(i);
         y.store(i, v);
       });
-      y.end();
+      rows_out.end();
     });
+    end_stream(block, out.streamed);
   }
 };
 
@@ -134,17 +138,17 @@ struct fused_add_rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_target<T> x,
                                   row_target<R> residual, row_arg<W> weight, C eps) {
     const i64 n = space.length;
-    kept_row<Block, C, T, norm_walk> in(block, n, norm_walk{&space, x.strides});
-    written_row<Block, T, norm_walk> out(block, n, norm_walk{&space, x.strides});
-    written_row<Block, R, norm_walk> sum(block, n, norm_walk{&space, residual.strides});
+    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, x.strides});
+    written_row<Block, T, norm_walk> rows_out(block, n, norm_walk{&space, x.strides}, false);
+    written_row<Block, R, norm_walk> sums(block, n, norm_walk{&space, residual.strides}, false);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
                                             weight.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
       const global_ptr<T> y = x.data + c.offset(x.strides);
-      in.begin(y);
-      out.begin(y);
-      sum.update(residual.data + c.offset(residual.strides));
+      const auto in = rows_in.begin(y);
+      const auto out = rows_out.begin(y);
+      const auto sum = sums.update(residual.data + c.offset(residual.strides));
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
         sum.store(i, sum.template load<C>(i) + in.first(i));
         // What was stored is read again: the norm is that of the rounded sum.
@@ -152,12 +156,12 @@ struct fused_add_rms_norm {
         in.put(i, v);
         return v * v;
       });
-      sum.end();
+      sums.end();
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
       block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
         out.store(i, in.kept(i) * scale * w.template load<C>(i));
       });
-      out.end();
+      rows_out.end();
     });
   }
 };

@@ -99,10 +99,6 @@ struct tiling {
   }
 };
 
-/// After streamed stores of a block's part: orders them before what follows. The host has its own.
-template <class Block>
-FLAGGEMS_INLINE void end_stream(const Block&, bool) {}
-
 /// The elements of one tile of out = e. The host has its own (host_rows.hpp).
 template <class Block, class T, class E>
 FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const target<T>& out,

@@ -73,6 +73,7 @@ template <class T>
 struct row_target {
   global_ptr<T> data;
   i64 strides[max_rank];
+  bool streamed = false;  // past the caches, where the device can do that
   FLAGGEMS_INLINE row_out<T> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank]};
   }
@@ -93,8 +94,9 @@ struct row_walk {
   }
 };
 
-// Rows as kernels use them in several passes. On a chip they are as below; the host has forms of
-// its own (host_rows.hpp), which see to it that the loops over a row meet contiguous elements only.
+// Rows as kernels use them in several passes: made once a launch, `begin` gives what stands for one
+// row. On a chip they are as below; the host has forms of its own (host_rows.hpp), which see to it
+// that the loops over a row meet contiguous elements only.
 
 /// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
 /// value in an element's place and read it back as `kept`; after that `again` is undefined.
@@ -103,7 +105,10 @@ class kept_row {
  public:
   FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk)
       : walk_(walk), copy_(block.template scratch<C>(n)) {}
-  FLAGGEMS_INLINE void begin(global_ptr<const T> row) { row_ = row; }
+  FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row) {
+    row_ = row;
+    return *this;
+  }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
     const auto v = walk_.template load_from<C, T>(row_, lane);
@@ -150,10 +155,13 @@ class shared_row {
 template <class Block, class T, class Walk>
 class written_row {
  public:
-  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk) : walk_(walk) {}
-  FLAGGEMS_INLINE void begin(global_ptr<T> row) { row_ = row; }
+  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk, bool) : walk_(walk) {}
+  FLAGGEMS_INLINE written_row begin(global_ptr<T> row) {
+    row_ = row;
+    return *this;
+  }
   /// Instead of `begin`, to read elements before they are written.
-  FLAGGEMS_INLINE void update(global_ptr<T> row) { row_ = row; }
+  FLAGGEMS_INLINE written_row update(global_ptr<T> row) { return begin(row); }
   template <class Lane, class V>
   FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
     walk_.store_to(row_, lane, x);

@@ -14,11 +14,12 @@ struct softmax {
   FLAGGEMS_INLINE static void run(Block& block, row_space space, row_arg<T> in,
                                   row_target<Out> out) {
     const i64 n = space.length;
-    kept_row<Block, C, T, row_walk> x(block, n, row_walk{in.strides[space.rank]});
-    written_row<Block, Out, row_walk> y(block, n, row_walk{out.strides[space.rank]});
+    kept_row<Block, C, T, row_walk> rows_in(block, n, row_walk{in.strides[space.rank]});
+    written_row<Block, Out, row_walk> rows_out(block, n, row_walk{out.strides[space.rank]},
+                                               out.streamed);
     for_each_row(block, space, [&](const coordinates& c) FLAGGEMS_LAMBDA {
-      x.begin(in.data + c.offset(in.strides));
-      y.begin(out.data + c.offset(out.strides));
+      const auto x = rows_in.begin(in.data + c.offset(in.strides));
+      const auto y = rows_out.begin(out.data + c.offset(out.strides));
       const C max = block.reduce(n, lowest<C>(), maximum_of{},
                                  [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); });
       const C sum = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
@@ -33,8 +34,9 @@ struct softmax {
         else
           y.store(i, x.kept(i) * last);
       });
-      y.end();
+      rows_out.end();
     });
+    end_stream(block, out.streamed);
   }
 };
 

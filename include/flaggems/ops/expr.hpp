@@ -220,29 +220,30 @@ bool offer_root(const char* op, const S& stream, const Out& out, const number<T>
 template <class Out>
 struct flat_operands {
   const Out& out;
-  byte_range written;
-  bool all;
-  bool in_place = false;
-  explicit flat_operands(const Out& o)
-      : out(o), written(contiguous_range(o)), all(o.is_contiguous()) {}
+  i64 n;
+  bool all, in_place = false;
+  explicit flat_operands(const Out& o) : out(o), n(o.numel()), all(o.is_contiguous()) {}
   template <class T, class D>
   void operator()(const tensor_view<T, D>& v) {
-    const byte_range read = contiguous_range(v);
-    in_place = in_place || read.lo == written.lo;
-    all = all && v.rank() == out.rank() && v.is_contiguous() &&
-          (!read.intersects(written) || (read.lo == written.lo && read.hi == written.hi));
+    if (!all) return;
+    all = v.rank() == out.rank();
     for (int d = 0; all && d < v.rank(); ++d) {
       const auto i = static_cast<std::size_t>(d);
-      all = v.sizes()[i] == out.sizes()[i];
+      all = v.sizes()[i] == out.sizes()[i] &&
+            (v.strides()[i] == out.strides()[i] || v.sizes()[i] == 1);
     }
+    const byte_range read = first_bytes(v), written = first_bytes(out);
+    const bool exact = read.lo == written.lo && read.hi == written.hi;
+    in_place = in_place || exact;
+    all = all && (exact || !read.intersects(written));
   }
   void position() {}
 
  private:
   template <class View>
-  static byte_range contiguous_range(const View& v) {
+  byte_range first_bytes(const View& v) const {
     const auto lo = reinterpret_cast<u64>(v.data());
-    return {lo, lo + static_cast<u64>(v.numel()) * sizeof(typename View::value_type)};
+    return {lo, lo + static_cast<u64>(n) * sizeof(typename View::value_type)};
   }
 };
 
@@ -284,7 +285,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   if constexpr (host_accessible<D>) {
     // Most calls are like this, and small ones take longer to plan than to do.
     if (flat.all) {
-      const i64 n = out.numel();
+      const i64 n = flat.n;
       if (n == 0 || offer_root(op, stream, out, node)) return;
       const auto e = last.template build<C>(flat_space{}, next);
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
@@ -295,7 +296,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
     }
   }
   const iteration it =
-      flat.all ? iteration::flat(out.numel(), 1 + Node::leaves) : plan_assignment(op, out, node);
+      flat.all ? iteration::flat(flat.n, 1 + Node::leaves) : plan_assignment(op, out, node);
   if (it.empty() || offer_root(op, stream, out, node)) return;
 
   kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);

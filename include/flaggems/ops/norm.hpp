@@ -188,9 +188,11 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
     return;
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
+  auto target = plan.target(1, to);
+  target.streamed = detail::streams_rows<D>(from, to);
   launch<kernels::layer_norm<T, WeightType, O, C>>(
       stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
-      plan.arg(2, w), plan.arg(3, b), plan.target(1, to), static_cast<C>(eps));
+      plan.arg(2, w), plan.arg(3, b), target, static_cast<C>(eps));
 }
 
 /// layer_norm(x) in a new tensor of x's dtype.
@@ -238,9 +240,11 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
     return;
   using C = detail::norm_compute<T, O, WeightType>;
   const kernels::norm_space space = plan.space();
+  auto target = plan.target(1, to);
+  target.streamed = detail::streams_rows<D>(from, to);
   launch<kernels::rms_norm<T, WeightType, O, C>>(
       stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
-      plan.arg(2, w), plan.target(1, to), static_cast<C>(epsilon));
+      plan.arg(2, w), target, static_cast<C>(epsilon));
 }
 
 /// rms_norm(x) in a new tensor of x's dtype.

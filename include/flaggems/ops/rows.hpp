@@ -9,6 +9,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/rows.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
@@ -88,6 +89,15 @@ template <class C, class Device>
 [[nodiscard]] constexpr i64 row_scratch(i64 n, int rows) noexcept {
   return scratch_bytes<C>(n) * (host_accessible<Device> ? 1 + rows : 1);
 }
+
+namespace detail {
+/// Whether the rows of `out`, computed from those of x, are written past the caches.
+template <class D, class X, class Out>
+bool streams_rows(const X& x, const Out& out) {
+  return static_cast<const void*>(x.data()) != static_cast<const void*>(out.data()) &&
+         is_streamed<D>(x.bytes() + out.bytes());
+}
+}  // namespace detail
 
 /// Raises shape_mismatch unless `b` has the sizes of `a`.
 template <class A, class B>

@@ -35,8 +35,9 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   config.tiles = space.rows;
   config.work = work_of(x.numel(), 32);
   config.scratch = row_scratch<C, device_of<S>>(space.length, 2);
-  launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x),
-                                         plan.target(1, out));
+  auto target = plan.target(1, out);
+  target.streamed = streams_rows<device_of<S>>(x, out);
+  launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x), target);
 }
 
 }  // namespace detail
