@@ -72,6 +72,30 @@ TEST(cat, every_element_size) {
   check<host, i64>(2, layout::contiguous, layout::contiguous);
 }
 
+// Many rows, and long ones, are copied as rows; past the caches too.
+TEST(cat, rows_of_any_length) {
+  const i64 before = fg::detail::stream_threshold.load(fg::detail::memory_order::relaxed);
+  for (const i64 threshold : {i64{1}, i64{1} << 40}) {
+    fg::detail::stream_threshold.store(threshold, fg::detail::memory_order::relaxed);
+    for (const i64 n : {1, 8, 33, 300, 1030})
+      for (const i64 rows : {15, 16, 40})
+        for (const layout to : {layout::contiguous, layout::offset}) {
+          test_tensor<f32> x({rows, n}, layout::contiguous, random_values({rows, n}));
+          test_tensor<f32> y({rows, 3}, layout::offset, random_values({rows, 3}));
+          test_tensor<f32> wide({rows, 2 * n + 3}, to), tall({3 * rows, n}, to);
+          fg::cat(test_stream<host>(), {x.in(), y.in(), x.in()}, wide.view(), 1);
+          expect_equal(wide.read(),
+                       joined({x.values(), y.values(), x.values()}, {n, 3, n}, rows, 1));
+          EXPECT_TRUE(wide.gaps_untouched());
+          fg::cat(test_stream<host>(), {x.in(), x.in(), x.in()}, tall.view(), 0);
+          expect_equal(tall.read(),
+                       joined({x.values(), x.values(), x.values()}, {rows, rows, rows}, 1, n));
+          EXPECT_TRUE(tall.gaps_untouched());
+        }
+  }
+  fg::detail::stream_threshold.store(before, fg::detail::memory_order::relaxed);
+}
+
 TEST(cat, promotes) {
   test_tensor<bf16> a({2}, layout::contiguous, {1, 2});
   test_tensor<f32> b({1}, layout::contiguous, {0.1});

@@ -66,6 +66,26 @@ TEST(index_select, every_element_size) {
   check<host, fg::u8, i64>({5, 33}, 0, 8, layout::contiguous, layout::offset, layout::offset);
 }
 
+// Rows are copied by vectors, by the C library, or past the caches, as long as they are.
+TEST(index_select, rows_of_any_length) {
+  at_every_level<host>([] {
+    const i64 before = fg::detail::stream_threshold.load(fg::detail::memory_order::relaxed);
+    for (const i64 threshold : {i64{1}, i64{1} << 40}) {
+      fg::detail::stream_threshold.store(threshold, fg::detail::memory_order::relaxed);
+      for (const i64 n : {1, 4, 7, 8, 15, 16, 17, 33, 127, 128, 129, 255, 256, 257, 300, 1000})
+        for (const layout to : {layout::contiguous, layout::offset}) {
+          check<host, f32, i64>({21, n}, 0, 40, layout::contiguous, layout::contiguous, to);
+          check<host, bf16, fg::i32>({21, n}, 0, 9, layout::offset, layout::strided, to);
+        }
+      check<host, f32, i64>({2, 9, 300}, 2, 70, layout::contiguous, layout::contiguous,
+                            layout::contiguous);
+      check<host, f64, fg::i32>({9, 30, 2}, 1, 71, layout::transposed, layout::contiguous,
+                                layout::transposed);
+    }
+    fg::detail::stream_threshold.store(before, fg::detail::memory_order::relaxed);
+  });
+}
+
 TEST(index_select, zero_dimensional) {
   test_tensor<f32> x({}, layout::contiguous, {5}), out(shape{});
   test_tensor<i64> zero({1}), scalar_zero(shape{});

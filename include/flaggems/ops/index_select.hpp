@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/kernels/copy_rows_host.hpp>
 #include <flaggems/kernels/index_select.hpp>
+#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {
+namespace kernels {
+template <class Isa>
+inline constexpr bool has_checked_indices<host_block<Isa>> = true;
+}
 namespace operators {
 struct index_select;
 }
@@ -29,6 +35,11 @@ void check_indices(const char* op, const S& stream, const tensor_view<J, D>& ind
     for (i64 tile = 0; tile < space.tiles; ++tile) {
       const kernels::coordinates c = space.locate(tile);
       const J* row = index.data() + c.offset(strides);
+      const i64 step = strides[c.rank], n = space.length(c);
+      bool wrong = false;  // without a branch for each
+      for (i64 i = 0; i < n; ++i)
+        wrong |= static_cast<u64>(static_cast<i64>(row[i * step])) >= static_cast<u64>(size);
+      if (!wrong) continue;
       for (i64 i = 0; i < space.length(c); ++i) {
         const i64 k = static_cast<i64>(row[i * strides[c.rank]]);
         if (k < 0 || k >= size) [[unlikely]]
@@ -88,7 +99,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   it.add(out.sizes(), of_index);
   it.collapse();
   using word = typename word_of<T>::type;
-  const kernels::tiling space = it.tiles(8192);
+  kernels::tiling space = it.tiles(8192);
   kernels::target<word> to{reinterpret_cast<word*>(out.data()), {}};
   it.copy_strides(0, to.strides);
   kernels::lookup<word, J> from{
@@ -99,6 +110,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   config.op = op;
   config.tiles = space.tiles;
   config.work = work_of(it.numel(), sizeof(T), 2);
+  space.streamed = is_streamed<D>(2 * it.numel() * i64{sizeof(T)});
   launch<kernels::index_select<word, J>>(stream, config, space, to, from);
 }
 
