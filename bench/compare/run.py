@@ -200,7 +200,10 @@ def run_family(program, arguments, peers, trust):
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         for text in process.stdout:
-            line = json.loads(text)
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError:  # a library's last words
+                line = {"error": text.strip()[:120], "family": program.name}
             lines.append(line)
             if "op" in line and "seconds" in line:
                 print(report.row(line), flush=True)
@@ -259,7 +262,8 @@ def main():
     for peer in peers:
         print(f"{peer.name}: " + (f"missing ({peer.missing})" if peer.missing else "found"))
     if arguments.as_built:
-        programs = {family: arguments.build / f"compare_{family}" for family in families}
+        programs = {family: arguments.build / f"compare_{family}" for family in families
+                    if (arguments.build / f"compare_{family}").exists()}
     else:
         programs = Builder(arguments).programs(families, peers)
     print(f"built in {time.monotonic() - start:.0f} s")
@@ -277,7 +281,7 @@ def main():
             result["errors"].append({"error": "no time left", "family": family})
             continue
         if family not in programs:
-            result["errors"].append({"error": "does not compile", "family": family})
+            result["errors"].append({"error": "no program", "family": family})
             continue
         trust, began = bool(result["threads_used"]), time.monotonic()
         for line in run_family(programs[family], arguments, peers, trust):
