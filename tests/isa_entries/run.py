@@ -26,7 +26,7 @@ PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
 SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
           "kernels::gemm_small<",
-          "kernels::pointwise<",  # and the next ones move words of 16 bytes
+          "kernels::pointwise<", "kernels::pointwise_flat<",  # and the next ones move words of 16 bytes
           "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
 # The levels in which an instruction may occur, and one of which must have it.
