@@ -84,9 +84,13 @@ TEST(gemm_packed, other_types) {
   check_packed<host, fg::f16, f32>(70, 90, 600, layout::contiguous, true);
   check_packed<host, u8, i32>(70, 90, 600, layout::contiguous, true);
 }
-TEST(gemm_packed, elsewhere_it_is_a_copy) {
-  check_packed<simt32, f32, f32>(7, 19, 30, layout::contiguous, true);
-  check_packed<simt32, f32, f32>(7, 19, 30, layout::transposed, false);
+template <class Device>
+class gemm_packed_devices : public ::testing::Test {};
+using devices = all_devices;
+TYPED_TEST_SUITE(gemm_packed_devices, devices);
+TYPED_TEST(gemm_packed_devices, elsewhere_it_is_a_copy) {
+  check_packed<TypeParam, f32, f32>(7, 19, 30, layout::contiguous, false);
+  check_packed<TypeParam, f32, f32>(7, 19, 30, layout::transposed, false);
 }
 
 TEST(gemm_packed, rows_do_not_depend_on_their_number) {

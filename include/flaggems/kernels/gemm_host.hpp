@@ -338,6 +338,8 @@ struct gemm_blocked {
       const bool biased = bias.active() && (sums_in_place ? first : last);
       const bias_part finish = bias.at(batch, 0);
       alignas(64) C buffer[tile_rows * tile_columns + 64];
+      // Panels that lie one behind the other and are read once: the processor prefetches them.
+      const bool streams = plan.packed != nullptr && i_stop - i <= tile_rows;
 
       tile_arguments<C> t;
       t.steps = steps;
@@ -354,7 +356,7 @@ struct gemm_blocked {
         }
         const i64 share = ceil_div(b_panel, ceil_div(i_stop - i, tile_rows) * 64);
         t.ahead = static_cast<const char*>(t.b) + b_panel;
-        t.lines_ahead = jr - j >= columns.whole ? static_cast<int>(share) : 0;
+        t.lines_ahead = jr - j >= columns.whole && !streams ? static_cast<int>(share) : 0;
         for (i64 ir = i; ir < i_stop; ir += tile_rows, t.ahead += share * 64) {
           const i64 m = min_of(tile_rows, i_stop - ir);
           if (ir - i < whole) {
