@@ -161,6 +161,32 @@ TEST(sort, long_rows_and_many_rows) {
                        random_integers({1, 200001}, -9, 9));
 }
 
+// Rows that all blocks of a device sort together.
+TYPED_TEST(sort_layouts, parts_of_a_row) {
+  if constexpr (std::is_same_v<TypeParam, host>) {
+    const int before = host::num_threads();
+    for (const int threads : {2, 3, 4}) {
+      host::set_num_threads(threads);
+      for (const i64 n : {32768, 50001, 100003}) {
+        check<host, f32>({n}, 0, layout::contiguous, layout::contiguous, mixed_values<f32>({n}));
+        check<host, i64>({n}, 0, layout::negative, layout::strided, random_integers({n}, -9, 9));
+      }
+      check<host, f32>({2, 70000, 1}, 1, layout::transposed, layout::offset,
+                       mixed_values<f32>({2, 70000, 1}));
+    }
+    const shape sizes{70000};
+    test_tensor<f32> x(sizes, layout::contiguous, mixed_values<f32>(sizes));
+    test_tensor<i64> indices(sizes);
+    const sorted want = reference(x.values(), sizes, 0, false);
+    fg::sort(test_stream<host>(), x.in(), x.view(), indices.view());
+    expect_equal(x.read(), want.values);
+    host::set_num_threads(before);
+  } else {
+    check<TypeParam, f32>({2, 9001}, 1, layout::strided, layout::contiguous,
+                          mixed_values<f32>({2, 9001}));
+  }
+}
+
 TEST(sort, refuses_bad_arguments) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));

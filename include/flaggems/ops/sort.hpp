@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/detail/thread_pool.hpp>
 #include <flaggems/kernels/sort_host.hpp>
+#include <flaggems/kernels/sort_long.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -68,6 +70,49 @@ void check_sorted_outputs(const char* op, const X& x, const Values& values,
     raise(errc::overlap, op, "values and indices that share no memory", "overlapping outputs");
 }
 
+/// The parts that a row of few is sorted in; 1: rows are sorted one by a block. A part has enough
+/// to do to pay for a merger.
+template <class D>
+i64 parts_of_row(i64 rows, i64 length) {
+  i64 most = 64, least = 2048;  // blocks of a chip
+  if constexpr (host_accessible<D>) most = host_thread_pool().num_threads(), least = 16384;
+  if (rows >= most) return 1;
+  return kernels::max_of(i64{1}, kernels::min_of(most, length / least));
+}
+
+/// Sorts the rows one after the other, each on all of the device.
+template <class S, class T, class D>
+void sort_long(const char* op, const S& stream, const kernels::row_space& space,
+               const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
+               const kernels::row_target<i64>& indices, i64 parts, bool descending) {
+  using U = kernels::bits_type<T>;
+  const i64 n = space.length, share = kernels::ceil_div(n, parts);
+  constexpr bool on_host = host_accessible<D>;
+  const i64 piece = on_host ? i64{8192} : i64{4096}, step = on_host ? piece : i64{16};
+  auto keys = empty<U>(stream, {2, n}, op);
+  auto places = empty<i64>(stream, {2, n}, op);
+  kernels::sort_buffers<U> data{keys.data(), keys.data() + n, places.data(), places.data() + n};
+  launch_config sorting, merging;
+  sorting.op = merging.op = op;
+  sorting.tiles = kernels::ceil_div(n, share);
+  sorting.work = work_of(n, 64);
+  sorting.scratch = scratch_bytes<i64>(kernels::sort_counters);
+  sorting.threads = merging.threads = static_cast<int>(kernels::sort_threads);
+  merging.tiles = kernels::ceil_div(n, piece);
+  merging.work = work_of(n, 16);
+  for (i64 row = 0; row < space.rows; ++row) {
+    launch<kernels::sort_parts<T>>(stream, sorting, space, row, x, data, share,
+                                   static_cast<i32>(descending ? 1 : 0));
+    for (i64 width = share; width < n; width *= 2) {
+      launch<kernels::merge_parts<U>>(stream, merging, n, data, width, piece, step);
+      data = data.swapped();
+    }
+    if (values.data != nullptr)
+      launch<kernels::gather_sorted<T>>(stream, merging, space, row, x, data, piece);
+    launch<kernels::write_row<T>>(stream, merging, space, row, values, indices, data, piece);
+  }
+}
+
 /// The last checks are done: sorts. `values` has no data if only the order is asked for.
 template <class S, class T, class D, class X>
 void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T, D>& values,
@@ -79,6 +124,12 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   if (with_values) plan.add(values);
   if (plan.empty()) return;
   const kernels::row_space space = plan.space();
+  const kernels::row_target<T> to = with_values ? plan.target(2, values) : kernels::row_target<T>{};
+  if (const i64 parts = parts_of_row<D>(space.rows, space.length); parts > 1) {
+    sort_long<S, T, D>(op, stream, space, plan.arg(0, x), to, plan.target(1, indices), parts,
+                       descending);
+    return;
+  }
   sort_memory<kernels::bits_type<T>, D> memory(op, stream, space.rows, space.length, space.length);
   launch_config config;
   config.op = op;
@@ -86,10 +137,8 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   config.work = work_of(x.numel(), 64);
   config.scratch = scratch_bytes<i64>(kernels::sort_counters);
   config.threads = static_cast<int>(kernels::sort_threads);
-  launch<kernels::sort<T>>(stream, config, space, plan.arg(0, x),
-                           with_values ? plan.target(2, values) : kernels::row_target<T>{},
-                           plan.target(1, indices), memory.arg(),
-                           static_cast<i32>(descending ? 1 : 0));
+  launch<kernels::sort<T>>(stream, config, space, plan.arg(0, x), to, plan.target(1, indices),
+                           memory.arg(), static_cast<i32>(descending ? 1 : 0));
 }
 
 }  // namespace detail
