@@ -26,7 +26,7 @@ namespace llama {
 enum class weight_dtype { q4, bf16, f32 };
 /// How keys and values of the tokens run before are held.
 enum class cache_dtype { f16, f32 };
-/// What quantised weights are multiplied with.
+/// What the quantised weights of the layers are multiplied with.
 enum class activation_dtype { f32, q8 };
 
 /// What the command line asks for.
@@ -38,7 +38,7 @@ struct options {
   int context = 0;                    ///< positions of the KV cache; 0: as needed
   weight_dtype dtype = weight_dtype::q4;
   cache_dtype kv = cache_dtype::f16;
-  activation_dtype activations = activation_dtype::f32;
+  activation_dtype activations = activation_dtype::q8;
   double temperature = 0;  ///< 0: greedy
   int top_k = 0;           ///< 0: all tokens
   double top_p = 1;

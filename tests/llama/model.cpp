@@ -239,13 +239,14 @@ TYPED_TEST_SUITE(SmallModel, devices);
 
 template <class D>
 void compare(const small_sizes& sizes, llama::weight_dtype hold, double tolerance,
-             llama::cache_dtype cache = llama::cache_dtype::f32) {
+             llama::cache_dtype cache = llama::cache_dtype::f32,
+             llama::activation_dtype activations = llama::activation_dtype::f32) {
   const random_model expected(sizes);
   const std::string bytes = expected.file.bytes();
   const auto file = llama::gguf::parse(llama::test::as_bytes(bytes));
   const fg::stream<D> stream;
   // Batches of three: the prompt is cut.
-  llama::model<D> model(file, stream, hold, cache, 3);
+  llama::model<D> model(file, stream, hold, cache, 3, activations);
   EXPECT_EQ(model.sizes().vocabulary, 40);
   model.reserve(7);
   std::vector<token_id> ids{3, 39, 0, 17, 17, 5, 21};
@@ -266,6 +267,8 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReference) {
   compare<TypeParam>({}, llama::weight_dtype::f32, 1e-5);
   compare<TypeParam>({}, llama::weight_dtype::bf16, 2e-2);
   compare<TypeParam>({}, llama::weight_dtype::q4, 5e-3, llama::cache_dtype::f16);
+  compare<TypeParam>({}, llama::weight_dtype::q4, 3e-2, llama::cache_dtype::f32,
+                     llama::activation_dtype::q8);
 }
 
 TYPED_TEST(SmallModel, HasTheLogitsOfTheReferenceWithOtherParts) {

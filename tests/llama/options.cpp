@@ -35,7 +35,7 @@ TEST(Options, Defaults) {
   EXPECT_EQ(chosen.n, 128);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::q4);
   EXPECT_EQ(chosen.kv, llama::cache_dtype::f16);
-  EXPECT_EQ(chosen.activations, llama::activation_dtype::f32);
+  EXPECT_EQ(chosen.activations, llama::activation_dtype::q8);
   EXPECT_EQ(chosen.temperature, 0);
   EXPECT_EQ(chosen.top_p, 1);
   EXPECT_FALSE(chosen.json || chosen.chat || chosen.help);
@@ -46,7 +46,7 @@ TEST(Options, ReadsEach) {
       good({"--model", "m.gguf",     "--prompt", "--n",     "--n=0",         "--threads",
             "2",       "--ctx",      "4096",     "--dtype", "bf16",          "--temperature",
             "0.7",     "--top-k=40", "--top-p",  "9e-1",    "--seed",        "18446744073709551615",
-            "--json",  "--chat",     "--kv",     "f32",     "--activations", "q8"});
+            "--json",  "--chat",     "--kv",     "f32",     "--activations", "f32"});
   EXPECT_EQ(chosen.model, "m.gguf");
   EXPECT_EQ(chosen.prompt, "--n");  // a value may look like an option
   EXPECT_EQ(chosen.n, 0);
@@ -54,7 +54,7 @@ TEST(Options, ReadsEach) {
   EXPECT_EQ(chosen.context, 4096);
   EXPECT_EQ(chosen.dtype, llama::weight_dtype::bf16);
   EXPECT_EQ(chosen.kv, llama::cache_dtype::f32);
-  EXPECT_EQ(chosen.activations, llama::activation_dtype::q8);
+  EXPECT_EQ(chosen.activations, llama::activation_dtype::f32);
   EXPECT_EQ(chosen.temperature, 0.7);
   EXPECT_EQ(chosen.top_k, 40);
   EXPECT_EQ(chosen.top_p, 0.9);

@@ -76,11 +76,12 @@ def with_model(path, model):
     expected = next(row for row in golden["prompts"] if row["text"] == story)["greedy"]
 
     # The same text from --prompt, from standard input, and as JSON.
-    result = program.answers("--prompt", story, "--n", "20")
-    again = program.answers("--n", "20", stdin=story + "\n")
+    exact = ("--activations", "f32")
+    result = program.answers("--prompt", story, "--n", "20", *exact)
+    again = program.answers("--n", "20", *exact, stdin=story + "\n")
     expect(again.stdout == result.stdout, "the text of --prompt for a prompt from standard input", again)
     expect(b"tokens/s" in result.stderr, "tokens/s on stderr", result)
-    answer = program.answers("--prompt", story, "--n=20", "--json", "--threads", "1")
+    answer = program.answers("--prompt", story, "--n=20", "--json", "--threads", "1", *exact)
     parsed = json.loads(answer.stdout)
     expect(parsed["ids"] == expected[:20], "the reference's tokens", answer)
     expect(parsed["text"] + "\n" == result.stdout.decode(), "the text that was printed", answer)
@@ -89,6 +90,15 @@ def with_model(path, model):
     for hold in ("bf16", "f32"):
         other = json.loads(program.answers("--prompt", story, "--n", "4", "--json", "--dtype", hold).stdout)
         expect(other["ids"] == expected[:4], f"the same tokens with {hold} weights", answer)
+
+    # Activations of 8 bits: another text at most; the perplexity of half a page moves by less than 1 %.
+    rounded = json.loads(program.answers("--prompt", story, "--n", "4", "--json").stdout)
+    expect(rounded["ids"] == expected[:4], "the same first tokens with activations of 8 bits", answer)
+    page = pathlib.Path(ROOT, "tests/llama/data/perplexity.txt").read_text(encoding="ascii")[:1200]
+    scores = [program.answers("--score", *choice, stdin=page) for choice in (exact, ())]
+    first, second = (float(score.stdout) for score in scores)
+    expect(5 < first < 200 and first != second and abs(second / first - 1) < 0.01, "a perplexity near the first's",
+           scores[1])
 
     # Sampling repeats itself for a seed.
     sampled = [program.answers("--prompt", story, "--n", "12", "--temperature", "1", "--top-p", "0.95", "--top-k",
