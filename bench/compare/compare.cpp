@@ -130,10 +130,11 @@ i64 count_of(const operand& o) {
 }
 i64 bytes_of(const operand& o) { return count_of(o) * item_size(o.type); }
 
-/// The elements of a contiguous output, up to a million of them spread over it.
-std::vector<double> snapshot(const operand& o) {
-  const i64 n = count_of(o), step = (std::max)(i64{1}, n / 1000003);
+/// The elements of a contiguous output, `most` of them spread over it.
+std::vector<double> snapshot(const operand& o, i64 most) {
+  const i64 n = count_of(o), step = (std::max)(i64{1}, n / most);
   std::vector<double> v;
+  v.reserve(static_cast<std::size_t>(n / step + 1));
   for (i64 i = 0; i < n; i += step) v.push_back(value_at(o, i));
   return v;
 }
@@ -193,7 +194,7 @@ std::vector<float> session::uniform(int count) {
 std::vector<session::size_class> session::size_classes() const {
   const i64 mb = i64{1} << 20;
   const auto& c = fg::caches();
-  if (options.quick) return {{"L2", c.l2 / 2}, {"DRAM", 96 * mb}};
+  if (options.quick) return {{"L2", c.l2 / 2}, {"DRAM", 64 * mb}};
   return {{"L1", c.l1d / 2}, {"L2", c.l2 / 2}, {"L3", 4 * c.l2}, {"DRAM", 192 * mb}};
 }
 
@@ -220,7 +221,8 @@ void session::measure(const row& r) {
   } catch (const std::exception& e) {
     problem = std::string(e.what());
   }
-  for (const operand& o : r.request.out) expected.push_back(snapshot(o));
+  const i64 most = options.quick ? 100003 : 1000003;
+  for (const operand& o : r.request.out) expected.push_back(snapshot(o, most));
   request asked = r.request;
   asked.threads = threads;
   for (const library& l : libraries()) {
@@ -243,7 +245,7 @@ void session::measure(const row& r) {
     }
     sides.push_back({l.name, o.note, o.run});
     for (std::size_t k = 0; k < r.request.out.size() && !r.in_place; ++k) {
-      const double d = difference(expected[k], snapshot(r.request.out[k]), r.scale);
+      const double d = difference(expected[k], snapshot(r.request.out[k], most), r.scale);
       if (d > r.tolerance)
         problem += "result differs from that of " + l.name + " by " + std::to_string(d) + "; ";
     }

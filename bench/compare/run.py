@@ -181,7 +181,10 @@ class Builder:
         return result
 
 
-def git_commit():
+def git_commit(arguments):
+    built = arguments.build / "commit"
+    if arguments.as_built and built.exists():
+        return built.read_text().strip()
     run = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
     return run.stdout.strip() or "unknown"
 
@@ -243,7 +246,8 @@ def parse():
     parser.add_argument("--eigen", help="the folder of its headers, instead of Debian's")
     parser.add_argument("--ggml", help="a Python that has llama-cpp-python")
     parser.add_argument("--without", nargs="+", default=[], metavar="PEER")
-    parser.add_argument("--as-built", action="store_true", help="compiles nothing: the programs are there")
+    parser.add_argument("--as-built", action="store_true",
+                        help="compiles nothing: the programs are there (and the file 'commit' says of what)")
     parser.add_argument("--limit", type=float, default=1e9, help="starts no family after so many seconds")
     parser.add_argument("--llama", nargs=3, metavar=("PYTHON", "PROGRAM", "MODEL"),
                         help="also compares the model program with llama.cpp (llama.py)")
@@ -269,7 +273,7 @@ def main():
     print(f"built in {time.monotonic() - start:.0f} s")
     version = subprocess.run([arguments.cxx, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     result = {"benchmark": "compare", "date": datetime.datetime.now(datetime.timezone.utc).isoformat("T", "seconds"),
-              "commit": git_commit(), "compiler": version, "flags": "-std=c++20 -O2", "quick": arguments.quick,
+              "commit": git_commit(arguments), "compiler": version, "flags": "-std=c++20 -O2", "quick": arguments.quick,
               "load_before": os.getloadavg()[0],
               "missing": {peer.name: peer.missing for peer in peers if peer.missing},
               "environment": {k: v for peer in peers for k, v in peer.environment.items() if k.isupper()
