@@ -25,7 +25,7 @@ PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx
          "amx": r"kernels::amx_(byte_)?kernel<[^()]*flaggems::kernels::isa_avx512>::"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
 SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
-          "kernels::gemm_small<",
+          "kernels::gemm_small<", "kernels::gemm_small_matrix<", "kernels::gemm_along<",
           "kernels::pointwise<", "kernels::pointwise_flat<",  # and the next ones move words of 16 bytes
           "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}

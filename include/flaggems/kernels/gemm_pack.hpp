@@ -146,6 +146,39 @@ struct pack_elements {
   }
 };
 
+/// 16-bit words of a vector, and to[0], to[1] = x0 y0 x1 y1 ... (Written out: g++ 12 does not
+/// shuffle vectors of a dependent width.)
+template <int Bytes>
+struct pack_words;
+template <>
+struct pack_words<16> {
+  typedef u16 loose __attribute__((vector_size(16), aligned(1), may_alias));
+  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+    to[0] = __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11);
+    to[1] = __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+};
+template <>
+struct pack_words<32> {
+  typedef u16 loose __attribute__((vector_size(32), aligned(1), may_alias));
+  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+    to[0] = __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    to[1] =
+        __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  }
+};
+template <>
+struct pack_words<64> {
+  typedef u16 loose __attribute__((vector_size(64), aligned(1), may_alias));
+  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+    to[0] = __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+                                    40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+    to[1] =
+        __builtin_shufflevector(x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23,
+                                55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+  }
+};
+
 /// Panels of pairs of bf16 that are neighbours along the summed dimension: pair q of line l is at
 /// [q * Width + l]. The depth is filled up with zeros to a multiple of Step.
 template <int Width, int Step>
@@ -163,7 +196,7 @@ struct pack_pairs {
       constexpr i64 streams = 2;  // pairs: see pack_elements
       for (i64 q = 0; q < pairs; q += streams)
         for (i64 l = 0; l < p.lines; l += Width)
-          across(to + l * pairs + q * Width, l, q, min_of(pairs - q, streams), p);
+          across<Isa>(to + l * pairs + q * Width, l, q, min_of(pairs - q, streams), p);
     } else {
       for (i64 l = 0; l < p.lines; l += Width) along(to + l * pairs, l, pairs, p);
     }
@@ -205,21 +238,24 @@ struct pack_pairs {
   }
 
   /// `count` pairs from pair `first` on, of the panel whose first line is l.
+  template <class Isa>
   FLAGGEMS_INLINE static void across(u32* to, i64 l, i64 first, i64 count,
                                      const pack_arguments<T>& p) {
-    typedef u16 words __attribute__((vector_size(16)));
-    typedef u16 loose __attribute__((vector_size(16), aligned(1), may_alias));
+    // AVX-512 permutes across its whole registers.
+    constexpr int bytes = Isa::bytes < 64 || Width % 16 != 0 ? 16 : Width % 32 != 0 ? 32 : 64;
+    using loose = typename pack_words<bytes>::loose;
+    constexpr int half = bytes / 2;  // words of a vector
     const i64 live = min_of(p.lines - l, i64{Width});
     for (i64 q = first; q < first + count; ++q, to += Width) {
       const T* const even = p.from + l + 2 * q * p.along;
       const T* const odd = even + p.along;
       if (live == Width && 2 * q + 1 < p.depth) {
-        static_for<Width / 8>([&](auto g) FLAGGEMS_LAMBDA {
-          const words x = *static_cast<const loose*>(static_cast<const void*>(even + 8 * g));
-          const words y = *static_cast<const loose*>(static_cast<const void*>(odd + 8 * g));
-          loose* const out = static_cast<loose*>(static_cast<void*>(to + 8 * g));
-          out[0] = __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11);
-          out[1] = __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15);
+        static_for<Width / half>([&](auto g) FLAGGEMS_LAMBDA {
+          const void* const x = even + half * g;
+          const void* const y = odd + half * g;
+          pack_words<bytes>::interleave(static_cast<loose*>(static_cast<void*>(to + half * g)),
+                                        *static_cast<const loose*>(x),
+                                        *static_cast<const loose*>(y));
         });
       } else {
         for (i64 n = 0; n < Width; ++n) {
@@ -247,9 +283,17 @@ struct pack_tiles {
       T* const line = to + l / Width * Width * depth + l % Width * Step;
       for (i64 q = 0; q < depth; q += Step) {
         T* const part = line + q * Width;
-        if (l < p.lines && p.along == 1 && q + Step <= p.depth)
-          __builtin_memcpy(static_cast<void*>(part), from + q, Step * sizeof(T));
-        else
+        if (l < p.lines && p.along == 1 && q + Step <= p.depth) {
+          // Not memcpy, which g++ cuts into pieces of the baseline.
+          using loose = typename pack_words<Isa::bytes>::loose;
+          constexpr int words = Isa::bytes / 2;
+          static_assert(Step % words == 0);
+          static_for<Step / words>([&](auto g) FLAGGEMS_LAMBDA {
+            const void* const source = from + q + g * words;
+            *static_cast<loose*>(static_cast<void*>(part + g * words)) =
+                *static_cast<const loose*>(source);
+          });
+        } else
           for (i64 e = 0; e < Step; ++e)
             part[e].bits = l < p.lines && q + e < p.depth ? from[(q + e) * p.along].bits : u16(0);
       }

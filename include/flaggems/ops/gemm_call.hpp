@@ -8,6 +8,7 @@
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_along.hpp>
 #include <flaggems/kernels/gemm_host.hpp>
 #include <flaggems/kernels/gemm_small.hpp>
 #include <flaggems/launch/launch.hpp>
@@ -396,6 +397,11 @@ struct gemm_call {
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();
     config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
+    if constexpr (!Strided && is_blocked<S> && kernels::is_floating<C>) {
+      launch<kernels::gemm_along<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
+                                                                finish(beside));
+      return;
+    }
     launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
         stream, config, space, a, b, out, finish(beside));
   }
