@@ -43,6 +43,20 @@ struct rotary_tensor {
   i64 in_head, in_step, out_head, out_step;
 };
 
+/// a = p[2 * lane], b = p[2 * lane + 1]. The host has a form of its own for whole vectors
+/// (rotary_host.hpp).
+template <class C, class T, class Lane, class V>
+FLAGGEMS_INLINE void load_neighbours(global_ptr<const T> p, Lane lane, V& a, V& b) {
+  a = load<C>(p, 2, lane);
+  b = load<C>(p + 1, 2, lane);
+}
+template <class T, class Lane, class V>
+FLAGGEMS_INLINE void store_neighbours(global_ptr<T> p, Lane lane, FLAGGEMS_VALUE(V) a,
+                                      FLAGGEMS_VALUE(V) b) {
+  store(p, 2, lane, a);
+  store(p + 1, 2, lane, b);
+}
+
 /// (a, b) -> (a cos - b sin, b cos + a sin) for every pair; the rest of a head is copied. Positions
 /// are ids, or offsets themselves if ids are null; outside the table the nearest row counts.
 template <class T, class W, class J, class C>
@@ -79,6 +93,18 @@ struct rotary {
     const i64 in_pair = x.in_step * space.pair, out_pair = x.out_step * space.pair;
     const global_ptr<const T> in_second = in + x.in_step * space.second;
     const global_ptr<T> out_second = out + x.out_step * space.second;
+    if (in_pair == 2 && out_pair == 2 && x.in_step == 1 && x.out_step == 1 && space.second == 1) {
+      block.for_each_lane(space.pairs, [&](auto j) FLAGGEMS_LAMBDA {
+        lane_value<decltype(j), C> a, b;
+        load_neighbours<C, T>(in, j, a, b);
+        const auto co = load<C>(cos, cos_step, j);
+        const auto si = load<C>(sin, sin_step, j);
+        const decltype(a) rotated = a * co - b * si, other = b * co + a * si;
+        store_neighbours<T>(out, j, rotated, other);
+      });
+      copy_rest(block, space, x, in, out);
+      return;
+    }
     block.for_each_lane(space.pairs, [&](auto j) FLAGGEMS_LAMBDA {
       const auto a = load<C>(in, in_pair, j);
       const auto b = load<C>(in_second, in_pair, j);
@@ -87,6 +113,14 @@ struct rotary {
       store(out, out_pair, j, a * co - b * si);
       store(out_second, out_pair, j, b * co + a * si);
     });
+    copy_rest(block, space, x, in, out);
+  }
+
+  /// What is not rotated of a head.
+  template <class Block>
+  FLAGGEMS_INLINE static void copy_rest(Block& block, const rotary_space& space,
+                                        const rotary_tensor<T>& x, global_ptr<const T> in,
+                                        global_ptr<T> out) {
     if (space.in_place) return;
     const i64 rotated = 2 * space.pairs;
     block.for_each_lane(space.head_dim - rotated, [&](auto j) FLAGGEMS_LAMBDA {

@@ -4,7 +4,7 @@
 // Rotary position embedding: apply_rotary_pos_emb and its in-place form.
 #pragma once
 
-#include <flaggems/kernels/rotary.hpp>
+#include <flaggems/kernels/rotary_host.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/tensor/optional.hpp>
 
