@@ -23,31 +23,41 @@ namespace detail {
 /// The rows of a normalisation, filled operand by operand: those of full size first.
 class norm_plan {
  public:
-  norm_plan(std::span<const i64> sizes, int normalized)
+  /// `dense`: all operands are contiguous, so that there is nothing to plan.
+  norm_plan(std::span<const i64> sizes, int normalized, bool dense)
       : normalized_(static_cast<std::size_t>(normalized)),
-        outer_(sizes.first(sizes.size() - normalized_)),
-        inner_(sizes.last(normalized_)) {}
+        dense_(dense),
+        outer_(sizes.first(dense ? 0 : sizes.size() - normalized_)),
+        inner_(sizes.last(dense ? 0 : normalized_)) {
+    for (std::size_t d = 0; dense && d < sizes.size(); ++d)
+      (d + normalized_ < sizes.size() ? rows_ : length_) *= sizes[d];
+  }
 
   template <class V>
   void add(const V& v) {
+    ++full_;
+    if (dense_) return;
     const std::size_t outer = v.sizes().size() - normalized_;
     outer_.add(v.sizes().first(outer), v.strides().first(outer));
     inner_.add(v.sizes().last(normalized_), v.strides().last(normalized_));
-    ++full_;
   }
   /// A weight or bias; as if broadcast along nothing if there is none.
   template <class V>
   void add_inner(const std::optional<V>& v) {
+    if (dense_) return;
     static constexpr i64 none[max_rank] = {1, 1, 1, 1, 1, 1, 1, 1};
     if (v)
       inner_.add(v->sizes(), v->strides());
     else
       inner_.add(std::span<const i64>(none, normalized_), std::span<const i64>(none, normalized_));
   }
-  [[nodiscard]] bool empty() const { return outer_.empty() || inner_.empty(); }
+  [[nodiscard]] bool empty() const {
+    return rows_ * length_ == 0 || outer_.empty() || inner_.empty();
+  }
 
   /// Call once, after the last operand.
   [[nodiscard]] kernels::norm_space space() {
+    if (dense_) return {1, 1, {rows_, length_}, rows_, length_};
     outer_.collapse();
     inner_.collapse();
     kernels::norm_space s{};
@@ -80,6 +90,11 @@ class norm_plan {
 
  private:
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    if (dense_) {
+      to[0] = operand < full_ ? length_ : 0;
+      to[1] = 1;
+      return;
+    }
     const int outer = outer_.rank();
     for (int d = 0; d < max_rank; ++d) to[d] = 0;
     for (int d = 0; d < outer && operand < full_; ++d) to[d] = outer_.stride(operand, d);
@@ -87,9 +102,21 @@ class norm_plan {
   }
 
   std::size_t normalized_;
+  bool dense_;
+  i64 rows_ = 1, length_ = 1;
   iteration outer_, inner_;
   int full_ = 0;
 };
+
+/// Whether views, and optional ones where they exist, are contiguous.
+template <class V>
+bool is_dense(const V& v) {
+  return v.is_contiguous();
+}
+template <class V>
+bool is_dense(const std::optional<V>& v) {
+  return !v || v->is_contiguous();
+}
 
 /// Raises unless the last sizes of x are `normalized_shape`, which is not empty.
 template <class X>
@@ -178,7 +205,9 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   detail::check_weight(op, "weight", w, normalized_shape, to);
   detail::check_weight(op, "bias", b, normalized_shape, to);
   check_output(op, to, from);
-  detail::norm_plan plan(from.sizes(), normalized_shape.rank());
+  detail::norm_plan plan(
+      from.sizes(), normalized_shape.rank(),
+      detail::is_dense(from) && detail::is_dense(to) && detail::is_dense(w) && detail::is_dense(b));
   plan.add(from);
   plan.add(to);
   plan.add_inner(w);
@@ -230,7 +259,8 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   check_same_sizes(op, from, to);
   detail::check_weight(op, "weight", w, normalized_shape, to);
   check_output(op, to, from);
-  detail::norm_plan plan(from.sizes(), normalized_shape.rank());
+  detail::norm_plan plan(from.sizes(), normalized_shape.rank(),
+                         detail::is_dense(from) && detail::is_dense(to) && detail::is_dense(w));
   plan.add(from);
   plan.add(to);
   plan.add_inner(w);
@@ -283,7 +313,8 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
   check_output(op, sum);
   if (overlap(in, sum) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an input and a residual that share no memory", "two that do");
-  detail::norm_plan plan(in.sizes(), normalized_shape.rank());
+  detail::norm_plan plan(in.sizes(), normalized_shape.rank(),
+                         detail::is_dense(in) && detail::is_dense(sum) && detail::is_dense(w));
   plan.add(in);
   plan.add(sum);
   plan.add_inner(w);

@@ -22,24 +22,31 @@ namespace flaggems {
 /// expanded to the plan's sizes: `weight.expand(sizes)`, `scale.unsqueeze(-1).expand(sizes)`.
 class row_plan {
  public:
-  row_plan(std::span<const i64> sizes, int dim) : dim_(dim), it_(without(sizes, dim)) {
+  /// `dense`: all operands are contiguous and have the plan's sizes, and `dim` is the last
+  /// dimension, so that there is nothing to plan.
+  row_plan(std::span<const i64> sizes, int dim, bool dense = false)
+      : dim_(dim), dense_(dense), it_(dense ? shape() : without(sizes, dim)) {
     length_ = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
+    rows_ = 1;
+    for (int d = 0; dense && d < dim; ++d) rows_ *= sizes[static_cast<std::size_t>(d)];
   }
 
   /// Adds an operand that has the plan's sizes, except along `dim`.
   template <class T, class D>
   void add(const tensor_view<T, D>& v) {
+    if (dense_) return;
     it_.add(without(v.sizes(), dim_), without(v.strides(), dim_));
     own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
   }
 
   /// Whether there is nothing to do: no rows, or rows of no elements.
-  [[nodiscard]] bool empty() const { return it_.empty() || length_ == 0; }
+  [[nodiscard]] bool empty() const { return rows_ == 0 || it_.empty() || length_ == 0; }
   /// The elements of a row.
   [[nodiscard]] i64 length() const { return length_; }
 
   /// The rows as the kernel sees them. Call once, after the last operand.
   [[nodiscard]] kernels::row_space space() {
+    if (dense_) return {1, {rows_}, rows_, length_};
     it_.collapse();
     kernels::row_space s{};
     s.rank = it_.rank();
@@ -72,12 +79,18 @@ class row_plan {
     return r;
   }
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    if (dense_) {
+      to[0] = length_;
+      to[1] = 1;
+      return;
+    }
     it_.copy_strides(operand, to);
     to[it_.rank()] = own_[operand];
   }
 
   int dim_;
-  i64 length_ = 1;
+  bool dense_;
+  i64 length_ = 1, rows_ = 1;
   detail::iteration it_;
   i64 own_[detail::max_operands] = {};
   int count_ = 0;

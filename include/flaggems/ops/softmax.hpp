@@ -24,7 +24,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const int d = normalize_dim(dim, x.rank(), op);
   check_same_sizes(op, x, out);
   check_output(op, out, x);
-  row_plan plan(x.sizes(), d);
+  row_plan plan(x.sizes(), d, d + 1 == x.rank() && x.is_contiguous() && out.is_contiguous());
   plan.add(x);
   plan.add(out);
   using Op = std::conditional_t<Log, operators::log_softmax, operators::softmax>;
