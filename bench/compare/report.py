@@ -75,20 +75,36 @@ def families(result):
 
 
 def summary_rows(result):
-    """Of each family and number of threads: geometric means of the ratio, in each class and in all; rows, rows
-    below 1, the share of the roof, in all and in memory."""
-    for family in families(result):
-        if family == "scaling":
-            continue
-        for threads in sorted({r["threads"] for r in result["rows"] if r["family"] == family}):
-            rows = [r for r in result["rows"] if r["family"] == family and r["threads"] == threads]
-            ratios = [ratio(r) for r in rows]
-            yield {"family": family, "threads": threads,
-                   **{c: cell([ratio(r) for r in rows if r["class"] == c]) for c in CLASSES},
-                   "all": cell(ratios), "best": cell([by_best_times(r) for r in rows]),
-                   "rows": len(rows), "slower": sum(1 for q in ratios if q and q < 0.98),
-                   "share": cell([r.get("share") for r in rows], ".0%"),
-                   "memory": cell([r.get("share") for r in rows if r["class"] == "DRAM"], ".0%")}
+    """Of each family, type and number of threads: geometric means of the ratio, in each class and in all; rows,
+    rows below 1, the share of the roof, in all and in memory."""
+    groups = {}
+    for line in result["rows"]:
+        if line["family"] != "scaling":
+            groups.setdefault((line["family"], line["dtype"], line["threads"]), []).append(line)
+    order = families(result)
+    for (family, dtype, threads), rows in sorted(groups.items(), key=lambda g: (order.index(g[0][0]), *g[0][1:])):
+        ratios = [ratio(r) for r in rows]
+        yield {"family": f"{family} {dtype}", "threads": threads,
+               **{c: cell([ratio(r) for r in rows if r["class"] == c]) for c in CLASSES},
+               "all": cell(ratios), "best": cell([by_best_times(r) for r in rows]),
+               "rows": len(rows), "slower": sum(1 for q in ratios if q and q < 0.98),
+               "share": cell([r.get("share") for r in rows], ".0%"),
+               "memory": cell([r.get("share") for r in rows if r["class"] == "DRAM"], ".0%")}
+
+
+def small_calls(result):
+    """A table of nanoseconds a call: ours, and libtorch's."""
+    rows = [r for r in result["rows"] if r["family"] == "small"]
+    sizes = list(dict.fromkeys(r["shape"] for r in rows))
+    lines = ["| ns a call: ours (libtorch) | " + " | ".join(sizes) + " |", "|---" * (len(sizes) + 1) + "|"]
+    for op in dict.fromkeys(r["op"] for r in rows):
+        cells = []
+        for size in sizes:
+            found = [r for r in rows if r["op"] == op and r["shape"] == size]
+            cells.append("".join(f"{r['seconds'] * 1e9:.0f}" + (
+                f" ({r['peers']['torch']['seconds'] * 1e9:.0f})" if "torch" in r["peers"] else "") for r in found))
+        lines.append(f"| {op} | " + " | ".join(cells) + " |")
+    return lines if rows else []
 
 
 def scaling_lines(result):
@@ -114,10 +130,10 @@ def scaling_lines(result):
 
 def summary(result):
     lines = ["geometric means of ours over the best peer (their time / ours)",
-             f"{'family':12} {'threads':>7} " + " ".join(f"{c:>6}" for c in CLASSES) +
+             f"{'family':15} {'threads':>7} " + " ".join(f"{c:>6}" for c in CLASSES) +
              f" {'all':>6} {'(best)':>6} {'rows':>5} {'slower':>6} {'of roof':>7} {'in DRAM':>7}"]
     for s in summary_rows(result):
-        lines.append(f"{s['family']:12} {s['threads']:7} " + " ".join(f"{s[c]:>6}" for c in CLASSES) +
+        lines.append(f"{s['family']:15} {s['threads']:7} " + " ".join(f"{s[c]:>6}" for c in CLASSES) +
                      f" {s['all']:>6} {s['best']:>6} {s['rows']:5} {s['slower']:6} {s['share']:>7} {s['memory']:>7}")
     lines += scaling_lines(result)
     for name, why in result["missing"].items():
@@ -206,7 +222,7 @@ def chart(family, rows, path):
         return False
     columns = min((-len(titles) % n, -n, n) for n in (3, 4, 5))[2] if len(titles) > 5 else len(titles)
     lines = [(n, titles[i:i + columns]) for n in threads for i in range(0, len(titles), columns)]
-    figure, axes = plt.subplots(len(lines), columns, figsize=(2.75 * columns, 2.15 * len(lines) + 0.7),
+    figure, axes = plt.subplots(len(lines), columns, figsize=(max(2.9 * columns, 4), 2.15 * len(lines) + 0.7),
                                 squeeze=False)
     legend = {}
     for (n, names), line in zip(lines, axes):
@@ -247,9 +263,10 @@ def chart(family, rows, path):
                 spine.set_visible(False)
             axis.set_xlabel("bytes of the operands")
     order = [name for name in (*SIDES, "roof") if name in legend]
-    figure.legend([legend[name] for name in order], order, loc="upper left", ncol=len(order), frameon=False,
+    across = min(len(order), 2 * columns)
+    figure.legend([legend[name] for name in order], order, loc="upper left", ncol=across, frameon=False,
                   fontsize=9.5, handlelength=1.8, borderaxespad=0.3)
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.32 / figure.get_figheight()))
+    figure.tight_layout(rect=(0, 0, 1, 1 - (0.1 + 0.22 * -(-len(order) // across)) / figure.get_figheight()))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -290,15 +307,19 @@ def section(name, result, charts):
     for s in summary_rows(result):
         lines.append("| " + " | ".join(str(s[k]) for k in ("family", "threads", *CLASSES, "all", "best", "rows",
                                                            "slower", "share", "memory")) + " |")
+    calls = small_calls(result)
+    if calls:
+        lines += ["", *calls]
     scaled = scaling_lines(result)
     if scaled:
         lines += ["", "Scaling:", "", *[f"- {line}" for line in scaled]]
     if result["errors"]:
         lines += ["", "Not compared: " + "; ".join(f"{e.get('family', '')} {e.get('op', '')}: {e['error'][:80]}"
                                                    for e in result["errors"]) + "."]
-    slow = sorted((r for r in result["rows"] if ratio(r) and ratio(r) < 0.9), key=ratio)[:12]
+    slow = sorted((r for r in result["rows"] if r["family"] != "small" and ratio(r) and ratio(r) < 0.9),
+                  key=ratio)[:20]
     if slow:
-        lines += ["", "The slowest rows against the best peer:", "",
+        lines += ["", "Where the best peer is furthest ahead, small calls aside:", "",
                   "| operator | size | type | threads | in | ratio | peer | of roof |", "|---|---|---|---|---|---|---|---|"]
         for r in slow:
             best, share = best_peer(r), r.get("share")
