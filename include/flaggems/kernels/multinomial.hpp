@@ -117,13 +117,17 @@ struct multinomial_without_replacement {
       const u64 never = infinity_bits<f64>();
       const C max = largest_weight<C>(block, n, p);
       const integer_weights<C> weight(max > C(0) ? max : C(1), n);
-      block.for_each(n, [&](i64 i) FLAGGEMS_LAMBDA {
-        const u64 w = weight(p.template read<C>(i));
-        const u64 place = static_cast<u64>(row * options.spacing + i);
-        const u64 time = w == 0 ? 1 : exponential_bits(random_bits(options.generator, place));
-        const f64 ratio = static_cast<f64>(static_cast<i64>(time)) /
-                          static_cast<f64>(static_cast<i64>(w == 0 ? 1 : w));
-        times[i] = w == 0 ? never : to_bits(ratio);  // positive: the bits have the numbers' order
+      // Two categories at a time: as many numbers as a block of the generator has.
+      block.for_each(ceil_div(n, i64(2)), [&](i64 pair) FLAGGEMS_LAMBDA {
+        const u64 place = static_cast<u64>(row * (options.spacing / 2) + pair);
+        const random_pair random = random_bits_of_pair(options.generator, place);
+        for (i64 i = 2 * pair; i < min_of(n, 2 * pair + 2); ++i) {
+          const u64 w = weight(p.template read<C>(i));
+          const u64 time = exponential_bits(random.bits[i % 2]);
+          const f64 ratio = static_cast<f64>(static_cast<i64>(time)) /
+                            static_cast<f64>(static_cast<i64>(w == 0 ? 1 : w));
+          times[i] = w == 0 ? never : to_bits(ratio);  // positive: ordered as the numbers are
+        }
       });
       block.sync();
       const auto key_at = [&](i64 i) FLAGGEMS_LAMBDA { return times[i]; };

@@ -38,14 +38,22 @@ FLAGGEMS_INLINE constexpr philox_block philox4x32(philox_block counter, u32 key0
   return counter;
 }
 
-/// Number k of the 64-bit numbers that a generator gives from its offset on.
-FLAGGEMS_INLINE constexpr u64 random_bits(philox_generator from, u64 k) {
-  const u64 at = from.offset + k / 2;
+/// Two 64-bit numbers of a generator.
+struct random_pair {
+  u64 bits[2];
+};
+/// Numbers 2 k and 2 k + 1 of those that a generator gives from its offset on.
+FLAGGEMS_INLINE constexpr random_pair random_bits_of_pair(philox_generator from, u64 k) {
+  const u64 at = from.offset + k;
   const philox_block block =
       philox4x32({{static_cast<u32>(at), static_cast<u32>(at >> 32), 0, 0}},
                  static_cast<u32>(from.seed), static_cast<u32>(from.seed >> 32));
-  const u64 low = block.word[k % 2 * 2], high = block.word[k % 2 * 2 + 1];
-  return low | (high << 32);
+  return {{block.word[0] | (static_cast<u64>(block.word[1]) << 32),
+           block.word[2] | (static_cast<u64>(block.word[3]) << 32)}};
+}
+/// Number k of them.
+FLAGGEMS_INLINE constexpr u64 random_bits(philox_generator from, u64 k) {
+  return random_bits_of_pair(from, k / 2).bits[k % 2];
 }
 /// The generator after n 64-bit numbers; a block that is used in part is used up.
 FLAGGEMS_INLINE constexpr philox_generator advanced(philox_generator g, u64 n) {
@@ -63,9 +71,23 @@ FLAGGEMS_INLINE constexpr T uniform(u64 bits) {
 
 /// The upper half of the product of two integers.
 FLAGGEMS_INLINE constexpr u64 multiply_high(u64 a, u64 b) {
+#if FLAGGEMS_ARCH_X86 || FLAGGEMS_ARCH_ARM64
+  __extension__ typedef unsigned __int128 wide;  // one instruction
+  return static_cast<u64>((static_cast<wide>(a) * b) >> 64);
+#else
   const u64 a0 = a & 0xffffffffU, a1 = a >> 32, b0 = b & 0xffffffffU, b1 = b >> 32;
   const u64 low = a0 * b0, cross = a1 * b0 + (low >> 32), other = a0 * b1 + (cross & 0xffffffffU);
   return a1 * b1 + (cross >> 32) + (other >> 32);
+#endif
+}
+/// Terms K to 11 of the series of atanh(s) / s without its first, in 2^-63: s^2k / (2k + 1). A
+/// template, so that the divisions are done by the compiler.
+template <int K>
+FLAGGEMS_INLINE constexpr u64 atanh_terms(u64 square) {
+  if constexpr (K > 11)
+    return 0;
+  else
+    return multiply_high(atanh_terms<K + 1>(square) + (u64(1) << 63) / (2 * K + 1), square);
 }
 /// An integer uniform in [0, n): each is off by at most 2^-64 in probability.
 FLAGGEMS_INLINE constexpr u64 uniform_below(u64 bits, u64 n) { return multiply_high(bits, n); }
@@ -84,11 +106,8 @@ FLAGGEMS_INLINE constexpr u64 exponential_bits(u64 bits) {
   const f64 ratio = static_cast<f64>(static_cast<i64>(distance)) /
                     static_cast<f64>(static_cast<i64>(quarter_sum));
   const u64 s = static_cast<u64>(static_cast<i64>(ratio * 4611686018427387904.0));  // 2^-64 units
-  // sum of s^2k / (2k + 1), in 2^-63; s < 0.172, so that the rest is below 2^-60.
-  const u64 square = multiply_high(s, s);
-  u64 sum = 0;
-  for (u64 k = 11; k > 0; --k) sum = multiply_high(sum + (u64(1) << 63) / (2 * k + 1), square);
-  sum += u64(1) << 63;
+  // s < 0.172, so that the rest of the series is below 2^-60.
+  const u64 sum = atanh_terms<1>(multiply_high(s, s)) + (u64(1) << 63);
   const u64 log = multiply_high(multiply_high(s, sum), 6653256548922161246U) >> 3;  // 2/ln 2, 2^-61
   const u64 result = upper ? (z << 57) + log : ((z + 1) << 57) - log;
   return result > 0 ? result : 1;
