@@ -234,6 +234,8 @@ def parse():
     parser.add_argument("--name", help="writes bench/results/compare-NAME.json, the charts and the docs")
     parser.add_argument("--output", type=pathlib.Path, help="writes the result here instead")
     parser.add_argument("--family", nargs="+", choices=FAMILIES, help="only these")
+    parser.add_argument("--add", action="store_true",
+                        help="keeps the other families of the result that is there, which another run measured")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--quick", action="store_true", help="about a minute: fewer rows, fewer repeats")
     parser.add_argument("--report", action="store_true", help="only makes charts and docs of the results there are")
@@ -314,6 +316,13 @@ def main():
     if arguments.name and not output:
         output = ROOT / "bench" / "results" / f"compare-{arguments.name}.json"
     if output:
+        if arguments.add and output.exists():
+            old = json.loads(output.read_text(encoding="utf-8"))
+            for key in ("rows", "errors"):
+                result[key] = [r for r in old[key] if r.get("family") not in families] + result[key]
+            result["rows"].sort(key=lambda r: FAMILIES.index(r["family"]))
+            result["streams"] = result["streams"] or old["streams"]
+            result["threads_used"] = result["threads_used"] or old["threads_used"]
         report.save(result, output)
         if arguments.name:
             report.write_all(ROOT)
