@@ -140,7 +140,9 @@ void check_bytes(const shape& sizes, i64 n, layout in, layout to) {
       moved = std::fmax(moved, std::fabs(want - of_exact));
     }
   // It is not the product of the exact activations. (Equal ones are integers times a scale.)
-  if (in != layout::broadcast) EXPECT_GT(moved, 1e-4);
+  if (in != layout::broadcast) {
+    EXPECT_GT(moved, 1e-4);
+  }
   EXPECT_TRUE(out.gaps_untouched());
 }
 
