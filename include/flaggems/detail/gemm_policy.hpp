@@ -22,8 +22,10 @@ struct gemm_policy {
   /// The same of 8-bit integers, which a dot product widens to 32 bits (16 rows, 1024^2 weights at
   /// AVX2: 809 us so, 550 packed; 8 rows: 407 and 480).
   static constexpr i64 skinny_bytes = 8;
-  /// ... and the sum has so many terms: below, a dot product's fold costs more than packing.
+  /// ... and the sum has so many terms: below, a dot product's fold costs more than packing, which
+  /// more lines share. (16x1000x100: 29 GFLOP/s along the sum, 56 packed; 8x1000x200: 53 and 29.)
   static constexpr i64 least_depth = 64;
+  static constexpr i64 depth_along(i64 few) { return few > 4 ? 2 * least_depth : least_depth; }
   /// So few rows are multiplied by whole rows of the other matrix.
   static constexpr i64 few_rows = 8;
   /// What a thread gets at least.
@@ -39,10 +41,12 @@ struct gemm_policy {
     return kernels::max_of(kernels::min_of(work / least_work, parts), i64{1});
   }
 
-  /// Up to so many columns, rows and terms a product is made without packing.
+  /// Up to so many columns, rows and terms a product is made without packing; fewer where the
+  /// blocks have instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
   static constexpr i64 small_side = 64;
-  static bool is_small(i64 m, i64 n, i64 k) {
-    return m <= small_side && n <= small_side && k <= small_side;
+  static bool is_small(i64 m, i64 n, i64 k, bool has_pairs = false) {
+    const i64 side = has_pairs ? small_side / 4 : small_side;
+    return m <= side && n <= side && k <= side;
   }
 
   /// Of the first cache, what blocks are made for.

@@ -190,25 +190,58 @@ struct gemm_small_matrix {
   }
 };
 
-/// A batch of small products. A bias, another type or other strides of the result come after, from
-/// results in the worker's scratch.
-template <class Out, class C, class Bias>
+/// `lines` lines of `length` elements as C, one after the other.
+template <class C, class T>
+struct convert_lines {
+  struct arguments {
+    const T* from;
+    i64 line, along;
+    i64 lines, length;
+    C* to;
+  };
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const arguments& p) {
+    for (i64 l = 0; l < p.lines; ++l) {
+      const T* const from = p.from + l * p.line;
+      C* const to = p.to + l * p.length;
+      for (i64 e = 0; e < p.length; e += Isa::lanes) {
+        const int count = static_cast<int>(min_of(p.length - e, i64{Isa::lanes}));
+        if (p.along == 1)
+          store_lanes(to + e, load_lanes<C, T, Isa>(from + e, count), count);
+        else
+          store_lanes(to + e, load_strided<C, T, Isa>(from + e * p.along, p.along, count), count);
+      }
+    }
+  }
+};
+
+/// A batch of small products. Operands of another type than the sums are converted first; a bias,
+/// another type or other strides of the result come after. Both in the worker's scratch.
+template <class A, class B, class Out, class C, class Bias>
 struct gemm_small {
+  /// Elements of scratch.
+  static constexpr i64 scratch(i64 m, i64 n, i64 k) {
+    constexpr i64 padding = 64;
+    return m * n + (is_same<A, C> ? 0 : m * k) + (is_same<B, C> ? 0 : n * k) + 3 * padding;
+  }
+
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<C>& a,
-                                  const gemm_arg<C>& b, const gemm_out<Out, C>& out,
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
+                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias) {
     using isa = typename Block::isa;
+    const i64 m = space.m, n = space.n, k = space.k;
     const bool biased = bias.active();
     const bool direct = is_same<Out, C> && !biased && out.column == 1;
-    C* const kept = direct ? nullptr : block.template scratch<C>(space.m * space.n).data;
-    small_arguments<C> p{space.m, space.n, space.k, nullptr, a.line,  a.along,
-                         nullptr, b.line,  b.along, kept,    space.n, out.alpha};
+    C* kept = block.template scratch<C>(scratch(m, n, k)).data;
+    small_arguments<C> p{m, n, k, nullptr, 0, 0, nullptr, 0, 0, kept, n, out.alpha};
     if (direct) p.out_row = out.row;
+    C* const a_copy = kept + round_up(m * n, 64);
+    C* const b_copy = a_copy + (is_same<A, C> ? 0 : round_up(m * k, 64));
     block.for_each_tile(space.batches, [&](i64 batch) FLAGGEMS_LAMBDA {
       const coordinates at = space.batch_at(batch);
-      p.a = a.at(at);
-      p.b = b.at(at);
+      operand<isa>(p.a, p.a_row, p.a_along, a.at(at), a, m, k, a_copy);
+      operand<isa>(p.b, p.b_line, p.b_along, b.at(at), b, n, k, b_copy);
       Out* const to = out.at(at);
       if constexpr (is_same<Out, C>)
         if (direct) p.out = to;
@@ -216,10 +249,30 @@ struct gemm_small {
       if (direct) return;
       const auto finish = bias.at(at, 0);
       using storing = store_tile<Out, C, remove_const<decltype(finish)>>;
-      outlined<isa>::template call<storing>(
-          typename storing::arguments{kept, nullptr, space.n, 0, space.m, space.n, to, out.row,
-                                      out.column, false, biased, &finish, 0, 0});
+      outlined<isa>::template call<storing>(typename storing::arguments{
+          kept, nullptr, n, 0, m, n, to, out.row, out.column, false, biased, &finish, 0, 0});
     });
+  }
+
+ private:
+  /// Where an operand's elements are as C: in place, or in `copy` in the order that they have.
+  template <class Isa, class T>
+  FLAGGEMS_INLINE static void operand(const C*& data, i64& line, i64& along, const T* from,
+                                      const gemm_arg<T>& arg, i64 lines, i64 k, C* copy) {
+    if constexpr (is_same<T, C>) {
+      data = from;
+      line = arg.line;
+      along = arg.along;
+    } else {
+      const bool lengthwise = arg.along == 1 || arg.line != 1;
+      data = copy;
+      line = lengthwise ? k : 1;
+      along = lengthwise ? 1 : lines;
+      using converting = convert_lines<C, T>;
+      outlined<Isa>::template call<converting>(typename converting::arguments{
+          from, lengthwise ? arg.line : arg.along, lengthwise ? arg.along : arg.line,
+          lengthwise ? lines : k, lengthwise ? k : lines, copy});
+    }
   }
 };
 

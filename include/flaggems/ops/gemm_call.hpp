@@ -271,11 +271,15 @@ struct gemm_call {
     config.work = work_of(2, m, n, k, space.batches);
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
-    if constexpr (is_blocked<S> && std::is_same_v<A, C> && std::is_same_v<B, C>)
-      if (gemm_policy::is_small(m, n, k)) return small_product(stream, beside);
+    if constexpr (is_blocked<S> && kernels::is_floating<C>) {
+      constexpr bool pairs = std::is_same_v<A, bf16> && std::is_same_v<B, bf16>;
+      const bool has_pairs = pairs && isa() >= isa_level::avx512_bf16;
+      if (gemm_policy::is_small(m, n, k, has_pairs)) return small_product(stream, beside);
+    }
+    const i64 depth = gemm_policy::depth_along(m < n ? m : n);
     if constexpr (is_blocked<S> && kernels::is_floating<C>) {
       // Few lines across the sum, of another operand that lies along it: copied, they do as well.
-      if (space.batches == 1 && k >= gemm_policy::least_depth) {
+      if (space.batches == 1 && k >= depth) {
         if (a_along && !b_along && n <= gemm_policy::skinny && m > n) {
           copy_along(b, n);
           b_along = true;
@@ -290,8 +294,7 @@ struct gemm_call {
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
       constexpr i64 skinny = compute::bytes ? gemm_policy::skinny_bytes : gemm_policy::skinny;
-      const bool along_pays =
-          along && k >= gemm_policy::least_depth && (m <= skinny || n <= skinny);
+      const bool along_pays = along && k >= depth && (m <= skinny || n <= skinny);
       if (!along_pays) {
         if constexpr (std::is_same_v<A, B>)
           if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {
@@ -328,7 +331,8 @@ struct gemm_call {
   static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
                                      (kernels::is_floating<C> || compute::bytes);
 
-  /// Makes `lines` lines contiguous along the sum, in memory of the thread.
+  /// Makes `lines` lines contiguous along the sum, in memory of the thread: for kernels without
+  /// scratch.
   template <class T>
   void copy_along(kernels::gemm_arg<T>& x, i64 lines) {
     const i64 k = space.k, bytes = lines * k * static_cast<i64>(sizeof(T));
@@ -347,9 +351,9 @@ struct gemm_call {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(config.work, space.batches);
-    config.scratch = scratch_bytes<C>(space.m * space.n);
-    launch<kernels::gemm_small<Out, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                     finish(beside));
+    using kernel = kernels::gemm_small<A, B, Out, C, kernel_bias>;
+    config.scratch = scratch_bytes<C>(kernel::scratch(space.m, space.n, space.k));
+    launch<kernel>(stream, config, space, a, b, out, finish(beside));
   }
 
   template <class S>
