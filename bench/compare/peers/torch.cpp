@@ -47,15 +47,15 @@ using make = offer (*)(call);
             ""};                                    \
   }
 // ... that only returns a new tensor.
-#define FLAGGEMS_TORCH_RETURNING(...)                      \
-  [](call c) -> offer {                                    \
-    const auto result = std::make_shared<Tensor>();        \
-    return {[c, result]() mutable {                        \
-              [[maybe_unused]] auto& x = c.in;             \
-              [[maybe_unused]] auto& n = c.numbers;        \
-              *result = __VA_ARGS__;                       \
-            },                                             \
-            "", [c, result] { c.out[0].copy_(*result); }}; \
+#define FLAGGEMS_TORCH_RETURNING(...)                                          \
+  [](call c) -> offer {                                                        \
+    const auto result = std::make_shared<Tensor>();                            \
+    return {[c, result]() mutable {                                            \
+              [[maybe_unused]] auto& x = c.in;                                 \
+              [[maybe_unused]] auto& n = c.numbers;                            \
+              *result = __VA_ARGS__;                                           \
+            },                                                                 \
+            "returns a new tensor", [c, result] { c.out[0].copy_(*result); }}; \
   }
 // ... that takes several calls, since there is no such operator.
 #define FLAGGEMS_TORCH_COMPOSED(...)            \
