@@ -25,16 +25,18 @@ struct reduction_space {
     coordinates c;
     c.rank = kept_rank + reduced_rank;
     c.inner = start;
-    for (int d = kept_rank - 1; d >= 0; --d) {
+    for (int d = kept_rank - 1; d > 0; --d) {
       const i64 next = kept / kept_sizes[d];
       c.at[d] = kept - next * kept_sizes[d];
       kept = next;
     }
-    for (int d = reduced_rank - 1; d >= 0; --d) {
+    if (kept_rank > 0) c.at[0] = kept;
+    for (int d = reduced_rank - 1; d > 0; --d) {
       const i64 next = reduced / reduced_sizes[d];
       c.at[kept_rank + d] = reduced - next * reduced_sizes[d];
       reduced = next;
     }
+    if (reduced_rank > 0) c.at[kept_rank] = reduced;
     return c;
   }
 };
@@ -245,13 +247,14 @@ struct reduce_inner {
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {
     using S = typename Reducer::state;
+    const i64 per_part = ceil_div(space.steps, space.parts);
     block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 output = tile / space.parts, part = tile - output * space.parts;
-      const i64 per_part = ceil_div(space.steps, space.parts);
+      const i64 output = space.parts == 1 ? tile : tile / space.parts;
+      const i64 part = tile - output * space.parts;
       const i64 end = min_of(space.steps, (part + 1) * per_part);
       S total = Reducer::neutral();
       for (i64 step = part * per_part; step < end; ++step) {
-        const i64 reduced = step / space.chunks;
+        const i64 reduced = space.chunks == 1 ? step : step / space.chunks;
         const i64 start = (step - reduced * space.chunks) * space.chunk;
         const coordinates c = space.locate(output, reduced, start);
         const auto row = e.at(c);
