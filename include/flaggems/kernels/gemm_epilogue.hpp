@@ -10,11 +10,34 @@
 
 namespace flaggems::kernels {
 
-/// A lane that brings a sum with it. By its address: passed by value, a vector would change the
-/// ABI.
+/// A lane that brings its row and a sum with it. By its address: passed by value, a vector would
+/// change the ABI.
 template <class Lane, class V>
 struct lane_of_sum : Lane {
+  i64 row;
   const V* sum;
+};
+
+/// A tensor beside the product, from a row on. (To find each row of a tile by its coordinates took
+/// more instructions than the expression.)
+template <class T, class C>
+struct beside_rows {
+  global_ptr<const T> data;
+  i64 row, column;
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;  // and, by its argument, the host's overload
+    return load<C>(data + lane.row * row, column, lane);
+  }
+};
+template <class T, class C>
+struct beside_arg {
+  using value_type = C;
+  global_ptr<const T> data;
+  i64 strides[max_rank];  // of the batch, the rows, the columns
+  FLAGGEMS_INLINE beside_rows<T, C> at(const coordinates& c) const {
+    return {data + c.offset(strides), strides[c.rank - 1], strides[c.rank]};
+  }
 };
 
 /// The sum, as C; those of integers are signed modulo 2^32.
@@ -40,25 +63,22 @@ struct gemm_epilogue {
   E value;
 
   struct tile {
-    E value;
-    coordinates first;
+    decltype(copy_of(declval_of<const E&>().at(coordinates{}))) rows;
     static constexpr bool replaces = true;
     template <class C, class Lane>
     FLAGGEMS_INLINE lane_value<Lane, typename E::value_type> add(
         i64 i, Lane lane, const lane_value<Lane, C>& x) const {
-      coordinates at = first;
-      at.at[at.rank - 1] += i;
-      return value.at(at).load(lane_of_sum<Lane, lane_value<Lane, C>>{lane, &x});
+      return rows.load(lane_of_sum<Lane, lane_value<Lane, C>>{lane, i, &x});
     }
   };
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
   FLAGGEMS_INLINE tile at(const coordinates& c, i64 i) const {
-    tile t{value, c};
-    t.first.at[c.rank] = i;
-    t.first.rank = c.rank + 1;
-    t.first.inner = 0;
-    return t;
+    coordinates first = c;
+    first.at[c.rank] = i;
+    first.rank = c.rank + 1;
+    first.inner = 0;
+    return {value.at(first)};
   }
 };
 

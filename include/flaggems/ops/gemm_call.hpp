@@ -9,6 +9,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/gemm.hpp>
 #include <flaggems/kernels/gemm_along.hpp>
+#include <flaggems/kernels/gemm_epilogue.hpp>
 #include <flaggems/kernels/gemm_host.hpp>
 #include <flaggems/kernels/gemm_small.hpp>
 #include <flaggems/launch/launch.hpp>
@@ -99,6 +100,8 @@ struct added_strides {
 };
 /// The same of all such tensors, as an expression is built over them.
 struct added_space {
+  template <class T, class C>
+  using arg = kernels::beside_arg<T, C>;
   int rank;  // of the batch
   const added_strides* added;
   void copy_strides(int operand, i64 (&to)[max_rank]) const {

@@ -16,6 +16,10 @@ inline constexpr int max_operands = 16;
 /// Sizes, and a row of strides for each operand. Dimensions of size 1 are left out.
 class iteration {
  public:
+  /// What a tensor becomes in a kernel.
+  template <class T, class C>
+  using arg = kernels::arg<T, C>;
+
   explicit iteration(std::span<const i64> sizes) : full_rank_(static_cast<int>(sizes.size())) {
     for (int d = 0; d < full_rank_; ++d) {
       full_sizes_[d] = sizes[static_cast<std::size_t>(d)];

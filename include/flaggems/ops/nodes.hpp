@@ -107,8 +107,8 @@ struct leaf {
     f(view);
   }
   template <class C, class Space>
-  kernels::arg<T, C> build(const Space& it, int& next) const {
-    kernels::arg<T, C> r{view.data(), {}};
+  typename Space::template arg<T, C> build(const Space& it, int& next) const {
+    typename Space::template arg<T, C> r{view.data(), {}};
     it.copy_strides(next++, r.strides);
     return r;
   }
