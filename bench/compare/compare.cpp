@@ -309,7 +309,7 @@ void session::measure(const row& r) {
   const auto& c = fg::caches();
   const char* place = working_set <= c.l1d * threads  ? "L1"
                       : working_set <= c.l2 * threads ? "L2"
-                      : working_set < i64{48} << 20   ? "L3"
+                      : working_set < i64{40} << 20   ? "L3"
                                                       : "DRAM";
   const double ours = median(sides[0].times), best = least(sides[0].times);
   std::printf(
