@@ -155,6 +155,8 @@ struct gemm_call {
   using kernel_bias =
       decltype(std::declval<const Added&>().template build<C>(std::declval<added_space>()));
   static constexpr int operands = 3 + Added::leaves;
+  /// Where the level has instructions for it.
+  static constexpr bool multiplies_pairs = std::is_same_v<A, bf16> && std::is_same_v<B, bf16>;
   static_assert(operands <= max_operands, "flaggems: an epilogue has at most 13 tensors");
 
   kernels::gemm_space space{};
@@ -275,8 +277,7 @@ struct gemm_call {
     bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     if constexpr (is_blocked<S> && kernels::is_floating<C>) {
-      constexpr bool pairs = std::is_same_v<A, bf16> && std::is_same_v<B, bf16>;
-      const bool has_pairs = pairs && isa() >= isa_level::avx512_bf16;
+      const bool has_pairs = multiplies_pairs && isa() >= isa_level::avx512_bf16;
       if (gemm_policy::is_small(m, n, k, has_pairs)) return small_product(stream, beside);
     }
     const i64 depth = gemm_policy::depth_along(m < n ? m : n);
@@ -381,7 +382,7 @@ struct gemm_call {
     kernels::gemm_plan plan = gemm_policy::make(
         space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
         std::is_same_v<B, C> && packed == nullptr && (b.line == 1 || space.n == 1),
-        std::is_same_v<stored, C> && !Added::replaces);
+        std::is_same_v<stored, C> && !Added::replaces, multiplies_pairs && isa() == isa_level::amx);
     plan.packed = packed;
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
     launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
