@@ -24,7 +24,8 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
            "zeros": "fill_", "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
 HELPERS = {"iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"apply", "assign", "cast", "evaluate", "with_bias"}
+VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
+              "with_bias"}
 
 # What a program needs around its operators; every name must be found, with a doc comment.
 BASICS = {
