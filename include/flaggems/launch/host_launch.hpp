@@ -74,22 +74,42 @@ struct host_entry {
   }
 };
 
+/// One worker's share of a launch whose arguments `context` knows.
+using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);
+
+/// Memory of the calling thread for a launch; null if it wants none.
+inline unsigned char* host_scratch(const launch_config& config) {
+  if (config.scratch <= 0) return nullptr;
+  unsigned char* const p = thread_scratch(config.scratch);
+  if (p == nullptr)
+    raise(errc::out_of_memory, config.op, text(config.scratch) + " bytes of scratch", "none");
+  return p;
+}
+
+/// The same for every kernel, so it is compiled once.
+inline void run_host_workers(const launch_config& config, int workers, host_share share,
+                             const void* context) {
+  host_thread_pool().run(
+      workers, [&](int worker, int count) { share(context, worker, count, host_scratch(config)); });
+}
+
 template <class Kernel, class... Args>
 void host_launch(const launch_config& config, const Args&... args) {
   const i64 workers = host_workers(config.work, config.tiles);
   const auto entry = host_entry<Kernel, Args...>::best();
-  const auto scratch = [&config] {
-    unsigned char* p = config.scratch > 0 ? thread_scratch(config.scratch) : nullptr;
-    if (config.scratch > 0 && p == nullptr)
-      raise(errc::out_of_memory, config.op, text(config.scratch) + " bytes of scratch", "none");
-    return p;
-  };
   if (workers <= 1) {
-    entry(0, 1, scratch(), args...);
+    entry(0, 1, host_scratch(config), args...);
   } else {
-    host_thread_pool().run(static_cast<int>(workers), [&](int worker, int count) {
-      entry(worker, count, scratch(), args...);
-    });
+    const auto share = [&](int worker, int count, unsigned char* scratch) {
+      entry(worker, count, scratch, args...);
+    };
+    using closure = decltype(share);
+    run_host_workers(
+        config, static_cast<int>(workers),
+        [](const void* context, int worker, int count, unsigned char* scratch) {
+          (*static_cast<closure*>(context))(worker, count, scratch);
+        },
+        &share);
   }
 }
 
