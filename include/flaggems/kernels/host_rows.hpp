@@ -501,7 +501,7 @@ FLAGGEMS_INLINE void assign_flat(const host_block<Isa>&, T* out, const E& e, i64
                            outlined<Isa>::template call<row_loop, T*, part, i64, bool>);
 }
 template <class Isa>
-FLAGGEMS_INLINE void end_stream(const host_block<Isa>&, bool streamed) {
+FLAGGEMS_INLINE void end_stream(const host_block<Isa>&, [[maybe_unused]] bool streamed) {
 #if FLAGGEMS_ARCH_X86
   if (streamed) asm volatile("sfence" ::: "memory");
 #endif
