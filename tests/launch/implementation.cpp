@@ -6,7 +6,7 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
-#include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/softmax.hpp>
@@ -196,6 +196,27 @@ TEST_F(implementation_test, ReductionsProductsAndFills) {
   (void)flaggems::full<f32>(stream, {3}, 7);
   EXPECT_EQ(take_calls(), strings{"fill_"});
   EXPECT_EQ(flaggems::full<f32>(stream, {3}, 8).data()[2], 8);
+}
+
+TEST_F(implementation_test, PackedWeightsAreOfferedAsAnyOther) {
+  auto x = tensor({3, 4});
+  auto w = tensor({7, 4});
+  auto bias = tensor({7});
+  fill_(stream, x, 2);
+  fill_(stream, w, 3);
+  const auto packed = pack_matrix(stream, w);
+  reports.clear();
+  auto out = linear(stream, x, packed);
+  linear(stream, x, packed, bias, out);
+  EXPECT_EQ(take_calls(),
+            (strings{"gemm [3, 1, 4][3, 7, 4], 1 0", "gemm [3, 1, 4][3, 7, 4] with bias, 1 1"}));
+  EXPECT_EQ(reports, (strings{"linear on chip: own", "linear on chip: own"}));
+  reports.clear();
+  linear(stream, x, packed, out, flaggems::epilogue(flaggems::product + 1));
+  EXPECT_EQ(reports,
+            (strings{"linear on chip: own, rejected: it does not take operands of these types",
+                     "linear on chip: portable"}));
+  EXPECT_EQ(out.data()[20], 25);
 }
 
 TEST(launch_log, unknown_words_are_named) {

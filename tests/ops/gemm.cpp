@@ -238,18 +238,6 @@ TEST(gemm, special_values) {
     }
 }
 
-template <class F>
-fg::errc code_of(F f) {
-  try {
-    f();
-  } catch (const fg::error& e) {
-    EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {};
-}
-
 TEST(gemm, bad_input) {
   const auto& s = test_stream<host>();
   test_tensor<f32> a({3, 4}), b({4, 5}), out({3, 5}), v({4}), w({5, 4}), y({3}), cube({2, 3, 4});

@@ -384,18 +384,6 @@ TEST(quantized_linear, other_types) {
   });
 }
 
-template <class F>
-fg::errc code_of(F f) {
-  try {
-    f();
-  } catch (const fg::error& e) {
-    EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {};
-}
-
 TEST(quantized_linear, bad_input) {
   using matrix = fg::quantized_matrix<fk::q4_1>;
   const auto& s = test_stream<host>();

@@ -299,4 +299,12 @@ inline void expect_equal(const std::vector<double>& got, const std::vector<doubl
   expect_close<f64>(got, want, {0, 0});
 }
 
+/// The code of the error that f() has to raise.
+template <class F>
+fg::errc code_of(F&& f) {
+  const fg::error e = error_of(f);
+  EXPECT_FALSE(e.op().empty() || e.expected().empty()) << e.what();
+  return e.code();
+}
+
 }  // namespace flaggems_test

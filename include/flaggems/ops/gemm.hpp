@@ -105,26 +105,66 @@ auto linear_weight(const X& x, const W& w) {
   return w.expand(all);
 }
 
-template <class S, class X, class W, class Bias, class Out>
-void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, const Out& out) {
-  using C = typename gemm_compute<typename X::value_type, typename W::value_type,
-                                  typename Out::value_type>::type;
-  const shape sizes = linear_shape(x, w);
-  check_sizes("linear", out, sizes);
+/// The bias of a `linear`: one element for each column.
+template <class View>
+struct column_bias {
+  static constexpr bool replaces = false;
+  View view;
+};
+
+// What a product is stored with is `no_bias_view`, `column_bias` or an epilogue
+// (gemm_epilogue.hpp): `check_added` raises unless it suits the result, and `multiply` runs the
+// product, whose `to` is `out` or `out` with a dimension in front of its last one.
+template <class Out>
+void check_added(const char*, const Out&, const no_bias_view&) {}
+template <class Out, class View>
+void check_added(const char* op, const Out& out, const column_bias<View>& bias) {
+  check_matrix_rank(op, "a bias", bias.view, 1);
+  check_size(op, "elements of the bias", out.size(-1), bias.view.size(0));
+  check_separate_output(op, out, bias.view);
+}
+
+template <class S, class A, class B, class To>
+void multiply(const char* op, const S& stream, const A& a, const B& b, const To& to, const shape&,
+              const no_bias_view& none, const u8* packed) {
+  gemm(op, stream, a, b, to, none, 1, 0, packed);
+}
+template <class S, class A, class B, class To, class View>
+void multiply(const char* op, const S& stream, const A& a, const B& b, const To& to, const shape&,
+              const column_bias<View>& bias, const u8* packed) {
+  static_assert(kernels::is_floating<typename To::value_type> ==
+                    kernels::is_floating<typename View::value_type>,
+                "flaggems: the bias of floating-point tensors must be of floating point");
+  gemm(op, stream, a, b, to, bias.view.expand(to.shape_of()), 1, 1, packed);
+}
+
+template <class S, class A, class B, class Out, class Added>
+void mm_into(const S& stream, const A& a, const B& b, const Out& out, const Added& added) {
+  check_sizes("mm", out, mm_shape("mm", a, b));
+  check_separate_output("mm", out, a, b);
+  check_added("mm", out, added);
+  multiply("mm", stream, a, b.t(), out, out.shape_of(), added, nullptr);
+}
+
+template <class S, class A, class B, class Out, class Added>
+void bmm_into(const S& stream, const A& a, const B& b, const Out& out, const Added& added) {
+  const shape sizes = bmm_shape("bmm", a, b);
+  check_sizes("bmm", out, sizes);
+  check_separate_output("bmm", out, a, b);
+  check_added("bmm", out, added);
+  multiply("bmm", stream, expand_batch(a, sizes[0]), expand_batch(b, sizes[0]).transpose(-2, -1),
+           out, sizes, added, nullptr);
+}
+
+/// `packed`: the panels of w, whose view then only has the sizes (gemm_packed.hpp).
+template <class S, class X, class W, class Out, class Added>
+void linear_into(const S& stream, const X& x, const W& w, const Out& out, const Added& added,
+                 const u8* packed = nullptr) {
+  check_sizes("linear", out, linear_shape(x, w));
   check_separate_output("linear", out, x, w);
-  const auto a = linear_rows(x);
-  const auto to = linear_rows(out);
-  const auto b = linear_weight(x, w);
-  if constexpr (std::is_same_v<Bias, no_bias_view>) {
-    gemm("linear", stream, a, b, to, bias, C(1), C(0));
-  } else {
-    static_assert(kernels::is_floating<C> == kernels::is_floating<typename Bias::value_type>,
-                  "flaggems: the bias of floating-point tensors must be of floating point");
-    check_matrix_rank("linear", "a bias", bias, 1);
-    check_size("linear", "elements of the bias", w.size(0), bias.size(0));
-    check_separate_output("linear", out, bias);
-    gemm("linear", stream, a, b, to, bias.expand(to.shape_of()), C(1), C(1));
-  }
+  check_added("linear", out, added);
+  multiply("linear", stream, linear_rows(x), linear_weight(x, w), linear_rows(out), out.shape_of(),
+           added, packed);
 }
 
 }  // namespace detail
@@ -139,12 +179,7 @@ void linear_into(const S& stream, const X& x, const W& w, const Bias& bias, cons
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
   same_device<S, A, B, Out>();
-  const auto a = as_view(mat1);
-  const auto b = as_view(mat2);
-  const auto to = as_view(out);
-  detail::check_sizes("mm", to, detail::mm_shape("mm", a, b));
-  detail::check_separate_output("mm", to, a, b);
-  detail::gemm("mm", stream, a, b.t(), to, detail::no_bias_view{}, 1, 0);
+  detail::mm_into(stream, as_view(mat1), as_view(mat2), as_view(out), detail::no_bias_view{});
 }
 /// mat1 * mat2 in a new tensor of mat1's dtype.
 template <stream_like S, tensor_like A, tensor_like B>
@@ -188,15 +223,7 @@ template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void bmm(const S& stream, const A& input, const B& mat2, Out&& out) {
   same_device<S, A, B, Out>();
-  const auto a = as_view(input);
-  const auto b = as_view(mat2);
-  const auto to = as_view(out);
-  const shape sizes = detail::bmm_shape("bmm", a, b);
-  detail::check_sizes("bmm", to, sizes);
-  detail::check_separate_output("bmm", to, a, b);
-  detail::gemm("bmm", stream, detail::expand_batch(a, sizes[0]),
-               detail::expand_batch(b, sizes[0]).transpose(-2, -1), to, detail::no_bias_view{}, 1,
-               0);
+  detail::bmm_into(stream, as_view(input), as_view(mat2), as_view(out), detail::no_bias_view{});
 }
 /// The products in a new tensor of input's dtype.
 template <stream_like S, tensor_like A, tensor_like B>
@@ -234,13 +261,14 @@ void baddbmm(const S& stream, const Input& input, const A& batch1, const B& batc
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
 void linear(const S& stream, const X& x, const W& weight, Out&& out) {
   same_device<S, X, W, Out>();
-  detail::linear_into(stream, as_view(x), as_view(weight), detail::no_bias_view{}, as_view(out));
+  detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), detail::no_bias_view{});
 }
 /// out = x * weight^T + bias, bias [n].
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Bias, tensor_like Out>
 void linear(const S& stream, const X& x, const W& weight, const Bias& bias, Out&& out) {
   same_device<S, X, W, Bias, Out>();
-  detail::linear_into(stream, as_view(x), as_view(weight), as_view(bias), as_view(out));
+  detail::linear_into(stream, as_view(x), as_view(weight), as_view(out),
+                      detail::column_bias<detail::view_of<const Bias&>>{as_view(bias)});
 }
 /// x * weight^T in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, tensor_like W>

@@ -405,13 +405,12 @@ struct gemm_call {
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();
     config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
-    if constexpr (!Strided && is_blocked<S> && kernels::is_floating<C>) {
+    if constexpr (!Strided && is_blocked<S> && kernels::is_floating<C>)
       launch<kernels::gemm_along<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
                                                                 finish(beside));
-      return;
-    }
-    launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
-        stream, config, space, a, b, out, finish(beside));
+    else
+      launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
+          stream, config, space, a, b, out, finish(beside));
   }
 
   template <class S>
@@ -436,13 +435,36 @@ struct gemm_call {
   }
 };
 
-/// Runs one product of views; see gemm_call.
+/// The product by the portable kernels.
+template <class S, class A, class B, class Out, class Added, class C>
+void run_gemm(const char* op, const S& stream, const A& a, const B& b, const Out& out,
+              const Added& beside, C alpha, const u8* packed) {
+  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Added>::run(
+      op, stream, a, b, out, beside, alpha, packed);
+}
+
+/// Offers a product to the device's own implementation. Panels and expressions (which have no data)
+/// it cannot take; the report says so.
+template <class S, class A, class... Rest>
+bool offer_gemm(const char* op, const S& stream, [[maybe_unused]] const u8* packed,
+                [[maybe_unused]] const A& a, [[maybe_unused]] const Rest&... rest) {
+  if constexpr (!has_implementation<operators::gemm, device_of<S>>) {
+    return false;
+  } else {
+    if constexpr (requires { a.data(); })
+      if (packed == nullptr) return replaced<operators::gemm>(op, stream, a, rest...);
+    return replaced<operators::gemm>(op, stream);
+  }
+}
+
+/// Runs one product of views; see gemm_call. `packed`: the panels of b, or null.
 template <class S, class A, class B, class Out, class Bias>
 void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& out, const Bias& bias,
           typename gemm_compute<typename A::value_type, typename B::value_type,
                                 typename Out::value_type>::type alpha,
           typename gemm_compute<typename A::value_type, typename B::value_type,
-                                typename Out::value_type>::type beta) {
+                                typename Out::value_type>::type beta,
+          const u8* packed = nullptr) {
   if (out.empty()) return;
   constexpr bool biased = !std::is_same_v<Bias, no_bias_view>;
   const auto absent_or_bias = [&] {
@@ -451,15 +473,14 @@ void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& ou
     else
       return std::nullopt;
   }();
-  if (replaced<operators::gemm>(op, stream, a, b, absent_or_bias, out, alpha, beta)) return;
+  if (offer_gemm(op, stream, packed, a, b, absent_or_bias, out, alpha, beta)) return;
   const auto beside = [&] {
     if constexpr (biased)
       return bias_view<Bias, decltype(beta)>{bias, beta};
     else
       return no_bias_view{};
   }();
-  gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type,
-            std::remove_const_t<decltype(beside)>>::run(op, stream, a, b, out, beside, alpha);
+  run_gemm(op, stream, a, b, out, beside, alpha, packed);
 }
 
 }  // namespace detail

@@ -34,6 +34,7 @@ struct product_node {
 /// An expression over a product, whose tensors broadcast to the result.
 template <class Node>
 struct epilogue_operand {
+  static constexpr bool replaces = true;
   Node node;
 };
 
@@ -66,32 +67,33 @@ struct epilogue_view {
   }
 };
 
-template <class S, class A, class B, class Out, class Node>
-void gemm_into(const char* op, const S& stream, const A& a, const B& b, const Out& out,
-               const epilogue_view<Node>& last) {
-  using T = typename Out::value_type;
-  static_assert(
-      std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, device_of<S>>,
-      "flaggems: the tensors of an epilogue are on another device than the product");
-  static_assert(kind_of<typename Node::element> <= kind_of<T>,
-                "flaggems: the epilogue's dtype cannot be cast to the output's (float to integer)");
-  if (out.empty()) return;
-  if constexpr (has_implementation<operators::gemm, device_of<S>>)
-    replaced<operators::gemm>(op, stream);  // it takes no epilogue: the report says so
-  using call = gemm_call<typename A::value_type, typename B::value_type, T, epilogue_view<Node>>;
-  call::run(op, stream, a, b, out, last, typename call::C(1));
-}
-
 /// Raises unless the epilogue's tensors broadcast to the result and are apart from it, or it.
 template <class Out, class Node>
-void check_epilogue(const char* op, const Out& out, const Node& node) {
-  node.for_each_leaf([&](const auto& v) {
+void check_added(const char* op, const Out& out, const epilogue_operand<Node>& last) {
+  last.node.for_each_leaf([&](const auto& v) {
     check_broadcasts(op, v, out.shape_of());
     if (overlap(out, v.expand(out.shape_of())) == overlap_kind::partial) [[unlikely]]
       raise(errc::overlap, op,
             "an output that shares no memory with a tensor of the epilogue, or is that tensor",
             "an output that overlaps it in part");
   });
+}
+
+template <class S, class A, class B, class To, class Node>
+void multiply(const char* op, const S& stream, const A& a, const B& b, const To& to,
+              const shape& sizes, const epilogue_operand<Node>& last, const u8* packed) {
+  using T = typename To::value_type;
+  static_assert(
+      std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, device_of<S>>,
+      "flaggems: the tensors of an epilogue are on another device than the product");
+  static_assert(kind_of<typename Node::element> <= kind_of<T>,
+                "flaggems: the epilogue's dtype cannot be cast to the output's (float to integer)");
+  using C = typename gemm_compute<typename A::value_type, typename B::value_type, T, true>::type;
+  if (to.empty()) return;
+  if constexpr (has_implementation<operators::gemm, device_of<S>>)
+    replaced<operators::gemm>(op, stream);  // it takes no epilogue: the report says so
+  run_gemm(op, stream, a, b, to, epilogue_view<Node>{last.node, sizes, to.rank() != sizes.rank()},
+           C(1), packed);
 }
 
 }  // namespace detail
@@ -118,14 +120,7 @@ template <stream_like S, tensor_like A, tensor_like B, tensor_like Out, class No
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out,
         const detail::epilogue_operand<Node>& last) {
   same_device<S, A, B, Out>();
-  const auto a = as_view(mat1);
-  const auto b = as_view(mat2);
-  const auto to = as_view(out);
-  detail::check_sizes("mm", to, detail::mm_shape("mm", a, b));
-  detail::check_separate_output("mm", to, a, b);
-  detail::check_epilogue("mm", to, last.node);
-  detail::gemm_into("mm", stream, a, b.t(), to,
-                    detail::epilogue_view<Node>{last.node, to.shape_of(), false});
+  detail::mm_into(stream, as_view(mat1), as_view(mat2), as_view(out), last);
 }
 
 /// out = last, an expression over the matrix products of a batch: `mm` with an epilogue as `bmm`.
@@ -133,16 +128,7 @@ template <stream_like S, tensor_like A, tensor_like B, tensor_like Out, class No
 void bmm(const S& stream, const A& input, const B& mat2, Out&& out,
          const detail::epilogue_operand<Node>& last) {
   same_device<S, A, B, Out>();
-  const auto a = as_view(input);
-  const auto b = as_view(mat2);
-  const auto to = as_view(out);
-  const shape sizes = detail::bmm_shape("bmm", a, b);
-  detail::check_sizes("bmm", to, sizes);
-  detail::check_separate_output("bmm", to, a, b);
-  detail::check_epilogue("bmm", to, last.node);
-  detail::gemm_into("bmm", stream, detail::expand_batch(a, sizes[0]),
-                    detail::expand_batch(b, sizes[0]).transpose(-2, -1), to,
-                    detail::epilogue_view<Node>{last.node, to.shape_of(), false});
+  detail::bmm_into(stream, as_view(input), as_view(mat2), as_view(out), last);
 }
 
 /// out = last, an expression over x * weight^T, in one pass: bias, activation, residual, scales.
@@ -154,15 +140,7 @@ template <stream_like S, tensor_like X, tensor_like W, tensor_like Out, class No
 void linear(const S& stream, const X& x, const W& weight, Out&& out,
             const detail::epilogue_operand<Node>& last) {
   same_device<S, X, W, Out>();
-  const auto a = as_view(x);
-  const auto w = as_view(weight);
-  const auto to = as_view(out);
-  detail::check_sizes("linear", to, detail::linear_shape(a, w));
-  detail::check_separate_output("linear", to, a, w);
-  detail::check_epilogue("linear", to, last.node);
-  const auto rows = detail::linear_rows(to);
-  detail::gemm_into("linear", stream, detail::linear_rows(a), detail::linear_weight(a, w), rows,
-                    detail::epilogue_view<Node>{last.node, to.shape_of(), to.rank() < max_rank});
+  detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), last);
 }
 
 }  // namespace flaggems

@@ -69,20 +69,21 @@ struct packed_access {
     }
   }
 
-  /// x [..., m, k] and out [..., m, n] of one rank.
+  /// out = x * weight^T, with `added`. On the host from the panels; elsewhere it is any `linear`.
   template <class S, class X, class T, class Out, class Added>
-  static void product(const char* op, const S& stream, const X& x,
-                      const packed_matrix<T, device_of<S>>& weight, const Out& out,
-                      const Added& beside) {
+  static void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
+                     const Out& out, const Added& added) {
     static_assert(std::is_same_v<typename X::value_type, T>,
                   "flaggems: the input of a packed matrix must have the matrix's dtype");
-    using call = gemm_call<T, T, typename Out::value_type, Added>;
-    static_assert(call::template is_blocked<S> || !std::is_same_v<device_of<S>, host>,
-                  "flaggems: packed 8-bit integers give i32, or what an epilogue makes of it");
-    if (out.empty()) return;
-    const auto w = matrix_of(weight);
-    call::run(op, stream, linear_rows(x), linear_weight(x, w), linear_rows(out), beside,
-              typename call::C(1), panels_of(weight));
+    const u8* panels = nullptr;
+    if constexpr (std::is_same_v<device_of<S>, host>) {
+      static_assert(
+          !kernels::is_byte<T> || std::is_same_v<typename Out::value_type, i32> || Added::replaces,
+          "flaggems: packed 8-bit integers give i32, or what an epilogue makes of it");
+      check_level(weight);
+      panels = weight.storage_.data();
+    }
+    linear_into(stream, x, matrix_of(weight), out, added, panels);
   }
 
   /// A view of the weight; on the host for its sizes alone, of elements that it does not have.
@@ -95,24 +96,6 @@ struct packed_access {
     else
       return tensor_view<const T, D>(m.storage_.data(), sizes);
   }
-  template <class T, class D>
-  static const u8* panels_of(const packed_matrix<T, D>& m) {
-    if constexpr (std::is_same_v<D, host>)
-      return m.storage_.data();
-    else
-      return nullptr;
-  }
-
-  template <class T, class X, class Out>
-  static void check(const packed_matrix<T, host>& weight, const X& x, const Out& out) {
-    check_level(weight);
-    check_shapes(weight, x, out);
-  }
-  template <class T, class D, class X, class Out>
-  static void check(const packed_matrix<T, D>& weight, const X& x, const Out& out) {
-    check_shapes(weight, x, out);
-    check_separate_output("linear", out, weight.storage_);
-  }
 
  private:
   template <class T>
@@ -121,11 +104,6 @@ struct packed_access {
       raise(errc::not_supported, "linear",
             "a matrix packed for the level " + text(to_string(isa())) + " in use",
             text(to_string(weight.level_)));
-  }
-  template <class W, class X, class Out>
-  static void check_shapes(const W& weight, const X& x, const Out& out) {
-    check_sizes("linear", out, linear_shape(x, matrix_of(weight)));
-    check_separate_output("linear", out, x);
   }
 };
 
@@ -151,41 +129,22 @@ template <stream_like S, tensor_like W>
 template <stream_like S, tensor_like X, element T, tensor_like Out>
 void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight, Out&& out) {
   same_device<S, X, Out>();
-  const auto a = as_view(x);
-  const auto to = as_view(out);
-  detail::packed_access::check(weight, a, to);
-  detail::packed_access::product("linear", stream, a, weight, to, detail::no_bias_view{});
+  detail::packed_access::linear(stream, as_view(x), weight, as_view(out), detail::no_bias_view{});
 }
 /// out = x * weight^T + bias with a packed weight, bias [n].
 template <stream_like S, tensor_like X, element T, tensor_like Bias, tensor_like Out>
 void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
             const Bias& bias, Out&& out) {
   same_device<S, X, Bias, Out>();
-  const auto a = as_view(x);
-  const auto add = as_view(bias);
-  const auto to = as_view(out);
-  detail::packed_access::check(weight, a, to);
-  detail::check_matrix_rank("linear", "a bias", add, 1);
-  detail::check_size("linear", "elements of the bias", weight.rows(), add.size(0));
-  detail::check_separate_output("linear", to, add);
-  const auto whole = add.expand(detail::linear_rows(to).shape_of());
-  using C = typename detail::gemm_compute<T, T, value_t<Out>>::type;
-  detail::packed_access::product(
-      "linear", stream, a, weight, to,
-      detail::bias_view<std::remove_const_t<decltype(whole)>, C>{whole, C(1)});
+  detail::packed_access::linear(stream, as_view(x), weight, as_view(out),
+                                detail::column_bias<detail::view_of<const Bias&>>{as_view(bias)});
 }
 /// out = last, an expression over x * weight^T with a packed weight.
 template <stream_like S, tensor_like X, element T, tensor_like Out, class Node>
 void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight, Out&& out,
             const detail::epilogue_operand<Node>& last) {
   same_device<S, X, Out>();
-  const auto a = as_view(x);
-  const auto to = as_view(out);
-  detail::packed_access::check(weight, a, to);
-  detail::check_epilogue("linear", to, last.node);
-  detail::packed_access::product(
-      "linear", stream, a, weight, to,
-      detail::epilogue_view<Node>{last.node, to.shape_of(), to.rank() < max_rank});
+  detail::packed_access::linear(stream, as_view(x), weight, as_view(out), last);
 }
 /// x * weight^T with a packed weight in a new tensor of x's dtype; of i32 for 8-bit integers.
 template <stream_like S, tensor_like X, element T>
