@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -34,14 +35,33 @@ TEST(thread_pool, calls_every_worker_once) {
   }
 }
 
+// Returns once `count` workers have come.
+void meet(std::atomic<int>& arrivals, int count) {
+  ++arrivals;
+  while (arrivals < count) std::this_thread::yield();
+}
+
 TEST(thread_pool, worker_0_is_the_caller) {
   thread_pool pool(3);
   std::thread::id ids[3];
   pool.run(3, [&](int worker, int) { ids[worker] = std::this_thread::get_id(); });
   EXPECT_EQ(ids[0], std::this_thread::get_id());
-  EXPECT_NE(ids[1], ids[0]);
-  EXPECT_NE(ids[2], ids[0]);
-  EXPECT_NE(ids[1], ids[2]);
+}
+
+TEST(thread_pool, workers_that_wait_for_each_other_have_threads) {
+  thread_pool pool(5);
+  for (int i = 0; i < 200; ++i) {
+    if (i % 50 == 0) usleep(2000);  // asleep
+    std::thread::id ids[5];
+    std::atomic<int> arrivals{0};
+    pool.run(5, [&](int worker, int count) {
+      ids[worker] = std::this_thread::get_id();
+      meet(arrivals, count);
+    });
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    for (int a = 0; a < 5; ++a)
+      for (int b = 0; b < a; ++b) ASSERT_NE(ids[a], ids[b]) << a << ' ' << b;
+  }
 }
 
 TEST(thread_pool, results_are_visible_after_many_runs) {
@@ -49,6 +69,20 @@ TEST(thread_pool, results_are_visible_after_many_runs) {
   long long sums[2] = {};  // not atomic: the sanitizer sees a missing synchronisation
   for (int i = 0; i < 20000; ++i) pool.run(2, [&](int worker, int) { sums[worker] += i; });
   EXPECT_EQ(sums[0], 20000LL * 19999 / 2);
+  EXPECT_EQ(sums[1], sums[0]);
+}
+
+TEST(thread_pool, results_of_other_threads_are_visible) {
+  thread_pool pool(2);
+  long long sums[2] = {};
+  for (int i = 0; i < 1000; ++i) {
+    std::atomic<int> arrivals{0};
+    pool.run(2, [&](int worker, int count) {
+      meet(arrivals, count);
+      sums[worker] += i;
+    });
+  }
+  EXPECT_EQ(sums[0], 1000LL * 999 / 2);
   EXPECT_EQ(sums[1], sums[0]);
 }
 
@@ -65,12 +99,41 @@ TEST(thread_pool, wakes_parked_workers) {
 TEST(thread_pool, caller_sleeps_while_a_worker_is_slow) {
   thread_pool pool(2);
   std::atomic<int> calls{0};
-  for (int i = 0; i < 5; ++i)
-    pool.run(2, [&](int worker, int) {
+  for (int i = 0; i < 5; ++i) {
+    std::atomic<int> arrivals{0};
+    pool.run(2, [&](int worker, int count) {
+      meet(arrivals, count);
       if (worker == 1) usleep(3000);
       ++calls;
     });
+  }
   EXPECT_EQ(calls, 10);
+}
+
+TEST(thread_pool, caller_does_what_sleeping_workers_have_not_begun) {
+  thread_pool pool(2);
+  int own = 0;
+  for (int i = 0; i < 300; ++i) {
+    usleep(100);
+    std::thread::id ids[2];
+    pool.run(2, [&](int worker, int) { ids[worker] = std::this_thread::get_id(); });
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    own += ids[1] == ids[0];
+  }
+  EXPECT_GT(own, 0);
+}
+
+TEST(thread_pool, every_part_is_run_once_by_whoever_is_first) {
+  thread_pool pool(4);
+  for (int i = 0; i < 3000; ++i) {
+    if (i % 500 == 0) usleep(1000);
+    int parts[4] = {};  // not atomic: the sanitizer sees a missing synchronisation
+    pool.run(4, [&](int worker, int) {
+      if (i % 3 == 1) usleep(worker == 0 ? 0 : 1);
+      ++parts[worker];
+    });
+    for (int w = 0; w < 4; ++w) ASSERT_EQ(parts[w], 1) << w;
+  }
 }
 
 TEST(thread_pool, nested_runs_are_serial) {
@@ -125,6 +188,118 @@ TEST(thread_pool, second_caller_runs_alone_while_the_pool_is_busy) {
   second_done = true;
   first.join();
   EXPECT_EQ(count, 1);
+}
+
+// Calls run(threads, a part of some microseconds) from `callers` threads until each has had
+// `enough` runs of more than one worker, and says how often each called; -1 after 20 seconds.
+std::vector<int> share_pool(thread_pool& pool, int callers, int threads, int enough) {
+  std::vector<std::thread> all;
+  std::vector<int> calls(static_cast<std::size_t>(callers));
+  std::atomic<int> satisfied{0}, wrong{0};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (int t = 0; t < callers; ++t)
+    all.emplace_back([&, t] {
+      int n = 0, teams = 0;
+      bool late = false;
+      while (satisfied < callers && !late) {
+        std::vector<int> parts(static_cast<std::size_t>(threads));
+        int count = 0;
+        pool.run(threads, [&](int worker, int workers) {
+          for (int i = 0; i < 2000; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+          ++parts[static_cast<std::size_t>(worker)];
+          if (worker == 0) count = workers;
+        });
+        for (int w = 0; w < threads; ++w)
+          wrong += parts[static_cast<std::size_t>(w)] != (w < count ? 1 : 0);
+        ++n;
+        if (count > 1 && ++teams == enough) ++satisfied;
+        late = std::chrono::steady_clock::now() > end;
+      }
+      calls[static_cast<std::size_t>(t)] = late ? -1 : n;
+    });
+  for (auto& t : all) t.join();
+  EXPECT_EQ(wrong, 0);
+  return calls;
+}
+
+TEST(thread_pool, callers_at_the_same_time_all_get_workers) {
+  for (const int callers : {1, 2, 3, 4}) {
+    thread_pool pool(8);
+    for (const int calls : share_pool(pool, callers, 8, 300)) EXPECT_GE(calls, 300) << callers;
+  }
+}
+
+TEST(thread_pool, more_callers_than_threads_all_finish) {
+  thread_pool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> parts{0}, runs{0};
+  for (int t = 0; t < 40; ++t)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i)
+        pool.run(3, [&](int worker, int) {
+          ++parts;
+          runs += worker == 0;
+        });
+    });
+  for (auto& t : callers) t.join();
+  EXPECT_EQ(runs, 8000);
+  EXPECT_GE(parts, runs);
+}
+
+TEST(thread_pool, threads_of_a_caller_that_left_come_back) {
+  thread_pool pool(6);
+  share_pool(pool, 3, 6, 50);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int count = 0;
+  while (count < 6 && std::chrono::steady_clock::now() < end)
+    pool.run(6, [&](int worker, int n) {
+      if (worker == 0) count = n;
+    });
+  EXPECT_EQ(count, 6);
+}
+
+TEST(thread_pool, workers_of_each_caller_may_wait_for_each_other) {
+  thread_pool pool(6);
+  std::vector<std::thread> callers;
+  std::atomic<int> teams{0};
+  for (int t = 0; t < 3; ++t)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 300; ++i) {
+        std::atomic<int> arrivals{0};
+        pool.run(6, [&](int worker, int count) {
+          meet(arrivals, count);
+          if (worker == 0 && count > 1) ++teams;
+        });
+      }
+    });
+  for (auto& t : callers) t.join();
+  EXPECT_GT(teams, 0);
+}
+
+TEST(thread_pool, resizes_while_callers_share_it) {
+  thread_pool pool(2);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 2; ++t)
+    callers.emplace_back([&] {
+      while (!stop) {
+        std::atomic<int> parts{0};
+        int count = 0;
+        pool.run(9, [&](int worker, int n) {
+          ++parts;
+          if (worker == 0) count = n;
+        });
+        wrong += parts != count;
+      }
+    });
+  for (int i = 0; i < 60; ++i) {
+    pool.set_num_threads(1 + i * 5 % 9);
+    usleep(500);
+  }
+  stop = true;
+  for (auto& t : callers) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(thread_pool, throws_the_exception_of_a_worker_once_all_are_done) {

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
+#include <flaggems/detail/waiting.hpp>
 #include <flaggems/error.hpp>
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 #include <cerrno>
 #include <climits>
@@ -20,77 +20,7 @@
 #include <exception>
 #include <type_traits>
 
-#if __has_include(<linux/futex.h>) && __has_include(<sys/syscall.h>)
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#define FLAGGEMS_HAS_FUTEX 1
-#else
-#define FLAGGEMS_HAS_FUTEX 0
-#endif
-
 namespace flaggems::detail {
-
-// ---- waiting
-inline void cpu_pause() noexcept {
-#if FLAGGEMS_ARCH_X86
-  __builtin_ia32_pause();
-#elif FLAGGEMS_ARCH_ARM64
-  __asm__ __volatile__("isb" ::: "memory");
-#endif
-}
-
-/// Nanoseconds of a clock that never goes back.
-[[nodiscard]] inline long long monotonic_ns() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<long long>(t.tv_sec) * 1000000000 + t.tv_nsec;
-}
-
-/// Sleeps while `word` is `value`, unless woken; may return early.
-inline void futex_wait(atomic<unsigned>& word, unsigned value) noexcept {
-#if FLAGGEMS_HAS_FUTEX
-  static_assert(sizeof(word) == sizeof(unsigned));
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-#else
-  if (word.load() == value) sched_yield();
-#endif
-}
-inline void futex_wake(atomic<unsigned>& word) noexcept {
-#if FLAGGEMS_HAS_FUTEX
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-#else
-  static_cast<void>(word);
-#endif
-}
-
-/// Spins until `done()` or `ns` nanoseconds are over; whether it is done.
-template <class Done>
-bool spin_until(long long ns, const Done& done) noexcept {
-  // The clock costs as much as several pauses, so it is read now and then only.
-  long long end = 0;
-  for (;;) {
-    for (int i = 0; i < 32; ++i) {
-      if (done()) return true;
-      cpu_pause();
-    }
-    const long long now = monotonic_ns();
-    if (end == 0)
-      end = now + ns;
-    else if (now >= end)
-      return false;
-  }
-}
-
-/// The same, but lets other threads have the processor.
-template <class Done>
-bool yield_until(long long ns, const Done& done) noexcept {
-  const long long end = monotonic_ns() + ns;
-  do {
-    sched_yield();
-    if (done()) return true;
-  } while (monotonic_ns() < end);
-  return false;
-}
 
 // ---- how many threads
 /// The processors' worth of time that a container may use, rounded up; a large number without
@@ -147,8 +77,9 @@ inline void count_forks() noexcept {
   static_cast<void>(registered);
 }
 
-/// Threads that run a function together with the thread that asks. One caller at a time has them;
-/// another one meanwhile, or a nested call, runs alone.
+/// Threads that run a function together with the thread that asks. Threads that ask at the same
+/// time share them: each of these callers has a team, an equal part of the threads, for as long as
+/// it keeps coming, and a caller that is alone has all of them.
 class thread_pool {
  public:
   /// 0: `default_num_threads()`, asked when first needed.
@@ -174,20 +105,21 @@ class thread_pool {
   }
 
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
-  /// returns when all are done. count is `workers`, or less: num_threads() at most, and 1 inside of
-  /// another `run` or while another thread has the pool. The first exception of any worker is
-  /// thrown here once all have ended. After fork() the child's pool starts threads of its own; f
-  /// itself must not fork, except to exec.
+  /// returns when all are done. count is `workers`, or less: num_threads() at most, fewer while
+  /// other threads use the pool, and 1 inside of another `run`. Workers may wait for each other: a
+  /// thread runs a second one only after it has ended the first, and each has a thread that will
+  /// come. The first exception of any worker is thrown here once all have ended. After fork() the
+  /// child's pool starts threads of its own; f itself must not fork, except to exec.
   template <class F>
   void run(int workers, F&& f) {
     using function = std::remove_reference_t<F>;
-    int count = workers < num_threads() ? workers : num_threads();
-    if (count <= 1 || inside() || !acquire()) {
+    const int wanted = workers < num_threads() ? workers : num_threads();
+    if (wanted <= 1 || inside()) {
       f(0, 1);
       return;
     }
     fork_join(
-        count,
+        wanted,
         [](const void* context, int worker, int n) {
           (*static_cast<function*>(const_cast<void*>(context)))(worker, n);
         },
@@ -197,208 +129,387 @@ class thread_pool {
  private:
   using work_function = void (*)(const void* context, int worker, int count);
 
-  // A run's number and, in its lower bits, how many workers take part; 0 of them: threads end. Wide
-  // enough that no thread, however long it sleeps, takes a new ticket for the one it had.
+  // A run: its number, the first of its workers, and how many take part, the caller among them.
+  // Numbers are so wide that no thread, however long it sleeps, takes a new ticket for an old one.
   using ticket_type = unsigned long long;
-  static constexpr int bits_of_count = 11;
-  static constexpr ticket_type count_mask = (ticket_type{1} << bits_of_count) - 1;
-  static_assert(max_pool_threads <= static_cast<int>(count_mask));
-  static constexpr int quit = 0;
-  // How long a worker spins for the next run, and a caller for the last worker.
-  static constexpr long long spin_ns = 20000;
+  static constexpr int bits_of_count = 11, bits_of_first = 10;
+  static constexpr int bits_of_range = bits_of_count + bits_of_first;
+  static_assert(max_pool_threads < 1 << bits_of_count && max_pool_threads <= 1 << bits_of_first);
+  // Callers beyond so many run alone.
+  static constexpr int max_teams = 32;
+  static constexpr int no_team = -1, quit = -2;
+  // How long a worker spins for the next run, and a caller for the last worker; with more threads
+  // than processors, when somebody else could have that one.
+  static constexpr long long spin_ns = 20000, crowded_spin_ns = 1000;
   // A worker that is late may be waiting for the processor that its caller spins on; waking the
   // caller costs more than this is long.
   static constexpr long long yield_ns = 200000;
+  // A caller that has not come for so long has left; how often the others look.
+  static constexpr long long gone_ns = 500000, look_ns = 100000;
 
   // 128: neighbouring cache lines are fetched in pairs.
   struct alignas(128) worker_slot {
-    atomic<ticket_type> done{0};  // the last ticket this worker has finished
-    atomic<unsigned> parked{0};   // 1: asleep, or about to be
+    atomic<ticket_type> begun{0};  // the last run in which this worker's part was begun, and
+    atomic<ticket_type> done{0};   // the last that its thread has finished
+    // Read by spinning threads, seldom written.
+    alignas(128) atomic<int> team{no_team};
+    atomic<unsigned> parked{0};  // 1: asleep, or about to be
     thread_pool* pool = nullptr;
     int index = 0;
-    ticket_type ticket = 0;  // the last one when the thread was made
     pthread_t thread{};
+  };
+
+  // A caller's workers: [first, last) are its own, and of [begin, end) it may take what is free.
+  // What is not atomic belongs to the thread that has `owner`.
+  struct team {
+    // Read by spinning workers, written once a run.
+    alignas(128) atomic<ticket_type> ticket{0};
+    atomic<unsigned> caller_waits{0};  // 1: the caller sleeps, or is about to
+    work_function function = nullptr;
+    const void* context = nullptr;
+
+    alignas(128) atomic<unsigned> owner{0};  // 0: free; else the fork generation of the owner
+    int first = 0, last = 0, begin = 0, end = 0;
+    int teams = 0, threads = 0;  // for which begin and end were made
+    ticket_type number = 0;
+    atomic<long long> used{0};  // when, while there are several teams
+#if FLAGGEMS_EXCEPTIONS
+    atomic<bool> has_exception{false};
+    std::exception_ptr exception;
+#endif
   };
 
   static bool& inside() noexcept {
     static thread_local bool value = false;
     return value;
   }
+  // The team that this thread had last.
+  static int& place() noexcept {
+    static thread_local int value = 0;
+    return value;
+  }
 
-  bool acquire() noexcept {
+  // ---- what one thread at a time may have
+  static bool acquire(atomic<unsigned>& owner) noexcept {
     const unsigned mine = fork_generation().load(memory_order::relaxed);
     unsigned expected = 0;
-    if (owner_.compare_exchange_strong(expected, mine, memory_order::acquire)) return true;
-    // A parent's run that was under way at the fork: its threads are not here.
-    return expected != mine &&
-           owner_.compare_exchange_strong(expected, mine, memory_order::acquire);
+    if (owner.compare_exchange_strong(expected, mine, memory_order::acquire)) return true;
+    // A parent's, under way at the fork: its threads are not here.
+    return expected != mine && owner.compare_exchange_strong(expected, mine, memory_order::acquire);
   }
-  void release() noexcept { owner_.store(0, memory_order::release); }
+  struct ownership {
+    atomic<unsigned>& owner;
+    ~ownership() { owner.store(0, memory_order::release); }
+  };
 
-  void fork_join(int count, work_function function, const void* context) {
+  // A team that nobody has, or null. Each caller comes back to its own.
+  team* find_team() noexcept {
+    const int teams = teams_in_use_.load(memory_order::relaxed);
+    int& mine = place();
+    if (mine >= teams) mine = 0;
+    if (acquire(teams_[mine].owner)) [[likely]]
+      return &teams_[mine];
+    // A new one rather than that of a caller which will come back.
+    for (int i = 0; i < max_teams; ++i) {
+      const int t = (teams + i) % max_teams;
+      if (!acquire(teams_[t].owner)) continue;
+      mine = t;
+      return &teams_[t];
+    }
+    return nullptr;
+  }
+
+  void fork_join(int wanted, work_function function, const void* context) {
+    team* const found = find_team();
+    if (found == nullptr) {
+      function(context, 0, 1);
+      return;
+    }
     struct session {
-      thread_pool& pool;
+      ownership own;
+      team& mine;
+      bool shared = false;
       ~session() {
+        if (shared) mine.used.store(monotonic_ns(), memory_order::relaxed);
         inside() = false;
-        pool.release();
       }
     };
-    session mine{*this};
-    start(count - 1);
+    session now{{found->owner}, *found};
+    team& mine = *found;
+    const int count = gather(mine, wanted, now.shared);
     inside() = true;
-
-    function_ = function;
-    context_ = context;
-    const ticket_type ticket = next_ticket(count);
-    // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
-    ticket_.store(ticket, memory_order::seq_cst);
-    if (parked_count_.load(memory_order::seq_cst) != 0)
-      for (int i = 0; i < count - 1; ++i) wake(*slots_[i]);
-
-#if FLAGGEMS_EXCEPTIONS
-    try {  // the others use the context until they are done
-      function(context, 0, count);
-    } catch (...) {
-      keep_exception();
+    if (count <= 1) {
+      function(context, 0, 1);
+      return;
     }
-#else
-    function(context, 0, count);
-#endif
-    for (int i = 0; i < count - 1; ++i) join(*slots_[i], ticket);
+
+    mine.function = function;
+    mine.context = context;
+    const ticket_type ticket = next_ticket(mine, count);
+    // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
+    mine.ticket.store(ticket, memory_order::seq_cst);
+    worker_slot* const* const slots = slots_ + mine.first;
+    for (int i = 0; i < count - 1; ++i) wake(*slots[i]);
+
+    call(mine, 0, count);
+    // Who has not come yet may come late: asleep, or without a processor.
+    for (int i = 0; i < count - 1; ++i)
+      if (begin_part(*slots[i], ticket)) {
+        call(mine, i + 1, count);
+        slots[i]->done.store(ticket, memory_order::relaxed);
+      }
+    for (int i = 0; i < count - 1; ++i) join(mine, *slots[i], ticket);
 #if FLAGGEMS_EXCEPTIONS
-    if (has_exception_.load(memory_order::relaxed)) [[unlikely]] {
-      has_exception_.store(false, memory_order::relaxed);
-      std::exception_ptr first = exception_;
-      exception_ = nullptr;
+    if (mine.has_exception.load(memory_order::relaxed)) [[unlikely]] {
+      mine.has_exception.store(false, memory_order::relaxed);
+      std::exception_ptr first = mine.exception;
+      mine.exception = nullptr;
       std::rethrow_exception(first);
     }
 #endif
   }
 
-  ticket_type next_ticket(int count) noexcept {
-    number_ += 1;
-    return (number_ << bits_of_count) | static_cast<ticket_type>(count);
+  // ---- a run
+  static ticket_type next_ticket(team& mine, int count) noexcept {
+    mine.number += 1;
+    return (mine.number << bits_of_range) |
+           (static_cast<ticket_type>(mine.first) << bits_of_count) |
+           static_cast<ticket_type>(count);
+  }
+  static bool is_later(ticket_type a, ticket_type b) noexcept {
+    return static_cast<long long>(a - b) > 0;
   }
 
-  void wake(worker_slot& slot) noexcept {
+  // Whether the part of a worker falls to the thread that asks: its own or the caller's, whichever
+  // is first. A thread that held on to the ticket of a run long over gets none.
+  static bool begin_part(worker_slot& slot, ticket_type ticket) noexcept {
+    ticket_type last = slot.begun.load(memory_order::relaxed);
+    return is_later(ticket, last) &&
+           slot.begun.compare_exchange_strong(last, ticket, memory_order::relaxed);
+  }
+
+  static void call(team& mine, int worker, int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
+#if FLAGGEMS_EXCEPTIONS
+    try {  // the others use the context until they are done
+      mine.function(mine.context, worker, count);
+    } catch (...) {
+      if (!mine.has_exception.exchange(true, memory_order::relaxed))
+        mine.exception = std::current_exception();
+    }
+#else
+    mine.function(mine.context, worker, count);
+#endif
+  }
+
+  static void wake(worker_slot& slot) noexcept {
     if (slot.parked.load(memory_order::seq_cst) != 0 &&
-        slot.parked.exchange(0, memory_order::seq_cst) != 0) {
-      parked_count_.fetch_sub(1, memory_order::relaxed);
+        slot.parked.exchange(0, memory_order::seq_cst) != 0)
       futex_wake(slot.parked);
-    }
   }
 
-  void join(worker_slot& slot, ticket_type ticket) noexcept {
+  void join(team& mine, worker_slot& slot, ticket_type ticket) noexcept {
     const auto is_done = [&] { return slot.done.load(memory_order::acquire) == ticket; };
-    if (is_done() || spin_until(spin_ns, is_done) || yield_until(yield_ns, is_done)) return;
+    if (is_done() || spin_until(patience(), is_done) || yield_until(yield_ns, is_done)) return;
     for (;;) {
-      caller_waits_.store(1, memory_order::seq_cst);
+      mine.caller_waits.store(1, memory_order::seq_cst);
       if (slot.done.load(memory_order::seq_cst) == ticket) break;
-      futex_wait(caller_waits_, 1);
+      futex_wait(mine.caller_waits, 1);
     }
-    caller_waits_.store(0, memory_order::relaxed);
+    mine.caller_waits.store(0, memory_order::relaxed);
   }
 
   // ---- the workers
   void work(worker_slot& slot) noexcept {
     inside() = true;
-    ticket_type last = slot.ticket;
+    ticket_type last = 0;
+    int last_team = no_team;
     for (;;) {
-      const ticket_type ticket = await(slot, last);
-      const int count = static_cast<int>(ticket & count_mask);
-      if (count == quit) return;
-      last = ticket;
-      if (slot.index >= count) continue;  // not of this run: nothing of it may be touched
-#if FLAGGEMS_EXCEPTIONS
-      try {
-        function_(context_, slot.index, count);
-      } catch (...) {
-        keep_exception();
-      }
-#else
-      function_(context_, slot.index, count);
-#endif
-      slot.done.store(ticket, memory_order::seq_cst);
-      if (caller_waits_.load(memory_order::seq_cst) != 0) {
-        caller_waits_.store(0, memory_order::seq_cst);
-        futex_wake(caller_waits_);
+      const int number = await(slot, last_team, last);
+      if (number == quit) return;
+      team& mine = teams_[number];
+      const int first = static_cast<int>(last >> bits_of_count) & (max_pool_threads - 1);
+      const int count = static_cast<int>(last) & ((1 << bits_of_count) - 1);
+      const int worker = slot.index - first + 1;
+      // Not of this run: nothing of it may be touched.
+      if (worker < 1 || worker >= count || !begin_part(slot, last)) continue;
+      call(mine, worker, count);
+      slot.done.store(last, memory_order::seq_cst);
+      if (mine.caller_waits.load(memory_order::seq_cst) != 0) {
+        mine.caller_waits.store(0, memory_order::seq_cst);
+        futex_wake(mine.caller_waits);
       }
     }
   }
 
-  // The next ticket after `last`.
-  ticket_type await(worker_slot& slot, ticket_type last) noexcept {
-    ticket_type ticket = last;
+  // Waits until the worker's team has another ticket, or the worker another team; which team it
+  // is. A team that gives workers away lets them see a ticket without them first (`keep`), so what
+  // they find when they come to a team is either not for them or new.
+  int await(worker_slot& slot, int& last_team, ticket_type& last) const noexcept {
+    int number = no_team;
+    ticket_type ticket = 0;
     const auto is_new = [&] {
-      ticket = ticket_.load(memory_order::acquire);
-      return ticket != last;
+      number = slot.team.load(memory_order::seq_cst);
+      if (number < 0) return number == quit;
+      ticket = teams_[number].ticket.load(memory_order::seq_cst);
+      return ticket != last || number != last_team;
     };
-    if (spin_until(spin_ns, is_new)) return ticket;
-    for (;;) {
-      slot.parked.store(1, memory_order::seq_cst);
-      parked_count_.fetch_add(1, memory_order::seq_cst);
-      ticket = ticket_.load(memory_order::seq_cst);
-      if (ticket == last)
+    if (!spin_until(patience(), is_new))
+      for (;;) {
+        slot.parked.store(1, memory_order::seq_cst);
+        if (is_new()) {
+          slot.parked.store(0, memory_order::relaxed);
+          break;
+        }
         while (slot.parked.load(memory_order::acquire) != 0) futex_wait(slot.parked, 1);
-      else if (slot.parked.exchange(0, memory_order::seq_cst) != 0)
-        parked_count_.fetch_sub(1, memory_order::relaxed);
-      if (is_new()) return ticket;
-    }
+        if (is_new()) break;
+      }
+    last_team = number;
+    last = ticket;
+    return number;
   }
 
-#if FLAGGEMS_EXCEPTIONS
-  void keep_exception() noexcept {
-    if (!has_exception_.exchange(true, memory_order::relaxed))
-      exception_ = std::current_exception();
+  [[nodiscard]] long long patience() const noexcept {
+    return patience_.load(memory_order::relaxed);
   }
-#endif
 
-  // ---- start and stop; only by the thread that has acquired the pool
-  void start(int wanted) {
+  // ---- teams; `mine` is acquired
+  // How many threads a run of the team has, at most `wanted`.
+  int gather(team& mine, int wanted, bool& shared) {
     const unsigned generation = fork_generation().load(memory_order::relaxed);
-    if (generation != generation_) [[unlikely]] {
-      // In a child: what the parent's threads used stays as it was and is left alone.
-      slots_ = nullptr;
-      started_ = capacity_ = 0;
-      parked_count_.store(0, memory_order::relaxed);
-#if FLAGGEMS_EXCEPTIONS
-      has_exception_.store(false, memory_order::relaxed);
-#endif
-      caller_waits_.store(0, memory_order::relaxed);
-      generation_ = generation;
+    if (generation_.load(memory_order::acquire) != generation) [[unlikely]]
+      if (!renew(generation)) return 1;
+    const int index = static_cast<int>(&mine - teams_), threads = num_threads();
+    int teams = teams_in_use_.load(memory_order::relaxed);
+    shared = teams > 1 || index > 0;
+    if (shared) [[unlikely]]
+      teams = look_around(mine, index);
+    if (mine.teams != teams || mine.threads != threads) [[unlikely]] {
+      mine.teams = teams;
+      mine.threads = threads;
+      // Each team's part of the threads has its caller in front.
+      mine.begin = threads * index / teams - index;
+      mine.end = threads * (index + 1) / teams - index - 1;
+      if (mine.end < mine.begin || mine.begin < 0) mine.begin = mine.end = 0;
+      keep(mine, mine.begin, mine.end);
+      const bool crowded = threads > processors_.load(memory_order::relaxed);
+      patience_.store(crowded ? crowded_spin_ns : spin_ns, memory_order::relaxed);
     }
-    if (wanted > started_) [[unlikely]]
-      start_more(wanted);
+    if (mine.last - mine.first < wanted - 1) {
+      while (mine.last - mine.first < wanted - 1 && mine.last < mine.end && take(mine, mine.last))
+        ++mine.last;
+      while (mine.last - mine.first < wanted - 1 && mine.first > mine.begin &&
+             take(mine, mine.first - 1))
+        --mine.first;
+    }
+    const int have = mine.last - mine.first + 1;
+    return have < wanted ? have : wanted;
   }
 
-  FLAGGEMS_COLD void start_more(int wanted) {
-    if (wanted > capacity_) {
-      worker_slot** grown = new worker_slot*[static_cast<unsigned>(wanted)];
-      for (int i = 0; i < started_; ++i) grown[i] = slots_[i];
-      delete[] slots_;
-      slots_ = grown;
-      capacity_ = wanted;
+  // Of its workers the team keeps those in [begin, end), the others are free.
+  void keep(team& mine, int begin, int end) noexcept {
+    const int first = mine.first, last = mine.last;
+    mine.first = first > begin ? first : begin;
+    mine.last = last < end ? last : end;
+    if (mine.first >= mine.last) mine.first = mine.last = begin;
+    if (mine.first <= first && last <= mine.last) return;
+    mine.ticket.store(next_ticket(mine, 0), memory_order::seq_cst);
+    for (int i = first; i < last; ++i)
+      if (i < mine.first || i >= mine.last) slots_[i]->team.store(no_team, memory_order::release);
+  }
+
+  // Makes a worker the team's if it is free.
+  bool take(team& mine, int i) {
+    if (i >= started_.load(memory_order::acquire) && !start(i + 1)) return false;
+    worker_slot& slot = *slots_[i];
+    int nobody = no_team;
+    if (slot.team.load(memory_order::relaxed) != no_team ||
+        !slot.team.compare_exchange_strong(nobody, static_cast<int>(&mine - teams_)))
+      return false;
+    // What the worker sees of runs goes up, whatever team they are of.
+    const ticket_type begun = slot.begun.load(memory_order::relaxed);
+    if (is_later(begun, mine.number << bits_of_range)) mine.number = begun >> bits_of_range;
+    return true;
+  }
+
+  // Counts the callers that keep coming, now and then; how many teams there are.
+  FLAGGEMS_COLD int look_around(team& mine, int index) noexcept {
+    const long long now = monotonic_ns();
+    mine.used.store(now, memory_order::relaxed);
+    int teams = teams_in_use_.load();
+    while (index >= teams)
+      if (teams_in_use_.compare_exchange_strong(teams, index + 1)) {
+        looked_.store(now, memory_order::relaxed);
+        return index + 1;
+      }
+    if (now - looked_.load(memory_order::relaxed) < look_ns) return teams;
+    looked_.store(now, memory_order::relaxed);
+    int needed = index + 1;
+    for (int t = teams - 1; t >= 0; --t) {
+      if (t == index) continue;
+      const bool gone = teams_[t].owner.load(memory_order::relaxed) == 0 &&
+                        now - teams_[t].used.load(memory_order::relaxed) > gone_ns;
+      if (!gone)
+        needed = needed > t ? needed : t + 1;
+      else if (t < index)
+        place() = t;  // from the next time on, so that the last team is needed no longer
     }
+    if (needed >= teams || !teams_in_use_.compare_exchange_strong(teams, needed)) return teams;
+    for (int t = needed; t < teams; ++t)
+      if (acquire(teams_[t].owner)) {  // else its caller is back, and counts itself again
+        const ownership own{teams_[t].owner};
+        teams_[t].teams = 0;
+        keep(teams_[t], 0, 0);
+      }
+    return needed;
+  }
+
+  // ---- start and stop
+  // In a child: what the parent's threads used stays as it was and is left alone.
+  FLAGGEMS_COLD bool renew(unsigned generation) noexcept {
+    if (!acquire(starter_)) return false;
+    const ownership own{starter_};
+    if (generation_.load(memory_order::relaxed) == generation) return true;
+    for (team& t : teams_) {
+      t.first = t.last = t.teams = 0;
+      t.ticket.store(0, memory_order::relaxed);
+      t.caller_waits.store(0, memory_order::relaxed);
+#if FLAGGEMS_EXCEPTIONS
+      t.has_exception.store(false, memory_order::relaxed);
+#endif
+    }
+    started_.store(0, memory_order::relaxed);
+    teams_in_use_.store(1, memory_order::relaxed);
+    generation_.store(generation, memory_order::release);
+    return true;
+  }
+
+  // So many threads; false while another caller starts some.
+  FLAGGEMS_COLD bool start(int wanted) {
+    if (!acquire(starter_)) return false;
+    const ownership own{starter_};
+    if (processors_.load(memory_order::relaxed) == 0)
+      processors_.store(usable_processors(), memory_order::relaxed);
     // Signals are for the threads of the program.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = 0;
-    while (started_ < wanted && failure == 0) {
+    int failure = 0, started = started_.load(memory_order::relaxed);
+    while (started < wanted && failure == 0) {
       worker_slot* slot = new worker_slot;
       slot->pool = this;
-      slot->index = started_ + 1;
-      slot->ticket = ticket_.load(memory_order::relaxed);
+      slot->index = started;
       failure = pthread_create(&slot->thread, nullptr, &entry, slot);
       if (failure == 0)
-        slots_[started_++] = slot;
+        slots_[started++] = slot;
       else
         delete slot;
     }
+    started_.store(started, memory_order::release);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (failure != 0)
       raise(errc::driver_error, "thread_pool", text(wanted + 1) + " threads",
-            text(started_ + 1) + " (pthread_create: error " + text(failure) + ")");
+            text(started + 1) + " (pthread_create: error " + text(failure) + ")");
+    return true;
   }
   static void* entry(void* argument) {
     worker_slot* slot = static_cast<worker_slot*>(argument);
@@ -407,36 +518,29 @@ class thread_pool {
   }
 
   void stop() noexcept {
-    if (generation_ == fork_generation().load(memory_order::relaxed)) {
-      ticket_.store(next_ticket(quit), memory_order::seq_cst);
-      for (int i = 0; i < started_; ++i) {
-        wake(*slots_[i]);
-        pthread_join(slots_[i]->thread, nullptr);
-        delete slots_[i];
-      }
+    if (generation_.load() != fork_generation().load()) return;
+    const int started = started_.load();
+    for (int i = 0; i < started; ++i) {
+      slots_[i]->team.store(quit, memory_order::seq_cst);
+      wake(*slots_[i]);
     }
-    delete[] slots_;
-    slots_ = nullptr;
-    started_ = capacity_ = 0;
+    for (int i = 0; i < started; ++i) {
+      pthread_join(slots_[i]->thread, nullptr);
+      delete slots_[i];
+    }
   }
 
-  // Read by spinning workers, written once a run.
-  alignas(128) atomic<ticket_type> ticket_{0};
-  atomic<int> parked_count_{0};
-  atomic<unsigned> caller_waits_{0};  // 1: the caller sleeps, or is about to
-  work_function function_ = nullptr;
-  const void* context_ = nullptr;
-  // Of the thread that has the pool.
-  alignas(128) atomic<unsigned> owner_{0};  // 0: free; else the fork generation of the owner
+  team teams_[max_teams];
+  // Seldom written.
+  alignas(128) atomic<int> teams_in_use_{1};
   atomic<int> num_threads_;
-  ticket_type number_ = 0;
-  unsigned generation_ = 1;
-  worker_slot** slots_ = nullptr;
-  int started_ = 0, capacity_ = 0;
-#if FLAGGEMS_EXCEPTIONS
-  atomic<bool> has_exception_{false};
-  std::exception_ptr exception_;
-#endif
+  atomic<int> started_{0};
+  atomic<int> processors_{0};  // 0: not asked yet
+  atomic<unsigned> generation_{1};
+  atomic<long long> patience_{spin_ns};
+  atomic<unsigned> starter_{0};  // who starts threads
+  worker_slot* slots_[max_pool_threads];
+  alignas(128) atomic<long long> looked_{0};
 };
 
 /// The pool of the host device. Never destroyed: at exit its threads sleep or spin on memory that
