@@ -36,10 +36,13 @@ struct small_product {
   template <class Isa>
   FLAGGEMS_INLINE static void run(const small_arguments<C>& p) {
     using K = shape<Isa>;
-    if (p.b_line == 1 && p.n >= K::lanes)
-      columns<Isa>(p, p.b, p.b_along, p.n, p.out);
-    else
-      outlined<Isa>::template call<transposing>(p);
+    if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p, p.b, p.b_along, p.n, p.out);
+#if FLAGGEMS_ARCH_X86
+    if constexpr (Isa::bytes == 64)  // columns for vectors of half the width
+      if (p.b_line == 1 && p.n >= K::lanes / 2)
+        return outlined<isa_avx2>::template call<small_product<C>>(p);
+#endif
+    outlined<Isa>::template call<transposing>(p);
   }
 
  private:
@@ -86,9 +89,10 @@ struct small_product {
     if (rest == 0) return;
     if (rest > K::rows / 2 && p.m >= K::rows) {
       tile<Isa, K::rows, Vectors>(p, p.m - K::rows, b, b_along, last, out);
+    } else if (constexpr i64 half = K::rows / 2; p.m >= half) {
+      for (; i < p.m; i += half)
+        tile<Isa, half, Vectors>(p, min_of(i, p.m - half), b, b_along, last, out);
     } else {
-      for (; p.m - i >= K::rows / 2; i += K::rows / 2)
-        tile<Isa, K::rows / 2, Vectors>(p, i, b, b_along, last, out);
       for (; i < p.m; ++i) tile<Isa, 1, Vectors>(p, i, b, b_along, last, out);
     }
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/ops/gemm_call.hpp>
+#include <flaggems/ops/gemm_small.hpp>
 
 #include <type_traits>
 
@@ -179,6 +180,7 @@ void linear_into(const S& stream, const X& x, const W& w, const Out& out, const 
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
   same_device<S, A, B, Out>();
+  if (detail::small_mm("mm", stream, mat1, mat2, out)) return;
   detail::mm_into(stream, as_view(mat1), as_view(mat2), as_view(out), detail::no_bias_view{});
 }
 /// mat1 * mat2 in a new tensor of mat1's dtype.

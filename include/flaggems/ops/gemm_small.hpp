@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The short way of a small matrix product on the host: the few conditions under which nothing can
+// be wrong, and the launch. What does not meet them takes the long way, which raises or goes on.
+#pragma once
+
+#include <flaggems/ops/gemm_call.hpp>
+
+#include <type_traits>
+
+namespace flaggems::detail {
+
+/// A matrix as kernels take it.
+template <class T>
+struct plain_matrix {
+  T* data;
+  i64 rows, columns;
+  i64 row, column;  // strides
+
+  /// Its elements lie in [data, end), if no stride is negative.
+  const T* end() const { return data + ((rows - 1) * row + (columns - 1) * column + 1); }
+  template <class U>
+  bool is_apart(const plain_matrix<U>& other) const {
+    return row >= 0 && column >= 0 && (data >= other.end() || other.data >= end());
+  }
+};
+
+/// Reads `x` where it stands, as a view has eight sizes and strides to copy; false if it is no
+/// matrix.
+template <class T, class X>
+bool read_matrix(X& x, plain_matrix<T>& to) {
+  if (x.rank() != 2) return false;
+  to.data = x.data();
+  to.rows = x.sizes()[0];
+  to.columns = x.sizes()[1];
+  if constexpr (is_tensor_view<std::remove_const_t<X>>) {
+    to.row = x.strides()[0];
+    to.column = x.strides()[1];
+  } else {
+    to.row = to.columns;
+    to.column = 1;
+  }
+  return true;
+}
+template <class X>
+inline constexpr bool is_read_in_place = is_tensor_view<std::remove_cvref_t<X>>;
+template <class T, class Device>
+inline constexpr bool is_read_in_place<tensor<T, Device>> = true;
+
+/// out = a * b, if that is a small product without a doubt; false if nothing was done.
+template <class S, class A, class B, class Out>
+bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out) {
+  using C = value_t<const A&>;
+  if constexpr (std::is_same_v<device_of<S>, host> && kernels::is_floating<C> &&
+                (std::is_same_v<C, f32> ||
+                 std::is_same_v<C, f64>)&&std::is_same_v<value_t<const B&>, C> &&
+                std::is_same_v<value_t<Out&>, C> && is_read_in_place<A> && is_read_in_place<B> &&
+                is_read_in_place<Out> && !has_implementation<operators::gemm, host>) {
+    plain_matrix<const C> ma, mb;
+    plain_matrix<C> to;
+    if (!read_matrix(a, ma) || !read_matrix(b, mb) || !read_matrix(out, to)) return false;
+    const i64 m = to.rows, n = to.columns, k = ma.columns;
+    if (ma.rows != m || mb.rows != k || mb.columns != n) return false;
+    if (m < 1 || n < 1 || k < 1 || !gemm_policy::is_small(m, n, k)) return false;
+    if (to.column != 1 || to.row < n || !ma.is_apart(to) || !mb.is_apart(to)) return false;
+    launch_config config;
+    config.op = op;
+    launch<kernels::gemm_small_matrix<C>>(
+        stream, config,
+        kernels::small_arguments<C>{m, n, k, ma.data, ma.row, ma.column, mb.data, mb.column, mb.row,
+                                    to.data, to.row, C(1)});
+    return true;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace flaggems::detail
