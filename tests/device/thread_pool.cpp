@@ -11,9 +11,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
+#include <fstream>
+#include <initializer_list>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -428,6 +433,28 @@ TEST(thread_pool, exit_is_safe_while_the_threads_live) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 #endif
+
+TEST(thread_pool, processors_are_limited_by_the_control_group) {
+  char directory[] = "/tmp/flaggems_quota_XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string at = directory;
+  const auto quota = [&](std::initializer_list<std::pair<const char*, const char*>> files) {
+    for (const auto& [name, text] : files) std::ofstream(at + "/" + name) << text;
+    const long result = flaggems::detail::quota_of(directory);
+    for (const auto& [name, text] : files) unlink((at + "/" + name).c_str());
+    return result;
+  };
+  EXPECT_EQ(quota({}), LONG_MAX);
+  EXPECT_EQ(quota({{"cpu.max", "max 100000\n"}}), LONG_MAX);
+  EXPECT_EQ(quota({{"cpu.max", "200000 100000\n"}}), 2);
+  EXPECT_EQ(quota({{"cpu.max", "250000 100000\n"}}), 3);
+  EXPECT_EQ(quota({{"cpu.max", ""}}), LONG_MAX);
+  EXPECT_EQ(quota({{"cpu.cfs_quota_us", "-1\n"}, {"cpu.cfs_period_us", "100000\n"}}), LONG_MAX);
+  EXPECT_EQ(quota({{"cpu.cfs_quota_us", "50000\n"}, {"cpu.cfs_period_us", "100000\n"}}), 1);
+  EXPECT_EQ(quota({{"cpu.cfs_quota_us", "400000\n"}, {"cpu.cfs_period_us", "100000\n"}}), 4);
+  rmdir(directory);
+  EXPECT_GE(flaggems::detail::container_processors(), flaggems::detail::usable_processors());
+}
 
 TEST(thread_pool, default_comes_from_the_environment) {
   const char* before = std::getenv("FLAGGEMS_NUM_THREADS");

@@ -26,12 +26,12 @@ struct meeting {
     if (word.fetch_add(1) + 1 >= arrivals) return;
     const auto is_met = [&] { return word.load(memory_order::acquire) >= arrivals; };
     // Then with more threads than processors: others must have this one.
-    if (spin_until(spin_ns, is_met)) return;
+    if (spin_until(host_thread_pool().patience(), is_met)) return;
     while (!yield_until(yield_ns, is_met)) continue;
   }
 
  private:
-  static constexpr long long spin_ns = 20000, yield_ns = 1000000;
+  static constexpr long long yield_ns = 1000000;
 };
 
 }  // namespace flaggems::detail

@@ -23,16 +23,30 @@
 namespace flaggems::detail {
 
 // ---- how many threads
-/// The processors' worth of time that a container may use, rounded up; a large number without
-/// limit. Threads beyond it would spin away what the others need.
-[[nodiscard]] inline long container_processors() noexcept {
-  long quota = 0, period = 0;
-  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
-    const bool limited = std::fscanf(file, "%ld %ld", &quota, &period) == 2;
+/// Processors' worth of time that a control group (version 2, or 1) of this directory may use,
+/// rounded up; a large number without limit.
+[[nodiscard]] inline long quota_of(const char* directory) noexcept {
+  const auto read = [&](const char* name, long* first, long* second) {
+    char path[256];
+    const int length = std::snprintf(path, sizeof(path), "%s/%s", directory, name);
+    if (length < 0 || length >= static_cast<int>(sizeof(path))) return 0;
+    std::FILE* const file = std::fopen(path, "r");
+    if (file == nullptr) return 0;
+    const int found = std::fscanf(file, "%ld %ld", first, second);
     std::fclose(file);
-    if (limited && quota > 0 && period > 0) return (quota + period - 1) / period;
-  }
-  return LONG_MAX;
+    return found;
+  };
+  long quota = 0, period = 0, unused = 0;
+  const bool limited =
+      read("cpu.max", &quota, &period) == 2 || (read("cpu.cfs_quota_us", &quota, &unused) == 1 &&
+                                                read("cpu.cfs_period_us", &period, &unused) == 1);
+  return limited && quota > 0 && period > 0 ? (quota + period - 1) / period : LONG_MAX;
+}
+
+/// What the container may use. Threads beyond it would spin away what the others need.
+[[nodiscard]] inline long container_processors() noexcept {
+  const long new_limit = quota_of("/sys/fs/cgroup"), old_limit = quota_of("/sys/fs/cgroup/cpu");
+  return new_limit < old_limit ? new_limit : old_limit;
 }
 
 /// Processors that this process may use, by affinity and by its container.
@@ -102,6 +116,11 @@ class thread_pool {
     if (n < 1 || n > max_pool_threads)
       raise(errc::invalid_argument, "set_num_threads", "a number of threads in [1, 1024]", text(n));
     num_threads_.store(n, memory_order::relaxed);
+  }
+
+  /// Nanoseconds that a thread had better spin before it lets others have the processor.
+  [[nodiscard]] long long patience() const noexcept {
+    return patience_.load(memory_order::relaxed);
   }
 
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
@@ -366,10 +385,6 @@ class thread_pool {
     last_team = number;
     last = ticket;
     return number;
-  }
-
-  [[nodiscard]] long long patience() const noexcept {
-    return patience_.load(memory_order::relaxed);
   }
 
   // ---- teams; `mine` is acquired
