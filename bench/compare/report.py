@@ -123,8 +123,10 @@ def scaling_lines(result):
                          " of time")
         lines.append(f"{op}: " + "; ".join(parts))
     for s in result.get("streams", []):
+        both = s["first"] + s["second"]
         lines.append(f"{s['streams']} {s['shape']}, two streams at once: {s['first'] / s['alone']:.0%} and "
-                     f"{s['second'] / s['alone']:.0%} of one alone")
+                     f"{s['second'] / s['alone']:.0%} of one alone (together {both / s['alone']:.0%}, the first "
+                     f"{s['first'] / both:.0%} of it)")
     return lines
 
 

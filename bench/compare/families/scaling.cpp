@@ -114,8 +114,12 @@ void family(session& s) {
     s.add_errors(one.errors());
   }
   use_threads(processors);
-  streams(s, "add", {1 << 18}, [](auto& stream, work& w) { fg::add(stream, w.a, w.b, w.c); });
-  streams(s, "mm", {512, 512}, [](auto& stream, work& w) { fg::mm(stream, w.a, w.b, w.c); });
+  const auto add = [](auto& stream, work& w) { fg::add(stream, w.a, w.b, w.c); };
+  const auto mm = [](auto& stream, work& w) { fg::mm(stream, w.a, w.b, w.c); };
+  streams(s, "add", {1 << 18}, add);
+  streams(s, "add", {1 << 24}, add);  // beyond the caches
+  streams(s, "mm", {512, 512}, mm);
+  streams(s, "mm", {1024, 1024}, mm);
 }
 
 }  // namespace compare
