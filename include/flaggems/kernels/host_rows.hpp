@@ -13,6 +13,7 @@
 #include <flaggems/kernels/outlined.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 #include <flaggems/kernels/rows.hpp>
+#include <flaggems/kernels/square.hpp>
 
 namespace flaggems::kernels {
 
@@ -52,57 +53,23 @@ FLAGGEMS_NOINLINE void fill_buffer(T* to, const T* from, i64 stride, i64 count) 
   const i64 padded = round_up(count, 16);
   __builtin_memset(static_cast<void*>(to + count), 0, static_cast<u64>(padded - count) * sizeof(T));
 }
-/// A square of elements that fills as many vectors of 16 bytes as one has lanes.
-template <class T>
-struct square {
-  static constexpr int side = 16 / static_cast<int>(sizeof(T));
-  typedef T vector __attribute__((vector_size(16)));
-  typedef T loose __attribute__((vector_size(16), aligned(1), may_alias));
-  using lanes = make_int_sequence<side>;
-
-  template <int... K>
-  FLAGGEMS_INLINE static vector low(const vector& a, const vector& b, int_sequence<K...>) {
-    return __builtin_shufflevector(a, b, (K / 2 + K % 2 * side)...);
-  }
-  template <int... K>
-  FLAGGEMS_INLINE static vector high(const vector& a, const vector& b, int_sequence<K...>) {
-    return __builtin_shufflevector(a, b, (side / 2 + K / 2 + K % 2 * side)...);
-  }
-  /// to[i * to_stride + k] = from[k * stride + i] for i, k < side.
-  FLAGGEMS_INLINE static void transpose(T* to, i64 to_stride, const T* from, i64 stride) {
-    vector v[side], next[side];
-    static_for<side>(
-        [&](auto k) FLAGGEMS_LAMBDA { v[k] = *reinterpret_cast<const loose*>(from + k * stride); });
-    // Each step interleaves the first half of the rows with the second.
-    static_for<side == 2   ? 1
-               : side == 4 ? 2
-                           : 3>([&](auto) FLAGGEMS_LAMBDA {
-      static_for<side / 2>([&](auto k) FLAGGEMS_LAMBDA {
-        next[2 * k] = low(v[k], v[k + side / 2], lanes{});
-        next[2 * k + 1] = high(v[k], v[k + side / 2], lanes{});
-      });
-      static_for<side>([&](auto k) FLAGGEMS_LAMBDA { v[k] = next[k]; });
-    });
-    static_for<side>([&](auto k)
-                         FLAGGEMS_LAMBDA { *reinterpret_cast<loose*>(to + k * to_stride) = v[k]; });
-  }
-};
-
 /// to[row * transposed_columns + k] = from[row * along + k * stride]: each cache line is read once,
 /// whatever the stride; by squares where rows are neighbours.
 template <class T>
 FLAGGEMS_NOINLINE void fill_block(T* to, const T* from, i64 stride, i64 along, i64 count,
                                   i64 rows) {
   using word = uint_of_size<sizeof(T)>;
+  constexpr i64 size = static_cast<i64>(sizeof(T));
   i64 k = 0;
   if constexpr (sizeof(T) > 1) {
     constexpr i64 side = square<word>::side;
     for (; along == 1 && k + side <= count; k += side) {
       i64 row = 0;
       for (; row + side <= rows; row += side)
-        square<word>::transpose(reinterpret_cast<word*>(to + row * transposed_columns + k),
-                                transposed_columns,
-                                reinterpret_cast<const word*>(from + k * stride + row), stride);
+        square<word>::transpose(reinterpret_cast<unsigned char*>(to + row * transposed_columns + k),
+                                transposed_columns * size,
+                                reinterpret_cast<const unsigned char*>(from + k * stride + row),
+                                stride * size);
       for (; row < rows; ++row)
         for (i64 j = k; j < k + side; ++j)
           to[row * transposed_columns + j] = from[j * stride + row];

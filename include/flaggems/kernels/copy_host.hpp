@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// How the host copies bits from one layout to another: blocks of two dimensions, in an order that
+// ops/copy.hpp plans, without a division or a call for each row. What is contiguous on both sides
+// goes by whole vectors, whatever the element; the rest by elements, of which only the size counts.
+#pragma once
+
+#include <flaggems/kernels/copy_rows_host.hpp>
+#include <flaggems/kernels/host_rows.hpp>
+#include <flaggems/kernels/square.hpp>
+
+namespace flaggems::kernels {
+
+/// A grid of blocks of two dimensions, with all steps in bytes. A dimension of the block that is
+/// longer than the block is cut: the grid's dimension `cut` walks along it, and its last block has
+/// `rest`.
+struct copy_space {
+  int rank;  // of the grid, at least 1
+  i64 sizes[max_rank], to[max_rank], from[max_rank];
+  int cut[2];
+  i64 count[2], rest[2];
+  i64 to_step[2], from_step[2];
+  i64 blocks;
+  bool streamed;    // results go past the caches
+  bool transposed;  // elements: the block's outer dimension is contiguous in the input
+  bool staged;      // transposed: by way of a buffer
+};
+
+/// f(to, from, outer, inner): the offsets of each of this worker's blocks, and its extents.
+template <class Isa, class F>
+FLAGGEMS_INLINE void for_each_copied_block(const host_block<Isa>& block, const copy_space& space,
+                                           const F& f) {
+  block.for_each_share(space.blocks, [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
+    i64 at[max_rank], to = 0, from = 0, left = first;
+    for (int d = space.rank - 1; d >= 0; --d) {
+      at[d] = 0;
+      if (left == 0) continue;  // as in all calls that one thread runs
+      const i64 next = left / space.sizes[d];
+      at[d] = left - next * space.sizes[d];
+      to += at[d] * space.to[d];
+      from += at[d] * space.from[d];
+      left = next;
+    }
+    const auto extent = [&](int k) FLAGGEMS_LAMBDA {
+      const int d = space.cut[k];
+      return at[d] + 1 == space.sizes[d] ? space.rest[k] : space.count[k];
+    };
+    for (;;) {
+      f(to, from, extent(0), extent(1));
+      if (++first == last) break;
+      for (int d = space.rank - 1;; --d) {
+        to += space.to[d];
+        from += space.from[d];
+        if (++at[d] != space.sizes[d]) break;
+        to -= space.to[d] * space.sizes[d];
+        from -= space.from[d] * space.sizes[d];
+        at[d] = 0;
+      }
+    }
+  });
+}
+
+/// A row of at least one vector of so many bytes and at most two: both may overlap.
+template <int Bytes>
+FLAGGEMS_INLINE void copy_ends(unsigned char* to, const unsigned char* from, i64 n) {
+  typedef unsigned char vector
+      __attribute__((vector_size(static_cast<unsigned>(Bytes)), aligned(1), may_alias));
+  const i64 back = n - Bytes;
+  const vector first = *reinterpret_cast<const vector*>(from);
+  const vector second = *reinterpret_cast<const vector*>(from + back);
+  *reinterpret_cast<vector*>(to) = first;
+  *reinterpret_cast<vector*>(to + back) = second;
+}
+
+/// Whole lines, past the caches.
+template <class Isa>
+FLAGGEMS_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i64 n) {
+  using V = simd<u32, Isa>;
+  constexpr i64 width = static_cast<i64>(sizeof(V));
+  for (i64 i = 0; i < n; i += 64) {
+    V x[64 / width];
+#pragma GCC unroll 4
+    for (i64 k = 0; k < 64 / width; ++k) read_vector(x[k], from + i + k * width);
+#pragma GCC unroll 4
+    for (i64 k = 0; k < 64 / width; ++k) stream_vector(to + i + k * width, x[k]);
+  }
+}
+FLAGGEMS_INLINE void copy_long(unsigned char* to, const unsigned char* from, i64 n) {
+  __builtin_memcpy(to, from, static_cast<u64>(n));
+}
+FLAGGEMS_INLINE void copy_few(unsigned char* to, const unsigned char* from, i64 n) {
+  for (i64 i = 0; i < n; ++i) to[i] = from[i];
+}
+
+/// Rows of n bytes; past the caches, if `streamed`, where they are whole lines, or long.
+struct copy_row_block {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(unsigned char* const& to, const unsigned char* const& from,
+                                  const i64& rows, const i64& to_step, const i64& from_step,
+                                  const i64& bytes, const bool& streamed) {
+    using V = simd<u32, Isa>;
+    constexpr i64 width = static_cast<i64>(sizeof(V));
+    const i64 n = bytes;
+    const auto each = [&](const auto& copy) FLAGGEMS_LAMBDA {
+      unsigned char* t = to;
+      const unsigned char* f = from;
+      const i64 to_next = to_step, from_next = from_step;
+      for (i64 k = rows; k > 0; --k, t += to_next, f += from_next) copy(t, f);
+    };
+#define FLAGGEMS_EACH_ROW(copy) \
+  each([n](unsigned char* t, const unsigned char* f) FLAGGEMS_LAMBDA { copy(t, f, n); })
+    if (can_stream<u32, Isa> && streamed && n % 64 == 0 && is_line(to) && to_step % 64 == 0)
+      FLAGGEMS_EACH_ROW(copy_lines<Isa>);
+    else if (can_stream<u32, Isa> && streamed && n >= 1024)
+      FLAGGEMS_EACH_ROW(copy_streamed<Isa>);
+    else if (n > 512)
+      FLAGGEMS_EACH_ROW(copy_long);
+    else if (n >= width)
+      FLAGGEMS_EACH_ROW(copy_small<Isa>);
+    else if (width > 32 && n >= 32)
+      FLAGGEMS_EACH_ROW(copy_ends<32>);
+    else if (width > 16 && n >= 16)
+      FLAGGEMS_EACH_ROW(copy_ends<16>);
+    else if (n >= 8)
+      FLAGGEMS_EACH_ROW(copy_ends<8>);
+    else if (n >= 4)
+      FLAGGEMS_EACH_ROW(copy_ends<4>);
+    else
+      FLAGGEMS_EACH_ROW(copy_few);
+#undef FLAGGEMS_EACH_ROW
+  }
+};
+
+/// The block's outer dimension: rows; its inner one: bytes, side by side in both.
+struct copy_blocks_of_rows {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
+                                  unsigned char* to, const unsigned char* from) {
+    for_each_copied_block(block, space, [&](i64 t, i64 f, i64 rows, i64 n) FLAGGEMS_LAMBDA {
+      outlined<Isa>::template call<copy_row_block>(to + t, from + f, rows, space.to_step[0],
+                                                   space.from_step[0], n, space.streamed);
+    });
+    end_stream(block, space.streamed);
+  }
+};
+
+/// An element wherever it stands.
+template <class T>
+struct loose_word {
+  typedef T type __attribute__((aligned(1), may_alias));
+};
+
+/// n elements from places `from_step` bytes apart.
+template <class T>
+FLAGGEMS_INLINE void copy_apart(unsigned char* to, i64 to_step, const unsigned char* from,
+                                i64 from_step, i64 n) {
+  using word = typename loose_word<T>::type;
+  constexpr i64 size = static_cast<i64>(sizeof(T)), lanes = 16 / size;
+  i64 k = 0;
+  if (to_step == size && from_step == 2 * size) {
+    // Two vectors hold every second element of which one is made; the last element read must not
+    // be one behind the last of the row.
+    for (; k + lanes < n; k += lanes) {
+      const auto a = square<T>::read(from + k * from_step);
+      const auto b = square<T>::read(from + k * from_step + 16);
+      square<T>::write(to + k * size, square<T>::even(a, b, typename square<T>::lanes{}));
+    }
+  } else if (to_step == size && from_step == 0) {
+    typename square<T>::vector all{};
+    const T x = *reinterpret_cast<const word*>(from);
+    for (i64 i = 0; i < lanes; ++i) all[i] = x;
+    for (; k + lanes <= n; k += lanes) square<T>::write(to + k * size, all);
+  } else {
+    for (; k + 4 <= n; k += 4) {
+      const unsigned char* const f = from + k * from_step;
+      const T x[4] = {*reinterpret_cast<const word*>(f),
+                      *reinterpret_cast<const word*>(f + from_step),
+                      *reinterpret_cast<const word*>(f + 2 * from_step),
+                      *reinterpret_cast<const word*>(f + 3 * from_step)};
+      unsigned char* const t = to + k * to_step;
+      *reinterpret_cast<word*>(t) = x[0];
+      *reinterpret_cast<word*>(t + to_step) = x[1];
+      *reinterpret_cast<word*>(t + 2 * to_step) = x[2];
+      *reinterpret_cast<word*>(t + 3 * to_step) = x[3];
+    }
+  }
+  for (; k < n; ++k)
+    *reinterpret_cast<word*>(to + k * to_step) =
+        *reinterpret_cast<const word*>(from + k * from_step);
+}
+
+/// to[p * to_step + q * size] = from[q * from_step + p * size], for p < outer and q < inner, both
+/// at least a square's side: what squares leave over is copied once more by the last ones.
+template <class T>
+FLAGGEMS_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsigned char* from,
+                                     i64 from_step, i64 outer, i64 inner) {
+  constexpr i64 size = static_cast<i64>(sizeof(T)), side = square<T>::side;
+  for (i64 q = 0; q < inner; q += side) {
+    const i64 column = min_of(q, inner - side);
+    for (i64 p = 0; p < outer; p += side) {
+      const i64 row = min_of(p, outer - side);
+      square<T>::transpose(to + row * to_step + column * size, to_step,
+                           from + column * from_step + row * size, from_step);
+    }
+  }
+}
+
+/// The most elements of a block that is transposed, along the input and along the output.
+inline constexpr i64 transposed_outer = 64, transposed_inner = 64;
+
+/// Elements of T's size, neither contiguous in both: one after the other, or `transposed`, where
+/// the block's outer dimension is contiguous in the input and its inner one in the output.
+template <class T>
+struct copy_blocks_of_elements {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
+                                  unsigned char* to, const unsigned char* from) {
+    constexpr i64 size = static_cast<i64>(sizeof(T)), line = transposed_inner * size;
+    alignas(64) unsigned char lines[transposed_outer * line];
+    for_each_copied_block(block, space, [&](i64 t, i64 f, i64 outer, i64 inner) FLAGGEMS_LAMBDA {
+      unsigned char* const target = to + t;
+      const i64 step = space.to_step[0];
+      if (!space.transposed || outer < square<T>::side || inner < square<T>::side) {
+        for (i64 k = 0; k < outer; ++k)
+          copy_apart<T>(target + k * step, space.to_step[1], from + f + k * space.from_step[0],
+                        space.from_step[1], inner);
+        return;
+      }
+      // By way of a buffer, lines are written whole, and those that evict each other are read once.
+      copy_transposed<T>(space.staged ? lines : target, space.staged ? line : step, from + f,
+                         space.from_step[1], outer, inner);
+      if (space.staged)
+        outlined<Isa>::template call<copy_row_block>(target, lines, outer, step, line, inner * size,
+                                                     space.streamed);
+    });
+    end_stream(block, space.streamed);
+  }
+};
+
+}  // namespace flaggems::kernels
