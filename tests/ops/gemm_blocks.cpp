@@ -282,8 +282,8 @@ void check_small_sides() {
   for (int level = 0; level <= static_cast<int>(fg::detected_isa()); ++level) {
     const fg::isa_guard guard(static_cast<fg::isa_level>(level));
     for (const i64 k : {1, 7, 64})
-      for (const i64 m : {1, 2, 3, 4, 5, 6, 7, 9, 13, 17, 64})
-        for (i64 n = 1; n <= 64; n += n < 20 ? 1 : 11)
+      for (const i64 m : {1, 2, 3, 4, 5, 6, 7, 9, 13, 17, 64, 103})
+        for (i64 n = 1; n <= 100; n += n < 20 ? 1 : 11)
           for (const int form : {0, 1, 2, 3}) {
             const bool ta = form % 2 != 0, tb = form / 2 != 0;
             const auto a = draw<T>(random, m * k, form == 1 ? values::nan : values::normal);

@@ -41,12 +41,13 @@ struct gemm_policy {
     return kernels::max_of(kernels::min_of(work / least_work, parts), i64{1});
   }
 
-  /// Up to so many columns, rows and terms a product is made without packing; fewer where the
-  /// blocks have instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
-  static constexpr i64 small_side = 64;
+  /// Up to so many columns, rows and terms a product is made without packing, if one worker makes
+  /// it (100^3 at AVX2: 90 GFLOP/s of f32, 76 in blocks; 66 and 58 of f16); fewer where the blocks
+  /// have instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
+  static constexpr i64 small_side = 128, small_side_of_pairs = 16;
   static bool is_small(i64 m, i64 n, i64 k, bool has_pairs = false) {
-    const i64 side = has_pairs ? small_side / 4 : small_side;
-    return m <= side && n <= side && k <= side;
+    const i64 side = has_pairs ? small_side_of_pairs : small_side;
+    return m <= side && n <= side && k <= side && 2 * m * n * k <= 2 * least_work;
   }
 
   /// Of the first cache, what blocks are made for.

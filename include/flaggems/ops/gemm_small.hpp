@@ -53,11 +53,10 @@ template <class S, class A, class B, class Out>
 bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out) {
   using C = value_t<const A&>;
   constexpr bool floats = std::is_same_v<C, f32> || std::is_same_v<C, f64>;
-  constexpr bool takes = floats && std::is_same_v<value_t<const B&>, C> &&
-                         std::is_same_v<decltype(out.data()), C*> && is_read_in_place<A> &&
-                         is_read_in_place<B> && is_read_in_place<Out> &&
-                         std::is_same_v<device_of<S>, host> &&
-                         !has_implementation<operators::gemm, host>;
+  constexpr bool takes =
+      floats && std::is_same_v<value_t<const B&>, C> && std::is_same_v<decltype(out.data()), C*> &&
+      is_read_in_place<A> && is_read_in_place<B> && is_read_in_place<Out> &&
+      std::is_same_v<device_of<S>, host> && !has_implementation<operators::gemm, host>;
   if constexpr (takes) {
     plain_matrix<const C> ma, mb;
     plain_matrix<C> to;
