@@ -193,6 +193,11 @@ TEST(thread_pool, second_caller_runs_alone_while_the_pool_is_busy) {
   second_done = true;
   first.join();
   EXPECT_EQ(count, 1);
+  // One that came once takes nothing away.
+  pool.run(2, [&](int worker, int n) {
+    if (worker == 0) count = n;
+  });
+  EXPECT_EQ(count, 2);
 }
 
 // Calls run(threads, a part of some microseconds) from `callers` threads until each has had

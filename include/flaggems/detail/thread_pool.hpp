@@ -396,8 +396,10 @@ class thread_pool {
     const int index = static_cast<int>(&mine - teams_), threads = num_threads();
     int teams = teams_in_use_.load(memory_order::relaxed);
     shared = teams > 1 || index > 0;
-    if (shared) [[unlikely]]
+    if (shared) [[unlikely]] {
       teams = look_around(mine, index);
+      if (index >= teams) return 1;
+    }
     if (mine.teams != teams || mine.threads != threads) [[unlikely]] {
       mine.teams = teams;
       mine.threads = threads;
@@ -446,11 +448,14 @@ class thread_pool {
     return true;
   }
 
-  // Counts the callers that keep coming, now and then; how many teams there are.
+  // Counts the callers that keep coming, now and then; how many teams there are. Who meets others
+  // for the first time has none yet: one that comes now and then would take from them what it does
+  // not use.
   FLAGGEMS_COLD int look_around(team& mine, int index) noexcept {
-    const long long now = monotonic_ns();
+    const long long now = monotonic_ns(), before = mine.used.load(memory_order::relaxed);
     mine.used.store(now, memory_order::relaxed);
     int teams = teams_in_use_.load();
+    if (index >= teams && now - before > gone_ns) return teams;
     while (index >= teams)
       if (teams_in_use_.compare_exchange_strong(teams, index + 1)) {
         looked_.store(now, memory_order::relaxed);
