@@ -24,6 +24,7 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/cat.hpp>
+#include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/embedding.hpp>

@@ -23,7 +23,7 @@ ROW = re.compile(r"(UNARY|BINARY|TERNARY)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
 DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "ones": "fill_",
            "zeros": "fill_", "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
-HELPERS = {"iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
+HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias"}
 

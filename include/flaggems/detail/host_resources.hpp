@@ -36,9 +36,15 @@ inline unsigned char* thread_scratch(i64 bytes) noexcept {
 /// saves.
 inline constexpr i64 host_serial_threshold = 64 * 1024;
 
+/// The threads of the pool, which starts with the first launch that asks. Not inline: every
+/// kernel's launch would have the start compiled for itself.
+[[nodiscard]] FLAGGEMS_NOINLINE inline i64 host_threads() {
+  return host_thread_pool().num_threads();
+}
+
 /// The most workers that a launch of so much work in so many tiles will have.
 [[nodiscard]] inline i64 host_workers(i64 work, i64 tiles) {
-  const i64 workers = work < host_serial_threshold ? 1 : host_thread_pool().num_threads();
+  const i64 workers = work < host_serial_threshold ? 1 : host_threads();
   return workers < tiles ? workers : tiles;
 }
 

@@ -57,10 +57,15 @@ inline launch_hook first_launch_hook() noexcept {
 
 inline launch_hook launch_hook_slot = first_launch_hook();
 
-/// The name of a kernel's type, out of the compiler's name of this function.
+/// The compiler's name of this function, which ends with that of a kernel's type.
 template <class Kernel>
-[[nodiscard]] constexpr std::string_view kernel_name() noexcept {
-  std::string_view text = __PRETTY_FUNCTION__;
+[[nodiscard]] constexpr const char* named() noexcept {
+  return __PRETTY_FUNCTION__;
+}
+/// The name of a type out of what `named` gives for it. (Not a template: every launch would have
+/// the search compiled for itself.)
+[[nodiscard]] inline std::string_view type_name(const char* named) noexcept {
+  std::string_view text = named;
   const std::size_t begin = text.find("Kernel = ");
   if (begin == text.npos) return text;
   text.remove_prefix(begin + 9);
@@ -68,19 +73,22 @@ template <class Kernel>
   const std::size_t end = text.find("; ");
   return text.substr(0, end == text.npos ? text.size() - 1 : end);
 }
+template <class Kernel>
+[[nodiscard]] std::string_view kernel_name() noexcept {
+  return type_name(named<Kernel>());
+}
 
-/// Tells the hook, if there is one, of a candidate: the type of a kernel or an implementation.
-template <class Candidate>
-FLAGGEMS_COLD void report_to_hook(const char* op, const char* device, i64 tiles,
-                                  const char* rejected) {
-  launch_hook_slot({op, device, kernel_name<Candidate>(), tiles,
+FLAGGEMS_COLD inline void report_to_hook(const char* named, const char* op, const char* device,
+                                         i64 tiles, const char* rejected) {
+  launch_hook_slot({op, device, type_name(named), tiles,
                     rejected != nullptr ? std::string_view(rejected) : std::string_view()});
 }
+/// Tells the hook, if there is one, of a candidate: the type of a kernel or an implementation.
 template <class Candidate>
 void report_candidate(const char* op, const char* device, i64 tiles,
                       const char* rejected = nullptr) {
   if (launch_hook_slot != nullptr) [[unlikely]]
-    report_to_hook<Candidate>(op, device, tiles, rejected);
+    report_to_hook(named<Candidate>(), op, device, tiles, rejected);
 }
 
 }  // namespace detail

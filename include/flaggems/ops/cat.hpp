@@ -126,9 +126,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   cat_plan plan;
   for_each_operand(list, [&](const auto& x) { plan.add(x, dim); });
   plan.check_some(dim);
-  if (shape(out.sizes()) != plan.sizes) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(plan.sizes),
-          to_string(shape(out.sizes())));
+  check_output_sizes(op, plan.sizes, out);
   check_writable(op, out);
   for_each_operand(list, check_disjoint<tensor_view<T, D>>{out, op});
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;

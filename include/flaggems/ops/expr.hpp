@@ -11,8 +11,9 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
+#include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/nodes.hpp>
-#include <flaggems/tensor/overlap.hpp>
 
 #include <tuple>
 #include <type_traits>
@@ -95,53 +96,11 @@ struct broadcast_sizes {
   const char* op;
   template <class T, class D>
   void operator()(const tensor_view<T, D>& v) {
-    sizes = broadcast_shapes(sizes, shape(v.sizes()), op);
+    add(v.sizes());
   }
+  void add(int_list own) { sizes = broadcast_shapes(sizes, shape(own), op); }
   void position() {}
 };
-struct add_operands {
-  iteration& it;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    it.add(v.sizes(), v.strides());
-  }
-  void position() { it.add_position(); }
-};
-template <class Out>
-struct check_overlap {
-  const Out& out;
-  const char* op;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    if (overlap(out, v) == overlap_kind::partial) [[unlikely]]
-      raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
-            "an output that overlaps an input in part");
-  }
-  void position() {}
-};
-
-/// For operators that cannot work in place.
-template <class Out>
-struct check_disjoint {
-  const Out& out;
-  const char* op;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    if (overlap(out, v) != overlap_kind::none) [[unlikely]]
-      raise(errc::overlap, op, "an output that shares no memory with an input",
-            "an output that overlaps an input");
-  }
-  void position() {}
-};
-
-template <class Out>
-void check_writable(const char* op, const Out& out) {
-  static_assert(!std::is_const_v<typename Out::element_type>,
-                "flaggems: expected an output that can be written, got a view of const elements");
-  if (has_internal_overlap(out)) [[unlikely]]
-    raise(errc::overlap, op, "an output without internal overlap",
-          "strides that put several elements on one place");
-}
 
 /// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
 inline constexpr i64 pointwise_chunk = 8192;
@@ -247,21 +206,38 @@ struct flat_operands {
   }
 };
 
+/// Takes down the leaves of a node without their types, in `Node::leaves` places.
+struct collect_layouts {
+  memory_layout* next;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    *next++ = layout_of(v);
+  }
+  void position() { *next++ = {}; }  // an element of no bytes
+};
+using layout_list = std::span<const memory_layout>;
+
 /// Checks an assignment of any operands and gives its iteration space, the output first.
-template <class Out, class Node>
-iteration plan_assignment(const char* op, const Out& out, const Node& node) {
+inline iteration plan_assignment(const char* op, const memory_layout& out, layout_list leaves) {
+  const auto is_position = [](const memory_layout& leaf) { return leaf.item == 0; };
   broadcast_sizes all{{}, op};
-  node.for_each_leaf(all);
-  const shape sizes(out.sizes());
+  for (const memory_layout& leaf : leaves)
+    if (!is_position(leaf)) all.add(leaf.sizes);
+  const shape sizes(out.sizes);
   if (broadcast_shapes(all.sizes, sizes, op) != sizes) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(all.sizes), to_string(sizes));
+    raise_output_sizes(op, all.sizes, sizes);
   check_writable(op, out);
-  node.for_each_leaf(check_overlap<Out>{out, op});
-  iteration it(out.sizes());
+  for (const memory_layout& leaf : leaves)
+    if (!is_position(leaf)) check_apart_or_same(op, out, leaf);
+  iteration it(sizes);
   if (it.empty()) return it;
-  it.add(out.sizes(), out.strides());
-  add_operands add{it};
-  node.for_each_leaf(add);
+  it.add(out.sizes, out.strides);
+  for (const memory_layout& leaf : leaves) {
+    if (is_position(leaf))
+      it.add_position();
+    else
+      it.add(leaf.sizes, leaf.strides);
+  }
   it.collapse();
   it.arrange_transposed();
   return it;
@@ -295,8 +271,11 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
       return;
     }
   }
-  const iteration it =
-      flat.all ? iteration::flat(flat.n, 1 + Node::leaves) : plan_assignment(op, out, node);
+  memory_layout leaves[Node::leaves + 1];
+  if (!flat.all) node.for_each_leaf(collect_layouts{leaves});
+  const iteration it = flat.all ? iteration::flat(flat.n, 1 + Node::leaves)
+                                : plan_assignment(op, layout_of(out),
+                                                  layout_list(leaves, std::size_t{Node::leaves}));
   if (it.empty() || offer_root(op, stream, out, node)) return;
 
   kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);

@@ -77,9 +77,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
                 "flaggems: indices are of dtype i32 or i64");
   const shape sizes = lookup_shape(op, x, d, index);
-  if (shape(out.sizes()) != sizes) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(sizes),
-          to_string(shape(out.sizes())));
+  detail::check_output_sizes(op, sizes, out);
   check_output(op, out);
   if (overlap(out, x) != overlap_kind::none || overlap(out, index) != overlap_kind::none)
       [[unlikely]]

@@ -93,9 +93,7 @@ void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacem
   const tensor_view<const T, D> from(as_view(probs));
   const auto to = as_view(out);
   const shape sizes = detail::multinomial_shape(from, num_samples, replacement);
-  if (shape(to.sizes()) != sizes) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(sizes),
-          to_string(shape(to.sizes())));
+  detail::check_output_sizes(op, sizes, to);
   detail::check_indices_output(op, from, to);
   if (to.empty()) return;
   detail::check_probabilities(stream, from, num_samples, replacement);

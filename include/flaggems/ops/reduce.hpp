@@ -271,6 +271,10 @@ inline shape folded_dims(const reduced_dims& dims) {
   return list;
 }
 
+[[noreturn]] FLAGGEMS_COLD inline void raise_no_elements(const char* op, int_list sizes) {
+  raise(errc::invalid_argument, op, "at least one element to reduce", "sizes " + to_string(sizes));
+}
+
 /// Runs a reduction whose result is a number; `divide` divides it by the count.
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
@@ -281,12 +285,9 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
   broadcast_sizes sizes{{}, op};
   node.for_each_leaf(sizes);
   const reduced_dims plan(op, sizes.sizes, dims, keepdim);
-  if (shape(out.sizes()) != plan.out) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(plan.out),
-          to_string(shape(out.sizes())));
+  check_output_sizes(op, plan.out, out);
   if (needs_elements && plan.count == 0) [[unlikely]]
-    raise(errc::invalid_argument, op, "at least one element to reduce",
-          "sizes " + to_string(plan.in));
+    raise_no_elements(op, plan.in);
   check_writable(op, out);
   node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
   if (out.empty()) return;
@@ -315,12 +316,9 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
       op, sizes.sizes,
       dim && sizes.sizes.rank() > 0 ? int_list(std::span<const i64>(one)) : int_list{}, keepdim);
   if (dim && sizes.sizes.rank() == 0) (void)normalize_dim(*dim, 1, op);
-  if (shape(out.sizes()) != plan.out) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an output of sizes " + to_string(plan.out),
-          to_string(shape(out.sizes())));
+  check_output_sizes(op, plan.out, out);
   if (plan.count == 0) [[unlikely]]
-    raise(errc::invalid_argument, op, "at least one element to reduce",
-          "sizes " + to_string(plan.in));
+    raise_no_elements(op, plan.in);
   check_writable(op, out);
   node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
   if (out.empty() || offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;

@@ -10,8 +10,8 @@
 #include <flaggems/kernels/rows.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
+#include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/iteration.hpp>
-#include <flaggems/tensor/overlap.hpp>
 
 namespace flaggems {
 
@@ -111,28 +111,5 @@ bool streams_rows(const X& x, const Out& out) {
          is_streamed<D>(x.bytes() + out.bytes());
 }
 }  // namespace detail
-
-/// Raises shape_mismatch unless `b` has the sizes of `a`.
-template <class A, class B>
-void check_same_sizes(const char* op, const A& a, const B& b) {
-  if (shape(a.sizes()) != shape(b.sizes())) [[unlikely]]
-    raise(errc::shape_mismatch, op, "sizes " + to_string(shape(a.sizes())),
-          to_string(shape(b.sizes())));
-}
-
-/// Raises overlap if `out` can not be written element by element, or shares memory with one of `in`
-/// other than as exactly the same view.
-template <class Out, class... In>
-void check_output(const char* op, const Out& out, const In&... in) {
-  static_assert(!std::is_const_v<typename Out::element_type>,
-                "flaggems: expected an output that can be written, got a view of const elements");
-  if (has_internal_overlap(out)) [[unlikely]]
-    raise(errc::overlap, op, "an output without internal overlap",
-          "strides that put several elements on one place");
-  const bool partial = ((overlap(out, in) == overlap_kind::partial) || ... || false);
-  if (partial) [[unlikely]]
-    raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
-          "an output that overlaps an input in part");
-}
 
 }  // namespace flaggems

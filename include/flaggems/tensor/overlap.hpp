@@ -120,8 +120,8 @@ struct address_set {
 
 /// Whether two different indices, from dimension i on, differ by `delta` bytes less in address than
 /// they should: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
-[[nodiscard]] constexpr bool meets_itself(const address_set& a, int i, i64 delta, bool moved,
-                                          int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_NOINLINE constexpr bool meets_itself(const address_set& a, int i, i64 delta,
+                                                            bool moved, int& budget) noexcept {
   const i64 reach = a.span(i) - a.item;
   if (delta > reach || -delta > reach) return false;
   if (i == a.n) return moved;
@@ -156,15 +156,29 @@ struct address_set {
   return meets_itself(a, 0, 0, false, budget);
 }
 
+/// A view without its types. What checks memory works on these, so that it is compiled once.
+struct memory_layout {
+  u64 data = 0;
+  i64 item = 0;  // bytes of an element
+  int_list sizes, strides;
+};
 template <class T, class Device>
-[[nodiscard]] byte_range range_of(const tensor_view<T, Device>& v) noexcept {
-  return range_of(reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
-                  v.strides());
+[[nodiscard]] memory_layout layout_of(const tensor_view<T, Device>& v) noexcept {
+  return {reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(), v.strides()};
 }
-template <class T, class Device>
-[[nodiscard]] address_set addresses_of(const tensor_view<T, Device>& v) noexcept {
-  return addresses_of(reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
-                      v.strides());
+
+[[nodiscard]] inline overlap_kind overlap(const memory_layout& a, const memory_layout& b) noexcept {
+  const byte_range ra = range_of(a.data, a.item, a.sizes, a.strides);
+  const byte_range rb = range_of(b.data, b.item, b.sizes, b.strides);
+  if (!ra.intersects(rb)) return overlap_kind::none;
+  bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
+  for (int i = 0; same && i < a.sizes.size(); ++i)
+    same = a.sizes[i] == b.sizes[i] && (a.sizes[i] == 1 || a.strides[i] == b.strides[i]);
+  if (same) return overlap_kind::exact;
+  return share_byte(addresses_of(a.data, a.item, a.sizes, a.strides),
+                    addresses_of(b.data, b.item, b.sizes, b.strides))
+             ? overlap_kind::partial
+             : overlap_kind::none;
 }
 
 }  // namespace detail
@@ -172,7 +186,9 @@ template <class T, class Device>
 /// The interval of addresses that the elements of `x` lie within.
 template <tensor_like X>
 [[nodiscard]] byte_range memory_range(const X& x) noexcept {
-  return detail::range_of(as_view(x));
+  const auto v = as_view(x);
+  const detail::memory_layout m = detail::layout_of(v);
+  return detail::range_of(m.data, m.item, m.sizes, m.strides);
 }
 
 /// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides
@@ -186,19 +202,7 @@ template <tensor_like A, tensor_like B>
   } else {
     const auto va = as_view(a);
     const auto vb = as_view(b);
-    if (va.empty() || vb.empty()) return overlap_kind::none;
-    bool same = static_cast<const void*>(va.data()) == static_cast<const void*>(vb.data()) &&
-                sizeof(value_t<const A&>) == sizeof(value_t<const B&>) && va.rank() == vb.rank();
-    for (int i = 0; same && i < va.rank(); ++i) {
-      const auto d = static_cast<std::size_t>(i);
-      same = va.sizes()[d] == vb.sizes()[d] &&
-             (va.sizes()[d] == 1 || va.strides()[d] == vb.strides()[d]);
-    }
-    if (same) return overlap_kind::exact;
-    if (!detail::range_of(va).intersects(detail::range_of(vb))) return overlap_kind::none;
-    return detail::share_byte(detail::addresses_of(va), detail::addresses_of(vb))
-               ? overlap_kind::partial
-               : overlap_kind::none;
+    return detail::overlap(detail::layout_of(va), detail::layout_of(vb));
   }
 }
 

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that operators make of their tensors before they write. They look at views without their
+// types, so that a program compiles them once, and what builds a message is out of line.
+#pragma once
+
+#include <flaggems/tensor/extents.hpp>
+#include <flaggems/tensor/overlap.hpp>
+
+#include <type_traits>
+
+namespace flaggems {
+
+namespace detail {
+
+[[noreturn]] FLAGGEMS_COLD inline void raise_output_sizes(const char* op, int_list expected,
+                                                          int_list got) {
+  raise(errc::shape_mismatch, op, "an output of sizes " + to_string(expected), to_string(got));
+}
+[[noreturn]] FLAGGEMS_COLD inline void raise_other_sizes(const char* op, int_list expected,
+                                                         int_list got) {
+  raise(errc::shape_mismatch, op, "sizes " + to_string(expected), to_string(got));
+}
+
+FLAGGEMS_NOINLINE inline void check_writable(const char* op, const memory_layout& out) {
+  if (has_internal_overlap(out.item, out.sizes, out.strides)) [[unlikely]]
+    raise(errc::overlap, op, "an output without internal overlap",
+          "strides that put several elements on one place");
+}
+/// For operators that work in place.
+FLAGGEMS_NOINLINE inline void check_apart_or_same(const char* op, const memory_layout& out,
+                                                  const memory_layout& in) {
+  if (overlap(out, in) == overlap_kind::partial) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
+          "an output that overlaps an input in part");
+}
+/// For those that do not.
+FLAGGEMS_NOINLINE inline void check_apart(const char* op, const memory_layout& out,
+                                          const memory_layout& in) {
+  if (overlap(out, in) != overlap_kind::none) [[unlikely]]
+    raise(errc::overlap, op, "an output that shares no memory with an input",
+          "an output that overlaps an input");
+}
+
+template <class Out>
+void check_writable(const char* op, const Out& out) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  check_writable(op, layout_of(out));
+}
+
+/// Raises unless `out` has these sizes.
+template <class Out>
+void check_output_sizes(const char* op, const shape& sizes, const Out& out) {
+  if (shape(out.sizes()) != sizes) [[unlikely]]
+    raise_output_sizes(op, sizes, out.sizes());
+}
+
+/// For leaves of an expression and lists of tensors.
+template <class Out>
+struct check_disjoint {
+  const Out& out;
+  const char* op;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    check_apart(op, layout_of(out), layout_of(v));
+  }
+  void position() {}
+};
+
+}  // namespace detail
+
+/// Raises shape_mismatch unless `b` has the sizes of `a`.
+template <class A, class B>
+void check_same_sizes(const char* op, const A& a, const B& b) {
+  if (shape(a.sizes()) != shape(b.sizes())) [[unlikely]]
+    detail::raise_other_sizes(op, a.sizes(), b.sizes());
+}
+
+/// Raises overlap if `out` can not be written element by element, or shares memory with one of `in`
+/// other than as exactly the same view.
+template <class Out, class... In>
+void check_output(const char* op, const Out& out, const In&... in) {
+  detail::check_writable(op, out);
+  (detail::check_apart_or_same(op, detail::layout_of(out), detail::layout_of(in)), ...);
+}
+
+}  // namespace flaggems
