@@ -10,6 +10,3 @@ FLAGGEMS_INSTANCE(index_select_u16, fk::index_select<flaggems::u16, flaggems::i6
                   fk::target<flaggems::u16>, fk::lookup<flaggems::u16, flaggems::i64>)
 FLAGGEMS_INSTANCE(index_select_u32, fk::index_select<flaggems::u32, flaggems::i32>, fk::tiling,
                   fk::target<flaggems::u32>, fk::lookup<flaggems::u32, flaggems::i32>)
-FLAGGEMS_INSTANCE(copy_rows_u32, fk::copy_rows<flaggems::u32>, flaggems::i64, flaggems::i64,
-                  flaggems::i64, fk::global_ptr<flaggems::u32>, flaggems::i64,
-                  fk::global_ptr<const flaggems::u32>, flaggems::i64, bool)

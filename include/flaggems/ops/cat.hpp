@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/copy_rows_host.hpp>
-#include <flaggems/launch/streaming.hpp>
-#include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/copy.hpp>
 
 #include <initializer_list>
 #include <iterator>
@@ -82,44 +80,6 @@ auto words_of(const tensor_view<T, D>& v) {
                               shape(v.strides()));
 }
 
-/// Copies x to a part of `out` if both are contiguous or many such rows, and the device is the
-/// host: its own copies of rows are faster than a pointwise kernel's. Whether it did.
-template <class S, class T, class D>
-bool copy_rows_into(const char* op, const S& stream, const tensor_view<T, D>& part,
-                    const tensor_view<const T, D>& x, i64 out_bytes) {
-  if constexpr (host_accessible<D>) {
-    iteration it(part.sizes());
-    if (it.empty()) return true;
-    it.add(part.sizes(), part.strides());
-    it.add(x.sizes(), x.strides());
-    it.collapse();
-    i64 rows = 0, n = 0, last = 0, to = 0, from = 0;
-    if (it.rank() == 0) return false;
-    if (it.stride(0, it.rank() - 1) != 1 || it.stride(1, it.rank() - 1) != 1) return false;
-    if (it.rank() == 1) {  // cut into rows
-      n = to = from = kernels::min_of(it.size(0), i64{8192});
-      rows = kernels::ceil_div(it.size(0), n);
-      last = it.size(0) - (rows - 1) * n;
-    } else if (it.rank() == 2 && it.size(0) >= 16) {
-      rows = it.size(0);
-      n = last = it.size(1);
-      to = it.stride(0, 0);
-      from = it.stride(1, 0);
-    } else {
-      return false;
-    }
-    launch_config config;
-    config.op = op;
-    config.tiles = rows;
-    config.work = work_of(it.numel(), sizeof(T), 2);
-    launch<kernels::copy_rows<T>>(stream, config, rows, n, last, part.data(), to, x.data(), from,
-                                  is_streamed<D>(2 * out_bytes));
-    return true;
-  } else {
-    return false;
-  }
-}
-
 template <class S, class List, class T, class D>
 void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
   constexpr const char* op = "cat";
@@ -131,6 +91,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   for_each_operand(list, check_disjoint<tensor_view<T, D>>{out, op});
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
   i64 start = 0;
+  [[maybe_unused]] const i64 total = out.numel() * i64{sizeof(T)};
   for_each_operand(list, [&](const auto& x) {
     using X = std::remove_cvref_t<decltype(x)>;
     static_assert(std::is_same_v<typename X::device_type, D>,
@@ -139,12 +100,13 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
     const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
     start += x.size(plan.dim);
     // Same dtype: bits are copied, so NaNs keep theirs, and types of one size share a kernel.
-    if constexpr (std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8) {
-      using word = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
-      if (!copy_rows_into<S, word, D>(op, stream, words_of(part), words_of(x),
-                                      out.numel() * i64{sizeof(T)}))
-        assign_node(op, stream, words_of(part), node_of(words_of(x)));
-    } else
+    constexpr bool same = std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8;
+    if constexpr (same && host_accessible<D>)
+      copy_layout<sizeof(T)>(op, stream, layout_of(part), layout_of(x),
+                             part.is_contiguous() && x.is_contiguous(), total);
+    else if constexpr (same)
+      assign_node(op, stream, words_of(part), node_of(words_of(x)));
+    else
       assign_node(op, stream, part, node_of(x));
   });
 }

@@ -150,18 +150,17 @@ class copy_plan {
   dimension dims_[max_rank + 2];
 };
 
-/// out = x, bit by bit, on the host, for elements of `Size` bytes. All checks have passed.
+/// out = x, bit by bit, on the host, for elements of `Size` bytes; part of a
+/// copy of `total` bytes. All checks have passed.
 template <int Size, class S>
-void launch_copy(const char* op, const S& stream, copy_plan& plan, i64 bytes, void* out,
-                 const void* x) {
+void launch_copy(const char* op, const S& stream, copy_plan& plan, i64 bytes, i64 total,
+                 unsigned char* to, const unsigned char* from) {
   launch_config config;
   config.op = op;
   config.tiles = plan.space.blocks;
   config.work = work_of(bytes, 2);
-  plan.space.streamed = is_streamed<device_of<S>>(config.work);
+  plan.space.streamed = is_streamed<device_of<S>>(work_of(total, 2));
   plan.space.staged = bytes >= (i64{1} << 18);
-  auto* const to = static_cast<unsigned char*>(out);
-  const auto* const from = static_cast<const unsigned char*>(x);
   if (plan.rows) return launch<kernels::copy_blocks_of_rows>(stream, config, plan.space, to, from);
   const auto by_elements = [&](auto size) {
     if constexpr (size >= Size) {
@@ -176,22 +175,35 @@ void launch_copy(const char* op, const S& stream, copy_plan& plan, i64 bytes, vo
   by_elements(std::integral_constant<int, 8>{});
 }
 
-/// out = x on the host, of one dtype and of the same sizes, or x broadcasts. All checks have
-/// passed.
-template <class S, class T, class D>
-void copy_layout(const char* op, const S& stream, const tensor_view<T, D>& out,
-                 const tensor_view<const T, D>& x, bool flat) {
-  const i64 bytes = out.numel() * i64{sizeof(T)};
+/// out = x on the host, of one dtype and of the same sizes, or x broadcasts; part of a copy of
+/// `total` bytes. All checks have passed. `flat`: both are contiguous.
+template <int Size, class S>
+void copy_layout(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
+                 bool flat, i64 total) {
+  i64 bytes = Size;
+  for (const i64 n : out.sizes) bytes *= n;
+  auto* const to = reinterpret_cast<unsigned char*>(out.data);
+  const auto* const from = reinterpret_cast<const unsigned char*>(x.data);
   if (flat) {
     copy_plan plan(bytes);
-    return launch_copy<sizeof(T)>(op, stream, plan, bytes, out.data(), x.data());
+    return launch_copy<Size>(op, stream, plan, bytes, total, to, from);
   }
-  iteration it(out.sizes());
-  it.add(out.sizes(), out.strides());
-  it.add(x.sizes(), x.strides());
+  iteration it(shape(out.sizes));
+  if (it.empty()) return;
+  it.add(out.sizes, out.strides);
+  it.add(x.sizes, x.strides);
   it.collapse();
-  copy_plan plan(it, sizeof(T));
-  launch_copy<sizeof(T)>(op, stream, plan, bytes, out.data(), x.data());
+  copy_plan plan(it, Size);
+  launch_copy<Size>(op, stream, plan, bytes, total, to, from);
+}
+
+FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
+                                         const memory_layout& x) {
+  const shape sizes(out.sizes), given(x.sizes);
+  if (given != sizes && broadcast_shapes(given, sizes, op) != sizes) [[unlikely]]
+    raise_output_sizes(op, given, sizes);
+  check_writable(op, out);
+  check_apart_or_same(op, out, x);
 }
 
 template <tensor_like X>
@@ -208,15 +220,10 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
   if constexpr (host_accessible<D> && std::is_same_v<T, X> && sizeof(T) <= 8) {
     flat_operands<tensor_view<T, D>> flat(out);
     flat(x);
-    if (!flat.all) {
-      const shape sizes(out.sizes()), given(x.sizes());
-      if (given != sizes && broadcast_shapes(given, sizes, op) != sizes) [[unlikely]]
-        raise(errc::shape_mismatch, op, "an output of sizes " + to_string(given), to_string(sizes));
-      check_writable(op, out);
-      check_overlap<tensor_view<T, D>>{out, op}(x);
-    }
+    if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
     if (flat.n != 0 && !replaced<operators::copy_>(op, stream, x, out))
-      copy_layout(op, stream, out, x, flat.all);
+      copy_layout<sizeof(T)>(op, stream, layout_of(out), layout_of(x), flat.all,
+                             flat.n * i64{sizeof(T)});
   } else {
     using node = as_type<T, leaf<X, D>>;
     assign_node(op, stream, out, node{{x}});
