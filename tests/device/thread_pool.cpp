@@ -439,6 +439,21 @@ TEST(thread_pool, exit_is_safe_while_the_threads_live) {
 }
 #endif
 
+TEST(thread_pool, spins_only_where_each_thread_has_a_processor) {
+  const int processors = flaggems::detail::usable_processors();
+  thread_pool pool(2 * processors + 1);
+  pool.run(2, [](int, int) {});
+  const long long crowded = pool.patience();
+  if (processors > 1) {
+    pool.set_num_threads(processors);
+    pool.run(2, [](int, int) {});
+    EXPECT_GT(pool.patience(), 2 * crowded);
+  }
+  pool.set_num_threads(processors + 1);
+  pool.run(2, [](int, int) {});
+  EXPECT_EQ(pool.patience(), crowded);
+}
+
 TEST(thread_pool, processors_are_limited_by_the_control_group) {
   char directory[] = "/tmp/flaggems_quota_XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);

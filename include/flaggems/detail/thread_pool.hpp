@@ -408,6 +408,8 @@ class thread_pool {
       mine.end = threads * (index + 1) / teams - index - 1;
       if (mine.end < mine.begin || mine.begin < 0) mine.begin = mine.end = 0;
       keep(mine, mine.begin, mine.end);
+      if (processors_.load(memory_order::relaxed) == 0)
+        processors_.store(usable_processors(), memory_order::relaxed);
       const bool crowded = threads > processors_.load(memory_order::relaxed);
       patience_.store(crowded ? crowded_spin_ns : spin_ns, memory_order::relaxed);
     }
@@ -507,8 +509,6 @@ class thread_pool {
   FLAGGEMS_COLD bool start(int wanted) {
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
-    if (processors_.load(memory_order::relaxed) == 0)
-      processors_.store(usable_processors(), memory_order::relaxed);
     // Signals are for the threads of the program.
     sigset_t all, before;
     sigfillset(&all);
