@@ -76,7 +76,10 @@ struct literal {
 template <class C>
 struct position_row {
   i64 first, stride;
-  FLAGGEMS_INLINE position_row from(i64 begin) const { return {first + begin * stride, stride}; }
+  i64 along;  // as arg_row's
+  FLAGGEMS_INLINE position_row from(i64 begin) const {
+    return {first + begin * stride, stride, along};
+  }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     return convert<C>(iota<i64>(lane) * lane_value<Lane, i64>(stride) +
@@ -89,7 +92,7 @@ struct position {
   using value_type = C;
   i64 strides[max_rank];
   FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
-    return {c.offset(strides), strides[c.rank]};
+    return {c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
 };
 

@@ -93,8 +93,14 @@ class host_block {
 
   template <class S, class Op, class F>
   FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
+    return fold_lanes<S>(fold_vectors<2>(n, init, op, f), op);
+  }
+  /// The first half of `reduce`: a partial result in each lane. M vectors of them take turns, so
+  /// that a step need not wait for the one before: 1 where f takes longer than op.
+  template <int M, class S, class Op, class F>
+  FLAGGEMS_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
-    constexpr i64 lanes = Isa::lanes, step = 2 * lanes;
+    constexpr i64 lanes = Isa::lanes, step = M * lanes;
     // Partial results of 512 steps are folded into a second level: the error of a long sum stays
     // that of a short one.
     constexpr i64 segment = 512 * step;
@@ -102,19 +108,24 @@ class host_block {
     V total = neutral;
     i64 i = 0;
     while (n - i >= step) {
-      V a = neutral, b = neutral;
+      V part[M];
+      static_for<M>([&](auto k) FLAGGEMS_LAMBDA { part[k] = neutral; });
       const i64 stop = i + min_of((n - i) / step * step, segment);
-      for (; i < stop; i += step) {
-        a = op(a, f(lane_vector<Isa>{i}));
-        b = op(b, f(lane_vector<Isa>{i + lanes}));
-      }
-      total = op(total, op(a, b));
+      for (; i < stop; i += step)
+        static_for<M>([&](auto k) FLAGGEMS_LAMBDA {
+          part[k] = op(part[k], f(lane_vector<Isa>{i + k * lanes}));
+        });
+      if constexpr (M == 4) part[0] = op(part[0], part[2]), part[1] = op(part[1], part[3]);
+      if constexpr (M > 1) part[0] = op(part[0], part[1]);
+      total = op(total, part[0]);
     }
+    if constexpr (M > 2)
+      for (; n - i >= lanes; i += lanes) total = op(total, f(lane_vector<Isa>{i}));
     for (; i < n; i += lanes) {  // at most two more, the last one in part
       const lane_tail<Isa> tail{i, static_cast<int>(min_of(n - i, lanes))};
       total = select(tail.mask(), op(total, f(tail)), total);
     }
-    return fold_lanes<S>(total, op);
+    return total;
   }
 
   template <int M, class T, class F>
@@ -157,4 +168,4 @@ class host_block {
 
 }  // namespace flaggems::kernels
 
-#include <flaggems/kernels/host_rows.hpp>  // its assign_tile must be seen with the block
+#include <flaggems/kernels/host_groups.hpp>  // its functions must be seen with the block

@@ -127,25 +127,39 @@ struct kept_place {
   }
 };
 
+// The rows of a group have their parts of the scratch, in whole vectors of any level.
 template <class Isa, class C, class T, class Walk>
 class kept_row<host_block<Isa>, C, T, Walk> {
  public:
-  FLAGGEMS_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk)
+  FLAGGEMS_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
       : walk_(walk),
         n_(n),
-        copy_(block.template scratch<C>(n)),
-        buffer_(block.template scratch<T>(n).data) {}
-  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row) const {
+        padded_(round_up(n, 16)),
+        copy_(block.template scratch<C>(padded_ * rows)),
+        buffer_(block.template scratch<T>(padded_ * rows).data) {}
+  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row) {
     if (walk_.is_dense()) return {row, copy_};
     gather_row(buffer_, row, walk_, n_);
     return {buffer_, copy_};
   }
+  FLAGGEMS_INLINE void begin_group(const T* row, i64 step, int count) {
+    row_ = row;
+    step_ = step;
+    if (walk_.is_dense()) return;
+    for (int r = 0; r < count; ++r) gather_row(buffer_ + r * padded_, row + r * step, walk_, n_);
+    row_ = buffer_;
+    step_ = padded_;
+  }
+  FLAGGEMS_INLINE kept_place<C, T> place(int r) const {
+    return {row_ + r * step_, copy_.from(r * padded_)};
+  }
 
  private:
   Walk walk_;
-  i64 n_;
+  i64 n_, padded_, step_ = 0;
   host_scratch<C> copy_;
   T* buffer_;
+  const T* row_ = nullptr;
 };
 
 template <class Isa, class T, class Walk>
@@ -191,25 +205,38 @@ struct written_place {
 template <class Isa, class T, class Walk>
 class written_row<host_block<Isa>, T, Walk> {
  public:
-  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk, bool streamed)
-      : walk_(walk), n_(n), buffer_(block.template scratch<T>(n).data), streamed_(streamed) {}
+  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk, bool streamed,
+                              int rows = 1)
+      : walk_(walk),
+        n_(n),
+        padded_(round_up(n, 16)),
+        buffer_(block.template scratch<T>(padded_ * rows).data),
+        streamed_(streamed) {}
   FLAGGEMS_INLINE written_place<Isa, T> begin(T* row) {
+    begin_group(row, 0);
+    return place(0);
+  }
+  FLAGGEMS_INLINE void begin_group(T* row, i64 step) {
     row_ = row;
+    step_ = step;
+  }
+  FLAGGEMS_INLINE written_place<Isa, T> place(int r) const {
+    T* const row = row_ + r * step_;
     if (walk_.is_dense()) return {row, streamed_ && is_line(row)};
-    return {buffer_, false};
+    return {buffer_ + r * padded_, false};
   }
   FLAGGEMS_INLINE written_place<Isa, T> update(T* row) {
     const written_place<Isa, T> place = begin(row);
     if (place.to != row) gather_row<T>(place.to, row, walk_, n_);
     return place;
   }
-  FLAGGEMS_INLINE void end() const {
-    if (!walk_.is_dense()) scatter_row<T>(row_, buffer_, walk_, n_);
+  FLAGGEMS_INLINE void end(int r = 0) const {
+    if (!walk_.is_dense()) scatter_row<T>(row_ + r * step_, buffer_ + r * padded_, walk_, n_);
   }
 
  private:
   Walk walk_;
-  i64 n_;
+  i64 n_, padded_, step_ = 0;
   T* buffer_;
   bool streamed_;
   T* row_ = nullptr;
@@ -262,7 +289,7 @@ struct row_stage<position_row<C>> {
   FLAGGEMS_INLINE static bool is_dense(const position_row<C>&) { return true; }
   FLAGGEMS_INLINE static position_row<C> dense(const position_row<C>& row) { return row; }
   FLAGGEMS_INLINE position_row<C> part(const position_row<C>& row, const row_piece& piece) {
-    return {row.first + piece.begin * row.stride, row.stride};
+    return row.from(piece.begin);
   }
 };
 template <class R, class F, class A>

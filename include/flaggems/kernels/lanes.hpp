@@ -131,6 +131,13 @@ struct minimum_of {
       return lesser_of(b, a);
   }
 };
+/// The larger; a NaN is passed over.
+struct greater_number {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return greater_of(b, a);
+  }
+};
 struct logical_or_of {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {

@@ -247,6 +247,10 @@ struct reduce_inner {
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {
     using S = typename Reducer::state;
+    if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
+      reduce_groups<Reducer>(block, space, e, sink);  // the host's
+      return;
+    }
     const i64 per_part = ceil_div(space.steps, space.parts);
     block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 output = space.parts == 1 ? tile : tile / space.parts;

@@ -79,6 +79,11 @@ struct row_target {
   }
 };
 
+/// The elements from one row of a group to the next.
+FLAGGEMS_INLINE i64 group_step(const coordinates& c, const i64 (&strides)[max_rank]) {
+  return c.rank > 0 ? strides[c.rank - 1] : 0;
+}
+
 /// How the elements of a row lie: one stride.
 struct row_walk {
   i64 stride;
@@ -98,17 +103,21 @@ struct row_walk {
 // row. On a chip they are as below; the host has forms of its own (host_rows.hpp), which see to it
 // that the loops over a row meet contiguous elements only.
 
+// A group of rows begins with its first one; the next are `step` elements further each.
+
 /// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
 /// value in an element's place and read it back as `kept`; after that `again` is undefined.
 template <class Block, class C, class T, class Walk>
 class kept_row {
  public:
-  FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk)
+  FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk, int = 1)
       : walk_(walk), copy_(block.template scratch<C>(n)) {}
   FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row) {
     row_ = row;
     return *this;
   }
+  FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64, int) { row_ = row; }
+  FLAGGEMS_INLINE kept_row place(int) const { return *this; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
     const auto v = walk_.template load_from<C, T>(row_, lane);
@@ -155,11 +164,13 @@ class shared_row {
 template <class Block, class T, class Walk>
 class written_row {
  public:
-  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk, bool) : walk_(walk) {}
+  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk, bool, int = 1) : walk_(walk) {}
   FLAGGEMS_INLINE written_row begin(global_ptr<T> row) {
     row_ = row;
     return *this;
   }
+  FLAGGEMS_INLINE void begin_group(global_ptr<T> row, i64) { row_ = row; }
+  FLAGGEMS_INLINE written_row place(int) const { return *this; }
   /// Instead of `begin`, to read elements before they are written.
   FLAGGEMS_INLINE written_row update(global_ptr<T> row) { return begin(row); }
   template <class Lane, class V>
@@ -170,7 +181,7 @@ class written_row {
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     return walk_.template load_from<C, T>(row_, lane);
   }
-  FLAGGEMS_INLINE void end() const {}
+  FLAGGEMS_INLINE void end(int = 0) const {}
 
  private:
   Walk walk_;
@@ -194,6 +205,52 @@ FLAGGEMS_INLINE Row dense_row(const Block&, const Row& row) {
 template <class Block, class Row, class F>
 FLAGGEMS_INLINE void for_each_piece(const Block&, const Row& row, i64 n, const F& f) {
   f(row, i64(0), n);
+}
+
+// Groups: rows that a block works on side by side, so that what comes once a row is shared. On a
+// chip a group is one row; the host's (host_groups.hpp) have as many as a vector has lanes.
+
+/// Elements that the rows of a group have together, where there is more than one.
+inline constexpr i64 group_elements = 4096;
+
+/// A group of rows, with a value of C for each of them.
+template <class Block, class C>
+struct row_group {
+  using values = C;
+  struct list {
+    C of;
+    FLAGGEMS_INLINE explicit list(C v) : of(v) {}
+    FLAGGEMS_INLINE C operator[](int) const { return of; }
+  };
+  /// The rows of a group, if they have n elements.
+  FLAGGEMS_INLINE static int rows_of(i64) { return 1; }
+  /// The fold of each of `count` rows, of n elements row(r)(lane). On the host, M vectors of
+  /// partial results take turns.
+  template <int M, class Op, class F>
+  FLAGGEMS_INLINE static C fold(Block& block, int, i64 n, C init, Op op, const F& row,
+                                int line = FLAGGEMS_CALLER_LINE) {
+    return block.reduce(n, init, op, row(0), line);
+  }
+};
+
+/// Whether reductions to a C fold the rows of a group.
+template <class Block, class C>
+inline constexpr bool folds_groups = false;
+
+/// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
+/// of the first one, and the number of rows, which are neighbours in the last outer dimension.
+template <class Block, class F>
+FLAGGEMS_INLINE void for_each_row_group(Block& block, const row_space& space, int most,
+                                        const F& f) {
+  block.for_each_share(space.rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    for (i64 row = begin; row < end;) {
+      const coordinates c = space.locate(row);
+      i64 count = min_of(end - row, static_cast<i64>(most));
+      if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
+      f(c, static_cast<int>(count));
+      row += count;
+    }
+  });
 }
 
 /// Calls f(coordinates) for every row of this block's share.

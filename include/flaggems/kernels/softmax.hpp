@@ -13,28 +13,41 @@ struct softmax {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, row_arg<T> in,
                                   row_target<Out> out) {
+    using group = row_group<Block, C>;
     const i64 n = space.length;
-    kept_row<Block, C, T, row_walk> rows_in(block, n, row_walk{in.strides[space.rank]});
+    const int most = group::rows_of(n);
+    kept_row<Block, C, T, row_walk> rows_in(block, n, row_walk{in.strides[space.rank]}, most);
     written_row<Block, Out, row_walk> rows_out(block, n, row_walk{out.strides[space.rank]},
-                                               out.streamed);
-    for_each_row(block, space, [&](const coordinates& c) FLAGGEMS_LAMBDA {
-      const auto x = rows_in.begin(in.data + c.offset(in.strides));
-      const auto y = rows_out.begin(out.data + c.offset(out.strides));
-      const C max = block.reduce(n, lowest<C>(), maximum_of{},
-                                 [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); });
-      const C sum = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto e = exp_not_positive(x.again(i) - max);
-        if constexpr (!Log) x.put(i, e);
-        return e;
-      });
-      const C last = Log ? log(sum) : C(1) / sum;
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        if constexpr (Log)
-          y.store(i, x.again(i) - max - last);
-        else
-          y.store(i, x.kept(i) * last);
-      });
-      rows_out.end();
+                                               out.streamed, most);
+    for_each_row_group(block, space, most, [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {
+      rows_in.begin_group(in.data + c.offset(in.strides), group_step(c, in.strides), count);
+      rows_out.begin_group(out.data + c.offset(out.strides), group_step(c, out.strides));
+      // A NaN need not be the greatest: it makes the sum one.
+      const typename group::list max(group::template fold<4>(
+          block, count, n, lowest<C>(), greater_number{}, [&](int r) FLAGGEMS_LAMBDA {
+            return [x = rows_in.place(r)](auto i) FLAGGEMS_LAMBDA { return x.first(i); };
+          }));
+      const auto sum =
+          group::template fold<1>(block, count, n, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
+            return [x = rows_in.place(r), most = max[r]](auto i) FLAGGEMS_LAMBDA {
+              const auto e = exp_not_positive(x.again(i) - most);
+              if constexpr (!Log) x.put(i, e);
+              return e;
+            };
+          });
+      const typename group::list last(Log ? log(sum) : C(1) / sum);
+      for (int r = 0; r < count; ++r) {
+        const auto x = rows_in.place(r);
+        const auto y = rows_out.place(r);
+        const C most = max[r], scale = last[r];
+        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+          if constexpr (Log)
+            y.store(i, x.again(i) - most - scale);
+          else
+            y.store(i, x.kept(i) * scale);
+        });
+        rows_out.end(r);
+      }
     });
     end_stream(block, out.streamed);
   }

@@ -97,10 +97,13 @@ class row_plan {
 };
 
 /// The block-local bytes of a kernel with a kept_row of n elements of C (kernels/rows.hpp) and, on
-/// the host, copies of up to `rows` rows that are not contiguous.
+/// the host, copies of up to `rows` rows that are not contiguous; there they are those of a group
+/// of rows, if the kernel works on such.
 template <class C, class Device>
-[[nodiscard]] constexpr i64 row_scratch(i64 n, int rows) noexcept {
-  return scratch_bytes<C>(n) * (host_accessible<Device> ? 1 + rows : 1);
+[[nodiscard]] constexpr i64 row_scratch(i64 n, int rows, bool grouped = false) noexcept {
+  if constexpr (!host_accessible<Device>) return scratch_bytes<C>(n);
+  const i64 least = grouped ? kernels::group_elements : 0;
+  return scratch_bytes<C>((n > least ? n : least) + 16 * (grouped ? 16 : 1)) * (1 + rows);
 }
 
 namespace detail {

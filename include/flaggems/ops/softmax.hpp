@@ -34,7 +34,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
   config.work = work_of(x.numel(), 32);
-  config.scratch = row_scratch<C, device_of<S>>(space.length, 2);
+  config.scratch = row_scratch<C, device_of<S>>(space.length, 2, true);
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);
   launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x), target);

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Groups of rows (rows.hpp) of the host: as many as a vector has lanes. What folds the lanes of one
+// vector folds those of all rows, two rows an instruction, by a transposition that halves its width
+// as it goes; the result is a vector with a value a row.
+#pragma once
+
+#include <flaggems/kernels/host_rows.hpp>
+
+namespace flaggems::kernels {
+
+/// Vectors hold values of rows, `Width` lanes each (side by side, or inside each quarter of 16
+/// bytes once that is enough). The lane of a pair of them that stands at place p when lanes k and
+/// k + Width / 2 of each row are brought together: the former, or the latter if `upper`.
+template <int Lanes, int Width>
+FLAGGEMS_INLINE constexpr int halved_place(int p, bool upper) {
+  constexpr int span = Width > 4 ? Lanes : 4, half = Width / 2, rows = span / Width;
+  const int row = p % span / half;
+  return (row >= rows ? Lanes : 0) + p / span * span + row % rows * Width + p % half +
+         (upper ? half : 0);
+}
+template <int Width, class V, class Op, int... K>
+FLAGGEMS_INLINE void halve_pair(V& to, const V& x, const V& y, Op op, int_sequence<K...>) {
+  const V lower(__builtin_shufflevector(x.v, y.v, halved_place<V::lanes, Width>(K, false)...));
+  const V upper(__builtin_shufflevector(x.v, y.v, halved_place<V::lanes, Width>(K, true)...));
+  to = op(lower, upper);
+}
+/// Where the vector of row r stands among those of a group, so that results come out in order.
+template <int Lanes>
+FLAGGEMS_INLINE constexpr int group_place(int r) {
+  return r % 4 * (Lanes / 4) + r / 4;
+}
+/// Lane r of rows[0] = the lanes of the vector of row r folded, by the tree of fold_lanes. Loops,
+/// since it is compiled often.
+template <int Width, class V, class Op>
+FLAGGEMS_INLINE void halve_rows(V* rows, Op op) {
+  if constexpr (Width > 1) {
+#pragma GCC unroll 1
+    for (int k = 0; k < Width / 2; ++k)
+      halve_pair<Width>(rows[k], rows[2 * k], rows[2 * k + 1], op, make_int_sequence<V::lanes>{});
+    halve_rows<Width / 2>(rows, op);
+  }
+}
+/// The vectors of `count` rows folded: result r is to[r]. They lie at `group_place`.
+template <class C, class Op>
+struct fold_group {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(C* const& to, const i64& count) {
+    using V = typename simd_type<C, Isa>::type;
+    V* const rows = reinterpret_cast<V*>(to);
+    Op op;
+    if constexpr (sizeof(C) == sizeof(f32)) {
+      for (int r = static_cast<int>(count); r < Isa::lanes; ++r)
+        rows[group_place<Isa::lanes>(r)] = rows[0];
+      halve_rows<Isa::lanes>(rows, op);
+    } else {
+      C folded[Isa::lanes];
+      for (int r = 0; r < count; ++r)
+        folded[r] = fold_lanes<C>(rows[group_place<Isa::lanes>(r)], op);
+      for (int r = 0; r < count; ++r) to[r] = folded[r];
+    }
+  }
+};
+/// Rows of contiguous operands, each folded to a vector, with what stands there if `more`. Compiled
+/// once for all that fold such rows.
+template <class C, class Op>
+struct fold_contiguous {
+  template <class Isa, class Part>
+  FLAGGEMS_INLINE static void run(C* const& to, const Part* const& parts, const i64& rows,
+                                  const i64& elements, const C& init, const bool& more) {
+    using V = typename simd_type<C, Isa>::type;
+    const host_block<Isa> block(0, 1, nullptr);
+    V* const folded = reinterpret_cast<V*>(to);
+    const i64 count = rows, n = elements;
+    Op op;
+    for (int r = 0; r < count; ++r) {
+      const Part row = parts[r];
+      const V v = block.template fold_vectors < is_brief<Part>
+                      ? 4
+                      : 2 > (n, init, op, [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); });
+      V& place = folded[group_place<Isa::lanes>(r)];
+      place = more ? op(place, v) : v;
+    }
+  }
+};
+
+template <class Isa, class C>
+struct row_group<host_block<Isa>, C> {
+  static constexpr int rows = Isa::lanes;
+  using values = typename simd_type<C, Isa>::type;
+  /// What is known of each row, as a number.
+  struct list {
+    alignas(64) C of[rows];
+    FLAGGEMS_INLINE explicit list(const values& v) { write_vector(of, v, rows); }
+    FLAGGEMS_INLINE C operator[](int row) const { return of[row]; }
+  };
+
+  FLAGGEMS_INLINE static int rows_of(i64 n) {
+    return static_cast<int>(n <= group_elements / rows ? rows : max_of(group_elements / n, i64(1)));
+  }
+  template <int M, class Op, class F>
+  FLAGGEMS_INLINE static values fold(const host_block<Isa>& block, int count, i64 n, C init, Op op,
+                                     const F& row) {
+    values v[rows];
+    for (int r = 0; r < count; ++r)
+      v[group_place<rows>(r)] = block.template fold_vectors<M>(n, init, op, row(r));
+    outlined<Isa>::template call<fold_group<C, Op>, C*, i64>(reinterpret_cast<C*>(v), count);
+    return v[0];
+  }
+};
+
+// ---- rows of expressions
+/// The row that is k further than `row` in the last outer dimension.
+template <class T, class C>
+FLAGGEMS_INLINE arg_row<T, C> next_row(const arg_row<T, C>& row, i64 k) {
+  return {row.data + k * row.along, row.stride, row.along};
+}
+template <class C>
+FLAGGEMS_INLINE literal<C> next_row(const literal<C>& row, i64) {
+  return row;
+}
+template <class C>
+FLAGGEMS_INLINE position_row<C> next_row(const position_row<C>& row, i64 k) {
+  return {row.first + k * row.along, row.stride, row.along};
+}
+template <class R, class F, class A>
+FLAGGEMS_INLINE node<R, F, A> next_row(const node<R, F, A>& row, i64 k) {
+  return {row.f, next_row(row.a, k)};
+}
+template <class R, class F, class A, class B>
+FLAGGEMS_INLINE node<R, F, A, B> next_row(const node<R, F, A, B>& row, i64 k) {
+  return {row.f, next_row(row.a, k), next_row(row.b, k)};
+}
+template <class R, class F, class A, class B, class D>
+FLAGGEMS_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row, i64 k) {
+  return {row.f, next_row(row.a, k), next_row(row.b, k), next_row(row.d, k)};
+}
+
+template <class Isa, class C>
+inline constexpr bool folds_groups<host_block<Isa>, C> = sizeof(C) == sizeof(f32) &&
+                                                         !is_same<C, bool>;
+
+template <class C, class Part>
+using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const C&,
+                               const bool&);
+template <class C>
+using finish_function = void (*)(C* const&, const i64&);
+
+/// A reduction (reduce.hpp), but for the loops over vectors: compiled once. Rows are folded in
+/// groups, whose results lie along the last kept dimension; a part is a group of one.
+template <class Reducer, class Space, class E, class Sink, class C, class Part>
+FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sink& sink, i64 begin,
+                                       i64 end, i64 lanes, fold_function<C, Part> fold,
+                                       finish_function<C> finish) {
+  const host_block<isa_baseline> block(0, 1, nullptr);
+  constexpr int most = 16;
+  const C neutral = Reducer::neutral();
+  const i64 per_part = ceil_div(space.steps, space.parts);
+  const bool along = space.parts == 1 && space.kept_rank > 0;
+  const bool simple = space.steps == 1 && is_dense_row(block, e.at(space.locate(0, 0, 0)));
+  i64 count = 1;
+  for (i64 tile = begin; tile < end; tile += count) {
+    const i64 output = space.parts == 1 ? tile : tile / space.parts;
+    const i64 part = tile - output * space.parts;
+    coordinates to = space.locate(output, 0, 0);
+    const auto first = e.at(to);
+    to.inner = part;
+    if (along) {
+      to.rank = space.kept_rank - 1;
+      to.inner = to.at[to.rank];
+      count = min_of(min_of(end - tile, space.kept_sizes[to.rank] - to.inner), lanes);
+    }
+    alignas(64) C states[most * most];
+    if (simple) {
+      Part parts[most];
+      for (int r = 0; r < count; ++r) parts[r] = dense_row(block, next_row(first, r));
+      fold(states, parts, count, space.inner, neutral, false);
+    }
+    const i64 stop = simple ? 0 : min_of(space.steps, (part + 1) * per_part);
+    for (int r = 0; r < count && !simple; ++r) {
+      C* const total = states + lanes * (r % 4 * (lanes / 4) + r / 4);
+      for (i64 k = 0; k < lanes; ++k) total[k] = neutral;
+      for (i64 step = part * per_part; step < stop; ++step) {
+        const i64 reduced = step / space.chunks;
+        const i64 start = (step - reduced * space.chunks) * space.chunk;
+        const auto row = e.at(space.locate(output + r, reduced, start));
+        for_each_piece(block, row, min_of(space.chunk, space.inner - start),
+                       [&](const Part& piece, i64, i64 n)
+                           FLAGGEMS_LAMBDA { fold(total, &piece, 1, n, neutral, true); });
+      }
+    }
+    finish(states, count);
+    for (int r = 0; r < count; ++r) sink.put(to, lane_scalar{r}, states[r]);
+  }
+}
+template <class Reducer, class Isa, class Space, class E, class Sink>
+FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, const Space& space, const E& e,
+                                   const Sink& sink) {
+  using C = typename Reducer::state;
+  using op = typename Reducer::op;
+  using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
+  block.for_each_share(space.outputs * space.parts, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    drive_reduction<Reducer, Space, E, Sink, C, part>(
+        space, e, sink, begin, end, Isa::lanes,
+        outlined<Isa>::template call<fold_contiguous<C, op>, C*, const part*, i64, i64, C, bool>,
+        outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
+  });
+}
+
+}  // namespace flaggems::kernels
