@@ -197,8 +197,8 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
-FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, const Space& space, const E& e,
-                                   const Sink& sink) {
+FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const Space& space,
+                                   const E& e, const Sink& sink) {
   using C = typename Reducer::state;
   using op = typename Reducer::op;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));

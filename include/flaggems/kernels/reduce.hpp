@@ -248,7 +248,7 @@ struct reduce_inner {
                                   Sink sink) {
     using S = typename Reducer::state;
     if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
-      reduce_groups<Reducer>(block, space, e, sink);  // the host's
+      reduce_groups(block, Reducer{}, space, e, sink);  // the host's
       return;
     }
     const i64 per_part = ceil_div(space.steps, space.parts);
