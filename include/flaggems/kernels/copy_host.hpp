@@ -118,7 +118,7 @@ struct copy_row_block {
       FLAGGEMS_EACH_ROW(copy_streamed<Isa>);
     else if (n > 512)
       FLAGGEMS_EACH_ROW(copy_long);
-    else if (n >= width)
+    else if (n >= width)  // of a buffer, or short lines that stream
       FLAGGEMS_EACH_ROW(copy_small<Isa>);
     else if (width > 32 && n >= 32)
       FLAGGEMS_EACH_ROW(copy_ends<32>);
@@ -134,14 +134,39 @@ struct copy_row_block {
   }
 };
 
+/// Bytes that are contiguous in both: one row for each worker.
+struct copy_flat {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(host_block<Isa>& block, i64 bytes, bool streamed,
+                                  unsigned char* to, const unsigned char* from) {
+    block.for_each_share(ceil_div(bytes, piece), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
+      const i64 begin = first * piece, end = min_of(bytes, last * piece);
+      outlined<Isa>::template call<copy_row_block>(to + begin, from + begin, i64{1}, i64{0}, i64{0},
+                                                   end - begin, streamed);
+    });
+    end_stream(block, streamed);
+  }
+  static constexpr i64 piece = 4096;
+};
+
 /// The block's outer dimension: rows; its inner one: bytes, side by side in both.
 struct copy_blocks_of_rows {
   template <class Isa>
   FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
                                   unsigned char* to, const unsigned char* from) {
-    for_each_copied_block(block, space, [&](i64 t, i64 f, i64 rows, i64 n) FLAGGEMS_LAMBDA {
-      outlined<Isa>::template call<copy_row_block>(to + t, from + f, rows, space.to_step[0],
-                                                   space.from_step[0], n, space.streamed);
+    constexpr i64 width = static_cast<i64>(sizeof(simd<u32, Isa>));
+    const bool streamed = space.streamed;
+    const i64 to_step = space.to_step[0], from_step = space.from_step[0];
+    for_each_copied_block(block, space, [=](i64 t, i64 f, i64 rows, i64 n) FLAGGEMS_LAMBDA {
+      unsigned char* target = to + t;
+      const unsigned char* source = from + f;
+      if (n < width || n > 512 || streamed) {
+        outlined<Isa>::template call<copy_row_block>(target, source, rows, to_step, from_step, n,
+                                                     streamed);
+        return;
+      }
+      for (; rows > 0; --rows, target += to_step, source += from_step)
+        copy_small<Isa>(target, source, n);
     });
     end_stream(block, space.streamed);
   }

@@ -97,17 +97,22 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
     static_assert(std::is_same_v<typename X::device_type, D>,
                   "flaggems: the output is on another device than the operands");
     if (is_skipped(x)) return;
-    const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
-    start += x.size(plan.dim);
     // Same dtype: bits are copied, so NaNs keep theirs, and types of one size share a kernel.
     constexpr bool same = std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8;
-    if constexpr (same && host_accessible<D>)
-      copy_layout<sizeof(T)>(op, stream, layout_of(part), layout_of(x),
-                             part.is_contiguous() && x.is_contiguous(), total);
-    else if constexpr (same)
-      assign_node(op, stream, words_of(part), node_of(words_of(x)));
-    else
-      assign_node(op, stream, part, node_of(x));
+    if constexpr (same && host_accessible<D>) {
+      const memory_layout from = layout_of(x);
+      const i64 offset = start * out.strides()[static_cast<std::size_t>(plan.dim)];
+      const memory_layout part{layout_of(out).data + static_cast<u64>(offset * from.item),
+                               from.item, from.sizes, out.strides()};
+      copy_layout<sizeof(T)>(op, stream, part, from, are_contiguous(part, from), total);
+    } else {
+      const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
+      if constexpr (same)
+        assign_node(op, stream, words_of(part), node_of(words_of(x)));
+      else
+        assign_node(op, stream, part, node_of(x));
+    }
+    start += x.size(plan.dim);
   });
 }
 

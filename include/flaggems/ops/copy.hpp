@@ -24,16 +24,12 @@ namespace detail {
 /// So a dimension of few rows is innermost, and of many, eight of the output's are.
 class copy_plan {
  public:
-  kernels::copy_space space{};
+  kernels::copy_space space;
   int item;          // bytes of an element
   bool rows = true;  // what is side by side in the output is so in the input
 
-  /// So many bytes, contiguous in both.
-  explicit copy_plan(i64 bytes) : item(1) {
-    plan_rows(bytes);
-    finish();
-  }
   copy_plan(const iteration& it, int size) : item(size), rank_(it.rank()) {
+    space.transposed = false;
     for (int d = 0; d < rank_; ++d)
       dims_[d] = {it.size(d), it.stride(0, d) * size, it.stride(1, d) * size};
     rows = rank_ == 0 || (last().to == size && last().from == size);
@@ -83,6 +79,7 @@ class copy_plan {
     space.to_step[k] = d.to;
     space.from_step[k] = d.from;
     space.count[k] = space.rest[k] = d.size;
+    space.cut[k] = 0;
     if (d.size <= piece) return;
     const i64 pieces = kernels::ceil_div(d.size, piece);
     space.count[k] = piece;
@@ -150,17 +147,10 @@ class copy_plan {
   dimension dims_[max_rank + 2];
 };
 
-/// out = x, bit by bit, on the host, for elements of `Size` bytes; part of a
-/// copy of `total` bytes. All checks have passed.
+/// Launches the kernel of a plan for elements of `Size` bytes, or rows of some.
 template <int Size, class S>
-void launch_copy(const char* op, const S& stream, copy_plan& plan, i64 bytes, i64 total,
+void launch_copy(const S& stream, const launch_config& config, const copy_plan& plan,
                  unsigned char* to, const unsigned char* from) {
-  launch_config config;
-  config.op = op;
-  config.tiles = plan.space.blocks;
-  config.work = work_of(bytes, 2);
-  plan.space.streamed = is_streamed<device_of<S>>(work_of(total, 2));
-  plan.space.staged = bytes >= (i64{1} << 18);
   if (plan.rows) return launch<kernels::copy_blocks_of_rows>(stream, config, plan.space, to, from);
   const auto by_elements = [&](auto size) {
     if constexpr (size >= Size) {
@@ -175,26 +165,44 @@ void launch_copy(const char* op, const S& stream, copy_plan& plan, i64 bytes, i6
   by_elements(std::integral_constant<int, 8>{});
 }
 
-/// out = x on the host, of one dtype and of the same sizes, or x broadcasts; part of a copy of
-/// `total` bytes. All checks have passed. `flat`: both are contiguous.
+/// Whether two layouts of the same sizes are both contiguous.
+inline bool are_contiguous(const memory_layout& a, const memory_layout& b) {
+  i64 step = 1;
+  for (int d = a.sizes.size() - 1; d >= 0; --d) {
+    const i64 n = a.sizes[d];
+    if (n != 1 && (a.strides[d] != step || b.strides[d] != step)) return false;
+    step *= n;
+  }
+  return true;
+}
+
+/// out = x on the host, of one dtype and of the same sizes, or x broadcasts, if not `flat`: both
+/// contiguous. Part of a copy of `total` bytes. All checks have passed.
 template <int Size, class S>
 void copy_layout(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
                  bool flat, i64 total) {
   i64 bytes = Size;
   for (const i64 n : out.sizes) bytes *= n;
+  if (bytes == 0) return;
   auto* const to = reinterpret_cast<unsigned char*>(out.data);
   const auto* const from = reinterpret_cast<const unsigned char*>(x.data);
+  launch_config config;
+  config.op = op;
+  config.work = work_of(bytes, 2);
+  const bool streamed = is_streamed<device_of<S>>(work_of(total, 2));
   if (flat) {
-    copy_plan plan(bytes);
-    return launch_copy<Size>(op, stream, plan, bytes, total, to, from);
+    config.tiles = kernels::ceil_div(bytes, kernels::copy_flat::piece);
+    return launch<kernels::copy_flat>(stream, config, bytes, streamed, to, from);
   }
   iteration it(shape(out.sizes));
-  if (it.empty()) return;
   it.add(out.sizes, out.strides);
   it.add(x.sizes, x.strides);
   it.collapse();
   copy_plan plan(it, Size);
-  launch_copy<Size>(op, stream, plan, bytes, total, to, from);
+  plan.space.streamed = streamed;
+  plan.space.staged = bytes >= (i64{1} << 18);
+  config.tiles = plan.space.blocks;
+  launch_copy<Size>(stream, config, plan, to, from);
 }
 
 FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
