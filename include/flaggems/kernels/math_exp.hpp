@@ -3,7 +3,7 @@
 //
 // exp and its relatives, up to the activations. exp(x) = 2^n e^r with n = round(x / ln 2): the
 // Cody-Waite product n * ln2_high is exact, so the result does not depend on FMA. The power is
-// applied as two factors, so that overflow and results below the normal range round correctly.
+// applied such that overflow and results below the normal range round correctly.
 #pragma once
 
 #include <flaggems/kernels/math_basic.hpp>
@@ -42,49 +42,58 @@ FLAGGEMS_INLINE V exp_tail(FLAGGEMS_VALUE(V) r) {
 // Several results leave a function through references: g++ 12 copies a returned struct of vectors
 // through memory in pieces of eight bytes, which costs more than the function.
 
-/// 2^n as two factors, both normal numbers, given n + rounding_shift; |n| <= 250 in f32, 2040 in
-/// f64. With `Inverse`, second is first / 2^n.
-template <bool Inverse = false, class V>
-FLAGGEMS_INLINE void split_power_of_two(FLAGGEMS_VALUE(V) shifted, identity<V>& first,
-                                        identity<V>& second) {
-  using format = float_format<element_of<V>>;
-  using bits = typename format::bits;
-  using U = bits_of<V>;
-  const U one(one_bits<V>());
-  const U n = bit_cast<U>(shifted);
-  const U upper = (n << (format::mantissa - 1)) & U(~bits(0) << format::mantissa);  // n / 2
-  const U lower = (n << format::mantissa) - upper;
-  first = bit_cast<V>(U(upper + one));
-  second = bit_cast<V>(U(Inverse ? one - lower : one + lower));
+/// Added to a number of moderate size it leaves, in the sum's low bits, the nearest integer plus
+/// `Offset`. Where that is the exponent's bias, shifted to the exponent's place they are the power.
+template <class V, int Offset>
+FLAGGEMS_INLINE constexpr element_of<V> exponent_shift() {
+  return rounding_shift<V>() + element_of<V>(Offset);
 }
-/// 2^n, given n + rounding_shift, where that is a normal number.
 template <class V>
-FLAGGEMS_INLINE V power_from(FLAGGEMS_VALUE(V) shifted) {
-  using U = bits_of<V>;
-  return bit_cast<V>(
-      U((bit_cast<U>(shifted) << float_format<element_of<V>>::mantissa) + U(one_bits<V>())));
-}
+inline constexpr int exponent_bias = float_format<element_of<V>>::bias;
 
-/// x = n ln 2 + r: returns r and sets n + rounding_shift.
-template <class V>
+/// x = n ln 2 + r: returns r and sets n + exponent_shift<V, Offset>().
+template <int Offset, class V>
 FLAGGEMS_INLINE V reduce_ln2(FLAGGEMS_VALUE(V) x, identity<V>& shifted) {
   using constants = ln2_constants<element_of<V>>;
-  const V shift(rounding_shift<V>());
+  const V shift(exponent_shift<V, Offset>());
   shifted = fma(x, V(constants::inverse), shift);
   const V n = shifted - shift;
   return fma(n, V(-constants::low), fma(n, V(-constants::high), x));
+}
+/// 2^(n + Offset - bias), given n + exponent_shift<V, Offset>(), where that is a normal number; 0
+/// where it is the power before them.
+template <class V>
+FLAGGEMS_INLINE V power_from(FLAGGEMS_VALUE(V) shifted) {
+  return bit_cast<V>(bit_cast<bits_of<V>>(shifted) << float_format<element_of<V>>::mantissa);
 }
 /// e^r - 1 for |r| <= ln 2 / 2.
 template <class V>
 FLAGGEMS_INLINE V expm1_of_remainder(FLAGGEMS_VALUE(V) r) {
   return fma(V(r * r), exp_tail(r), r);
 }
-/// e^r 2^n, given n + rounding_shift.
+/// e^r for |r| <= ln 2 / 2.
+template <class V>
+FLAGGEMS_INLINE V exp_of_remainder(FLAGGEMS_VALUE(V) r) {
+  const V one(element_of<V>(1));
+  return fma(r, V(fma(r, exp_tail(r), one)), one);
+}
+/// e^r 2^n, given n + exponent_shift<V, 2 bias>(); |n| <= 250 in f32, 2040 in f64.
 template <class V>
 FLAGGEMS_INLINE V exp_of_reduced(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) shifted) {
-  V first, second;
-  split_power_of_two(shifted, first, second);
-  return (V(element_of<V>(1)) + expm1_of_remainder(r)) * first * second;
+  using format = float_format<element_of<V>>;
+  using bits = typename format::bits;
+  using U = bits_of<V>;
+  if constexpr (scales_at_once<V>) {
+    const V n = shifted - V(exponent_shift<V, 2 * exponent_bias<V>>());
+    return scale_lanes(exp_of_remainder(r), n);
+  } else {
+    // Two factors, both normal numbers, whose exponents are halves of n.
+    const U k = bit_cast<U>(shifted);
+    const U upper = (k << (format::mantissa - 1)) & U(~bits(0) >> 1 & ~bits(0) << format::mantissa);
+    const V first = bit_cast<V>(upper);
+    const V second = bit_cast<V>(U((k << format::mantissa) - upper));
+    return fma(first, expm1_of_remainder(r), first) * second;
+  }
 }
 
 /// e^x.
@@ -94,7 +103,7 @@ FLAGGEMS_INLINE V exp(FLAGGEMS_VALUE(V) x) {
   constexpr T low = is_f32_value<V> ? T(-105) : T(-746);
   constexpr T high = is_f32_value<V> ? T(89.5f) : T(710);
   V shifted;
-  const V r = reduce_ln2(keep_within(x, low, high), shifted);
+  const V r = reduce_ln2<2 * exponent_bias<V>>(keep_within(x, low, high), shifted);
   return exp_of_reduced(r, shifted);
 }
 
@@ -106,7 +115,7 @@ FLAGGEMS_INLINE V exp_not_positive(FLAGGEMS_VALUE(V) x) {
   // The exponent that gives a power of 0, and rounds to itself.
   constexpr T low = is_f32_value<V> ? T(-88.0296919f) : T(-709.0895657128241);
   V shifted;
-  const V r = reduce_ln2(V(greater_of(V(low), x)), shifted);
+  const V r = reduce_ln2<exponent_bias<V>>(V(greater_of(V(low), x)), shifted);
   const V power = power_from(shifted);
   return fma(power, expm1_of_remainder(r), power);
 }
@@ -118,7 +127,7 @@ FLAGGEMS_INLINE V exp2(FLAGGEMS_VALUE(V) x) {
   constexpr T low = is_f32_value<V> ? T(-151) : T(-1076);
   constexpr T high = is_f32_value<V> ? T(129) : T(1025);
   const V kept = keep_within(x, low, high);
-  const V shift(rounding_shift<V>());
+  const V shift(exponent_shift<V, 2 * exponent_bias<V>>());
   const V shifted = kept + shift;
   const V r = (kept - (shifted - shift)) * V(T(0.693147180559945309417));
   return exp_of_reduced(r, shifted);
@@ -174,7 +183,7 @@ FLAGGEMS_INLINE V tanh(FLAGGEMS_VALUE(V) x) {
   constexpr T limit = is_f32_value<V> ? T(10) : T(20);
   const V kept = select(mask_of<V>(a > V(limit)), V(limit), a);
   V shifted;
-  const V r = reduce_ln2(V(kept + kept), shifted);
+  const V r = reduce_ln2<exponent_bias<V>>(V(kept + kept), shifted);
   const V power = power_from(shifted);
   const V one(T(1));
   // 1 + e^2a = (1 + 2^n) + 2^n (e^r - 1), rounded once.
@@ -183,46 +192,66 @@ FLAGGEMS_INLINE V tanh(FLAGGEMS_VALUE(V) x) {
   return copysign(select(mask_of<V>(a < V(T(0.625f))), near_zero, result), x);
 }
 
-/// 1 / (1 + e^-w) = scale / denominator: returns the denominator and sets the scale, a power of two
-/// such that neither leaves the normal range where the quotient does.
+// What vanishes like e^-x, down to the least subnormal number, is divided by 2^-lift e^x, which is
+// a normal number, and brought back by its last multiplication, which rounds once.
 template <class V>
-FLAGGEMS_INLINE V logistic_denominator(FLAGGEMS_VALUE(V) minus_w, identity<V>& scale) {
-  V shifted, power;
-  const V r = reduce_ln2(minus_w, shifted);
-  split_power_of_two<true>(shifted, power, scale);
-  // scale (1 + 2^n e^r) = (scale + power) + power (e^r - 1); the sum of the two powers may need
-  // 25 bits.
-  const V sum = scale + power;
-  const V sum_error = scale - (sum - power);
-  return sum + fma(power, expm1_of_remainder(r), sum_error);
+inline constexpr int lift = is_f32_value<V> ? 40 : 64;
+/// The logarithm of 2^(bias + 1 + lift), from half a unit of n before which on the power of two is
+/// infinite.
+template <class V>
+inline constexpr element_of<V> lowered_limit = is_f32_value<V> ? element_of<V>(116.448730f)
+                                                               : element_of<V>(754.14413244922058);
+
+/// x = n ln 2 + r for -40 <= x < lowered_limit + ln 2 / 2: returns r and sets 2^(n - lift).
+template <class V>
+FLAGGEMS_INLINE V reduce_lowered(FLAGGEMS_VALUE(V) x, identity<V>& power) {
+  V shifted;
+  const V r = reduce_ln2<exponent_bias<V> - lift<V>>(x, shifted);
+  power = power_from(shifted);
+  return r;
 }
 
 /// 1 / (1 + e^-x).
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V sigmoid(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  constexpr T limit = is_f32_value<V> ? T(105) : T(746);
-  V scale;
-  const V denominator = logistic_denominator(keep_within(V(-x), -limit, limit), scale);
-  return scale / denominator;
+  // 1 up to here, and 0 from there on.
+  constexpr T low = is_f32_value<V> ? T(-20) : T(-40);
+  constexpr T high = lowered_limit<V> - T(0.5f);
+  const V one(power_of_two<V>(-lift<V>));
+  V power;
+  const V r = reduce_lowered(keep_within(V(-x), low, high), power);
+  // The sum of the two powers may need 25 bits.
+  const V sum = power + one;
+  const V rest = one - (sum - power);
+  const V denominator = sum + fma(power, expm1_of_remainder(r), rest);
+  return one / denominator;
 }
 
-/// x / (1 + e^-w) for a w with the sign of x. The power of two is applied last, so that results
-/// below the normal range round once. x = -inf gives NaN, as -inf * 0 does in PyTorch.
+/// |x|, but a finite number for x = inf.
 template <class V>
-FLAGGEMS_INLINE V times_logistic(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) w) {
-  using T = element_of<V>;
-  constexpr T limit = is_f32_value<V> ? T(140) : T(800);
-  V scale;
-  const V denominator = logistic_denominator(keep_within(V(-w), -limit, limit), scale);
-  const V factor = select(mask_of<V>(w < V(-limit)), V(T(0)), scale);
-  return x / denominator * factor;
+FLAGGEMS_INLINE V gate_magnitude(FLAGGEMS_VALUE(V) x) {
+  return abs(lesser_of(V(power_of_two<V>(exponent_bias<V>)), x));
+}
+/// x g(x) for a gate g with g(x) + g(-x) = 1, given 2^lift |x| g(-|x|), with gate_magnitude for
+/// |x|. x = -inf gives NaN, as -inf * 0 does in PyTorch.
+template <class V>
+FLAGGEMS_INLINE V gated(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) lifted) {
+  // x - |x| g(-|x|) for x > 0, -0 - |x| g(-|x|) for x < 0. Of -0 and a zero x the latter is taken.
+  return fma(lifted, V(-power_of_two<V>(-lift<V>)), greater_of(V(element_of<V>(-0.0f)), x));
 }
 
 /// x sigmoid(x).
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V silu(FLAGGEMS_VALUE(V) x) {
-  return times_logistic(x, x);
+  using T = element_of<V>;
+  const V a = gate_magnitude(x);
+  // An infinite power comes with a positive fraction.
+  const mask_of<V> beyond = a > V(lowered_limit<V> - T(0.5f));
+  V power;
+  const V r = reduce_lowered(select(beyond, V(lowered_limit<V> + T(0.125f)), a), power);
+  const V one(power_of_two<V>(-lift<V>));
+  return gated(x, V(a / (power + fma(power, expm1_of_remainder(r), one))));
 }
 
 /// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). For x < -1 the result vanishes like a power
@@ -230,9 +259,12 @@ FLAGGEMS_INLINE V silu(FLAGGEMS_VALUE(V) x) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
+  const V a = gate_magnitude(x);
   // tanh(u) = 2 sigmoid(2 u) - 1, which does not cancel for x < 0.
-  const V w = x * fma(V(x * x), V(T(0.07135481627260025)), V(T(1.5957691216057308)));
-  return times_logistic(x, w);
+  const V w = a * fma(V(a * a), V(T(0.07135481627260025)), V(T(1.5957691216057308)));
+  V power;
+  const V r = reduce_lowered(V(lesser_of(V(lowered_limit<V>), w)), power);
+  return gated(x, V(a / fma(power, exp_of_remainder(r), V(power_of_two<V>(-lift<V>)))));
 }
 
 }  // namespace flaggems::kernels

@@ -254,7 +254,7 @@ FLAGGEMS_INLINE V pow_positive(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   const V high = y_high * l_high;
   const V z = high + low;
   const V inside = keep_within(z, -z_limit, z_limit);
-  const V shift(rounding_shift<V>());
+  const V shift(exponent_shift<V, 2 * exponent_bias<V>>());
   const V shifted = inside + shift;
   const V n = shifted - shift;
   const V fraction = select(mask_of<V>(abs(z) < V(z_limit)), V((high - n) + low), V(inside - n));

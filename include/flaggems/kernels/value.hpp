@@ -92,6 +92,10 @@ FLAGGEMS_INLINE V lesser_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return a < b ? a : b;
 }
 
+/// Whether `scale_lanes(x, n)` is x 2^n for integers n, with one rounding, by one instruction.
+template <class V>
+inline constexpr bool scales_at_once = false;
+
 /// Each element as a To, as number_cast does it. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
