@@ -29,39 +29,41 @@ class tensor {
   using device_type = Device;
 
   /// No elements: sizes [0].
-  tensor() : sizes_{0} {}
+  tensor() = default;
   /// Elements of no particular value, for work in the order of `stream`. Raises invalid_argument
   /// for impossible sizes, and out_of_memory, both in the name of `op`.
   tensor(const stream_ref<Device>& stream, const shape& sizes, const char* op = "tensor")
-      : storage_(bytes_of(sizes, op), stream, op), sizes_(sizes) {}
+      : storage_(bytes_of(sizes, op), stream, op),
+        view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes,
+              contiguous_strides(sizes)) {}
 
   tensor(tensor&& other) noexcept
-      : storage_(std::move(other.storage_)), sizes_(std::exchange(other.sizes_, shape{0})) {}
+      : storage_(std::move(other.storage_)), view_(std::exchange(other.view_, {})) {}
   tensor& operator=(tensor&& other) noexcept {
     if (this != &other) {
       storage_ = std::move(other.storage_);
-      sizes_ = std::exchange(other.sizes_, shape{0});
+      view_ = std::exchange(other.view_, {});
       other.storage_ = {};
     }
     return *this;
   }
 
-  [[nodiscard]] tensor_view<T, Device> view() noexcept { return whole<T>(); }
-  [[nodiscard]] tensor_view<const T, Device> view() const noexcept { return whole<const T>(); }
+  [[nodiscard]] tensor_view<T, Device> view() noexcept { return view_; }
+  [[nodiscard]] tensor_view<const T, Device> view() const noexcept { return view_; }
   operator tensor_view<T, Device>() noexcept { return view(); }
   operator tensor_view<const T, Device>() const noexcept { return view(); }
 
-  [[nodiscard]] T* data() noexcept { return static_cast<T*>(storage_.data()); }
-  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(storage_.data()); }
-  [[nodiscard]] int rank() const noexcept { return sizes_.rank(); }
-  [[nodiscard]] std::span<const i64> sizes() const noexcept { return sizes_; }
-  [[nodiscard]] shape strides() const { return contiguous_strides(sizes_); }
+  [[nodiscard]] T* data() noexcept { return view_.data(); }
+  [[nodiscard]] const T* data() const noexcept { return view_.data(); }
+  [[nodiscard]] int rank() const noexcept { return view_.rank(); }
+  [[nodiscard]] std::span<const i64> sizes() const noexcept { return view_.sizes(); }
+  [[nodiscard]] std::span<const i64> strides() const noexcept { return view_.strides(); }
   /// The size of a dimension. Raises out_of_range.
-  [[nodiscard]] i64 size(i64 dim) const { return view().size(dim); }
+  [[nodiscard]] i64 size(i64 dim) const { return view_.size(dim); }
   /// The stride of a dimension, in elements. Raises out_of_range.
-  [[nodiscard]] i64 stride(i64 dim) const { return view().stride(dim); }
-  [[nodiscard]] shape shape_of() const noexcept { return sizes_; }
-  [[nodiscard]] i64 numel() const noexcept { return sizes_.numel(); }
+  [[nodiscard]] i64 stride(i64 dim) const { return view_.stride(dim); }
+  [[nodiscard]] shape shape_of() const noexcept { return shape(view_.sizes()); }
+  [[nodiscard]] i64 numel() const noexcept { return view_.numel(); }
   [[nodiscard]] i64 bytes() const noexcept { return numel() * static_cast<i64>(sizeof(T)); }
   [[nodiscard]] bool empty() const noexcept { return numel() == 0; }
   [[nodiscard]] static constexpr bool is_contiguous() noexcept { return true; }
@@ -115,7 +117,7 @@ class tensor {
 
   /// A copy in the order of `stream`. Raises out_of_memory.
   [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
-    tensor copy(stream, sizes_, "clone");
+    tensor copy(stream, shape_of(), "clone");
     if (!empty())
       Device::copy(copy.data(), data(), bytes(), copy_kind::device_to_device, stream.handle());
     return copy;
@@ -125,11 +127,6 @@ class tensor {
   void record_stream(const stream_ref<Device>& stream) { storage_.record_stream(stream); }
 
  private:
-  template <class U>
-  [[nodiscard]] tensor_view<U, Device> whole() const noexcept {
-    return {detail::unchecked_t{}, static_cast<U*>(storage_.data()), sizes_,
-            contiguous_strides(sizes_)};
-  }
   static i64 bytes_of(const shape& sizes, const char* op) {
     i64 bytes = 0;
     if (!detail::multiply(checked_numel(sizes, op), static_cast<i64>(sizeof(T)), bytes))
@@ -139,7 +136,7 @@ class tensor {
   }
 
   pool_block<Device> storage_;
-  shape sizes_;
+  tensor_view<T, Device> view_;  // of all of it, kept so that a call need not make it
 };
 
 /// A tensor whose elements have no particular value (ATen empty). Raises invalid_argument for
