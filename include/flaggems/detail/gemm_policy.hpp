@@ -42,11 +42,14 @@ struct gemm_policy {
   }
 
   /// Up to so many columns, rows and terms a product is made without packing, if one worker makes
-  /// it (100^3 at AVX2: 90 GFLOP/s of f32, 76 in blocks; 66 and 58 of f16); fewer where the blocks
-  /// have instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
-  static constexpr i64 small_side = 128, small_side_of_pairs = 16;
+  /// it (100^3 at AVX2: 90 GFLOP/s of f32, 76 in blocks; 66 and 58 of f16); fewer of up to four
+  /// rows or columns (4x128x128 by columns: 31, along the sum 40), and where the blocks have
+  /// instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
+  static constexpr i64 small_side = 128, small_side_of_few = 64, small_side_of_pairs = 16;
   static bool is_small(i64 m, i64 n, i64 k, bool has_pairs = false) {
-    const i64 side = has_pairs ? small_side_of_pairs : small_side;
+    const i64 side = has_pairs        ? small_side_of_pairs
+                     : m > 4 && n > 4 ? small_side
+                                      : small_side_of_few;
     return m <= side && n <= side && k <= side && 2 * m * n * k <= 2 * least_work;
   }
 

@@ -8,6 +8,7 @@
 #include <flaggems/ops/gemm_call.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace flaggems::detail {
 
@@ -48,8 +49,8 @@ inline constexpr bool is_read_in_place = is_tensor_view<std::remove_cvref_t<X>>;
 template <class T, class Device>
 inline constexpr bool is_read_in_place<tensor<T, Device>> = true;
 
-/// out = a * b, if that is a small product without a doubt; false if nothing was done.
-template <class S, class A, class B, class Out>
+/// out = a * b, or a * b^T, if that is a small product without a doubt; false if nothing was done.
+template <bool Transposed, class S, class A, class B, class Out>
 bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out) {
   using C = value_t<const A&>;
   constexpr bool floats = std::is_same_v<C, f32> || std::is_same_v<C, f64>;
@@ -61,6 +62,10 @@ bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out)
     plain_matrix<const C> ma, mb;
     plain_matrix<C> to;
     if (!read_matrix(a, ma) || !read_matrix(b, mb) || !read_matrix(out, to)) return false;
+    if constexpr (Transposed) {
+      std::swap(mb.rows, mb.columns);
+      std::swap(mb.row, mb.column);
+    }
     const i64 m = to.rows, n = to.columns, k = ma.columns;
     if (ma.rows != m || mb.rows != k || mb.columns != n) return false;
     if (m < 1 || n < 1 || k < 1 || !gemm_policy::is_small(m, n, k)) return false;
