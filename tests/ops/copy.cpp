@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace flaggems_test {
 namespace {
@@ -217,6 +218,88 @@ TEST(copy, errors) {
 }
 
 }  // namespace
+/// A view of a random layout into a buffer that it does not leave, and how large that must be.
+struct random_layout {
+  shape sizes, strides;
+  i64 first = 0, elements = 0;
+  template <class Engine>
+  random_layout(Engine& engine, const shape& given, bool input) : sizes(given), strides(given) {
+    const auto pick = [&](int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); };
+    std::vector<int> order;
+    for (int d = 0; d < sizes.rank(); ++d)
+      order.insert(order.begin() + pick(static_cast<int>(order.size()) + 1), d);
+    i64 next = pick(4) == 0 ? 2 : 1;
+    for (const int d : order) {
+      strides[d] = next;
+      next *= sizes[d];
+      if (pick(4) == 0) next += pick(5);
+      if (input && pick(8) == 0) strides[d] = 0;  // broadcasts
+      if (pick(6) == 0) {
+        first += (sizes[d] - 1) * strides[d];
+        strides[d] = -strides[d];
+      }
+    }
+    elements = next + 1;
+  }
+};
+
+template <class T>
+void check_random_layouts(unsigned seed) {
+  std::mt19937 engine(seed);
+  const i64 lengths[] = {1, 2, 3, 4, 7, 8, 12, 16, 17, 31, 64, 65, 130, 300, 5000};
+  const flaggems::stream<flaggems::host> stream;
+  for (int round = 0; round < 150; ++round) {
+    i64 n[4], all = 1;
+    const int rank = 1 + static_cast<int>(engine() % 4);
+    for (int d = 0; d < rank; ++d) {
+      n[d] = lengths[engine() % std::size(lengths)];
+      while (all * n[d] > 40000) n[d] = (n[d] + 1) / 2 - (n[d] == 2);
+      all *= n[d];
+    }
+    const shape sizes(std::span<const i64>(n, static_cast<std::size_t>(rank)));
+    const random_layout from(engine, sizes, true), to(engine, sizes, false);
+    const auto misplaced = static_cast<i64>(engine() % 3);  // elements from where memory is aligned
+    std::vector<T> x(static_cast<std::size_t>(from.elements + misplaced));
+    std::vector<T> out(static_cast<std::size_t>(to.elements + misplaced), T(0x55)), want = out;
+    for (T& e : x) e = static_cast<T>(engine());
+    const T* const source = x.data() + misplaced + from.first;
+    T* const target = out.data() + misplaced + to.first;
+    for (i64 k = 0; k < all; ++k) {
+      i64 rest = k, a = to.first + misplaced, b = from.first;
+      for (int d = rank - 1; d >= 0; rest /= n[d], --d) {
+        a += rest % n[d] * to.strides[d];
+        b += rest % n[d] * from.strides[d];
+      }
+      want[static_cast<std::size_t>(a)] = x[static_cast<std::size_t>(misplaced + b)];
+    }
+    flaggems::copy_(stream, flaggems::tensor_view<T>(target, sizes, to.strides),
+                    flaggems::tensor_view<const T>(source, sizes, from.strides));
+    ASSERT_TRUE(out == want) << "seed " << seed << ", round " << round << ": "
+                             << fg::to_string(sizes) << ", strides " << fg::to_string(to.strides)
+                             << " from " << fg::to_string(from.strides);
+  }
+}
+
+TEST(copy_layouts, OfEverySizeOfElements) {
+  at_every_level<host>([&] {
+    for (const unsigned seed : {1u, 2u, 3u}) {
+      check_random_layouts<uint8_t>(seed);
+      check_random_layouts<std::uint16_t>(seed);
+      check_random_layouts<std::uint32_t>(seed);
+      check_random_layouts<std::uint64_t>(seed);
+    }
+    // Past the caches, which otherwise large copies do only.
+    fg::detail::is_streamed<host>(0);
+    const i64 known = fg::detail::stream_threshold.load(fg::detail::memory_order::relaxed);
+    fg::detail::stream_threshold.store(1, fg::detail::memory_order::relaxed);
+    check_random_layouts<uint8_t>(4);
+    check_random_layouts<std::uint16_t>(5);
+    check_random_layouts<std::uint32_t>(6);
+    check_random_layouts<std::uint64_t>(7);
+    fg::detail::stream_threshold.store(known, fg::detail::memory_order::relaxed);
+  });
+}
+
 /// Every permutation of four dimensions, of sizes around those of the host's transposed tiles
 /// (16 rows of 64): each element is where it belongs.
 TEST(copy_permuted, EveryPermutationOfFourDimensions) {
