@@ -19,10 +19,11 @@ ROOT = HERE.parents[1]
 ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512|avx512_bf16|amx)\(")
 # Parts of kernels that are compiled once a level, out of line.
 PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx2_pair_tile<",
-         "avx512": r"kernels::outlined<flaggems::kernels::isa_avx512>::|kernels::avx512_pair_tile<",
+         "avx512": r"kernels::outlined<flaggems::kernels::isa_avx512>::|kernels::avx512_pair_tile<"
+                   r"|kernels::transpose_panels<",
          "avx512_bf16": r"kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile"
                         r"|kernels::vnni_tile<",
-         "amx": r"kernels::amx_(byte_)?kernel<[^()]*flaggems::kernels::isa_avx512>::"}
+         "amx": r"kernels::amx_tiles<"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
 SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
           "kernels::gemm_small<", "kernels::gemm_small_matrix<", "kernels::gemm_along<",

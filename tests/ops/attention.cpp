@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/attention.hpp>
 #include <support/ops.hpp>
+#include <support/tile_model.hpp>
 
+#include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace flaggems_test {
@@ -304,6 +307,73 @@ TYPED_TEST(attention_device, nothing_to_see) {
     fg::scaled_dot_product_attention(s, ones.in(), nan.in(), v.in(), out.view());
     expect_equal(out.read(), std::vector<double>(48, std::nan("")));
   });
+}
+
+/// Both products by a model of AMX, for contiguous operands, by one worker of `workers` after the
+/// other.
+template <class Mask>
+std::vector<bf16> by_modelled_tiles(const problem& p, test_tensor<bf16>& q, test_tensor<bf16>& k,
+                                    test_tensor<bf16>& v, const Mask& mask, i64 workers) {
+  namespace fk = fg::kernels;
+  using kernel = fk::attention_tiles<Mask>;
+  fk::attention_space space{};
+  space.rank = 1;
+  space.sizes[0] = space.batches = p.batch * p.key_heads;
+  space.group = p.heads / p.key_heads;
+  space.queries = p.queries;
+  space.keys = p.keys;
+  space.head_size = p.e;
+  space.value_size = p.ev;
+  space.diagonal = p.options.is_causal ? 0 : p.keys;
+  std::vector<bf16> out(index(p.out().numel()));
+  const auto arg = [&](auto data, i64 group, i64 positions, i64 size) {
+    return fk::attention_arg<std::remove_pointer_t<decltype(data)>>{
+        data, {group * positions * size}, positions * size, size, 1};
+  };
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.e)));
+  std::vector<unsigned char> scratch(index(kernel::scratch(p.e, p.ev)) + 64);
+  unsigned char* aligned = scratch.data();
+  while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
+  for (i64 w = 0; w < workers; ++w) {
+    fk::host_block<tile_model> block(w, workers, aligned);
+    kernel::run(block, space, arg(q.in().data(), space.group, p.queries, p.e),
+                arg(k.in().data(), 1, p.keys, p.e), arg(v.in().data(), 1, p.keys, p.ev), mask,
+                arg(out.data(), space.group, p.queries, p.ev), scale);
+  }
+  return out;
+}
+
+TEST(attention, modelled_tiles) {
+  for (const problem& p :
+       {problem{.batch = 2, .queries = 40, .keys = 33, .e = 32, .ev = 64},
+        problem{.heads = 6, .key_heads = 2, .queries = 33, .keys = 300, .e = 24, .ev = 40},
+        problem{.queries = 70, .keys = 290, .e = 64, .ev = 16, .options = {.is_causal = true}},
+        problem{.queries = 600, .keys = 20, .e = 8, .ev = 8, .options = {.is_causal = true}}}) {
+    SCOPED_TRACE(fg::to_string(p.q()) + " " + fg::to_string(p.k()));
+    test_tensor<bf16> q(p.q(), layout::contiguous, random_values(p.q())),
+        k(p.k(), layout::contiguous, random_values(p.k())),
+        v(p.v(), layout::contiguous, random_values(p.v()));
+    const auto one = by_modelled_tiles(p, q, k, v, fg::kernels::no_mask{}, 1);
+    expect_close<bf16>(std::vector<double>(one.begin(), one.end()),
+                       reference(p, q.values(), k.values(), v.values(), {}),
+                       attention_tolerance<bf16>());
+    const auto many = by_modelled_tiles(p, q, k, v, fg::kernels::no_mask{}, 7);
+    EXPECT_EQ(std::memcmp(many.data(), one.data(), one.size() * sizeof(bf16)), 0);
+    if (p.options.is_causal) continue;
+    const shape scores{p.queries, p.keys};
+    std::vector<double> taken;
+    test_tensor<float> added(scores, layout::contiguous, random_values(scores));
+    for (i64 h = 0; h < p.batch * p.heads; ++h)
+      taken.insert(taken.end(), added.values().begin(), added.values().end());
+    fg::kernels::attention_mask<float> mask{};
+    mask.data = added.in().data();
+    mask.position = p.keys;
+    mask.element = 1;
+    const auto masked = by_modelled_tiles(p, q, k, v, mask, 1);
+    expect_close<bf16>(std::vector<double>(masked.begin(), masked.end()),
+                       reference(p, q.values(), k.values(), v.values(), taken),
+                       attention_tolerance<bf16>());
+  }
 }
 
 TEST(attention, large_scores) {

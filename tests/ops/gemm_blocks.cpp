@@ -5,6 +5,7 @@
 // shares of any number, and the kernels of AVX-512-BF16 and AMX with a model of their instructions.
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <support/tile_model.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,32 +18,13 @@
 #include <vector>
 
 namespace flaggems_test {
-// Levels whose instructions are modelled; their vectors are those of the baseline.
+// Another level whose instructions are modelled.
 struct dot_model : flaggems::kernels::isa_baseline {};
-struct tile_model : flaggems::kernels::isa_baseline {};
-
-inline float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? 0 * x : x; }
-inline float upper_half(flaggems::u32 pair, int e) {
-  const flaggems::u32 bits = e == 0 ? pair << 16 : pair & 0xffff0000u;
-  return flushed(flaggems::kernels::bit_cast<float>(bits));
-}
-/// sum + the products of two pairs of bf16, as vdpbf16ps has it: the upper one first.
-inline float dot_of_pairs(float sum, flaggems::u32 a, flaggems::u32 b) {
-  for (const int e : {1, 0}) sum = flushed(upper_half(a, e) * upper_half(b, e) + sum);
-  return sum;
-}
-inline void store_model(const flaggems::kernels::tile_arguments<float>& p, int r, int c,
-                        float sum) {
-  float& to = p.out[r * p.out_row + c];
-  to = p.alpha * sum + (p.add ? to : 0.0F);
-}
 }  // namespace flaggems_test
 
 namespace flaggems::kernels {
 template <>
 struct outlined<flaggems_test::dot_model> : outlined<isa_baseline> {};
-template <>
-struct outlined<flaggems_test::tile_model> : outlined<isa_baseline> {};
 
 template <>
 struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
@@ -55,27 +37,6 @@ struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f3
           f32 sum = 0;
           for (i64 q = 0; q < p.steps; ++q)
             sum = flaggems_test::dot_of_pairs(sum, a[q * rows + r], b[q * columns + c]);
-          flaggems_test::store_model(p, r, c, sum);
-        }
-    }
-  };
-};
-template <>
-struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
-                          flaggems_test::tile_model> {
-  struct type : bf16_kernel<isa_baseline, 32, 2, 32> {
-    template <class>
-    static void pack_rows(const pack_arguments<small_float<bf16_format>>& p) {
-      outlined<isa_baseline>::call<pack_tiles<32, 32>>(p);
-    }
-    static void product(const tile_arguments<f32>& p) {
-      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
-      for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < p.vectors * lanes; ++c) {
-          f32 sum = 0;
-          for (i64 q = 0; q < p.steps * 16; ++q)  // 16 pairs of a row lie side by side
-            sum = flaggems_test::dot_of_pairs(sum, a[q / 16 * 512 + r * 16 + q % 16],
-                                              b[q * columns + c]);
           flaggems_test::store_model(p, r, c, sum);
         }
     }

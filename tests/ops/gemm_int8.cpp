@@ -7,6 +7,7 @@
 #include <support/ops.hpp>
 
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
@@ -60,14 +61,17 @@ struct choose_byte_kernel<A, i8, flaggems_test::byte_dot_model> {
 template <class A, class B>
 struct choose_byte_kernel<A, B, flaggems_test::byte_tile_model> {
   struct type : byte_tile_kernel<isa_baseline> {
-    static void product(const tile_arguments<u32>& p) {
-      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
+    static void product(const panel_arguments<u32>& p) {
+      const u8* const a = static_cast<const u8*>(p.a);
+      const u32* const b = static_cast<const u32*>(p.b);
       for (int r = 0; r < rows; ++r)
         for (int c = 0; c < p.vectors * lanes; ++c) {
           u32 sum = 0;
-          for (i64 q = 0; q < p.steps * 16; ++q)  // 16 items of a row lie side by side
-            sum = flaggems_test::dot_of_quads<A, B>(sum, a[q / 16 * 512 + r * 16 + q % 16],
-                                                    b[q * columns + c]);
+          for (i64 q = 0; q < p.steps * 16; ++q) {  // 16 items of a row lie side by side
+            u32 item;
+            std::memcpy(&item, a + r * p.a_row + q / 16 * p.a_along + q % 16 * 4, sizeof item);
+            sum = flaggems_test::dot_of_quads<A, B>(sum, item, b[q * columns + c]);
+          }
           flaggems_test::store_sum(p, r, c, sum);
         }
     }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_amx.hpp>
 #include <flaggems/kernels/gemm_int8.hpp>
 #include <flaggems/kernels/gemm_pack.hpp>
 #include <flaggems/kernels/gemm_tile.hpp>
@@ -236,6 +237,10 @@ struct gemm_blocked {
     i64 meetings = 0;
 
     static constexpr bool sums_in_place = is_same<Out, C> && !Bias::replaces;
+    using a_element = A;
+    using sum_type = C;
+    static constexpr bool evaluates = false;
+    static constexpr bool keeps_sums = Bias::replaces;  // whole ones, which are finished later
     static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
     using storing = store_tile<Out, C, bias_part>;
@@ -284,9 +289,13 @@ struct gemm_blocked {
               columns.packed = block;
               pack_columns(columns, block, j, j_stop, depth);
             }
-            for (i64 i = ii; i < ii_stop; i += mc)
-              row_block(batch, to, a_data + q * a.along, columns, i, min_of(i + mc, ii_stop), ii, j,
-                        j_stop, nc, depth, first, last);
+            if constexpr (Kernel::by_rows)
+              multiply_by_rows<Kernel, Isa>(*this, batch, to, a_data, q, columns.packed, ii,
+                                            ii_stop, j, j_stop, nc, depth, first, last);
+            else
+              for (i64 i = ii; i < ii_stop; i += mc)
+                row_block(batch, to, a_data + q * a.along, columns, i, min_of(i + mc, ii_stop), ii,
+                          j, j_stop, nc, depth, first, last);
             q += depth;
           } while (q < k);
         }

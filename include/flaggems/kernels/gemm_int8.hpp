@@ -101,6 +101,7 @@ FLAGGEMS_BYTE_TILE(vnni_tile, isa_avx512, 8, 1, true, FLAGGEMS_TARGET_AVX512_BF1
 struct byte_kernel {
   template <class>
   static constexpr bool reads_in_place = false;
+  static constexpr bool by_rows = false;
   FLAGGEMS_INLINE static void begin() {}
   FLAGGEMS_INLINE static void end() {}
 
@@ -166,106 +167,11 @@ struct quad_kernel : byte_kernel {
   }
 };
 
-/// The shape of a tile of AMX (see amx_kernel): 32x32 results, 64 elements of a line in a row.
-template <class Isa>
-struct byte_tile_kernel : byte_kernel {
-  static constexpr int lanes = 16, rows = 32, columns = 32;
-  static constexpr int step = 64;
-  static constexpr int l1_quarters = 6;
-  static constexpr int most_depth = 2048;
-
-  template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * steps * step;
-  }
-  template <class T>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_byte_tiles<T, rows, step>>(p);
-  }
-  template <class T>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_bytes<T, item_of_quad<false>, columns, step, false, false>>(
-        p);
-  }
-};
-
 #if FLAGGEMS_ARCH_X86
 template <class A, class Isa>
 struct vnni_kernel : quad_kernel<A, Isa> {
   FLAGGEMS_INLINE static void product(const tile_arguments<u32>& p) {
     byte_kernel::choose<vnni_tile, 3>(p);
-  }
-};
-
-template <class A, class B, class Isa>
-struct amx_byte_kernel : byte_tile_kernel<Isa> {
-  FLAGGEMS_INLINE static void begin() { amx_kernel<Isa>::begin(); }
-  FLAGGEMS_INLINE static void end() { amx_kernel<Isa>::end(); }
-
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void product(const tile_arguments<u32>& p) {
-    constexpr i64 a_tile = 16 * 64, b_row = 32 * 4;
-    using V = typename register_vector<u32, isa_avx512>::type;
-    using loose = typename register_vector<u32, isa_avx512>::loose;
-    const char* a = static_cast<const char*>(p.a);
-    const char* b = static_cast<const char*>(p.b);
-    const bool both = p.vectors == 2;
-    asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
-    const char* ahead = p.ahead;
-    const char* const ahead_end = ahead + p.lines_ahead * 64;
-    for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row) {
-      for (int n = 0; n < 4 && ahead < ahead_end; ++n, ahead += 64) __builtin_prefetch(ahead, 0, 2);
-      asm volatile(
-          "tileloadd (%0,%4,1), %%tmm4\n\t"
-          "tileloadd (%2,%5,1), %%tmm6\n\t"
-          "tileloadd (%3,%5,1), %%tmm7\n\t"
-          "tileloadd (%1,%4,1), %%tmm5"
-          :
-          : "r"(a), "r"(a + a_tile), "r"(b), "r"(b + 64), "r"(i64{64}), "r"(b_row)
-          : "memory");
-      // The letters: whether the elements of `a`, of `b` are signed.
-      if constexpr (is_same<A, i8> && is_same<B, i8>)
-        asm volatile(
-            "tdpbssd %%tmm6, %%tmm4, %%tmm0\n\ttdpbssd %%tmm7, %%tmm4, %%tmm1\n\t"
-            "tdpbssd %%tmm6, %%tmm5, %%tmm2\n\ttdpbssd %%tmm7, %%tmm5, %%tmm3"
-            :
-            :);
-      else if constexpr (is_same<A, i8>)
-        asm volatile(
-            "tdpbsud %%tmm6, %%tmm4, %%tmm0\n\ttdpbsud %%tmm7, %%tmm4, %%tmm1\n\t"
-            "tdpbsud %%tmm6, %%tmm5, %%tmm2\n\ttdpbsud %%tmm7, %%tmm5, %%tmm3"
-            :
-            :);
-      else if constexpr (is_same<B, i8>)
-        asm volatile(
-            "tdpbusd %%tmm6, %%tmm4, %%tmm0\n\ttdpbusd %%tmm7, %%tmm4, %%tmm1\n\t"
-            "tdpbusd %%tmm6, %%tmm5, %%tmm2\n\ttdpbusd %%tmm7, %%tmm5, %%tmm3"
-            :
-            :);
-      else
-        asm volatile(
-            "tdpbuud %%tmm6, %%tmm4, %%tmm0\n\ttdpbuud %%tmm7, %%tmm4, %%tmm1\n\t"
-            "tdpbuud %%tmm6, %%tmm5, %%tmm2\n\ttdpbuud %%tmm7, %%tmm5, %%tmm3"
-            :
-            :);
-    }
-    alignas(64) u32 sums[32 * 32];
-    asm volatile(
-        "tilestored %%tmm0, (%0,%4,1)\n\t"
-        "tilestored %%tmm1, (%1,%4,1)\n\t"
-        "tilestored %%tmm2, (%2,%4,1)\n\t"
-        "tilestored %%tmm3, (%3,%4,1)"
-        :
-        : "r"(sums), "r"(sums + 16), "r"(sums + 16 * 32), "r"(sums + 16 * 32 + 16), "r"(i64{128})
-        : "memory");
-    for (int r = 0; r < 32; ++r) {
-      u32* const to = p.out + r * p.out_row;
-      for (int v = 0; v < (both ? 2 : 1); ++v) {
-        V x = *static_cast<const V*>(static_cast<const void*>(sums + r * 32 + v * 16)) * p.alpha;
-        loose* const out = static_cast<loose*>(static_cast<void*>(to + v * 16));
-        if (p.add) x += *out;
-        *out = x;
-      }
-    }
   }
 };
 #endif
@@ -289,10 +195,6 @@ struct choose_byte_kernel<A, B, isa_avx512_bf16> : choose_byte_kernel<A, B, isa_
 template <class A>
 struct choose_byte_kernel<A, i8, isa_avx512_bf16> {
   using type = vnni_kernel<A, isa_avx512>;
-};
-template <class A, class B>
-struct choose_byte_kernel<A, B, isa_amx> {
-  using type = amx_byte_kernel<A, B, isa_avx512>;
 };
 #endif
 template <class Isa>

@@ -13,6 +13,7 @@
 //     panel_bytes<W>(steps)  of a panel W lines wide
 //     pack_rows<T>, pack_columns<T>(pack_arguments)
 //     reads_in_place<T>      whether operands of T can be read unpacked
+//     by_rows                whether rows are read where they lie, see gemm_amx.hpp
 //     product(tile_arguments)
 //     begin(), end()         around the products of a thread
 #pragma once
@@ -82,6 +83,7 @@ struct vector_kernel {
 
   template <class T>
   static constexpr bool reads_in_place = is_same<T, C>;
+  static constexpr bool by_rows = false;
   template <i64 Width>
   FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * static_cast<i64>(sizeof(C));
@@ -223,12 +225,12 @@ struct bf16_kernel {
   static constexpr int rows = Rows;
   static constexpr int columns = Vectors * lanes;
   static constexpr int step = Step;
-  // Tiles: 1024 deep, 20 % over 512 at 1024^3, since the sums of a tile take 4 KiB.
-  static constexpr int l1_quarters = Step == 32 ? 6 : 3;
-  static constexpr int most_depth = Step == 32 ? 1024 : 512;
+  static constexpr int l1_quarters = 3;
+  static constexpr int most_depth = 512;
 
   template <class>
   static constexpr bool reads_in_place = false;
+  static constexpr bool by_rows = false;
   template <i64 Width>
   FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * Step * static_cast<i64>(sizeof(T));
@@ -301,109 +303,6 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
   }
 };
 
-/// Tiles of AMX (tdpbf16ps): 32x32 results in four of the eight tile registers, two each for the
-/// operands, so that four loads serve four products. Subnormals as above.
-template <class Isa>
-struct amx_kernel : bf16_kernel<Isa, 32, 2, 32> {
-  using T = small_float<bf16_format>;
-  template <class>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_tiles<32, 32>>(p);
-  }
-
-  /// All tiles are 16 rows of 64 bytes.
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void begin() {
-    struct alignas(64) {
-      u8 palette = 1, start_row = 0, reserved[14] = {};
-      u16 row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      u8 rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } config;
-    asm volatile("ldtilecfg %0" : : "m"(config));
-  }
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() { asm volatile("tilerelease"); }
-
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void product(const tile_arguments<f32>& p) {
-    constexpr i64 a_tile = 16 * 64, b_row = 32 * 4;
-    using V = typename register_vector<f32, isa_avx512>::type;
-    using loose = typename register_vector<f32, isa_avx512>::loose;
-    const char* a = static_cast<const char*>(p.a);
-    const char* b = static_cast<const char*>(p.b);
-    const bool both = p.vectors == 2;
-    for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
-    // Sums from before are loaded into the tiles, and stored from there, unless a factor stands
-    // between: through a buffer and vectors they took as long as 160 summed elements.
-    const bool whole = p.alpha == 1;
-    const i64 out_row = p.out_row * 4;
-    f32* const lower = p.out + 16 * p.out_row;
-    asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
-    if (whole && p.add) {
-      asm volatile(
-          "tileloadd (%0,%2,1), %%tmm0\n\t"
-          "tileloadd (%1,%2,1), %%tmm2"
-          :
-          : "r"(p.out), "r"(lower), "r"(out_row)
-          : "memory");
-      if (both)
-        asm volatile(
-            "tileloadd (%0,%2,1), %%tmm1\n\t"
-            "tileloadd (%1,%2,1), %%tmm3"
-            :
-            : "r"(p.out + 16), "r"(lower + 16), "r"(out_row)
-            : "memory");
-    }
-    const char* ahead = p.ahead;
-    const char* const ahead_end = ahead + p.lines_ahead * 64;
-    for (i64 q = p.steps; q > 0; --q, a += 2 * a_tile, b += 16 * b_row) {
-      for (int n = 0; n < 4 && ahead < ahead_end; ++n, ahead += 64) __builtin_prefetch(ahead, 0, 2);
-      asm volatile(
-          "tileloadd (%0,%4,1), %%tmm4\n\t"
-          "tileloadd (%2,%5,1), %%tmm6\n\t"
-          "tileloadd (%3,%5,1), %%tmm7\n\t"
-          "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-          "tileloadd (%1,%4,1), %%tmm5\n\t"
-          "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-          "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
-          "tdpbf16ps %%tmm7, %%tmm5, %%tmm3"
-          :
-          : "r"(a), "r"(a + a_tile), "r"(b), "r"(b + 64), "r"(i64{64}), "r"(b_row)
-          : "memory");
-    }
-    if (whole) {
-      asm volatile(
-          "tilestored %%tmm0, (%0,%2,1)\n\t"
-          "tilestored %%tmm2, (%1,%2,1)"
-          :
-          : "r"(p.out), "r"(lower), "r"(out_row)
-          : "memory");
-      if (both)
-        asm volatile(
-            "tilestored %%tmm1, (%0,%2,1)\n\t"
-            "tilestored %%tmm3, (%1,%2,1)"
-            :
-            : "r"(p.out + 16), "r"(lower + 16), "r"(out_row)
-            : "memory");
-      return;
-    }
-    alignas(64) f32 sums[32 * 32];
-    asm volatile(
-        "tilestored %%tmm0, (%0,%4,1)\n\t"
-        "tilestored %%tmm1, (%1,%4,1)\n\t"
-        "tilestored %%tmm2, (%2,%4,1)\n\t"
-        "tilestored %%tmm3, (%3,%4,1)"
-        :
-        : "r"(sums), "r"(sums + 16), "r"(sums + 16 * 32), "r"(sums + 16 * 32 + 16), "r"(i64{128})
-        : "memory");
-    for (int r = 0; r < 32; ++r) {
-      f32* const to = p.out + r * p.out_row;
-      for (int v = 0; v < (both ? 2 : 1); ++v) {
-        V x = *static_cast<const V*>(static_cast<const void*>(sums + r * 32 + v * 16)) * p.alpha;
-        loose* const out = static_cast<loose*>(static_cast<void*>(to + v * 16));
-        if (p.add) x += *out;
-        *out = x;
-      }
-    }
-  }
-};
 #endif
 
 /// The micro-kernel of A times B with sums in C at a level.
@@ -416,10 +315,6 @@ template <>
 struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
                           isa_avx512_bf16> {
   using type = bf16_dot_kernel<isa_avx512>;
-};
-template <>
-struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32, isa_amx> {
-  using type = amx_kernel<isa_avx512>;
 };
 #endif
 template <class A, class B, class C, class Isa>

@@ -4,6 +4,7 @@
 
 #include <flaggems/kernels/attention.hpp>
 #include <flaggems/kernels/attention_host.hpp>
+#include <flaggems/kernels/attention_tiles.hpp>
 #include <flaggems/ops/gemm.hpp>
 
 #include <optional>
@@ -186,6 +187,15 @@ struct attention_call {
       using many = kernels::attention_host<T, Key, O, C, kernel_mask_type>;
       using few = kernels::attention_host_few<T, Key, O, C, kernel_mask_type>;
       const i64 rows = group * space.queries;
+      if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Key, T> && std::is_same_v<O, T>) {
+        using tiles = kernels::attention_tiles<kernel_mask_type>;
+        if (rows > few::most_rows && isa() == isa_level::amx) {
+          config.tiles = space.batches * kernels::ceil_div(rows, tiles::least_rows);
+          config.scratch = tiles::scratch(space.head_size, space.value_size);
+          return launch<tiles>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask,
+                               kernel_out, scale);
+        }
+      }
       if (rows > few::most_rows || !contiguous) {
         config.tiles = space.batches * kernels::ceil_div(rows, i64{many::least_rows});
         config.scratch = many::scratch(space.head_size, space.value_size);
