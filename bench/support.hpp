@@ -54,6 +54,16 @@ double number(const T& x) {
     return static_cast<double>(static_cast<float>(x));
 }
 
+/// Element i of x * w^T, rows of x and w being sums.
+template <class T, class W>
+double linear_element(const fg::tensor<T>& x, const fg::tensor<W>& w, i64 i) {
+  const i64 n = w.size(0), k = w.size(1);
+  double sum = 0;
+  for (i64 j = 0; j < k; ++j)
+    sum += number(x.data()[i / n * k + j]) * number(w.data()[i % n * k + j]);
+  return sum;
+}
+
 /// How far a result of T may be from the reference, relative to 1 and to the reference.
 template <class T>
 inline constexpr double tolerance = std::is_integral_v<T>       ? 0

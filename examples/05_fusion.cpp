@@ -3,7 +3,7 @@
 //
 // docs/use.md: expressions, matrix products with them, and reductions.
 #include <flaggems/ops/creation.hpp>
-#include <flaggems/ops/gemm_packed.hpp>
+#include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/tensor/print.hpp>
@@ -60,6 +60,10 @@ int main() {
   auto dequantised = flaggems::empty<float>(stream, {2, 2});
   flaggems::linear(stream, xi, wi, dequantised, flaggems::epilogue(product * row * column));
 
+  // The first operand may be a formula as well.
+  auto gated = flaggems::empty<float>(stream, {2, 2});
+  flaggems::linear(stream, flaggems::silu(x) * x, w, gated);
+
   // A weight that is packed once for what the host's kernels read.
   const auto packed = flaggems::pack_matrix(stream, w);
   const auto same = flaggems::linear(stream, x, packed);
@@ -76,9 +80,10 @@ int main() {
 
   std::cout << a << '\n' << y << '\n' << z << '\n' << h << '\n' << limited << '\n';
   std::cout << total << ' ' << wide << '\n' << rows << '\n' << norm << '\n' << best << '\n';
-  std::cout << layer << '\n' << dequantised << '\n' << same << '\n';
+  std::cout << layer << '\n' << dequantised << '\n' << same << '\n' << gated << '\n';
   return good && layer(1, 1) == 10 && dequantised(0, 1) == -665 && same(0, 0) == -2 &&
-                 total() == 3 && norm(0) == 5 && best(1) == 2
+                 total() == 3 && norm(0) == 5 && best(1) == 2 && gated(0, 0) > 0.47f &&
+                 gated(0, 0) < 0.48f
              ? 0
              : 1;
 }

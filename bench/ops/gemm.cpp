@@ -24,13 +24,8 @@ void linear(benchmark::State& state) {
   auto out = fg::empty<float>(stream(), {m, n});
   for (auto _ : state) fg::linear(stream(), x, w, out);
   count(state, 2.0 * static_cast<double>(m * n) * static_cast<double>(k), w.bytes());
-  const auto want = [&](i64 i) {
-    double sum = 0;
-    for (i64 j = 0; j < k; ++j)
-      sum += number(x.data()[i / n * k + j]) * number(w.data()[i % n * k + j]);
-    return sum;
-  };
-  check(state, out, want, k);
+  check(
+      state, out, [&](i64 i) { return linear_element(x, w, i); }, k);
 }
 BENCHMARK(linear<float>)->ArgsProduct({{1, 4, 64}, {576, 4096}, {576, 4096}});
 BENCHMARK(linear<bf16>)->ArgsProduct({{1, 4, 64}, {576, 4096}, {576, 4096}});

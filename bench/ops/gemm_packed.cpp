@@ -23,13 +23,8 @@ void layer(benchmark::State& state) {
   }
   state.counters["flops"] = benchmark::Counter(2.0 * static_cast<double>(m * n * k),
                                                benchmark::Counter::kIsIterationInvariantRate);
-  const auto want = [&](i64 i) {
-    double sum = 0;
-    for (i64 j = 0; j < k; ++j)
-      sum += number(x.data()[i / n * k + j]) * number(w.data()[i % n * k + j]);
-    return sum;
-  };
-  check(state, out, want, k);
+  check(
+      state, out, [&](i64 i) { return linear_element(x, w, i); }, k);
 }
 BENCHMARK(layer<float, true>)->Arg(1)->Arg(8)->Arg(64)->Arg(512);
 BENCHMARK(layer<float, false>)->Arg(1)->Arg(8)->Arg(64)->Arg(512);

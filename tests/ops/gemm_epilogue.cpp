@@ -4,9 +4,8 @@
 // Matrix products that store an expression over their sums.
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/pointwise.hpp>
-#include <support/ops.hpp>
+#include <support/gemm.hpp>
 
-#include <cmath>
 #include <vector>
 
 namespace flaggems_test {
@@ -14,20 +13,6 @@ namespace {
 
 using fg::epilogue, fg::product;
 using fg::i32, fg::i8, fg::u8;
-
-std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
-
-/// out[i, j] = sum of x[i, q] * w[j, q].
-std::vector<double> sums_of(const std::vector<double>& x, const std::vector<double>& w, i64 m,
-                            i64 n, i64 k) {
-  std::vector<double> out(index(m * n));
-  for (i64 i = 0; i < m; ++i)
-    for (i64 j = 0; j < n; ++j)
-      for (i64 q = 0; q < k; ++q)
-        out[index(i * n + j)] += x[index(i * k + q)] * w[index(j * k + q)];
-  return out;
-}
-double silu(double x) { return x / (1 + std::exp(-x)); }
 
 /// The one form of the tests in f32: each is an instance of every kernel.
 template <class Scale, class Bias, class Residual>
@@ -37,14 +22,6 @@ auto scaled_silu(const Scale& scale, const Bias& bias, const Residual& residual)
 template <class View>
 auto scaled_silu(const View& everything) {
   return scaled_silu(everything, everything, everything);
-}
-
-template <class T>
-tolerance sum_tolerance(i64 k) {
-  tolerance tol = tolerance_of<T>();
-  tol.atol = (sizeof(T) == 8 ? 1e-15 : 2e-7) * 8 * static_cast<double>(k + 1);
-  if (sizeof(T) == 2) tol.atol += 1e-3;
-  return tol;
 }
 
 /// silu(product * scale[row] + bias[column]) + residual, everything in layouts of their own.

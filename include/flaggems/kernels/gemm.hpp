@@ -67,9 +67,12 @@ struct gemm_space {
   }
 };
 
-/// An operand: strides in elements from one line to the next and along the summed dimension.
+/// An operand: strides in elements from one line to the next and along the summed dimension. The
+/// first one may be an expression instead (gemm_prologue.hpp); `row` is what kernels keep of a
+/// line.
 template <class T>
 struct gemm_arg {
+  using row = global_ptr<const T>;
   global_ptr<const T> data;
   i64 line, along;
   i64 batch[max_rank + 1];
@@ -77,6 +80,15 @@ struct gemm_arg {
     i64 offset = 0;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
     return data + offset;
+  }
+  FLAGGEMS_INLINE row row_of(global_ptr<const T> matrix, i64 i) const { return matrix + i * line; }
+  template <class C, bool Strided, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> read(global_ptr<const T>, row from, Lane lane) const {
+    using kernels::load;  // and, by its argument, the host's overload
+    if constexpr (Strided)
+      return load<C>(from, along, lane);
+    else
+      return load<C>(from, lane);
   }
 };
 
@@ -141,20 +153,21 @@ struct gemm_bias {
 
 /// Lanes along the summed dimension, Rows x Columns results in registers. Strided: for operands
 /// that are not contiguous there.
-template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, bool Strided>
+template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, bool Strided,
+          class First = gemm_arg<A>>
 struct gemm_dot {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
+  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, First a, gemm_arg<B> b,
                                   gemm_out<Out, C> out, Bias bias) {
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
       const gemm_space::place at = space.locate(tile);
       // Lines beyond the last are the last one again: computed, not stored.
-      global_ptr<const A> row[Rows];
+      typename First::row row[Rows];
       global_ptr<const B> column[Columns];
       const auto first_row = a.at(at.batch);
       const auto first_column = b.at(at.batch);
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-        row[r] = first_row + min_of(at.i + r, space.m - 1) * a.line;
+        row[r] = a.row_of(first_row, min_of(at.i + r, space.m - 1));
       });
       static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
         column[c] = first_column + min_of(at.j + c, space.n - 1) * b.line;
@@ -170,11 +183,7 @@ struct gemm_dot {
                 y[c] = load<C>(column[c], lane);
             });
             static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-              lane_value<decltype(lane), C> x;
-              if constexpr (Strided)
-                x = load<C>(row[r], a.along, lane);
-              else
-                x = load<C>(row[r], lane);
+              const auto x = a.template read<C, Strided>(first_row, row[r], lane);
               static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
                 constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
                 acc[e] = multiply_add<lane_value<decltype(lane), C>>(x, y[c], acc[e]);
@@ -200,12 +209,12 @@ struct gemm_dot {
 
 /// Lanes along the columns of the result; `b` is contiguous there. A panel of `a` is kept in
 /// block-local memory as C, and so are the sums between two steps along the summed dimension.
-template <class A, class B, class Out, class C, class Bias>
+template <class A, class B, class Out, class C, class Bias, class First = gemm_arg<A>>
 struct gemm_panel {
   static constexpr int lines = 4;  // rows of the result in registers
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
+  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, First a, gemm_arg<B> b,
                                   gemm_out<Out, C> out, Bias bias) {
     const i64 width = space.tile_columns, depth = space.depth;
     const auto sums = block.template scratch<C>(space.tile_rows * width);
@@ -226,7 +235,8 @@ struct gemm_panel {
           const auto part = panel.from(g * depth);
           block.for_each(n * lines, [&](i64 e) FLAGGEMS_LAMBDA {
             const i64 i = min_of(at.i + g + e % lines, space.m - 1);
-            part.write(e, number_cast<C>(from_a[i * a.line + (start + e / lines) * a.along]));
+            const lane_scalar q{start + e / lines};
+            part.write(e, a.template read<C, true>(from_a, a.row_of(from_a, i), q));
           });
         }
         block.sync();

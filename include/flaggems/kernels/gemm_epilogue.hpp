@@ -10,13 +10,25 @@
 
 namespace flaggems::kernels {
 
-/// A lane that brings its row and a sum with it. By its address: passed by value, a vector would
-/// change the ABI.
-template <class Lane, class V>
-struct lane_of_sum : Lane {
+/// A lane that brings its row with it.
+template <class Lane>
+struct lane_of_row : Lane {
   i64 row;
+};
+/// ... and a sum. By its address: passed by value, a vector would change the ABI.
+template <class Lane, class V>
+struct lane_of_sum : lane_of_row<Lane> {
   const V* sum;
 };
+
+/// `c` with the first row as the last of its outer dimensions.
+FLAGGEMS_INLINE coordinates at_row(const coordinates& c, i64 row) {
+  coordinates first = c;
+  first.at[c.rank] = row;
+  first.rank = c.rank + 1;
+  first.inner = 0;
+  return first;
+}
 
 /// A tensor beside the product, from a row on. (To find each row of a tile by its coordinates took
 /// more instructions than the expression.)
@@ -68,18 +80,12 @@ struct gemm_epilogue {
     template <class C, class Lane>
     FLAGGEMS_INLINE lane_value<Lane, typename E::value_type> add(
         i64 i, Lane lane, const lane_value<Lane, C>& x) const {
-      return rows.load(lane_of_sum<Lane, lane_value<Lane, C>>{lane, i, &x});
+      return rows.load(lane_of_sum<Lane, lane_value<Lane, C>>{{lane, i}, &x});
     }
   };
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
-  FLAGGEMS_INLINE tile at(const coordinates& c, i64 i) const {
-    coordinates first = c;
-    first.at[c.rank] = i;
-    first.rank = c.rank + 1;
-    first.inner = 0;
-    return {value.at(first)};
-  }
+  FLAGGEMS_INLINE tile at(const coordinates& c, i64 i) const { return {value.at(at_row(c, i))}; }
 };
 
 }  // namespace flaggems::kernels

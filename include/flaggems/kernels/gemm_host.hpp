@@ -180,13 +180,18 @@ struct gemm_pack_all {
   }
 };
 
-template <class A, class B, class Out, class C, class Bias>
+/// Of an expression as the first operand: gemm_prologue_host.hpp.
+template <class T, class First>
+struct evaluate_lines;
+
+/// `First`: gemm_arg<A>, or an expression of elements A.
+template <class A, class B, class Out, class C, class Bias, class First = gemm_arg<A>>
 struct gemm_blocked {
   static constexpr bool has_bf16_entries = has_dot_products<A, B>;
 
   /// `Meeting`: detail/meeting.hpp, with a point a worker.
   template <class Block, class Meeting>
-  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const First& a,
                                   const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias, const gemm_plan& plan, const Meeting& meeting) {
     using kernel = tile_kernel<A, B, C, typename Block::isa>;
@@ -224,7 +229,7 @@ struct gemm_blocked {
   template <class Kernel, class Isa, class Meeting>
   struct work {
     const gemm_space& space;
-    const gemm_arg<A>& a;
+    const First& a;
     const gemm_arg<B>& b;
     const gemm_out<Out, C>& out;
     const Bias& bias;
@@ -236,10 +241,11 @@ struct gemm_blocked {
     i64 members = 1, member = 0, point = 0;  // of the team, and where it meets
     i64 meetings = 0;
 
+    static constexpr bool evaluates = !is_same<First, gemm_arg<A>>;
+    using a_matrix = decltype(copy_of(declval_of<const First&>().at(coordinates{})));
     static constexpr bool sums_in_place = is_same<Out, C> && !Bias::replaces;
     using a_element = A;
     using sum_type = C;
-    static constexpr bool evaluates = false;
     static constexpr bool keeps_sums = Bias::replaces;  // whole ones, which are finished later
     static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
@@ -255,7 +261,7 @@ struct gemm_blocked {
     /// the same columns and `row_step`, the most rows of a member, and meet as often.
     FLAGGEMS_NOINLINE void rectangle(const coordinates& batch, i64 i_begin, i64 i_end, i64 row_step,
                                      i64 j_begin, i64 j_end) {
-      const A* const a_data = a.at(batch);
+      const a_matrix a_data = a.at(batch);
       const B* const b_data = b.at(batch);
       Out* const to = out.at(batch);
       const i64 k = space.k, kc = depth_of_block<Kernel>(k, plan.l1);
@@ -294,15 +300,14 @@ struct gemm_blocked {
                                             ii_stop, j, j_stop, nc, depth, first, last);
             else
               for (i64 i = ii; i < ii_stop; i += mc)
-                row_block(batch, to, a_data + q * a.along, columns, i, min_of(i + mc, ii_stop), ii,
-                          j, j_stop, nc, depth, first, last);
+                row_block(batch, to, a_data, q, columns, i, min_of(i + mc, ii_stop), ii, j, j_stop,
+                          nc, depth, first, last);
             q += depth;
           } while (q < k);
         }
       }
     }
 
-   private:
     struct columns_block {
       const B* data;
       const unsigned char* packed;
@@ -332,17 +337,37 @@ struct gemm_blocked {
       if (members > 1) meeting.wait(point, ++meetings * members);
     }
 
-    FLAGGEMS_INLINE void row_block(const coordinates& batch, Out* to, const A* from,
+    FLAGGEMS_INLINE void evaluate_rows(const a_matrix& from, i64 i, i64 i_stop, i64 q, i64 depth,
+                                       i64 a_panel) const {
+      alignas(64) A lines[tile_rows * Kernel::most_depth];
+      using evaluating = evaluate_lines<A, First>;
+      for (i64 r = i; r < i_stop; r += tile_rows) {
+        const i64 count = min_of(tile_rows, i_stop - r);
+        const i64 ahead = r + tile_rows < i_stop ? tile_rows : 0;
+        outlined<Isa>::template call<evaluating>(
+            typename evaluating::arguments{&a, &from, r, count, q, depth, ahead, lines});
+        Kernel::template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
+                                                        packed_a + (r - i) / tile_rows * a_panel});
+      }
+    }
+
+    FLAGGEMS_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data, i64 q,
                                    const columns_block& columns, i64 i, i64 i_stop, i64 ii, i64 j,
                                    i64 j_stop, i64 nc, i64 depth, bool first, bool last) const {
-      i64 whole = 0;  // rows read in place
-      if (Kernel::template reads_in_place<A> && plan.direct_a)
-        whole = (i_stop - i) / tile_rows * tile_rows;
-      if (i + whole < i_stop)
-        Kernel::template pack_rows<A>(pack_arguments<A>{
-            from + (i + whole) * a.line, a.line, a.along, i_stop - i - whole, depth, packed_a});
       const i64 steps = ceil_div(depth, i64{Kernel::step});
       const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
+      i64 whole = 0;  // rows read in place
+      const A* from = nullptr;
+      if constexpr (evaluates) {
+        evaluate_rows(a_data, i, i_stop, q, depth, a_panel);
+      } else {
+        from = a_data + q * a.along;
+        if (Kernel::template reads_in_place<A> && plan.direct_a)
+          whole = (i_stop - i) / tile_rows * tile_rows;
+        if (i + whole < i_stop)
+          Kernel::template pack_rows<A>(pack_arguments<A>{
+              from + (i + whole) * a.line, a.line, a.along, i_stop - i - whole, depth, packed_a});
+      }
       const i64 b_panel = Kernel::template panel_bytes<tile_columns>(steps);
       const bool biased = bias.active() && (sums_in_place ? first : last);
       const bias_part finish = bias.at(batch, 0);
@@ -368,14 +393,15 @@ struct gemm_blocked {
         t.lines_ahead = jr - j >= columns.whole && !streams ? static_cast<int>(share) : 0;
         for (i64 ir = i; ir < i_stop; ir += tile_rows, t.ahead += share * 64) {
           const i64 m = min_of(tile_rows, i_stop - ir);
-          if (ir - i < whole) {
-            t.a = from + ir * a.line;
-            t.a_row = a.line;
-            t.a_along = a.along;
-          } else {
-            t.a = packed_a + (ir - i - whole) / tile_rows * a_panel;
-            t.a_row = 1;
-            t.a_along = tile_rows;
+          t.a = packed_a + (ir - i - whole) / tile_rows * a_panel;
+          t.a_row = 1;
+          t.a_along = tile_rows;
+          if constexpr (!evaluates) {
+            if (ir - i < whole) {
+              t.a = from + ir * a.line;
+              t.a_row = a.line;
+              t.a_along = a.along;
+            }
           }
           C* const part = sums + (ir - ii) * nc + (jr - j);
           const bool fits = m == tile_rows && n % Kernel::lanes == 0;

@@ -144,6 +144,13 @@ struct bias_view {
   }
 };
 
+/// What kernels read as the first operand beside Added: an expression (gemm_prologue.hpp) has its
+/// own.
+template <class Added, class A>
+struct first_operand {
+  using type = kernels::gemm_arg<A>;
+};
+
 /// One product. The operands have the same rank: a [batch..., m, k], b [batch..., n, k],
 /// out [batch..., m, n], and what is added as out; broadcast dimensions have stride 0.
 template <class A, class B, class Out, class Added>
@@ -155,9 +162,13 @@ struct gemm_call {
   using kernel_bias =
       decltype(std::declval<const Added&>().template build<C>(std::declval<added_space>()));
   static constexpr int operands = 3 + Added::leaves;
+  using kernel_first = typename first_operand<Added, A>::type;
+  static constexpr bool has_prologue = !std::is_same_v<kernel_first, kernels::gemm_arg<A>>;
+  static constexpr bool can_exchange = std::is_same_v<A, B> && !has_prologue;
   /// Where the level has instructions for it.
   static constexpr bool multiplies_pairs = std::is_same_v<A, bf16> && std::is_same_v<B, bf16>;
-  static_assert(operands <= max_operands, "flaggems: an epilogue has at most 13 tensors");
+  static_assert(operands <= max_operands,
+                "flaggems: the expressions around a product have at most 13 tensors");
 
   kernels::gemm_space space{};
   kernels::gemm_arg<A> a{};
@@ -223,13 +234,10 @@ struct gemm_call {
     call.b.line = vb.stride(-2);
     call.b.along = vb.stride(-1);
     call.join_rows();
-    if constexpr (is_blocked<S>) {
-      if (packed != nullptr) {
-        call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
-        return call.blocked(stream, beside, packed);
-      }
-    }
-    call.choose(stream, beside);
+    call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
+    if constexpr (is_blocked<S>)
+      if (has_prologue || packed != nullptr) return call.blocked(stream, beside, packed);
+    if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, beside);
   }
 
   /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
@@ -259,6 +267,14 @@ struct gemm_call {
     return beside.template build<C>(added_space{space.rank, added});
   }
 
+  /// The first operand as kernels read it.
+  decltype(auto) first(const Added& beside) const {
+    if constexpr (has_prologue)
+      return beside.prologue(added_space{space.rank, added});
+    else
+      return (a);
+  }
+
   /// The same product transposed: the columns of the result become its rows.
   void exchange() {
     std::swap(space.m, space.n);
@@ -273,8 +289,7 @@ struct gemm_call {
   template <class S>
   void choose(const S& stream, const Added& beside) {
     const i64 m = space.m, n = space.n, k = space.k;
-    config.work = work_of(2, m, n, k, space.batches);
-    bool a_along = k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
+    bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     if constexpr (is_blocked<S> && kernels::is_floating<C>) {
       const bool has_pairs = multiplies_pairs && isa() >= isa_level::avx512_bf16;
@@ -310,7 +325,7 @@ struct gemm_call {
         return blocked(stream, beside);
       }
     }
-    if constexpr (std::is_same_v<A, B>) {
+    if constexpr (can_exchange) {
       // A result of one column is one of one row; and lanes need a contiguous `b`.
       if ((along && n == 1 && m > 1) || (!along && a_across && (!b_across || (n == 1 && m > 1)))) {
         exchange();
@@ -373,20 +388,20 @@ struct gemm_call {
 
   template <class S>
   void blocked(const S& stream, const Added& beside, const u8* packed = nullptr) {
-    if constexpr (std::is_same_v<A, B>)
+    if constexpr (can_exchange)
       if (packed == nullptr && out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(
         config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                          kernels::ceil_div(space.n, gemm_policy::least_columns));
     const i64 workers = host_workers(config.work, config.tiles);
     kernels::gemm_plan plan = gemm_policy::make(
-        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C>,
+        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C> && !has_prologue,
         std::is_same_v<B, C> && packed == nullptr && (b.line == 1 || space.n == 1),
         std::is_same_v<stored, C> && !Added::replaces, multiplies_pairs && isa() == isa_level::amx);
     plan.packed = packed;
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
-    launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                                finish(beside), plan, where);
+    launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias, kernel_first>>(
+        stream, config, space, first(beside), b, out, finish(beside), plan, where);
   }
 
   void tiles(i64 rows, i64 columns) {
@@ -409,8 +424,8 @@ struct gemm_call {
       launch<kernels::gemm_along<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
                                                                 finish(beside));
     else
-      launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided>>(
-          stream, config, space, a, b, out, finish(beside));
+      launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided, kernel_first>>(
+          stream, config, space, first(beside), b, out, finish(beside));
   }
 
   template <class S>
@@ -430,8 +445,8 @@ struct gemm_call {
     config.scratch = scratch_bytes<C>(space.tile_rows * space.tile_columns) +
                      scratch_bytes<C>(space.tile_rows * space.depth);
     config.threads = 128;
-    launch<kernels::gemm_panel<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                              finish(beside));
+    launch<kernels::gemm_panel<A, B, stored, C, kernel_bias, kernel_first>>(
+        stream, config, space, first(beside), b, out, finish(beside));
   }
 };
 

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products whose first operand is an expression, evaluated while it is read:
+//
+//     linear(stream, silu(gate) * up, weight, out);
+#pragma once
+
+#include <flaggems/kernels/gemm_prologue_host.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
+
+namespace flaggems {
+
+namespace detail {
+
+/// An expression as an operand of a product: what a view is asked there, but for data and strides.
+template <class Node>
+class lazy_matrix {
+ public:
+  using value_type = typename Node::element;
+  static constexpr int leaves = Node::leaves;
+
+  lazy_matrix(const char* op, const Node& n) : node_(n) {
+    broadcast_sizes all{{}, op};
+    n.for_each_leaf(all);
+    own_ = sizes_ = all.sizes;
+  }
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] const shape& own_sizes() const { return own_; }
+  [[nodiscard]] int rank() const { return sizes_.rank(); }
+  [[nodiscard]] i64 size(int d) const { return sizes_[d < 0 ? d + sizes_.rank() : d]; }
+  [[nodiscard]] const shape& shape_of() const { return sizes_; }
+
+  // What the operators make of their operands: unsqueeze(-2) before expand.
+  [[nodiscard]] const lazy_matrix& view() const { return *this; }
+  [[nodiscard]] lazy_matrix unsqueeze(int d) const {
+    lazy_matrix r = *this;
+    r.row_ = true;
+    r.sizes_.insert(sizes_.rank() + 1 + d, 1);
+    return r;
+  }
+  [[nodiscard]] lazy_matrix expand(const shape& sizes) const {
+    lazy_matrix r = *this;
+    r.sizes_ = sizes;
+    return r;
+  }
+  /// The same of a tensor that broadcasts to the expression's own sizes.
+  template <class View>
+  [[nodiscard]] auto apply(const View& v) const {
+    const auto whole = v.expand(own_);
+    return row_ ? as_row(whole).expand(sizes_) : whole.expand(sizes_);
+  }
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    node_.for_each_leaf([&](const auto& v) { f(apply(v)); });
+  }
+
+ private:
+  const Node& node_;
+  shape own_, sizes_;
+  bool row_ = false;
+};
+
+/// Whether an output shares memory with a tensor of the expression.
+template <class Out, class Node>
+overlap_kind overlap(const Out& out, const lazy_matrix<Node>& x) {
+  overlap_kind worst = overlap_kind::none;
+  x.node().for_each_leaf([&](const auto& v) {
+    if (overlap(out, v) != overlap_kind::none) worst = overlap_kind::partial;
+  });
+  return worst;
+}
+
+/// What stands beside a product with such an operand.
+template <class Added, class Node>
+struct with_prologue {
+  static constexpr int leaves = Added::leaves + Node::leaves;
+  static constexpr bool replaces = Added::replaces;
+  const Added& added;
+  const lazy_matrix<Node>& first;
+
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    added.for_each_leaf(f);
+    first.for_each_leaf(f);
+  }
+  template <class C>
+  auto build(const added_space& space) const {
+    return added.template build<C>(space);
+  }
+  /// Its values are those of its dtype; the host rounds when it stores them.
+  auto prologue(const added_space& space) const {
+    using T = typename Node::element;
+    int next = Added::leaves;
+    const auto make = [](const auto& e) {
+      return kernels::gemm_prologue<std::remove_cvref_t<decltype(e)>>{e};
+    };
+    if constexpr (std::is_same_v<typename Node::device, host>)
+      return make(first.node().template build<kernels::compute_type<T>>(space, next));
+    else
+      return make(
+          as_type<T, Node>{first.node()}.template build<kernels::compute_type<T>>(space, next));
+  }
+};
+template <class Added, class Node, class A>
+struct first_operand<with_prologue<Added, Node>, A> {
+  using type = decltype(std::declval<const with_prologue<Added, Node>&>().prologue(
+      std::declval<const added_space&>()));
+};
+
+/// The place of an operand that an expression stands for: the length of its lines, nothing else.
+template <class T>
+struct absent_matrix {
+  i64 length;
+  i64 zeros[max_rank]{};
+  [[nodiscard]] i64 size(int) const { return length; }
+  [[nodiscard]] i64 stride(int) const { return 0; }
+  [[nodiscard]] std::span<const i64> strides() const { return zeros; }
+  [[nodiscard]] const T* data() const { return nullptr; }
+};
+
+/// Up to so many rows or elements are evaluated before the product: the kernels of few rows read
+/// them more than once.
+inline constexpr i64 evaluated_rows = gemm_policy::skinny;
+inline constexpr i64 evaluated_elements = gemm_policy::small_side * gemm_policy::small_side;
+
+template <class S, class Node, class B, class Out, class Added, class C>
+void run_gemm(const char* op, const S& stream, const lazy_matrix<Node>& a, const B& b,
+              const Out& out, const Added& beside, C alpha, const u8* packed) {
+  using T = typename Node::element;
+  using D = device_of<S>;
+  static_assert(
+      std::is_same_v<typename Node::device, D>,
+      "flaggems: the tensors of a product's operand are on another device than the product");
+  if constexpr (std::is_same_v<D, host>) {
+    const i64 elements = a.own_sizes().numel();
+    if (elements <= evaluated_elements || elements <= evaluated_rows * a.size(-1)) {
+      auto values = empty<T>(stream, a.own_sizes(), op);
+      assign_node(op, stream, as_view(values), a.node());
+      run_gemm(op, stream, a.apply(as_view(values)), b, out, beside, alpha, packed);
+      return;
+    }
+  }
+  using added = with_prologue<Added, Node>;
+  gemm_call<T, typename B::value_type, typename Out::value_type, added>::run(
+      op, stream, absent_matrix<T>{a.size(-1)}, b, out, added{beside, a}, alpha, packed);
+}
+
+/// out = x * weight^T of a weight that is a tensor or packed.
+template <class S, class Node, class W, class Out, class Added>
+void lazy_linear(const S& stream, const expr<Node>& x, const W& weight, const Out& out,
+                 const Added& added) {
+  const lazy_matrix<Node> first("linear", x.node);
+  if constexpr (tensor_like<const W&>)
+    linear_into(stream, first, as_view(weight), out, added);
+  else
+    packed_access::linear(stream, first, weight, out, added);
+}
+
+/// What `linear` takes as a weight.
+template <class W>
+inline constexpr bool is_weight = tensor_like<const W&>;
+template <class T, class D>
+inline constexpr bool is_weight<packed_matrix<T, D>> = true;
+
+}  // namespace detail
+
+/// out = mat1 * mat2, mat1 an expression, which is evaluated while it is read: no tensor of its
+/// size is made.
+///
+/// mat1 [m, k], what its tensors broadcast to; mat2 [k, n], out [m, n], which shares no memory with
+/// them. The expression's values are rounded to its dtype, as if they had been assigned to a tensor
+/// first; its dtype is mat1's. On the host it is evaluated once for each block of columns:
+/// some thousands. Otherwise as `mm`.
+template <stream_like S, class Node, tensor_like B, tensor_like Out>
+void mm(const S& stream, const expr<Node>& mat1, const B& mat2, Out&& out) {
+  same_device<S, B, Out>();
+  detail::mm_into(stream, detail::lazy_matrix<Node>("mm", mat1.node), as_view(mat2), as_view(out),
+                  detail::no_bias_view{});
+}
+/// out = last, an expression over the product of an expression and mat2.
+template <stream_like S, class Node, tensor_like B, tensor_like Out, class Last>
+void mm(const S& stream, const expr<Node>& mat1, const B& mat2, Out&& out,
+        const detail::epilogue_operand<Last>& last) {
+  same_device<S, B, Out>();
+  detail::mm_into(stream, detail::lazy_matrix<Node>("mm", mat1.node), as_view(mat2), as_view(out),
+                  last);
+}
+
+/// out[b] = input[b] * mat2[b], input an expression [b, m, k] as in `mm`.
+template <stream_like S, class Node, tensor_like B, tensor_like Out>
+void bmm(const S& stream, const expr<Node>& input, const B& mat2, Out&& out) {
+  same_device<S, B, Out>();
+  detail::bmm_into(stream, detail::lazy_matrix<Node>("bmm", input.node), as_view(mat2),
+                   as_view(out), detail::no_bias_view{});
+}
+/// out = last, an expression over the products of an expression and mat2.
+template <stream_like S, class Node, tensor_like B, tensor_like Out, class Last>
+void bmm(const S& stream, const expr<Node>& input, const B& mat2, Out&& out,
+         const detail::epilogue_operand<Last>& last) {
+  same_device<S, B, Out>();
+  detail::bmm_into(stream, detail::lazy_matrix<Node>("bmm", input.node), as_view(mat2),
+                   as_view(out), last);
+}
+
+/// out = x * weight^T, x an expression [..., k] as in `mm`; the weight may be packed.
+template <stream_like S, class Node, class W, tensor_like Out>
+requires detail::is_weight<W>
+void linear(const S& stream, const expr<Node>& x, const W& weight, Out&& out) {
+  same_device<S, Out>();
+  detail::lazy_linear(stream, x, weight, as_view(out), detail::no_bias_view{});
+}
+/// out = x * weight^T + bias, x an expression, bias [n].
+template <stream_like S, class Node, class W, tensor_like Bias, tensor_like Out>
+requires detail::is_weight<W>
+void linear(const S& stream, const expr<Node>& x, const W& weight, const Bias& bias, Out&& out) {
+  same_device<S, Bias, Out>();
+  detail::lazy_linear(stream, x, weight, as_view(out),
+                      detail::column_bias<detail::view_of<const Bias&>>{as_view(bias)});
+}
+/// out = last, an expression over the product of an expression and the weight.
+template <stream_like S, class Node, class W, tensor_like Out, class Last>
+requires detail::is_weight<W>
+void linear(const S& stream, const expr<Node>& x, const W& weight, Out&& out,
+            const detail::epilogue_operand<Last>& last) {
+  same_device<S, Out>();
+  detail::lazy_linear(stream, x, weight, as_view(out), last);
+}
+
+}  // namespace flaggems
