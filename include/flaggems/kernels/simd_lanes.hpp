@@ -29,9 +29,9 @@ struct lane_tail {
   i64 begin;
   int count;
   FLAGGEMS_INLINE simd_mask<Isa> mask() const {
-    simd_mask<Isa> m(false);
-    for (int k = 0; k < Isa::lanes; ++k) m.v[k] = k < count ? -1 : 0;
-    return m;
+    simd<i32, Isa> k;
+    for (int lane = 0; lane < Isa::lanes; ++lane) k.v[lane] = lane;  // a constant
+    return k < simd<i32, Isa>(count);
   }
 };
 
@@ -46,13 +46,52 @@ template <class T, class Isa>
 FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
   to.v = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
 }
+/// Whether the first elements of a vector are read (and, if `Writes`, written) by one instruction,
+/// where a copy of so many bytes would be a call. AVX2's masked store is slower than that on Zen.
+template <class T, class Isa, bool Writes = false>
+inline constexpr bool has_masked_access = FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC &&
+                                          (Isa::bytes == 64 ? sizeof(T) == 4 || sizeof(T) == 2
+                                                            : is_same<Isa, isa_avx2> &&
+                                                                  sizeof(T) == 4 && !Writes);
+/// Reads the first `count` elements; the others become zero.
+template <class T, class Isa>
+FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from, int count) {
+  if constexpr (has_masked_access<T, Isa>) {
+#if FLAGGEMS_ARCH_X86
+    const auto& memory = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
+    if constexpr (Isa::bytes == 64) {
+      const u32 mask = (1u << count) - 1;
+      if constexpr (sizeof(T) == 4)
+        asm("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(to.v) : "m"(memory), "Yk"(mask));
+      else
+        asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(to.v) : "m"(memory), "Yk"(mask));
+    } else {
+      const simd_mask<Isa> mask = lane_tail<Isa>{0, count}.mask();
+      asm("vmaskmovps %1, %2, %0" : "=x"(to.v) : "m"(memory), "x"(mask.v));
+    }
+#endif
+  } else {
+    to = simd<T, Isa>(T(0));
+    __builtin_memcpy(&to.v, from, static_cast<unsigned>(count) * sizeof(T));
+  }
+}
 /// Writes the first `count` elements.
 template <class T, class Isa>
 FLAGGEMS_INLINE void write_vector(void* to, const simd<T, Isa>& from, int count) {
-  if (count == Isa::lanes)
-    *static_cast<typename unaligned_vector<T, Isa>::type*>(to) = from.v;
-  else
+  auto& memory = *static_cast<typename unaligned_vector<T, Isa>::type*>(to);
+  if (count == Isa::lanes) {
+    memory = from.v;
+  } else if constexpr (has_masked_access<T, Isa, true>) {
+#if FLAGGEMS_ARCH_X86
+    const u32 mask = (1u << count) - 1;
+    if constexpr (sizeof(T) == 4)
+      asm("vmovdqu32 %1, %0%{%2%}" : "+m"(memory) : "v"(from.v), "Yk"(mask));
+    else
+      asm("vmovdqu16 %1, %0%{%2%}" : "+m"(memory) : "v"(from.v), "Yk"(mask));
+#endif
+  } else {
     __builtin_memcpy(to, &from.v, static_cast<unsigned>(count) * sizeof(T));
+  }
 }
 
 /// Whether whole vectors of T can be written past the caches, to places aligned to 64 bytes.
@@ -83,8 +122,7 @@ FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int coun
   if (count == Isa::lanes) {
     read_vector(raw, p);
   } else {
-    raw = simd<storage, Isa>(storage(0));
-    __builtin_memcpy(&raw.v, p, static_cast<unsigned>(count) * sizeof(T));
+    read_vector(raw, p, count);
   }
   if constexpr (is_small_float<T>)
     return convert<C>(decode_small<typename T::format, Isa>(raw));

@@ -122,6 +122,28 @@ struct reduction_plan {
   }
 };
 
+/// Whether the operands of a reduction over the last dimensions are contiguous, as in most calls.
+struct contiguous_rows {
+  const reduced_dims& dims;
+  i64 rows = 1, length = 1;  // results, and the elements of each
+  bool all;
+
+  explicit contiguous_rows(const reduced_dims& d, bool contiguous_output)
+      : dims(d), all(contiguous_output) {
+    const int rank = d.in.rank();
+    for (int k = 0; k < rank; ++k) {
+      all = all && (d.folds[k] || length == 1);
+      (d.folds[k] ? length : rows) *= d.in[k];
+    }
+    all = all && (length > 1 || rows == 1);
+  }
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    all = all && v.is_contiguous() && v.rank() == dims.in.rank() && v.numel() == rows * length;
+  }
+  void position() { all = false; }
+};
+
 inline constexpr i64 reduce_inner_chunk = 16384;
 inline constexpr i64 reduce_outer_chunk = 1024;
 
@@ -162,6 +184,19 @@ struct reduction_layout {
       space.inner = lanes.size(lanes.rank() - 1);
       all.append(lanes, lanes.rank() - 1);
     }
+    cut(elements);
+  }
+  reduction_layout(const contiguous_rows& c, int operands)
+      : all(iteration::rows(c.rows, c.length, operands)), lanes_reduced(true) {
+    space.kept_rank = 1;
+    space.kept_sizes[0] = space.outputs = c.rows;
+    space.inner = c.length;
+    space.steps = space.parts = 1;
+    cut(c.rows * c.length);
+  }
+
+ private:
+  void cut(i64 elements) {
     space.chunk = lanes_reduced ? reduce_inner_chunk : reduce_outer_chunk;
     if (space.chunk > space.inner) space.chunk = space.inner;
     space.chunks = kernels::ceil_div(space.inner, space.chunk);
@@ -234,33 +269,42 @@ void reduce_node(const char* op, const S& stream, const Node& node, const reduce
                 "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
   i64 elements = 1;
   for (int d = 0; d < dims.in.rank(); ++d) elements *= dims.in[d];
+  const auto run = [&](const reduction_layout& layout) {
+    int next = 1;
+    const auto e = node.template build<C>(layout.all, next);
+    const auto sink = make_sink(reduction_target(layout, out));
+    const bool cut = layout.space.parts > 1;
+    std::optional<tensor<C, D>> values;  // partial results
+    if (cut) values = empty<C>(stream, shape{layout.space.outputs * layout.space.parts}, op);
+    C* const partial = cut ? values->data() : nullptr;
+    const auto to_values = partial_target(layout.space, partial);
+    if constexpr (Indexed) {
+      kernels::position<i64> index{};
+      layout.all.copy_strides(next, index.strides);
+      auto indices =
+          empty<i64>(stream, shape{cut ? layout.space.outputs * layout.space.parts : i64{0}}, op);
+      const kernels::indexed_state_sink<C> parts{to_values,
+                                                 partial_target(layout.space, indices.data())};
+      launch_reduction<Reducer, C>(op, stream, layout, elements, e, index, sink, parts);
+      if (cut) launch_parts<Reducer, C>(op, stream, layout, partial, indices.data(), sink);
+    } else {
+      launch_reduction<Reducer, C>(op, stream, layout, elements, e, kernels::no_index{}, sink,
+                                   kernels::state_sink<C>{to_values});
+      if (cut)
+        launch_parts<Reducer, C>(op, stream, layout, partial, static_cast<const i64*>(nullptr),
+                                 sink);
+    }
+  };
+  if constexpr (!Indexed) {
+    contiguous_rows rows(dims, out.is_contiguous());
+    node.for_each_leaf(rows);
+    if (rows.all) return run(reduction_layout(rows, Node::leaves + 1));
+  }
   reduction_plan plan(dims);
   plan.add_output(out.strides());
   node.for_each_leaf(plan);
   if constexpr (Indexed) plan.add_index(*index_strides);
-  reduction_layout layout(plan, elements);
-  int next = 1;
-  const auto e = node.template build<C>(layout.all, next);
-  const auto sink = make_sink(reduction_target(layout, out));
-  const bool cut = layout.space.parts > 1;
-  const shape buffer{cut ? layout.space.outputs * layout.space.parts : i64{0}};
-  auto values = empty<C>(stream, buffer, op);
-  const auto to_values = partial_target(layout.space, values.data());
-  if constexpr (Indexed) {
-    kernels::position<i64> index{};
-    layout.all.copy_strides(next, index.strides);
-    auto indices = empty<i64>(stream, buffer, op);
-    const kernels::indexed_state_sink<C> parts{to_values,
-                                               partial_target(layout.space, indices.data())};
-    launch_reduction<Reducer, C>(op, stream, layout, elements, e, index, sink, parts);
-    if (cut) launch_parts<Reducer, C>(op, stream, layout, values.data(), indices.data(), sink);
-  } else {
-    launch_reduction<Reducer, C>(op, stream, layout, elements, e, kernels::no_index{}, sink,
-                                 kernels::state_sink<C>{to_values});
-    if (cut)
-      launch_parts<Reducer, C>(op, stream, layout, values.data(), static_cast<const i64*>(nullptr),
-                               sink);
-  }
+  run(reduction_layout(plan, elements));
 }
 
 /// The dimensions that are folded, in order.
