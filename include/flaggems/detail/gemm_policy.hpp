@@ -33,6 +33,9 @@ struct gemm_policy {
   /// Up to so many columns (rows) an operand is read in place if half of the second cache holds it:
   /// packing it would not pay. (64x4096x4096 read in place: 52 GFLOP/s, packed 77.)
   static constexpr i64 direct_columns = 160, direct_rows = 128;
+  /// ... and up to so many if two fifths hold it (384^3 at AVX-512 with 2 MB: 170, packed 143;
+  /// 200^3 at AVX2 with 512 KB: 92 and 87; 256x512x128, which takes half: 78 and 90).
+  static constexpr i64 direct_side = 384;
 
   /// ... and how many operations: 5 us of one at AVX-512. (128^3 with 16 threads took twice as long
   /// as with one.)
@@ -76,9 +79,13 @@ struct gemm_policy {
     const i64 most = tiled ? megabyte : 4 * megabyte;
     plan.b_most = bytes(space.n, max_of(min_of(cache.l3 / 4, most), cache.l2 / 2));
     plan.b_bytes = min_of(plan.b_most, bytes(space.n, max_of(cache.l3 / workers, cache.l2 / 2)));
-    const auto fits = [&](i64 lines) { return lines * depth * item <= cache.l2 / 2; };
-    plan.direct_a = a_readable && space.n <= direct_columns && fits(space.m);
-    plan.direct_b = b_readable && space.m <= direct_rows && fits(space.n);
+    const auto reads_in_place = [&](i64 lines, i64 passes, i64 few) {
+      const i64 size = lines * depth * item;
+      return (passes <= few && size <= cache.l2 / 2) ||
+             (passes <= direct_side && size <= cache.l2 * 2 / 5);
+    };
+    plan.direct_a = a_readable && reads_in_place(space.m, space.n, direct_columns);
+    plan.direct_b = b_readable && reads_in_place(space.n, space.m, direct_rows);
     if (!sums_in_place) {
       const i64 row = (plan.b_most / (128 * item) + 48) * item;
       const i64 rows = min_of(round_up(space.m, 32), i64{1024});

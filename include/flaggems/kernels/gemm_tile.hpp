@@ -117,10 +117,11 @@ struct vector_kernel {
       // 7 % at 1024^3, where the first tile of each panel waited for it.
       for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
       // 4 %: the sums come from far when the loop ends.
-      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-        __builtin_prefetch(p.out + r * p.out_row, 1);
-        __builtin_prefetch(p.out + r * p.out_row + Vectors * lanes - 1, 1);
-      });
+      const C* line = p.out;
+      for (int r = 0; r < rows; ++r, line += p.out_row) {
+        __builtin_prefetch(line, 1);
+        __builtin_prefetch(line + Vectors * lanes - 1, 1);
+      }
       for (i64 q = p.steps; q > 0; --q, a += a_along, b += b_along) {
         V y[Vectors];
         static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
@@ -136,15 +137,24 @@ struct vector_kernel {
       }
       V alpha;
       broadcast_from(alpha, &p.alpha);
-      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-        static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
-          loose* const to =
-              static_cast<loose*>(static_cast<void*>(p.out + r * p.out_row + v * lanes));
-          V x = alpha * sum[r][v];
-          if (p.add) x += *to;
-          *to = x;
+      C* to = p.out;
+      const i64 out_row = p.out_row;
+      const auto store = [&](auto adds) FLAGGEMS_LAMBDA {
+        static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+          static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+            loose* const place = static_cast<loose*>(static_cast<void*>(to + v * lanes));
+            if constexpr (adds != 0)
+              *place = alpha * sum[r][v] + *place;
+            else
+              *place = alpha * sum[r][v];
+          });
+          to += out_row;
         });
-      });
+      };
+      if (p.add)
+        store(int_constant<1>{});
+      else
+        store(int_constant<0>{});
     }
   };
   FLAGGEMS_INLINE static void product(const tile_arguments<C>& p) {
