@@ -141,8 +141,13 @@ struct copy_flat {
                                   unsigned char* to, const unsigned char* from) {
     block.for_each_share(ceil_div(bytes, piece), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
       const i64 begin = first * piece, end = min_of(bytes, last * piece);
-      outlined<Isa>::template call<copy_row_block>(to + begin, from + begin, i64{1}, i64{0}, i64{0},
-                                                   end - begin, streamed);
+      const i64 n = end - begin;
+      if (can_stream<u32, Isa> && streamed && n >= 1024)
+        copy_streamed<Isa>(to + begin, from + begin, n);
+      else if (n >= static_cast<i64>(sizeof(simd<u32, Isa>)) && n <= 512)
+        copy_small<Isa>(to + begin, from + begin, n);
+      else
+        copy_long(to + begin, from + begin, n);
     });
     end_stream(block, streamed);
   }

@@ -104,7 +104,12 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
       const i64 offset = start * out.strides()[static_cast<std::size_t>(plan.dim)];
       const memory_layout part{layout_of(out).data + static_cast<u64>(offset * from.item),
                                from.item, from.sizes, out.strides()};
-      copy_layout<sizeof(T)>(op, stream, part, from, are_contiguous(part, from), total);
+      const i64 bytes = x.numel() * from.item;
+      if (bytes == 0) return;
+      if (are_contiguous(part, from))
+        copy_contiguous(op, stream, part.data, from.data, bytes, total);
+      else
+        copy_layout<sizeof(T)>(op, stream, part, from, total);
     } else {
       const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
       if constexpr (same)

@@ -187,32 +187,35 @@ inline bool are_contiguous(const memory_layout& a, const memory_layout& b) {
   return true;
 }
 
-/// out = x on the host, of one dtype and of the same sizes, or x broadcasts, if not `flat`: both
-/// contiguous. Part of a copy of `total` bytes. All checks have passed.
-template <int Size, class S>
-void copy_layout(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
-                 bool flat, i64 total) {
-  i64 bytes = Size;
-  for (const i64 n : out.sizes) bytes *= n;
-  if (bytes == 0) return;
-  auto* const to = reinterpret_cast<unsigned char*>(out.data);
-  const auto* const from = reinterpret_cast<const unsigned char*>(x.data);
+/// Copies what is contiguous in both; part of a copy of `total` bytes.
+template <class S>
+void copy_contiguous(const char* op, const S& stream, u64 out, u64 x, i64 bytes, i64 total) {
   launch_config config;
   config.op = op;
-  config.work = work_of(bytes, 2);
-  const bool streamed = is_streamed<device_of<S>>(work_of(total, 2));
-  if (flat) {
-    config.tiles = kernels::ceil_div(bytes, kernels::copy_flat::piece);
-    return launch<kernels::copy_flat>(stream, config, bytes, streamed, to, from);
-  }
+  config.tiles = kernels::ceil_div(bytes, kernels::copy_flat::piece);
+  config.work = 2 * bytes;
+  launch<kernels::copy_flat>(stream, config, bytes, is_streamed<device_of<S>>(2 * total),
+                             reinterpret_cast<unsigned char*>(out),
+                             reinterpret_cast<const unsigned char*>(x));
+}
+
+/// out = x on the host, of one dtype and of the same sizes, or x broadcasts; part of a copy of
+/// `total` bytes. There are elements, and all checks have passed.
+template <int Size, class S>
+void copy_layout(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
+                 i64 total) {
   iteration it(shape(out.sizes));
   it.add(out.sizes, out.strides);
   it.add(x.sizes, x.strides);
   it.collapse();
   copy_plan plan(it, Size);
-  plan.set_bytes(bytes, streamed);
+  plan.set_bytes(it.numel() * Size, is_streamed<device_of<S>>(2 * total));
+  launch_config config;
+  config.op = op;
   config.tiles = plan.space.blocks;
-  launch_copy<Size>(stream, config, plan, to, from);
+  config.work = 2 * it.numel() * Size;
+  launch_copy<Size>(stream, config, plan, reinterpret_cast<unsigned char*>(out.data),
+                    reinterpret_cast<const unsigned char*>(x.data));
 }
 
 FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
@@ -238,10 +241,13 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
   if constexpr (host_accessible<D> && std::is_same_v<T, X> && sizeof(T) <= 8) {
     flat_operands<tensor_view<T, D>> flat(out);
     flat(x);
+    const i64 bytes = flat.n * i64{sizeof(T)};
     if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
-    if (flat.n != 0 && !replaced<operators::copy_>(op, stream, x, out))
-      copy_layout<sizeof(T)>(op, stream, layout_of(out), layout_of(x), flat.all,
-                             flat.n * i64{sizeof(T)});
+    if (bytes == 0 || replaced<operators::copy_>(op, stream, x, out)) return;
+    if (flat.all)
+      copy_contiguous(op, stream, layout_of(out).data, layout_of(x).data, bytes, bytes);
+    else
+      copy_layout<sizeof(T)>(op, stream, layout_of(out), layout_of(x), bytes);
   } else {
     using node = as_type<T, leaf<X, D>>;
     assign_node(op, stream, out, node{{x}});
