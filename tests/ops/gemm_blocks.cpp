@@ -3,18 +3,15 @@
 //
 // The host's blocked matrix product: the error bound over random shapes and values, blocks and
 // shares of any number, and the kernels of AVX-512-BF16 and AMX with a model of their instructions.
-#include <flaggems/ops/gemm.hpp>
-#include <flaggems/vendors/host.hpp>
+#include <support/gemm_blocks.hpp>
 #include <support/tile_model.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace flaggems_test {
@@ -313,37 +310,12 @@ template <class T, class Isa, class Out>
 std::vector<Out> run_blocks(const std::vector<T>& a, const std::vector<T>& b, i64 m, i64 n, i64 k,
                             bool ta, bool tb, int workers, bool direct) {
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  fk::gemm_space space{};
-  space.batches = 1;
-  space.m = m;
-  space.n = n;
-  space.k = k;
-  fk::gemm_arg<T> x{a.data(), ta ? 1 : k, ta ? m : 1, {}};
-  fk::gemm_arg<T> y{b.data(), tb ? k : 1, tb ? 1 : n, {}};
-  std::vector<Out> to(index(m * n));
-  fk::gemm_out<Out, C> out{to.data(), n, 1, {}, C(1)};
-  fk::gemm_plan plan{};
-  plan.workers = workers;
-  plan.l1 = 16 * 1024;
-  plan.a_bytes = plan.b_bytes = plan.b_most = 64 * 1024;
+  fk::gemm_plan plan = small_blocks(workers, 16 * 1024);
   plan.s_bytes = std::is_same_v<Out, C> ? 0 : 32 * 1024;
   plan.direct_a = direct && std::is_same_v<T, C>;
-  plan.direct_b = plan.direct_a && y.line == 1;
-  const i64 bytes = workers * (plan.own_bytes() + plan.b_bytes) + 256;
-  plan.memory =
-      static_cast<unsigned char*>(std::aligned_alloc(128, static_cast<std::size_t>(bytes)));
-  std::vector<fg::detail::meeting_point> points(index(workers));
-  const fg::detail::meeting where{points.data()};
-  // They wait for each other: each has a thread.
-  std::vector<std::thread> threads;
-  for (int w = 0; w < workers; ++w)
-    threads.emplace_back([&, w] {
-      fk::host_block<Isa> block(w, workers, nullptr);
-      fk::gemm_blocked<T, T, Out, C, fk::no_bias>::run(block, space, x, y, out, fk::no_bias{}, plan,
-                                                       where);
-    });
-  for (std::thread& thread : threads) thread.join();
-  std::free(plan.memory);
+  plan.direct_b = plan.direct_a && (!tb || k == 1);
+  std::vector<Out> to(index(m * n));
+  run_workers<Isa>(a.data(), b.data(), to.data(), C(1), m, n, k, ta, tb, plan);
   return to;
 }
 

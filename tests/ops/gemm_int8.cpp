@@ -3,13 +3,11 @@
 //
 // Products of 8-bit integers, which are exact modulo 2^32: the operators at every level, and the
 // blocked product with models of the instructions of VNNI (vpdpbusd) and AMX (tdpb*d).
-#include <flaggems/ops/gemm.hpp>
-#include <support/ops.hpp>
+#include <support/gemm.hpp>
+#include <support/gemm_blocks.hpp>
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace flaggems_test {
@@ -84,8 +82,6 @@ namespace {
 
 namespace fk = flaggems::kernels;
 using fg::i32, fg::i8, fg::u32, fg::u8;
-
-std::size_t index(i64 i) { return static_cast<std::size_t>(i); }
 
 /// Any bytes, a quarter of them of the greatest magnitude; or nothing but that.
 enum class bytes { any, extreme };
@@ -164,38 +160,12 @@ TYPED_TEST(gemm_int8, mm_at_every_level) {
   });
 }
 
-/// Runs the kernel of level Isa as `workers` workers, with blocks far smaller than caches ask for.
 template <class A, class B, class Isa>
 std::vector<i32> run_blocks(const std::vector<A>& a, const std::vector<B>& b, i64 m, i64 n, i64 k,
                             bool ta, bool tb, int workers) {
-  fk::gemm_space space{};
-  space.batches = 1;
-  space.m = m;
-  space.n = n;
-  space.k = k;
-  const fk::gemm_arg<A> x{a.data(), ta ? 1 : k, ta ? m : 1, {}};
-  const fk::gemm_arg<B> y{b.data(), tb ? k : 1, tb ? 1 : n, {}};
   std::vector<i32> to(index(m * n));
-  const fk::gemm_out<u32, u32> out{reinterpret_cast<u32*>(to.data()), n, 1, {}, 1u};
-  fk::gemm_plan plan{};
-  plan.workers = workers;
-  plan.l1 = 8 * 1024;
-  plan.a_bytes = plan.b_bytes = plan.b_most = 64 * 1024;
-  const i64 bytes = workers * (plan.own_bytes() + plan.b_bytes) + 256;
-  plan.memory =
-      static_cast<unsigned char*>(std::aligned_alloc(128, static_cast<std::size_t>(bytes)));
-  std::vector<fg::detail::meeting_point> points(index(workers));
-  const fg::detail::meeting where{points.data()};
-  // They wait for each other: each has a thread.
-  std::vector<std::thread> threads;
-  for (int w = 0; w < workers; ++w)
-    threads.emplace_back([&, w] {
-      fk::host_block<Isa> block(w, workers, nullptr);
-      fk::gemm_blocked<A, B, u32, u32, fk::no_bias>::run(block, space, x, y, out, fk::no_bias{},
-                                                         plan, where);
-    });
-  for (std::thread& thread : threads) thread.join();
-  std::free(plan.memory);
+  run_workers<Isa>(a.data(), b.data(), reinterpret_cast<u32*>(to.data()), 1u, m, n, k, ta, tb,
+                   small_blocks(workers, 8 * 1024));
   return to;
 }
 
@@ -218,10 +188,7 @@ void check_blocks() {
         }
 }
 
-TEST(gemm_int8_blocks, baseline) {
-  check_blocks<i8, i8, fk::isa_baseline>();
-  check_blocks<u8, i8, fk::isa_baseline>();
-}
+TEST(gemm_int8_blocks, baseline) { check_blocks<i8, i8, fk::isa_baseline>(); }
 TEST(gemm_int8_blocks, modelled_dot_products) {
   check_blocks<i8, i8, byte_dot_model>();
   check_blocks<u8, i8, byte_dot_model>();
@@ -266,8 +233,8 @@ TYPED_TEST(gemm_int8_devices, layouts) {
   }
 }
 
-TYPED_TEST(gemm_int8_devices, linear_bmm_and_addmm) {
-  using D = TypeParam;
+template <class D>
+void check_linear_bmm_and_addmm() {
   const auto& s = test_stream<D>();
   test_tensor<u8, D> x({2, 3, 40}, layout::contiguous, random_integers({2, 3, 40}, 0, 255));
   test_tensor<i8, D> w({21, 40}, layout::contiguous, random_integers({21, 40}, -128, 127));
@@ -294,6 +261,12 @@ TYPED_TEST(gemm_int8_devices, linear_bmm_and_addmm) {
   for (std::size_t e = 0; e < before.size(); ++e) want[e] = 2 * before[e] - 3 * want[e];
   want.resize(before.size());
   expect_equal(sums.read(), want);
+}
+
+// Each is an instance of every kernel: for one size of warps.
+TEST(gemm_int8_operators, linear_bmm_and_addmm) {
+  check_linear_bmm_and_addmm<host>();
+  check_linear_bmm_and_addmm<simt32>();
 }
 
 // A sum beyond 2^31 comes round.
