@@ -15,6 +15,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -452,6 +453,42 @@ TEST(thread_pool, spins_only_where_each_thread_has_a_processor) {
   pool.set_num_threads(processors + 1);
   pool.run(2, [](int, int) {});
   EXPECT_EQ(pool.patience(), crowded);
+}
+
+TEST(thread_pool, parts_that_do_not_wait_take_no_more_threads_than_processors) {
+  const int processors = flaggems::detail::usable_processors();
+  const int threads = 2 * processors + 3;
+  const auto size = static_cast<std::size_t>(threads);
+  thread_pool pool(threads);
+  std::set<std::thread::id> all;
+  for (int i = 0; i < 500; ++i) {
+    if (i % 100 == 0) usleep(1000);
+    std::vector<std::thread::id> ids(size);
+    std::vector<int> parts(size);  // not atomic: the sanitizer sees a missing synchronisation
+    pool.run(
+        threads,
+        [&](int worker, int count) {
+          EXPECT_EQ(count, threads);
+          ids[static_cast<std::size_t>(worker)] = std::this_thread::get_id();
+          ++parts[static_cast<std::size_t>(worker)];
+        },
+        false);
+    for (const int n : parts) ASSERT_EQ(n, 1);
+    all.insert(ids.begin(), ids.end());
+  }
+  EXPECT_LE(static_cast<int>(all.size()), processors < 2 ? 2 : processors);
+  // In turns with workers that wait for each other.
+  for (int i = 0; i < 200; ++i) {
+    std::atomic<int> arrivals{0}, parts{0};
+    pool.run(threads, [&](int, int count) { meet(arrivals, count); });
+    pool.run(
+        threads, [&](int, int) { ++parts; }, false);
+    ASSERT_EQ(arrivals, threads);
+    ASSERT_EQ(parts, threads);
+  }
+  EXPECT_THROW(pool.run(
+                   threads, [](int, int) { throw 1; }, false),
+               int);
 }
 
 TEST(thread_pool, processors_are_limited_by_the_control_group) {

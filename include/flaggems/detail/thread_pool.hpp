@@ -125,12 +125,13 @@ class thread_pool {
 
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
   /// returns when all are done. count is `workers`, or less: num_threads() at most, fewer while
-  /// other threads use the pool, and 1 inside of another `run`. Workers may wait for each other: a
-  /// thread runs a second one only after it has ended the first, and each has a thread that will
-  /// come. The first exception of any worker is thrown here once all have ended. After fork() the
-  /// child's pool starts threads of its own; f itself must not fork, except to exec.
+  /// other threads use the pool, and 1 inside of another `run`. If they are `together`, workers may
+  /// wait for each other: a thread runs a second one only after it has ended the first, and each
+  /// has a thread that will come. If not, no more threads than processors are sent for. The first
+  /// exception of any worker is thrown here once all have ended. After fork() the child's pool
+  /// starts threads of its own; f itself must not fork, except to exec.
   template <class F>
-  void run(int workers, F&& f) {
+  void run(int workers, F&& f, bool together = true) {
     using function = std::remove_reference_t<F>;
     const int wanted = workers < num_threads() ? workers : num_threads();
     if (wanted <= 1 || inside()) {
@@ -142,7 +143,7 @@ class thread_pool {
         [](const void* context, int worker, int n) {
           (*static_cast<function*>(const_cast<void*>(context)))(worker, n);
         },
-        static_cast<const void*>(&f));
+        static_cast<const void*>(&f), together);
   }
 
  private:
@@ -186,6 +187,7 @@ class thread_pool {
     atomic<unsigned> caller_waits{0};  // 1: the caller sleeps, or is about to
     work_function function = nullptr;
     const void* context = nullptr;
+    atomic<int> sent_for{0};  // the workers of the run that need to come
 
     alignas(128) atomic<unsigned> owner{0};  // 0: free; else the fork generation of the owner
     int first = 0, last = 0, begin = 0, end = 0;
@@ -238,7 +240,7 @@ class thread_pool {
     return nullptr;
   }
 
-  void fork_join(int wanted, work_function function, const void* context) {
+  void fork_join(int wanted, work_function function, const void* context, bool together) {
     team* const found = find_team();
     if (found == nullptr) {
       function(context, 0, 1);
@@ -264,11 +266,17 @@ class thread_pool {
 
     mine.function = function;
     mine.context = context;
+    int sent_for = count - 1;
+    if (!together && is_crowded()) {
+      const int most = processors_.load(memory_order::relaxed) / mine.teams;
+      sent_for = most < 2 ? 1 : most < count ? most - 1 : count - 1;
+    }
+    mine.sent_for.store(sent_for, memory_order::relaxed);
     const ticket_type ticket = next_ticket(mine, count);
     // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
     mine.ticket.store(ticket, memory_order::seq_cst);
     worker_slot* const* const slots = slots_ + mine.first;
-    for (int i = 0; i < count - 1; ++i) wake(*slots[i]);
+    for (int i = 0; i < sent_for; ++i) wake(*slots[i]);
 
     call(mine, 0, count);
     // Who has not come yet may come late: asleep, or without a processor.
@@ -286,6 +294,10 @@ class thread_pool {
       std::rethrow_exception(first);
     }
 #endif
+  }
+
+  [[nodiscard]] bool is_crowded() const noexcept {
+    return num_threads_.load(memory_order::relaxed) > processors_.load(memory_order::relaxed);
   }
 
   // ---- a run
@@ -342,28 +354,44 @@ class thread_pool {
     inside() = true;
     ticket_type last = 0;
     int last_team = no_team;
+    long long patience = spin_ns;
     for (;;) {
-      const int number = await(slot, last_team, last);
+      const int number = await(slot, patience, last_team, last);
       if (number == quit) return;
+      patience = this->patience();
       team& mine = teams_[number];
       const int first = static_cast<int>(last >> bits_of_count) & (max_pool_threads - 1);
       const int count = static_cast<int>(last) & ((1 << bits_of_count) - 1);
       const int worker = slot.index - first + 1;
+      // Of that run or a later one: then all parts of the former are begun.
+      const int sent_for = mine.sent_for.load(memory_order::relaxed);
       // Not of this run: nothing of it may be touched.
-      if (worker < 1 || worker >= count || !begin_part(slot, last)) continue;
-      call(mine, worker, count);
-      slot.done.store(last, memory_order::seq_cst);
-      if (mine.caller_waits.load(memory_order::seq_cst) != 0) {
-        mine.caller_waits.store(0, memory_order::seq_cst);
-        futex_wake(mine.caller_waits);
+      if (worker < 1 || worker >= count || worker > sent_for) continue;
+      if (begin_part(slot, last)) do_part(mine, slot, last, worker, count);
+      if (sent_for >= count - 1) continue;
+      for (int i = 0; i < count - 1; ++i) {
+        const int other = (worker + sent_for - 1 + i) % (count - 1);
+        worker_slot& its = *slots_[first + other];
+        if (begin_part(its, last)) do_part(mine, its, last, other + 1, count);
       }
+      patience = spin_ns;  // no more than processors
+    }
+  }
+
+  void do_part(team& mine, worker_slot& slot, ticket_type ticket, int worker, int count) noexcept {
+    call(mine, worker, count);
+    slot.done.store(ticket, memory_order::seq_cst);
+    if (mine.caller_waits.load(memory_order::seq_cst) != 0) {
+      mine.caller_waits.store(0, memory_order::seq_cst);
+      futex_wake(mine.caller_waits);
     }
   }
 
   // Waits until the worker's team has another ticket, or the worker another team; which team it
   // is. A team that gives workers away lets them see a ticket without them first (`keep`), so what
   // they find when they come to a team is either not for them or new.
-  int await(worker_slot& slot, int& last_team, ticket_type& last) const noexcept {
+  int await(worker_slot& slot, long long patience, int& last_team,
+            ticket_type& last) const noexcept {
     int number = no_team;
     ticket_type ticket = 0;
     const auto is_new = [&] {
@@ -372,7 +400,7 @@ class thread_pool {
       ticket = teams_[number].ticket.load(memory_order::seq_cst);
       return ticket != last || number != last_team;
     };
-    if (!spin_until(patience(), is_new))
+    if (!spin_until(patience, is_new))
       for (;;) {
         slot.parked.store(1, memory_order::seq_cst);
         if (is_new()) {
@@ -410,8 +438,7 @@ class thread_pool {
       keep(mine, mine.begin, mine.end);
       if (processors_.load(memory_order::relaxed) == 0)
         processors_.store(usable_processors(), memory_order::relaxed);
-      const bool crowded = threads > processors_.load(memory_order::relaxed);
-      patience_.store(crowded ? crowded_spin_ns : spin_ns, memory_order::relaxed);
+      patience_.store(is_crowded() ? crowded_spin_ns : spin_ns, memory_order::relaxed);
     }
     if (mine.last - mine.first < wanted - 1) {
       while (mine.last - mine.first < wanted - 1 && mine.last < mine.end && take(mine, mine.last))

@@ -9,6 +9,7 @@
 
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/host_resources.hpp>
+#include <flaggems/detail/meeting.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/kernels/host_block.hpp>
 
@@ -88,9 +89,10 @@ inline unsigned char* host_scratch(const launch_config& config) {
 
 /// The same for every kernel, so it is compiled once.
 inline void run_host_workers(const launch_config& config, int workers, host_share share,
-                             const void* context) {
+                             const void* context, bool together) {
   host_thread_pool().run(
-      workers, [&](int worker, int count) { share(context, worker, count, host_scratch(config)); });
+      workers, [&](int worker, int count) { share(context, worker, count, host_scratch(config)); },
+      together);
 }
 
 template <class Kernel, class... Args>
@@ -109,7 +111,7 @@ void host_launch(const launch_config& config, const Args&... args) {
         [](const void* context, int worker, int count, unsigned char* scratch) {
           (*static_cast<closure*>(context))(worker, count, scratch);
         },
-        &share);
+        &share, (std::is_same_v<Args, meeting> || ...));
   }
 }
 
