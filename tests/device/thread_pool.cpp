@@ -492,12 +492,11 @@ TEST(thread_pool, parts_that_do_not_wait_take_no_more_threads_than_processors) {
 }
 
 TEST(thread_pool, processors_are_limited_by_the_control_group) {
-  char directory[] = "/tmp/flaggems_quota_XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  const std::string at = directory;
+  std::string at = testing::TempDir() + "flaggems_quota_XXXXXX";
+  ASSERT_NE(mkdtemp(at.data()), nullptr);
   const auto quota = [&](std::initializer_list<std::pair<const char*, const char*>> files) {
     for (const auto& [name, text] : files) std::ofstream(at + "/" + name) << text;
-    const long result = flaggems::detail::quota_of(directory);
+    const long result = flaggems::detail::quota_of(at.c_str());
     for (const auto& [name, text] : files) unlink((at + "/" + name).c_str());
     return result;
   };
@@ -509,7 +508,7 @@ TEST(thread_pool, processors_are_limited_by_the_control_group) {
   EXPECT_EQ(quota({{"cpu.cfs_quota_us", "-1\n"}, {"cpu.cfs_period_us", "100000\n"}}), LONG_MAX);
   EXPECT_EQ(quota({{"cpu.cfs_quota_us", "50000\n"}, {"cpu.cfs_period_us", "100000\n"}}), 1);
   EXPECT_EQ(quota({{"cpu.cfs_quota_us", "400000\n"}, {"cpu.cfs_period_us", "100000\n"}}), 4);
-  rmdir(directory);
+  rmdir(at.c_str());
   EXPECT_GE(flaggems::detail::container_processors(), flaggems::detail::usable_processors());
 }
 
