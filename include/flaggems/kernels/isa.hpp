@@ -29,8 +29,9 @@ struct isa_avx512 {
 };
 /// AVX-512 with dot products of bf16. Vectors are those of AVX-512: the level's conversion to bf16
 /// treats subnormal numbers as zero, so it would need a test and a second path in every store, and
-/// the 9 instructions for 16 numbers that the integer code takes keep up with any cache but the
-/// first. Only kernels that ask for this level (launch/host_launch.hpp) are compiled for it.
+/// the 6 instructions for 16 numbers that it takes without (round_to_words) keep up with any cache
+/// but the first. Only kernels that ask for this level (launch/host_launch.hpp) are compiled for
+/// it.
 struct isa_avx512_bf16 : isa_avx512 {};
 /// AVX-512-BF16 with tiles (AMX).
 struct isa_amx : isa_avx512_bf16 {};

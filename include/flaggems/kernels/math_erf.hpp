@@ -80,17 +80,20 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V gelu(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  constexpr T limit = is_f32_value<V> ? T(15.2609787f) : T(38.836687);  // limit^2 = 2 lowered_limit
+  constexpr int top = exponent_bias<V> + lift<V>;
+  constexpr T limit = is_f32_value<V> ? T(15.2154903f) : T(38.8188353);  // limit^2 = 2 top ln 2
   const V a = gate_magnitude(x);
   const V t = lesser_of(V(limit), a);
-  // e^(t^2 / 2) with t^2 in two parts, the upper one exact.
+  // e^(-t^2 / 2) with t^2 in two parts, the upper one exact. Its power is 2^lift times as great,
+  // and 0 at the limit. The quotient does not wait for it.
   const V t_high = upper_half(t);
-  const V half_high = t_high * V(T(0.5f));
-  V power, above, below;
-  const V r = reduce_lowered(V(half_high * t_high), power);
-  const V rest = fma(V(t - t_high), V(fma(t, V(T(0.5f)), half_high)), r);
+  const V half_high = t_high * V(T(-0.5f));
+  V shifted, above, below;
+  const V r = reduce_ln2<top>(V(half_high * t_high), shifted);
+  const V rest = fma(V(t - t_high), V(fma(t, V(T(-0.5f)), half_high)), r);
   normal_tail(t, a, above, below);
-  return gated(x, V(above / (power * fma(expm1_of_remainder(rest), below, below))));
+  const V quotient = above / below;
+  return gated(x, V(fma(quotient, expm1_of_remainder(rest), quotient) * power_from(shifted)));
 }
 
 }  // namespace flaggems::kernels
