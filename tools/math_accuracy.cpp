@@ -12,8 +12,10 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include "../tests/support/math_functions.hpp"
@@ -29,6 +31,14 @@ struct tally {
   T x = 0, y = 0, got = 0;
   unsigned long long counts[7] = {};
 
+  void merge(const tally& other) {
+    for (int i = 0; i < 7; ++i) counts[i] += other.counts[i];
+    if (other.worst <= worst) return;
+    worst = other.worst;
+    x = other.x;
+    y = other.y;
+    got = other.got;
+  }
   template <class R>
   void add(T a, T b, T result, R want) {
     // The nearest number, by far the most common case; zeros must agree in sign too.
@@ -72,13 +82,11 @@ void print(const char* name, const char* input, unsigned long long inputs, const
 }
 
 /// Runs `next(x, y)`, which fills 4096 pairs and says how many are new (0: the end), through all
-/// levels.
+/// levels, by all processors.
 template <class F, class T, class R, class Next, class Reference>
 void measure(const char* name, const char* input, const char* reference_name, bool binary,
              Next next, Reference reference) {
   constexpr int chunk = 4096;
-  std::vector<T> x(chunk, T(1)), y(chunk, T(1)), got(chunk);
-  std::vector<R> want(chunk);
   auto all = levels<F, T>();
   if (!only_levels.empty())
     all.erase(std::remove_if(
@@ -87,14 +95,31 @@ void measure(const char* name, const char* input, const char* reference_name, bo
               all.end());
   std::vector<tally<T>> tallies(all.size());
   unsigned long long inputs = 0;
-  for (int n; (n = next(x.data(), y.data(), chunk)) != 0;) {
-    inputs += static_cast<unsigned long long>(n);
-    for (int i = 0; i < n; ++i) want[i] = reference(static_cast<R>(x[i]), static_cast<R>(y[i]));
-    for (std::size_t l = 0; l < all.size(); ++l) {
-      all[l].run(x.data(), y.data(), got.data(), chunk);
-      for (int i = 0; i < n; ++i) tallies[l].add(x[i], y[i], got[i], want[i]);
+  std::mutex shared;  // next, tallies and inputs
+  const auto work = [&] {
+    std::vector<T> x(chunk, T(1)), y(chunk, T(1)), got(chunk);
+    std::vector<R> want(chunk);
+    std::vector<tally<T>> own(all.size());
+    for (;;) {
+      std::unique_lock lock(shared);
+      const int n = next(x.data(), y.data(), chunk);
+      inputs += static_cast<unsigned long long>(n);
+      if (n == 0) {
+        for (std::size_t l = 0; l < all.size(); ++l) tallies[l].merge(own[l]);
+        return;
+      }
+      lock.unlock();
+      for (int i = 0; i < n; ++i) want[i] = reference(static_cast<R>(x[i]), static_cast<R>(y[i]));
+      for (std::size_t l = 0; l < all.size(); ++l) {
+        all[l].run(x.data(), y.data(), got.data(), chunk);
+        for (int i = 0; i < n; ++i) own[l].add(x[i], y[i], got[i], want[i]);
+      }
     }
-  }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned k = std::max(1u, std::thread::hardware_concurrency()); k > 0; --k)
+    threads.emplace_back(work);
+  for (std::thread& t : threads) t.join();
   for (std::size_t l = 0; l < all.size(); ++l)
     print(name, input, inputs, reference_name, all[l].name, binary, tallies[l]);
 }
