@@ -323,7 +323,7 @@ template <class T, class Isa, class Out = T>
 void check_blocks(bool modelled) {
   std::mt19937 random(5);
   for (const shape& sizes : {shape{1, 1, 1}, shape{7, 50, 3}, shape{33, 49, 130},
-                             shape{70, 101, 260}, shape{40, 35, 520}})
+                             shape{70, 101, 260}, shape{40, 35, 900}})
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const bool direct : {false, true}) {

@@ -101,9 +101,9 @@ struct bf16_tile_kernel : bf16_kernel<Isa, 32, 2, 32> {
   static constexpr bool by_rows = true;
   template <class Out>
   static constexpr bool narrows = is_same<Out, T>;
-  // 1024 deep, 20 % over 512 at 1024^3, since the sums of a tile take 4 KiB.
-  static constexpr int l1_quarters = 6;
-  static constexpr int most_depth = 1024;
+  // 2048 deep, 16 % over 1024 at 2048^3, since the sums of a tile take 4 KiB.
+  static constexpr int l1_quarters = 12;
+  static constexpr int most_depth = 2048;
   template <class>
   FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_tiles<32, 32>>(p);
