@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/ops/gemm_call.hpp>
-#include <flaggems/ops/gemm_small.hpp>
+#include <flaggems/ops/gemm_short.hpp>
 
 #include <type_traits>
 
