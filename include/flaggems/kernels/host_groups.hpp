@@ -68,23 +68,27 @@ struct fold_group {
 };
 /// Rows of contiguous operands, each folded to a vector, with what stands there if `more`. Compiled
 /// once for all that fold such rows.
-template <class C, class Op>
+template <class C, class Reducer>
 struct fold_contiguous {
   template <class Isa, class Part>
   FLAGGEMS_INLINE static void run(C* const& to, const Part* const& parts, const i64& rows,
-                                  const i64& elements, const C& init, const bool& more) {
+                                  const i64& elements, const bool& more) {
     using V = typename simd_type<C, Isa>::type;
     const host_block<Isa> block(0, 1, nullptr);
     V* const folded = reinterpret_cast<V*>(to);
     const i64 count = rows, n = elements;
-    Op op;
+    constexpr int turns = is_brief<Part> ? 4 : 2;
+    typename Reducer::op op;
     for (int r = 0; r < count; ++r) {
       const Part row = parts[r];
-      const V v = block.template fold_vectors < is_brief<Part>
-                      ? 4
-                      : 2 > (n, init, op, [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); });
+      const V v = block.template fold_vectors<turns>(
+          n, Reducer::neutral(), op, [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); });
       V& place = folded[group_place<Isa::lanes>(r)];
-      place = more ? op(place, v) : v;
+      // By their vectors: g++ 12 copies the struct in pieces, and the reload waits.
+      if (more)
+        write_vector(&place, op(place, v), Isa::lanes);
+      else
+        write_vector(&place, v, Isa::lanes);
     }
   }
 };
@@ -147,8 +151,7 @@ inline constexpr bool folds_groups<host_block<Isa>, C> = sizeof(C) == sizeof(f32
                                                          !is_same<C, bool>;
 
 template <class C, class Part>
-using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const C&,
-                               const bool&);
+using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const bool&);
 template <class C>
 using finish_function = void (*)(C* const&, const i64&);
 
@@ -180,7 +183,7 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
     if (simple) {
       Part parts[most];
       for (int r = 0; r < count; ++r) parts[r] = dense_row(block, next_row(first, r));
-      fold(states, parts, count, space.inner, neutral, false);
+      fold(states, parts, count, space.inner, false);
     }
     const i64 stop = simple ? 0 : min_of(space.steps, (part + 1) * per_part);
     for (int r = 0; r < count && !simple; ++r) {
@@ -192,11 +195,11 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
         const auto row = e.at(space.locate(output + r, reduced, start));
         for_each_piece(block, row, min_of(space.chunk, space.inner - start),
                        [&](const Part& piece, i64, i64 n)
-                           FLAGGEMS_LAMBDA { fold(total, &piece, 1, n, neutral, true); });
+                           FLAGGEMS_LAMBDA { fold(total, &piece, 1, n, true); });
       }
     }
     finish(states, count);
-    for (int r = 0; r < count; ++r) sink.put(to, lane_scalar{r}, states[r]);
+    sink.put_rows(to, count, states);
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
@@ -208,7 +211,7 @@ FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const 
   block.for_each_share(space.outputs * space.parts, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     drive_reduction<Reducer, Space, E, Sink, C, part>(
         space, e, sink, begin, end, Isa::lanes,
-        outlined<Isa>::template call<fold_contiguous<C, op>, C*, const part*, i64, i64, C, bool>,
+        outlined<Isa>::template call<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>,
         outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
   });
 }

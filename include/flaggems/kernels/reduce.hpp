@@ -106,6 +106,16 @@ struct index_of {
 };
 
 // ---- where results go
+/// `count` results that lie along dimension c.rank, each divided by `divisor`.
+template <class Out, class C>
+FLAGGEMS_INLINE void put_results(const target<Out>& out, const coordinates& c, i64 count,
+                                 const C* states, C divisor) {
+  Out* const to = out.data + c.offset(out.strides);
+  const i64 step = out.strides[c.rank];
+  for (i64 r = 0; r < count; ++r)
+    to[r * step] = number_cast<Out>(is_floating<C> ? states[r] / divisor : states[r]);
+}
+
 /// The result, divided by `divisor` if it is a floating-point number (the count, for a mean).
 template <class Out, class C>
 struct value_sink {
@@ -118,6 +128,9 @@ struct value_sink {
       store(out.data + at, out.strides[c.rank], lane, state / lane_value<Lane, C>(divisor));
     else
       store(out.data + at, out.strides[c.rank], lane, state);
+  }
+  FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
+    put_results(out, c, count, states, divisor);
   }
 };
 /// The index alone.
@@ -136,6 +149,9 @@ struct state_sink {
   template <class Lane, class V>
   FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state);
+  }
+  FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
+    put_results(out, c, count, states, C(1));
   }
 };
 template <class C>
@@ -160,6 +176,13 @@ struct either_sink {
       part.put(c, lane, state);
     else
       whole.put(c, lane, state);
+  }
+  template <class C>
+  FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
+    if (is_part)
+      part.put_rows(c, count, states);
+    else
+      whole.put_rows(c, count, states);
   }
 };
 
