@@ -34,6 +34,7 @@
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
+#include <flaggems/ops/gemm_short.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/multinomial.hpp>

@@ -240,7 +240,8 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows", "implementation"}
+OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows",
+                 "implementation"}
 
 
 @check
