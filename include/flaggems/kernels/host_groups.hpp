@@ -9,6 +9,7 @@
 #pragma once
 
 #include <flaggems/kernels/host_rows.hpp>
+#include <flaggems/kernels/pointwise.hpp>
 
 namespace flaggems::kernels {
 

@@ -371,27 +371,6 @@ FLAGGEMS_INLINE void for_each_piece(const host_block<Isa>&, const Row& row, i64 
   }
 }
 
-/// Whether a row's formula is a few instructions, so that four vectors a step pay: out of the first
-/// cache they take 7 tenths of the time (adding 1024 f32: 125 to 88 ns a call).
-template <class F>
-inline constexpr bool is_brief_function = false;
-#define FLAGGEMS_BRIEF(name) \
-  template <>                \
-  inline constexpr bool is_brief_function<name> = true;
-FLAGGEMS_BRIEF(identity_fn)
-FLAGGEMS_BRIEF(neg_fn)
-FLAGGEMS_BRIEF(relu_fn)
-FLAGGEMS_BRIEF(add_fn)
-FLAGGEMS_BRIEF(sub_fn)
-FLAGGEMS_BRIEF(mul_fn)
-FLAGGEMS_BRIEF(maximum_fn)
-FLAGGEMS_BRIEF(minimum_fn)
-#undef FLAGGEMS_BRIEF
-template <class Row>
-inline constexpr bool is_brief = true;
-template <class R, class F, class... E>
-inline constexpr bool is_brief<node<R, F, E...>> = is_brief_function<F> && (is_brief<E> && ...);
-
 /// The loop over whole vectors: all of a tile that is compiled for each instruction set.
 struct row_loop {
   template <class Isa, class T, class Part>

@@ -46,6 +46,27 @@ struct where_fn {
   }
 };
 
+/// Whether a row's formula is a few instructions, so that four vectors a step pay: out of the first
+/// cache they take 7 tenths of the time (adding 1024 f32: 125 to 88 ns a call).
+template <class F>
+inline constexpr bool is_brief_function = false;
+#define FLAGGEMS_BRIEF(name) \
+  template <>                \
+  inline constexpr bool is_brief_function<name> = true;
+FLAGGEMS_BRIEF(identity_fn)
+FLAGGEMS_BRIEF(neg_fn)
+FLAGGEMS_BRIEF(relu_fn)
+FLAGGEMS_BRIEF(add_fn)
+FLAGGEMS_BRIEF(sub_fn)
+FLAGGEMS_BRIEF(mul_fn)
+FLAGGEMS_BRIEF(maximum_fn)
+FLAGGEMS_BRIEF(minimum_fn)
+#undef FLAGGEMS_BRIEF
+template <class Row>
+inline constexpr bool is_brief = true;
+template <class R, class F, class... E>
+inline constexpr bool is_brief<node<R, F, E...>> = is_brief_function<F> && (is_brief<E> && ...);
+
 /// Rows of a tile where operands are transposed against each other: four cache lines of 4-byte
 /// elements, since each line read is in another page (f32 of 4096 x 4096: a cache line 2.9 GB/s,
 /// four 3.6).

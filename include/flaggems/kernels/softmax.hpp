@@ -23,13 +23,13 @@ struct softmax {
       rows_in.begin_group(in.data + c.offset(in.strides), group_step(c, in.strides), count);
       rows_out.begin_group(out.data + c.offset(out.strides), group_step(c, out.strides));
       // A NaN need not be the greatest: it makes the sum one.
-      const typename group::list max(group::template fold<4>(
+      const typename group::list top(group::template fold<4>(
           block, count, n, lowest<C>(), greater_number{}, [&](int r) FLAGGEMS_LAMBDA {
             return [x = rows_in.place(r)](auto i) FLAGGEMS_LAMBDA { return x.first(i); };
           }));
       const auto sum =
           group::template fold<1>(block, count, n, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
-            return [x = rows_in.place(r), most = max[r]](auto i) FLAGGEMS_LAMBDA {
+            return [x = rows_in.place(r), most = top[r]](auto i) FLAGGEMS_LAMBDA {
               const auto e = exp_not_positive(x.again(i) - most);
               if constexpr (!Log) x.put(i, e);
               return e;
@@ -39,7 +39,7 @@ struct softmax {
       for (int r = 0; r < count; ++r) {
         const auto x = rows_in.place(r);
         const auto y = rows_out.place(r);
-        const C most = max[r], scale = last[r];
+        const C most = top[r], scale = last[r];
         block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
           if constexpr (Log)
             y.store(i, x.again(i) - most - scale);

@@ -102,12 +102,12 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
     if constexpr (same && host_accessible<D>) {
       const memory_layout from = layout_of(x);
       const i64 offset = start * out.strides()[static_cast<std::size_t>(plan.dim)];
-      const memory_layout part{layout_of(out).data + static_cast<u64>(offset * from.item),
-                               from.item, from.sizes, out.strides()};
+      const memory_layout part{layout_of(out).data + offset * from.item, from.item, from.sizes,
+                               out.strides()};
       const i64 bytes = x.numel() * from.item;
       if (bytes == 0) return;
       if (are_contiguous(part, from))
-        copy_contiguous(op, stream, part.data, from.data, bytes, total);
+        copy_contiguous(op, stream, part, from, bytes, total);
       else
         copy_layout<sizeof(T)>(op, stream, part, from, total);
     } else {

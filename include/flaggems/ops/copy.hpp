@@ -187,16 +187,21 @@ inline bool are_contiguous(const memory_layout& a, const memory_layout& b) {
   return true;
 }
 
+/// The elements of an output, which its layout has as const like those of an input.
+inline unsigned char* written(const memory_layout& out) {
+  return const_cast<unsigned char*>(out.data);
+}
+
 /// Copies what is contiguous in both; part of a copy of `total` bytes.
 template <class S>
-void copy_contiguous(const char* op, const S& stream, u64 out, u64 x, i64 bytes, i64 total) {
+void copy_contiguous(const char* op, const S& stream, const memory_layout& out,
+                     const memory_layout& x, i64 bytes, i64 total) {
   launch_config config;
   config.op = op;
   config.tiles = kernels::ceil_div(bytes, kernels::copy_flat::piece);
   config.work = 2 * bytes;
   launch<kernels::copy_flat>(stream, config, bytes, is_streamed<device_of<S>>(2 * total),
-                             reinterpret_cast<unsigned char*>(out),
-                             reinterpret_cast<const unsigned char*>(x));
+                             written(out), x.data);
 }
 
 /// out = x on the host, of one dtype and of the same sizes, or x broadcasts; part of a copy of
@@ -214,8 +219,7 @@ void copy_layout(const char* op, const S& stream, const memory_layout& out, cons
   config.op = op;
   config.tiles = plan.space.blocks;
   config.work = 2 * it.numel() * Size;
-  launch_copy<Size>(stream, config, plan, reinterpret_cast<unsigned char*>(out.data),
-                    reinterpret_cast<const unsigned char*>(x.data));
+  launch_copy<Size>(stream, config, plan, written(out), x.data);
 }
 
 FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
@@ -245,7 +249,7 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
     if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
     if (bytes == 0 || replaced<operators::copy_>(op, stream, x, out)) return;
     if (flat.all)
-      copy_contiguous(op, stream, layout_of(out).data, layout_of(x).data, bytes, bytes);
+      copy_contiguous(op, stream, layout_of(out), layout_of(x), bytes, bytes);
     else
       copy_layout<sizeof(T)>(op, stream, layout_of(out), layout_of(x), bytes);
   } else {

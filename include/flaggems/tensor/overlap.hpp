@@ -158,27 +158,30 @@ struct address_set {
 
 /// A view without its types. What checks memory works on these, so that it is compiled once.
 struct memory_layout {
-  u64 data = 0;
+  const unsigned char* data = nullptr;
   i64 item = 0;  // bytes of an element
   int_list sizes, strides;
+
+  [[nodiscard]] byte_range range() const noexcept {
+    return range_of(reinterpret_cast<u64>(data), item, sizes, strides);
+  }
+  [[nodiscard]] address_set addresses() const noexcept {
+    return addresses_of(reinterpret_cast<u64>(data), item, sizes, strides);
+  }
 };
 template <class T, class Device>
 [[nodiscard]] memory_layout layout_of(const tensor_view<T, Device>& v) noexcept {
-  return {reinterpret_cast<u64>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(), v.strides()};
+  return {reinterpret_cast<const unsigned char*>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
+          v.strides()};
 }
 
 [[nodiscard]] inline overlap_kind overlap(const memory_layout& a, const memory_layout& b) noexcept {
-  const byte_range ra = range_of(a.data, a.item, a.sizes, a.strides);
-  const byte_range rb = range_of(b.data, b.item, b.sizes, b.strides);
-  if (!ra.intersects(rb)) return overlap_kind::none;
+  if (!a.range().intersects(b.range())) return overlap_kind::none;
   bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
   for (int i = 0; same && i < a.sizes.size(); ++i)
     same = a.sizes[i] == b.sizes[i] && (a.sizes[i] == 1 || a.strides[i] == b.strides[i]);
   if (same) return overlap_kind::exact;
-  return share_byte(addresses_of(a.data, a.item, a.sizes, a.strides),
-                    addresses_of(b.data, b.item, b.sizes, b.strides))
-             ? overlap_kind::partial
-             : overlap_kind::none;
+  return share_byte(a.addresses(), b.addresses()) ? overlap_kind::partial : overlap_kind::none;
 }
 
 }  // namespace detail
@@ -187,8 +190,7 @@ template <class T, class Device>
 template <tensor_like X>
 [[nodiscard]] byte_range memory_range(const X& x) noexcept {
   const auto v = as_view(x);
-  const detail::memory_layout m = detail::layout_of(v);
-  return detail::range_of(m.data, m.item, m.sizes, m.strides);
+  return detail::layout_of(v).range();
 }
 
 /// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides
