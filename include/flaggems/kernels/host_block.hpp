@@ -168,4 +168,6 @@ class host_block {
 
 }  // namespace flaggems::kernels
 
-#include <flaggems/kernels/host_groups.hpp>  // its functions must be seen with the block
+// Their functions must be seen with the block.
+#include <flaggems/kernels/host_groups.hpp>
+#include <flaggems/kernels/host_rows.hpp>

@@ -8,8 +8,10 @@
 // as it goes; the result is a vector with a value a row.
 #pragma once
 
-#include <flaggems/kernels/host_rows.hpp>
+#include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernels/outlined.hpp>
 #include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernels/rows.hpp>
 
 namespace flaggems::kernels {
 
