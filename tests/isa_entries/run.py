@@ -25,7 +25,7 @@ PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx
                         r"|kernels::vnni_tile<",
          "amx": r"kernels::amx_tiles<"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
-SCALAR = ("kernels::reduce_parts<", "kernels::gemm_blocked<", "kernels::gemm_few_rows<",
+SCALAR = ("kernels::gemm_blocked<", "kernels::gemm_few_rows<",
           "kernels::gemm_small<", "kernels::gemm_small_matrix<", "kernels::gemm_along<",
           "kernels::pointwise<", "kernels::pointwise_flat<",  # and the next ones move words of 16 bytes
           "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
@@ -36,8 +36,8 @@ SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "vpdpbusd": {"avx512_bf16"},
 
 
 def functions(binary):
-    """{function: set of register classes} of a disassembly."""
-    text = subprocess.run(["objdump", "-d", "-C", "--no-show-raw-insn", str(binary)], check=True,
+    """{function: register classes, special instructions, and `part of LEVEL` for the parts it refers to}."""
+    text = subprocess.run(["objdump", "-d", "-r", "-C", "--no-show-raw-insn", str(binary)], check=True,
                           capture_output=True, text=True).stdout
     found = collections.defaultdict(set)
     name = None
@@ -49,6 +49,8 @@ def functions(binary):
         elif name:
             found[name].update(re.findall(r"%(xmm|ymm|zmm)", line))
             found[name].update(i for i in SPECIAL if i in line)
+            if "R_X86_64_" in line:
+                found[name].update(f"part of {level}" for level in PARTS if re.search(PARTS[level], line))
     return found
 
 
@@ -66,11 +68,15 @@ def check(compiler, flags, build):
         if match:
             entries[level] += 1
         scalar = any(kernel in name for kernel in SCALAR)
-        # What the entries above leave to parts must be wide there.
+        # An entry may leave its loops to parts of its level, which must be wide there.
         part = "kernels::outlined<" in name and "[clone" not in name
         parts[level] += part
-        if (match or part) and not scalar and wide and wide not in contents:
+        leaves_to_parts = match and f"part of {level}" in contents
+        if (match or part) and not (scalar or leaves_to_parts) and wide and wide not in contents:
             problems.append(f"no {wide} register in {name}")
+        for other in WIDE.keys() - {level}:
+            if match and level in ("baseline", "avx2", "avx512") and f"part of {other}" in contents:
+                problems.append(f"a part of level {other} in {name}")
         allowed = {"ymm", "zmm"} if wide == "zmm" else {wide}
         for register in sorted((contents & {"ymm", "zmm"}) - allowed):
             problems.append(f"{register} register in {name}")

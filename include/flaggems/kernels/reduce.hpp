@@ -312,14 +312,17 @@ struct reduce_outer {
       const i64 kept = tile / space.chunks;
       const i64 start = (tile - kept * space.chunks) * space.chunk;
       const i64 n = min_of(space.chunk, space.inner - start);
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
-        low.put(i, neutral);
-        high.put(i, neutral);
-      });
       // Two levels, so that the error of a long sum stays that of a short one.
       for (i64 segment = 0; segment < space.steps; segment += 256) {
         const i64 end = min_of(space.steps, segment + 256);
+        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+          const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
+          if (segment == 0)
+            high.put(i, neutral);
+          else
+            high.put(i, op(high.get(i), low.get(i)));
+          low.put(i, neutral);
+        });
         for (i64 step = segment; step < end;) {
           const coordinates c = space.locate(kept, step, start);
           const auto row = e.at(c);
@@ -347,13 +350,10 @@ struct reduce_outer {
           });
           ++step;
         }
-        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-          high.put(i, op(high.get(i), low.get(i)));
-          low.put(i, state_traits<decltype(high.get(i))>::splat(Reducer::neutral()));
-        });
       }
       const coordinates to = space.locate(kept, 0, start);
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, high.get(i)); });
+      block.for_each_lane(
+          n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, op(high.get(i), low.get(i))); });
     });
   }
 };
@@ -362,6 +362,7 @@ struct reduce_outer {
 /// which are few. `space` is the one of the first half.
 template <class Reducer, class C, class Sink>
 struct reduce_parts {
+  static constexpr bool is_scalar = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, global_ptr<const C> values,
                                   global_ptr<const i64> indices, Sink sink) {

@@ -4,7 +4,8 @@
 // How the host runs a kernel: one entry function per instruction-set level, whose target attribute
 // the always-inline kernel text is compiled under; the level is chosen at run time. A kernel that
 // has `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX
-// besides; the others run their AVX-512 entry at these levels.
+// besides; the others run their AVX-512 entry at these levels. One that has `is_scalar = true`, and
+// so nothing to gain, has a single entry.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -17,6 +18,8 @@ namespace flaggems::detail {
 
 template <class Kernel>
 concept has_bf16_entries = Kernel::has_bf16_entries;
+template <class Kernel>
+concept is_scalar = Kernel::is_scalar;
 
 template <class Kernel, class... Args>
 struct host_entry {
@@ -59,18 +62,20 @@ struct host_entry {
 
   static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
     [[maybe_unused]] const isa_level level = isa();
+    if constexpr (!is_scalar<Kernel>) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 3
-    if constexpr (has_bf16_entries<Kernel>) {
-      if (level == isa_level::avx512_bf16) return avx512_bf16;
-      if (level == isa_level::amx) return FLAGGEMS_MAX_ISA >= 4 ? amx : avx512_bf16;
-    }
+      if constexpr (has_bf16_entries<Kernel>) {
+        if (level == isa_level::avx512_bf16) return avx512_bf16;
+        if (level == isa_level::amx) return FLAGGEMS_MAX_ISA >= 4 ? amx : avx512_bf16;
+      }
 #endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
-    if (level >= isa_level::avx512) return avx512;
+      if (level >= isa_level::avx512) return avx512;
 #endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
-    if (level >= isa_level::avx2) return avx2;
+      if (level >= isa_level::avx2) return avx2;
 #endif
+    }
     return baseline;
   }
 };
