@@ -188,7 +188,10 @@ void check_blocks() {
         }
 }
 
-TEST(gemm_int8_blocks, baseline) { check_blocks<i8, i8, fk::isa_baseline>(); }
+TEST(gemm_int8_blocks, baseline) {
+  check_blocks<i8, i8, fk::isa_baseline>();
+  check_blocks<u8, i8, fk::isa_baseline>();
+}
 TEST(gemm_int8_blocks, modelled_dot_products) {
   check_blocks<i8, i8, byte_dot_model>();
   check_blocks<u8, i8, byte_dot_model>();
@@ -233,8 +236,8 @@ TYPED_TEST(gemm_int8_devices, layouts) {
   }
 }
 
-template <class D>
-void check_linear_bmm_and_addmm() {
+TYPED_TEST(gemm_int8_devices, linear_bmm_and_addmm) {
+  using D = TypeParam;
   const auto& s = test_stream<D>();
   test_tensor<u8, D> x({2, 3, 40}, layout::contiguous, random_integers({2, 3, 40}, 0, 255));
   test_tensor<i8, D> w({21, 40}, layout::contiguous, random_integers({21, 40}, -128, 127));
@@ -261,12 +264,6 @@ void check_linear_bmm_and_addmm() {
   for (std::size_t e = 0; e < before.size(); ++e) want[e] = 2 * before[e] - 3 * want[e];
   want.resize(before.size());
   expect_equal(sums.read(), want);
-}
-
-// Each is an instance of every kernel: for one size of warps.
-TEST(gemm_int8_operators, linear_bmm_and_addmm) {
-  check_linear_bmm_and_addmm<host>();
-  check_linear_bmm_and_addmm<simt32>();
 }
 
 // A sum beyond 2^31 comes round.
