@@ -166,12 +166,12 @@ inline constexpr bool is_weight<packed_matrix<T, D>> = true;
 }  // namespace detail
 
 /// out = mat1 * mat2, mat1 an expression, which is evaluated while it is read: no tensor of its
-/// size is made.
+/// size is made, but on the host for up to 16 rows or 16,384 elements.
 ///
 /// mat1 [m, k], what its tensors broadcast to; mat2 [k, n], out [m, n], which shares no memory with
 /// them. The expression's values are rounded to its dtype, as if they had been assigned to a tensor
-/// first; its dtype is mat1's. On the host it is evaluated once for each block of columns:
-/// some thousands. Otherwise as `mm`.
+/// first; its dtype is mat1's. On the host it is evaluated once for each block of some
+/// thousands of columns. Otherwise as `mm`.
 template <stream_like S, class Node, tensor_like B, tensor_like Out>
 void mm(const S& stream, const expr<Node>& mat1, const B& mat2, Out&& out) {
   same_device<S, B, Out>();
