@@ -109,6 +109,12 @@ template <class C, class T>
 struct kept_place {
   const T* row;
   host_scratch<C> copy;
+  u64 next;  // where the elements are that are read after these
+  template <class Lane>
+  FLAGGEMS_INLINE void fetch_next(Lane lane) const {
+    const u64 place = next + static_cast<u64>(lane.begin) * sizeof(T);  // harmless if there is none
+    __builtin_prefetch(reinterpret_cast<const void*>(place), 0, 2);
+  }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
     return load<C>(row, lane);
@@ -137,26 +143,31 @@ class kept_row<host_block<Isa>, C, T, Walk> {
         padded_(round_up(n, 16)),
         copy_(block.template scratch<C>(padded_ * rows)),
         buffer_(block.template scratch<T>(padded_ * rows).data) {}
-  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row) {
-    if (walk_.is_dense()) return {row, copy_};
-    gather_row(buffer_, row, walk_, n_);
-    return {buffer_, copy_};
+  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row, i64 step) {
+    begin_group(row, step, 1);
+    return place(0);
   }
   FLAGGEMS_INLINE void begin_group(const T* row, i64 step, int count) {
     row_ = row;
     step_ = step;
-    if (walk_.is_dense()) return;
+    ahead_ = 0;
+    if (walk_.is_dense()) {
+      // Far enough for memory to answer, where rows are short.
+      ahead_ = max_of(step * count * static_cast<i64>(sizeof(T)), i64{2048});
+      return;
+    }
     for (int r = 0; r < count; ++r) gather_row(buffer_ + r * padded_, row + r * step, walk_, n_);
     row_ = buffer_;
     step_ = padded_;
   }
   FLAGGEMS_INLINE kept_place<C, T> place(int r) const {
-    return {row_ + r * step_, copy_.from(r * padded_)};
+    const T* const row = row_ + r * step_;
+    return {row, copy_.from(r * padded_), reinterpret_cast<u64>(row) + static_cast<u64>(ahead_)};
   }
 
  private:
   Walk walk_;
-  i64 n_, padded_, step_ = 0;
+  i64 n_, padded_, step_ = 0, ahead_ = 0;
   host_scratch<C> copy_;
   T* buffer_;
   const T* row_ = nullptr;

@@ -67,7 +67,7 @@ FLAGGEMS_INLINE T iota(lane_scalar lane) {
   return static_cast<T>(lane.begin);
 }
 // ---- states of a reduction that are more than one number
-/// A value and the index it came from (argmax and its like).
+/// A value and the index it came from (argmax and its like), or two that are folded together.
 template <class V, class J>
 struct indexed {
   V value;

@@ -62,6 +62,14 @@ struct norm_walk {
   }
 };
 
+/// Two sums at once.
+struct plus_both {
+  template <class V>
+  FLAGGEMS_INLINE indexed<V, V> operator()(const indexed<V, V>& a, const indexed<V, V>& b) const {
+    return {V(a.value + b.value), V(a.index + b.index)};
+  }
+};
+
 /// out = (x - mean) / sqrt(variance + eps) * weight + bias; weight and bias may be null.
 template <class T, class W, class Out, class C>
 struct layer_norm {
@@ -78,21 +86,26 @@ struct layer_norm {
     const shared_row<Block, W, norm_walk> b(block, n, norm_walk{&space, bias.strides}, bias.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      const auto x = rows_in.begin(in.data + c.offset(in.strides));
+      const auto x = rows_in.begin(in.data + c.offset(in.strides), group_step(c, in.strides));
       const auto y = rows_out.begin(out.data + c.offset(out.strides));
       const C estimate =
-          block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA { return x.first(i); }) / count;
+          block.reduce(n, C(0), plus{}, [x](auto i) FLAGGEMS_LAMBDA { return x.first(i); }) / count;
       // A sum of numbers of one sign is rounded by what it is, not by how they differ: 16 lanes of
-      // 1,000 around 10^4 missed their mean by 1.4 of its last places. The differences tell.
-      const C rest = block.reduce(n, C(0), plus{},
-                                  [&](auto i) FLAGGEMS_LAMBDA { return x.again(i) - estimate; });
-      const C mean = estimate + rest / count;
-      const C variance = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        const auto v = x.again(i) - mean;
-        return v * v;
-      }) / count;
+      // 1,000 around 10^4 missed their mean by 1.4 of its last places. The differences tell, and
+      // their squares, less what the estimate was off, are the variance.
+      const indexed<C, C> sums = block.reduce(n, indexed<C, C>{C(0), C(0)}, plus_both{},
+                                              [x, estimate](auto i) FLAGGEMS_LAMBDA {
+                                                x.fetch_next(i);
+                                                const auto v = x.again(i) - estimate;
+                                                using V = decltype(copy_of(v));
+                                                return indexed<V, V>{v, V(v * v)};
+                                              });
+      const C rest = sums.value / count;
+      const C mean = estimate + rest;
+      const C variance = max_of(C(0), C(sums.index / count - rest * rest));
       const C scale = C(1) / sqrt(C(variance + eps));
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+      block.for_each_lane(n, [x, y, w, b, mean, scale](auto i) FLAGGEMS_LAMBDA {
+        x.fetch_next(i);
         auto v = (x.again(i) - mean) * scale;
         if (w.exists()) v = v * w.template load<C>(i);
         if (b.exists()) v = v + b.template load<C>(i);
@@ -118,14 +131,15 @@ struct rms_norm {
                                             weight.data);
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
-      const auto x = rows_in.begin(in.data + c.offset(in.strides));
+      const auto x = rows_in.begin(in.data + c.offset(in.strides), group_step(c, in.strides));
       const auto y = rows_out.begin(out.data + c.offset(out.strides));
-      const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
+      const C squares = block.reduce(n, C(0), plus{}, [x](auto i) FLAGGEMS_LAMBDA {
         const auto v = x.first(i);
         return v * v;
       });
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+      block.for_each_lane(n, [x, y, w, scale](auto i) FLAGGEMS_LAMBDA {
+        x.fetch_next(i);
         auto v = x.again(i) * scale;
         if (w.exists()) v = v * w.template load<C>(i);
         y.store(i, v);
@@ -151,7 +165,7 @@ struct fused_add_rms_norm {
     block.for_each_tile(space.rows, [&](i64 r) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(r);
       const global_ptr<T> y = x.data + c.offset(x.strides);
-      const auto in = rows_in.begin(y);
+      const auto in = rows_in.begin(y, group_step(c, x.strides));
       const auto out = rows_out.begin(y);
       const auto sum = sums.update(residual.data + c.offset(residual.strides));
       const C squares = block.reduce(n, C(0), plus{}, [&](auto i) FLAGGEMS_LAMBDA {
@@ -163,7 +177,7 @@ struct fused_add_rms_norm {
       });
       sums.end();
       const C scale = C(1) / sqrt(C(squares / static_cast<C>(n) + eps));
-      block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+      block.for_each_lane(n, [in, out, w, scale](auto i) FLAGGEMS_LAMBDA {
         out.store(i, in.kept(i) * scale * w.template load<C>(i));
       });
       rows_out.end();

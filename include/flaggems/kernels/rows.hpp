@@ -106,13 +106,15 @@ struct row_walk {
 // A group of rows begins with its first one; the next are `step` elements further each.
 
 /// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
-/// value in an element's place and read it back as `kept`; after that `again` is undefined.
+/// value in an element's place and read it back as `kept`; after that `again` is undefined. With
+/// `fetch_next` a loop that computes says when memory may be asked for what comes next; the
+/// elements from one row to the next, the `step`, tell where that is.
 template <class Block, class C, class T, class Walk>
 class kept_row {
  public:
   FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk, int = 1)
       : walk_(walk), copy_(block.template scratch<C>(n)) {}
-  FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row) {
+  FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row, i64) {
     row_ = row;
     return *this;
   }
@@ -128,6 +130,8 @@ class kept_row {
   FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
     return kept(lane);
   }
+  template <class Lane>
+  FLAGGEMS_INLINE void fetch_next(Lane) const {}
   template <class Lane, class V>
   FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) x) const {
     store(copy_, lane, x);

@@ -30,6 +30,7 @@ struct softmax {
       const auto sum =
           group::template fold<1>(block, count, n, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
             return [x = rows_in.place(r), most = top[r]](auto i) FLAGGEMS_LAMBDA {
+              x.fetch_next(i);
               const auto e = exp_not_positive(x.again(i) - most);
               if constexpr (!Log) x.put(i, e);
               return e;
