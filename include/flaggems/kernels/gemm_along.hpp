@@ -12,6 +12,108 @@
 
 namespace flaggems::kernels {
 
+/// A register of C from memory of T.
+template <class C, class Isa, class V, class T>
+FLAGGEMS_INLINE void read_register(V& to, const T* from) {
+  if constexpr (is_same<T, C>)
+    to = *static_cast<const typename register_vector<C, Isa>::loose*>(
+        static_cast<const void*>(from));
+  else
+    to = load_lanes<C, T, Isa>(from, Isa::lanes).v;
+}
+
+/// Vectors hold values of lines side by side, `Width` lanes each. The lane of a pair of them that
+/// stands at place p when lanes k and k + Width / 2 of each line are brought together: the former,
+/// or the latter if `upper`.
+template <int Lanes, int Width>
+FLAGGEMS_INLINE constexpr int half_of_line(int p, bool upper) {
+  constexpr int half = Width / 2, lines = Lanes / Width;
+  const int line = p / half;
+  return (line < lines ? 0 : Lanes) + line % lines * Width + p % half + (upper ? half : 0);
+}
+template <int Lanes, int Width, class V, int... K>
+FLAGGEMS_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence<K...>) {
+  const V lower = __builtin_shufflevector(x, y, half_of_line<Lanes, Width>(K, false)...);
+  const V upper = __builtin_shufflevector(x, y, half_of_line<Lanes, Width>(K, true)...);
+  to = lower + upper;
+}
+/// The lanes of `Count` vectors added, each to one lane, by the tree of fold_lanes: they end side
+/// by side from x[0] on, and if vectors have more lanes, all again.
+template <int Count, int Lanes, int Width = Lanes, class V>
+FLAGGEMS_INLINE void fold_lines(V* x) {
+  if constexpr (Width > 1) {
+    constexpr int next = Count > 1 ? Count / 2 : 1;
+    static_for<next>([&](auto k) FLAGGEMS_LAMBDA {
+      add_halves<Lanes, Width>(x[k], x[2 * k], x[Count > 1 ? 2 * k + 1 : 0],
+                               make_int_sequence<Lanes>{});
+    });
+    fold_lines<next, Lanes, Width / 2>(x);
+  }
+}
+
+/// sums[l] = alpha * (x times line l), lines `line` apart: `at_once` of them read side by side,
+/// from which memory gives more than from one, and folded by a transposition. Called once for many
+/// lines, since what stands between two tiles took a quarter of the time of lines of 512.
+template <class A, class B, class C>
+struct dot_lines {
+  static constexpr int at_once = 8;
+  struct arguments {
+    const A* x;
+    const B* first;
+    i64 line, lines, k;
+    C alpha;
+    C* sums;  // `lines` rounded up to `at_once`
+  };
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const arguments& p) {
+    using V = typename register_vector<C, Isa>::type;
+    using loose = typename register_vector<C, Isa>::loose;
+    constexpr int lanes = register_vector<C, Isa>::lanes;
+    const A* const x = p.x;
+    const i64 whole = p.k / lanes * lanes;
+    for (i64 l = 0; l < p.lines; l += at_once) {
+      const B* line[at_once];
+      V sum[at_once];
+      static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+        // Lines beyond the last are the last one again.
+        line[n] = p.first + min_of(l + n, p.lines - 1) * p.line;
+        sum[n] = V{};
+      });
+      i64 q = 0;
+      for (; q < whole; q += lanes) {
+        V factor;
+        read_register<C, Isa>(factor, x + q);
+        static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+          V y;
+          read_register<C, Isa>(y, line[n] + q);
+          sum[n] += factor * y;
+        });
+      }
+      if constexpr (sizeof(C) == sizeof(f32))
+        if (const int rest = static_cast<int>(p.k - q); rest > 0) {
+          const V factor = load_lanes<C, A, Isa>(x + q, rest).v;
+          static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+            sum[n] += factor * load_lanes<C, B, Isa>(line[n] + q, rest).v;
+          });
+          q = p.k;
+        }
+      fold_lines<at_once, lanes>(sum);
+      C folded[at_once > lanes ? at_once : lanes];
+      constexpr int vectors = at_once > lanes ? at_once / lanes : 1;
+      static_for<vectors>([&](auto n) FLAGGEMS_LAMBDA {
+        *static_cast<loose*>(static_cast<void*>(folded + n * lanes)) = sum[n];
+      });
+      C* const to = p.sums + l;
+      static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+        C total = folded[n];
+        for (i64 e = q; e < p.k; ++e)
+          total = multiply_add<C>(number_cast<C>(x[e]), number_cast<C>(line[n][e]), total);
+        to[n] = p.alpha * total;
+      });
+    }
+  }
+};
+
 /// The sums of Rows x Columns results, whose lines begin at `row` and `column`.
 template <class A, class B, class C, int Rows, int Columns>
 struct dot_tile {
@@ -32,10 +134,10 @@ struct dot_tile {
     i64 q = 0;
     for (; q + lanes <= p.k; q += lanes) {
       V x[Rows];
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { read<Isa>(x[r], p.row[r] + q); });
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { read_register<C, Isa>(x[r], p.row[r] + q); });
       static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
         V y;
-        read<Isa>(y, p.column[c] + q);
+        read_register<C, Isa>(y, p.column[c] + q);
         static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { sum[r][c] += x[r] * y; });
       });
     }
@@ -67,14 +169,6 @@ struct dot_tile {
       to = lane[0];
     }
   }
-  template <class Isa, class V, class T>
-  FLAGGEMS_INLINE static void read(V& to, const T* from) {
-    if constexpr (is_same<T, C>)
-      to = *static_cast<const typename register_vector<C, Isa>::loose*>(
-          static_cast<const void*>(from));
-    else
-      to = load_lanes<C, T, Isa>(from, Isa::lanes).v;
-  }
 };
 
 template <class A, class B, class Out, class C, class Bias>
@@ -87,7 +181,7 @@ struct gemm_along {
     // As many sums as hide the latency of a product, and reads for each of them as few as
     // registers allow.
     if (space.m == 1)
-      tiles<isa, 1, 8>(block, space, a, b, out, bias);
+      one_row<isa>(block, space, a, b, out, bias);
     else if (vector_kernel<C, isa>::has_32_registers)
       tiles<isa, 4, 6>(block, space, a, b, out, bias);
     else
@@ -95,6 +189,30 @@ struct gemm_along {
   }
 
  private:
+  template <class Isa, class Block>
+  FLAGGEMS_INLINE static void one_row(Block& block, gemm_space& space, const gemm_arg<A>& a,
+                                      const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                      const Bias& bias) {
+    using lines = dot_lines<A, B, C>;
+    constexpr i64 most = 256;
+    space.tile_rows = space.row_tiles = space.group = 1;
+    space.tile_columns =
+        min_of(round_up(ceil_div(space.n, block.count()), i64{lines::at_once}), most);
+    space.column_tiles = ceil_div(space.n, space.tile_columns);
+    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const gemm_space::place at = space.locate(tile);
+      const i64 count = min_of(space.tile_columns, space.n - at.j);
+      alignas(64) C sums[most];
+      outlined<Isa>::template call<lines>(typename lines::arguments{
+          a.at(at.batch), b.at(at.batch) + at.j * b.line, b.line, count, space.k, out.alpha, sums});
+      const auto finish = bias.at(at.batch, 0);
+      using storing = store_tile<Out, C, remove_const<decltype(finish)>>;
+      outlined<Isa>::template call<storing>(typename storing::arguments{
+          sums, nullptr, 0, 0, 1, count, out.at(at.batch) + at.j * out.column, 0, out.column, false,
+          bias.active(), &finish, 0, at.j});
+    });
+  }
+
   template <class Isa, int Rows, int Columns, class Block>
   FLAGGEMS_INLINE static void tiles(Block& block, gemm_space& space, const gemm_arg<A>& a,
                                     const gemm_arg<B>& b, const gemm_out<Out, C>& out,

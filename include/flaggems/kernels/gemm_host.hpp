@@ -486,10 +486,10 @@ struct gemm_few_rows {
     const A* const from_a = a.at(at.batch);
     const B* const from_b = b.at(at.batch) + at.j * b.line;
     for (i64 e = 0; e < round_up(rows, i64{Rows}) * width; ++e) kept[e] = C(0);
-    for (i64 q = 0; q < space.k; q += adding::depth) {
-      const int live = static_cast<int>(min_of(i64{adding::depth}, space.k - q));
+    for (i64 q = 0; q < space.k; q += adding::most) {
+      const int live = static_cast<int>(min_of(i64{adding::most}, space.k - q));
       for (i64 g = 0; g < rows; g += Rows) {
-        C factors[adding::depth * Rows];
+        C factors[adding::most * Rows];
         for (int t = 0; t < live; ++t)
           for (int r = 0; r < Rows; ++r) {
             const i64 i = min_of(at.i + g + r, space.m - 1);

@@ -171,27 +171,26 @@ struct vector_kernel {
   }
 };
 
-/// sums[r][j] += a[t][r] * b[t][j] for `depth` rows t of b and `Rows` rows of the result: a matrix
-/// of few rows times one whose rows are contiguous, read once in long pieces. The factors stay in
-/// registers.
+/// sums[r][j] += a[t][r] * b[t][j] for `live` rows t of b and `Rows` rows of the result: a matrix
+/// of few rows times one whose rows are contiguous, read once in long pieces, `depth` of them side
+/// by side. The factors stay in registers.
 template <class C, class T, int Rows>
 struct add_rows {
-  static constexpr int depth = 6;
+  static constexpr int depth = Rows == 1 ? 8 : 6;
+  static constexpr int most = Rows == 1 ? 128 : depth;  // rows of b in a call
   struct arguments {
-    const C* a;  // [depth][Rows]
+    const C* a;  // [live][Rows]
     const T* b;
     i64 b_along;
-    int live;  // rows of b
+    int live;
     C* sums;
     i64 sums_row, n;
   };
   template <class Isa>
   FLAGGEMS_INLINE static void run(const arguments& p) {
-    if (p.live == depth) {
-      add<Isa, depth>(p, 0);
-    } else {  // not even 0 * NaN of a row beyond the last
-      for (int t = 0; t < p.live; ++t) add<Isa, 1>(p, t);
-    }
+    int t = 0;
+    for (; t + depth <= p.live; t += depth) add<Isa, depth>(p, t);
+    for (; t < p.live; ++t) add<Isa, 1>(p, t);  // not even 0 * NaN of a row beyond the last
   }
 
  private:
