@@ -95,7 +95,6 @@ struct dot_lines {
           static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
             sum[n] += factor * load_lanes<C, B, Isa>(line[n] + q, rest).v;
           });
-          q = p.k;
         }
       fold_lines<at_once, lanes>(sum);
       C folded[at_once > lanes ? at_once : lanes];
@@ -106,8 +105,8 @@ struct dot_lines {
       C* const to = p.sums + l;
       static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
         C total = folded[n];
-        for (i64 e = q; e < p.k; ++e)
-          total = multiply_add<C>(number_cast<C>(x[e]), number_cast<C>(line[n][e]), total);
+        if constexpr (sizeof(C) != sizeof(f32))
+          for (i64 e = q; e < p.k; ++e) total = multiply_add<C>(x[e], line[n][e], total);
         to[n] = p.alpha * total;
       });
     }
