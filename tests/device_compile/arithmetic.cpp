@@ -15,9 +15,9 @@ using add_alpha_f32 =
 using clamp_f32 = node<float, clamp_optional_fn, arg<float, float>, literal<float>, literal<float>>;
 }  // namespace flaggems::kernels
 
-FLAGGEMS_INSTANCE(floor_div, fk::pointwise<float, fk::floor_div_f32>, fk::tiling, fk::target<float>,
+FLAGGEMS_INSTANCE(div_floor, fk::pointwise<float, fk::floor_div_f32>, fk::tiling, fk::target<float>,
                   fk::floor_div_f32)
-FLAGGEMS_INSTANCE(floor_div_int, fk::pointwise<int, fk::floor_div_i32>, fk::tiling, fk::target<int>,
+FLAGGEMS_INSTANCE(div_floor_int, fk::pointwise<int, fk::floor_div_i32>, fk::tiling, fk::target<int>,
                   fk::floor_div_i32)
 FLAGGEMS_INSTANCE(add_alpha, fk::pointwise<float, fk::add_alpha_f32>, fk::tiling, fk::target<float>,
                   fk::add_alpha_f32)

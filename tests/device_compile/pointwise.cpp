@@ -6,31 +6,71 @@
 
 namespace fk = flaggems::kernels;
 
+// ---- every row of the table in f32, `<row>_f32` (instances.py knows their names), in the kernel
+// of contiguous operands: it compiles faster than the one of any strides, which comes below
+using x = fk::flat_arg<float, float>;
+template <class R, class F>
+using of_one = fk::node<R, F, x>;
+template <class R, class F>
+using of_two = fk::node<R, F, x, x>;
+template <class R, class F>
+using of_three = fk::node<R, F, x, x, x>;
+namespace results {  // of the table's rules
+using numeric = float;
+using arithmetic = float;
+using integral = float;
+using to_float = float;
+using floating = float;
+using to_bool = bool;
+}  // namespace results
+
+#define FLAGGEMS_ROW(name, result, ...)                                                       \
+  FLAGGEMS_INSTANCE(name##_f32, fk::pointwise_flat<result, __VA_ARGS__>, flaggems::i64, bool, \
+                    fk::global_ptr<result>, __VA_ARGS__)
+#define FLAGGEMS_UNARY(name, rule, formula) \
+  FLAGGEMS_ROW(name, results::rule, of_one<results::rule, fk::name##_fn>)
+#define FLAGGEMS_BINARY(name, rule, formula) \
+  FLAGGEMS_ROW(name, results::rule, of_two<results::rule, fk::name##_fn>)
+#define FLAGGEMS_TERNARY(name, rule, formula) \
+  FLAGGEMS_ROW(name, results::rule, of_three<results::rule, fk::name##_fn>)
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
+#undef FLAGGEMS_UNARY
+#undef FLAGGEMS_BINARY
+#undef FLAGGEMS_TERNARY
+#undef FLAGGEMS_ROW
+
+// ---- expressions
 // out = silu(x) * y, in f32 on bf16
 using silu_of_x = fk::node<float, fk::silu_fn, fk::arg<flaggems::bf16, float>>;
-using silu_and_mul = fk::node<float, fk::mul_fn, silu_of_x, fk::arg<flaggems::bf16, float>>;
-FLAGGEMS_INSTANCE(silu_and_mul_bf16, fk::pointwise<flaggems::bf16, silu_and_mul>, fk::tiling,
-                  fk::target<flaggems::bf16>, silu_and_mul)
+using silu_times_y = fk::node<float, fk::mul_fn, silu_of_x, fk::arg<flaggems::bf16, float>>;
+FLAGGEMS_INSTANCE(assign_bf16, fk::pointwise<flaggems::bf16, silu_times_y>, fk::tiling,
+                  fk::target<flaggems::bf16>, silu_times_y)
 
+using y = fk::arg<float, float>;
+using choice = fk::node<float, fk::where_fn, fk::arg<bool, bool>, y, fk::literal<float>>;
+FLAGGEMS_INSTANCE(where_f32, fk::pointwise<float, choice>, fk::tiling, fk::target<float>, choice)
+
+// ---- other types
 using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::arg<flaggems::f16, float>>;
-FLAGGEMS_INSTANCE(gelu_f16, fk::pointwise<flaggems::f16, gelu_expr>, fk::tiling,
+FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise<flaggems::f16, gelu_expr>, fk::tiling,
                   fk::target<flaggems::f16>, gelu_expr)
 
 using pow_expr = fk::node<double, fk::pow_fn, fk::arg<double, double>, fk::arg<double, double>>;
 FLAGGEMS_INSTANCE(pow_f64, fk::pointwise<double, pow_expr>, fk::tiling, fk::target<double>,
                   pow_expr)
 
-using add_expr = fk::node<flaggems::i64, fk::add_fn, fk::arg<flaggems::i64, flaggems::i64>,
-                          fk::position<flaggems::i64>>;
-FLAGGEMS_INSTANCE(add_i64, fk::pointwise<flaggems::i64, add_expr>, fk::tiling,
-                  fk::target<flaggems::i64>, add_expr)
+// ---- copies, and what has no operand
+using word = fk::arg<flaggems::u16, flaggems::u16>;
+FLAGGEMS_INSTANCE(copy_u16, fk::pointwise<flaggems::u16, word>, fk::tiling,
+                  fk::target<flaggems::u16>, word)
 
-using to_int = fk::cast<int, fk::arg<float, float>>;
+using to_int = fk::cast<int, y>;
 FLAGGEMS_INSTANCE(to_i32, fk::pointwise<int, to_int>, fk::tiling, fk::target<int>, to_int)
 
-using less = fk::node<bool, fk::lt_fn, fk::arg<float, float>, fk::arg<float, float>>;
-FLAGGEMS_INSTANCE(lt_f32, fk::pointwise<bool, less>, fk::tiling, fk::target<bool>, less)
+using filled = fk::literal<float>;
+FLAGGEMS_INSTANCE(fill_f32, fk::pointwise<float, filled>, fk::tiling, fk::target<float>, filled)
 
-using flat_sum = fk::node<float, fk::add_fn, fk::flat_arg<float, float>, fk::literal<float>>;
-FLAGGEMS_INSTANCE(flat_f32, fk::pointwise_flat<float, flat_sum>, flaggems::i64, bool,
-                  flaggems::kernels::global_ptr<float>, flat_sum)
+using i64 = flaggems::i64;
+using scaled = fk::node<i64, fk::mul_fn, fk::position<i64>, fk::literal<i64>>;
+using sequence = fk::node<i64, fk::add_fn, scaled, fk::literal<i64>>;
+FLAGGEMS_INSTANCE(arange_i64, fk::pointwise<i64, sequence>, fk::tiling, fk::target<i64>, sequence)

@@ -14,7 +14,7 @@ FLAGGEMS_INSTANCE(quantized_linear_q4_0,
 FLAGGEMS_INSTANCE(quantized_linear_q8_0,
                   fk::quantized_linear<fk::q8_0, flaggems::f16, float, 1, 4, true>, fk::gemm_space,
                   fk::gemm_arg<flaggems::f16>, bytes, fk::gemm_out<float, float>)
-FLAGGEMS_INSTANCE(quantized_rows_q4_1,
+FLAGGEMS_INSTANCE(quantized_embedding_q4_1,
                   fk::quantized_rows<fk::q4_1, fk::row_index<flaggems::i64>, float>, fk::row_space,
                   bytes, flaggems::i64, fk::row_index<flaggems::i64>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(dequantize_q8_0, fk::quantized_rows<fk::q8_0, fk::own_row, flaggems::f16>,

@@ -8,6 +8,6 @@ namespace fk = flaggems::kernels;
 using flaggems::bf16;
 using flaggems::i64;
 
-FLAGGEMS_INSTANCE(rotary_bf16, fk::rotary<bf16, float, i64, float>, fk::rotary_space,
+FLAGGEMS_INSTANCE(apply_rotary_pos_emb_bf16, fk::rotary<bf16, float, i64, float>, fk::rotary_space,
                   fk::rotary_tensor<bf16>, fk::rotary_tensor<bf16>, fk::row_arg<float>,
                   fk::row_arg<float>, fk::row_arg<i64>)

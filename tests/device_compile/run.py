@@ -8,11 +8,12 @@ entry.hpp), whose instances must come out as code. Exit status 77: the compiler 
 """
 import argparse
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import time
+
+from instances import names
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -38,11 +39,6 @@ def sources(build):
         file.write_text(f"#include <{name}>\n#include <{name}>\n")
         files.append(file)
     return files, sorted(HERE.glob("*.cpp"))
-
-
-def names(file):
-    """The names of the instances in a file."""
-    return re.findall(r"^FLAGGEMS_INSTANCE\(\s*(\w+)", file.read_text(), re.M)
 
 
 def nvrtc(files, instances, build, cxx):

@@ -11,7 +11,9 @@ With --merge, marks that the page has stay: a log of one operator's tests is eno
 in. Only a log of all tests takes marks away.
 
 The marks say how much is known: run on the hardware, run on the emulator, or only compiled. The ISA
-levels in the heading are those of the machine that made the logs; --check compares the rows alone.
+levels in the heading are those of the machine that made the logs, and it names the rows that ran at
+fewer; --check compares the rows alone. `compiled` needs an instance in tests/device_compile named
+after the operator or the one whose kernel it shares.
 """
 import argparse
 import collections
@@ -20,38 +22,43 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools" / "docs"), str(ROOT / "tests" / "device_compile")]
+import instances  # noqa: E402
 import operators  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMPILED = ROOT / "tests" / "device_compile"
 LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
+# Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
+SAME_KERNEL = {"argsort": "sort", "cat": "copy", "embedding": "index_select",
+               "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"cast", "apply", "with_bias", "epilogue"}
 
 
-def compiled_kernels():
-    """{kernel header stem} of the instances that the chips' compilers take."""
-    stems = set()
-    for file in COMPILED.glob("*.cpp"):
-        if "FLAGGEMS_INSTANCE(" in file.read_text():
-            stems.update(re.findall(r"#include <flaggems/kernels/(\w+)\.hpp>", file.read_text()))
-    return stems
+def compiled_operators():
+    """The operators that an instance in tests/device_compile is named after: `exp_f32`. CI has the
+    chips' compilers make code of each."""
+    names = {kernel_of(entry["name"]) for entry in operators.operators()}
+    found = set()
+    for instance in instances.all_names():
+        words = instance.split("_")
+        heads = ["_".join(words[:n]) for n in range(len(words), 0, -1)]
+        # The longest: log_softmax_f32 is no instance of log.
+        found.update(next(([h] for h in heads if h in names), []))
+    return found
 
 
-def kernels_of(header):
-    """The kernel headers behind an operator header, without those for the host only."""
-    include = ROOT / "include" / "flaggems"
-    text = (include / header).read_text()
-    direct = [stem for stem in re.findall(r"#include <flaggems/kernels/(\w+)\.hpp>", text)
-              if "flaggems: host only" not in (include / "kernels" / f"{stem}.hpp").read_text()]
-    if not direct:
-        for other in re.findall(r"#include <flaggems/(ops/\w+\.hpp)>", text):
-            direct += kernels_of(other)
-    return direct
+def kernel_of(name):
+    """The operator whose kernel the operator `name` launches on a chip."""
+    name = SAME_KERNEL.get(name, operators.DONE_BY.get(name, name)).removesuffix("_")
+    return SAME_KERNEL.get(name, name)
+
+
+def in_order(levels):
+    return ", ".join(sorted(levels, key=LEVELS.index))
 
 
 def main():
@@ -68,12 +75,13 @@ def main():
     for log in args.logs:
         for op, places in json.loads(log.read_text()).items():
             ran[op].update(places)
-    levels = {p.split("@")[1] for places in ran.values() for p in places if "@" in p}
+    at = {op: {p.split("@")[1] for p in places if "@" in p} for op, places in ran.items()}
+    levels, fewer = set().union(*at.values()), {}
     if args.merge:
-        heading = before.partition("in these results:")[2].partition(".")[0]
-        levels |= set(LEVELS) & set(re.findall(r"\w+", heading))
-    levels = sorted(levels, key=LEVELS.index)
-    chips = compiled_kernels()
+        heading = before.partition("in these results:")[2].partition("|")[0]
+        levels = set(LEVELS) & set(re.findall(r"\w+", heading.partition(".")[0])) or levels
+        fewer = dict(re.findall(r"(\w+) \(([\w, ]+)\)", heading))
+    compiled = compiled_operators()
     rows, missing = [], []
     for entry in sorted(operators.operators(), key=lambda e: (e["header"], e["name"])):
         name = entry["name"]
@@ -82,24 +90,31 @@ def main():
         places = ran.get(SAME_LAUNCH.get(name, name), set())
         marks = ["run" if any(p.startswith("host@") for p in places) else "-"]
         marks += ["emulated" if chip in places else "-" for chip in ("simt32", "simt64")]
+        had = None
         if args.merge:
             had = re.search(rf"^\| {name} \|[^|]*\| (.*?) \| (.*?) \| (.*?) \|", before, re.M)
             marks = [old if new == "-" else new
                      for old, new in zip(had.groups() if had else "---", marks)]
-        stems = kernels_of(entry["header"])
-        marks.append("compiled" if stems and all(
-            s in chips or s.startswith(("math", "lanes", "expr", "rows")) for s in stems) else "-")
+        marks.append("compiled" if kernel_of(name) in compiled else "-")
+        own = at.get(SAME_LAUNCH.get(name, name), set())
+        if own >= levels:
+            fewer.pop(name, None)
+        elif own and (name in fewer or not had or had[1] == "-"):
+            fewer[name] = in_order(own)
         if marks[0] == "-":
             missing.append(name)
         rows.append(f"| {name} | {entry['header']} | " + " | ".join(marks) + " |")
     table = "\n".join(rows) + "\n"
+    some = [f"{n} ({l})" for n, l in sorted(fewer.items()) if f"| {n} |" in table]
+    at_fewer = f"\nAt fewer of them: {'; '.join(some)}." if some else ""
     text = f"""<!-- Generated by tools/docs/support_table.py from test results; do not edit. -->
 # Support
 
 What is known of each operator, from passing tests: **run** on the hardware, **emulated** (run on the
-SIMT emulator, which checks barriers and races), **compiled** (to machine code or bitcode by NVRTC for
-sm_90a, as C++ for OpenCL for spir64, as HIP for gfx90a; not run). The host's levels in these results:
-{", ".join(levels)}.
+SIMT emulator, which checks barriers and races), **compiled** (an instance of its kernel in
+tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
+OpenCL for spir64, as HIP for gfx90a; not run). The host's levels in these results:
+{in_order(levels)}.{at_fewer}
 
 | operator | header | host | simt32 | simt64 | CUDA, OpenCL, HIP |
 |---|---|---|---|---|---|

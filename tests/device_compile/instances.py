@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the instances in a file: what must come out of a chip's compiler as code."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "docs"))
+import operators  # noqa: E402
+
+
+def names(file):
+    text = file.read_text()
+    found = re.findall(r"^FLAGGEMS_INSTANCE\(\s*(\w+)", text, re.M)
+    if re.search(r"^FLAGGEMS_POINTWISE_TABLE\(", text, re.M):  # one for each row (pointwise.cpp)
+        found += [f"{row['name']}_f32" for row in operators.pointwise(ROOT)]
+    return found
+
+
+def all_names():
+    return {n for file in pathlib.Path(__file__).resolve().parent.glob("*.cpp") for n in names(file)}
