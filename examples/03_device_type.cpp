@@ -30,7 +30,7 @@ struct toy {
   // [discovery]
   static int device_count() { return 1; }
   static std::string unavailable_reason() { return {}; }  // of an empty count: "no libtoy.so"
-  static int current_device() { return 0; }
+  static constexpr int current_device() { return 0; }     // the only one
   static void set_device(int index) {
     flaggems::check(index == 0, flaggems::errc::device_unavailable, "toy", "device 0");
   }

@@ -147,8 +147,16 @@ TEST_F(memory_pool, empties_the_cache_before_it_gives_up) {
     EXPECT_EQ(e.expected(), "1048576 bytes (a block of 1048576) on mock:0");
     EXPECT_EQ(e.got(), "524288 of 1048576 bytes free, 524288 in use and 0 cached by the pool");
   }
+  mock().tells_memory = false;
+  try {
+    static_cast<void>(flaggems::pool_allocate(1 << 20, s));
+    ADD_FAILURE();
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.got(), "524288 in use and 0 cached by the pool");
+  }
+  mock().tells_memory = true;
   stats = flaggems::memory_stats<mock_device>();
-  EXPECT_EQ(stats.num_ooms - before.num_ooms, 1);
+  EXPECT_EQ(stats.num_ooms - before.num_ooms, 2);
 }
 
 // Its deallocate is queued: the memory is there again once the stream has got so far.
@@ -219,6 +227,7 @@ TEST_F(memory_pool, a_destructor_keeps_a_block_whose_users_failed) {
 
 TEST_F(memory_pool, memory_of_a_stream_that_failed_in_its_destructor_is_not_used_again) {
   void *cached = nullptr, *used = nullptr, *shared = nullptr;
+  const i64 lost = flaggems::memory_stats<mock_device>().lost_bytes;
   mock_stream other;
   {
     flaggems::pool_block<mock_device> outlives, recorded;
@@ -244,6 +253,7 @@ TEST_F(memory_pool, memory_of_a_stream_that_failed_in_its_destructor_is_not_used
   flaggems::empty_cache<mock_device>();
   EXPECT_EQ(flaggems::memory_stats<mock_device>().allocation.current, 0);
   EXPECT_EQ(flaggems::memory_stats<mock_device>().reserved_bytes.current, 0);
+  EXPECT_EQ(flaggems::memory_stats<mock_device>().lost_bytes - lost, 3 * 1024);
   EXPECT_EQ(mock().live.size(), 3u);
   for (void* data : {cached, used, shared}) mock().free_block(data);
 }

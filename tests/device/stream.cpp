@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/device/stream.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/host.hpp>
 
 #include <gtest/gtest.h>
 
 #include <support/mock_device.hpp>
 
+#include <set>
 #include <thread>
 
 namespace {
@@ -186,6 +189,80 @@ TEST_F(stream, guard_restores_the_device) {
   EXPECT_EQ(mock_device::current_device(), 0);
   EXPECT_THROW(flaggems::device_guard<mock_device>(-1), flaggems::error);
   EXPECT_THROW(flaggems::device_guard<host>(1), flaggems::error);
+}
+
+template <class F>
+void expect_mismatch(F&& f, const char* op, const char* expected, const char* got) {
+  try {
+    f();
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::device_mismatch) << e.what();
+    EXPECT_EQ(e.op(), op);
+    EXPECT_EQ(e.expected(), expected);
+    EXPECT_EQ(e.got(), got);
+  }
+}
+
+// The mock counts a call with a stream or event of a device that is not current as a mistake.
+TEST_F(stream, every_call_is_made_with_its_device_current) {
+  flaggems::stream<mock_device> zero, one(1);
+  flaggems::event<mock_device> begin(1), end(1), mark(0);
+  EXPECT_EQ(begin.device_index(), 1);
+  begin.record(one);
+  mark.record(zero);
+  one.wait(mark);  // of the other device
+  zero.wait(begin);
+  auto x = flaggems::from_values<float>(one, {-1, 2, 3});
+  EXPECT_EQ(x.device_index(), 1);
+  auto y = x.clone(one);
+  flaggems::relu(one, x, y);  // launch
+  EXPECT_EQ(flaggems::to_host(one, y)(0), 0);
+  EXPECT_EQ(flaggems::from_host(one, flaggems::to_host(one, x)).device_index(), 1);
+  end.record(one);
+  end.synchronize();
+  EXPECT_TRUE(end.query() && one.query());
+  EXPECT_GT(flaggems::elapsed_ms(begin, end), 0);
+  one.synchronize();
+  {
+    flaggems::stream<mock_device> brief(1);
+    y.record_stream(brief);
+    y.record_stream(zero);
+    mock().busy = {brief.handle(), one.handle()};
+  }
+  EXPECT_EQ(mock().busy, std::set<int>{one.handle()});
+  const int waited = static_cast<int>(mock().waits.size());
+  y = {};
+  ASSERT_EQ(static_cast<int>(mock().waits.size()), waited + 1);
+  EXPECT_EQ(mock().waits.back(), std::pair(one.handle(), zero.handle()));
+  flaggems::empty_cache<mock_device>(1);
+  EXPECT_EQ(mock_device::current_device(), 0);
+}
+
+// Both devices have a default stream, with one handle.
+TEST_F(stream, streams_of_two_devices_with_one_handle_are_two) {
+  flaggems::stream_ref<mock_device> zero(0, 0), one(0, 1);
+  mock().waits.clear();
+  {
+    auto x = flaggems::pool_allocate(1000, zero);
+    x.record_stream(one);
+    x.record_stream(zero);
+  }
+  EXPECT_EQ(mock().waits.size(), 1u);
+  flaggems::empty_cache<mock_device>(0);
+}
+
+TEST_F(stream, another_device_is_refused_where_both_are_known) {
+  flaggems::stream<mock_device> zero, one(1);
+  flaggems::event<mock_device> a, b(1);
+  expect_mismatch([&] { a.record(one); }, "event", "mock:0", "mock:1");
+  a.record(zero);
+  b.record(one);
+  expect_mismatch([&] { static_cast<void>(elapsed_ms(a, b)); }, "elapsed_ms", "mock:0", "mock:1");
+  const auto x = flaggems::from_values<float>(one, {1, 2, 3});
+  expect_mismatch([&] { static_cast<void>(x.clone(zero)); }, "clone", "mock:1", "mock:0");
+  expect_mismatch([&] { static_cast<void>(flaggems::to_host(zero, x)); }, "to_host", "mock:1",
+                  "mock:0");
 }
 
 TEST_F(stream, host_streams_differ_and_are_idle) {

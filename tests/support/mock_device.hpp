@@ -39,13 +39,16 @@ struct mock_state {
   i64 capacity = i64{1} << 40;                // bytes of each device
   std::map<void*, std::pair<i64, int>> live;  // blocks: bytes and device
   std::set<int> streams{0};                   // that exist
-  std::set<int> busy;                         // with unfinished work
-  std::set<int> failing;                      // whose next synchronize, or record, raises
-  bool frees_late = false;                    // deallocate takes effect at the next synchronize
-  std::vector<std::pair<int, void*>> freed;   // then: (stream, block)
-  std::set<int> events;                       // that exist
-  std::map<int, double> event_time;           // of those recorded
-  std::vector<std::pair<int, int>> waits;     // (stream that waits, stream that it waits for)
+  std::map<int, int> stream_device;           // of those created; 0 is every device's default
+  std::map<int, int> event_device;
+  std::set<int> busy;                        // with unfinished work
+  std::set<int> failing;                     // whose next synchronize, or record, raises
+  bool tells_memory = true;                  // in properties
+  bool frees_late = false;                   // deallocate takes effect at the next synchronize
+  std::vector<std::pair<int, void*>> freed;  // then: (stream, block)
+  std::set<int> events;                      // that exist
+  std::map<int, double> event_time;          // of those recorded
+  std::vector<std::pair<int, int>> waits;    // (stream that waits, stream that it waits for)
   std::map<int, int> event_stream;
   std::vector<std::string> mistakes;  // what no driver would accept
   int count = 2, last_handle = 0, synchronized = 0;
@@ -57,9 +60,8 @@ struct mock_state {
       if (block.second == device) bytes += block.first;
     return bytes;
   }
-  void expect_stream(int s, const char* who) {
-    if (streams.count(s) == 0) mistakes.push_back(std::string(who) + ": no such stream");
-  }
+  /// One that exists, on the device that is current.
+  void expect_stream(int s, const char* who);
   void fail(int s) {
     if (failing.erase(s) != 0)
       flaggems::raise(flaggems::errc::driver_error, "mock", "work that succeeds", "mock error 700");
@@ -68,14 +70,31 @@ struct mock_state {
     live.erase(data);
     std::free(data);
   }
-  void expect_event(int e, const char* who) {
-    if (events.count(e) == 0) mistakes.push_back(std::string(who) + ": no such event");
-  }
+  /// `anywhere`: of whichever device.
+  void expect_event(int e, const char* who, bool anywhere = false);
 };
 
 inline mock_state& mock() {
   static mock_state state;
   return state;
+}
+
+inline int& mock_current_device() {
+  static thread_local int index = 0;
+  return index;
+}
+
+inline void mock_state::expect_stream(int s, const char* who) {
+  std::lock_guard<std::recursive_mutex> guard(mutex);
+  if (streams.count(s) == 0) mistakes.push_back(std::string(who) + ": no such stream");
+  if (s != 0 && stream_device[s] != mock_current_device())
+    mistakes.push_back(std::string(who) + ": the stream's device is not current");
+}
+inline void mock_state::expect_event(int e, const char* who, bool anywhere) {
+  std::lock_guard<std::recursive_mutex> guard(mutex);
+  if (events.count(e) == 0) mistakes.push_back(std::string(who) + ": no such event");
+  if (!anywhere && event_device[e] != mock_current_device())
+    mistakes.push_back(std::string(who) + ": the event's device is not current");
 }
 
 struct mock_device {
@@ -106,10 +125,7 @@ struct mock_device {
   using event_handle = int;
   using lock = std::lock_guard<std::recursive_mutex>;
 
-  static int& current() {
-    static thread_local int index = 0;
-    return index;
-  }
+  static int& current() { return mock_current_device(); }
   static int device_count() { return mock().count; }
   static std::string unavailable_reason() {
     return mock().count > 0 ? "" : "the mock device is switched off";
@@ -124,6 +140,7 @@ struct mock_device {
     p.compute_units = 4;
     p.warp_size = 32;
     p.max_threads_per_block = 1024;
+    if (!mock().tells_memory) return p;
     p.total_memory = mock().capacity;
     p.free_memory = mock().capacity - mock().used(index);
     return p;
@@ -160,6 +177,7 @@ struct mock_device {
   static stream_handle create_stream(int) {
     lock guard(mock().mutex);
     mock().streams.insert(++mock().last_handle);
+    mock().stream_device[mock().last_handle] = current();
     return mock().last_handle;
   }
   static void destroy_stream(stream_handle s) noexcept {
@@ -186,12 +204,15 @@ struct mock_device {
   static event_handle create_event() {
     lock guard(mock().mutex);
     mock().events.insert(++mock().last_handle);
+    mock().event_device[mock().last_handle] = current();
     return mock().last_handle;
   }
   static void destroy_event(event_handle e) noexcept {
     lock guard(mock().mutex);
     mock().expect_event(e, "destroy_event");
     mock().events.erase(e);
+    mock().event_time.erase(e);
+    mock().event_stream.erase(e);
   }
   static void record(event_handle e, stream_handle s) {
     lock guard(mock().mutex);
@@ -203,21 +224,27 @@ struct mock_device {
   }
   static void wait(stream_handle s, event_handle e) {
     lock guard(mock().mutex);
-    mock().expect_event(e, "wait");
+    mock().expect_event(e, "wait", true);
     mock().expect_stream(s, "wait");
-    mock().waits.emplace_back(s, mock().event_stream[e]);
+    if (mock().event_time.count(e) != 0) mock().waits.emplace_back(s, mock().event_stream[e]);
   }
   static void synchronize_event(event_handle e) {
     lock guard(mock().mutex);
     mock().expect_event(e, "synchronize_event");
-    mock().busy.erase(mock().event_stream[e]);
+    if (mock().event_time.count(e) != 0) mock().busy.erase(mock().event_stream[e]);
   }
   static bool query_event(event_handle e) {
     lock guard(mock().mutex);
     mock().expect_event(e, "query_event");
-    return mock().busy.count(mock().event_stream[e]) == 0;
+    return mock().event_time.count(e) == 0 || mock().busy.count(mock().event_stream[e]) == 0;
   }
   static double elapsed_ms(event_handle a, event_handle b) {
+    lock guard(mock().mutex);
+    mock().expect_event(a, "elapsed_ms");
+    mock().expect_event(b, "elapsed_ms");
+    if (mock().event_time.count(a) == 0 || mock().event_time.count(b) == 0)
+      flaggems::raise(flaggems::errc::driver_error, "mock", "two recorded events",
+                      "mock error 600");
     return mock().event_time[b] - mock().event_time[a];
   }
   static std::string error_text(int code) { return "mock error " + std::to_string(code); }

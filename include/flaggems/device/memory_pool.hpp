@@ -47,6 +47,7 @@ struct memory_statistics {
   i64 num_ooms = 0;             ///< how often that did not help
   i64 num_device_alloc = 0;     ///< calls of the device's allocate that gave memory
   i64 num_device_free = 0;      ///< calls of the device's deallocate
+  i64 lost_bytes = 0;  ///< of blocks never used again: their stream failed when it was destroyed
 
   /// Bytes taken from the device that no tensor uses.
   [[nodiscard]] i64 cached_bytes() const noexcept {
@@ -91,8 +92,8 @@ struct pool_block_record {
   pool_block_record* next = nullptr;      // in a list of free blocks, or of those in use
   pool_block_record* previous = nullptr;  // of those in use
   struct user {
-    typename Device::stream_handle stream{};
-    user* next = nullptr;
+    stream_ref<Device> stream;  // perhaps of another device
+    user* next;
   };
   user* users = nullptr;  // other streams that had work on it, from record_stream
 };
@@ -155,24 +156,24 @@ class memory_pool {
 
   /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
   /// used again before that is done. As torch.Tensor.record_stream.
-  void record_stream(record* block, native_stream stream) {
+  void record_stream(record* block, const stream_ref<Device>& stream) {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
-    if (block->stream == stream && !block->any_stream) return;
+    if (on(block->stream) == stream && !block->any_stream) return;
     for (auto* u = block->users; u != nullptr; u = u->next)
       if (u->stream == stream) return;
     block->users = new typename record::user{stream, block->users};
   }
 
-  /// To be called before a stream is destroyed (`flaggems::stream` does): waits for it, and from
-  /// then on its blocks belong to no stream. If that fails, their memory is never used again.
-  void release_stream(native_stream stream) noexcept {
+  /// To be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
+  /// it. Then its blocks belong to no stream or, if that fails, are never used again (lost_bytes).
+  void release_stream(const stream_ref<Device>& stream) noexcept {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
     bool has_waited = false, is_idle = false;
     const auto wait = [&] {
       if (!std::exchange(has_waited, true))
-        is_idle = detail::succeeds([&] { Device::synchronize(stream); });
+        is_idle = detail::succeeds([&] { stream.synchronize(); });
       return is_idle;
     };
     const auto release = [&](record* b) {
@@ -184,7 +185,7 @@ class memory_pool {
           link = &(*link)->next;
         }
       }
-      if (b->any_stream || !(b->stream == stream)) return;
+      if (b->any_stream || !(on(b->stream) == stream)) return;
       if (!wait()) b->is_lost = true;
       b->any_stream = true;
     };
@@ -251,14 +252,14 @@ class memory_pool {
           found = l;
           if (!b.any_stream) break;
         } else if (found == nullptr && !(has_busy && b.stream == busy)) {
-          if (Device::query(b.stream)) {
+          if (on(b.stream).query()) {
             b.any_stream = true;
             found = l;
           } else {
             busy = b.stream;
             has_busy = true;
             if (steal) {
-              wait_for(b.stream, stream);
+              wait_for(on(b.stream), stream);
               found = l;
             }
           }
@@ -293,6 +294,7 @@ class memory_pool {
   void forget(record* block) noexcept {
     stats_.segment.decrease(1);
     stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
+    stats_.lost_bytes += classes::size_of(block->size_class);
     while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
     delete block;
   }
@@ -417,21 +419,21 @@ class memory_pool {
   static void wait_for_all(record* block, last_waited& done) {
     if constexpr (detail::is_synchronous<Device>) return;
     for (; block->users != nullptr; delete std::exchange(block->users, block->users->next))
-      Device::synchronize(block->users->stream);
+      block->users->stream.synchronize();
     if (!block->any_stream) done.wait_for(block->stream);
   }
 
+  stream_ref<Device> on(native_stream stream) const noexcept { return {stream, device_index_}; }
   // `later` waits for what is queued in `earlier` now.
-  void wait_for(native_stream earlier, native_stream later) {
-    device_guard<Device> guard(device_index_);
-    event<Device> mark;
-    Device::record(mark.handle(), earlier);
-    Device::wait(later, mark.handle());
+  void wait_for(const stream_ref<Device>& earlier, native_stream later) {
+    event<Device> mark(earlier.device_index());
+    mark.record(earlier);
+    on(later).wait(mark);
   }
   void wait_for_users(record* block) {
     for (; block->users != nullptr; delete std::exchange(block->users, block->users->next)) {
       if (block->any_stream)
-        Device::synchronize(block->users->stream);
+        block->users->stream.synchronize();
       else
         wait_for(block->users->stream, block->stream);
     }
@@ -450,11 +452,13 @@ class memory_pool {
       s = stats_;
     }
     const device_properties p = Device::properties(device_index_);
+    auto free = detail::text("");
+    if (p.free_memory > 0)  // else the device does not tell
+      free = detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, ";
     raise(errc::out_of_memory, op,
           detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
               detail::text(Device::name) + ":" + detail::text(device_index_),
-          detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, " +
-              detail::text(s.allocated_bytes.current) + " in use and " +
+          free + detail::text(s.allocated_bytes.current) + " in use and " +
               detail::text(s.cached_bytes()) + " cached by the pool");
   }
 
@@ -476,18 +480,18 @@ atomic<memory_pool<Device>*>* pool_slots() noexcept {
   static atomic<memory_pool<Device>*> slots[max_devices] = {};
   return slots;
 }
-template <class Device, void (memory_pool<Device>::*Do)() noexcept>
-void for_each_pool() noexcept {
+template <class Device, class F>
+void for_each_pool(F&& f) noexcept {
   for (int i = 0; i < max_devices; ++i)
-    if (auto* p = pool_slots<Device>()[i].load(memory_order::acquire)) (p->*Do)();
+    if (auto* p = pool_slots<Device>()[i].load(memory_order::acquire)) f(*p);
 }
 template <class Device>
 void guard_pools_at_fork() noexcept {
   using pool_type = memory_pool<Device>;
+  const auto before = [] { for_each_pool<Device>([](pool_type& p) { p.before_fork(); }); };
+  const auto after = [] { for_each_pool<Device>([](pool_type& p) { p.after_fork(); }); };
   // A pool that is made while the process forks is not locked, and after_fork knows.
-  static const int registered = pthread_atfork(&for_each_pool<Device, &pool_type::before_fork>,
-                                               &for_each_pool<Device, &pool_type::after_fork>,
-                                               &for_each_pool<Device, &pool_type::after_fork>);
+  static const int registered = pthread_atfork(before, after, after);
   static_cast<void>(registered);
 }
 template <class Device>
@@ -505,10 +509,9 @@ FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
 }
 
 template <class Device>
-void release_stream(int device_index, typename Device::stream_handle handle) noexcept {
-  if (device_index < 0 || device_index >= max_devices) return;
-  if (auto* p = pool_slots<Device>()[device_index].load(memory_order::acquire))
-    p->release_stream(handle);
+void release_stream(const stream_ref<Device>& stream) noexcept {
+  if constexpr (!is_synchronous<Device>)
+    for_each_pool<Device>([&](memory_pool<Device>& p) { p.release_stream(stream); });
 }
 
 }  // namespace detail
@@ -552,12 +555,14 @@ class pool_block {
   }
 
   [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
+  /// The device of the memory; 0 if there is none.
+  [[nodiscard]] int device_index() const noexcept { return record_ ? pool_->device_index() : 0; }
   /// The bytes asked for.
   [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
   /// Keeps the memory from being used again before the work queued in `stream`, by the time this
   /// ends, is done.
   void record_stream(const stream_ref<Device>& stream) {
-    if (record_ != nullptr) pool_->record_stream(record_, stream.handle());
+    if (record_ != nullptr) pool_->record_stream(record_, stream);
   }
 
  private:

@@ -14,11 +14,13 @@ namespace flaggems {
 
 template <class Device>
 class event;
+template <class Device>
+class stream_ref;
 
 namespace detail {
-// memory_pool.hpp: what the pool must do before a stream of its blocks goes away.
+// memory_pool.hpp: what the pools must do before a stream of their blocks goes away.
 template <class Device>
-void release_stream(int device_index, typename Device::stream_handle handle) noexcept;
+void release_stream(const stream_ref<Device>& stream) noexcept;
 
 template <class Device>
 FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
@@ -48,6 +50,47 @@ bool succeeds(F&& f) noexcept {
 [[noreturn]] FLAGGEMS_COLD inline void raise_moved(const char* op) {
   raise(errc::invalid_argument, op, "one that was not moved from", "one that was");
 }
+
+/// Whether a device type has but one device: its current_device() is a constant.
+template <class Device>
+concept has_one_device = requires {
+  typename std::integral_constant<int, Device::current_device()>;
+};
+
+/// Around every call of a device type with a stream or an event: makes their device current for the
+/// calling thread, and the one before again when it ends.
+template <class Device>
+class on_device {
+ public:
+  explicit on_device(int index) {
+    if constexpr (!has_one_device<Device>) {
+      const int now = Device::current_device();
+      if (now != index) [[unlikely]] {
+        Device::set_device(index);
+        before_ = now;
+      }
+    }
+  }
+  ~on_device() {
+    if constexpr (!has_one_device<Device>)
+      if (before_ >= 0) [[unlikely]]
+        succeeds([this] { Device::set_device(before_); });
+  }
+  on_device(const on_device&) = delete;
+  on_device& operator=(const on_device&) = delete;
+
+ private:
+  int before_ = -1;
+};
+
+/// Raises device_mismatch unless what is on device `index` is used with a stream or event of that.
+template <class Device>
+void require_device(const char* op, int index, int used_with) {
+  if constexpr (!has_one_device<Device>)
+    if (index != used_with) [[unlikely]]
+      raise(errc::device_mismatch, op, text(Device::name) + ":" + text(index),
+            text(Device::name) + ":" + text(used_with));
+}
 }  // namespace detail
 
 /// Makes a device current for the calling thread, and the one before it again when it ends.
@@ -55,20 +98,15 @@ template <class Device>
 class device_guard {
  public:
   /// Raises device_unavailable if there is no device `index`.
-  explicit device_guard(int index) : index_(index) {
-    if (index < 0 || index >= Device::device_count()) [[unlikely]]
-      detail::raise_no_device<Device>("device_guard", index);
-    before_ = Device::current_device();
-    if (before_ != index_) Device::set_device(index_);
-  }
-  ~device_guard() {
-    if (before_ != index_) detail::succeeds([this] { Device::set_device(before_); });
-  }
-  device_guard(const device_guard&) = delete;
-  device_guard& operator=(const device_guard&) = delete;
+  explicit device_guard(int index) : scope_(checked(index)) {}
 
  private:
-  int index_, before_ = 0;
+  static int checked(int index) {
+    if (index < 0 || index >= Device::device_count()) [[unlikely]]
+      detail::raise_no_device<Device>("device_guard", index);
+    return index;
+  }
+  detail::on_device<Device> scope_;
 };
 
 /// A stream that somebody else owns: a native handle and the number of its device.
@@ -91,11 +129,21 @@ class stream_ref {
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
 
   /// Waits until all work queued so far is done.
-  void synchronize() const { Device::synchronize(handle_); }
+  void synchronize() const {
+    const detail::on_device<Device> scope(device_index_);
+    Device::synchronize(handle_);
+  }
   /// Whether all work queued so far is done.
-  [[nodiscard]] bool query() const { return Device::query(handle_); }
-  /// Work queued from now on waits for what `e` marks. The host does not wait.
-  void wait(const event<Device>& e) const { Device::wait(handle_, e.handle()); }
+  [[nodiscard]] bool query() const {
+    const detail::on_device<Device> scope(device_index_);
+    return Device::query(handle_);
+  }
+  /// Work queued from now on waits for what `e` marks, on whichever device. The host does not wait.
+  void wait(const event<Device>& e) const {
+    const auto mark = e.handle();
+    const detail::on_device<Device> scope(device_index_);
+    Device::wait(handle_, mark);
+  }
 
   friend bool operator==(const stream_ref& a, const stream_ref& b) noexcept {
     return a.device_index_ == b.device_index_ && a.handle_ == b.handle_;
@@ -155,18 +203,21 @@ class stream {
     return ref_;
   }
   void release() noexcept {
-    if (!owns_) return;
-    detail::release_stream<Device>(ref_.device_index(), ref_.handle());
-    Device::destroy_stream(ref_.handle());
-    owns_ = false;
+    if (!std::exchange(owns_, false)) return;
+    detail::release_stream(ref_);
+    detail::succeeds([this] {
+      const detail::on_device<Device> scope(ref_.device_index());
+      Device::destroy_stream(ref_.handle());
+    });
   }
 
   stream_ref<Device> ref_;
   bool owns_ = true;
 };
 
-/// A mark in a stream: for other streams and the host to wait for, and for time. One that was moved
-/// from may be assigned to or destroyed; any other use of it raises invalid_argument.
+/// A mark in a stream of its device: for other streams, of any device, and the host to wait for,
+/// and for time. One that was moved from may be assigned to or destroyed; any other use of it
+/// raises invalid_argument.
 template <class Device>
 class event {
  public:
@@ -174,17 +225,25 @@ class event {
   using native_handle_type = typename Device::event_handle;
 
   /// Not recorded yet; on the current device.
-  event() : handle_(Device::create_event()) {}
+  event() : event(Device::current_device()) {}
+  /// Not recorded yet; on device `device_index`.
+  explicit event(int device_index) : event(detail::on_device<Device>(device_index), device_index) {}
   event(event&& other) noexcept
       : handle_(std::exchange(other.handle_, native_handle_type{})),
+        device_index_(other.device_index_),
         owns_(std::exchange(other.owns_, false)) {}
   event& operator=(event&& other) noexcept {
     std::swap(handle_, other.handle_);
+    std::swap(device_index_, other.device_index_);
     std::swap(owns_, other.owns_);
     return *this;
   }
   ~event() {
-    if (owns_) Device::destroy_event(handle_);
+    if (!owns_) return;
+    detail::succeeds([this] {
+      const detail::on_device<Device> scope(device_index_);
+      Device::destroy_event(handle_);
+    });
   }
 
   [[nodiscard]] native_handle_type handle() const {
@@ -192,22 +251,45 @@ class event {
       detail::raise_moved("event");
     return handle_;
   }
-  /// Marks all work queued in `stream` so far; replaces an earlier mark.
-  void record(const stream_ref<Device>& stream) { Device::record(handle(), stream.handle()); }
+  [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  /// Marks all work queued in `stream` so far; replaces an earlier mark. Raises device_mismatch for
+  /// a stream of another device than the event's.
+  void record(const stream_ref<Device>& stream) {
+    const auto mark = handle();
+    detail::require_device<Device>("event", device_index_, stream.device_index());
+    const detail::on_device<Device> scope(device_index_);
+    Device::record(mark, stream.handle());
+  }
   /// Waits until the marked work is done; returns at once if nothing was marked.
-  void synchronize() const { Device::synchronize_event(handle()); }
+  void synchronize() const {
+    const auto mark = handle();
+    const detail::on_device<Device> scope(device_index_);
+    Device::synchronize_event(mark);
+  }
   /// Whether the marked work is done; true if nothing was marked.
-  [[nodiscard]] bool query() const { return Device::query_event(handle()); }
+  [[nodiscard]] bool query() const {
+    const auto mark = handle();
+    const detail::on_device<Device> scope(device_index_);
+    return Device::query_event(mark);
+  }
 
  private:
+  event(const detail::on_device<Device>&, int device_index)
+      : handle_(Device::create_event()), device_index_(device_index) {}
+
   native_handle_type handle_;
+  int device_index_;
   bool owns_ = true;
 };
 
-/// Milliseconds of the device's clock from event a to event b, both recorded and done.
+/// Milliseconds of the device's clock from event a to event b, both recorded and done. Raises
+/// device_mismatch for events of two devices.
 template <class Device>
 [[nodiscard]] double elapsed_ms(const event<Device>& a, const event<Device>& b) {
-  return static_cast<double>(Device::elapsed_ms(a.handle(), b.handle()));
+  const auto from = a.handle(), to = b.handle();
+  detail::require_device<Device>("elapsed_ms", a.device_index(), b.device_index());
+  const detail::on_device<Device> scope(a.device_index());
+  return static_cast<double>(Device::elapsed_ms(from, to));
 }
 
 /// The stream_ref of a stream: the form in which operators pass streams on.

@@ -16,6 +16,16 @@
 
 namespace flaggems {
 
+namespace detail {
+template <class Device>
+void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i64 bytes,
+                copy_kind kind) {
+  if (bytes == 0) return;
+  const on_device<Device> scope(stream.device_index());
+  Device::copy(to, from, bytes, kind, stream.handle());
+}
+}  // namespace detail
+
 /// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
 /// back in it. Move only; `clone` copies. What it views must not outlive it. A const tensor is not
 /// written. One that was moved from has no elements: sizes [0].
@@ -115,11 +125,15 @@ class tensor {
 #undef FLAGGEMS_FORWARD
 #undef FLAGGEMS_FORWARD_LIST
 
-  /// A copy in the order of `stream`. Raises out_of_memory.
+  /// The device that its memory is on; 0 if it has none.
+  [[nodiscard]] int device_index() const noexcept { return storage_.device_index(); }
+
+  /// A copy in the order of `stream`. Raises out_of_memory, and device_mismatch for a stream of
+  /// another device than this tensor's.
   [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
+    if (!empty()) detail::require_device<Device>("clone", device_index(), stream.device_index());
     tensor copy(stream, shape_of(), "clone");
-    if (!empty())
-      Device::copy(copy.data(), data(), bytes(), copy_kind::device_to_device, stream.handle());
+    detail::copy_bytes(stream, copy.data(), data(), bytes(), copy_kind::device_to_device);
     return copy;
   }
   /// Keeps the memory, once this tensor ends, from being used again before the work that `stream`
@@ -161,7 +175,7 @@ namespace detail {
 template <class T, class Device>
 void copy_in(const stream_ref<Device>& stream, tensor<T, Device>& to, const T* from) {
   if (to.empty()) return;
-  Device::copy(to.data(), from, to.bytes(), copy_kind::host_to_device, stream.handle());
+  copy_bytes(stream, to.data(), from, to.bytes(), copy_kind::host_to_device);
   stream.synchronize();  // the caller's memory may go away
 }
 }  // namespace detail
@@ -199,17 +213,20 @@ void require_contiguous(const char* op, const View& v) {
 }  // namespace detail
 
 /// A copy of x in the host's memory; returns once it is there. x must be contiguous: raises
-/// invalid_argument if it is not.
+/// invalid_argument if it is not; device_mismatch if it is a tensor, not a view, of another device
+/// than the stream's.
 template <stream_like S, tensor_like X>
 requires std::is_same_v<device_of<S>, device_t<X>>
 [[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
   const auto from = as_view(x);
   detail::require_contiguous("to_host", from);
+  if constexpr (requires { x.device_index(); })
+    if (!from.empty())
+      detail::require_device<device_of<S>>("to_host", x.device_index(), ref(stream).device_index());
   using target = tensor<value_t<X>, host>;  // dependent: host may be defined later
   target result(stream_ref<typename target::device_type>(), from.shape_of(), "to_host");
-  if (!from.empty())
-    device_of<S>::copy(result.data(), from.data(), from.bytes(), copy_kind::device_to_host,
-                       ref(stream).handle());
+  detail::copy_bytes(ref(stream), result.data(), from.data(), from.bytes(),
+                     copy_kind::device_to_host);
   ref(stream).synchronize();
   return result;
 }

@@ -48,8 +48,10 @@ bool replaced([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
   } else {
     using candidate = implementation<Op, device>;
     const char* rejected = "it does not take operands of these types";
-    if constexpr (requires { candidate::run(ref(stream), args...); })
+    if constexpr (requires { candidate::run(ref(stream), args...); }) {
+      const on_device<device> scope(ref(stream).device_index());
       rejected = candidate::run(ref(stream), args...);
+    }
     report_candidate<candidate>(op, device::name, 0, rejected);
     return rejected == nullptr;
   }

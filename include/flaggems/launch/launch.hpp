@@ -23,7 +23,9 @@ void launch(const S& stream, const launch_config& config, const Args&... args) {
                 "flaggems: a kernel's argument is not trivially copyable");
   if (config.tiles <= 0) return;
   detail::report_candidate<Kernel>(config.op, device::name, config.tiles);
-  device::template launch<Kernel>(ref(stream).handle(), config, args...);
+  const stream_ref<device> on = ref(stream);
+  const detail::on_device<device> scope(on.device_index());
+  device::template launch<Kernel>(on.handle(), config, args...);
 }
 
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.

@@ -52,7 +52,7 @@ struct host {
   // ---- discovery
   static int device_count() noexcept { return 1; }
   static const char* unavailable_reason() noexcept { return ""; }
-  static int current_device() noexcept { return 0; }
+  static constexpr int current_device() noexcept { return 0; }
   /// Raises device_unavailable unless `index` is 0.
   static void set_device(int index) {
     if (index != 0) [[unlikely]]

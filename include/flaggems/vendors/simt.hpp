@@ -47,7 +47,7 @@ struct simt {
   // ---- discovery
   static int device_count() { return 1; }
   static std::string unavailable_reason() { return {}; }
-  static int current_device() { return 0; }
+  static constexpr int current_device() { return 0; }
   static void set_device(int device) {
     if (device != 0) [[unlikely]]
       raise(errc::device_unavailable, name, "device 0", std::to_string(device));
