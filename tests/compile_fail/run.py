@@ -5,7 +5,8 @@
 
 Each .cpp file here has lines `// expect: FLAGS: TEXT`, FLAGS being -D options. It must fail to
 compile with FLAGS, and every TEXT that goes with them must stand in one of the messages; without
-flags it must compile, unless there are lines `// expect: TEXT`.
+flags it must compile, unless there are lines `// expect: TEXT`. A line `// errors: N` says that there
+are no more than N errors: a message must not drown in others.
 
 Exit status: 0 all as expected, 1 not, 77 a compiler is missing.
 """
@@ -23,6 +24,7 @@ ROOT = HERE.parent.parent
 FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-fno-diagnostics-color",
          f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
 EXPECT = re.compile(r"^// expect: (?:((?:-D\S+ ?)+): )?(.+)$")
+ERRORS = re.compile(r"^// errors: (\d+)$", re.M)
 
 
 def cases(path):
@@ -52,6 +54,10 @@ def try_one(compiler, path, flags, texts):
         return f"{where}: the compiler crashed\n{output}"
     errors = [line for line in output.splitlines() if re.search(r"\b(error|note):", line)]
     absent = [text for text in texts if not any(text in line for line in errors)]
+    most = ERRORS.search(path.read_text())
+    count = sum("error:" in line for line in errors)
+    if not absent and most and count > int(most[1]):
+        return f"{where}: {count} errors, at most {most[1]} expected\n{output[:2000]}"
     if not absent:
         return None
     return (f"{where}: expected\n  " + "\n  ".join(absent) + "\ngot\n  "

@@ -43,10 +43,16 @@ FLAGGEMS_NOINLINE inline void check_apart(const char* op, const memory_layout& o
           "an output that overlaps an input");
 }
 
+/// Does not compile for an output of elements T that are const. Where a kernel would follow whose
+/// own errors hide the message, an overload for `tensor_view<const T, D>` says it alone.
+template <class T>
+constexpr void check_elements_written() {
+  static_assert(!std::is_const_v<T>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+}
 template <class Out>
 void check_writable(const char* op, const Out& out) {
-  static_assert(!std::is_const_v<typename Out::element_type>,
-                "flaggems: expected an output that can be written, got a view of const elements");
+  check_elements_written<typename Out::element_type>();
   check_writable(op, layout_of(out));
 }
 

@@ -287,6 +287,10 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   space.streamed = !flat.in_place && is_streamed<D>(config.work);
   launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
 }
+template <class T, class D, class S, class Node>
+void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {
+  check_elements_written<const T>();
+}
 
 }  // namespace detail
 

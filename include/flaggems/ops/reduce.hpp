@@ -346,6 +346,11 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
     return kernels::value_sink<T, C>{target, divisor};
   });
 }
+template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
+void reduce_values(const char*, const S&, const X&, const tensor_view<const T, D>&, int_list, bool,
+                   bool, bool) {
+  check_elements_written<const T>();
+}
 
 template <class Op, bool Max, class S, class X, class T, class D>
 void reduce_index(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
