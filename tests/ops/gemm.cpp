@@ -250,6 +250,10 @@ TEST(gemm, bad_input) {
   EXPECT_EQ(code_of([&] { fg::mv(s, a.in(), v.in(), v.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), b.in(), out.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), w.in(), v.in(), out.view()); }), mismatch);
+  // The fourth argument is the output; who meant a bias is told how to give one.
+  test_tensor<f32> bias({w.sizes()[0]});
+  const fg::error raised = error_of([&] { fg::linear(s, a.in(), w.in(), bias.view()); });
+  EXPECT_NE(std::string(raised.what()).find("(a bias is with_bias(b))"), std::string::npos);
   EXPECT_EQ(code_of([&] { fg::bmm(s, cube.in(), b.in(), out.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::bmm(s, cube.in(), cube.in(), out.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::addmm(s, v.in(), a.in(), b.in(), out.view()); }), mismatch);

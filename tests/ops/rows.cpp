@@ -49,6 +49,40 @@ void scale(fg::tensor_view<const f32, D> x, fg::tensor_view<const f32, D> weight
                           plan.arg(2, f), plan.target(3, out));
 }
 
+/// out = the sum of x, a number for each row.
+struct row_sums {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, fk::row_space space, fk::row_arg<f32> x,
+                                  fk::row_target<f32> out) {
+    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
+      const auto from = x.at(c);
+      const auto to = out.at(c);
+      // [reduced_kernel]
+      const f32 sum = block.reduce(space.length, f32(0), fk::plus{}, [&](auto i) FLAGGEMS_LAMBDA {
+        return from.template load<f32>(i);
+      });
+      block.single([&]() FLAGGEMS_LAMBDA { to.write(0, sum); });  // the row's only element
+      // [/reduced_kernel]
+    });
+  }
+};
+
+template <class D>
+void row_sum(fg::tensor_view<const f32, D> x, fg::tensor_view<f32, D> out, int dim) {
+  fg::launch_config config;
+  config.op = "row_sums";
+  // [reduced]
+  const auto o = out.unsqueeze(dim);  // [..., ...] -> [..., 1, ...]
+  flaggems::row_plan plan(x.sizes(), dim);
+  plan.add(x);
+  plan.add(o);
+  const auto space = plan.space();
+  if (space.rows == 0) return;  // not plan.empty(): rows of length 0 are written too
+  config.tiles = space.rows;
+  flaggems::launch<row_sums>(test_stream<D>(), config, space, plan.arg(0, x), plan.target(1, o));
+  // [/reduced]
+}
+
 template <class Device>
 class rows : public ::testing::Test {};
 using devices = devices_and_own<host, simt32, simt64>;
@@ -71,6 +105,25 @@ TYPED_TEST(rows, weights_are_expanded_views) {
           expect_equal(out.read(), want);
           EXPECT_TRUE(out.gaps_untouched());
         }
+  });
+}
+
+TYPED_TEST(rows, an_output_may_lack_the_dimension) {
+  at_every_level<TypeParam>([] {
+    for (const shape& sizes : {shape{3, 19, 4}, shape{3, 0, 4}, shape{3, 19, 0}})
+      for (const layout to : output_layouts) {
+        test_tensor<f32, TypeParam> x(sizes, layout::contiguous, random_integers(sizes, -9, 9));
+        const i64 n = sizes[1], m = sizes[2];
+        test_tensor<f32, TypeParam> out({3, m}, to, std::vector<double>(12, 77));
+        row_sum<TypeParam>(x.in(), out.view(), 1);
+        std::vector<double> want(static_cast<std::size_t>(3 * m));
+        for (std::size_t k = 0; k < x.values().size(); ++k) {
+          const i64 at = static_cast<i64>(k);
+          want[static_cast<std::size_t>(at / (n * m) * m + at % m)] += x.values()[k];
+        }
+        expect_equal(out.read(), want);
+        EXPECT_TRUE(out.gaps_untouched());
+      }
   });
 }
 

@@ -106,6 +106,15 @@ auto linear_weight(const X& x, const W& w) {
   return w.expand(all);
 }
 
+/// A vector in the place of the output may have been meant as the bias.
+FLAGGEMS_NOINLINE inline void check_linear_sizes(const shape& got, const shape& expected) {
+  if (got == expected) return;
+  const int rank = expected.rank();
+  const bool may_be_bias = got.rank() == 1 && rank > 1 && got[0] == expected[rank - 1];
+  raise(errc::shape_mismatch, "linear", "out of sizes " + to_string(expected),
+        to_string(got) + (may_be_bias ? " (a bias is with_bias(b))" : ""));
+}
+
 /// The bias of a `linear`: one element for each column.
 template <class View>
 struct column_bias {
@@ -161,7 +170,7 @@ void bmm_into(const S& stream, const A& a, const B& b, const Out& out, const Add
 template <class S, class X, class W, class Out, class Added>
 void linear_into(const S& stream, const X& x, const W& w, const Out& out, const Added& added,
                  const u8* packed = nullptr) {
-  check_sizes("linear", out, linear_shape(x, w));
+  check_linear_sizes(out.shape_of(), linear_shape(x, w));
   check_separate_output("linear", out, x, w);
   check_added("linear", out, added);
   multiply("linear", stream, linear_rows(x), linear_weight(x, w), linear_rows(out), out.shape_of(),

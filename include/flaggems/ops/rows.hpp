@@ -19,7 +19,9 @@ namespace flaggems {
 /// most 16. The dimensions besides `dim` are sorted by stride and merged where all operands allow,
 /// so rows come in any order and a kernel cannot tell which one it has: what depends on a row's
 /// index is an operand. A weight for each element of a row or for each row is one too, its view
-/// expanded to the plan's sizes: `weight.expand(sizes)`, `scale.unsqueeze(-1).expand(sizes)`.
+/// expanded to the plan's sizes: `weight.expand(sizes)`, `scale.unsqueeze(-1).expand(sizes)`. An
+/// output that lacks `dim`, a number for each row, is added as `out.unsqueeze(dim)`, and the kernel
+/// writes its element 0.
 class row_plan {
  public:
   /// `dense`: all operands are contiguous and have the plan's sizes, and `dim` is the last
@@ -39,7 +41,8 @@ class row_plan {
     own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
   }
 
-  /// Whether there is nothing to do: no rows, or rows of no elements.
+  /// Whether there is nothing to do: no rows, or rows of no elements. (A result for each row is to
+  /// be written for those too: there, ask for `space().rows == 0`.)
   [[nodiscard]] bool empty() const { return rows_ == 0 || it_.empty() || length_ == 0; }
   /// The elements of a row.
   [[nodiscard]] i64 length() const { return length_; }
