@@ -65,6 +65,16 @@ def without_private(text):
     return out
 
 
+def in_words(formula):
+    """A formula of the pointwise table as the page has it."""
+    text = re.sub(r"\bV\((\w+)\)", r"\1", formula.strip())
+    wraps = "wrapping_" in text or "negative(" in text
+    for function, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
+        text = re.sub(rf"wrapping_{function}\((\w+), (\w+)\)", rf"\1 {sign} \2", text)
+    text = re.sub(r"negative\((\w+)\)", r"-\1", text)
+    return f"`{text}`, element by element" + ("; integers wrap around" if wraps else "")
+
+
 def pointwise(root):
     table = root / INCLUDE / "kernels" / "pointwise_table.hpp"
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
@@ -79,7 +89,7 @@ def pointwise(root):
             arguments = count[kind]
             first = arguments.split(",")[0]
             yield {"name": name, "header": "ops/pointwise.hpp", "schema": "",
-                   "comment": f"`{formula.strip()}`, element by element. Result: {rules[rule]}.",
+                   "comment": f"{in_words(formula)}. Result: {rules[rule]}.",
                    "signatures": [f"{name}({arguments})  // an expression",
                                   f"{name}(stream, {arguments}) -> tensor",
                                   f"{name}(stream, {arguments}, out)",
@@ -268,6 +278,7 @@ def markdown(root=ROOT):
            "# Operators", "",
            f"{len(entries)} names, after what a program needs around them. `stream` decides the "
            "device; operands are views, owning tensors or, where marked, expressions and numbers. "
+           "Names are ATen's (`gelu_none`, `gelu_tanh`: its `gelu` with that `approximate`). "
            "Every operator raises `flaggems::error` before anything is written. In `name<T>(...)` "
            "the caller says T; `<T = f32>` is what it is otherwise, and `<T = void>` that it comes "
            "from the operands.", ""]

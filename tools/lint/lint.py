@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
@@ -443,6 +444,8 @@ def main():
         parser.error(f"no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
     tree, found, missing = Tree(options.root), 0, 0
     for name in options.names or CHECKS:
+        print(f"{name} ...", flush=True)
+        start = time.monotonic()
         try:
             for line in CHECKS[name](tree):
                 print(f"{name}: {line}")
@@ -450,6 +453,7 @@ def main():
         except MissingTool as problem:
             print(f"{name}: skipped, {problem}")
             missing += 1
+        print(f"{name} took {time.monotonic() - start:.1f} s", flush=True)
     if found:
         print(f"{found} violation{'s' if found > 1 else ''}")
     return 1 if found else 77 if missing else 0
