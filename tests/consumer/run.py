@@ -82,6 +82,19 @@ class Driver:
     def fetch_content(self):
         return self.with_cmake("FetchContent")
 
+    def own_device(self):
+        """The tests on a device type of the user's, as docs/device-guide.md says."""
+        tree, header = self.folder("own_device"), ROOT / "tests/support/queued_device.hpp"
+        self.run(self.cmake, "-S", ROOT, "--preset", "test", "-B", tree,
+                 f"-DCMAKE_CXX_COMPILER={self.cxx}", "-DFLAGGEMS_TEST_DEVICE=support::queued_device",
+                 f"-DFLAGGEMS_TEST_DEVICE_HEADER={header}", "-DFLAGGEMS_TEST_DEVICE_ONLY=ON",
+                 "-DFLAGGEMS_TEST_ONLY=device/tensor.cpp", "-DFLAGGEMS_TEST_MAX_ISA=0")
+        self.run(self.cmake, "--build", tree, "--target", "flaggems_test_device")
+        out = self.run(tree / "tests/flaggems_test_device")
+        if "TypeParam = support::queued" not in out or "from 1 test suite" not in out:
+            raise RuntimeError("the tests did not run on the device type alone\n" + out)
+        return out
+
     def pkg_config(self):
         tool = shutil.which("pkg-config") or shutil.which("pkgconf")
         if not tool:
@@ -126,7 +139,7 @@ class Driver:
                                   "main.cpp")
 
 
-CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "pkg_config", "copied_headers",
+CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "own_device", "pkg_config", "copied_headers",
              "two_units", "no_exceptions", "no_rtti", "libcxx"]
 
 

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device type of yours under our tests: with the compiler's options
-//   -include <its header> -DFLAGGEMS_TEST_DEVICE=<type>
-// every typed suite of tests/device and tests/ops runs on it, too.
+// A device type of yours under our tests: with the settings of tests/CMakeLists.txt
+//   -DFLAGGEMS_TEST_DEVICE_HEADER=<its header> -DFLAGGEMS_TEST_DEVICE=<type>
+// every typed suite of tests/device and tests/ops runs on it, too; with
+//   -DFLAGGEMS_TEST_DEVICE_ONLY=ON
+// on it alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,10 +22,17 @@ struct on {
 namespace detail {
 template <class... Own>
 struct lists {
+#ifdef FLAGGEMS_TEST_DEVICE_ONLY
+  template <class...>
+  using devices = ::testing::Types<Own...>;
+  template <class T, class...>
+  using cases = ::testing::Types<on<Own, T>...>;
+#else
   template <class... D>
   using devices = ::testing::Types<D..., Own...>;
   template <class T, class... Cases>
   using cases = ::testing::Types<Cases..., on<Own, T>...>;
+#endif
 };
 #ifdef FLAGGEMS_TEST_DEVICE
 using own_lists = lists<FLAGGEMS_TEST_DEVICE>;

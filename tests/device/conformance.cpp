@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every device type must do, yours too (docs/device-guide.md, Then test it): order in and
+// between streams, events, current devices, copies, threads. That the checks find what they are for
+// is shown on types with a defect.
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/simt.hpp>
+
+#include <gtest/gtest.h>
+
+#include <support/devices.hpp>
+#include <support/mock_device.hpp>
+#include <support/queued_device.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using flaggems::copy_kind;
+using flaggems::i32;
+using flaggems::i64;
+
+/// x += 1, by tiles of 64 elements.
+struct add_one {
+  static constexpr i64 tile = 64;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i32* x, i64 n) {
+    block.for_each_tile((n + tile - 1) / tile, [&](i64 at) FLAGGEMS_LAMBDA {
+      const i64 left = n - at * tile;
+      block.for_each(left < tile ? left : tile,
+                     [&](i64 i) FLAGGEMS_LAMBDA { x[at * tile + i] += 1; });
+    });
+  }
+};
+
+template <class D>
+void launch_add_one(const flaggems::stream_ref<D>& s, i32* x, i64 n) {
+  flaggems::launch_config config;
+  config.op = "add_one";
+  config.tiles = (n + add_one::tile - 1) / add_one::tile;
+  flaggems::launch<add_one>(s, config, x, n);
+}
+
+/// Memory of the pool and its elements.
+template <class D>
+struct array {
+  flaggems::tensor<i32, D> memory;
+  flaggems::stream_ref<D> stream;
+  array(const flaggems::stream_ref<D>& s, i64 n, i32 value = 0)
+      : memory(flaggems::from_values<i32>(s, std::vector<i32>(static_cast<std::size_t>(n), value),
+                                          {n})),
+        stream(s) {}
+  [[nodiscard]] std::vector<i32> values(const flaggems::stream_ref<D>& s) const {
+    const auto h = flaggems::to_host(s, memory);
+    return std::vector<i32>(h.data(), h.data() + h.numel());
+  }
+};
+
+constexpr i64 large = i64{1} << 20;  // elements
+
+/// Queues a long row of work on `s`, and behind it a copy of `value` to x.
+template <class D>
+void set_late(const flaggems::stream_ref<D>& s, array<D>& busy, array<D>& x,
+              const array<D>& value) {
+  const flaggems::detail::on_device<D> scope(s.device_index());
+  for (int i = 0; i < 16; ++i)
+    D::copy(busy.memory.data() + large / 2, busy.memory.data(), large / 2 * 4,
+            copy_kind::device_to_device, s.handle());
+  D::copy(x.memory.data(), value.memory.data(), x.memory.bytes(), copy_kind::device_to_device,
+          s.handle());
+}
+
+/// Whether what is queued in b after a wait sees what was queued in a before the record; with
+/// `and_then` between the wait and the work.
+template <class D, class F>
+bool wait_orders(F&& and_then) {
+  flaggems::stream<D> a, b;
+  array<D> busy(a, large), x(a, 100, 1), seven(a, 100, 7);
+  std::optional<flaggems::event<D>> e(std::in_place);
+  set_late<D>(a, busy, x, seven);
+  e->record(a);
+  b.wait(*e);
+  and_then(e, b);
+  launch_add_one<D>(b, x.memory.data(), 100);
+  const bool good = x.values(b) == std::vector<i32>(100, 8);
+  a.synchronize();
+  return good;
+}
+template <class D>
+bool wait_orders() {
+  return wait_orders<D>([](auto&, auto&) {});
+}
+template <class D>
+bool wait_outlives_event() {
+  return wait_orders<D>([](auto& e, auto&) { e.reset(); });
+}
+/// The wait is for the mark of its time: one that comes later, in b itself behind the wait, would
+/// never come.
+template <class D>
+bool wait_is_for_the_last_mark() {
+  return wait_orders<D>([](auto& e, auto& b) { e->record(b); });
+}
+template <class D>
+bool current_device_is_the_threads() {
+  if (D::device_count() < 2) return true;
+  const flaggems::device_guard<D> guard(1);
+  int other = -1;
+  std::thread([&] {
+    other = D::current_device();
+    D::set_device(0);
+  }).join();
+  return other == 0 && D::current_device() == 1;
+}
+
+template <class D>
+class conformance : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (D::device_count() < 1) GTEST_SKIP() << std::string(D::unavailable_reason());
+    D::set_device(0);
+  }
+  void TearDown() override {
+    EXPECT_TRUE(D::device_count() < 1 || D::current_device() == 0);
+    EXPECT_TRUE(support::mock().mistakes.empty()) << support::mock().mistakes.front();
+    support::mock().mistakes.clear();
+  }
+};
+using devices = flaggems_test::devices_and_own<flaggems::host, flaggems::simt32,
+                                               support::mock_device, support::queued_device>;
+TYPED_TEST_SUITE(conformance, devices);
+
+TYPED_TEST(conformance, one_stream_waits_for_another) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(wait_orders<TypeParam>());
+}
+TYPED_TEST(conformance, a_wait_outlives_its_event) {
+  EXPECT_TRUE(wait_outlives_event<TypeParam>());
+}
+TYPED_TEST(conformance, a_wait_is_for_the_last_mark) {
+  EXPECT_TRUE(wait_is_for_the_last_mark<TypeParam>());
+}
+TYPED_TEST(conformance, a_later_mark_replaces_an_earlier_one) {
+  using D = TypeParam;
+  flaggems::stream<D> a, b;
+  array<D> busy(a, large), x(a, 100, 1), seven(a, 100, 7);
+  flaggems::event<D> e;
+  e.record(a);
+  set_late<D>(a, busy, x, seven);
+  e.record(a);
+  b.wait(e);
+  launch_add_one<D>(b, x.memory.data(), 100);
+  EXPECT_EQ(x.values(b), std::vector<i32>(100, 8));
+  EXPECT_TRUE(e.query());
+}
+
+TYPED_TEST(conformance, an_event_never_recorded_is_waited_for_by_nobody) {
+  flaggems::stream<TypeParam> s;
+  flaggems::event<TypeParam> never, once;
+  EXPECT_TRUE(never.query());
+  never.synchronize();
+  s.wait(never);
+  s.synchronize();
+  once.record(s);
+  once.synchronize();
+  EXPECT_THROW(static_cast<void>(elapsed_ms(never, once)), flaggems::error);
+  EXPECT_THROW(static_cast<void>(elapsed_ms(once, never)), flaggems::error);
+}
+
+TYPED_TEST(conformance, events_tell_time_and_when_work_is_done) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  array<D> busy(s, large), x(s, 100, 1), seven(s, 100, 7);
+  flaggems::event<D> begin, end;
+  begin.record(s);
+  set_late<D>(s, busy, x, seven);
+  end.record(s);
+  end.synchronize();
+  EXPECT_TRUE(end.query() && begin.query());
+  EXPECT_GT(elapsed_ms(begin, end), 0);
+  EXPECT_LT(elapsed_ms(end, begin), 0);
+  flaggems::stream<D> other;
+  EXPECT_EQ(x.values(other), std::vector<i32>(100, 7));  // done: any stream sees it
+}
+
+TYPED_TEST(conformance, a_stream_is_done_when_it_says_so) {
+  using D = TypeParam;
+  flaggems::stream<D> s, other;
+  array<D> busy(s, large), x(s, 100, 1), seven(s, 100, 7);
+  set_late<D>(s, busy, x, seven);
+  while (!s.query()) std::this_thread::yield();
+  EXPECT_EQ(x.values(other), std::vector<i32>(100, 7));
+  set_late<D>(s, busy, seven, x);
+  s.synchronize();
+  EXPECT_TRUE(s.query());
+}
+
+TYPED_TEST(conformance, copies_fills_and_launches_keep_the_order_of_a_stream) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  for (const i64 n : {i64{1}, i64{63}, i64{1000}, large / 4}) {
+    array<D> x(s, n), y(s, n, 5);
+    {
+      const flaggems::detail::on_device<D> scope(s.device_index());
+      D::fill(x.memory.data(), 0x11, n * 4, s.handle());
+      D::copy(y.memory.data(), x.memory.data(), n * 4, copy_kind::device_to_device, s.handle());
+    }
+    if (n <= 1000) launch_add_one<D>(s, y.memory.data(), n);
+    const i32 added = n <= 1000 ? 1 : 0;
+    EXPECT_EQ(x.values(s), std::vector<i32>(static_cast<std::size_t>(n), 0x11111111));
+    EXPECT_EQ(y.values(s), std::vector<i32>(static_cast<std::size_t>(n), 0x11111111 + added));
+  }
+}
+
+TYPED_TEST(conformance, nothing_happens_for_no_bytes_and_no_tiles) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  array<D> x(s, 10, 3);
+  i32 value = 4;
+  for (const auto kind : {copy_kind::host_to_device, copy_kind::device_to_device})
+    D::copy(x.memory.data(), kind == copy_kind::host_to_device ? &value : x.memory.data() + 5, 0,
+            kind, s.handle());
+  D::copy(&value, x.memory.data(), 0, copy_kind::device_to_host, s.handle());
+  D::fill(x.memory.data(), 1, 0, s.handle());
+  launch_add_one<D>(s, x.memory.data(), 0);
+  EXPECT_EQ(x.values(s), std::vector<i32>(10, 3));
+  EXPECT_EQ(value, 4);
+}
+
+TYPED_TEST(conformance, has_a_default_stream) {
+  using D = TypeParam;
+  const flaggems::stream_ref<D> s;
+  EXPECT_TRUE(s == (flaggems::stream_ref<D>(D::default_stream(), D::current_device())));
+  array<D> x(s, 100, 1);
+  launch_add_one<D>(s, x.memory.data(), 100);
+  flaggems::event<D> e;
+  e.record(s);
+  flaggems::stream<D> other;
+  other.wait(e);
+  EXPECT_EQ(x.values(other), std::vector<i32>(100, 2));
+  s.synchronize();
+  EXPECT_TRUE(s.query());
+}
+
+TYPED_TEST(conformance, memory_is_used_again_in_the_order_of_its_stream) {
+  using D = TypeParam;
+  flaggems::stream<D> s, other;
+  array<D> busy(s, large), seven(s, 1000, 7);
+  for (int i = 0; i < 20; ++i) {
+    array<D> x(s, 1000, i);
+    set_late<D>(s, busy, x, seven);  // x ends before its work does
+  }
+  array<D> y(other, 1000, 1);
+  array<D> z(s, 1000, 2);
+  s.synchronize();
+  EXPECT_EQ(y.values(other), std::vector<i32>(1000, 1));
+  EXPECT_EQ(z.values(s), std::vector<i32>(1000, 2));
+  // The device's own, without the pool before it.
+  for (int i = 0; i < 8; ++i) {
+    void* const block = D::allocate(4096, s.handle());
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % flaggems::pool_alignment<D>, 0u);
+    D::fill(block, i, 4096, s.handle());
+    D::deallocate(block, 4096, s.handle());
+  }
+  s.synchronize();
+}
+
+TYPED_TEST(conformance, every_device_works) {
+  using D = TypeParam;
+  for (int index = 0; index < D::device_count(); ++index) {
+    EXPECT_FALSE(D::properties(index).name.empty());
+    flaggems::stream<D> s(index);  // while 0 is current
+    array<D> x(s, 100, index);
+    EXPECT_EQ(x.memory.device_index(), index);
+    flaggems::event<D> begin(index), end(index);
+    begin.record(s);
+    launch_add_one<D>(s, x.memory.data(), 100);
+    end.record(s);
+    flaggems::stream<D> other(index);
+    other.wait(end);
+    EXPECT_EQ(x.values(other), std::vector<i32>(100, index + 1));
+    EXPECT_GE(elapsed_ms(begin, end), 0);
+    const flaggems::stream_ref<D> by_default(D::default_stream(), index);
+    EXPECT_EQ(array<D>(by_default, 10, 4).values(by_default), std::vector<i32>(10, 4));
+    EXPECT_EQ(D::current_device(), 0);
+    flaggems::empty_cache<D>(index);
+  }
+  EXPECT_THROW(flaggems::stream<D>{D::device_count()}, flaggems::error);
+}
+TYPED_TEST(conformance, a_stream_waits_for_an_event_of_another_device) {
+  using D = TypeParam;
+  const int last = D::device_count() - 1;
+  flaggems::stream<D> a(last), b(0);
+  flaggems::event<D> e(last);
+  e.record(a);
+  b.wait(e);
+  b.synchronize();
+  EXPECT_TRUE(e.query());
+}
+TYPED_TEST(conformance, the_current_device_is_a_threads_own) {
+  EXPECT_TRUE(current_device_is_the_threads<TypeParam>());
+}
+
+TYPED_TEST(conformance, threads_work_at_the_same_time) {
+  using D = TypeParam;
+  flaggems::stream<D> shared;
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const int index = t % D::device_count();
+      for (int i = 0; i < 5; ++i) {
+        flaggems::stream<D> own(index);
+        array<D> x(own, 500, t), y(shared, 500, t);
+        launch_add_one<D>(own, x.memory.data(), 500);
+        launch_add_one<D>(shared, y.memory.data(), 500);
+        good += x.values(own) == std::vector<i32>(500, t + 1);
+        good += y.values(shared) == std::vector<i32>(500, t + 1);
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(good, 40);
+}
+
+// A device with a defect does not pass.
+template <support::defect Defect>
+using defective = support::queued<Defect>;
+#if !defined(__SANITIZE_THREAD__)  // a race, as is to be expected
+TEST(conformance_finds, a_wait_that_does_nothing) {
+  EXPECT_FALSE(wait_orders<defective<support::defect::wait_is_empty>>());
+}
+#endif
+TEST(conformance_finds, a_current_device_that_threads_share) {
+  EXPECT_FALSE(current_device_is_the_threads<defective<support::defect::shared_current_device>>());
+  defective<support::defect::shared_current_device>::set_device(0);
+}
+
+}  // namespace
