@@ -205,6 +205,31 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
     sink.put_rows(to, count, states);
   }
 }
+/// The same of contiguous rows, one after the other.
+template <class Reducer, class E, class Sink, class C, class Part>
+FLAGGEMS_NOINLINE void drive_rows(i64 length, const E& e, const Sink& sink, i64 begin, i64 end,
+                                  i64 lanes, fold_function<C, Part> fold,
+                                  finish_function<C> finish) {
+  const host_block<isa_baseline> block(0, 1, nullptr);
+  constexpr int most = 16;
+  alignas(64) C states[most * most];
+  coordinates c;
+  c.rank = 0;
+  for (i64 row = begin, count = 0; row < end; row += count) {
+    count = min_of(end - row, lanes);
+    for (i64 start = 0; start < length; start += reduced_chunk) {
+      Part parts[most];
+      for (i64 r = 0; r < count; ++r) {
+        c.inner = (row + r) * length + start;
+        parts[r] = dense_row(block, e.at(c));
+      }
+      fold(states, parts, count, min_of(reduced_chunk, length - start), start != 0);
+    }
+    finish(states, count);
+    c.inner = row;
+    sink.put_rows(c, count, states);
+  }
+}
 template <class Reducer, class Isa, class Space, class E, class Sink>
 FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const Space& space,
                                    const E& e, const Sink& sink) {
@@ -214,6 +239,19 @@ FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const 
   block.for_each_share(space.outputs * space.parts, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     drive_reduction<Reducer, Space, E, Sink, C, part>(
         space, e, sink, begin, end, Isa::lanes,
+        outlined<Isa>::template call<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>,
+        outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
+  });
+}
+template <class Reducer, class Isa, class E, class Sink>
+FLAGGEMS_INLINE void reduce_row_groups(const host_block<Isa>& block, Reducer, i64 rows, i64 length,
+                                       const E& e, const Sink& sink) {
+  using C = typename Reducer::state;
+  using op = typename Reducer::op;
+  using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
+  block.for_each_share(rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    drive_rows<Reducer, E, Sink, C, part>(
+        length, e, sink, begin, end, Isa::lanes,
         outlined<Isa>::template call<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>,
         outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
   });

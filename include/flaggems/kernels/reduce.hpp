@@ -299,6 +299,32 @@ struct reduce_inner {
   }
 };
 
+/// The same for contiguous rows, one after the other, and results side by side: as most reductions
+/// are. The leaves of e are flat_arg.
+template <class Reducer, class E, class Sink>
+struct reduce_rows {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 rows, i64 length, E e, Sink sink) {
+    using S = typename Reducer::state;
+    if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
+      reduce_row_groups(block, Reducer{}, rows, length, e, sink);  // the host's
+      return;
+    }
+    block.for_each_tile(rows, [&](i64 row) FLAGGEMS_LAMBDA {
+      S total = Reducer::neutral();
+      coordinates c;
+      c.rank = 0;
+      for (i64 start = 0; start < length; start += reduced_chunk) {
+        c.inner = row * length + start;
+        total = fold_row<Reducer>(block, e.at(c), position_row<i64>{start, 1, 0},
+                                  min_of(reduced_chunk, length - start), total);
+      }
+      c.inner = row;
+      block.single([&]() FLAGGEMS_LAMBDA { sink.put(c, lane_scalar{0}, total); });
+    });
+  }
+};
+
 /// Lanes along a kept dimension: `chunk` results a tile, folded side by side.
 template <class Reducer, class E, class Index, class Sink>
 struct reduce_outer {

@@ -237,6 +237,9 @@ struct row_group {
   }
 };
 
+/// Elements of a row that a reduction folds at a time; it has two levels.
+inline constexpr i64 reduced_chunk = 16384;
+
 /// Whether reductions to a C fold the rows of a group.
 template <class Block, class C>
 inline constexpr bool folds_groups = false;

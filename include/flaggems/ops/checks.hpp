@@ -56,10 +56,16 @@ void check_writable(const char* op, const Out& out) {
   check_writable(op, layout_of(out));
 }
 
+inline bool same_sizes(int_list a, int_list b) noexcept {
+  bool same = a.size() == b.size();
+  for (int d = 0; same && d < a.size(); ++d) same = a[d] == b[d];
+  return same;
+}
+
 /// Raises unless `out` has these sizes.
 template <class Out>
 void check_output_sizes(const char* op, const shape& sizes, const Out& out) {
-  if (shape(out.sizes()) != sizes) [[unlikely]]
+  if (!same_sizes(out.sizes(), sizes)) [[unlikely]]
     raise_output_sizes(op, sizes, out.sizes());
 }
 
@@ -80,7 +86,7 @@ struct check_disjoint {
 /// Raises shape_mismatch unless `b` has the sizes of `a`.
 template <class A, class B>
 void check_same_sizes(const char* op, const A& a, const B& b) {
-  if (shape(a.sizes()) != shape(b.sizes())) [[unlikely]]
+  if (!detail::same_sizes(a.sizes(), b.sizes())) [[unlikely]]
     detail::raise_other_sizes(op, a.sizes(), b.sizes());
 }
 

@@ -216,16 +216,21 @@ struct collect_layouts {
   void position() { *next++ = {}; }  // an element of no bytes
 };
 using layout_list = std::span<const memory_layout>;
+inline bool is_position(const memory_layout& leaf) { return leaf.item == 0; }
 
-/// Checks an assignment of any operands and gives its iteration space, the output first.
-inline iteration plan_assignment(const char* op, const memory_layout& out, layout_list leaves) {
-  const auto is_position = [](const memory_layout& leaf) { return leaf.item == 0; };
+/// The sizes that tensors broadcast to.
+FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) {
   broadcast_sizes all{{}, op};
   for (const memory_layout& leaf : leaves)
     if (!is_position(leaf)) all.add(leaf.sizes);
-  const shape sizes(out.sizes);
-  if (broadcast_shapes(all.sizes, sizes, op) != sizes) [[unlikely]]
-    raise_output_sizes(op, all.sizes, sizes);
+  return all.sizes;
+}
+
+/// Checks an assignment of any operands and gives its iteration space, the output first.
+inline iteration plan_assignment(const char* op, const memory_layout& out, layout_list leaves) {
+  const shape all = broadcast_of(op, leaves), sizes(out.sizes);
+  if (broadcast_shapes(all, sizes, op) != sizes) [[unlikely]]
+    raise_output_sizes(op, all, sizes);
   check_writable(op, out);
   for (const memory_layout& leaf : leaves)
     if (!is_position(leaf)) check_apart_or_same(op, out, leaf);

@@ -41,21 +41,6 @@ class iteration {
     return it;
   }
 
-  /// The space of `rows` results of `n` contiguous elements each: operand 0 has the results, one
-  /// after the other, and all others the elements.
-  [[nodiscard]] static iteration rows(i64 rows, i64 n, int operands) {
-    iteration it(std::span<const i64>{});
-    it.full_rank_ = it.rank_ = 2;
-    it.full_sizes_[0] = it.sizes_[0] = rows;
-    it.full_sizes_[1] = it.sizes_[1] = n;
-    it.operands_ = operands;
-    for (int k = 0; k < operands; ++k) {
-      it.strides_[k][0] = k == 0 ? 1 : n;
-      it.strides_[k][1] = k == 0 ? 0 : 1;
-    }
-    return it;
-  }
-
   /// Adds an operand whose sizes broadcast to the space's (the caller has checked that).
   void add(std::span<const i64> sizes, std::span<const i64> strides) {
     i64* row = strides_[operands_++];

@@ -28,31 +28,83 @@ namespace detail {
 
 /// Which dimensions a reduction folds, and the sizes that leaves.
 struct reduced_dims {
-  bool folds[max_rank] = {};
-  shape in, out;  // out: with or without the folded dimensions, as keepdim says
-  i64 count = 1;  // elements folded into one
+  u32 folded = 0;  // a bit for each dimension
+  shape in, out;   // out: with or without the folded dimensions, as keepdim says
+  i64 count = 1;   // elements folded into one
 
   reduced_dims(const char* op, const shape& sizes, int_list dims, bool keepdim) : in(sizes) {
     (void)checked_numel(sizes, op);  // operands may broadcast to more than any tensor has
-    const int rank = sizes.rank();
-    for (i64 d : std::span<const i64>(dims)) {
-      const int k = normalize_dim(d, rank, op);
-      if (folds[k]) [[unlikely]]
-        raise(errc::invalid_argument, op, "each dimension once",
-              "dimension " + detail::text(k) + " twice");
-      folds[k] = true;
-    }
-    if (std::span<const i64>(dims).empty())
-      for (int d = 0; d < rank; ++d) folds[d] = true;
-    for (int d = 0; d < rank; ++d) {
-      if (folds[d]) count *= sizes[d];
-      if (!folds[d])
+    folded = normalize_dims(dims, sizes.rank(), op);
+    for (int d = 0; d < sizes.rank(); ++d) {
+      if (folds(d)) count *= sizes[d];
+      if (!folds(d))
         out.push_back(sizes[d]);
       else if (keepdim)
         out.push_back(1);
     }
   }
+  [[nodiscard]] bool folds(int d) const { return (folded >> d & 1u) != 0; }
 };
+
+/// What most reductions are: tensors of one shape, contiguous, folded along their last dimensions
+/// into a contiguous output apart from them. Few comparisons tell; nothing can be wrong then, and
+/// there is nothing to plan.
+struct dense_rows {
+  i64 rows = 1, length = 1;  // results, and the elements of each
+  bool all = false;
+
+  FLAGGEMS_NOINLINE dense_rows(const char* op, const memory_layout& out, layout_list in,
+                               int_list dims, bool keepdim) {
+    const int_list sizes = in[0].sizes;
+    for (const memory_layout& x : in)
+      if (is_position(x) || !is_contiguous(x.sizes, x.strides) || !same_sizes(x.sizes, sizes))
+        return;
+    const u32 folded = normalize_dims(dims, sizes.size(), op);
+    int next = out.sizes.size() - 1;
+    bool fits = true;
+    for (int d = sizes.size() - 1; d >= 0; --d) {
+      const bool folds = (folded >> d & 1u) != 0;
+      const i64 n = sizes[d];
+      if (folds) {
+        fits = fits && (n == 1 || rows == 1);
+        length *= n;
+      }
+      if (!folds || keepdim) {
+        const i64 left = folds ? 1 : n;
+        fits = fits && next >= 0 && out.sizes[next] == left &&
+               (left == 1 || out.strides[next] == rows);
+        rows *= left;
+        --next;
+      }
+    }
+    const auto begin = reinterpret_cast<u64>(out.data);
+    const byte_range written{begin, begin + static_cast<u64>(rows * out.item)};
+    for (const memory_layout& x : in) {
+      const auto data = reinterpret_cast<u64>(x.data);
+      fits = fits && !written.intersects({data, data + static_cast<u64>(rows * length * x.item)});
+    }
+    // Rows of one element are best read side by side, few long ones are cut (reduction_layout),
+    // and there may be nothing to fold.
+    all = fits && next < 0 && rows > 0 && (length > 1 || (length == 1 && rows == 1)) &&
+          length < 4 * kernels::reduced_chunk;
+  }
+};
+
+/// Checks a reduction of any tensors.
+FLAGGEMS_NOINLINE inline reduced_dims check_reduction(const char* op, const memory_layout& out,
+                                                      layout_list in, int_list dims, bool keepdim,
+                                                      bool needs_elements) {
+  const reduced_dims plan(op, broadcast_of(op, in), dims, keepdim);
+  if (!same_sizes(out.sizes, plan.out)) [[unlikely]]
+    raise_output_sizes(op, plan.out, out.sizes);
+  if (needs_elements && plan.count == 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "at least one element to reduce",
+          "sizes " + to_string(plan.in));
+  check_writable(op, out);
+  for (const memory_layout& x : in)
+    if (!is_position(x)) check_apart(op, out, x);
+  return plan;
+}
 
 /// Both halves of a reduction's iteration space, filled operand by operand. Operand 0 is the
 /// output.
@@ -64,43 +116,44 @@ struct reduction_plan {
       : dims(d), kept(half(d.in, false)), reduced(half(d.in, true)) {}
 
   /// The output: `strides` are of the dimensions in `dims.out`.
-  void add_output(std::span<const i64> strides) {
+  void add_output(int_list strides) {
     shape own;
-    std::size_t next = 0;
+    int next = 0;
     for (int d = 0; d < dims.in.rank(); ++d) {
-      const bool there = !dims.folds[d] || dims.out.rank() == dims.in.rank();
-      if (!dims.folds[d]) own.push_back(strides[next]);
+      const bool there = !dims.folds(d) || dims.out.rank() == dims.in.rank();
+      if (!dims.folds(d)) own.push_back(strides[next]);
       if (there) ++next;
     }
     kept.add(half(dims.in, false), own);
     reduced.add(half(dims.in, true), zeros(half(dims.in, true).rank()));
   }
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    const auto [sizes, strides] = aligned(v.sizes(), v.strides());
+  void add_input(const memory_layout& x) {
+    if (is_position(x)) return add_index(contiguous_strides(dims.in));
+    const auto [sizes, strides] = aligned(x.sizes, x.strides);
     kept.add(half(sizes, false), half(strides, false));
     reduced.add(half(sizes, true), half(strides, true));
-  }
-  void position() {
-    shape strides = dims.in;
-    i64 stride = 1;
-    for (int d = dims.in.rank() - 1; d >= 0; --d) {
-      strides[d] = stride;
-      stride *= dims.in[d];
-    }
-    add_index(strides);
   }
   /// An operand whose element at an offset is that offset.
   void add_index(const shape& strides) {
     kept.add(half(dims.in, false), half(strides, false));
     reduced.add(half(dims.in, true), half(strides, true));
   }
+  /// The index of an element: along the folded dimension, or in row-major order over all.
+  void add_place() {
+    shape places = dims.in;
+    i64 stride = 1;
+    for (int d = places.rank() - 1; d >= 0; --d) {
+      places[d] = dims.folds(d) ? stride : 0;
+      if (dims.folds(d)) stride *= dims.in[d];
+    }
+    add_index(places);
+  }
 
  private:
   [[nodiscard]] shape half(const shape& list, bool folded) const {
     shape r;
     for (int d = 0; d < list.rank(); ++d)
-      if (dims.folds[d] == folded) r.push_back(list[d]);
+      if (dims.folds(d) == folded) r.push_back(list[d]);
     return r;
   }
   static shape zeros(int rank) {
@@ -109,51 +162,27 @@ struct reduction_plan {
     return r;
   }
   /// Sizes and strides of an operand at the full rank, broadcast dimensions in front.
-  [[nodiscard]] std::pair<shape, shape> aligned(std::span<const i64> sizes,
-                                                std::span<const i64> strides) const {
+  [[nodiscard]] std::pair<shape, shape> aligned(int_list sizes, int_list strides) const {
     std::pair<shape, shape> r;
-    const int missing = dims.in.rank() - static_cast<int>(sizes.size());
+    const int missing = dims.in.rank() - sizes.size();
     for (int d = 0; d < dims.in.rank(); ++d) {
-      const auto own = static_cast<std::size_t>(d - missing);
-      r.first.push_back(d < missing ? 1 : sizes[own]);
-      r.second.push_back(d < missing ? 0 : strides[own]);
+      r.first.push_back(d < missing ? 1 : sizes[d - missing]);
+      r.second.push_back(d < missing ? 0 : strides[d - missing]);
     }
     return r;
   }
 };
 
-/// Whether the operands of a reduction over the last dimensions are contiguous, as in most calls.
-struct contiguous_rows {
-  const reduced_dims& dims;
-  i64 rows = 1, length = 1;  // results, and the elements of each
-  bool all;
-
-  explicit contiguous_rows(const reduced_dims& d, bool contiguous_output)
-      : dims(d), all(contiguous_output) {
-    const int rank = d.in.rank();
-    for (int k = 0; k < rank; ++k) {
-      all = all && (d.folds[k] || length == 1);
-      (d.folds[k] ? length : rows) *= d.in[k];
-    }
-    all = all && (length > 1 || rows == 1);
-  }
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    all = all && v.is_contiguous() && v.rank() == dims.in.rank() && v.numel() == rows * length;
-  }
-  void position() { all = false; }
-};
-
-inline constexpr i64 reduce_inner_chunk = 16384;
 inline constexpr i64 reduce_outer_chunk = 1024;
 
 /// Everything but the types of a reduction's launch.
 struct reduction_layout {
   kernels::reduction_space space{};
   iteration all{std::span<const i64>()};
+  i64 elements;
   bool lanes_reduced;
 
-  reduction_layout(reduction_plan& plan, i64 elements) {
+  explicit reduction_layout(reduction_plan& plan) : elements(plan.dims.in.numel()) {
     iteration &k = plan.kept, &r = plan.reduced;
     k.collapse();
     r.collapse();
@@ -184,29 +213,32 @@ struct reduction_layout {
       space.inner = lanes.size(lanes.rank() - 1);
       all.append(lanes, lanes.rank() - 1);
     }
-    cut(elements);
-  }
-  reduction_layout(const contiguous_rows& c, int operands)
-      : all(iteration::rows(c.rows, c.length, operands)), lanes_reduced(true) {
-    space.kept_rank = 1;
-    space.kept_sizes[0] = space.outputs = c.rows;
-    space.inner = c.length;
-    space.steps = space.parts = 1;
-    cut(c.rows * c.length);
+    cut();
   }
 
  private:
-  void cut(i64 elements) {
-    space.chunk = lanes_reduced ? reduce_inner_chunk : reduce_outer_chunk;
+  void cut() {
+    space.chunk = lanes_reduced ? kernels::reduced_chunk : reduce_outer_chunk;
     if (space.chunk > space.inner) space.chunk = space.inner;
     space.chunks = kernels::ceil_div(space.inner, space.chunk);
     (lanes_reduced ? space.steps : space.outputs) *= space.chunks;
     // Few results of many elements: cut the folding, by a rule that knows no thread count, so that
     // the same input gives the same bits on any number of threads.
-    if (lanes_reduced && space.outputs < 64 && elements / space.outputs >= 4 * reduce_inner_chunk)
+    if (lanes_reduced && space.outputs < 64 &&
+        elements / space.outputs >= 4 * kernels::reduced_chunk)
       space.parts = (std::min)(space.steps, i64{64});
   }
 };
+
+FLAGGEMS_NOINLINE inline reduction_layout plan_reduction(const reduced_dims& dims,
+                                                         const memory_layout& out, layout_list in,
+                                                         bool indexed) {
+  reduction_plan plan(dims);
+  plan.add_output(out.strides);
+  for (const memory_layout& x : in) plan.add_input(x);
+  if (indexed) plan.add_place();
+  return reduction_layout(plan);
+}
 
 template <class T, class D>
 kernels::target<T> reduction_target(const reduction_layout& layout, const tensor_view<T, D>& out) {
@@ -231,11 +263,11 @@ kernels::target<T> partial_target(const kernels::reduction_space& space, T* data
 /// `sink` is where results go, `parts` where the partial results of a cut reduction do; the
 /// kernels are few because each is compiled for every instruction set of the host.
 template <class Reducer, class C, class S, class E, class Index, class Sink, class Parts>
-void launch_reduction(const char* op, const S& stream, const reduction_layout& layout, i64 elements,
-                      const E& e, const Index& index, const Sink& sink, const Parts& parts) {
+void launch_reduction(const char* op, const S& stream, const reduction_layout& layout, const E& e,
+                      const Index& index, const Sink& sink, const Parts& parts) {
   launch_config config;
   config.op = op;
-  config.work = work_of(elements, 8);
+  config.work = work_of(layout.elements, 8);
   if (layout.lanes_reduced) {
     using either = kernels::either_sink<Sink, Parts>;
     config.tiles = layout.space.outputs * layout.space.parts;
@@ -260,63 +292,82 @@ void launch_parts(const char* op, const S& stream, const reduction_layout& layou
                                                   sink);
 }
 
-template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D,
-          class MakeSink>
-void reduce_node(const char* op, const S& stream, const Node& node, const reduced_dims& dims,
-                 const tensor_view<T, D>& out, const shape* index_strides,
-                 const MakeSink& make_sink) {
-  static_assert(Node::leaves + (Indexed ? 1 : 0) < max_operands,
-                "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
-  i64 elements = 1;
-  for (int d = 0; d < dims.in.rank(); ++d) elements *= dims.in[d];
-  const auto run = [&](const reduction_layout& layout) {
-    int next = 1;
-    const auto e = node.template build<C>(layout.all, next);
-    const auto sink = make_sink(reduction_target(layout, out));
-    const bool cut = layout.space.parts > 1;
-    std::optional<tensor<C, D>> values;  // partial results
-    if (cut) values = empty<C>(stream, shape{layout.space.outputs * layout.space.parts}, op);
-    C* const partial = cut ? values->data() : nullptr;
-    const auto to_values = partial_target(layout.space, partial);
-    if constexpr (Indexed) {
-      kernels::position<i64> index{};
-      layout.all.copy_strides(next, index.strides);
-      auto indices =
-          empty<i64>(stream, shape{cut ? layout.space.outputs * layout.space.parts : i64{0}}, op);
-      const kernels::indexed_state_sink<C> parts{to_values,
-                                                 partial_target(layout.space, indices.data())};
-      launch_reduction<Reducer, C>(op, stream, layout, elements, e, index, sink, parts);
-      if (cut) launch_parts<Reducer, C>(op, stream, layout, partial, indices.data(), sink);
-    } else {
-      launch_reduction<Reducer, C>(op, stream, layout, elements, e, kernels::no_index{}, sink,
-                                   kernels::state_sink<C>{to_values});
-      if (cut)
-        launch_parts<Reducer, C>(op, stream, layout, partial, static_cast<const i64*>(nullptr),
-                                 sink);
-    }
-  };
-  if constexpr (!Indexed) {
-    contiguous_rows rows(dims, out.is_contiguous());
-    node.for_each_leaf(rows);
-    if (rows.all) return run(reduction_layout(rows, Node::leaves + 1));
+template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
+void run_reduction(const char* op, const S& stream, const reduction_layout& layout,
+                   const Node& node, const tensor_view<T, D>& out, Sink sink) {
+  int next = 1;
+  const auto e = node.template build<C>(layout.all, next);
+  sink.out = reduction_target(layout, out);
+  const kernels::reduction_space& space = layout.space;
+  const bool cut = space.parts > 1;
+  std::optional<tensor<C, D>> values;  // partial results
+  std::optional<tensor<i64, D>> indices;
+  if (cut) values = empty<C>(stream, shape{space.outputs * space.parts}, op);
+  const auto to_values = partial_target(space, cut ? values->data() : nullptr);
+  if constexpr (Indexed) {
+    if (cut) indices = empty<i64>(stream, shape{space.outputs * space.parts}, op);
+    const auto to_indices = partial_target(space, cut ? indices->data() : nullptr);
+    kernels::position<i64> index{};
+    layout.all.copy_strides(next, index.strides);
+    launch_reduction<Reducer, C>(op, stream, layout, e, index, sink,
+                                 kernels::indexed_state_sink<C>{to_values, to_indices});
+  } else {
+    launch_reduction<Reducer, C>(op, stream, layout, e, kernels::no_index{}, sink,
+                                 kernels::state_sink<C>{to_values});
   }
-  reduction_plan plan(dims);
-  plan.add_output(out.strides());
-  node.for_each_leaf(plan);
-  if constexpr (Indexed) plan.add_index(*index_strides);
-  run(reduction_layout(plan, elements));
+  if (cut)
+    launch_parts<Reducer, C>(op, stream, layout, to_values.data,
+                             static_cast<const i64*>(Indexed ? indices->data() : nullptr), sink);
 }
 
 /// The dimensions that are folded, in order.
 inline shape folded_dims(const reduced_dims& dims) {
   shape list;
   for (int d = 0; d < dims.in.rank(); ++d)
-    if (dims.folds[d]) list.push_back(d);
+    if (dims.folds(d)) list.push_back(d);
   return list;
 }
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_no_elements(const char* op, int_list sizes) {
-  raise(errc::invalid_argument, op, "at least one element to reduce", "sizes " + to_string(sizes));
+template <class Reducer, class C, class S, class Node, class T, class Sink>
+void run_dense_reduction(const char* op, const S& stream, const dense_rows& dense, const Node& node,
+                         T* out, Sink sink) {
+  int next = 1;
+  const auto e = node.template build<C>(flat_space{}, next);
+  sink.out = {out, {1}};
+  launch_config config;
+  config.op = op;
+  config.tiles = dense.rows;
+  config.work = work_of(dense.rows, dense.length, 8);
+  launch<kernels::reduce_rows<Reducer, std::remove_const_t<decltype(e)>, Sink>>(
+      stream, config, dense.rows, dense.length, e, sink);
+}
+
+/// Checks and runs a reduction of a node by a Reducer. `make_sink(count)` is where results go, but
+/// for their place; `when_empty` what to do where there is nothing to fold.
+template <class Op, class Reducer, class C, bool Indexed, class S, class Node, class T, class D,
+          class MakeSink, class WhenEmpty>
+void reduce_node(const char* op, const S& stream, const Node& node, const tensor_view<T, D>& out,
+                 int_list dims, bool keepdim, bool needs_elements, const MakeSink& make_sink,
+                 const WhenEmpty& when_empty) {
+  static_assert(Node::leaves + (Indexed ? 1 : 0) < max_operands,
+                "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
+  check_elements_written<T>();
+  memory_layout leaves[Node::leaves];
+  node.for_each_leaf(collect_layouts{leaves});
+  const layout_list in(leaves, std::size_t{Node::leaves});
+  const memory_layout to = layout_of(out);
+  if constexpr (host_accessible<D> && !has_implementation<Op, D>) {
+    const dense_rows dense(op, to, in, dims, keepdim);
+    if (dense.all)
+      return run_dense_reduction<Reducer, C>(op, stream, dense, node, out.data(),
+                                             make_sink(dense.length));
+  }
+  const reduced_dims plan = check_reduction(op, to, in, dims, keepdim, needs_elements);
+  if (out.empty()) return;
+  if (plan.count == 0) return when_empty();
+  if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
+  run_reduction<Reducer, C, Indexed>(op, stream, plan_reduction(plan, to, in, Indexed), node, out,
+                                     make_sink(plan.count));
 }
 
 /// Runs a reduction whose result is a number; `divide` divides it by the count.
@@ -325,26 +376,16 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
                    int_list dims, bool keepdim, bool divide, bool needs_elements) {
   static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
                 "flaggems: a floating-point result needs a floating-point output");
-  const auto& node = root_of(x);
-  broadcast_sizes sizes{{}, op};
-  node.for_each_leaf(sizes);
-  const reduced_dims plan(op, sizes.sizes, dims, keepdim);
-  check_output_sizes(op, plan.out, out);
-  if (needs_elements && plan.count == 0) [[unlikely]]
-    raise_no_elements(op, plan.in);
-  check_writable(op, out);
-  node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
-  if (out.empty()) return;
-  if (plan.count != 0 && offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim))
-    return;
-  const C divisor = divide ? static_cast<C>(plan.count) : C(1);
-  if (plan.count == 0)  // nothing to fold: the neutral value (0 / 0 for a mean)
-    return assign_node(op, stream, out,
-                       number<T>{kernels::number_cast<T>(
-                           divide ? std::numeric_limits<C>::quiet_NaN() : Reducer<C>::neutral())});
-  reduce_node<Reducer<C>, C, false>(op, stream, node, plan, out, nullptr, [&](const auto& target) {
-    return kernels::value_sink<T, C>{target, divisor};
-  });
+  reduce_node<Op, Reducer<C>, C, false>(
+      op, stream, root_of(x), out, dims, keepdim, needs_elements,
+      [=](i64 count) {
+        return kernels::value_sink<T, C>{{}, divide ? static_cast<C>(count) : C(1)};
+      },
+      [&] {  // the neutral value (0 / 0 for a mean)
+        assign_node(op, stream, out,
+                    number<T>{kernels::number_cast<T>(divide ? std::numeric_limits<C>::quiet_NaN()
+                                                             : Reducer<C>::neutral())});
+      });
 }
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char*, const S&, const X&, const tensor_view<const T, D>&, int_list, bool,
@@ -358,28 +399,10 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
   static_assert(std::is_same_v<T, i64>, "flaggems: argmax and argmin write i64 indices");
   const auto& node = root_of(x);
   using C = arithmetic_t<typename std::decay_t<decltype(node)>::element>;
-  broadcast_sizes sizes{{}, op};
-  node.for_each_leaf(sizes);
-  const i64 one[1] = {dim.value_or(0)};
-  const reduced_dims plan(
-      op, sizes.sizes,
-      dim && sizes.sizes.rank() > 0 ? int_list(std::span<const i64>(one)) : int_list{}, keepdim);
-  if (dim && sizes.sizes.rank() == 0) (void)normalize_dim(*dim, 1, op);
-  check_output_sizes(op, plan.out, out);
-  if (plan.count == 0) [[unlikely]]
-    raise_no_elements(op, plan.in);
-  check_writable(op, out);
-  node.for_each_leaf(check_disjoint<tensor_view<T, D>>{out, op});
-  if (out.empty() || offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
-  shape places = plan.in;  // the index of an element: along dim, or row-major over all
-  i64 stride = 1;
-  for (int d = places.rank() - 1; d >= 0; --d) {
-    places[d] = plan.folds[d] ? stride : 0;
-    if (plan.folds[d]) stride *= plan.in[d];
-  }
-  reduce_node<kernels::index_of<C, Max>, C, true>(
-      op, stream, node, plan, out, &places,
-      [&](const auto& target) { return kernels::index_sink<i64>{target}; });
+  const int_list dims = dim ? int_list(&*dim, 1) : int_list();
+  reduce_node<Op, kernels::index_of<C, Max>, C, true>(
+      op, stream, node, out, dims, keepdim, true, [](i64) { return kernels::index_sink<i64>{}; },
+      [] {});
 }
 
 /// What sums and products accumulate in and give: i64 for integers and bool.
