@@ -69,6 +69,38 @@ void check_output_sizes(const char* op, const shape& sizes, const Out& out) {
     raise_output_sizes(op, sizes, out.sizes());
 }
 
+/// Whether all tensors are contiguous, of the output's sizes, and each apart from the output or
+/// exactly it. Most calls are like that and need no plan.
+template <class Out>
+struct flat_operands {
+  const Out& out;
+  i64 n;
+  bool all, in_place = false;
+  explicit flat_operands(const Out& o) : out(o), n(o.numel()), all(o.is_contiguous()) {}
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    if (!all) return;
+    all = v.rank() == out.rank();
+    for (int d = 0; all && d < v.rank(); ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      all = v.sizes()[i] == out.sizes()[i] &&
+            (v.strides()[i] == out.strides()[i] || v.sizes()[i] == 1);
+    }
+    const byte_range read = first_bytes(v), written = first_bytes(out);
+    const bool exact = read.lo == written.lo && read.hi == written.hi;
+    in_place = in_place || exact;
+    all = all && (exact || !read.intersects(written));
+  }
+  void position() {}
+
+ private:
+  template <class View>
+  byte_range first_bytes(const View& v) const {
+    const auto lo = reinterpret_cast<u64>(v.data());
+    return {lo, lo + static_cast<u64>(n) * sizeof(typename View::value_type)};
+  }
+};
+
 /// For leaves of an expression and lists of tensors.
 template <class Out>
 struct check_disjoint {
@@ -97,5 +129,21 @@ void check_output(const char* op, const Out& out, const In&... in) {
   detail::check_writable(op, out);
   (detail::check_apart_or_same(op, detail::layout_of(out), detail::layout_of(in)), ...);
 }
+
+namespace detail {
+/// Both checks, of an operator whose output has the input's sizes and may be the input. Gives
+/// whether both are contiguous, which is soon found: then they are right.
+template <class Out, class X>
+bool check_alike(const char* op, const Out& out, const X& x) {
+  check_elements_written<typename Out::element_type>();
+  flat_operands<Out> flat(out);
+  flat(x);
+  if (!flat.all) {
+    check_same_sizes(op, x, out);
+    check_output(op, out, x);
+  }
+  return flat.all;
+}
+}  // namespace detail
 
 }  // namespace flaggems

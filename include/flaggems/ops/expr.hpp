@@ -174,38 +174,6 @@ bool offer_root(const char* op, const S& stream, const Out& out, const number<T>
   return offer<operators::fill_>(op, stream, std::tie(n), out);
 }
 
-/// Whether all tensors are contiguous, of the output's sizes, and each apart from the output or
-/// exactly it. Most calls are like that and need no plan.
-template <class Out>
-struct flat_operands {
-  const Out& out;
-  i64 n;
-  bool all, in_place = false;
-  explicit flat_operands(const Out& o) : out(o), n(o.numel()), all(o.is_contiguous()) {}
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    if (!all) return;
-    all = v.rank() == out.rank();
-    for (int d = 0; all && d < v.rank(); ++d) {
-      const auto i = static_cast<std::size_t>(d);
-      all = v.sizes()[i] == out.sizes()[i] &&
-            (v.strides()[i] == out.strides()[i] || v.sizes()[i] == 1);
-    }
-    const byte_range read = first_bytes(v), written = first_bytes(out);
-    const bool exact = read.lo == written.lo && read.hi == written.hi;
-    in_place = in_place || exact;
-    all = all && (exact || !read.intersects(written));
-  }
-  void position() {}
-
- private:
-  template <class View>
-  byte_range first_bytes(const View& v) const {
-    const auto lo = reinterpret_cast<u64>(v.data());
-    return {lo, lo + static_cast<u64>(n) * sizeof(typename View::value_type)};
-  }
-};
-
 /// Takes down the leaves of a node without their types, in `Node::leaves` places.
 struct collect_layouts {
   memory_layout* next;

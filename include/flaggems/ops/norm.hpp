@@ -135,7 +135,7 @@ template <class V, class Out>
 void check_weight(const char* op, const char* what, const std::optional<V>& weight,
                   const shape& normalized_shape, const Out& out) {
   if (!weight) return;
-  if (shape(weight->sizes()) != normalized_shape) [[unlikely]]
+  if (!same_sizes(weight->sizes(), normalized_shape)) [[unlikely]]
     raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
           to_string(shape(weight->sizes())));
   if (overlap(out, *weight) != overlap_kind::none) [[unlikely]]
@@ -201,13 +201,11 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   const auto w = detail::optional_view<WeightType, D>(weight);
   const auto b = detail::optional_view<WeightType, D>(bias);
   detail::check_normalized(op, from, normalized_shape);
-  check_same_sizes(op, from, to);
+  const bool dense = detail::check_alike(op, to, from);
   detail::check_weight(op, "weight", w, normalized_shape, to);
   detail::check_weight(op, "bias", b, normalized_shape, to);
-  check_output(op, to, from);
-  detail::norm_plan plan(
-      from.sizes(), normalized_shape.rank(),
-      detail::is_dense(from) && detail::is_dense(to) && detail::is_dense(w) && detail::is_dense(b));
+  detail::norm_plan plan(from.sizes(), normalized_shape.rank(),
+                         dense && detail::is_dense(w) && detail::is_dense(b));
   plan.add(from);
   plan.add(to);
   plan.add_inner(w);
@@ -256,11 +254,9 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   const auto to = as_view(out);
   const auto w = detail::optional_view<WeightType, D>(weight);
   detail::check_normalized(op, from, normalized_shape);
-  check_same_sizes(op, from, to);
+  const bool dense = detail::check_alike(op, to, from);
   detail::check_weight(op, "weight", w, normalized_shape, to);
-  check_output(op, to, from);
-  detail::norm_plan plan(from.sizes(), normalized_shape.rank(),
-                         detail::is_dense(from) && detail::is_dense(to) && detail::is_dense(w));
+  detail::norm_plan plan(from.sizes(), normalized_shape.rank(), dense && detail::is_dense(w));
   plan.add(from);
   plan.add(to);
   plan.add_inner(w);

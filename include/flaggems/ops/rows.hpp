@@ -95,7 +95,7 @@ class row_plan {
   bool dense_;
   i64 length_ = 1, rows_ = 1;
   detail::iteration it_;
-  i64 own_[detail::max_operands] = {};
+  i64 own_[detail::max_operands];
   int count_ = 0;
 };
 
@@ -114,7 +114,8 @@ namespace detail {
 template <class D, class X, class Out>
 bool streams_rows(const X& x, const Out& out) {
   return static_cast<const void*>(x.data()) != static_cast<const void*>(out.data()) &&
-         is_streamed<D>(x.bytes() + out.bytes());
+         is_streamed<D>(x.numel() *
+                        i64{sizeof(typename X::value_type) + sizeof(typename Out::value_type)});
 }
 }  // namespace detail
 

@@ -22,9 +22,8 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
                 "flaggems: softmax takes floating-point tensors");
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<O, f64>, f64, f32>;
   const int d = normalize_dim(dim, x.rank(), op);
-  check_same_sizes(op, x, out);
-  check_output(op, out, x);
-  row_plan plan(x.sizes(), d, d + 1 == x.rank() && x.is_contiguous() && out.is_contiguous());
+  const bool dense = check_alike(op, out, x);
+  row_plan plan(x.sizes(), d, dense && d + 1 == x.rank());
   plan.add(x);
   plan.add(out);
   using Op = std::conditional_t<Log, operators::log_softmax, operators::softmax>;
@@ -33,7 +32,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   config.op = op;
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
-  config.work = work_of(x.numel(), 32);
+  config.work = work_of(space.rows, space.length, 32);
   config.scratch = row_scratch<C, device_of<S>>(space.length, 2, true);
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);
