@@ -204,6 +204,26 @@ template <class T, stream_like S>
 }
 
 namespace detail {
+template <class T, class Device>
+[[nodiscard]] memory_layout layout_of(const tensor<T, Device>& x) noexcept {
+  return {reinterpret_cast<const unsigned char*>(x.data()), static_cast<i64>(sizeof(T)), x.sizes(),
+          x.strides()};
+}
+template <class X>
+inline constexpr bool has_layout = false;
+template <class T, class Device>
+inline constexpr bool has_layout<tensor<T, Device>> = true;
+template <class T, class Device>
+inline constexpr bool has_layout<tensor_view<T, Device>> = true;
+/// The tensor itself where `layout_of` reads it as it stands, else its view.
+template <class X>
+[[nodiscard]] decltype(auto) in_place(const X& x) {
+  if constexpr (has_layout<X>)
+    return (x);
+  else
+    return as_view(x);
+}
+
 template <class View>
 void require_contiguous(const char* op, const View& v) {
   if (!v.is_contiguous()) [[unlikely]]

@@ -17,10 +17,7 @@ namespace detail {
 
 /// A vector without elements takes no part in cat, whatever the others' rank: ATen keeps this for
 /// old programs.
-template <class View>
-bool is_skipped(const View& x) {
-  return x.rank() == 1 && x.size(0) == 0;
-}
+inline bool is_skipped(int_list sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
 /// The sizes that a concatenation has so far.
 struct cat_plan {
@@ -28,22 +25,20 @@ struct cat_plan {
   int dim = 0;
   bool any = false, any_operand = false;
 
-  template <class View>
-  void add(const View& x, i64 wanted_dim) {
+  FLAGGEMS_NOINLINE void add(int_list own, i64 wanted_dim) {
     constexpr const char* op = "cat";
     any_operand = true;
-    if (x.rank() == 0) [[unlikely]]
+    if (own.size() == 0) [[unlikely]]
       raise(errc::invalid_argument, op, "tensors of at least one dimension", "a 0-dimensional one");
-    if (is_skipped(x)) return;
-    const shape own(x.sizes());
+    if (is_skipped(own)) return;
     if (!any) {
       any = true;
-      dim = normalize_dim(wanted_dim, own.rank(), op);
+      dim = normalize_dim(wanted_dim, own.size(), op);
       sizes = own;
       return;
     }
-    bool fits = own.rank() == sizes.rank();
-    for (int d = 0; fits && d < own.rank(); ++d) fits = d == dim || own[d] == sizes[d];
+    bool fits = own.size() == sizes.rank();
+    for (int d = 0; fits && d < own.size(); ++d) fits = d == dim || own[d] == sizes[d];
     if (!fits) [[unlikely]]
       raise(errc::shape_mismatch, op,
             "tensors whose sizes are equal but in dimension " + detail::text(dim) + ": " +
@@ -62,14 +57,14 @@ struct cat_plan {
   static bool add_sizes(i64& to, i64 x) { return detail::add(to, x, to); }
 };
 
-/// The operands of cat as a list: calls f(view) for each.
+/// The operands of cat as a list: calls f(tensor) for each.
 template <class... X, class F>
 void for_each_operand(const std::tuple<X...>& list, F&& f) {
-  std::apply([&](const auto&... x) { (f(as_view(x)), ...); }, list);
+  std::apply([&](const auto&... x) { (f(in_place(x)), ...); }, list);
 }
 template <class List, class F>
 void for_each_operand(const List& list, F&& f) {
-  for (const auto& x : list) f(as_view(x));
+  for (const auto& x : list) f(in_place(x));
 }
 
 template <class T, class D>
@@ -84,11 +79,12 @@ template <class S, class List, class T, class D>
 void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
   constexpr const char* op = "cat";
   cat_plan plan;
-  for_each_operand(list, [&](const auto& x) { plan.add(x, dim); });
+  for_each_operand(list, [&](const auto& x) { plan.add(x.sizes(), dim); });
   plan.check_some(dim);
   check_output_sizes(op, plan.sizes, out);
   check_writable(op, out);
-  for_each_operand(list, check_disjoint<tensor_view<T, D>>{out, op});
+  const memory_layout to = layout_of(out);
+  for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
   i64 start = 0;
   [[maybe_unused]] const i64 total = out.numel() * i64{sizeof(T)};
@@ -96,14 +92,14 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
     using X = std::remove_cvref_t<decltype(x)>;
     static_assert(std::is_same_v<typename X::device_type, D>,
                   "flaggems: the output is on another device than the operands");
-    if (is_skipped(x)) return;
+    if (is_skipped(x.sizes())) return;
+    const i64 length = x.sizes()[static_cast<std::size_t>(plan.dim)];
     // Same dtype: bits are copied, so NaNs keep theirs, and types of one size share a kernel.
     constexpr bool same = std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8;
     if constexpr (same && host_accessible<D>) {
       const memory_layout from = layout_of(x);
-      const i64 offset = start * out.strides()[static_cast<std::size_t>(plan.dim)];
-      const memory_layout part{layout_of(out).data + offset * from.item, from.item, from.sizes,
-                               out.strides()};
+      const i64 offset = start * to.strides[plan.dim];
+      const memory_layout part{to.data + offset * from.item, from.item, from.sizes, to.strides};
       const i64 bytes = x.numel() * from.item;
       if (bytes == 0) return;
       if (are_contiguous(part, from))
@@ -111,13 +107,13 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
       else
         copy_layout<sizeof(T)>(op, stream, part, from, total);
     } else {
-      const auto part = out.narrow(plan.dim, start, x.size(plan.dim));
+      const auto part = out.narrow(plan.dim, start, length);
       if constexpr (same)
-        assign_node(op, stream, words_of(part), node_of(words_of(x)));
+        assign_node(op, stream, words_of(part), node_of(words_of(as_view(x))));
       else
         assign_node(op, stream, part, node_of(x));
     }
-    start += x.size(plan.dim);
+    start += length;
   });
 }
 
@@ -183,7 +179,7 @@ void cat(const S& stream, std::initializer_list<tensor_view<T, D>> tensors, Out&
 template <stream_like S, tensor_list List>
 [[nodiscard]] auto cat(const S& stream, const List& tensors, i64 dim = 0) {
   detail::cat_plan plan;
-  detail::for_each_operand(tensors, [&](const auto& x) { plan.add(x, dim); });
+  detail::for_each_operand(tensors, [&](const auto& x) { plan.add(x.sizes(), dim); });
   plan.check_some(dim);
   auto out = empty<typename detail::cat_element<List>::type>(stream, plan.sizes, "cat");
   detail::cat_into(stream, tensors, dim, as_view(out));

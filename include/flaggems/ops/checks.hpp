@@ -101,18 +101,6 @@ struct flat_operands {
   }
 };
 
-/// For leaves of an expression and lists of tensors.
-template <class Out>
-struct check_disjoint {
-  const Out& out;
-  const char* op;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    check_apart(op, layout_of(out), layout_of(v));
-  }
-  void position() {}
-};
-
 }  // namespace detail
 
 /// Raises shape_mismatch unless `b` has the sizes of `a`.

@@ -28,17 +28,29 @@ class copy_plan {
   int item;          // bytes of an element
   bool rows = true;  // what is side by side in the output is so in the input
 
-  copy_plan(const iteration& it, int size) : item(size), rank_(it.rank()) {
+  i64 bytes;  // to copy
+
+  /// Both have elements of one size; x broadcasts to the sizes of `out`.
+  copy_plan(const memory_layout& out, const memory_layout& x)
+      : item(static_cast<int>(out.item)), bytes(out.item) {
     space.transposed = false;
-    for (int d = 0; d < rank_; ++d)
-      dims_[d] = {it.size(d), it.stride(0, d) * size, it.stride(1, d) * size};
+    const i64 size = out.item;
+    const int missing = out.sizes.size() - x.sizes.size();
+    for (int d = 0; d < out.sizes.size(); ++d) {
+      const i64 n = out.sizes[d];
+      if (n == 1) continue;
+      const bool repeats = d < missing || x.sizes[d - missing] == 1;
+      insert({n, out.strides[d] * size, repeats ? 0 : x.strides[d - missing] * size, -1});
+      bytes *= n;
+    }
+    merge();
     rows = rank_ == 0 || (last().to == size && last().from == size);
     if (rows) {
-      const i64 bytes = rank_ == 0 ? size : dims_[--rank_].size * size;
+      const i64 length = rank_ == 0 ? size : dims_[--rank_].size * size;
       // A short row is an element of its own, of which there are transpositions.
-      rows = rank_ == 0 || bytes > 8 || (bytes & (bytes - 1)) != 0;
-      item = rows ? size : static_cast<int>(bytes);
-      if (rows) plan_rows(bytes);
+      rows = rank_ == 0 || length > 8 || (length & (length - 1)) != 0;
+      if (!rows) item = static_cast<int>(length);
+      if (rows) plan_rows(length);
     }
     if (!rows) plan_elements();
     finish();
@@ -47,7 +59,7 @@ class copy_plan {
   /// A transposition goes by way of a buffer where its lines would not stay in the caches, or
   /// evict each other (GB/s, one core of a Zen 3: f32 of 360 x 360 37 directly, 20 by the buffer;
   /// 512 x 512 10 and 17, 1024 x 1024 7 and 12; bf16 of 720 x 720 26 and 18).
-  void set_bytes(i64 bytes, bool streamed) {
+  void stage(bool streamed) {
     constexpr i64 large = i64{2} << 20, medium = i64{1} << 18, pages = 1024;
     space.streamed = streamed;
     space.staged =
@@ -58,7 +70,7 @@ class copy_plan {
  private:
   struct dimension {
     i64 size, to, from;
-    int cut = -1;  // the block's dimension whose pieces this one counts
+    int cut;  // the block's dimension whose pieces this one counts, or -1
   };
   /// Bytes of a row, or rows, of one block; elements of one; rows that are few.
   static constexpr i64 most_bytes = 32768, most_elements = 2048, few_rows = 16;
@@ -99,7 +111,7 @@ class copy_plan {
   }
   /// What remains is the grid.
   void finish() {
-    if (rank_ == 0) dims_[rank_++] = {1, 0, 0};
+    if (rank_ == 0) dims_[rank_++] = {1, 0, 0, -1};
     space.rank = rank_;
     space.blocks = 1;
     for (int d = 0; d < rank_; ++d) {
@@ -111,19 +123,45 @@ class copy_plan {
     }
   }
 
-  void plan_rows(i64 bytes) {
-    if (rank_ == 0 || bytes > most_bytes) {
-      set(0, {1, 0, 0}, whole);
-      return set(1, {bytes, 1, 1}, most_bytes);
+  /// Puts a dimension where it belongs: those of large steps in the output come first.
+  void insert(const dimension& x) {
+    int at = rank_++;
+    for (; at > 0; --at) {
+      const i64 step = magnitude(x.to), outer = magnitude(dims_[at - 1].to);
+      if (step < outer || (step == outer && magnitude(x.from) <= magnitude(dims_[at - 1].from)))
+        break;
+      dims_[at] = dims_[at - 1];
     }
-    set(1, {bytes, 1, 1}, whole);
+    dims_[at] = x;
+  }
+  /// Makes one of neighbours that both sides cross with one step.
+  void merge() {
+    int last = 0;
+    for (int d = 1; d < rank_; ++d) {
+      const dimension &outer = dims_[last], &inner = dims_[d];
+      i64 to = 0, from = 0;  // too large a one is no step
+      if (multiply(inner.to, inner.size, to) && multiply(inner.from, inner.size, from) &&
+          to == outer.to && from == outer.from)
+        dims_[last] = {outer.size * inner.size, inner.to, inner.from, -1};
+      else
+        dims_[++last] = inner;
+    }
+    if (rank_ > 0) rank_ = last + 1;
+  }
+
+  void plan_rows(i64 length) {
+    if (rank_ == 0 || length > most_bytes) {
+      set(0, {1, 0, 0, -1}, whole);
+      return set(1, {length, 1, 1, -1}, most_bytes);
+    }
+    set(1, {length, 1, 1, -1}, whole);
     const int closest = nearest(), inner = rank_ - 1;
-    if (closest == inner) return set(0, taken(inner), most_bytes / bytes);
+    if (closest == inner) return set(0, taken(inner), most_bytes / length);
     if (dims_[closest].size <= few_rows) return set(0, taken(closest), whole);
     if (dims_[inner].size <= few_rows)
       set(0, taken(inner), whole);
     else
-      set(0, taken(inner), kernels::max_of(i64{8}, 512 / bytes));
+      set(0, taken(inner), kernels::max_of(i64{8}, 512 / length));
     move_last(closest);
   }
 
@@ -143,13 +181,14 @@ class copy_plan {
     }
     taken(inner);
     if (rank_ == 0 || y.size >= most_elements)
-      set(0, {1, 0, 0}, whole);
+      set(0, {1, 0, 0, -1}, whole);
     else
       set(0, taken(rank_ - 1), most_elements / y.size);
     set(1, y, most_elements);
   }
   /// Pieces of `most` at the most, multiples of `side`, none of which is much shorter.
   static i64 even_piece(i64 size, i64 most, i64 side) {
+    if (size <= most) return most;
     return kernels::min_of(
         most, kernels::round_up(kernels::ceil_div(size, kernels::ceil_div(size, most)), side));
   }
@@ -209,24 +248,20 @@ void copy_contiguous(const char* op, const S& stream, const memory_layout& out,
 template <int Size, class S>
 void copy_layout(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
                  i64 total) {
-  iteration it(shape(out.sizes));
-  it.add(out.sizes, out.strides);
-  it.add(x.sizes, x.strides);
-  it.collapse();
-  copy_plan plan(it, Size);
-  plan.set_bytes(it.numel() * Size, is_streamed<device_of<S>>(2 * total));
+  copy_plan plan(out, x);
+  plan.stage(is_streamed<device_of<S>>(2 * total));
   launch_config config;
   config.op = op;
   config.tiles = plan.space.blocks;
-  config.work = 2 * it.numel() * Size;
+  config.work = 2 * plan.bytes;
   launch_copy<Size>(stream, config, plan, written(out), x.data);
 }
 
 FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
                                          const memory_layout& x) {
-  const shape sizes(out.sizes), given(x.sizes);
-  if (given != sizes && broadcast_shapes(given, sizes, op) != sizes) [[unlikely]]
-    raise_output_sizes(op, given, sizes);
+  if (!same_sizes(x.sizes, out.sizes) &&
+      broadcast_shapes(shape(x.sizes), shape(out.sizes), op) != shape(out.sizes)) [[unlikely]]
+    raise_output_sizes(op, x.sizes, out.sizes);
   check_writable(op, out);
   check_apart_or_same(op, out, x);
 }
