@@ -257,4 +257,114 @@ FLAGGEMS_INLINE void reduce_row_groups(const host_block<Isa>& block, Reducer, i6
   });
 }
 
+// ---- results side by side, folded row by row (reduce_outer)
+/// low[i] = the fold of low[i] and element i of `count` rows, which is 1 or 4: then the results are
+/// read and written a quarter as often.
+template <class C, class Reducer>
+struct fold_columns {
+  template <class Isa, class Part>
+  FLAGGEMS_INLINE static void run(C* const& low, const Part* const& parts, const i64& count,
+                                  const i64& n) {
+    const host_block<Isa> block(0, 1, nullptr);
+    const host_scratch<C> to{low};
+    typename Reducer::op op;
+    const Part a = parts[0];
+    if (count == 1) {
+      block.for_each_lane(
+          n, [=](auto i) FLAGGEMS_LAMBDA { store(to, i, op(load<C>(to, i), a.load(i))); });
+      return;
+    }
+    const Part b = parts[1], d = parts[2], f = parts[3];
+    block.for_each_lane(n, [=](auto i) FLAGGEMS_LAMBDA {
+      store(to, i, op(op(load<C>(to, i), op(a.load(i), b.load(i))), op(d.load(i), f.load(i))));
+    });
+  }
+};
+/// high[i] = the fold of high[i] and low[i], and low[i] neutral; both neutral if `first`.
+template <class C, class Reducer>
+struct merge_columns {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(C* const& high, C* const& low, const i64& n, const bool& first) {
+    const host_block<Isa> block(0, 1, nullptr);
+    const host_scratch<C> to{high}, from{low};
+    const typename simd_type<C, Isa>::type neutral(Reducer::neutral());
+    const bool begins = first;
+    typename Reducer::op op;
+    block.for_each_lane(n, [=](auto i) FLAGGEMS_LAMBDA {
+      if (begins)
+        store(to, i, neutral);
+      else
+        store(to, i, op(load<C>(to, i), load<C>(from, i)));
+      store(from, i, neutral);
+    });
+  }
+};
+/// n results put where they belong.
+template <class C, class Sink>
+struct put_columns {
+  template <class Isa>
+  FLAGGEMS_INLINE static void run(const C* const& from, const Sink& sink, const coordinates& to,
+                                  const i64& n) {
+    const host_block<Isa> block(0, 1, nullptr);
+    const host_scratch<C> states{const_cast<C*>(from)};
+    const auto place = sink.place(to);
+    block.for_each_lane(n, [=](auto i) FLAGGEMS_LAMBDA { place.put(i, load<C>(states, i)); });
+  }
+};
+template <class C, class Part>
+using column_function = void (*)(C* const&, const Part* const&, const i64&, const i64&);
+template <class C>
+using merge_function = void (*)(C* const&, C* const&, const i64&, const bool&);
+template <class C, class Sink>
+using put_function = void (*)(const C* const&, const Sink&, const coordinates&, const i64&);
+
+/// As drive_reduction.
+template <class Space, class E, class Sink, class C, class Part>
+FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink& sink, C* low,
+                                     C* high, i64 begin, i64 end, column_function<C, Part> fold,
+                                     merge_function<C> merge, put_function<C, Sink> put) {
+  const host_block<isa_baseline> block(0, 1, nullptr);
+  for (i64 tile = begin; tile < end; ++tile) {
+    const i64 kept = tile / space.chunks;
+    const i64 start = (tile - kept * space.chunks) * space.chunk;
+    const i64 n = min_of(space.chunk, space.inner - start);
+    // Two levels, so that the error of a long sum stays that of a short one.
+    for (i64 step = 0; step < space.steps;) {
+      merge(high, low, n, step == 0);
+      for (const i64 stop = min_of(space.steps, step + 256); step < stop;) {
+        const auto row = e.at(space.locate(kept, step, start));
+        if (step + 4 <= stop && is_dense_row(block, row)) {
+          Part rows[4];
+          for (i64 k = 0; k < 4; ++k)
+            rows[k] = dense_row(block, k == 0 ? row : e.at(space.locate(kept, step + k, start)));
+          fold(low, rows, 4, n);
+          step += 4;
+          continue;
+        }
+        for_each_piece(block, row, n, [&](const Part& piece, i64 from, i64 m) FLAGGEMS_LAMBDA {
+          fold(low + from, &piece, 1, m);
+        });
+        ++step;
+      }
+    }
+    merge(high, low, n, false);
+    put(high, sink, space.locate(kept, 0, start), n);
+  }
+}
+template <class Reducer, class Isa, class Space, class E, class Sink>
+FLAGGEMS_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const Space& space, const E& e,
+                                    const Sink& sink) {
+  using C = typename Reducer::state;
+  using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
+  C* const low = block.template scratch<C>(space.chunk).data;
+  C* const high = block.template scratch<C>(space.chunk).data;
+  block.for_each_share(space.outputs, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    drive_columns<Space, E, Sink, C, part>(
+        space, e, sink, low, high, begin, end,
+        outlined<Isa>::template call<fold_columns<C, Reducer>, C*, const part*, i64, i64>,
+        outlined<Isa>::template call<merge_columns<C, Reducer>, C*, C*, i64, bool>,
+        outlined<Isa>::template call<put_columns<C, Sink>, const C*, Sink, coordinates, i64>);
+  });
+}
+
 }  // namespace flaggems::kernels

@@ -121,13 +121,26 @@ template <class Out, class C>
 struct value_sink {
   target<Out> out;
   C divisor;
+  /// Where the results lie that begin at some coordinates.
+  struct row {
+    global_ptr<Out> data;
+    i64 stride;
+    C divisor;
+    template <class Lane, class V>
+    FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) state) const {
+      using kernels::store;  // and, by its argument, the host's overload
+      if constexpr (is_floating<C>)
+        store(data, stride, lane, state / lane_value<Lane, C>(divisor));
+      else
+        store(data, stride, lane, state);
+    }
+  };
+  FLAGGEMS_INLINE row place(const coordinates& c) const {
+    return {out.data + c.offset(out.strides), out.strides[c.rank], divisor};
+  }
   template <class Lane, class V>
   FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
-    const i64 at = c.offset(out.strides);
-    if constexpr (is_floating<C>)
-      store(out.data + at, out.strides[c.rank], lane, state / lane_value<Lane, C>(divisor));
-    else
-      store(out.data + at, out.strides[c.rank], lane, state);
+    place(c).put(lane, state);
   }
   FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
     put_results(out, c, count, states, divisor);
@@ -272,30 +285,30 @@ struct reduce_inner {
     using S = typename Reducer::state;
     if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
       reduce_groups(block, Reducer{}, space, e, sink);  // the host's
-      return;
+    } else {
+      const i64 per_part = ceil_div(space.steps, space.parts);
+      block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+        const i64 output = space.parts == 1 ? tile : tile / space.parts;
+        const i64 part = tile - output * space.parts;
+        const i64 end = min_of(space.steps, (part + 1) * per_part);
+        S total = Reducer::neutral();
+        for (i64 step = part * per_part; step < end; ++step) {
+          const i64 reduced = space.chunks == 1 ? step : step / space.chunks;
+          const i64 start = (step - reduced * space.chunks) * space.chunk;
+          const coordinates c = space.locate(output, reduced, start);
+          const auto row = e.at(c);
+          const auto places = index.at(c);
+          for_each_piece(block, row, min_of(space.chunk, space.inner - start),
+                         [&](const auto& piece, i64 begin, i64 n) FLAGGEMS_LAMBDA {
+                           total = fold_row<Reducer>(block, piece, places.from(begin), n, total);
+                         });
+        }
+        // The result's place: the kept coordinates, and the part as if it were one more.
+        coordinates to = space.locate(output, 0, 0);
+        to.inner = part;
+        block.single([&]() FLAGGEMS_LAMBDA { sink.put(to, lane_scalar{0}, total); });
+      });
     }
-    const i64 per_part = ceil_div(space.steps, space.parts);
-    block.for_each_tile(space.outputs * space.parts, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 output = space.parts == 1 ? tile : tile / space.parts;
-      const i64 part = tile - output * space.parts;
-      const i64 end = min_of(space.steps, (part + 1) * per_part);
-      S total = Reducer::neutral();
-      for (i64 step = part * per_part; step < end; ++step) {
-        const i64 reduced = space.chunks == 1 ? step : step / space.chunks;
-        const i64 start = (step - reduced * space.chunks) * space.chunk;
-        const coordinates c = space.locate(output, reduced, start);
-        const auto row = e.at(c);
-        const auto places = index.at(c);
-        for_each_piece(block, row, min_of(space.chunk, space.inner - start),
-                       [&](const auto& piece, i64 begin, i64 n) FLAGGEMS_LAMBDA {
-                         total = fold_row<Reducer>(block, piece, places.from(begin), n, total);
-                       });
-      }
-      // The result's place: the kept coordinates, and the part as if it were one more.
-      coordinates to = space.locate(output, 0, 0);
-      to.inner = part;
-      block.single([&]() FLAGGEMS_LAMBDA { sink.put(to, lane_scalar{0}, total); });
-    });
   }
 };
 
@@ -308,20 +321,20 @@ struct reduce_rows {
     using S = typename Reducer::state;
     if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
       reduce_row_groups(block, Reducer{}, rows, length, e, sink);  // the host's
-      return;
+    } else {
+      block.for_each_tile(rows, [&](i64 row) FLAGGEMS_LAMBDA {
+        S total = Reducer::neutral();
+        coordinates c;
+        c.rank = 0;
+        for (i64 start = 0; start < length; start += reduced_chunk) {
+          c.inner = row * length + start;
+          total = fold_row<Reducer>(block, e.at(c), position_row<i64>{start, 1, 0},
+                                    min_of(reduced_chunk, length - start), total);
+        }
+        c.inner = row;
+        block.single([&]() FLAGGEMS_LAMBDA { sink.put(c, lane_scalar{0}, total); });
+      });
     }
-    block.for_each_tile(rows, [&](i64 row) FLAGGEMS_LAMBDA {
-      S total = Reducer::neutral();
-      coordinates c;
-      c.rank = 0;
-      for (i64 start = 0; start < length; start += reduced_chunk) {
-        c.inner = row * length + start;
-        total = fold_row<Reducer>(block, e.at(c), position_row<i64>{start, 1, 0},
-                                  min_of(reduced_chunk, length - start), total);
-      }
-      c.inner = row;
-      block.single([&]() FLAGGEMS_LAMBDA { sink.put(c, lane_scalar{0}, total); });
-    });
   }
 };
 
@@ -332,55 +345,60 @@ struct reduce_outer {
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {
     using S = typename Reducer::state;
-    typename Reducer::op op;
-    const state_array<Block, S> low(block, space.chunk), high(block, space.chunk);
-    block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 kept = tile / space.chunks;
-      const i64 start = (tile - kept * space.chunks) * space.chunk;
-      const i64 n = min_of(space.chunk, space.inner - start);
-      // Two levels, so that the error of a long sum stays that of a short one.
-      for (i64 segment = 0; segment < space.steps; segment += 256) {
-        const i64 end = min_of(space.steps, segment + 256);
-        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-          const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
-          if (segment == 0)
-            high.put(i, neutral);
-          else
-            high.put(i, op(high.get(i), low.get(i)));
-          low.put(i, neutral);
-        });
-        for (i64 step = segment; step < end;) {
-          const coordinates c = space.locate(kept, step, start);
-          const auto row = e.at(c);
-          if constexpr (!Reducer::needs_index) {
-            // Four rows at a time: the states are read and written a quarter as often.
-            if (step + 4 <= end && is_dense_row(block, row)) {
-              const auto at = [&](i64 k) FLAGGEMS_LAMBDA {
-                return dense_row(block, e.at(space.locate(kept, step + k, start)));
-              };
-              const auto a = at(0), b = at(1), d = at(2), f = at(3);
-              block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-                low.put(i, op(op(low.get(i), op(a.load(i), b.load(i))), op(d.load(i), f.load(i))));
-              });
-              step += 4;
-              continue;
-            }
-          }
-          const auto places = index.at(c);
-          for_each_piece(block, row, n, [&](const auto& piece, i64 begin, i64 m) FLAGGEMS_LAMBDA {
-            const auto states = low.from(begin);
-            const auto at = places.from(begin);
-            block.for_each_lane(m, [&](auto i) FLAGGEMS_LAMBDA {
-              states.put(i, op(states.get(i), Reducer::enter(piece.load(i), at.load(i))));
-            });
+    if constexpr (!Reducer::needs_index && folds_groups<Block, S>) {
+      reduce_columns(block, Reducer{}, space, e, sink);  // the host's
+    } else {
+      typename Reducer::op op;
+      const state_array<Block, S> low(block, space.chunk), high(block, space.chunk);
+      block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
+        const i64 kept = tile / space.chunks;
+        const i64 start = (tile - kept * space.chunks) * space.chunk;
+        const i64 n = min_of(space.chunk, space.inner - start);
+        // Two levels, so that the error of a long sum stays that of a short one.
+        for (i64 segment = 0; segment < space.steps; segment += 256) {
+          const i64 end = min_of(space.steps, segment + 256);
+          block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+            const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
+            if (segment == 0)
+              high.put(i, neutral);
+            else
+              high.put(i, op(high.get(i), low.get(i)));
+            low.put(i, neutral);
           });
-          ++step;
+          for (i64 step = segment; step < end;) {
+            const coordinates c = space.locate(kept, step, start);
+            const auto row = e.at(c);
+            if constexpr (!Reducer::needs_index) {
+              // Four rows at a time: the states are read and written a quarter as often.
+              if (step + 4 <= end && is_dense_row(block, row)) {
+                const auto at = [&](i64 k) FLAGGEMS_LAMBDA {
+                  return dense_row(block, e.at(space.locate(kept, step + k, start)));
+                };
+                const auto a = at(0), b = at(1), d = at(2), f = at(3);
+                block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+                  low.put(i,
+                          op(op(low.get(i), op(a.load(i), b.load(i))), op(d.load(i), f.load(i))));
+                });
+                step += 4;
+                continue;
+              }
+            }
+            const auto places = index.at(c);
+            for_each_piece(block, row, n, [&](const auto& piece, i64 begin, i64 m) FLAGGEMS_LAMBDA {
+              const auto states = low.from(begin);
+              const auto at = places.from(begin);
+              block.for_each_lane(m, [&](auto i) FLAGGEMS_LAMBDA {
+                states.put(i, op(states.get(i), Reducer::enter(piece.load(i), at.load(i))));
+              });
+            });
+            ++step;
+          }
         }
-      }
-      const coordinates to = space.locate(kept, 0, start);
-      block.for_each_lane(
-          n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, op(high.get(i), low.get(i))); });
-    });
+        const coordinates to = space.locate(kept, 0, start);
+        block.for_each_lane(
+            n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, op(high.get(i), low.get(i))); });
+      });
+    }
   }
 };
 

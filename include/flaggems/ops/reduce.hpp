@@ -108,35 +108,31 @@ FLAGGEMS_NOINLINE inline reduced_dims check_reduction(const char* op, const memo
 
 /// Both halves of a reduction's iteration space, filled operand by operand. Operand 0 is the
 /// output.
-struct reduction_plan {
+class reduction_plan {
+ public:
   const reduced_dims& dims;
   iteration kept, reduced;
 
-  explicit reduction_plan(const reduced_dims& d)
-      : dims(d), kept(half(d.in, false)), reduced(half(d.in, true)) {}
+  explicit reduction_plan(const reduced_dims& d) : reduction_plan(d, halves(d, d.in)) {}
 
-  /// The output: `strides` are of the dimensions in `dims.out`.
   void add_output(int_list strides) {
-    shape own;
+    shape own = dims.in;
+    const bool all = dims.out.rank() == dims.in.rank();
     int next = 0;
-    for (int d = 0; d < dims.in.rank(); ++d) {
-      const bool there = !dims.folds(d) || dims.out.rank() == dims.in.rank();
-      if (!dims.folds(d)) own.push_back(strides[next]);
-      if (there) ++next;
+    for (int d = 0; d < own.rank(); ++d) {
+      const bool folds = dims.folds(d);
+      own[d] = folds ? 0 : strides[next];
+      if (all || !folds) ++next;
     }
-    kept.add(half(dims.in, false), own);
-    reduced.add(half(dims.in, true), zeros(half(dims.in, true).rank()));
+    add(own);
   }
   void add_input(const memory_layout& x) {
-    if (is_position(x)) return add_index(contiguous_strides(dims.in));
-    const auto [sizes, strides] = aligned(x.sizes, x.strides);
-    kept.add(half(sizes, false), half(strides, false));
-    reduced.add(half(sizes, true), half(strides, true));
-  }
-  /// An operand whose element at an offset is that offset.
-  void add_index(const shape& strides) {
-    kept.add(half(dims.in, false), half(strides, false));
-    reduced.add(half(dims.in, true), half(strides, true));
+    if (is_position(x)) return add(contiguous_strides(dims.in));
+    shape own = dims.in;
+    const int missing = own.rank() - x.sizes.size();
+    for (int d = 0; d < own.rank(); ++d)
+      own[d] = d < missing || x.sizes[d - missing] == 1 ? 0 : x.strides[d - missing];
+    add(own);
   }
   /// The index of an element: along the folded dimension, or in row-major order over all.
   void add_place() {
@@ -146,31 +142,27 @@ struct reduction_plan {
       places[d] = dims.folds(d) ? stride : 0;
       if (dims.folds(d)) stride *= dims.in[d];
     }
-    add_index(places);
+    add(places);
   }
 
  private:
-  [[nodiscard]] shape half(const shape& list, bool folded) const {
-    shape r;
-    for (int d = 0; d < list.rank(); ++d)
-      if (dims.folds(d) == folded) r.push_back(list[d]);
-    return r;
-  }
-  static shape zeros(int rank) {
-    shape r;
-    for (int d = 0; d < rank; ++d) r.push_back(0);
-    return r;
-  }
-  /// Sizes and strides of an operand at the full rank, broadcast dimensions in front.
-  [[nodiscard]] std::pair<shape, shape> aligned(int_list sizes, int_list strides) const {
-    std::pair<shape, shape> r;
-    const int missing = dims.in.rank() - sizes.size();
-    for (int d = 0; d < dims.in.rank(); ++d) {
-      r.first.push_back(d < missing ? 1 : sizes[d - missing]);
-      r.second.push_back(d < missing ? 0 : strides[d - missing]);
+  /// A list of all dimensions as one of the kept and one of the folded ones.
+  struct halves {
+    shape kept, reduced;
+    halves(const reduced_dims& dims, const shape& all) {
+      for (int d = 0; d < all.rank(); ++d) (dims.folds(d) ? reduced : kept).push_back(all[d]);
     }
-    return r;
+  };
+  reduction_plan(const reduced_dims& d, const halves& sizes)
+      : dims(d), kept(sizes.kept), reduced(sizes.reduced), sizes_(sizes) {}
+  /// An operand with these strides, 0 where it is broadcast.
+  void add(const shape& strides) {
+    const halves own(dims, strides);
+    kept.add(sizes_.kept, own.kept);
+    reduced.add(sizes_.reduced, own.reduced);
   }
+
+  halves sizes_;
 };
 
 inline constexpr i64 reduce_outer_chunk = 1024;
