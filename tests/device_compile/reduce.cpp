@@ -9,6 +9,7 @@ namespace fk = flaggems::kernels;
 
 using input = fk::arg<flaggems::bf16, float>;
 using place = fk::position<flaggems::i64>;
+using rows = fk::flat_arg<flaggems::bf16, float>;
 using mean_sink = fk::value_sink<flaggems::bf16, float>;
 using index_sink = fk::index_sink<flaggems::i64>;
 using argmax = fk::index_of<float, true>;
@@ -19,6 +20,8 @@ FLAGGEMS_INSTANCE(mean_inner_bf16,
 FLAGGEMS_INSTANCE(mean_outer_bf16,
                   fk::reduce_outer<fk::sum_of<float>, input, fk::no_index, mean_sink>,
                   fk::reduction_space, input, fk::no_index, mean_sink)
+FLAGGEMS_INSTANCE(argmax_rows_bf16, fk::reduce_rows<argmax, rows, index_sink>, flaggems::i64,
+                  flaggems::i64, rows, index_sink)
 FLAGGEMS_INSTANCE(argmax_inner_bf16, fk::reduce_inner<argmax, input, place, index_sink>,
                   fk::reduction_space, input, place, index_sink)
 FLAGGEMS_INSTANCE(argmin_outer_bf16, fk::reduce_outer<argmin, input, place, index_sink>,

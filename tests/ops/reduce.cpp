@@ -295,6 +295,29 @@ TEST(reduce, same_bits_on_any_number_of_threads) {
   pool.set_num_threads(threads);
 }
 
+// Results side by side need no plan, others do.
+TEST(reduce, same_bits_wherever_results_go) {
+  at_every_level<host>([&] {
+    for (const i64 n : {1, 2, 16384, 16385, 40000, 65536}) {
+      test_tensor<f32> x({3, n}, layout::contiguous, random_values({3, n}));
+      const auto all = [&](layout to) {
+        const auto& stream = test_stream<host>();
+        test_tensor<f32> sum({3}, to), mean({3, 1}, to), largest({3}, to);
+        test_tensor<i64> at({3}, to);
+        fg::sum(stream, x.in(), sum.view(), {1});
+        fg::mean(stream, fg::square(x.in()), mean.view(), {1}, true);
+        fg::amax(stream, x.in(), largest.view(), {-1});
+        fg::argmax(stream, x.in(), at.view(), 1);
+        std::vector<double> results = sum.read();
+        for (const auto& more : {mean.read(), largest.read(), at.read()})
+          results.insert(results.end(), more.begin(), more.end());
+        return results;
+      };
+      EXPECT_EQ(all(layout::contiguous), all(layout::strided)) << n;
+    }
+  });
+}
+
 TEST(reduce, expression_as_input) {
   const shape sizes{7, 33};
   test_tensor<f32> x(sizes, layout::strided, random_values(sizes)),
