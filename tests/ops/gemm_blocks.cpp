@@ -312,8 +312,11 @@ std::vector<Out> run_blocks(const std::vector<T>& a, const std::vector<T>& b, i6
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
   fk::gemm_plan plan = small_blocks(workers, 16 * 1024);
   plan.s_bytes = std::is_same_v<Out, C> ? 0 : 32 * 1024;
-  plan.direct_a = direct && std::is_same_v<T, C>;
-  plan.direct_b = plan.direct_a && (!tb || k == 1);
+  const fk::gemm_place anywhere{n + m, 1 << 30, 0, 0};
+  if (direct && std::is_same_v<T, C>) {
+    plan.a_place = anywhere;
+    if (!tb || k == 1) plan.b_place = anywhere;
+  }
   std::vector<Out> to(index(m * n));
   run_workers<Isa>(a.data(), b.data(), to.data(), C(1), m, n, k, ta, tb, plan);
   return to;

@@ -79,13 +79,10 @@ struct gemm_policy {
     const i64 most = tiled ? megabyte : 4 * megabyte;
     plan.b_most = bytes(space.n, max_of(min_of(cache.l3 / 4, most), cache.l2 / 2));
     plan.b_bytes = min_of(plan.b_most, bytes(space.n, max_of(cache.l3 / workers, cache.l2 / 2)));
-    const auto reads_in_place = [&](i64 lines, i64 passes, i64 few) {
-      const i64 size = lines * depth * item;
-      return (passes <= few && size <= cache.l2 / 2) ||
-             (passes <= direct_side && size <= cache.l2 * 2 / 5);
-    };
-    plan.direct_a = a_readable && reads_in_place(space.m, space.n, direct_columns);
-    plan.direct_b = b_readable && reads_in_place(space.n, space.m, direct_rows);
+    const kernels::gemm_place place{direct_columns, cache.l2 / 2, direct_side, cache.l2 * 2 / 5};
+    if (a_readable) plan.a_place = place;
+    if (b_readable) plan.b_place = place;
+    plan.b_place.few = b_readable ? direct_rows : 0;
     if (!sums_in_place) {
       const i64 row = (plan.b_most / (128 * item) + 48) * item;
       const i64 rows = min_of(round_up(space.m, 32), i64{1024});

@@ -18,14 +18,24 @@
 
 namespace flaggems::kernels {
 
-/// The memory of the workers, and what is read where it lies instead of being packed: `a` if its
-/// elements are those of the sums, `b` if it is contiguous along the columns besides.
+/// When an operand is read where it lies instead of being packed: up to so many bytes of it, that
+/// so many columns (rows) pass over. Never if all is 0.
+struct gemm_place {
+  i64 few, few_bytes;    // if those are few
+  i64 most, most_bytes;  // and at most
+  FLAGGEMS_INLINE bool allows(i64 bytes, i64 passes) const {
+    return (passes <= few && bytes <= few_bytes) || (passes <= most && bytes <= most_bytes);
+  }
+};
+
+/// The memory of the workers, and what is read where it lies: `a` if its elements are those of the
+/// sums, `b` if it is contiguous along the columns besides.
 struct gemm_plan {
   i64 workers;                    // at most
   i64 l1;                         // bytes of the first cache
   i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
   i64 b_most;                     // for a block of `b` that several workers pack together
-  bool direct_a, direct_b;
+  gemm_place a_place, b_place;
   const unsigned char* packed;  // `b` as gemm_pack_all left it, or null
   unsigned char* memory;        // of all workers: a_bytes and s_bytes of each, then b_bytes of each
 
@@ -71,17 +81,28 @@ struct store_tile {
   }
 };
 
-/// How workers share a batch of matrices: `matrices` at a time, each in rows x columns parts. The
-/// workers of one column of parts are a team, which packs its columns of `b` together.
+/// The summed elements of a block.
+template <class Kernel>
+FLAGGEMS_INLINE i64 depth_of_block(i64 k, i64 l1) {
+  const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
+  const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
+  i64 most = max_of(steps * Kernel::step, i64{128});
+  most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
+  return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
+}
+
+/// How workers share a batch of matrices: `matrices` at a time, each in rows x columns parts. If
+/// they share `b`, the workers of one column of parts are a team, which packs its columns together.
 struct gemm_grid {
   i64 matrices, members;  // members: workers of a matrix
   i64 rows, columns;
   i64 row_step, column_step;
+  bool direct_a, direct_b, shares_b;
 
-  template <class Kernel>
-  FLAGGEMS_INLINE static gemm_grid make(const gemm_space& space, i64 workers, bool packs_b) {
-    gemm_grid best{1, 1, 1, 1, space.m, space.n};
-    if (workers == 1) return best;
+  template <class Kernel, class C>
+  FLAGGEMS_INLINE static gemm_grid make(const gemm_space& space, const gemm_plan& plan,
+                                        i64 workers) {
+    gemm_grid best{1, 1, 1, 1, space.m, space.n, false, false, false};
     // As many matrices at a time as leave the fewest workers without one.
     f64 most = 0;
     for (i64 matrices = min_of(workers, space.batches); matrices >= 1; --matrices) {
@@ -94,41 +115,57 @@ struct gemm_grid {
       best.matrices = matrices;
       best.members = members;
     }
-    // The product of a part's sides is its work; an element that is packed costs about as much as
-    // 16 multiplications, one of `b` that another worker has packed 4.
+    // Parts begin at any vector, unless panels were packed before, or the last one's bits depend on
+    // where it begins, because it is no whole number of vectors.
+    const bool cuts_panels = Kernel::template reads_in_place<C> && plan.packed == nullptr &&
+                             space.n % Kernel::lanes == 0;
+    const i64 part = cuts_panels ? Kernel::lanes : Kernel::columns;
+    const i64 kc = depth_of_block<Kernel>(space.k, plan.l1);
+    const i64 line = min_of(space.k, i64{1024}) * static_cast<i64>(sizeof(C));
     f64 least = -1;
     for (i64 rows = 1; rows <= best.members; ++rows) {
       const i64 columns = best.members / rows;
+      gemm_grid next = best;
       const i64 r = round_up(ceil_div(space.m, rows), i64{Kernel::rows});
-      const i64 c = round_up(ceil_div(space.n, columns), i64{Kernel::columns});
-      const f64 packed = static_cast<f64>(r) + static_cast<f64>(c) / static_cast<f64>(rows);
-      const f64 shared = rows > 1 && packs_b ? static_cast<f64>(c) : 0;
-      const f64 cost = static_cast<f64>(r) * static_cast<f64>(c) + 16 * packed + 4 * shared;
+      const i64 c = round_up(ceil_div(space.n, columns), part);
+      next.row_step = r;
+      next.column_step = c;
+      next.rows = ceil_div(space.m, r);
+      next.columns = ceil_div(space.n, c);
+      next.direct_a = plan.a_place.allows(min_of(r, space.m) * line, min_of(c, space.n));
+      next.direct_b = plan.b_place.allows(min_of(c, space.n) * line, min_of(r, space.m));
+      // For each term of the sum, in multiplications: a part's work is the product of its sides.
+      const bool streams_a = next.direct_a && c <= 2 * Kernel::columns;
+      const bool streams_b = next.direct_b || plan.packed != nullptr;
+      const f64 a = static_cast<f64>(r) * (streams_a ? streamed : packed);
+      f64 b = static_cast<f64>(c) * (streams_b ? streamed : packed);
+      if (next.rows > 1 && !streams_b) {
+        const f64 shared = static_cast<f64>(c) * (fetched + packed / static_cast<f64>(next.rows)) +
+                           meeting / static_cast<f64>(kc);
+        next.shares_b = shared < b;
+        if (next.shares_b) b = shared;
+      }
+      const i64 rest = c % Kernel::columns;
+      const f64 width = static_cast<f64>(c + (rest != 0 ? Kernel::lanes / 4 : 0));
+      const f64 cost = static_cast<f64>(r) * width + a + b;
       if (least >= 0 && cost >= least) continue;
       least = cost;
-      best.row_step = r;
-      best.column_step = c;
+      best = next;
     }
-    best.rows = ceil_div(space.m, best.row_step);
-    best.columns = ceil_div(space.n, best.column_step);
     return best;
   }
+
+ private:
+  // What an element costs that is packed, or passed over more than twice by `a` in place (512^3,
+  // 16 threads of AVX-512: 32 rows by 512 columns in place 227 us, 128x128 258); that others
+  // packed; that is read once or twice; and what a meeting does.
+  static constexpr f64 packed = 16, fetched = 4, streamed = 2, meeting = 1 << 18;
 };
 
 /// Whether AVX-512-BF16 (with VNNI) and AMX have products of A and B.
 template <class A, class B>
 constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_same<A, B>) ||
                                   (is_byte<A> && is_byte<B>);
-
-/// The summed elements of a block.
-template <class Kernel>
-FLAGGEMS_INLINE i64 depth_of_block(i64 k, i64 l1) {
-  const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
-  const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
-  i64 most = max_of(steps * Kernel::step, i64{128});
-  most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
-  return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
-}
 
 /// Where the panel of column j begins in a matrix that is packed as a whole: by blocks of the sum,
 /// kc elements each and `depth` this one, from element q on. (`to` is u8, const or not.)
@@ -197,18 +234,17 @@ struct gemm_blocked {
     using kernel = tile_kernel<A, B, C, typename Block::isa>;
     const i64 workers = min_of(block.count(), plan.workers), self = block.index();
     if (self >= workers) return;
-    const gemm_grid grid =
-        gemm_grid::make<kernel>(space, workers, !plan.direct_b && plan.packed == nullptr);
+    const gemm_grid grid = gemm_grid::make<kernel, C>(space, plan, workers);
     const i64 group = self / grid.members, part = self % grid.members;
     const i64 column = part / grid.rows, row = part % grid.rows;
     if (group >= grid.matrices || column >= grid.columns) return;
 
     using working = work<kernel, typename Block::isa, Meeting>;
-    working mine{space, a, b, out, bias, plan, meeting};
+    working mine{space, a, b, out, bias, plan, grid, meeting};
     unsigned char* const own = plan.memory + self * plan.own_bytes();
     mine.packed_a = own;
     mine.sums = static_cast<C*>(static_cast<void*>(own + plan.a_bytes));
-    mine.members = plan.direct_b || plan.packed != nullptr ? 1 : grid.rows;
+    mine.members = grid.shares_b ? grid.rows : 1;
     mine.member = mine.members == 1 ? 0 : row;
     mine.point = self - mine.member;
     mine.packed_b = plan.memory + workers * plan.own_bytes() + mine.point * plan.b_bytes;
@@ -234,6 +270,7 @@ struct gemm_blocked {
     const gemm_out<Out, C>& out;
     const Bias& bias;
     const gemm_plan& plan;
+    const gemm_grid& grid;
     const Meeting& meeting;
     unsigned char *packed_a = nullptr, *packed_b = nullptr;
     C* sums = nullptr;
@@ -269,10 +306,10 @@ struct gemm_blocked {
       const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
       // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
       const bool kept = !sums_in_place && (k > kc || Bias::replaces);
-      const i64 nc = plan.direct_b && !kept
+      const i64 nc = grid.direct_b && !kept
                          ? round_up(j_end - j_begin, tile_columns)
                          : lines_of_block(j_end - j_begin, b_bytes, b_line, tile_columns);
-      const i64 mc = plan.direct_a
+      const i64 mc = grid.direct_a
                          ? round_up(i_end - i_begin, tile_rows)
                          : lines_of_block(i_end - i_begin, plan.a_bytes, a_line, tile_rows);
       const i64 rows_kept = !kept ? row_step
@@ -317,7 +354,7 @@ struct gemm_blocked {
     FLAGGEMS_INLINE void pack_columns(columns_block& columns, unsigned char* block, i64 j,
                                       i64 j_stop, i64 depth) {
       columns.whole = 0;
-      if (Kernel::template reads_in_place<B> && plan.direct_b) {
+      if (Kernel::template reads_in_place<B> && grid.direct_b) {
         constexpr i64 lanes = Kernel::lanes;
         columns.whole = (j_stop - j) / lanes * lanes;
         // The rest of the last panel only.
@@ -362,7 +399,7 @@ struct gemm_blocked {
         evaluate_rows(a_data, i, i_stop, q, depth, a_panel);
       } else {
         from = a_data + q * a.along;
-        if (Kernel::template reads_in_place<A> && plan.direct_a)
+        if (Kernel::template reads_in_place<A> && grid.direct_a)
           whole = (i_stop - i) / tile_rows * tile_rows;
         if (i + whole < i_stop)
           Kernel::template pack_rows<A>(pack_arguments<A>{
