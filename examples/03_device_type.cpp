@@ -3,9 +3,12 @@
 //
 // docs/device-guide.md: a device type for a new chip. The chip is invented: its memory is that of
 // the host, behind a wall; its blocks run one after another, each of 64 threads in warps of 32.
-#include <flaggems/detail/simt_emulator.hpp>
-#include <flaggems/device/check_device.hpp>
+// [includes]
+#include <flaggems/device/check_device.hpp>  // what a device type must have, and its types
 #include <flaggems/device/stream.hpp>
+#include <flaggems/launch/implementation.hpp>  // for operators of your own
+#include <flaggems/vendors/simt.hpp>           // kernels::run_emulated
+// [/includes]
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/tensor/print.hpp>

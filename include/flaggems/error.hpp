@@ -17,7 +17,7 @@ enum class errc {
   invalid_argument,  ///< a value outside its domain (a negative size, an unknown name)
   shape_mismatch,    ///< sizes that do not fit together
   dtype_mismatch,    ///< an element type the operator does not take
-  device_mismatch,   ///< operands on different devices
+  device_mismatch,   ///< a stream, event or tensor of another device of its type
   out_of_range,      ///< an index or dimension outside its range
   overlap,           ///< an output that shares memory with an input (or itself) in a forbidden way
   out_of_memory,     ///< the device could not give the memory asked for

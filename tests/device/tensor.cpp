@@ -144,6 +144,9 @@ TYPED_TEST(tensor, goes_to_the_host_and_back) {
   EXPECT_EQ(row(1), 4);
   EXPECT_THROW(static_cast<void>(flaggems::to_host(s, x.t())), flaggems::error);
   EXPECT_EQ(flaggems::from_values<f32>(s, {1, 2, 3}).shape_of(), (flaggems::shape{3}));
+  EXPECT_EQ(flaggems::from_values<f32>(s, {1, 2}).shape_of(), (flaggems::shape{2}));
+  EXPECT_EQ(flaggems::from_values<f32>(s, {}).shape_of(), (flaggems::shape{0}));
+  EXPECT_EQ(values_of(s, flaggems::from_values<f32>(s, values)), values);
 }
 
 TYPED_TEST(tensor, refuses_bad_input) {

@@ -52,6 +52,14 @@ def operator_type(name):
     sys.exit(f"{name}: no type in namespace operators, nor an operator it is done by")
 
 
+def with_options(name):
+    """(which option, type) of the forms of `name` that a type of their own stands for."""
+    if not hasattr(with_options, "found"):
+        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").glob("*.hpp"))
+        with_options.found = re.findall(r"^using (\w+) = .*///< (\w+) (with .*)$", text, re.M)
+    return [(option, kind) for kind, of, option in with_options.found if of == name]
+
+
 def without_private(text):
     """The text with the bodies of `namespace detail { ... }` left out."""
     out, depth, skipping = [], 0, 0
@@ -261,12 +269,16 @@ def operators(root=ROOT):
     return list(merged.values())
 
 
-def section(entries, title):
-    """The entries, all of one header."""
+def section(entries, title, tagged=False):
+    """The entries, all of one header; `tagged`: with the types that stand for them."""
     out = [f"## {title}", ""]
     for entry in entries:
         out += [f"### {entry['name']}", "", entry["comment"], "", "```cpp", *entry["signatures"],
                 "```", ""]
+        if tagged and entry["name"] not in VOCABULARY:
+            types = [f"`operators::{operator_type(entry['name'])}`"]
+            types += [f"{option} `operators::{kind}`" for option, kind in with_options(entry["name"])]
+            out += [f"For an implementation: {', '.join(types)}.", ""]
     return out
 
 
@@ -281,13 +293,14 @@ def markdown(root=ROOT):
            "Names are ATen's (`gelu_none`, `gelu_tanh`: its `gelu` with that `approximate`). "
            "Every operator raises `flaggems::error` before anything is written. In `name<T>(...)` "
            "the caller says T; `<T = f32>` is what it is otherwise, and `<T = void>` that it comes "
-           "from the operands.", ""]
+           "from the operands. `operators::` names the type by which a device's own implementation "
+           "([device-guide.md](device-guide.md)) replaces the operator.", ""]
     for header in BASICS:
         if any(e["header"] == header for e in first):
             out += section([e for e in first if e["header"] == header],
                            f"Before operators: `flaggems/{header}`")
     for header in dict.fromkeys(e["header"] for e in entries):
-        out += section([e for e in entries if e["header"] == header], f"`flaggems/{header}`")
+        out += section([e for e in entries if e["header"] == header], f"`flaggems/{header}`", True)
     return "\n".join(out)
 
 

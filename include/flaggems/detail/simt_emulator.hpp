@@ -503,6 +503,8 @@ struct emulated_machine {
 /// Runs `Kernel::run(block, args...)` on `blocks` blocks of `threads` threads with `scratch` bytes
 /// of block-local memory each. Effects are visible on return. Raises what the checks find, naming
 /// `op`, the kernel and the line. Warps have 32 or 64 threads, blocks a multiple of it up to 1024.
+/// Any number of threads may call it at once. For device types of an emulated or invented chip, by
+/// way of vendors/simt.hpp.
 template <int WarpSize, class Kernel, class... Args>
 void run_emulated(const char* op, i64 blocks, int threads, i64 scratch, const Args&... args) {
   static_assert(WarpSize == 32 || WarpSize == 64,

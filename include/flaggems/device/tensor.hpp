@@ -198,6 +198,10 @@ template <class T, stream_like S>
 }
 /// A tensor of rank 1.
 template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream, std::span<const T> values) {
+  return from_values<T>(stream, values, {static_cast<i64>(values.size())});
+}
+template <class T, stream_like S>
 [[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream,
                                                   std::initializer_list<T> values) {
   return from_values<T>(stream, values, {static_cast<i64>(values.size())});

@@ -140,9 +140,11 @@ bool offer(const char* op, const S& stream, const std::tuple<Nodes...>& nodes,
            const Rest&... rest) {
   if constexpr (!has_implementation<Op, device_of<S>>)
     return false;
-  else if constexpr (!(is_plain<std::remove_cvref_t<Nodes>> && ...))
-    return replaced<Op>(op, stream);
-  else
+  else if constexpr (!(is_plain<std::remove_cvref_t<Nodes>> && ...)) {
+    report_candidate<implementation<Op, device_of<S>>>(op, device_of<S>::name, 0,
+                                                       "an operand is an expression");
+    return false;
+  } else
     return std::apply(
         [&](const auto&... n) { return replaced<Op>(op, stream, operand_of(n)..., rest...); },
         nodes);
