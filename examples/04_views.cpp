@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -73,6 +74,24 @@ void events() {
   const double ms = flaggems::elapsed_ms(begin, done);
   // [/events]
   std::cout << (ms >= 0) << ' ' << y.numel() << '\n';
+}
+
+void threads() {
+  // [threads]
+  using device = flaggems::host;
+  flaggems::stream<device> one, two;
+  flaggems::event<device> done;
+  auto made = std::async(std::launch::async, [&] {
+    auto x = flaggems::ones(one, {1000});
+    done.record(one);
+    return x;
+  });
+  auto x = made.get();   // orders the threads: the event is recorded now
+  two.wait(done);        // and this the streams
+  x.record_stream(two);  // x came from `one`
+  auto y = flaggems::softmax(two, x, 0);
+  // [/threads]
+  std::cout << y.numel() << '\n';
 }
 
 void files(const std::string& folder) {
@@ -149,6 +168,7 @@ int main() {
   views();
   tensors();
   events();
+  threads();
   const auto folder = std::filesystem::temp_directory_path() / "flaggems_example_04";
   std::filesystem::create_directories(folder);
   files(folder.string());

@@ -70,6 +70,7 @@ bool names() {
   auto range = flaggems::arange(stream, 4);                 // torch.arange(4): of i64
   auto half = flaggems::to<flaggems::bf16>(stream, x);      // x.to(torch.bfloat16)
   auto copied = flaggems::contiguous(stream, x.t());        // x.t().contiguous()
+  auto cloned = flaggems::clone(stream, x);                 // x.clone()
   auto row = x.select(0, 1);                                // x[1]: a view
   auto even = x.slice(1, 0, 4, 2);                          // x[:, 0:4:2]: a view
   auto product = flaggems::mm(stream, x, w.t());            // torch.matmul(x, w.t()), rank 2
@@ -89,8 +90,9 @@ bool names() {
   auto fused = flaggems::evaluate(stream, flaggems::gelu(x) * 2 + y);  // torch.compile's one kernel
   // [/pytorch]
   // clang-format on
-  std::cout << zeros << range << half << copied << row << even << product << affine << looked_up
-            << largest << where << mean << joined << scaled << positive << fused << '\n';
+  std::cout << zeros << range << half << copied << cloned << row << even << product << affine
+            << looked_up << largest << where << mean << joined << scaled << positive << fused
+            << '\n';
   return item == 12 && largest(0) == 4 && where(0) == 2 && products(4, 1, 2) == 4 &&
          projected(1, 1) == product(1, 1) && scaled(0, 0) == 4.5f && looked_up(0, 3) == 1;
 }
