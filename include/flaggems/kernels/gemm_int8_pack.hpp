@@ -175,7 +175,7 @@ struct pack_bytes {
         }
         u32* const part = to + start * Width + g;
         i64 q = 0;
-        for (; q + side <= count; q += side) transpose_block<u32>(part, Width, row, q);
+        for (; q + side <= count; q += side) pack_block<u32, 16>::transpose(part, Width, row, q);
         for (; q < count; ++q)
           for (int n = 0; n < side; ++n)
             __builtin_memcpy(part + q * Width + n, row[n] + q, sizeof(u32));

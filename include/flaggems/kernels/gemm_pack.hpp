@@ -22,7 +22,7 @@ struct pack_arguments {
   void* to;
 };
 
-/// 16 bytes of C: a block of `side` x `side` is transposed at a time.
+/// 16 bytes of C.
 template <class C>
 struct pack_vector {
   typedef C type __attribute__((vector_size(16)));
@@ -30,33 +30,85 @@ struct pack_vector {
   static constexpr int side = 16 / static_cast<int>(sizeof(C));
 };
 
-/// to[q * step + n] = from[n][q], side x side elements.
-template <class C>
-FLAGGEMS_INLINE void transpose_block(C* to, i64 step, const C* const* from, i64 q) {
-  using V = typename pack_vector<C>::type;
-  using loose = typename pack_vector<C>::loose;
-  const auto in = [&](int n) FLAGGEMS_LAMBDA {
-    return static_cast<V>(*static_cast<const loose*>(static_cast<const void*>(from[n] + q)));
-  };
-  const auto out = [&](int n, const V& x) FLAGGEMS_LAMBDA {
-    *static_cast<loose*>(static_cast<void*>(to + (q + n) * step)) = x;
-  };
-  const V r0 = in(0), r1 = in(1);
-  if constexpr (pack_vector<C>::side == 2) {
-    out(0, __builtin_shufflevector(r0, r1, 0, 2));
-    out(1, __builtin_shufflevector(r0, r1, 1, 3));
-  } else {
-    const V r2 = in(2), r3 = in(3);
-    const V low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
-    const V high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-    const V low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-    const V high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-    out(0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
-    out(1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
-    out(2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
-    out(3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
-  }
+/// Lane p of two vectors whose elements, or pairs of elements, take turns within each 16 bytes.
+template <int Lanes, int Side, int Run>
+FLAGGEMS_INLINE constexpr int taken_in_turn(int p, bool upper) {
+  const int within = p % Side;
+  return p / Side * Side + (within / Run % 2 == 0 ? 0 : Lanes) + within / Run / 2 * Run +
+         within % Run + (upper ? Side / 2 : 0);
 }
+template <int Side, int Run, class V, int... K>
+FLAGGEMS_INLINE void take_in_turn(V& low, V& high, const V& x, const V& y, int_sequence<K...>) {
+  constexpr int lanes = sizeof...(K);
+  low = __builtin_shufflevector(x, y, taken_in_turn<lanes, Side, Run>(K, false)...);
+  high = __builtin_shufflevector(x, y, taken_in_turn<lanes, Side, Run>(K, true)...);
+}
+template <class V, class Half, int... K>
+FLAGGEMS_INLINE void join_halves(V& to, const Half& x, const Half& y, int_sequence<K...>) {
+  to = __builtin_shufflevector(x, y, K...);
+}
+
+/// A block of `lines` x `side` elements that is transposed at a time: each 16 bytes of a vector of
+/// Bytes belong to `side` lines of their own, so that whole vectors are shuffled and stored. (By 16
+/// bytes there are two and four times as many of both.)
+template <class C, int Bytes>
+struct pack_block {
+  static constexpr int side = pack_vector<C>::side, lines = Bytes / static_cast<int>(sizeof(C));
+  using quarter = typename pack_vector<C>::loose;
+  typedef C vector __attribute__((vector_size(Bytes)));
+  typedef C loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
+  using lanes = make_int_sequence<lines>;
+
+  /// to[(q + e) * step + n] = from[n][q + e], n < lines, e < side.
+  FLAGGEMS_INLINE static void transpose(C* to, i64 step, const C* const* from, i64 q) {
+    vector row[side], next[side];
+    static_for<side>([&](auto n) FLAGGEMS_LAMBDA { read(row[n], from + n, q); });
+    if constexpr (side == 2) {
+      take_in_turn<side, 1>(next[0], next[1], row[0], row[1], lanes{});
+    } else {
+      vector low[2], high[2];
+      take_in_turn<side, 1>(low[0], high[0], row[0], row[1], lanes{});
+      take_in_turn<side, 1>(low[1], high[1], row[2], row[3], lanes{});
+      take_in_turn<side, 2>(next[0], next[1], low[0], low[1], lanes{});
+      take_in_turn<side, 2>(next[2], next[3], high[0], high[1], lanes{});
+    }
+    static_for<side>([&](auto e) FLAGGEMS_LAMBDA {
+      *static_cast<loose*>(static_cast<void*>(to + (q + e) * step)) = next[e];
+    });
+  }
+
+ private:
+  /// A pointer, since clang forgets through a reference that it need not be aligned.
+  FLAGGEMS_INLINE static const quarter* at(const C* p) {
+    return static_cast<const quarter*>(static_cast<const void*>(p));
+  }
+  /// 16 bytes of every `side`th line.
+  FLAGGEMS_INLINE static void read(vector& to, const C* const* from, i64 q) {
+    if constexpr (Bytes == 16) {
+      to = *at(from[0] + q);
+    } else {
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+      if constexpr (Bytes == 32) {
+        asm("vmovups %1, %x0" : "=x"(to) : "m"(*at(from[0] + q)));
+        asm("vinsertf128 $1, %1, %0, %0" : "+x"(to) : "m"(*at(from[side] + q)));
+      } else {
+        asm("vmovups %1, %x0" : "=v"(to) : "m"(*at(from[0] + q)));
+        asm("vinsertf32x4 $1, %1, %0, %0" : "+v"(to) : "m"(*at(from[side] + q)));
+        asm("vinsertf32x4 $2, %1, %0, %0" : "+v"(to) : "m"(*at(from[2 * side] + q)));
+        asm("vinsertf32x4 $3, %1, %0, %0" : "+v"(to) : "m"(*at(from[3 * side] + q)));
+      }
+#else
+      using half = pack_block<C, Bytes / 2>;
+      typename half::vector x, y;
+      half::read(x, from, q);
+      half::read(y, from + lines / 2, q);
+      join_halves(to, x, y, lanes{});
+#endif
+    }
+  }
+  template <class, int>
+  friend struct pack_block;
+};
 
 /// Panels of C: element q of line l of a panel is at [q * Width + l].
 template <class C, class T, int Width>
@@ -65,6 +117,11 @@ struct pack_elements {
   static constexpr i64 chunk = 64;  // elements of a line that are converted at a time
   static_assert(Width % side == 0 && Width <= chunk);
   using stage = C[chunk + 16];
+  /// Of the widest vectors that a panel is whole ones of.
+  FLAGGEMS_INLINE static constexpr int block_bytes(int bytes) {
+    while (bytes > 16 && Width * static_cast<int>(sizeof(C)) % bytes != 0) bytes /= 2;
+    return bytes;
+  }
 
   template <class Isa>
   FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
@@ -98,17 +155,19 @@ struct pack_elements {
 
   template <class Isa>
   FLAGGEMS_INLINE static void along(C* to, i64 l, const pack_arguments<T>& p) {
-    stage converted[side];
+    using block = pack_block<C, block_bytes(Isa::bytes)>;
+    constexpr int lines = block::lines;
+    stage converted[lines];
     const T* const from = p.from + l * p.line;
     const i64 live = min_of(p.lines - l, i64{Width});
-    for (i64 g = 0; g < Width; g += side) {
+    for (i64 g = 0; g < Width; g += lines) {
       // The lines are short: nothing but this prefetches the next ones.
-      const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
+      const i64 ahead = l + g + lines < p.lines ? lines * p.line : 0;
       for (i64 start = 0; start < p.depth; start += chunk) {
         const i64 count = min_of(p.depth - start, chunk);
         C* const part = to + start * Width + g;
-        const C* row[side];
-        for (int n = 0; n < side; ++n) {
+        const C* row[lines];
+        for (int n = 0; n < lines; ++n) {
           if (g + n < live) {
             const T* const line = from + (g + n) * p.line + start * p.along;
             for (i64 q = 0; q < chunk; q += 64 / static_cast<i64>(sizeof(T)))
@@ -120,9 +179,9 @@ struct pack_elements {
           }
         }
         i64 q = 0;
-        for (; q + side <= count; q += side) transpose_block<C>(part, Width, row, q);
+        for (; q + side <= count; q += side) block::transpose(part, Width, row, q);
         for (; q < count; ++q)
-          for (int n = 0; n < side; ++n) part[q * Width + n] = row[n][q];
+          for (int n = 0; n < lines; ++n) part[q * Width + n] = row[n][q];
       }
     }
   }
@@ -229,7 +288,7 @@ struct pack_pairs {
           }
         }
         i64 q = 0;
-        for (; q + side <= count; q += side) transpose_block<u32>(part, Width, row, q);
+        for (; q + side <= count; q += side) pack_block<u32, 16>::transpose(part, Width, row, q);
         for (; q < count; ++q)
           for (int n = 0; n < side; ++n)
             __builtin_memcpy(part + q * Width + n, row[n] + q, sizeof(u32));

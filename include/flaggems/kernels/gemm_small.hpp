@@ -38,9 +38,8 @@ struct small_product {
     using K = shape<Isa>;
     if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p, p.b, p.b_along, p.n, p.out);
 #if FLAGGEMS_ARCH_X86
-    if constexpr (Isa::bytes == 64)  // columns for vectors of half the width
-      if (p.b_line == 1 && p.n >= K::lanes / 2)
-        return outlined<isa_avx2>::template call<small_product<C>>(p);
+    if constexpr (Isa::bytes == 64)  // fewer columns: vectors of half the width
+      if (p.n < K::lanes) return outlined<isa_avx2>::template call<small_product<C>>(p);
 #endif
     outlined<Isa>::template call<transposing>(p);
   }
@@ -145,12 +144,12 @@ struct small_product {
         for (i64 j = 0; j < p.n; j += width) {
           j = min_of(j, p.n - K::lanes);
           const i64 n = min_of(width, p.n - j);
-          transpose(packed, width, p, j, n, n);
+          transpose<Isa>(packed, width, p, j, n, n);
           columns<Isa>(p, packed, width, n, p.out + j);
         }
         return;
       }
-      transpose(packed, width, p, 0, p.n, K::lanes);
+      transpose<Isa>(packed, width, p, 0, p.n, K::lanes);
       alignas(64) C results[K::rows * K::lanes];
       small_arguments<C> part = p;
       part.out = results;
@@ -166,19 +165,21 @@ struct small_product {
 
    private:
     /// Columns [j, j + live), and the last of them again up to `count`.
+    template <class Isa>
     FLAGGEMS_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p, i64 j,
                                           i64 live, i64 count) {
-      constexpr int side = pack_vector<C>::side;
-      for (i64 l = 0; l < count; l += side) {
-        const C* line[side];
-        static_for<side>([&](auto n) FLAGGEMS_LAMBDA {
+      using block = pack_block<C, Isa::bytes>;
+      constexpr int side = block::side, lines = block::lines;
+      for (i64 l = 0; l < count; l += lines) {
+        const C* line[lines];
+        static_for<lines>([&](auto n) FLAGGEMS_LAMBDA {
           line[n] = p.b + (j + min_of(l + n, live - 1)) * p.b_line;
         });
         i64 q = 0;
         if (p.b_along == 1)
-          for (; q + side <= p.k; q += side) transpose_block<C>(packed + l, width, line, q);
+          for (; q + side <= p.k; q += side) block::transpose(packed + l, width, line, q);
         for (; q < p.k; ++q)
-          static_for<side>(
+          static_for<lines>(
               [&](auto n) FLAGGEMS_LAMBDA { packed[q * width + l + n] = line[n][q * p.b_along]; });
       }
     }
