@@ -35,6 +35,7 @@ void softmax(const S& stream, const X& x, Out&& out);
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
     "examples/01_hello.cpp": SPDX + HELLO,
     "examples/02_part.cpp": SPDX + "// [part]\nint part();\n// [/part]\n",
+    "docs/device-guide.md": "# Devices\n",  # docs/operators.md has a link to it
     "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
 }
