@@ -158,9 +158,9 @@ class thread_pool {
   // Callers beyond so many run alone.
   static constexpr int max_teams = 32;
   static constexpr int no_team = -1, quit = -2;
-  // How long a worker spins for the next run, and a caller for the last worker; when crowded, with
-  // more threads than processors. Else it lingers, letting others run: waking 15 takes 23 us.
-  static constexpr long long spin_ns = 20000, crowded_spin_ns = 1000, linger_ns = 1000000;
+  // How long a worker spins for the next run, and a caller for the last worker; with more threads
+  // than processors, when somebody else could have that one.
+  static constexpr long long spin_ns = 20000, crowded_spin_ns = 1000;
   // A worker that is late may be waiting for the processor that its caller spins on; waking the
   // caller costs more than this is long.
   static constexpr long long yield_ns = 200000;
@@ -400,7 +400,7 @@ class thread_pool {
       ticket = teams_[number].ticket.load(memory_order::seq_cst);
       return ticket != last || number != last_team;
     };
-    if (!spin_until(patience, is_new) && (is_crowded() || !yield_until(linger_ns, is_new)))
+    if (!spin_until(patience, is_new))
       for (;;) {
         slot.parked.store(1, memory_order::seq_cst);
         if (is_new()) {
