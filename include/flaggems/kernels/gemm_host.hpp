@@ -527,12 +527,11 @@ struct gemm_few_rows {
       const int live = static_cast<int>(min_of(i64{adding::most}, space.k - q));
       for (i64 g = 0; g < rows; g += Rows) {
         C factors[adding::most * Rows];
-        for (int t = 0; t < live; ++t)
-          for (int r = 0; r < Rows; ++r) {
-            const i64 i = min_of(at.i + g + r, space.m - 1);
-            factors[t * Rows + r] =
-                out.alpha * number_cast<C>(from_a[i * a.line + (q + t) * a.along]);
-          }
+        for (int r = 0; r < Rows; ++r) {
+          const A* from = from_a + min_of(at.i + g + r, space.m - 1) * a.line + q * a.along;
+          for (int t = 0; t < live; ++t, from += a.along)
+            factors[t * Rows + r] = out.alpha * number_cast<C>(*from);
+        }
         outlined<Isa>::template call<adding>(typename adding::arguments{
             factors, from_b + q * b.along, b.along, live, kept + g * width, width, columns});
       }
