@@ -286,7 +286,10 @@ void session::measure(const row& r) {
       static_cast<int>((std::min)((std::max)(budget / round, options.quick ? 3.0 : 7.0), 41.0));
   for (int k = 0; k < rounds; ++k)
     for (std::size_t i = 0; i < sides.size(); ++i) {
-      side& s = sides[(i + static_cast<std::size_t>(k)) % sides.size()];
+      // Every other round backwards: who always came after the roof would find its own buffers in
+      // the last cache.
+      const std::size_t turn = (i + static_cast<std::size_t>(k)) % sides.size();
+      side& s = sides[k % 2 == 0 ? turn : sides.size() - 1 - turn];
       // Who is left far behind need not be known exactly.
       const bool behind = s.once > 0.1 && s.once > 10 * sides[0].once;
       if (behind && s.times.size() >= (options.quick ? 1 : 3)) continue;
