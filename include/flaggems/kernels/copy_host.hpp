@@ -20,7 +20,7 @@ namespace flaggems::kernels {
 struct copy_space {
   int rank;  // of the grid, at least 1
   i64 sizes[max_rank], to[max_rank], from[max_rank];
-  int cut[2];
+  int cut[2];  // -1: not cut
   i64 count[2], rest[2];
   i64 to_step[2], from_step[2];
   i64 blocks;
@@ -29,7 +29,11 @@ struct copy_space {
   bool staged;      // transposed: by way of a buffer
 };
 
-/// f(to, from, outer, inner): the offsets of each of this worker's blocks, and its extents.
+/// Whether a block is the first, or the last, of those that its inner dimension is cut into.
+struct copy_piece_ends {
+  bool first, last;
+};
+/// f(to, from, outer, inner, ends): the offsets of each of this worker's blocks, and its extents.
 template <class Isa, class F>
 FLAGGEMS_INLINE void for_each_copied_block(const host_block<Isa>& block, const copy_space& space,
                                            const F& f) {
@@ -44,12 +48,15 @@ FLAGGEMS_INLINE void for_each_copied_block(const host_block<Isa>& block, const c
       from += at[d] * space.from[d];
       left = next;
     }
-    const auto extent = [&](int k) FLAGGEMS_LAMBDA {
+    const auto is_last = [&](int k) FLAGGEMS_LAMBDA {
       const int d = space.cut[k];
-      return at[d] + 1 == space.sizes[d] ? space.rest[k] : space.count[k];
+      return d < 0 || at[d] + 1 == space.sizes[d];
     };
+    const auto extent = [&](int k)
+                            FLAGGEMS_LAMBDA { return is_last(k) ? space.rest[k] : space.count[k]; };
     for (;;) {
-      f(to, from, extent(0), extent(1));
+      f(to, from, extent(0), extent(1),
+        copy_piece_ends{space.cut[1] < 0 || at[space.cut[1]] == 0, is_last(1)});
       if (++first == last) break;
       for (int d = space.rank - 1;; --d) {
         to += space.to[d];
@@ -88,6 +95,19 @@ FLAGGEMS_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i6
     for (i64 k = 0; k < 64 / width; ++k) stream_vector(to + i + k * width, x[k]);
   }
 }
+/// The bytes from the line's beginning to p.
+FLAGGEMS_INLINE i64 past_line(const unsigned char* p) {
+  return static_cast<i64>(reinterpret_cast<u64>(p) % 64);
+}
+/// Whole lines past the caches, and what is left of others.
+template <class Isa>
+FLAGGEMS_INLINE void copy_between(unsigned char* to, const unsigned char* from, i64 n) {
+  const i64 head = min_of(-past_line(to) & 63, n), lines = (n - head) & -64,
+            tail = n - head - lines;
+  if (head != 0) __builtin_memcpy(to, from, static_cast<u64>(head));
+  copy_lines<Isa>(to + head, from + head, lines);
+  if (tail != 0) __builtin_memcpy(to + n - tail, from + n - tail, static_cast<u64>(tail));
+}
 FLAGGEMS_INLINE void copy_long(unsigned char* to, const unsigned char* from, i64 n) {
   __builtin_memcpy(to, from, static_cast<u64>(n));
 }
@@ -116,8 +136,15 @@ struct copy_row_block {
       FLAGGEMS_EACH_ROW(copy_lines<Isa>);
     else if (can_stream<u32, Isa> && streamed && n >= 1024)
       FLAGGEMS_EACH_ROW(copy_streamed<Isa>);
-    else if (n > 512)
+    else if (n > 512 && rows < 16)
       FLAGGEMS_EACH_ROW(copy_long);
+    else if (n > 512)
+      each([n, ahead = to_step](unsigned char* t, const unsigned char* f) FLAGGEMS_LAMBDA {
+        // No processor foresees where the next row goes (cat of 3 x 1 KiB, third cache: 0.42 to
+        // 0.33 ns an element).
+        for (i64 i = 0; i < n; i += 64) __builtin_prefetch(t + ahead + i, 1);
+        copy_long(t, f, n);
+      });
     else if (n >= width)  // of a buffer, or short lines that stream
       FLAGGEMS_EACH_ROW(copy_small<Isa>);
     else if (width > 32 && n >= 32)
@@ -162,17 +189,18 @@ struct copy_blocks_of_rows {
     constexpr i64 width = static_cast<i64>(sizeof(simd<u32, Isa>));
     const bool streamed = space.streamed;
     const i64 to_step = space.to_step[0], from_step = space.from_step[0];
-    for_each_copied_block(block, space, [=](i64 t, i64 f, i64 rows, i64 n) FLAGGEMS_LAMBDA {
-      unsigned char* target = to + t;
-      const unsigned char* source = from + f;
-      if (n < width || n > 512 || streamed) {
-        outlined<Isa>::template call<copy_row_block>(target, source, rows, to_step, from_step, n,
-                                                     streamed);
-        return;
-      }
-      for (; rows > 0; --rows, target += to_step, source += from_step)
-        copy_small<Isa>(target, source, n);
-    });
+    for_each_copied_block(block, space,
+                          [=](i64 t, i64 f, i64 rows, i64 n, copy_piece_ends) FLAGGEMS_LAMBDA {
+                            unsigned char* target = to + t;
+                            const unsigned char* source = from + f;
+                            if (n < width || n > 512 || streamed) {
+                              outlined<Isa>::template call<copy_row_block>(
+                                  target, source, rows, to_step, from_step, n, streamed);
+                              return;
+                            }
+                            for (; rows > 0; --rows, target += to_step, source += from_step)
+                              copy_small<Isa>(target, source, n);
+                          });
     end_stream(block, space.streamed);
   }
 };
@@ -223,12 +251,14 @@ FLAGGEMS_INLINE void copy_apart(unsigned char* to, i64 to_step, const unsigned c
 }
 
 /// to[p * to_step + q * size] = from[q * from_step + p * size], for p < outer and q < inner, both
-/// at least a square's side: what squares leave over is copied once more by the last ones.
-template <class T>
+/// at least a square's side: what squares leave over is copied once more by the last ones. Calls
+/// before(q) before each square's side of q.
+template <class T, class Before>
 FLAGGEMS_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsigned char* from,
-                                     i64 from_step, i64 outer, i64 inner) {
+                                     i64 from_step, i64 outer, i64 inner, const Before& before) {
   constexpr i64 size = static_cast<i64>(sizeof(T)), side = square<T>::side;
   for (i64 q = 0; q < inner; q += side) {
+    before(q);
     const i64 column = min_of(q, inner - side);
     for (i64 p = 0; p < outer; p += side) {
       const i64 row = min_of(p, outer - side);
@@ -240,7 +270,8 @@ FLAGGEMS_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsig
 
 /// The most of a block that is transposed: bytes along the input, elements along the output. Fewer,
 /// and each page that is met gives a line or two (f32 of 5016 x 5016, out of memory: 64 x 64
-/// elements 5.8 GB/s, 64 x 128 with the next block asked for 8.1).
+/// elements 5.8 GB/s, 64 x 128 with the next block asked for 8.1; rows that do not begin at a line,
+/// in whole lines all the same, AVX-512: 3.7 to 11.3).
 inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
 
 /// Elements of T's size, neither contiguous in both: one after the other, or `transposed`, where
@@ -250,29 +281,50 @@ struct copy_blocks_of_elements {
   template <class Isa>
   FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
                                   unsigned char* to, const unsigned char* from) {
-    constexpr i64 size = static_cast<i64>(sizeof(T)), line = transposed_elements * size;
-    alignas(64) unsigned char lines[transposed_bytes * transposed_elements];
-    for_each_copied_block(block, space, [&](i64 t, i64 f, i64 outer, i64 inner) FLAGGEMS_LAMBDA {
-      unsigned char* const target = to + t;
-      const i64 step = space.to_step[0];
-      if (!space.transposed || outer < square<T>::side || inner < square<T>::side) {
-        for (i64 k = 0; k < outer; ++k)
-          copy_apart<T>(target + k * step, space.to_step[1], from + f + k * space.from_step[0],
-                        space.from_step[1], inner);
-        return;
-      }
-      if (space.streamed) {  // what comes next, or is harmless to ask for
-        const unsigned char* next = from + f + inner * space.from_step[1];
-        for (i64 k = 0; k < inner; ++k, next += space.from_step[1])
-          for (i64 i = 0; i < outer * size; i += 64) __builtin_prefetch(next + i);
-      }
-      // By way of a buffer, lines are written whole, and those that evict each other are read once.
-      copy_transposed<T>(space.staged ? lines : target, space.staged ? line : step, from + f,
-                         space.from_step[1], outer, inner);
-      if (space.staged)
-        outlined<Isa>::template call<copy_row_block>(target, lines, outer, step, line, inner * size,
-                                                     space.streamed);
-    });
+    constexpr i64 size = static_cast<i64>(sizeof(T)), side = square<T>::side;
+    constexpr i64 line = transposed_elements * size + 64;
+    alignas(64) unsigned char lines[transposed_bytes / size * line];
+    const i64 to_step = space.to_step[0], from_step = space.from_step[1];
+    for_each_copied_block(
+        block, space,
+        [&](i64 t, i64 f, i64 outer, i64 inner, copy_piece_ends ends) FLAGGEMS_LAMBDA {
+          unsigned char* const target = to + t;
+          const unsigned char* const source = from + f;
+          const bool streamed = can_stream<u32, Isa> && space.streamed;
+          // Rows of the output need not begin at a line. Each piece of one ends at a line, and the
+          // next begins there, so elements before a block's own are read with it.
+          const bool apart = streamed && !ends.first && !(is_line(target) && to_step % 64 == 0);
+          const i64 before = apart ? 64 / size : 0;
+          if (!space.transposed || outer < side || inner + before < side) {
+            for (i64 k = 0; k < outer; ++k)
+              copy_apart<T>(target + k * to_step, space.to_step[1], source + k * space.from_step[0],
+                            from_step, inner);
+            return;
+          }
+          // By way of a buffer, lines are written whole, and those that evict each other are read
+          // once.
+          unsigned char* const first = space.staged ? lines : target;
+          const i64 first_step = space.staged ? line : to_step;
+          const unsigned char* const next = source + inner * from_step;
+          const auto fetch_next = [=](i64 q) FLAGGEMS_LAMBDA {  // or what is harmless to ask for
+            for (i64 k = q; streamed && k < q + side; ++k)
+              for (i64 i = 0; i < outer * size; i += 64)
+                __builtin_prefetch(next + k * from_step + i, 0, 2);
+          };
+          copy_transposed<T>(first, first_step, source - before * from_step, from_step, outer,
+                             inner + before, fetch_next);
+          if (streamed) {
+            for (i64 k = 0; k < outer; ++k) {
+              unsigned char* const row = target + k * to_step;
+              const i64 begin = ends.first ? 0 : -past_line(row), bytes = inner * size;
+              const i64 end = ends.last ? bytes : bytes - past_line(row + bytes);
+              copy_between<Isa>(row + begin, lines + k * line + before * size + begin, end - begin);
+            }
+          } else if (space.staged) {
+            outlined<Isa>::template call<copy_row_block>(target, lines, outer, to_step, line,
+                                                         inner * size, false);
+          }
+        });
     end_stream(block, space.streamed);
   }
 };

@@ -109,11 +109,10 @@ template <class C, class T>
 struct kept_place {
   const T* row;
   host_scratch<C> copy;
-  u64 next;  // where the elements are that are read after these
+  const T* next;  // what is read after this row, or is harmless to ask for
   template <class Lane>
   FLAGGEMS_INLINE void fetch_next(Lane lane) const {
-    const u64 place = next + static_cast<u64>(lane.begin) * sizeof(T);  // harmless if there is none
-    __builtin_prefetch(reinterpret_cast<const void*>(place), 0, 2);
+    __builtin_prefetch(next + lane.begin, 0, 2);
   }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
@@ -150,22 +149,20 @@ class kept_row<host_block<Isa>, C, T, Walk> {
   FLAGGEMS_INLINE void begin_group(const T* row, i64 step, int count) {
     row_ = row;
     step_ = step;
-    ahead_ = 0;
-    if (walk_.is_dense()) {
-      // Far enough for memory to answer, where rows are short.
-      ahead_ = max_of(step * count * static_cast<i64>(sizeof(T)), i64{2048});
-      return;
-    }
+    ahead_ = max_of(step * count, least_ahead);
+    if (walk_.is_dense()) return;
     for (int r = 0; r < count; ++r) gather_row(buffer_ + r * padded_, row + r * step, walk_, n_);
     row_ = buffer_;
     step_ = padded_;
   }
   FLAGGEMS_INLINE kept_place<C, T> place(int r) const {
     const T* const row = row_ + r * step_;
-    return {row, copy_.from(r * padded_), reinterpret_cast<u64>(row) + static_cast<u64>(ahead_)};
+    return {row, copy_.from(r * padded_), row + ahead_};
   }
 
  private:
+  /// Far enough for memory to answer, where rows are short.
+  static constexpr i64 least_ahead = 2048 / static_cast<i64>(sizeof(T));
   Walk walk_;
   i64 n_, padded_, step_ = 0, ahead_ = 0;
   host_scratch<C> copy_;

@@ -102,7 +102,7 @@ class copy_plan {
     space.to_step[k] = d.to;
     space.from_step[k] = d.from;
     space.count[k] = space.rest[k] = d.size;
-    space.cut[k] = 0;
+    space.cut[k] = -1;
     if (d.size <= piece) return;
     const i64 pieces = kernels::ceil_div(d.size, piece);
     space.count[k] = piece;
