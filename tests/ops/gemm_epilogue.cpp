@@ -164,7 +164,7 @@ TYPED_TEST(gemm_epilogue, integers_to_floats) {
 
 TEST(gemm_epilogue_types, bf16_on_the_host) {
   at_every_level<host>([] {
-    for (const shape& at : {shape{1, 70, 100}, shape{40, 50, 700}})
+    for (const shape& at : {shape{1, 70, 100}, shape{40, 50, 700}, shape{9, 80, 192}})
       check_linear<host, bf16>(at[0], at[1], at[2], layout::contiguous, layout::contiguous,
                                layout::contiguous, layout::contiguous);
   });

@@ -153,9 +153,10 @@ TYPED_TEST(gemm_int8, mm_at_every_level) {
   at_every_level<host>([] {
     std::mt19937 random(1);
     for (const bytes kind : {bytes::any, bytes::extreme})
-      for (const shape& at : {shape{1, 1, 1}, shape{1, 70, 100}, shape{3, 5, 200},
-                              shape{20, 130, 1}, shape{33, 49, 3}, shape{17, 65, 64},
-                              shape{40, 17, 65}, shape{70, 101, 1100}, shape{19, 33, 2500}})
+      for (const shape& at :
+           {shape{1, 1, 1}, shape{1, 70, 100}, shape{3, 5, 200}, shape{20, 130, 1},
+            shape{33, 49, 3}, shape{17, 65, 64}, shape{5, 64, 192}, shape{40, 17, 65},
+            shape{70, 101, 1100}, shape{19, 33, 2500}})
         check_mm<typename TypeParam::a, typename TypeParam::b>(random, at[0], at[1], at[2], kind);
   });
 }

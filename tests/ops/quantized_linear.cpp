@@ -3,6 +3,8 @@
 #include <flaggems/ops/quantized_linear.hpp>
 #include <support/ops.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace flaggems_test {
@@ -241,6 +243,9 @@ TEST(quantized_linear, sizes_of_the_host) {
     check<fk::q8_0, host>({6, 32}, 4500, layout::contiguous, layout::transposed);
     check<fk::q4_1, host>({2, 3, 1568}, 31, layout::strided, layout::strided);
     check<fk::q4_1, host>({3, 1, 96}, 300, layout::transposed, layout::negative);
+    check<fk::q4_0, host>({29, 416}, 50, layout::contiguous, layout::contiguous);
+    check<fk::q8_0, host>({2, 24, 96}, 131, layout::strided, layout::transposed);
+    check<fk::q4_1, host, bf16, bf16>({33, 64}, 5, layout::contiguous, layout::contiguous);
   });
 }
 
@@ -257,6 +262,9 @@ TEST(quantized_linear, sizes_in_bytes) {
     check_bytes<fk::q4_1, host>({2, 3, 1568}, 31, layout::strided, layout::strided);
     check_bytes<fk::q4_1, host>({3, 1, 96}, 300, layout::transposed, layout::negative);
     check_bytes<fk::q4_0, host>({131, 96}, 35, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q8_0, host>({37, 640}, 70, layout::contiguous, layout::contiguous);
+    check_bytes<fk::q4_1, host>({2, 22, 640}, 33, layout::strided, layout::strided);
+    check_bytes<fk::q4_1, host>({520, 64}, 34, layout::contiguous, layout::contiguous);
     check_bytes<fk::q4_1, host, bf16, bf16>({3, 64}, 5, layout::contiguous, layout::contiguous);
     check_bytes<fk::q8_0, host, fg::f16, f32>({1, 96}, 5, layout::contiguous, layout::contiguous);
   });
@@ -326,6 +334,62 @@ TYPED_TEST(quantized_test, special_values_in_bytes) {
     }
   });
 }
+
+#if FLAGGEMS_ARCH_X86
+/// What tiles (AMX) multiply, packed as for them, and their instruction (tdpbssd) as a loop:
+/// results are those of the operator.
+template <class Format>
+void check_tiles() {
+  using panel = fk::byte_panel_amx<Format>;
+  using rows = typename panel::activations;
+  const i64 m = 21, n = 37, k = 96, blocks = k / 32;
+  const quantized_weights<Format, host> w(n, k);
+  test_tensor<f32> x({m, k}, layout::contiguous, random_values({m, k})), out({m, n});
+  fg::quantized_linear(test_stream<host>(), x.in(), w.view(), out.view(), in_bytes);
+  const auto want = out.read();
+  std::vector<u8> integers(index(rows::bytes(m, k)));
+  const auto number = [](const u8* p) {
+    float f;
+    std::memcpy(&f, p, sizeof f);
+    return static_cast<double>(f);
+  };
+  for (i64 i = 0; i < m; ++i)
+    fk::byte_rounding<Format>::row(x.in().data() + i * k, blocks, rows::together,
+                                   integers.data() + rows::integers(i, k),
+                                   reinterpret_cast<f32*>(integers.data() + rows::scales(i, k)));
+  std::vector<u8> packed(index(blocks * panel::block_bytes));
+  for (i64 j = 0; j < n; j += panel::columns) {
+    panel::put(w.view().data(), w.view().row_bytes(), j, n, 0, blocks, packed.data());
+    for (i64 i = 0; i < m; ++i)
+      for (i64 c = 0; c < std::min(panel::columns + i64{0}, n - j); ++c) {
+        double sum = 0, size = 0;
+        for (i64 q = 0; q < blocks; ++q) {
+          const u8* const block = packed.data() + q * panel::block_bytes;
+          const u8* const row = integers.data() + rows::integers(i, k) + q * 32;
+          const u8* const factor = integers.data() + rows::scales(i, k) + q * rows::factors * 4;
+          const u8* const scale = block + panel::columns * 32 + c * 4;
+          int dot = 0;
+          for (int e = 0; e < 32; ++e)
+            dot += static_cast<fg::i8>(row[e]) *
+                   static_cast<fg::i8>(block[(e / 4 * panel::columns + c) * 4 + e % 4]);
+          const double part = dot * number(scale) * number(factor);
+          const double addend =
+              panel::adds ? number(scale + panel::columns * 4) * number(factor + rows::together * 4)
+                          : 0;
+          sum += part + addend;
+          size += std::fabs(part) + std::fabs(addend);
+        }
+        EXPECT_NEAR(want[index(i * n + j + c)], sum, 1e-6 * size) << i << ", " << j + c;
+      }
+  }
+}
+TEST(quantized_linear, packed_for_tiles) {
+  if (fg::isa() < fg::isa_level::avx2) GTEST_SKIP() << "packing takes AVX2";
+  check_tiles<fk::q4_0>();
+  check_tiles<fk::q4_1>();
+  check_tiles<fk::q8_0>();
+}
+#endif
 
 // The same bits for any number of threads.
 TEST(quantized_linear, bits_in_bytes) {

@@ -30,8 +30,9 @@ std::vector<fg::u8> blocks(i64 count) {
   return bytes;
 }
 
+/// `q8`: activations rounded to 8 bits, as in language models.
 template <class Format>
-void line(session& s, const char* type, i64 m, i64 n, i64 k) {
+void line(session& s, std::string type, i64 m, i64 n, i64 k, bool q8 = false) {
   const auto x = s.random<fg::f32>({m, k});
   auto bytes = blocks<Format>(n * k / 32);
   const fg::quantized_matrix<Format> w(bytes.data(), n, k);
@@ -39,16 +40,20 @@ void line(session& s, const char* type, i64 m, i64 n, i64 k) {
   // ggml's type number; its activations are rounded to 8 bits, which its result shows.
   const double number = Format::bytes == 18 ? 2 : Format::bytes == 20 ? 3 : 8;
   const operand weights{bytes.data(), dtype::u8, {w.bytes()}, {1}};
-  s.measure({type,
+  fg::quantized_linear_options options;
+  if (q8) options.activations = fg::activation_format::q8;
+  s.measure({q8 ? type + " by 8 bits" : type,
              text({m, n, k}),
              {"quantized_linear",
               {of(x), weights},
               {of(out)},
               {number, static_cast<double>(n), static_cast<double>(k)}},
-             [&] { fg::quantized_linear(s.stream, x, w, out); },
+             [&] { fg::quantized_linear(s.stream, x, w, out, options); },
              static_cast<double>(w.bytes()),
              2.0 * static_cast<double>(m * n) * static_cast<double>(k),
-             m <= 2 ? roof::read : roof::f32,
+             m <= 2 ? roof::read
+             : q8   ? roof::bf16
+                    : roof::f32,
              0.1,
              0.05 * std::sqrt(static_cast<double>(k))});
 }
@@ -63,6 +68,10 @@ void all(session& s, const char* type) {
   line<Format>(s, type, 4, 4096, 4096);
   line<Format>(s, type, 512, 1536, 576);
   line<Format>(s, type, 512, 2048, 2048);
+  line<Format>(s, type, 1, 4096, 4096, true);
+  line<Format>(s, type, 1, 49152, 576, true);
+  line<Format>(s, type, 512, 1536, 576, true);
+  line<Format>(s, type, 512, 2048, 2048, true);
 }
 
 }  // namespace

@@ -26,6 +26,15 @@ struct gemm_policy {
   /// more lines share. (16x1000x100: 29 GFLOP/s along the sum, 56 packed; 8x1000x200: 53 and 29.)
   static constexpr i64 least_depth = 64;
   static constexpr i64 depth_along(i64 few) { return few > 4 ? 2 * least_depth : least_depth; }
+  /// Tiles (AMX) take up to so many rows as columns, so that the other matrix, whose lines lie
+  /// along the sum, is read where it lies, not packed: from so many rows on of bytes, of bf16.
+  /// (Weights of 4096^2, 2 threads: 4 rows of bytes 1.6 ms along the sum, 1.0 so; 16 rows of bf16
+  /// 3.5 and 2.0.)
+  static constexpr i64 tiled_rows = 32, tiled_from_bytes = 2, tiled_from_pairs = 7;
+  static bool reads_lines(bool bytes, i64 few, i64 many, i64 k, i64 along) {
+    return few <= tiled_rows && few >= (bytes ? tiled_from_bytes : tiled_from_pairs) &&
+           many >= 8 * few && along == 1 && k >= 128 && k % 64 == 0 && isa() == isa_level::amx;
+  }
   /// So few rows are multiplied by whole rows of the other matrix.
   static constexpr i64 few_rows = 8;
   /// What a thread gets at least.

@@ -11,11 +11,31 @@
 
 namespace flaggems::kernels {
 
-/// A row of k activations of 8 bits in memory: k integers, then four f32 a block: its scale, what a
-/// block's addend is multiplied by, -128 times the sum of its integers, 0.
-struct byte_row {
-  static constexpr i64 bytes(i64 k) { return k + k / quantized_block * 16; }
+/// Rows of k activations of 8 bits in memory, `together` of them: the integers of each, then, a
+/// block, `factors` f32: the scale of each row, then what a block's addend is multiplied by.
+template <int Together, int Factors>
+struct byte_rows_layout {
+  static constexpr int together = Together, factors = Factors;
+  static constexpr i64 group_bytes(i64 k) {
+    return k * together + k / quantized_block * i64{factors} * 4;
+  }
+  static constexpr i64 bytes(i64 rows, i64 k) {
+    return ceil_div(rows, i64{together}) * group_bytes(k);
+  }
+  /// Where row i has its integers, and where its scales.
+  static constexpr i64 integers(i64 i, i64 k) {
+    return i / together * group_bytes(k) + i % together * k;
+  }
+  static constexpr i64 scales(i64 i, i64 k) {
+    return i / together * group_bytes(k) + together * k + i % together * 4;
+  }
+  /// From the integers of a row to those of the next one of its group, or (1) the next group.
+  static constexpr i64 row_bytes(i64 k) { return together == 1 ? group_bytes(k) : k; }
 };
+/// Of one row there are two factors more: -128 times the sum of its integers, and 0.
+using byte_row = byte_rows_layout<1, 4>;
+/// As tiles take them.
+using byte_row_groups = byte_rows_layout<16, 32>;
 
 #if FLAGGEMS_ARCH_X86
 /// The instructions on 32 bytes.
@@ -96,12 +116,14 @@ template <class Format>
 struct byte_rounding {
   using b = bytes_avx2;
 
-  /// x [32 blocks] to a byte_row. The largest magnitude of a block becomes 127; a block below
-  /// 2^-120 becomes 0, and one with an infinity or NaN is NaN.
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void row(const f32* x, i64 blocks, u8* to) {
+  /// x [32 blocks] to a row of byte_row, or (`together` > 1) of byte_row_groups. The largest
+  /// magnitude of a block becomes 127; a block below 2^-120 becomes 0, and one with an infinity or
+  /// NaN is NaN.
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void row(const f32* x, i64 blocks, int together,
+                                                         u8* to, f32* factors) {
     using layout = block_layout<Format>;
-    f32* factors = reinterpret_cast<f32*>(to + blocks * quantized_block);
-    for (i64 n = 0; n < blocks; ++n, x += quantized_block, to += quantized_block, factors += 4) {
+    const int step = together > 1 ? byte_row_groups::factors : byte_row::factors;
+    for (i64 n = 0; n < blocks; ++n, x += quantized_block, to += quantized_block, factors += step) {
       b::floats v[4];
       b::ints largest = {};
       FLAGGEMS_UNROLL
@@ -143,7 +165,8 @@ struct byte_rounding {
       b::convert(parts, sums);
       const f32 sum = b::total(parts);
       factors[0] = scale.scale;
-      factors[1] = scale.scale * sum * layout::offset;
+      factors[together] = scale.scale * sum * layout::offset;
+      if (together > 1) continue;
       factors[2] = -128.0F * sum;
       factors[3] = 0;
     }
@@ -226,12 +249,14 @@ struct byte_dot {
 };
 
 /// `Columns` rows of weights side by side: a block is eight steps of four elements of every column,
-/// then the columns' scales, then their addends. `Flips` is added to every byte of Q8_0.
-template <class Format, int Columns, u32 Flips>
+/// then the columns' scales, then their addends. Every byte of Q8_0 is combined with `Flips`, from
+/// every nibble `Less` is taken, and then there are no addends.
+template <class Format, int Columns, u32 Flips, int Less = 0>
 struct byte_columns {
   using b = bytes_avx2;
   using layout = block_layout<Format>;
   static constexpr int columns = Columns;
+  static constexpr bool adds = layout::addend >= 0 && Less == 0;
   static constexpr i64 block_bytes = columns * (quantized_block + 8);
 
   /// The rows from j on of the weights (rows beyond the last are the last again), `blocks` blocks
@@ -248,7 +273,7 @@ struct byte_columns {
           b::four numbers;
           b::load_f16(numbers, block[e]);
           scale[c + e] = numbers[0];
-          if constexpr (layout::addend >= 0) scale[columns + c + e] = numbers[layout::addend];
+          if constexpr (adds) scale[columns + c + e] = numbers[layout::addend];
         }
         FLAGGEMS_UNROLL
         for (int part = 0; part < (layout::nibbles ? 1 : 2); ++part) {
@@ -271,8 +296,12 @@ struct byte_columns {
               *reinterpret_cast<b::loose_words*>(to + (at * columns + c) * 4) = x;
             };
             if constexpr (layout::nibbles) {
-              store(e, step[e] & 0x0f0f0f0fU);
-              store(4 + e, (step[e] >> 4) & 0x0f0f0f0fU);
+              const auto low = [&](const b::words& x) FLAGGEMS_LAMBDA {
+                typedef u8 bytes __attribute__((vector_size(16)));
+                return (b::words)((bytes)(x & 0x0f0f0f0fU) - static_cast<u8>(Less));
+              };
+              store(e, low(step[e]));
+              store(4 + e, low(step[e] >> 4));
             } else {
               store(part * 4 + e, step[e] ^ Flips);
             }
@@ -290,7 +319,11 @@ struct byte_panel : byte_columns<Format, 16, 0> {
   using layout = block_layout<Format>;
   using byte_columns<Format, 16, 0>::columns;
   using byte_columns<Format, 16, 0>::block_bytes;
-  static constexpr int rows = 4;  // of activations in registers
+  static constexpr int rows = 4, few = 2;  // of activations in registers
+  static constexpr i64 most_blocks = 24;   // 15 KB: with the activations in a first cache
+  using activations = byte_row;
+  FLAGGEMS_INLINE static void begin() {}
+  FLAGGEMS_INLINE static void end() {}
 
   /// sums[r][c] = (or +=) the product of row r of the activations with column c, over `blocks`
   /// blocks. x: integers of the first row, `x_row` bytes from one to the next; factors likewise.
@@ -367,99 +400,6 @@ struct byte_panel : byte_columns<Format, 16, 0> {
       for (int v = 0; v < 2; ++v) b::store(sums + r * columns + v * 8, sum[r][v]);
     }
   }
-};
-/// The same by dot products of four bytes (vpdpbusd), 6x32.
-template <class Format>
-struct byte_panel_vnni : byte_columns<Format, 32, 0x80808080U> {
-  using layout = block_layout<Format>;
-  using byte_columns<Format, 32, 0x80808080U>::columns;
-  using byte_columns<Format, 32, 0x80808080U>::block_bytes;
-  static constexpr int rows = 6;
-  typedef i32 ints __attribute__((vector_size(64)));
-  typedef i32 loose __attribute__((vector_size(64), aligned(1), may_alias));
-  typedef f32 floats __attribute__((vector_size(64)));
-  typedef f32 loose_floats __attribute__((vector_size(64), aligned(1), may_alias));
-
-  template <int Rows>
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void multiply(const u8* panel, i64 blocks,
-                                                                     const u8* x, const u8* factors,
-                                                                     i64 x_row, bool add,
-                                                                     f32* sums) {
-    floats sum[Rows][2];
-    FLAGGEMS_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-      FLAGGEMS_UNROLL
-      for (int v = 0; v < 2; ++v) {
-        sum[r][v] = floats{};
-        if (add) sum[r][v] = *reinterpret_cast<const loose_floats*>(sums + r * columns + v * 16);
-      }
-    }
-    for (i64 q = 0; q < blocks; ++q, panel += block_bytes, x += quantized_block, factors += 16) {
-      ints acc[Rows][2];
-      FLAGGEMS_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        acc[r][0] = ints{};
-        if constexpr (!layout::nibbles) {  // bytes of weights have 128 added
-          const f32* const factor = reinterpret_cast<const f32*>(factors + r * x_row);
-          acc[r][0] += static_cast<i32>(factor[2]);
-        }
-        acc[r][1] = acc[r][0];
-      }
-      FLAGGEMS_UNROLL
-      for (int s = 0; s < 8; ++s) {
-        ints y[2];
-        FLAGGEMS_UNROLL
-        for (int v = 0; v < 2; ++v)
-          y[v] = *reinterpret_cast<const loose*>(panel + s * columns * 4 + v * 64);
-        FLAGGEMS_UNROLL
-        for (int r = 0; r < Rows; ++r) {
-          const i32* const four = reinterpret_cast<const i32*>(x + r * x_row) + s;
-          FLAGGEMS_UNROLL
-          for (int v = 0; v < 2; ++v)
-            asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc[r][v]) : "v"(y[v]), "m"(*four));
-        }
-      }
-      const f32* const scale = reinterpret_cast<const f32*>(panel + columns * quantized_block);
-      FLAGGEMS_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const f32* const factor = reinterpret_cast<const f32*>(factors + r * x_row);
-        floats d, m;
-        asm("vbroadcastss %1, %0" : "=v"(d) : "m"(factor[0]));
-        asm("vbroadcastss %1, %0" : "=v"(m) : "m"(factor[1]));
-        FLAGGEMS_UNROLL
-        for (int v = 0; v < 2; ++v) {
-          floats f;
-          asm("vcvtdq2ps %1, %0" : "=v"(f) : "v"(acc[r][v]));
-          floats weight = *reinterpret_cast<const loose_floats*>(scale + v * 16) * d;
-          asm("vfmadd231ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(f), "v"(weight));
-          if constexpr (layout::addend >= 0) {
-            weight = *reinterpret_cast<const loose_floats*>(scale + columns + v * 16);
-            asm("vfmadd231ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(weight), "v"(m));
-          }
-        }
-      }
-    }
-    FLAGGEMS_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-      FLAGGEMS_UNROLL
-      for (int v = 0; v < 2; ++v)
-        *reinterpret_cast<loose_floats*>(sums + r * columns + v * 16) = sum[r][v];
-    }
-  }
-};
-
-/// The panel of a level of AVX2 or more.
-template <class Format, class Isa>
-struct choose_byte_panel {
-  using type = byte_panel<Format>;
-};
-template <class Format>
-struct choose_byte_panel<Format, isa_avx512_bf16> {
-  using type = byte_panel_vnni<Format>;
-};
-template <class Format>
-struct choose_byte_panel<Format, isa_amx> {
-  using type = byte_panel_vnni<Format>;
 };
 #endif
 

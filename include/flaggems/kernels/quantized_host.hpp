@@ -10,34 +10,12 @@
 #pragma once
 
 #include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernels/gemm_tile.hpp>
 #include <flaggems/kernels/host_block.hpp>
 #include <flaggems/kernels/host_vectors.hpp>
-#include <flaggems/kernels/quantized.hpp>
+#include <flaggems/kernels/quantized_dot.hpp>
 
 namespace flaggems::kernels {
-
-/// Where a block's values lie, and which of the f16 numbers before them stands, times `offset`, for
-/// what is added to each value (none: -1).
-template <class Format>
-struct block_layout;
-template <>
-struct block_layout<q4_0> {
-  static constexpr bool nibbles = true;
-  static constexpr int values = 2, addend = 0;
-  static constexpr f32 offset = -8;
-};
-template <>
-struct block_layout<q4_1> {
-  static constexpr bool nibbles = true;
-  static constexpr int values = 4, addend = 1;
-  static constexpr f32 offset = 1;
-};
-template <>
-struct block_layout<q8_0> {
-  static constexpr bool nibbles = false;
-  static constexpr int values = 2, addend = -1;
-  static constexpr f32 offset = 0;
-};
 
 /// The f16 numbers in 8 bytes at `p`.
 template <class Isa>
@@ -82,18 +60,6 @@ FLAGGEMS_INLINE simd<u32, Isa> repeat_words(const u8* p) {
 #endif
   read_vector(four, p);
   return repeat_words<Isa>(four, typename make_int_sequence_type<Isa::lanes>::type{});
-}
-
-/// How far ahead weights are fetched, in the order of their bytes: several rows are read side by
-/// side, but lie one behind the other. On a Zen 3, out of memory: rows of 1536 elements of Q4_1
-/// times 8 bits take 1.4 ns a block, not 2.5 as when each row is fetched ahead for itself; Q8_0
-/// 2.1 ns, not 2.9.
-inline constexpr i64 fetch_ahead = 4096;
-
-/// Fetches `Bytes` at `p`, or the line that follows.
-template <int Bytes>
-FLAGGEMS_INLINE void fetch_lines(const u8* p) {
-  static_for<(Bytes + 63) / 64>([&](auto n) FLAGGEMS_LAMBDA { __builtin_prefetch(p + n * 64); });
 }
 
 /// A row of activations, prepared once for all rows of weights, and its product with a block.
@@ -265,21 +231,32 @@ struct quantized_linear_host {
   static constexpr i64 panel_bytes = 192 * 1024;  // of a second cache of 256 KB or more
   static constexpr i64 depth = 768;               // summed elements at a time: 7 to 10 rows of 3 KB
 
-  /// The bytes of scratch that a launch needs, for k summed elements, at any level.
-  static constexpr i64 scratch(i64 k, bool one) {
-    constexpr i64 padding = 256, rows = 6, columns = 4;
+  // With AVX-512, so many rows are multiplied by tiles of gemm_tile.hpp (512 rows: lanes along the
+  // sum reach 65 % of the FMA roof). They pack all columns of a tile.
+  static constexpr i64 least_rows = 24;
+  using wide_tile = vector_kernel<f32, isa_avx512>;
+  static constexpr i64 tile_depth = 384;
+
+  /// The bytes of scratch that a launch needs, for k summed elements; `wide`: with AVX-512.
+  static constexpr i64 scratch(i64 k, bool one, bool wide) {
+    constexpr i64 padding = 256, rows = 8;
+    const i64 columns = wide ? wide_tile::columns : 4;
     if (one) return (2 * k + k / 8) * 4 + padding;
-    return max_of(panel_bytes, columns * k * 4) +
-           rows * (k + quantized_panels::most + columns) * 4 + 3 * padding;
+    return max_of(panel_bytes, columns * k * 4) + (wide ? columns * tile_depth * 4 : 0) +
+           rows * (k + quantized_panels::most + columns) * 4 + 4 * padding;
   }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> x, const u8* w,
                                   gemm_out<Out, f32> out) {
-    if (space.m == 1)
-      one_row(block, space, x, w, out);
-    else
+    constexpr bool wide = FLAGGEMS_ARCH_X86 != 0 && Block::isa::bytes == 64;
+    if constexpr (wide) {
+      if (space.m >= least_rows) return many_rows(block, space, x, w, out);
+    }
+    if (space.m > 1)
       several_rows(block, space, x, w, out);
+    else
+      one_row(block, space, x, w, out);
   }
 
  private:
@@ -341,6 +318,82 @@ struct quantized_linear_host {
       });
     });
   }
+
+#if FLAGGEMS_ARCH_X86
+  template <class Block>
+  FLAGGEMS_INLINE static void many_rows(Block& block, const gemm_space& space, const gemm_arg<T>& x,
+                                        const u8* w, const gemm_out<Out, f32>& out) {
+    using isa = typename Block::isa;
+    constexpr i64 rows = wide_tile::rows, width = wide_tile::columns;
+    const i64 k = space.k * quantized_block;
+    const auto cut = quantized_panels::make(space.n, k, block.count(), width, panel_bytes);
+    f32* const packed = block.template scratch<f32>(cut.panel * k).data;
+    f32* const numbers = block.template scratch<f32>(width * tile_depth).data;
+    f32* const sums = block.template scratch<f32>(rows * cut.panel).data;
+    f32* const copies = block.template scratch<f32>(rows * k).data;
+    block.for_each_tile(space.batches * cut.count, [&](i64 at) FLAGGEMS_LAMBDA {
+      const i64 batch = at / cut.count, first = (at - batch * cut.count) * cut.panel;
+      const i64 columns = min_of(cut.panel, space.n - first), across = round_up(columns, width);
+      for (i64 q = 0; q < k; q += tile_depth) {
+        const i64 depth = min_of(tile_depth, k - q);
+        for (i64 j = 0; j < columns; j += width) {
+          const i64 live = min_of(width, columns - j);
+          for (i64 c = 0; c < live; ++c) {
+            const u8* const row = w + (first + j + c) * space.k * Format::bytes;
+            for (i64 e = 0; e < depth; e += quantized_block)
+              decode_block<Format, isa>(row + (q + e) / quantized_block * Format::bytes,
+                                        numbers + c * depth + e);
+          }
+          wide_tile::template pack_columns<f32>(
+              pack_arguments<f32>{numbers, depth, 1, live, depth, packed + q * across + j * depth});
+        }
+      }
+      const coordinates c = space.locate(batch).batch;
+      const T* const from = x.at(c);
+      Out* const to = out.at(c) + first * out.column;
+      for (i64 i = 0; i < space.m; i += rows) {
+        const i64 m = min_of(rows, space.m - i);
+        tile_arguments<f32> t{};
+        t.a = copies;
+        t.a_row = k;
+        if (is_same<T, f32> && x.along == 1 && m == rows) {
+          t.a = from + i * x.line;
+          t.a_row = x.line;
+        } else {
+          for (i64 r = 0; r < rows; ++r) {  // those beyond the last: the last again
+            f32* const copy = copies + r * k;
+            const f32* const row =
+                f32_numbers<isa>(from + min_of(i + r, space.m - 1) * x.line, x.along, k, copy);
+            if (row != copy) __builtin_memcpy(copy, row, static_cast<u64>(k) * 4);
+          }
+        }
+        const f32* const a = static_cast<const f32*>(t.a);
+        t.a_along = 1;
+        t.b_along = width;
+        t.out_row = cut.panel;
+        t.alpha = 1.0F;
+        i64 q = 0;
+        do {
+          t.a = a + q;
+          t.steps = min_of(tile_depth, k - q);
+          t.add = q > 0;
+          for (i64 j = 0; j < columns; j += width) {
+            t.b = packed + q * across + j * t.steps;
+            t.out = sums + j;
+            t.vectors = static_cast<int>(ceil_div(min_of(width, columns - j), i64{isa::lanes}));
+            wide_tile::product(t);
+          }
+          q += tile_depth;
+        } while (q < k);
+        for (i64 r = 0; r < m; ++r)
+          block.for_each_lane(columns, [&](auto lane) FLAGGEMS_LAMBDA {
+            store(to + (i + r) * out.row, out.column, lane,
+                  load<f32>(static_cast<const f32*>(sums) + r * cut.panel, lane));
+          });
+      }
+    });
+  }
+#endif
 
   template <class Block>
   FLAGGEMS_INLINE static void several_rows(Block& block, const gemm_space& space,

@@ -167,6 +167,7 @@ struct gemm_call {
   static constexpr bool can_exchange = std::is_same_v<A, B> && !has_prologue;
   /// Where the level has instructions for it.
   static constexpr bool multiplies_pairs = std::is_same_v<A, bf16> && std::is_same_v<B, bf16>;
+  static constexpr bool has_tiles = can_exchange && (multiplies_pairs || compute::bytes);
   static_assert(operands <= max_operands,
                 "flaggems: the expressions around a product have at most 13 tensors");
 
@@ -314,6 +315,11 @@ struct gemm_call {
     if constexpr (is_blocked<S>) {
       constexpr i64 skinny = compute::bytes ? gemm_policy::skinny_bytes : gemm_policy::skinny;
       const bool along_pays = along && k >= depth && (m <= skinny || n <= skinny);
+      bool reads_lines = false;
+      if constexpr (has_tiles)
+        reads_lines = gemm_policy::reads_lines(compute::bytes, m, n, k, b.along) ||
+                      gemm_policy::reads_lines(compute::bytes, n, m, k, a.along);
+      if (reads_lines) return blocked(stream, beside);
       if (!along_pays) {
         if constexpr (std::is_same_v<A, B>)
           if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {
@@ -388,8 +394,16 @@ struct gemm_call {
 
   template <class S>
   void blocked(const S& stream, const Added& beside, const u8* packed = nullptr) {
-    if constexpr (can_exchange)
-      if (packed == nullptr && out.column != 1 && out.row == 1) exchange();
+    if constexpr (can_exchange) {
+      bool exchanges = out.column != 1 && out.row == 1;
+      if constexpr (has_tiles) {
+        if (gemm_policy::reads_lines(compute::bytes, space.n, space.m, space.k, a.along))
+          exchanges = false;
+        else if (gemm_policy::reads_lines(compute::bytes, space.m, space.n, space.k, b.along))
+          exchanges = true;
+      }
+      if (packed == nullptr && exchanges) exchange();
+    }
     config.tiles = gemm_policy::workers(
         config.work, space.batches * kernels::ceil_div(space.m, gemm_policy::least_rows) *
                          kernels::ceil_div(space.n, gemm_policy::least_columns));

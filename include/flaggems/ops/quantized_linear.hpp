@@ -141,17 +141,18 @@ struct quantized_linear_call {
   void run_in_bytes(const S& stream, const X& from, const quantized_matrix<Format, D>& w,
                     const Out& to) {
     using kernel = kernels::quantized_linear_bytes<Format, T, O>;
+    using rounding = kernels::byte_rows_host<Format, T>;
     plan(from, w, to);
     const i64 k = w.columns(), count = space.m == 1 ? 0 : space.batches * space.m;
     // Of several rows the integers are made once, not by each thread.
-    const auto rows = empty<u8>(stream, {count * kernels::byte_row::bytes(k)}, config.op);
+    const auto rows =
+        empty<u8>(stream, {count > 0 ? rounding::bytes(space.batches, space.m, k) : 0}, config.op);
     if (count > 0) {
       launch_config first = config;
       first.tiles = count;
       first.work = work_of(4, count, k);
       first.scratch = scratch_bytes<f32>(k);
-      launch<kernels::byte_rows_host<Format, T>>(stream, first, space, x,
-                                                 const_cast<u8*>(rows.data()));
+      launch<rounding>(stream, first, space, x, const_cast<u8*>(rows.data()));
     }
     config.tiles = kernel::tiles(space);
     config.scratch = kernel::scratch(k, space.m == 1);
@@ -194,7 +195,8 @@ struct quantized_linear_call {
     using kernel = kernels::quantized_linear_host<Format, T, O>;
     space.row_tiles = space.column_tiles = space.group = 1;
     config.tiles = space.batches * kernels::ceil_div(space.n, i64{4});  // workers at most
-    config.scratch = kernel::scratch(w.columns(), space.m == 1);
+    config.scratch =
+        kernel::scratch(w.columns(), space.m == 1, FLAGGEMS_ARCH_X86 && isa() >= isa_level::avx512);
     launch<kernel>(stream, config, space, x, w.data(), out);
   }
 
