@@ -186,6 +186,16 @@ TEST(norm, nan_and_infinity) {
   for (std::size_t k = 5; k < 10; ++k) EXPECT_TRUE(k == 6 ? std::isnan(rms[k]) : rms[k] == 0) << k;
 }
 
+TYPED_TEST(norm_layouts, numbers_whose_sum_is_infinite) {
+  const auto& stream = test_stream<TypeParam>();
+  for (const double large : {1e17, 1e25, 1e30, 1e36}) {
+    test_tensor<f32, TypeParam> x({2, 1000}, layout::contiguous, values(2000, large));
+    test_tensor<f32, TypeParam> out({2, 1000});
+    fg::layer_norm(stream, x.in(), {1000}, std::nullopt, std::nullopt, out.view());
+    for (const double y : out.values()) ASSERT_EQ(y, 0) << large;
+  }
+}
+
 TEST(norm, refuses_bad_arguments) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));

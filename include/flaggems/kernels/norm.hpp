@@ -77,7 +77,7 @@ struct layer_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_arg<T> in, row_arg<W> weight,
                                   row_arg<W> bias, row_target<Out> out, C eps) {
     const i64 n = space.length;
-    const C count = static_cast<C>(n);
+    const C count = static_cast<C>(n), share = C(1) / count;
     kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
     written_row<Block, Out, norm_walk> rows_out(block, n, norm_walk{&space, out.strides},
                                                 out.streamed);
@@ -88,21 +88,28 @@ struct layer_norm {
       const coordinates c = space.locate(r);
       const auto x = rows_in.begin(in.data + c.offset(in.strides), group_step(c, in.strides));
       const auto y = rows_out.begin(out.data + c.offset(out.strides));
-      const C estimate =
-          block.reduce(n, C(0), plus{}, [x](auto i) FLAGGEMS_LAMBDA { return x.first(i); }) / count;
+      // Divided before they are added: the sum of large numbers is one that C may not have.
+      C mean = block.reduce(n, C(0), plus{},
+                            [x, share](auto i) FLAGGEMS_LAMBDA { return x.first(i) * share; });
       // A sum of numbers of one sign is rounded by what it is, not by how they differ: 16 lanes of
       // 1,000 around 10^4 missed their mean by 1.4 of its last places. The differences tell, and
-      // their squares, less what the estimate was off, are the variance.
-      const indexed<C, C> sums = block.reduce(n, indexed<C, C>{C(0), C(0)}, plus_both{},
-                                              [x, estimate](auto i) FLAGGEMS_LAMBDA {
-                                                x.fetch_next(i);
-                                                const auto v = x.again(i) - estimate;
-                                                using V = decltype(copy_of(v));
-                                                return indexed<V, V>{v, V(v * v)};
-                                              });
-      const C rest = sums.value / count;
-      const C mean = estimate + rest;
-      const C variance = max_of(C(0), C(sums.index / count - rest * rest));
+      // their squares, less what the estimate was off, are the variance. Of numbers so large that
+      // the square of what it was off is infinite, once more: 1,000 times 10^36 have variance 0.
+      C variance = C(0);
+      for (int turn = 0; turn < 2; ++turn) {
+        const C estimate = mean;
+        const indexed<C, C> sums = block.reduce(n, indexed<C, C>{C(0), C(0)}, plus_both{},
+                                                [x, estimate](auto i) FLAGGEMS_LAMBDA {
+                                                  x.fetch_next(i);
+                                                  const auto v = x.again(i) - estimate;
+                                                  using V = decltype(copy_of(v));
+                                                  return indexed<V, V>{v, V(v * v)};
+                                                });
+        const C rest = sums.value / count;
+        mean = estimate + rest;
+        variance = max_of(C(0), C(sums.index / count - rest * rest));
+        if (sums.index <= highest<C>()) break;
+      }
       const C scale = C(1) / sqrt(C(variance + eps));
       block.for_each_lane(n, [x, y, w, b, mean, scale](auto i) FLAGGEMS_LAMBDA {
         x.fetch_next(i);

@@ -236,7 +236,8 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
 /// out = x / sqrt(mean(x^2) + eps) * weight, over the last dimensions.
 ///
 /// Shapes: x, out [..., normalized_shape...]; weight: normalized_shape, or std::nullopt. Without
-/// `eps` it is the machine epsilon of x's dtype. 16-bit floats compute in f32 and are rounded once.
+/// `eps` it is the machine epsilon of x's dtype. 16-bit floats compute in f32 and are rounded once;
+/// a row whose mean of squares is above what that holds (f32: 3.4e38) gives 0.
 /// `out` may be `x`; it shares no memory with weight. Raises invalid_argument, shape_mismatch or
 /// overlap before anything is written. aten::rms_norm(Tensor input, SymInt[] normalized_shape,
 /// Tensor? weight=None, float? eps=None)
