@@ -275,6 +275,20 @@ TEST(gemm, empty) {
     test_tensor<f32> a({sizes[0], sizes[2]}), b({sizes[2], sizes[1]}), out({sizes[0], sizes[1]});
     fg::mm(s, a.in(), b.in(), out.view());
   }
+  // No terms: zeros, in every form of the product, and no address made of a null pointer (which a
+  // sanitizer reports).
+  for (const i64 m : {1, 3, 20, 70})
+    for (const i64 n : {1, 5, 20, 70}) {
+      const auto a = fg::empty<f32>(s, {m, 0}), b = fg::empty<f32>(s, {0, n});
+      const auto many = fg::empty<f32>(s, {2, m, 0});
+      const auto zeros = [](const auto& out) {
+        for (const double v : values_of(out)) EXPECT_EQ(v, 0);
+      };
+      zeros(fg::mm(s, a, b));
+      zeros(fg::mm(s, b.view().t(), a.view().t()));
+      zeros(fg::bmm(s, many, b.view().expand({2, 0, n})));
+      zeros(fg::linear(s, many, fg::empty<f32>(s, {n, 0})));
+    }
 }
 
 TEST(gemm, same_bits_with_any_number_of_threads) {

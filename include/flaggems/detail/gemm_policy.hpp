@@ -62,7 +62,7 @@ struct gemm_policy {
     const i64 side = has_pairs        ? small_side_of_pairs
                      : m > 4 && n > 4 ? small_side
                                       : small_side_of_few;
-    return m <= side && n <= side && k <= side && 2 * m * n * k <= 2 * least_work;
+    return m <= side && n <= side && k <= side && k > 0 && 2 * m * n * k <= 2 * least_work;
   }
 
   /// Of the first cache, what blocks are made for.

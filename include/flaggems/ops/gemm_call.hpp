@@ -234,6 +234,8 @@ struct gemm_call {
     call.b.data = vb.data();
     call.b.line = vb.stride(-2);
     call.b.along = vb.stride(-1);
+    // No terms: nothing is read, and of a null pointer every other address would be undefined.
+    if (call.space.k == 0) call.a = {}, call.b = {};
     call.join_rows();
     call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
     if constexpr (is_blocked<S>)
