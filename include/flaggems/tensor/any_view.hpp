@@ -46,7 +46,7 @@ class any_view {
       : any_view(const_cast<void*>(data), type, sizes) {
     is_const_ = true;
   }
-  /// A view with given strides, in elements. Raises invalid_argument for impossible ones, and
+  /// A view with given strides, in elements. Raises shape_mismatch for impossible ones, and
   /// otherwise as above.
   any_view(void* data, flaggems::dtype type, int_list sizes, int_list strides)
       : data_(data),

@@ -22,8 +22,8 @@ struct layout {
   return v.sizes.numel() == 0 ? 0 : index * v.strides[dim];
 }
 
-/// Raises invalid_argument unless sizes and strides are of one rank, sizes not negative, and every
-/// element's distance from the first, in bytes, fits an i64.
+/// Raises invalid_argument for sizes that no tensor has, and shape_mismatch unless there are as
+/// many strides, and the elements, in bytes, reach less than 2^63 with them.
 constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes, const char* op) {
   const i64 n = checked_numel(sizes, op);
   if (strides.size() != sizes.size()) [[unlikely]]

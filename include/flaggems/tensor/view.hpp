@@ -144,8 +144,8 @@ class tensor_view : public detail::view_base<Extents> {
     check_data("tensor_view");
   }
 
-  /// A view with given strides, in elements. Raises invalid_argument for impossible sizes and
-  /// strides, and otherwise as above.
+  /// A view with given strides, in elements. Raises shape_mismatch for strides that are not as many
+  /// as the sizes or with which the elements reach 2^63 bytes, and otherwise as above.
   constexpr tensor_view(T* data, int_list sizes, int_list strides)
       : base(sizes,
              (detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), strides)),
@@ -282,6 +282,7 @@ class tensor_view : public detail::view_base<Extents> {
     return with(detail::movedim(parts(), source, destination));
   }
   /// Repeated along dimensions of size 1 and new ones in front, with stride 0; -1 keeps a size.
+  /// Raises shape_mismatch for any other sizes, and for more than 2^63 bytes.
   [[nodiscard]] constexpr view_type expand(int_list sizes) const {
     return with(detail::expand(parts(), sizes, bytes_of_element, "expand"));
   }
@@ -323,7 +324,7 @@ class tensor_view : public detail::view_base<Extents> {
     return with(detail::unflatten(parts(), dim, sizes));
   }
   /// Sizes and strides at will, from data() + storage_offset on. That the elements exist is the
-  /// caller's word.
+  /// caller's word. Raises as the constructor does.
   [[nodiscard]] constexpr view_type as_strided(int_list sizes, int_list strides,
                                                i64 storage_offset = 0) const {
     detail::check_layout(sizes, strides, bytes_of_element, "as_strided");
