@@ -448,6 +448,24 @@ TEST(quantized_linear, other_types) {
   });
 }
 
+TEST(quantized_linear, output_around_the_weights) {
+  using matrix = fg::quantized_matrix<fk::q4_1>;
+  const quantized_weights<fk::q4_1, host> weights(2, 64);
+  // Rows of 64 f32, and after each a part of the weights.
+  alignas(64) fg::u8 memory[2 * 512] = {};
+  const i64 bytes = weights.view().bytes();
+  ASSERT_LE(bytes, 256);
+  std::copy_n(weights.view().data(), bytes, memory + 256);
+  const fg::tensor_view<f32> out(static_cast<f32*>(static_cast<void*>(memory)), {2, 64}, {128, 1});
+  fg::dequantize(test_stream<host>(), matrix(memory + 256, 2, 64), out);
+  test_tensor<f32> want({2, 64});
+  fg::dequantize(test_stream<host>(), weights.view(), want.view());
+  for (i64 i = 0; i < 2; ++i)
+    for (i64 k = 0; k < 64; ++k) EXPECT_EQ(out(i, k), want.view()(i, k));
+  EXPECT_EQ(code_of([&] { fg::dequantize(test_stream<host>(), matrix(memory + 192, 2, 64), out); }),
+            fg::errc::overlap);
+}
+
 TEST(quantized_linear, bad_input) {
   using matrix = fg::quantized_matrix<fk::q4_1>;
   const auto& s = test_stream<host>();

@@ -149,6 +149,9 @@ TEST(rotary, refuses_bad_arguments) {
                 shape_mismatch, op);
   EXPECT_RAISES(call(q.in(), k.in(), wide.in(), wide.in(), ids.in(), q_out.view(), k_out.view()),
                 shape_mismatch, op);
+  const auto no_rows = t.slice(0, 0, 0).narrow(1, 0, 1).expand({0, i64{1} << 62});
+  EXPECT_RAISES(call(q.in(), k.in(), no_rows, no_rows, ids.in(), q_out.view(), k_out.view()),
+                shape_mismatch, op);
   EXPECT_RAISES(call(q.in(), k.in(), t, t, high.in(), q_out.view(), k_out.view()), out_of_range,
                 op);
   EXPECT_RAISES(call(q.in(), k.in(), few.in(), few.in(), std::nullopt, q_out.view(), k_out.view()),

@@ -85,8 +85,8 @@ inline constexpr bool quantized_activation =
 
 template <class Out, class Format, class D>
 void check_outside_matrix(const char* op, const Out& out, const quantized_matrix<Format, D>& w) {
-  const auto begin = reinterpret_cast<u64>(w.data());
-  if (memory_range(out).intersects({begin, begin + static_cast<u64>(w.bytes())})) [[unlikely]]
+  if (overlap(out, tensor_view<const u8, D>(w.data(), {w.bytes()})) != overlap_kind::none)
+      [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with the weights",
           "an output that overlaps them");
 }

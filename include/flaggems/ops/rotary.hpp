@@ -52,7 +52,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   if (cos.rank() != 2 || shape(sin.sizes()) != shape(cos.sizes())) [[unlikely]]
     raise(errc::shape_mismatch, op, "cos and sin of sizes [max_position, rotary_dim / 2]",
           to_string(shape(cos.sizes())) + " and " + to_string(shape(sin.sizes())));
-  if (2 * cos.size(1) > q.size(-1)) [[unlikely]]
+  if (cos.size(1) > q.size(-1) / 2) [[unlikely]]
     raise(errc::shape_mismatch, op,
           "at most head_dim / 2 = " + detail::text(q.size(-1) / 2) + " angles",
           detail::text(cos.size(1)));
