@@ -3,6 +3,7 @@
 //
 // Reductions: every set of dimensions, layouts, dtypes, special values, ties, accuracy, bits that
 // do not depend on the number of threads, errors.
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <support/ops.hpp>
@@ -276,6 +277,32 @@ TEST(reduce, sum_of_ten_million) {
     EXPECT_NEAR(fg::mean(test_stream<host>(), x).data()[0] / (want / static_cast<double>(n)), 1,
                 3e-7);
   });
+}
+
+TEST(reduce, long_sums_in_any_layout) {
+  const i64 n = i64{1} << 20;
+  const auto x = fg::full<f32>(test_stream<host>(), {n, 4}, 0.1f);
+  const auto column = x.view().slice(1, 0, 1);
+  const double each = static_cast<double>(0.1f), want = each * static_cast<double>(n);
+  const auto expect_sum = [](const auto& view, const shape& dims, double sum, int line) {
+    for (const double got : values_of(fg::sum(test_stream<host>(), view, dims)))
+      EXPECT_NEAR(got / sum, 1, 8e-6) << line;
+  };
+  at_every_level<host>([&] {
+    expect_sum(x.view(), {0}, want, __LINE__);
+    expect_sum(x.view().view({4, n}).t(), {0}, want, __LINE__);
+    expect_sum(x.view().slice(1, 0, 3), {0}, want, __LINE__);
+    expect_sum(x.view().slice(1, 0, 3), {0, 1}, 3 * want, __LINE__);
+    expect_sum(column, {0}, want, __LINE__);
+    expect_sum(column.expand({n, 2}), {0, 1}, 2 * want, __LINE__);
+    // Many results, each of a share of its own.
+    expect_sum(x.view().view({64, n / 64, 4}).slice(2, 0, 3), {1, 2}, 3 * want / 64, __LINE__);
+    EXPECT_NEAR(fg::mean(test_stream<host>(), x, {0}).data()[3] / each, 1, 8e-6);
+  });
+  test_tensor<f32, simt32> y({70000, 3}, layout::contiguous, std::vector<double>(210000, 0.1));
+  test_tensor<f32, simt32> sums({3});
+  fg::sum(test_stream<simt32>(), y.in(), sums.view(), {0});
+  for (const double got : sums.values()) EXPECT_NEAR(got / (each * 70000), 1, 8e-6);
 }
 
 TEST(reduce, same_bits_on_any_number_of_threads) {

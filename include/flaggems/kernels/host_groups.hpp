@@ -192,14 +192,18 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
     for (int r = 0; r < count && !simple; ++r) {
       C* const total = states + lanes * (r % 4 * (lanes / 4) + r / 4);
       for (i64 k = 0; k < lanes; ++k) total[k] = neutral;
+      long_fold<Reducer, most> levels;
       for (i64 step = part * per_part; step < stop; ++step) {
         const i64 reduced = step / space.chunks;
         const i64 start = (step - reduced * space.chunks) * space.chunk;
         const auto row = e.at(space.locate(output + r, reduced, start));
         for_each_piece(block, row, min_of(space.chunk, space.inner - start),
-                       [&](const Part& piece, i64, i64 n)
-                           FLAGGEMS_LAMBDA { fold(total, &piece, 1, n, true); });
+                       [&](const Part& piece, i64, i64 n) FLAGGEMS_LAMBDA {
+                         fold(total, &piece, 1, n, true);
+                         levels.next(total, lanes);
+                       });
       }
+      levels.finish(total, lanes);
     }
     finish(states, count);
     sink.put_rows(to, count, states);
@@ -318,20 +322,22 @@ using merge_function = void (*)(C* const&, C* const&, const i64&, const bool&);
 template <class C, class Sink>
 using put_function = void (*)(const C* const&, const Sink&, const coordinates&, const i64&);
 
-/// As drive_reduction.
+/// As drive_reduction, in the levels of long_fold; the third where there are terms for it.
 template <class Space, class E, class Sink, class C, class Part>
 FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink& sink, C* low,
-                                     C* high, i64 begin, i64 end, column_function<C, Part> fold,
-                                     merge_function<C> merge, put_function<C, Sink> put) {
+                                     C* middle, C* high, i64 begin, i64 end,
+                                     column_function<C, Part> fold, merge_function<C> merge,
+                                     put_function<C, Sink> put) {
   const host_block<isa_baseline> block(0, 1, nullptr);
+  const bool deep = space.steps > folded_run * folded_run;
   for (i64 tile = begin; tile < end; ++tile) {
     const i64 kept = tile / space.chunks;
     const i64 start = (tile - kept * space.chunks) * space.chunk;
     const i64 n = min_of(space.chunk, space.inner - start);
-    // Two levels, so that the error of a long sum stays that of a short one.
     for (i64 step = 0; step < space.steps;) {
-      merge(high, low, n, step == 0);
-      for (const i64 stop = min_of(space.steps, step + 256); step < stop;) {
+      merge(middle, low, n, step == 0);
+      if (deep && step % (folded_run * folded_run) == 0) merge(high, middle, n, step == 0);
+      for (const i64 stop = min_of(space.steps, step + folded_run); step < stop;) {
         const auto row = e.at(space.locate(kept, step, start));
         if (step + 4 <= stop && is_dense_row(block, row)) {
           Part rows[4];
@@ -347,8 +353,9 @@ FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink&
         ++step;
       }
     }
-    merge(high, low, n, false);
-    put(high, sink, space.locate(kept, 0, start), n);
+    merge(middle, low, n, false);
+    if (deep) merge(high, middle, n, false);
+    put(deep ? high : middle, sink, space.locate(kept, 0, start), n);
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
@@ -357,10 +364,11 @@ FLAGGEMS_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const Space
   using C = typename Reducer::state;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
   C* const low = block.template scratch<C>(space.chunk).data;
+  C* const middle = block.template scratch<C>(space.chunk).data;
   C* const high = block.template scratch<C>(space.chunk).data;
   block.for_each_share(space.outputs, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     drive_columns<Space, E, Sink, C, part>(
-        space, e, sink, low, high, begin, end,
+        space, e, sink, low, middle, high, begin, end,
         outlined<Isa>::template call<fold_columns<C, Reducer>, C*, const part*, i64, i64>,
         outlined<Isa>::template call<merge_columns<C, Reducer>, C*, C*, i64, bool>,
         outlined<Isa>::template call<put_columns<C, Sink>, const C*, Sink, coordinates, i64>);

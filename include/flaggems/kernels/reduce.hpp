@@ -292,6 +292,7 @@ struct reduce_inner {
         const i64 part = tile - output * space.parts;
         const i64 end = min_of(space.steps, (part + 1) * per_part);
         S total = Reducer::neutral();
+        long_fold<Reducer, 1> levels;
         for (i64 step = part * per_part; step < end; ++step) {
           const i64 reduced = space.chunks == 1 ? step : step / space.chunks;
           const i64 start = (step - reduced * space.chunks) * space.chunk;
@@ -302,7 +303,9 @@ struct reduce_inner {
                          [&](const auto& piece, i64 begin, i64 n) FLAGGEMS_LAMBDA {
                            total = fold_row<Reducer>(block, piece, places.from(begin), n, total);
                          });
+          levels.next(&total, 1);
         }
+        levels.finish(&total, 1);
         // The result's place: the kept coordinates, and the part as if it were one more.
         coordinates to = space.locate(output, 0, 0);
         to.inner = part;
@@ -349,22 +352,35 @@ struct reduce_outer {
       reduce_columns(block, Reducer{}, space, e, sink);  // the host's
     } else {
       typename Reducer::op op;
-      const state_array<Block, S> low(block, space.chunk), high(block, space.chunk);
+      // Comparisons round nothing: one level.
+      constexpr bool leveled = !Reducer::needs_index;
+      using states = state_array<Block, S>;
+      const states low(block, space.chunk);
+      const states middle = leveled ? states(block, space.chunk) : low;
+      const states high = leveled ? states(block, space.chunk) : low;
+      const bool deep = leveled && space.steps > folded_run * folded_run;
       block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
         const i64 kept = tile / space.chunks;
         const i64 start = (tile - kept * space.chunks) * space.chunk;
         const i64 n = min_of(space.chunk, space.inner - start);
-        // Two levels, so that the error of a long sum stays that of a short one.
-        for (i64 segment = 0; segment < space.steps; segment += 256) {
-          const i64 end = min_of(space.steps, segment + 256);
-          block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
-            const auto neutral = state_traits<decltype(high.get(i))>::splat(Reducer::neutral());
-            if (segment == 0)
-              high.put(i, neutral);
-            else
-              high.put(i, op(high.get(i), low.get(i)));
-            low.put(i, neutral);
-          });
+        i64 end = 0;
+        for (i64 segment = 0; segment < space.steps; segment = end) {
+          end = leveled ? min_of(space.steps, segment + folded_run) : space.steps;
+          // The levels of long_fold.
+          const int full = deep && segment % (folded_run * folded_run) == 0 ? 2 : 1;
+          for (int level = 0; level < full; ++level) {
+            const states from = level == 0 ? low : middle, into = level == 0 ? middle : high;
+            block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+              const auto neutral = state_traits<decltype(from.get(i))>::splat(Reducer::neutral());
+              if constexpr (leveled) {
+                if (segment == 0)
+                  into.put(i, neutral);
+                else
+                  into.put(i, op(into.get(i), from.get(i)));
+              }
+              from.put(i, neutral);
+            });
+          }
           for (i64 step = segment; step < end;) {
             const coordinates c = space.locate(kept, step, start);
             const auto row = e.at(c);
@@ -395,8 +411,14 @@ struct reduce_outer {
           }
         }
         const coordinates to = space.locate(kept, 0, start);
-        block.for_each_lane(
-            n, [&](auto i) FLAGGEMS_LAMBDA { sink.put(to, i, op(high.get(i), low.get(i))); });
+        block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
+          auto state = low.get(i);
+          if constexpr (leveled) {
+            state = op(middle.get(i), state);
+            if (deep) state = op(high.get(i), state);
+          }
+          sink.put(to, i, state);
+        });
       });
     }
   }

@@ -267,7 +267,7 @@ void launch_reduction(const char* op, const S& stream, const reduction_layout& l
         stream, config, layout.space, e, index, either{sink, parts, layout.space.parts > 1});
   } else {
     config.tiles = layout.space.outputs;
-    config.scratch = 4 * scratch_bytes<i64>(layout.space.chunk);
+    config.scratch = 3 * scratch_bytes<i64>(layout.space.chunk);  // states, or values and indices
     launch<kernels::reduce_outer<Reducer, E, Index, Sink>>(stream, config, layout.space, e, index,
                                                            sink);
   }
