@@ -8,6 +8,7 @@
 #include <flaggems/kernels/prelude.hpp>
 
 #include <cstdlib>
+#include <limits>
 
 namespace flaggems::detail {
 
@@ -23,7 +24,9 @@ inline unsigned char* thread_scratch(i64 bytes) noexcept {
   thread_local arena mine;
   if (mine.size < bytes) {
     std::free(mine.data);
+    mine.data = nullptr;
     mine.size = 0;
+    if (bytes > (std::numeric_limits<i64>::max)() - 4095) return nullptr;
     const i64 rounded = (bytes + 4095) / 4096 * 4096;
     mine.data =
         static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(rounded)));

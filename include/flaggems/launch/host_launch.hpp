@@ -83,20 +83,33 @@ struct host_entry {
 /// One worker's share of a launch whose arguments `context` knows.
 using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);
 
-/// Memory of the calling thread for a launch; null if it wants none.
-inline unsigned char* host_scratch(const launch_config& config) {
+/// Memory of the calling thread for a launch, `workers` times; null if it wants none.
+inline unsigned char* host_scratch(const launch_config& config, int workers = 1) {
   if (config.scratch <= 0) return nullptr;
-  unsigned char* const p = thread_scratch(config.scratch);
+  i64 bytes = 0;
+  unsigned char* const p = __builtin_mul_overflow(config.scratch, i64{workers}, &bytes)
+                               ? nullptr
+                               : thread_scratch(bytes);
   if (p == nullptr)
-    raise(errc::out_of_memory, config.op, text(config.scratch) + " bytes of scratch", "none");
+    raise(errc::out_of_memory, config.op,
+          text(workers) + " times " + text(config.scratch) + " bytes of scratch", "none");
   return p;
 }
 
-/// The same for every kernel, so it is compiled once.
-inline void run_host_workers(const launch_config& config, int workers, host_share share,
+/// The same for every kernel, so it is compiled once. All workers' memory is had before any begins:
+/// where there is none, nothing has been written.
+inline void run_host_workers(launch_config config, int workers, host_share share,
                              const void* context, bool together) {
+  constexpr i64 page = 4096;
+  if (config.scratch > 0 && config.scratch <= (std::numeric_limits<i64>::max)() - page)
+    config.scratch = (config.scratch + page - 1) / page * page;
+  unsigned char* const scratch = host_scratch(config, workers);
   host_thread_pool().run(
-      workers, [&](int worker, int count) { share(context, worker, count, host_scratch(config)); },
+      workers,
+      [&](int worker, int count) {
+        share(context, worker, count,
+              scratch == nullptr ? nullptr : scratch + worker * config.scratch);
+      },
       together);
 }
 
