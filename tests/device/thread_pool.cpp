@@ -519,7 +519,8 @@ TEST(thread_pool, default_comes_from_the_environment) {
   EXPECT_EQ(flaggems::detail::default_num_threads(), 7);
   thread_pool pool;
   EXPECT_EQ(pool.num_threads(), 7);
-  for (const char* wrong : {"0", "-1", "two", "3x", "1025", "99999999999999999999"}) {
+  for (const char* wrong :
+       {"0", "-1", "two", "3x", "4 ", " 4", "+4", "1025", "99999999999999999999"}) {
     setenv("FLAGGEMS_NUM_THREADS", wrong, 1);
     try {
       static_cast<void>(flaggems::detail::default_num_threads());

@@ -71,7 +71,7 @@ inline constexpr int max_pool_threads = 1024;
   if (const char* text = std::getenv("FLAGGEMS_NUM_THREADS"); text != nullptr && *text != '\0') {
     char* end = nullptr;
     const long n = std::strtol(text, &end, 10);
-    if (*end != '\0' || n < 1 || n > max_pool_threads)
+    if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > max_pool_threads)
       raise(errc::invalid_argument, "FLAGGEMS_NUM_THREADS", "a number of threads in [1, 1024]",
             text);
     return static_cast<int>(n);
