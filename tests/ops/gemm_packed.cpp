@@ -6,6 +6,8 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace flaggems_test {
@@ -116,7 +118,23 @@ TEST(gemm_packed, bad_input) {
     const fg::isa_guard guard(fg::isa_level::baseline);
     EXPECT_EQ(code_of([&] { fg::linear(s, x.in(), packed, out.view()); }), fg::errc::not_supported);
   }
+  auto source = fg::pack_matrix(s, w.in());
+  const auto target = std::move(source);
+  EXPECT_EQ(target.rows(), 5);
+  EXPECT_EQ(source.rows(), 0);  // NOLINT(bugprone-use-after-move): what it is then
+  EXPECT_EQ(source.columns(), 0);
+  try {
+    fg::linear(s, x.in(), source, out.view());
+    ADD_FAILURE();
+  } catch (const fg::error& e) {
+    EXPECT_EQ(e.code(), fg::errc::invalid_argument);
+    EXPECT_EQ(e.op(), "linear");
+    EXPECT_NE(std::string(e.what()).find("packed matrix"), std::string::npos);
+  }
   EXPECT_TRUE(out.untouched());
+  fg::linear(s, x.in(), target, out.view());
+  source = fg::pack_matrix(s, w.in());
+  expect_equal(values_of(fg::linear(s, x.in(), source)), out.read());
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 
+#include <utility>
+
 namespace flaggems {
 
 namespace detail {
@@ -19,6 +21,22 @@ struct packed_access;
 template <element T, class Device = host>
 class packed_matrix {
  public:
+  /// Leaves `other` without a weight: of sizes 0, and `linear` refuses it.
+  packed_matrix(packed_matrix&& other) noexcept
+      : storage_(std::move(other.storage_)),
+        rows_(std::exchange(other.rows_, 0)),
+        columns_(std::exchange(other.columns_, 0)),
+        level_(other.level_),
+        exists_(std::exchange(other.exists_, false)) {}
+  packed_matrix& operator=(packed_matrix&& other) noexcept {
+    storage_ = std::move(other.storage_);
+    rows_ = std::exchange(other.rows_, 0);
+    columns_ = std::exchange(other.columns_, 0);
+    level_ = other.level_;
+    exists_ = std::exchange(other.exists_, false);
+    return *this;
+  }
+
   [[nodiscard]] i64 rows() const { return rows_; }        ///< elements of an output of `linear`
   [[nodiscard]] i64 columns() const { return columns_; }  ///< elements of an input of `linear`
   /// The bytes it takes: more than the weight where elements were widened.
@@ -35,6 +53,7 @@ class packed_matrix {
   storage storage_;
   i64 rows_, columns_;
   isa_level level_;
+  bool exists_ = true;
 };
 
 namespace detail {
@@ -89,6 +108,8 @@ struct packed_access {
   /// A view of the weight; on the host for its sizes alone, of elements that it does not have.
   template <class T, class D>
   static tensor_view<const T, D> matrix_of(const packed_matrix<T, D>& m) {
+    if (!m.exists_) [[unlikely]]
+      raise(errc::invalid_argument, "linear", "a packed matrix", "one that was moved from");
     const shape sizes{m.rows_, m.columns_};
     if constexpr (std::is_same_v<D, host>)
       return tensor_view<const T, D>(
