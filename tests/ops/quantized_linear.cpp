@@ -482,6 +482,14 @@ TEST(quantized_linear, bad_input) {
   EXPECT_EQ(code_of([&] { fg::quantized_linear(s, x.in(), w, x.view().narrow(1, 0, 4)); }),
             fg::errc::overlap);
   EXPECT_EQ(code_of([&] { fg::dequantize(s, w, x.view()); }), mismatch);
+  try {
+    test_tensor<i64> at({2}, layout::contiguous, {0, 0});
+    fg::quantized_embedding(s, matrix(w.data(), 0, 64), at.in(), rows.view());
+    ADD_FAILURE();
+  } catch (const fg::error& e) {
+    EXPECT_EQ(e.code(), range);
+    EXPECT_NE(std::string(e.what()).find("indices in [0, 0), got 0"), std::string::npos);
+  }
   for (const double bad : {-1.0, 4.0}) {
     test_tensor<i64> at({2}, layout::contiguous, {0, bad});
     EXPECT_EQ(code_of([&] { fg::quantized_embedding(s, w, at.in(), rows.view()); }), range);

@@ -273,7 +273,7 @@ void check_row_indices(const char* op, const S& stream, const Index& indices, i6
       for (int d = 0; d < at.rank(); ++d) offset += at[d] * indices.stride(d);
       const auto index = static_cast<i64>(indices.data()[offset]);
       if (index < 0 || index >= rows) [[unlikely]]
-        raise(errc::out_of_range, op, "indices in [0, " + detail::text(rows - 1) + "]",
+        raise(errc::out_of_range, op, "indices in [0, " + detail::text(rows) + ")",
               detail::text(index));
       for (int d = at.rank() - 1; d >= 0 && ++at[d] == indices.size(d); --d) at[d] = 0;
     }
