@@ -203,3 +203,29 @@
 #define FLAGGEMS_EXCEPTIONS 0
 #endif
 #endif
+
+/// 1: the headers of the device subset carry their text in the program, for runtime compilers. A
+/// user sets 0 where the compiler has no GNU asm or does not see the files (remote compilation);
+/// the runtime compiler then looks into the folder that the environment variable
+/// FLAGGEMS_INCLUDE_DIR names.
+#ifndef FLAGGEMS_EMBED
+#if defined(__ELF__) && !FLAGGEMS_FREESTANDING && !FLAGGEMS_DEVICE_CODE
+#define FLAGGEMS_EMBED 1
+#else
+#define FLAGGEMS_EMBED 0
+#endif
+#endif
+
+/// The last line of a header with kernels, yours too: puts its text into the program under `name`,
+/// by which others include it. In the section `flaggems_texts` stand a name, a zero, a text, a
+/// zero, and so on, each once.
+#if FLAGGEMS_EMBED
+#define FLAGGEMS_TEXT(name)                                  \
+  asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name \
+      "\",comdat\n"                                          \
+      ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n")
+#else
+#define FLAGGEMS_TEXT(name) static_assert(true)
+#endif
+
+FLAGGEMS_TEXT("flaggems/config.hpp");

@@ -3,7 +3,7 @@
 #include <flaggems/kernels/activation.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using flaggems::bf16;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operation of a block, for the compilers of the chips.
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace flaggems::kernels {
 

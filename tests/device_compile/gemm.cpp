@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/gemm.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(gemm_dot_f32, fk::gemm_dot<float, float, float, float, fk::no_bias, 1, 4, false>,

@@ -3,7 +3,7 @@
 #include <flaggems/kernels/gemm_epilogue.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using scaled = fk::node<float, fk::mul_fn, fk::product_value<float>, fk::beside_arg<float, float>>;

@@ -3,7 +3,7 @@
 #include <flaggems/kernels/gemm_prologue.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using gate = fk::node<float, fk::silu_fn, fk::beside_arg<flaggems::bf16, float>>;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/pointwise.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 

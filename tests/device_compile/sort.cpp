@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/sort.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(sort_f32, fk::sort<float>, fk::row_space, fk::row_arg<float>,

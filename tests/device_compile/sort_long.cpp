@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/sort_long.hpp>
 
-#include "entry.hpp"
+#include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(sort_parts_f32, fk::sort_parts<float>, fk::row_space, flaggems::i64,

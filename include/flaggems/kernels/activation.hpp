@@ -31,3 +31,5 @@ struct silu_and_mul_fn {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/activation.hpp");

@@ -93,3 +93,5 @@ struct clamp_optional_fn {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/arithmetic.hpp");

@@ -243,3 +243,5 @@ struct attention {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/attention.hpp");

@@ -17,3 +17,5 @@ FLAGGEMS_INLINE void copy_row(const Block& block, global_ptr<T> to, global_ptr<c
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/copy_rows.hpp");

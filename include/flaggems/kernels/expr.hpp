@@ -190,3 +190,5 @@ template <class R, class E>
 using cast = node<R, identity_fn, E>;
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/expr.hpp");

@@ -21,3 +21,5 @@ FLAGGEMS_INLINE void store_at(global_ptr<T> p, lane_scalar lane, FLAGGEMS_VALUE(
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/gather.hpp");

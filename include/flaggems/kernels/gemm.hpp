@@ -276,3 +276,5 @@ struct gemm_panel {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/gemm.hpp");

@@ -89,3 +89,5 @@ struct gemm_epilogue {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/gemm_epilogue.hpp");

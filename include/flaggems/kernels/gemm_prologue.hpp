@@ -25,3 +25,5 @@ struct gemm_prologue {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/gemm_prologue.hpp");

@@ -108,3 +108,5 @@ struct index_select {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/index_select.hpp");

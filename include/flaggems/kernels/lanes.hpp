@@ -174,3 +174,5 @@ FLAGGEMS_INLINE constexpr T highest() {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/lanes.hpp");

@@ -241,3 +241,5 @@ struct opencl_machine : block_memory {
 #endif
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/machine.hpp");

@@ -20,3 +20,5 @@ FLAGGEMS_INLINE V rsqrt(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math.hpp");

@@ -235,3 +235,5 @@ FLAGGEMS_INLINE V reciprocal(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math_basic.hpp");

@@ -97,3 +97,5 @@ FLAGGEMS_INLINE V gelu(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math_erf.hpp");

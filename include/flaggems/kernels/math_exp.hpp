@@ -270,3 +270,5 @@ FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math_exp.hpp");

@@ -309,3 +309,5 @@ FLAGGEMS_INLINE V pow(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math_log.hpp");

@@ -215,3 +215,5 @@ FLAGGEMS_INLINE V cos(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/math_trig.hpp");

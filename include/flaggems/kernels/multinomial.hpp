@@ -141,3 +141,5 @@ struct multinomial_without_replacement {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/multinomial.hpp");

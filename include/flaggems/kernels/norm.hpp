@@ -193,3 +193,5 @@ struct fused_add_rms_norm {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/norm.hpp");

@@ -199,3 +199,5 @@ FLAGGEMS_INLINE constexpr To number_cast(From x) {
 
 }  // namespace kernels
 }  // namespace flaggems
+
+FLAGGEMS_TEXT("flaggems/kernels/number.hpp");

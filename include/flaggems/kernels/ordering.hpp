@@ -59,3 +59,5 @@ FLAGGEMS_INLINE constexpr bits_type<T> order_key(T x, bool descending) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/ordering.hpp");

@@ -115,3 +115,5 @@ FLAGGEMS_INLINE constexpr u64 exponential_bits(u64 bits) {
 
 }  // namespace kernels
 }  // namespace flaggems
+
+FLAGGEMS_TEXT("flaggems/kernels/philox.hpp");

@@ -178,3 +178,5 @@ struct pointwise_flat {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/pointwise.hpp");

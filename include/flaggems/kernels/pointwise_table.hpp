@@ -8,6 +8,8 @@
 // (docs/tutorial.md, "A pointwise operator").
 #pragma once
 
+#include <flaggems/config.hpp>
+
 // name, promotion rule, result as a formula over a, b, c (values of the compute type, scalar or
 // vector)
 //
@@ -55,3 +57,5 @@
   BINARY(ge,         to_bool,    a >= b)                   \
   TERNARY(clamp,     numeric,    minimum(maximum(a, b), c))
 // clang-format on
+
+FLAGGEMS_TEXT("flaggems/kernels/pointwise_table.hpp");

@@ -163,3 +163,5 @@ FLAGGEMS_INLINE constexpr T round_up(T a, identity<T> b) {
 
 }  // namespace kernels
 }  // namespace flaggems
+
+FLAGGEMS_TEXT("flaggems/kernels/prelude.hpp");

@@ -105,3 +105,5 @@ FLAGGEMS_INLINE f32 dequantize(global_ptr<const u8> block, i64 e) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/quantized.hpp");

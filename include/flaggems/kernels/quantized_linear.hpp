@@ -157,3 +157,5 @@ struct quantized_rows {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/quantized_linear.hpp");

@@ -455,3 +455,5 @@ struct reduce_parts {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/reduce.hpp");

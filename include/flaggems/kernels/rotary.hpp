@@ -131,3 +131,5 @@ struct rotary {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/rotary.hpp");

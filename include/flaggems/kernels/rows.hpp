@@ -310,3 +310,5 @@ FLAGGEMS_INLINE void for_each_row(Block& block, const row_space& space, const F&
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/rows.hpp");

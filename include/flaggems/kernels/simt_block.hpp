@@ -175,3 +175,5 @@ class simt_block {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/simt_block.hpp");

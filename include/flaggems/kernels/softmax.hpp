@@ -55,3 +55,5 @@ struct softmax {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/softmax.hpp");

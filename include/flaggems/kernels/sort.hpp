@@ -171,3 +171,5 @@ struct sort {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/sort.hpp");

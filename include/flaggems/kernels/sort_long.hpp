@@ -129,3 +129,5 @@ struct write_row {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/sort_long.hpp");

@@ -111,3 +111,5 @@ struct topk {
 };
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/topk.hpp");

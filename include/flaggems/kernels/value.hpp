@@ -104,3 +104,5 @@ FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
 }
 
 }  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/value.hpp");

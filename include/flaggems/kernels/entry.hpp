@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a chip's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...), at the start of a line,
+// is an entry function `name` for one instance of a kernel in the language that is compiled:
+// extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its argument types
+// may contain commas. What is launched:
+//
+//   CUDA, HIP  name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
+//              with exchange_bytes + scratch bytes of dynamic shared memory
+//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared, global uchar* workspace,
+//   i64 slice)
+//              where `shared` has exchange_bytes + 4 * work-items + scratch bytes
+//
+// With slice > 0, scratch is not in shared memory but block * slice bytes into the workspace.
+// The arguments travel as one struct by value: laid out as the separate arguments would be.
+#pragma once
+
+#include <flaggems/kernels/machine.hpp>
+#include <flaggems/kernels/simt_block.hpp>
+
+namespace flaggems::kernels {
+
+template <class... Args>
+struct argument_pack;
+template <>
+struct argument_pack<> {
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    Kernel::run(block, before...);
+  }
+};
+template <class First, class... Rest>
+struct argument_pack<First, Rest...> {
+  First first;
+  argument_pack<Rest...> rest;
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    rest.template run<Kernel>(block, before..., first);
+  }
+};
+template <class Last>
+struct argument_pack<Last> {  // no empty member behind the last argument: it would take space
+  Last last;
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    Kernel::run(block, before..., last);
+  }
+};
+
+/// The arguments, packed.
+template <class First, class... Rest>
+FLAGGEMS_INLINE argument_pack<First, Rest...> pack_of(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return {first};
+  else
+    return {first, pack_of(rest...)};
+}
+FLAGGEMS_INLINE argument_pack<> pack_of() { return {}; }
+
+template <class Kernel, class... Args>
+struct entry_of {
+  using arguments = argument_pack<Args...>;
+  struct words {
+    u64 word[(sizeof(arguments) + 7) / 8];
+  };
+  // `Machine` is named by the caller: OpenCL would deduce it with an address space.
+  template <class Machine>
+  FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
+    simt_block<Machine> block(machine);
+    args.template run<Kernel>(block);
+  }
+};
+
+}  // namespace flaggems::kernels
+
+#if FLAGGEMS_LANGUAGE_CUDA
+
+extern __shared__ __align__(16) unsigned char flaggems_shared[];
+
+#define FLAGGEMS_INSTANCE(name, ...)                                                               \
+  extern "C" __global__ void name(                                                                 \
+      typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
+      flaggems::i64 slice) {                                                                       \
+    unsigned char* const scratch =                                                                 \
+        slice > 0 ? workspace + static_cast<flaggems::i64>(blockIdx.x) * slice                     \
+                  : flaggems_shared + flaggems::kernels::exchange_bytes;                           \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::cuda_machine>(                \
+        args, flaggems::kernels::cuda_machine(flaggems_shared, scratch));                          \
+  }
+
+#elif FLAGGEMS_LANGUAGE_HIP
+
+extern __attribute__((device)) __attribute__((shared))
+__attribute__((aligned(16))) unsigned char flaggems_shared[];
+
+#define FLAGGEMS_INSTANCE(name, ...)                                                               \
+  extern "C" __attribute__((global)) void name(                                                    \
+      typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
+      flaggems::i64 slice) {                                                                       \
+    unsigned char* scratch = flaggems_shared + flaggems::kernels::exchange_bytes;                  \
+    const flaggems::kernels::hip_machine<> machine(flaggems_shared, scratch);                      \
+    if (slice > 0) scratch = workspace + machine.block() * slice;                                  \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::hip_machine<>>(               \
+        args, flaggems::kernels::hip_machine<>(flaggems_shared, scratch));                         \
+  }
+
+#elif FLAGGEMS_LANGUAGE_OPENCL
+
+// A kernel's struct parameter may hold no pointers in OpenCL, so the arguments come as words.
+#define FLAGGEMS_INSTANCE(name, ...)                                                             \
+  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                    \
+  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                       \
+                     __local unsigned char* shared, __global unsigned char* workspace,           \
+                     flaggems::i64 slice) {                                                      \
+    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                     \
+    unsigned char* scratch = slots + 4 * get_local_size(0);                                      \
+    if (slice > 0) scratch = workspace + static_cast<flaggems::i64>(get_group_id(0)) * slice;    \
+    flaggems::kernels::entry_of<__VA_ARGS__>::arguments unpacked;                                \
+    __builtin_memcpy(&unpacked, &args, sizeof(unpacked));                                        \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::opencl_machine<>>(          \
+        unpacked, flaggems::kernels::opencl_machine<>(shared, scratch,                           \
+                                                      reinterpret_cast<flaggems::u32*>(slots))); \
+  }
+
+#endif
+
+FLAGGEMS_TEXT("flaggems/kernels/entry.hpp");
