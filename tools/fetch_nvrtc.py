@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds NVRTC, CUDA's run-time compiler, or fetches it from PyPI; prints the library's path.
+"""Finds NVRTC, CUDA's run-time compiler, or fetches it from PyPI; prints the library's path, with
+--headers the folder of cuda.h and nvrtc.h instead.
 
-Places, in order: $FLAGGEMS_NVRTC, a CUDA toolkit, the user's cache. The wheel nvidia-cuda-nvrtc is
-unpacked into $XDG_CACHE_HOME/flaggems/nvrtc (~/.cache by default). With --find nothing is fetched
-and the exit status is 1 when there is none.
+Places, in order: $FLAGGEMS_NVRTC (the library), a CUDA toolkit, the user's cache. The wheels
+nvidia-cuda-nvrtc and nvidia-cuda-runtime are unpacked into $XDG_CACHE_HOME/flaggems/nvrtc (~/.cache
+by default). With --find nothing is fetched and the exit status is 1 when there is none.
 """
 import argparse
 import glob
@@ -22,13 +23,26 @@ def cache_dir():
     return pathlib.Path(base) / "flaggems" / "nvrtc"
 
 
+def roots():
+    return [r for r in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda")
+            if r]
+
+
+def find_headers():
+    """The folder that has cuda.h and nvrtc.h, or None."""
+    folders = [os.path.join(r, "include") for r in roots()]
+    folders += [os.path.dirname(h)
+                for h in glob.glob(str(cache_dir() / "**" / "cuda.h"), recursive=True)]
+    return next((f for f in folders
+                 if all(os.path.exists(os.path.join(f, h)) for h in ("cuda.h", "nvrtc.h"))), None)
+
+
 def find():
     """The path of libnvrtc, or None."""
     given = os.environ.get("FLAGGEMS_NVRTC")
     if given:
         return given if os.path.exists(given) else None
-    roots = [os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda"]
-    patterns = [os.path.join(r, "lib64", "libnvrtc.so.[0-9]*") for r in roots if r]
+    patterns = [os.path.join(r, "lib64", "libnvrtc.so.[0-9]*") for r in roots()]
     patterns.append(str(cache_dir() / "**" / "libnvrtc.so.[0-9]*"))
     for pattern in patterns:
         hits = [h for h in sorted(glob.glob(pattern, recursive=True)) if ".alt." not in h]
@@ -38,31 +52,37 @@ def find():
 
 
 def fetch():
-    """Downloads the wheel and unpacks its libraries into the cache."""
+    """Downloads the wheels and unpacks the compiler's libraries and the headers into the cache."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-             "--no-deps", "--only-binary=:all:", "--dest", folder, "nvidia-cuda-nvrtc"],
+             "--no-deps", "--only-binary=:all:", "--dest", folder, "nvidia-cuda-nvrtc",
+             "nvidia-cuda-runtime"],
             check=True, stdout=sys.stderr)
-        wheel = next(pathlib.Path(folder).glob("*.whl"))
-        with zipfile.ZipFile(wheel) as archive:
-            names = [n for n in archive.namelist() if ".so" in n and ".alt." not in n]
-            archive.extractall(cache_dir(), names)
+        wheels = sorted(pathlib.Path(folder).glob("*.whl"))
+        if len(wheels) != 2:
+            raise FileNotFoundError("pip downloaded " + ", ".join(w.name for w in wheels))
+        for wheel in wheels:
+            with zipfile.ZipFile(wheel) as archive:
+                names = [n for n in archive.namelist()
+                         if n.endswith(".h") or ("libnvrtc" in n and ".alt." not in n)]
+                archive.extractall(cache_dir(), names)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--find", action="store_true", help="do not fetch")
+    parser.add_argument("--headers", action="store_true", help="the folder of cuda.h and nvrtc.h")
     options = parser.parse_args()
-    path = find()
-    if not path and not options.find:
-        print("fetching nvidia-cuda-nvrtc from PyPI ...", file=sys.stderr)
+    wanted = find_headers if options.headers else find
+    if not options.find and not (find() and find_headers()):
+        print("fetching nvidia-cuda-nvrtc and nvidia-cuda-runtime from PyPI ...", file=sys.stderr)
         try:
             fetch()
-        except (subprocess.CalledProcessError, StopIteration) as failure:
+        except (subprocess.CalledProcessError, OSError) as failure:
             print(f"could not fetch NVRTC: {failure}", file=sys.stderr)
             return 1
-        path = find()
+    path = wanted()
     if not path:
         print("no NVRTC found; run tools/fetch_nvrtc.py", file=sys.stderr)
         return 1

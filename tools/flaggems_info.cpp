@@ -6,6 +6,7 @@
 // programs.
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/flaggems.hpp>
+#include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <flaggems/version.hpp>
@@ -66,11 +67,11 @@ json operators() {
   using namespace flaggems;
   json list = json::array();
 #define X(name, header, schema, type) \
-  list.push_back(                     \
-      {{"name", name},                \
-       {"header", header},            \
-       {"schema", schema},            \
-       {"implementation", implementations<flaggems::operators::type, host, simt32, simt64>()}});
+  list.push_back({{"name", name},     \
+                  {"header", header}, \
+                  {"schema", schema}, \
+                  {"implementation",  \
+                   implementations<flaggems::operators::type, host, cuda, simt32, simt64>()}});
 #include "operators.inc"
 #undef X
   return list;
@@ -87,8 +88,16 @@ json everything() {
   all["isa"] = {{"used", std::string(to_string(flaggems::isa()))}, {"available", levels}};
   all["threads"] = flaggems::host::num_threads();
   all["devices"] = {describe<flaggems::host>("the processor"),
+                    describe<flaggems::cuda>("NVIDIA's GPUs"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
+  using compiler = flaggems::detail::runtime_compiler<flaggems::detail::cuda_api>;
+  const compiler& nvrtc = compiler::get();
+  all["runtime_compiler"] = {{"name", flaggems::detail::cuda_api::compiler_name},
+                             {"version", std::string(nvrtc.version())},
+                             {"unavailable", std::string(nvrtc.reason())},
+                             {"cache", nvrtc.cache().folder()},
+                             {"cache_unavailable", nvrtc.cache().reason()}};
   all["operators"] = operators();
   return all;
 }
@@ -108,6 +117,14 @@ void print(const json& all) {
     if (device.contains("unavailable"))
       std::cout << "    none: " << device["unavailable"].get<std::string>() << '\n';
   }
+  const json& compiler = all["runtime_compiler"];
+  const auto or_reason = [&compiler](const char* what, const char* reason) {
+    const auto text = compiler[what].get<std::string>();
+    return compiler[reason] == "" ? text : "none: " + compiler[reason].get<std::string>();
+  };
+  std::cout << "\nRuntime compiler " << compiler["name"].get<std::string>() << ": "
+            << or_reason("version", "unavailable")
+            << "\n  cache: " << or_reason("cache", "cache_unavailable") << '\n';
   std::cout << "\nOperators (" << all["operators"].size()
             << "; by the portable kernel where no implementation is named):\n";
   std::string header;

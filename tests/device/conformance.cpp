@@ -14,6 +14,7 @@
 #include <support/devices.hpp>
 #include <support/mock_device.hpp>
 #include <support/queued_device.hpp>
+#include <support/user_kernels.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -26,19 +27,7 @@ namespace {
 using flaggems::copy_kind;
 using flaggems::i32;
 using flaggems::i64;
-
-/// x += 1, by tiles of 64 elements.
-struct add_one {
-  static constexpr i64 tile = 64;
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, i32* x, i64 n) {
-    block.for_each_tile((n + tile - 1) / tile, [&](i64 at) FLAGGEMS_LAMBDA {
-      const i64 left = n - at * tile;
-      block.for_each(left < tile ? left : tile,
-                     [&](i64 i) FLAGGEMS_LAMBDA { x[at * tile + i] += 1; });
-    });
-  }
-};
+using flaggems_test::add_one;
 
 template <class D>
 void launch_add_one(const flaggems::stream_ref<D>& s, i32* x, i64 n) {

@@ -4,7 +4,9 @@
 """Compiles the device subset with the compilers of chips: nvrtc, opencl or hip.
 
 Every header of include/flaggems/kernels alone, then every tests/device_compile/<stem>.cpp (see
-entry.hpp), whose instances must come out as code. Exit status 77: the compiler is not here.
+kernels/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
+declarations of drivers with the vendors' own headers. Exit status 77: the compiler or the headers
+are not here.
 """
 import argparse
 import pathlib
@@ -41,16 +43,32 @@ def sources(build):
     return files, sorted(HERE.glob("*.cpp"))
 
 
+def found(*arguments):
+    """What tools/fetch_nvrtc.py finds, or None."""
+    done = subprocess.run([sys.executable, str(ROOT / "tools" / "fetch_nvrtc.py"), "--find",
+                           *arguments], capture_output=True, text=True)
+    if done.returncode:
+        print(done.stderr.strip())
+    return None if done.returncode else done.stdout.strip()
+
+
+def declarations(cxx):
+    headers = found("--headers")
+    if not headers:
+        return SKIP
+    return subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
+                           str(ROOT / "include"), "-isystem", headers,
+                           str(HERE / "declarations" / "cuda.cpp")]).returncode
+
+
 def nvrtc(files, instances, build, cxx):
-    found = subprocess.run([sys.executable, str(ROOT / "tools" / "fetch_nvrtc.py"), "--find"],
-                           capture_output=True, text=True)
-    if found.returncode:
-        print(found.stderr.strip())
+    library = found()
+    if not library:
         return SKIP
     tool = build / "nvrtc-compile"
     subprocess.run([cxx, "-std=c++20", "-O1", str(ROOT / "tools" / "nvrtc_compile.cpp"), "-o",
                     str(tool), "-ldl"], check=True)
-    return subprocess.run([str(tool), "--lib", found.stdout.strip(), "-I", str(ROOT / "include"),
+    return subprocess.run([str(tool), "--lib", library, "-I", str(ROOT / "include"),
                            "-I", str(HERE), *map(str, files + instances)]).returncode
 
 
@@ -98,11 +116,13 @@ def hip(files, instances, build, cxx):
 def main():
     compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("compiler", choices=compilers)
+    parser.add_argument("compiler", choices=[*compilers, "declarations"])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--only", metavar="STEM", help="kernels/STEM.hpp and its instances alone")
     options = parser.parse_args()
+    if options.compiler == "declarations":
+        return declarations(options.cxx)
     files, instances = sources(options.build / options.compiler)
     if options.only:
         files = [f for f in files if f.stem == f"header_flaggems_kernels_{options.only}"]

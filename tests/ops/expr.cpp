@@ -5,6 +5,7 @@
 // many dimensions, and what is refused before anything is written.
 #include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
+#include <support/user_kernels.hpp>
 
 #include <cmath>
 #include <limits>
@@ -142,14 +143,6 @@ TEST(expr, a_number_beside_small_floats_is_compared_as_one) {
   expect_equal(values_of(fg::eq(test_stream<host>(), x.in(), 0.1)), std::vector<double>(19, 1.0));
   expect_equal(values_of(fg::lt(test_stream<host>(), 0.1, x.in())), std::vector<double>(19, 0.0));
 }
-
-struct hypot_like {
-  template <class V>
-  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
-    return fg::kernels::sqrt(V(a * a + b * b * V(scale)));
-  }
-  float scale;
-};
 
 TYPED_TEST(expr_devices, a_users_functor) {
   using D = TypeParam;

@@ -5,28 +5,12 @@
 // among them as expanded views.
 #include <flaggems/ops/rows.hpp>
 #include <support/ops.hpp>
+#include <support/user_kernels.hpp>
 
 namespace flaggems_test {
 namespace {
 
 namespace fk = flaggems::kernels;
-
-/// out = x * weight + first.
-struct scaled_rows {
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, fk::row_space space, fk::row_arg<f32> x,
-                                  fk::row_arg<f32> weight, fk::row_arg<f32> first,
-                                  fk::row_target<f32> out) {
-    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
-      const auto from = x.at(c), scale = weight.at(c), offset = first.at(c);
-      const auto to = out.at(c);
-      block.for_each_lane(space.length, [&](auto i) FLAGGEMS_LAMBDA {
-        to.store(i, from.template load<f32>(i) * scale.template load<f32>(i) +
-                        offset.template load<f32>(i));
-      });
-    });
-  }
-};
 
 template <class D>
 void scale(fg::tensor_view<const f32, D> x, fg::tensor_view<const f32, D> weight,
@@ -48,24 +32,6 @@ void scale(fg::tensor_view<const f32, D> x, fg::tensor_view<const f32, D> weight
   fg::launch<scaled_rows>(test_stream<D>(), config, space, plan.arg(0, x), plan.arg(1, w),
                           plan.arg(2, f), plan.target(3, out));
 }
-
-/// out = the sum of x, a number for each row.
-struct row_sums {
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, fk::row_space space, fk::row_arg<f32> x,
-                                  fk::row_target<f32> out) {
-    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
-      const auto from = x.at(c);
-      const auto to = out.at(c);
-      // [reduced_kernel]
-      const f32 sum = block.reduce(space.length, f32(0), fk::plus{}, [&](auto i) FLAGGEMS_LAMBDA {
-        return from.template load<f32>(i);
-      });
-      block.single([&]() FLAGGEMS_LAMBDA { to.write(0, sum); });  // the row's only element
-      // [/reduced_kernel]
-    });
-  }
-};
 
 template <class D>
 void row_sum(fg::tensor_view<const f32, D> x, fg::tensor_view<f32, D> out, int dim) {

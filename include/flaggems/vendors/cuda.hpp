@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// NVIDIA's GPUs by the CUDA driver API, with NVRTC as the compiler. Neither is needed to build, nor
+// to start: both are opened when first used. FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY name
+// others than those that are found by the names below.
+#pragma once
+
+#include <flaggems/vendors/driver/driver_device.hpp>
+
+// The driver's own types, so that handles are those of <cuda.h> and of the runtime API.
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace flaggems {
+
+struct cuda;
+
+namespace detail {
+
+struct cuda_api {
+  using device_type = cuda;
+  using stream = CUstream_st*;
+  using event = CUevent_st*;
+  using module = CUmod_st*;
+  using function = CUfunc_st*;
+
+  static constexpr const char* name = "cuda";
+  static constexpr int warp_size = 32;
+  static constexpr const char* library_variable = "FLAGGEMS_CUDA_LIBRARY";
+  static constexpr const char* libraries[] = {"libcuda.so.1", "libcuda.so"};
+
+  static constexpr driver_functions functions = {
+      .init = {"cuInit"},
+      .error_name = {"cuGetErrorName"},
+      .error_string = {"cuGetErrorString"},
+      .device_count = {"cuDeviceGetCount"},
+      .device_get = {"cuDeviceGet"},
+      .device_name = {"cuDeviceGetName"},
+      .device_attribute = {"cuDeviceGetAttribute"},
+      .device_memory = {"cuDeviceTotalMem_v2"},
+      .context_retain = {"cuDevicePrimaryCtxRetain"},
+      .context_set = {"cuCtxSetCurrent"},
+      .context_get = {"cuCtxGetCurrent"},
+      .context_device = {"cuCtxGetDevice"},
+      .memory_info = {"cuMemGetInfo_v2"},
+      .allocate = {"cuMemAlloc_v2"},
+      .deallocate = {"cuMemFree_v2"},
+      .allocate_host = {"cuMemAllocHost_v2"},
+      .deallocate_host = {"cuMemFreeHost"},
+      .copy_to_device = {"cuMemcpyHtoDAsync_v2"},
+      .copy_to_host = {"cuMemcpyDtoHAsync_v2"},
+      .copy_on_device = {"cuMemcpyDtoDAsync_v2"},
+      .fill = {"cuMemsetD8Async"},
+      .create_stream = {"cuStreamCreateWithPriority"},
+      .destroy_stream = {"cuStreamDestroy_v2"},
+      .synchronize = {"cuStreamSynchronize"},
+      .query = {"cuStreamQuery"},
+      .wait = {"cuStreamWaitEvent"},
+      .create_event = {"cuEventCreate"},
+      .destroy_event = {"cuEventDestroy_v2"},
+      .record = {"cuEventRecord"},
+      .synchronize_event = {"cuEventSynchronize"},
+      .query_event = {"cuEventQuery"},
+      .elapsed = {"cuEventElapsedTime"},
+      .load_module = {"cuModuleLoadData"},
+      .unload_module = {"cuModuleUnload"},
+      .find_function = {"cuModuleGetFunction"},
+      .function_attribute = {"cuFuncGetAttribute"},
+      .set_function_attribute = {"cuFuncSetAttribute"},
+      .launch = {"cuLaunchKernel"},
+      .begin_capture = {"cuStreamBeginCapture_v2"},
+      .end_capture = {"cuStreamEndCapture"},
+      .instantiate_graph = {"cuGraphInstantiateWithFlags"},
+      .launch_graph = {"cuGraphLaunch"},
+      .destroy_graph = {"cuGraphDestroy"},
+      .destroy_executable = {"cuGraphExecDestroy"},
+  };
+  static constexpr driver_numbers numbers = {
+      .out_of_memory = 2,
+      .not_ready = 600,
+      .invalid_context = 201,
+      .not_initialized = 3,
+      .compute_units = 16,
+      .warp_size = 10,
+      .max_threads_per_block = 1,
+      .shared_memory = 97,  // what a block may have if the function asks for it
+      .l2_cache = 38,
+      .clock_khz = 13,
+      .memory_clock_khz = 36,
+      .memory_bus_bits = 37,
+      .capability_major = 75,
+      .capability_minor = 76,
+      .function_max_threads = 0,
+      .function_max_shared = 8,
+      .independent_stream = 1,
+      .capture_mode = 1,  // thread local
+  };
+
+  /// "sm_90a": with the instructions of that chip alone, since the code is for this machine.
+  static text target(int capability_major, int capability_minor) {
+    return text("sm_") + text(10 * capability_major + capability_minor) +
+           (capability_major >= 9 ? "a" : "");
+  }
+
+  static constexpr const char* compiler_name = "NVRTC";
+  static constexpr const char* compiler_variable = "FLAGGEMS_NVRTC_LIBRARY";
+  static constexpr const char* compiler_libraries[] = {
+      "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"};
+  static constexpr const char* compiler_symbols[] = {
+      "nvrtcVersion",        "nvrtcGetErrorString", "nvrtcCreateProgram",
+      "nvrtcDestroyProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize",
+      "nvrtcGetProgramLog",  "nvrtcGetCUBINSize",   "nvrtcGetCUBIN"};
+  static std::vector<std::string> compiler_options(std::string_view target) {
+    return {"--std=c++17", "-default-device", "--gpu-architecture=" + std::string(target)};
+  }
+};
+
+}  // namespace detail
+
+/// NVIDIA's GPUs. Streams are CUstream (cudaStream_t); contexts are the primary ones, so it works
+struct cuda : driver_device<detail::cuda_api> {
+  static constexpr const char* name = "cuda";
+  static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA
+  static constexpr int dlpack_device_type = 2;  // kDLCUDA
+
+  struct geometry {
+    static constexpr int warp_size = 32;
+    static constexpr int preferred_warps = 8;
+    static constexpr i64 max_grid = 0x7fffffff;
+    static constexpr int grid_quantum = 1;
+    static constexpr bool cap_grid_to_units = false;
+  };
+  struct argument_abi {
+    static constexpr argument_kind kind = argument_kind::pointer_array;
+    static constexpr int alignment = 1;
+  };
+  struct images {
+    static constexpr image_provider providers[] = {image_provider::runtime_compiled};
+  };
+  struct capabilities {
+    static constexpr bool matrix_units = true;
+    static constexpr bool async_copy = true;
+    static constexpr bool clusters = true;
+    static constexpr bool fp64 = true;
+    static constexpr bool fp8 = true;
+    static constexpr bool host_accessible = false;
+  };
+};
+
+template <>
+inline constexpr bool host_accessible<cuda> = false;
+
+static_assert(check_device<cuda>());
+
+}  // namespace flaggems

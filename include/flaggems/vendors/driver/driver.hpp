@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A driver of the family that CUDA's belongs to, opened at run time: its functions under our names
+// and with our own declarations, bound by the names that a vendor gives them. Handles are pointers,
+// device addresses 64-bit numbers, results int, 0 for success.
+#pragma once
+
+#include <flaggems/detail/dynamic_library.hpp>
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/error.hpp>
+#include <flaggems/kernels/prelude.hpp>
+
+#include <unistd.h>
+
+namespace flaggems::detail {
+
+/// A function of a driver, and the name by which its library exports it.
+template <class Type>
+struct driver_function;
+template <class... Args>
+struct driver_function<int(Args...)> {
+  const char* name = nullptr;
+  int (*call)(Args...) = nullptr;
+};
+
+// Every function that driver_device calls, its name here and its type.
+#define FLAGGEMS_DRIVER_FUNCTIONS(X)                                                         \
+  X(init, int(unsigned flags))                                                               \
+  X(error_name, int(int result, const char** text))                                          \
+  X(error_string, int(int result, const char** text))                                        \
+  X(device_count, int(int* count))                                                           \
+  X(device_get, int(int* device, int ordinal))                                               \
+  X(device_name, int(char* text, int bytes, int device))                                     \
+  X(device_attribute, int(int* value, int attribute, int device))                            \
+  X(device_memory, int(std::size_t * bytes, int device))                                     \
+  X(context_retain, int(void** context, int device))                                         \
+  X(context_set, int(void* context))                                                         \
+  X(context_get, int(void** context))                                                        \
+  X(context_device, int(int* device))                                                        \
+  X(memory_info, int(std::size_t * unused, std::size_t * total))                             \
+  X(allocate, int(u64 * address, std::size_t bytes))                                         \
+  X(deallocate, int(u64 address))                                                            \
+  X(allocate_host, int(void** address, std::size_t bytes))                                   \
+  X(deallocate_host, int(void* address))                                                     \
+  X(copy_to_device, int(u64 to, const void* from, std::size_t bytes, void* stream))          \
+  X(copy_to_host, int(void* to, u64 from, std::size_t bytes, void* stream))                  \
+  X(copy_on_device, int(u64 to, u64 from, std::size_t bytes, void* stream))                  \
+  X(fill, int(u64 to, unsigned char byte, std::size_t bytes, void* stream))                  \
+  X(create_stream, int(void** stream, unsigned flags, int priority))                         \
+  X(destroy_stream, int(void* stream))                                                       \
+  X(synchronize, int(void* stream))                                                          \
+  X(query, int(void* stream))                                                                \
+  X(wait, int(void* stream, void* event, unsigned flags))                                    \
+  X(create_event, int(void** event, unsigned flags))                                         \
+  X(destroy_event, int(void* event))                                                         \
+  X(record, int(void* event, void* stream))                                                  \
+  X(synchronize_event, int(void* event))                                                     \
+  X(query_event, int(void* event))                                                           \
+  X(elapsed, int(float* ms, void* from, void* to))                                           \
+  X(load_module, int(void** module, const void* image))                                      \
+  X(unload_module, int(void* module))                                                        \
+  X(find_function, int(void** function, void* module, const char* name))                     \
+  X(function_attribute, int(int* value, int attribute, void* function))                      \
+  X(set_function_attribute, int(void* function, int attribute, int value))                   \
+  X(launch, int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,           \
+                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
+                void* stream, void** arguments, void** extra))                               \
+  X(begin_capture, int(void* stream, int mode))                                              \
+  X(end_capture, int(void* stream, void** graph))                                            \
+  X(instantiate_graph, int(void** executable, void* graph, unsigned long long flags))        \
+  X(launch_graph, int(void* executable, void* stream))                                       \
+  X(destroy_graph, int(void* graph))                                                         \
+  X(destroy_executable, int(void* executable))
+
+struct driver_functions {
+#define FLAGGEMS_DECLARE(member, ...) driver_function<__VA_ARGS__> member;
+  FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_DECLARE)
+#undef FLAGGEMS_DECLARE
+
+  /// Binds all; false, and the library knows why, if one is missing.
+  bool bind(dynamic_library& library) noexcept {
+    bool found = true;
+#define FLAGGEMS_BIND(member, ...) found = library.bind(member.name, member.call) && found;
+    FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_BIND)
+#undef FLAGGEMS_BIND
+    return found;
+  }
+};
+#undef FLAGGEMS_DRIVER_FUNCTIONS
+
+/// The numbers of a driver that driver_device needs.
+struct driver_numbers {
+  // results
+  int out_of_memory, not_ready, invalid_context, not_initialized;
+  // attributes of devices
+  int compute_units, warp_size, max_threads_per_block, shared_memory, l2_cache, clock_khz,
+      memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
+  // attributes of functions
+  int function_max_threads, function_max_shared;
+  // flags of streams that do not wait for the default stream; the mode of a capture that other
+  // threads do not disturb
+  unsigned independent_stream;
+  int capture_mode;
+};
+
+/// The driver of `Api`, opened when first asked for.
+template <class Api>
+class driver {
+ public:
+  static const driver& get() noexcept {
+    static const driver opened;
+    return opened;
+  }
+
+  [[nodiscard]] const driver_functions& functions() const noexcept { return functions_; }
+  /// 0 where there is no driver or it finds none; then `reason` says why.
+  [[nodiscard]] int device_count() const noexcept { return count_; }
+  [[nodiscard]] const text& reason() const noexcept { return reason_; }
+
+  /// "CUDA_ERROR_INVALID_VALUE (1): invalid argument"
+  [[nodiscard]] text error_text(int result) const {
+    const char *name = nullptr, *words = nullptr;
+    if (functions_.error_name.call != nullptr) {
+      functions_.error_name.call(result, &name);
+      functions_.error_string.call(result, &words);
+    }
+    return text(name != nullptr ? name : "result") + " (" + text(result) + ")" +
+           (words != nullptr ? text(": ") + words : text());
+  }
+  /// Raises what a function of the driver answered `op`.
+  [[noreturn]] FLAGGEMS_COLD void raise_result(const char* op, const char* function,
+                                               int result) const {
+    text got = error_text(result);
+    if (result == Api::numbers.not_initialized && ::getpid() != process_)
+      got += "; this process was forked after the driver was opened, which the driver forbids";
+    raise(errc::driver_error, op, text("success of ") + function, got);
+  }
+
+ private:
+  driver() noexcept : library_(Api::library_variable, Api::libraries), process_(::getpid()) {
+    functions_ = Api::functions;
+    if (!library_.is_open() || !functions_.bind(library_)) {
+      reason_ = library_.reason();
+      functions_ = {};
+      return;
+    }
+    if (const int result = functions_.init.call(0); result != 0) {
+      reason_ = text(functions_.init.name) + ": " + error_text(result);
+    } else if (const int counted = functions_.device_count.call(&count_); counted != 0) {
+      count_ = 0;
+      reason_ = text(functions_.device_count.name) + ": " + error_text(counted);
+    } else if (count_ <= 0) {
+      count_ = 0;
+      reason_ = text("the driver ") + library_.path() + " finds none";
+    }
+    if (count_ > max_devices) count_ = max_devices;
+  }
+
+  dynamic_library library_;
+  driver_functions functions_;
+  text reason_;
+  int count_ = 0;
+  pid_t process_;
+};
+
+}  // namespace flaggems::detail

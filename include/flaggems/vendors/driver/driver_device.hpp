@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the device types have in common whose driver is of CUDA's family. A vendor derives from
+// driver_device<Api>; its Api has the names of the libraries and functions, and the numbers.
+#pragma once
+
+#include <flaggems/detail/atomic.hpp>
+#include <flaggems/device/check_device.hpp>
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/vendors/driver/driver.hpp>
+#include <flaggems/vendors/driver/runtime_compiler.hpp>
+
+namespace flaggems {
+
+namespace detail {
+
+/// A kernel's instance on one device; all zero until it is loaded.
+struct loaded_kernel {
+  atomic<void*> function{nullptr};
+  int max_threads = 0;    // a block of it may have, by its registers
+  int compute_units = 0;  // of the device
+  i64 max_shared = 0;     // bytes that a launch may ask for
+};
+
+/// Told of every instance before a device type of `Api` first loads it. For simulated drivers.
+template <class Api>
+struct instance_observer {
+  template <class Kernel, class... Args>
+  static void on_first_launch(const kernel_instance&) {}
+};
+
+// Held while a kernel is compiled and loaded.
+inline pool_mutex loading;
+
+}  // namespace detail
+
+template <class Api>
+struct driver_device {
+  // ---- discovery
+  static int device_count() noexcept { return driver().device_count(); }
+  static detail::text unavailable_reason() { return driver().reason(); }
+  /// The calling thread's: 0 until it is set, as in the vendor's own runtime.
+  static int current_device() noexcept {
+    if (device_count() == 0) return 0;
+    thread_local bool has_context = false;
+    if (!has_context) [[unlikely]]
+      has_context = adopt_context();
+    int device = 0;
+    return functions().context_device.call(&device) == 0 ? device : 0;
+  }
+  /// Makes the primary context of a device the calling thread's: the one that the vendor's runtime,
+  /// and so PyTorch, uses. It is kept until the program ends. Raises device_unavailable.
+  static void set_device(int index) {
+    if (index < 0 || index >= device_count()) [[unlikely]]
+      detail::raise_no_device<typename Api::device_type>("set_device", index);
+    static detail::atomic<void*> contexts[detail::max_devices];
+    void* context = contexts[index].load(detail::memory_order::acquire);
+    if (context == nullptr) {
+      int device = 0;
+      call("set_device", functions().device_get, &device, index);
+      call("set_device", functions().context_retain, &context, device);
+      contexts[index].store(context, detail::memory_order::release);
+    }
+    call("set_device", functions().context_set, context);
+  }
+  static device_properties properties(int index) {
+    if (index < 0 || index >= device_count()) [[unlikely]]
+      detail::raise_no_device<typename Api::device_type>("properties", index);
+    const detail::driver_numbers& n = Api::numbers;
+    const char* const op = "properties";
+    int device = 0;
+    call(op, functions().device_get, &device, index);
+    const auto attribute = [&](int which) {
+      int value = 0;
+      call(op, functions().device_attribute, &value, which, device);
+      return value;
+    };
+    char name[256] = {};
+    call(op, functions().device_name, name, int{sizeof(name)}, device);
+    std::size_t total = 0;
+    call(op, functions().device_memory, &total, device);
+    device_properties p;
+    p.name = name;
+    p.arch = Api::target(attribute(n.capability_major), attribute(n.capability_minor));
+    p.compute_units = attribute(n.compute_units);
+    p.warp_size = attribute(n.warp_size);
+    p.max_threads_per_block = attribute(n.max_threads_per_block);
+    p.shared_memory_per_block = attribute(n.shared_memory);
+    p.l2_cache = attribute(n.l2_cache);
+    p.clock_khz = attribute(n.clock_khz);
+    p.memory_clock_khz = attribute(n.memory_clock_khz);
+    p.memory_bus_bits = attribute(n.memory_bus_bits);
+    p.total_memory = static_cast<i64>(total);
+    const device_guard<typename Api::device_type> guard(index);
+    std::size_t unused = 0;
+    call(op, functions().memory_info, &unused, &total);
+    p.free_memory = static_cast<i64>(unused);
+    return p;
+  }
+
+  // ---- streams
+  using stream_handle = typename Api::stream;
+  static stream_handle create_stream(int priority) {
+    void* stream = nullptr;
+    call("stream", functions().create_stream, &stream, Api::numbers.independent_stream, priority);
+    return static_cast<stream_handle>(stream);
+  }
+  static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
+  static void synchronize(stream_handle s) { call("synchronize", functions().synchronize, s); }
+  static bool query(stream_handle s) { return is_done("query", functions().query, s); }
+  static stream_handle default_stream() noexcept { return nullptr; }
+
+  // ---- events
+  using event_handle = typename Api::event;
+  static event_handle create_event() {
+    void* event = nullptr;
+    call("event", functions().create_event, &event, 0U);
+    return static_cast<event_handle>(event);
+  }
+  static void destroy_event(event_handle e) noexcept { functions().destroy_event.call(e); }
+  static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
+  static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
+  static void synchronize_event(event_handle e) {
+    call("synchronize", functions().synchronize_event, e);
+  }
+  static bool query_event(event_handle e) { return is_done("query", functions().query_event, e); }
+  static double elapsed_ms(event_handle from, event_handle to) {
+    float ms = 0;
+    call("elapsed_ms", functions().elapsed, &ms, from, to);
+    return static_cast<double>(ms);
+  }
+
+  // ---- memory
+  static void* allocate(i64 bytes, stream_handle) {
+    u64 address = 0;
+    const int result =
+        result_of(functions().allocate, &address, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
+    if (result == Api::numbers.out_of_memory) return nullptr;
+    if (result != 0) [[unlikely]]
+      driver().raise_result("allocate", functions().allocate.name, result);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): drivers give addresses as numbers
+    return reinterpret_cast<void*>(address);
+  }
+  static void deallocate(void* data, i64, stream_handle) noexcept {
+    functions().deallocate.call(address_of(data));
+  }
+  static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
+    if (bytes <= 0) return;
+    const auto n = static_cast<std::size_t>(bytes);
+    switch (kind) {
+      case copy_kind::host_to_device:
+        return call("copy", functions().copy_to_device, address_of(to), from, n, s);
+      case copy_kind::device_to_host:
+        return call("copy", functions().copy_to_host, to, address_of(from), n, s);
+      case copy_kind::device_to_device:
+        return call("copy", functions().copy_on_device, address_of(to), address_of(from), n, s);
+    }
+  }
+  static void fill(void* data, int byte, i64 bytes, stream_handle s) {
+    if (bytes > 0)
+      call("fill", functions().fill, address_of(data), static_cast<unsigned char>(byte),
+           static_cast<std::size_t>(bytes), s);
+  }
+
+  // ---- modules
+  using module_handle = typename Api::module;
+  using function_handle = typename Api::function;
+  static module_handle load_module(const void* image, i64 /*bytes*/) {
+    void* module = nullptr;
+    call("load_module", functions().load_module, &module, image);
+    return static_cast<module_handle>(module);
+  }
+  static void unload_module(module_handle m) noexcept { functions().unload_module.call(m); }
+  static function_handle find_function(module_handle m, const char* name) {
+    void* function = nullptr;
+    call("find_function", functions().find_function, &function, m, name);
+    return static_cast<function_handle>(function);
+  }
+
+  // ---- errors, launch
+  static detail::text error_text(int code) { return driver().error_text(code); }
+
+  template <class Kernel, class... Args>
+  static void launch(stream_handle stream, const launch_config& config, const Args&... args) {
+    static detail::loaded_kernel loaded[detail::max_devices];
+    const int device = current_device();
+    detail::loaded_kernel& kernel = loaded[device];
+    if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
+      constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
+      detail::instance_observer<Api>::template on_first_launch<Kernel, Args...>(instance);
+      load(kernel, config.op, instance, device);
+    }
+    kernels::argument_pack<Args...> pack = kernels::pack_of(args...);
+    launch_packed(kernel, stream, config, device, &pack);
+  }
+
+ private:
+  static const detail::driver<Api>& driver() noexcept { return detail::driver<Api>::get(); }
+  static const detail::driver_functions& functions() noexcept { return driver().functions(); }
+  static u64 address_of(const void* p) noexcept { return reinterpret_cast<u64>(p); }
+
+  // A thread that never named a device works on the first. False if its context cannot be had: then
+  // the first call that needs it says why.
+  static bool adopt_context() noexcept {
+    void* context = nullptr;
+    if (functions().context_get.call(&context) != 0) return false;
+    return context != nullptr || detail::succeeds([] { set_device(0); });
+  }
+  // Somebody may have taken the thread's context away.
+  template <class... Params, class... Args>
+  static int result_of(const detail::driver_function<int(Params...)>& function, Args... args) {
+    if (function.call == nullptr) [[unlikely]]
+      detail::raise_no_device<typename Api::device_type>(Api::name, 0);
+    const int result = function.call(static_cast<Params>(args)...);
+    if (result != Api::numbers.invalid_context) [[likely]]
+      return result;
+    set_device(0);
+    return function.call(static_cast<Params>(args)...);
+  }
+  template <class F, class... Args>
+  static void call(const char* op, const F& function, Args... args) {
+    const int result = result_of(function, args...);
+    if (result != 0) [[unlikely]]
+      driver().raise_result(op, function.name, result);
+  }
+  template <class F, class Handle>
+  static bool is_done(const char* op, const F& function, Handle handle) {
+    const int result = result_of(function, handle);
+    if (result != 0 && result != Api::numbers.not_ready) [[unlikely]]
+      driver().raise_result(op, function.name, result);
+    return result == 0;
+  }
+
+  FLAGGEMS_COLD static void load(detail::loaded_kernel& kernel, const char* op,
+                                 const detail::kernel_instance& instance, int device) {
+    if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
+    const detail::pool_lock lock(detail::loading);
+    if (kernel.function.load() != nullptr) return;  // another thread was faster
+    const device_properties p = properties(device);
+    const std::string image =
+        detail::runtime_compiler<Api>::get().image_of(op, instance, p.arch.view());
+    const module_handle module = load_module(image.data(), static_cast<i64>(image.size()));
+    const function_handle function = find_function(module, detail::entry_name);
+    call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
+         function);
+    // What a launch may ask for beyond the driver's first limit must be announced.
+    kernel.max_shared = p.shared_memory_per_block;
+    call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
+         static_cast<int>(kernel.max_shared));
+    kernel.compute_units = p.compute_units;
+    kernel.function.store(function, detail::memory_order::release);
+  }
+
+  static void launch_packed(const detail::loaded_kernel& kernel, stream_handle stream,
+                            const launch_config& config, int device, void* pack) {
+    constexpr int warp = Api::warp_size;
+    const int most = kernel.max_threads / warp * warp;
+    const int wanted = kernels::round_up((std::max)(config.threads, 1), warp);
+    const auto threads = static_cast<unsigned>((std::min)(wanted, most));
+    i64 shared = kernels::exchange_bytes + config.scratch;
+    i64 grid = (std::min)(config.tiles, i64{kernel.compute_units} * blocks_per_unit);
+    unsigned char* workspace = nullptr;
+    i64 slice = 0;
+    pool_block<typename Api::device_type> memory;
+    if (shared > kernel.max_shared) [[unlikely]] {
+      // Scratch that does not fit lies in global memory, a slice a block.
+      slice = kernels::round_up(config.scratch, 256);
+      shared = kernels::exchange_bytes;
+      grid = (std::min)(config.tiles, i64{kernel.compute_units} * 2);
+      memory = pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
+      workspace = static_cast<unsigned char*>(memory.data());
+    }
+    void* arguments[] = {pack, &workspace, &slice};
+    call(config.op, functions().launch, kernel.function.load(detail::memory_order::relaxed),
+         static_cast<unsigned>(grid), 1U, 1U, threads, 1U, 1U, static_cast<unsigned>(shared),
+         stream, static_cast<void**>(arguments), nullptr);
+  }
+
+  // As many as can be resident at most; kernels stride over the rest of the tiles.
+  static constexpr i64 blocks_per_unit = 32;
+};
+
+}  // namespace flaggems

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A runtime compiler of the family that NVRTC belongs to, opened at run time, and the images it
+// makes of kernels, kept on disk.
+#pragma once
+
+#include <flaggems/detail/disk_cache.hpp>
+#include <flaggems/detail/dynamic_library.hpp>
+#include <flaggems/error.hpp>
+#include <flaggems/vendors/driver/kernel_text.hpp>
+
+#include <string>
+#include <vector>
+
+namespace flaggems::detail {
+
+/// The functions of a runtime compiler, by NVRTC's names without their prefix.
+struct compiler_functions {
+  int (*version)(int* major_number, int* minor_number);
+  const char* (*error_string)(int result);
+  int (*create)(void** program, const char* source, const char* name, int headers,
+                const char* const* texts, const char* const* names);
+  int (*destroy)(void** program);
+  int (*compile)(void* program, int count, const char* const* options);
+  int (*log_size)(void* program, std::size_t* bytes);
+  int (*log)(void* program, char* text);
+  int (*image_size)(void* program, std::size_t* bytes);
+  int (*image)(void* program, char* bytes);
+};
+
+/// The compiler of `Api`, opened when first needed: an image from the cache needs none, unless
+/// nothing tells its version.
+template <class Api>
+class runtime_compiler {
+ public:
+  static runtime_compiler& get() {
+    static runtime_compiler opened;
+    return opened;
+  }
+
+  /// The image of a kernel's instance for `target`, from disk or compiled now. Raises not_supported
+  /// if there is no compiler, driver_error with the compiler's words.
+  [[nodiscard]] std::string image_of(const char* op, const kernel_instance& instance,
+                                     std::string_view target) {
+    require(op);
+    require_names(op, instance);
+    const kernel_texts& texts = kernel_texts::embedded();
+    const std::string source = source_of(texts, instance);
+    const std::vector<std::string> options = Api::compiler_options(target);
+    std::string key = std::string(Api::compiler_name) + ' ' + std::string(version_.view()) + '\n';
+    for (const std::string& option : options) key += option + '\n';
+    key += std::to_string(texts.hash()) + '\n' + source;
+    std::string image = cache_.load(key);
+    if (image.empty()) {
+      image = compile(op, instance, texts, source, options);
+      cache_.store(key, image);
+    }
+    return image;
+  }
+
+  [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
+  /// "13.0"; empty if there is none.
+  [[nodiscard]] std::string_view version() const noexcept { return version_; }
+  /// All that the compiler said of the last kernel that it could not compile.
+  [[nodiscard]] const std::string& log() const noexcept { return log_; }
+  /// Why nothing can be compiled; empty if it can.
+  [[nodiscard]] const text& reason() const noexcept { return library_.reason(); }
+
+ private:
+  runtime_compiler()
+      : library_(Api::compiler_variable, Api::compiler_libraries), cache_(disk_cache::of_user()) {
+    const bool found = library_.bind(Api::compiler_symbols[0], call_.version) &&
+                       library_.bind(Api::compiler_symbols[1], call_.error_string) &&
+                       library_.bind(Api::compiler_symbols[2], call_.create) &&
+                       library_.bind(Api::compiler_symbols[3], call_.destroy) &&
+                       library_.bind(Api::compiler_symbols[4], call_.compile) &&
+                       library_.bind(Api::compiler_symbols[5], call_.log_size) &&
+                       library_.bind(Api::compiler_symbols[6], call_.log) &&
+                       library_.bind(Api::compiler_symbols[7], call_.image_size) &&
+                       library_.bind(Api::compiler_symbols[8], call_.image);
+    int major_number = 0, minor_number = 0;
+    if (found && call_.version(&major_number, &minor_number) == 0)
+      version_ = text(major_number) + "." + text(minor_number);
+  }
+  void require(const char* op) const {
+    if (version_.empty())
+      raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
+            library_.reason());
+  }
+  // Types that only this program's compiler can name.
+  static void require_names(const char* op, const kernel_instance& instance) {
+    const std::string_view types = instance.types();
+    for (const char* mark : {"{anonymous}", "(anonymous ", "<lambda", "(lambda", "::<unnamed"})
+      if (types.find(mark) != types.npos)
+        raise(errc::not_supported, op,
+              "types of kernels with names, in headers that end with FLAGGEMS_TEXT", types);
+  }
+
+  std::string compile(const char* op, const kernel_instance& instance, const kernel_texts& texts,
+                      const std::string& source, const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    words.reserve(options.size());
+    for (const std::string& option : options) words.push_back(option.c_str());
+    program unit(*this);
+    int result =
+        call_.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
+                     static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
+    std::string image;
+    std::size_t bytes = 0;
+    if (result == 0)
+      result = call_.compile(unit.handle, static_cast<int>(words.size()), words.data());
+    if (result == 0) result = call_.image_size(unit.handle, &bytes);
+    if (result == 0) {
+      image.resize(bytes);
+      result = call_.image(unit.handle, image.data());
+    }
+    if (result != 0) raise_failure(op, instance, unit.handle, result);
+    return image;
+  }
+  [[noreturn]] void raise_failure(const char* op, const kernel_instance& instance, void* unit,
+                                  int result) {
+    std::size_t bytes = 0;
+    log_.clear();
+    if (unit != nullptr && call_.log_size(unit, &bytes) == 0 && bytes > 1) {
+      log_.resize(bytes - 1);
+      call_.log(unit, log_.data());
+    }
+    // An error holds some hundred bytes: of a long log, the first line that is one.
+    const std::size_t error_at = log_.find("error");
+    const std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
+    raise(errc::driver_error, op, text("code of ") + instance.types(),
+          text(call_.error_string(result)) + ": " + std::string_view(log_).substr(line));
+  }
+
+  struct program {
+    explicit program(const runtime_compiler& owner) : compiler(owner) {}
+    ~program() {
+      if (handle != nullptr) compiler.call_.destroy(&handle);
+    }
+    program(const program&) = delete;
+    program& operator=(const program&) = delete;
+    const runtime_compiler& compiler;
+    void* handle = nullptr;
+  };
+
+  dynamic_library library_;
+  compiler_functions call_{};
+  text version_;
+  std::string log_;
+  disk_cache cache_;
+};
+
+}  // namespace flaggems::detail

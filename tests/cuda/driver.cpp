@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems::cuda over the simulated driver: what the driver refuses, what fails, what is left.
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/softmax.hpp>
+#include <flaggems/vendors/host.hpp>
+#include <support/user_kernels.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace fg = flaggems;
+using fg::cuda;
+using fg::errc;
+using fg::f32;
+using fg::i64;
+
+namespace {
+
+using flaggems_test::simulated;
+
+void fail(const char* function, int nth, int result) {
+  simulated<decltype(flaggems_sim_fail)>("flaggems_sim_fail")(function, nth, result);
+}
+long live(const char* what) {
+  return simulated<decltype(flaggems_sim_live)>("flaggems_sim_live")(what);
+}
+long calls(const char* function) {
+  return simulated<decltype(flaggems_sim_calls)>("flaggems_sim_calls")(function);
+}
+
+template <class F>
+fg::error error_of(F&& f) {
+  try {
+    f();
+  } catch (const fg::error& e) {
+    return e;
+  }
+  ADD_FAILURE() << "nothing was raised";
+  return {errc::invalid_argument, "", "", ""};
+}
+bool contains(const fg::error& e, std::string_view words) {
+  return std::string_view(e.what()).find(words) != std::string_view::npos;
+}
+
+template <class X>
+std::vector<f32> values_of(const fg::stream<cuda>& s, const X& x) {
+  const auto there = fg::to_host(s, x);
+  return {there.data(), there.data() + there.numel()};
+}
+std::vector<f32> ones_plus_one(const fg::stream<cuda>& s, i64 n) {
+  const std::vector<f32> ones(static_cast<std::size_t>(n), 1);
+  const auto x = fg::from_values<f32>(s, std::span<const f32>(ones), {n});
+  return values_of(s, fg::add(s, x, 1));
+}
+void expect_works(const fg::stream<cuda>& s) {
+  EXPECT_EQ(ones_plus_one(s, 33), std::vector<f32>(33, 2));
+}
+
+struct nameless {
+  template <class V>
+  FLAGGEMS_INLINE auto operator()(const V& a) const {
+    return a;
+  }
+};
+
+class cuda_driver : public testing::Test {
+ protected:
+  // A cache of its own: what an earlier run left there would not be compiled.
+  static void SetUpTestSuite() {
+    static std::string folder = testing::TempDir() + "flaggems_cuda_XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    ::setenv("FLAGGEMS_CACHE_DIR", folder.c_str(), 1);
+    std::atexit([] { std::filesystem::remove_all(folder); });
+  }
+  void SetUp() override { ASSERT_EQ(cuda::device_count(), 2) << cuda::unavailable_reason(); }
+  void TearDown() override {
+    fail("", 0, 0);
+    fg::empty_cache<cuda>(0);
+    fg::empty_cache<cuda>(1);
+    EXPECT_EQ(live("allocations"), 0);
+    EXPECT_EQ(live("streams"), 0);
+    EXPECT_EQ(live("events"), 0);
+  }
+};
+
+TEST_F(cuda_driver, properties_are_the_devices) {
+  const fg::device_properties p = cuda::properties(1);
+  EXPECT_EQ(p.name, "simulated GPU 1");
+  EXPECT_EQ(p.arch, "sm_90a");
+  EXPECT_EQ(p.warp_size, 32);
+  EXPECT_EQ(p.compute_units, 2);
+  EXPECT_EQ(p.shared_memory_per_block, 227 * 1024);
+  EXPECT_EQ(cuda::current_device(), 0);
+  EXPECT_EQ(error_of([] { (void)cuda::properties(2); }).code(), errc::device_unavailable);
+}
+
+TEST_F(cuda_driver, a_thread_that_names_no_device_works_on_the_first) {
+  fg::stream<cuda> s;
+  std::thread([&] { expect_works(s); }).join();
+}
+
+TEST_F(cuda_driver, every_device_has_its_kernels) {
+  for (const int index : {0, 1}) {
+    const fg::device_guard<cuda> guard(index);
+    EXPECT_EQ(cuda::current_device(), index);
+    const fg::stream<cuda> s(index);
+    expect_works(s);
+  }
+}
+
+TEST_F(cuda_driver, exhausted_memory_is_asked_for_twice_and_named) {
+  const fg::stream<cuda> s;
+  fail("cuMemAlloc_v2", 1, 2);
+  expect_works(s);  // the second attempt has it
+  fg::empty_cache<cuda>();
+  const fg::error e = error_of([&] { (void)fg::empty<f32>(s, {i64{1} << 40}); });
+  EXPECT_EQ(e.code(), errc::out_of_memory) << e.what();
+  expect_works(s);
+}
+
+TEST_F(cuda_driver, a_launch_that_fails_names_operator_function_and_result) {
+  const fg::stream<cuda> s;
+  expect_works(s);
+  fail("cuLaunchKernel", 1, 1);
+  const fg::error e = error_of([&] { (void)ones_plus_one(s, 33); });
+  EXPECT_EQ(e.code(), errc::driver_error);
+  EXPECT_EQ(e.op(), "add");
+  EXPECT_TRUE(contains(e, "success of cuLaunchKernel")) << e.what();
+  EXPECT_TRUE(contains(e, "CUDA_ERROR_INVALID_VALUE (1): simulated")) << e.what();
+  expect_works(s);
+}
+
+TEST_F(cuda_driver, work_that_fails_is_told_of_by_the_call_that_waits) {
+  const fg::stream<cuda> s;
+  expect_works(s);
+  {
+    const auto x = fg::from_values<f32>(s, {1, 2, 3, 4}, {4});
+    fail("cuLaunchKernel later", 1, 719);
+    const auto y = fg::add(s, x, 1);
+    const fg::error e = error_of([&] { s.synchronize(); });
+    EXPECT_EQ(e.code(), errc::driver_error);
+    EXPECT_TRUE(contains(e, "CUDA_ERROR_LAUNCH_FAILED (719)")) << e.what();
+    // The real driver answers so until the process ends.
+    EXPECT_TRUE(contains(error_of([&] { s.synchronize(); }), "719"));
+    EXPECT_TRUE(contains(error_of([&] { (void)fg::add(s, x, 1); }), "719"));
+    fail("", 0, 0);
+  }
+  expect_works(s);
+}
+
+// Every function in turn answers once that it failed: an error comes out, or the call succeeded by
+// another way; then all works again.
+TEST_F(cuda_driver, any_function_may_fail) {
+  for (const char* function :
+       {"cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuLaunchKernel",
+        "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"}) {
+    SCOPED_TRACE(function);
+    fg::empty_cache<cuda>();
+    fail(function, 1, 999);
+    const fg::error e = error_of([] {
+      const fg::stream<cuda> s;
+      (void)ones_plus_one(s, 9);
+      s.synchronize();
+    });
+    EXPECT_EQ(e.code(), errc::driver_error) << e.what();
+    EXPECT_TRUE(contains(e, function)) << e.what();
+    const fg::stream<cuda> s;
+    expect_works(s);
+  }
+}
+
+TEST_F(cuda_driver, a_kernel_that_does_not_compile_is_named_with_the_reason) {
+  const fg::stream<cuda> s;
+  const auto x = fg::from_values<f32>(s, {3, 4}, {2});
+  fail("nvrtcCompileProgram", 1, 6);
+  const auto hypot = [&] {
+    return fg::evaluate(s, fg::apply(flaggems_test::hypot_like{1.0F}, x, x));
+  };
+  const fg::error e = error_of(hypot);
+  EXPECT_EQ(e.code(), errc::driver_error);
+  EXPECT_TRUE(contains(e, "hypot_like")) << e.what();
+  EXPECT_TRUE(contains(e, "NVRTC_ERROR_COMPILATION: flaggems_instance.cu(1): error: simulated"))
+      << e.what();
+  (void)hypot();
+}
+
+TEST_F(cuda_driver, types_without_names_are_refused_before_they_are_compiled) {
+  const fg::stream<cuda> s;
+  const auto x = fg::from_values<f32>(s, {3, 4}, {2});
+  const long before = calls("nvrtcCompileProgram");
+  const fg::error e = error_of([&] { (void)fg::evaluate(s, fg::apply(nameless{}, x)); });
+  EXPECT_EQ(e.code(), errc::not_supported);
+  EXPECT_TRUE(contains(e, "FLAGGEMS_TEXT")) << e.what();
+  EXPECT_EQ(calls("nvrtcCompileProgram"), before);
+}
+
+TEST_F(cuda_driver, images_come_from_the_disk_the_second_time) {
+  auto& compiler = fg::detail::runtime_compiler<fg::detail::cuda_api>::get();
+  ASSERT_EQ(compiler.cache().reason(), "");
+  const auto& instance =
+      fg::detail::instance_of<flaggems_test::scaled_rows, fg::kernels::row_space>;
+  const std::string target = "sm_1";  // of no other test
+  const long before = calls("nvrtcCompileProgram");
+  const std::string first = compiler.image_of("test", instance, target);
+  EXPECT_EQ(calls("nvrtcCompileProgram"), before + 1);
+  EXPECT_EQ(compiler.image_of("test", instance, target), first);
+  EXPECT_EQ(calls("nvrtcCompileProgram"), before + 1);
+}
+
+TEST_F(cuda_driver, scratch_beyond_shared_memory_lies_in_a_workspace) {
+  const fg::stream<cuda> s;
+  const i64 n = 1 << 17;
+  const auto y = fg::softmax(s, fg::zeros<f32>(s, {2, n}), -1);
+  EXPECT_EQ(values_of(s, y),
+            std::vector<f32>(static_cast<std::size_t>(2 * n), 1.0F / static_cast<f32>(n)));
+}
+
+TEST_F(cuda_driver, after_a_fork_the_child_is_told) {
+  const fg::stream<cuda> s;
+  expect_works(s);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const fg::error e = error_of([&] { s.synchronize(); });
+    ::_exit(contains(e, "forked after the driver was opened") ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expect_works(s);
+}
+
+TEST_F(cuda_driver, many_threads_first_launch_at_once) {
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 8; ++k)
+    threads.emplace_back([] {
+      const fg::stream<cuda> s;
+      for (int r = 0; r < 4; ++r) {
+        const auto x = fg::full<f32>(s, {64}, 3);
+        const auto y = fg::sub(s, x, 1);
+        EXPECT_EQ(values_of(s, y), std::vector<f32>(64, 2));
+      }
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+}  // namespace

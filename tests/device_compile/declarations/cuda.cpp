@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our declarations of the CUDA driver API and of NVRTC against NVIDIA's own headers. Compiled only.
+#include <flaggems/vendors/cuda.hpp>
+
+#include <cuda.h>
+#include <nvrtc.h>
+
+#include <string_view>
+#include <type_traits>
+
+namespace {
+
+using flaggems::detail::compiler_functions;
+using flaggems::detail::cuda_api;
+using flaggems::detail::driver_functions;
+
+template <class A, class B>
+constexpr bool same_bytes() {
+  if constexpr (std::is_void_v<A> || std::is_void_v<B> || std::is_function_v<A>)
+    return true;
+  else if constexpr (
+      !requires { sizeof(A); } || !requires { sizeof(B); })
+    return true;  // a type that NVIDIA keeps to itself
+  else
+    return sizeof(A) == sizeof(B);
+}
+/// Whether a value of type A arrives as one of type B in a C call.
+template <class A, class B>
+constexpr bool same_parameter() {
+  if constexpr (std::is_pointer_v<A> != std::is_pointer_v<B>)
+    return false;
+  else if constexpr (std::is_pointer_v<A>)
+    return same_bytes<std::remove_pointer_t<A>, std::remove_pointer_t<B>>();
+  else
+    return std::is_floating_point_v<A> == std::is_floating_point_v<B> && sizeof(A) == sizeof(B);
+}
+template <class A, class B>
+struct same_call : std::false_type {};
+template <class R, class... A, class S, class... B>
+requires(sizeof...(A) == sizeof...(B)) struct same_call<R (*)(A...), S(B...)>
+    : std::bool_constant<same_parameter<R, S>() && (same_parameter<A, B>() && ...)> {
+};
+
+#define FLAGGEMS_SAME(member, symbol)                                          \
+  static_assert(std::string_view(cuda_api::functions.member.name) == #symbol); \
+  static_assert(same_call<decltype(driver_functions::member.call), decltype(symbol)>::value)
+FLAGGEMS_SAME(init, cuInit);
+FLAGGEMS_SAME(error_name, cuGetErrorName);
+FLAGGEMS_SAME(error_string, cuGetErrorString);
+FLAGGEMS_SAME(device_count, cuDeviceGetCount);
+FLAGGEMS_SAME(device_get, cuDeviceGet);
+FLAGGEMS_SAME(device_name, cuDeviceGetName);
+FLAGGEMS_SAME(device_attribute, cuDeviceGetAttribute);
+FLAGGEMS_SAME(device_memory, cuDeviceTotalMem_v2);
+FLAGGEMS_SAME(context_retain, cuDevicePrimaryCtxRetain);
+FLAGGEMS_SAME(context_set, cuCtxSetCurrent);
+FLAGGEMS_SAME(context_get, cuCtxGetCurrent);
+FLAGGEMS_SAME(context_device, cuCtxGetDevice);
+FLAGGEMS_SAME(memory_info, cuMemGetInfo_v2);
+FLAGGEMS_SAME(allocate, cuMemAlloc_v2);
+FLAGGEMS_SAME(deallocate, cuMemFree_v2);
+FLAGGEMS_SAME(allocate_host, cuMemAllocHost_v2);
+FLAGGEMS_SAME(deallocate_host, cuMemFreeHost);
+FLAGGEMS_SAME(copy_to_device, cuMemcpyHtoDAsync_v2);
+FLAGGEMS_SAME(copy_to_host, cuMemcpyDtoHAsync_v2);
+FLAGGEMS_SAME(copy_on_device, cuMemcpyDtoDAsync_v2);
+FLAGGEMS_SAME(fill, cuMemsetD8Async);
+FLAGGEMS_SAME(create_stream, cuStreamCreateWithPriority);
+FLAGGEMS_SAME(destroy_stream, cuStreamDestroy_v2);
+FLAGGEMS_SAME(synchronize, cuStreamSynchronize);
+FLAGGEMS_SAME(query, cuStreamQuery);
+FLAGGEMS_SAME(wait, cuStreamWaitEvent);
+FLAGGEMS_SAME(create_event, cuEventCreate);
+FLAGGEMS_SAME(destroy_event, cuEventDestroy_v2);
+FLAGGEMS_SAME(record, cuEventRecord);
+FLAGGEMS_SAME(synchronize_event, cuEventSynchronize);
+FLAGGEMS_SAME(query_event, cuEventQuery);
+FLAGGEMS_SAME(elapsed, cuEventElapsedTime);
+FLAGGEMS_SAME(load_module, cuModuleLoadData);
+FLAGGEMS_SAME(unload_module, cuModuleUnload);
+FLAGGEMS_SAME(find_function, cuModuleGetFunction);
+FLAGGEMS_SAME(function_attribute, cuFuncGetAttribute);
+FLAGGEMS_SAME(set_function_attribute, cuFuncSetAttribute);
+FLAGGEMS_SAME(launch, cuLaunchKernel);
+FLAGGEMS_SAME(begin_capture, cuStreamBeginCapture_v2);
+FLAGGEMS_SAME(end_capture, cuStreamEndCapture);
+FLAGGEMS_SAME(instantiate_graph, cuGraphInstantiateWithFlags);
+FLAGGEMS_SAME(launch_graph, cuGraphLaunch);
+FLAGGEMS_SAME(destroy_graph, cuGraphDestroy);
+FLAGGEMS_SAME(destroy_executable, cuGraphExecDestroy);
+#undef FLAGGEMS_SAME
+
+#define FLAGGEMS_SAME(member, symbol, k)                                     \
+  static_assert(std::string_view(cuda_api::compiler_symbols[k]) == #symbol); \
+  static_assert(same_call<decltype(compiler_functions::member), decltype(symbol)>::value)
+FLAGGEMS_SAME(version, nvrtcVersion, 0);
+FLAGGEMS_SAME(error_string, nvrtcGetErrorString, 1);
+FLAGGEMS_SAME(create, nvrtcCreateProgram, 2);
+FLAGGEMS_SAME(destroy, nvrtcDestroyProgram, 3);
+FLAGGEMS_SAME(compile, nvrtcCompileProgram, 4);
+FLAGGEMS_SAME(log_size, nvrtcGetProgramLogSize, 5);
+FLAGGEMS_SAME(log, nvrtcGetProgramLog, 6);
+FLAGGEMS_SAME(image_size, nvrtcGetCUBINSize, 7);
+FLAGGEMS_SAME(image, nvrtcGetCUBIN, 8);
+#undef FLAGGEMS_SAME
+
+constexpr flaggems::detail::driver_numbers numbers = cuda_api::numbers;
+static_assert(numbers.out_of_memory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(numbers.not_ready == CUDA_ERROR_NOT_READY);
+static_assert(numbers.invalid_context == CUDA_ERROR_INVALID_CONTEXT);
+static_assert(numbers.not_initialized == CUDA_ERROR_NOT_INITIALIZED);
+static_assert(numbers.compute_units == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(numbers.warp_size == CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+static_assert(numbers.max_threads_per_block == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+static_assert(numbers.shared_memory == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(numbers.l2_cache == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(numbers.clock_khz == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+static_assert(numbers.memory_clock_khz == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+static_assert(numbers.memory_bus_bits == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+static_assert(numbers.capability_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+static_assert(numbers.capability_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(numbers.function_max_threads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+static_assert(numbers.function_max_shared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(numbers.independent_stream == CU_STREAM_NON_BLOCKING);
+static_assert(numbers.capture_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(std::is_same_v<flaggems::cuda::stream_handle, CUstream>);
+static_assert(std::is_same_v<flaggems::cuda::event_handle, CUevent>);
+static_assert(std::is_same_v<flaggems::cuda::module_handle, CUmodule>);
+static_assert(std::is_same_v<flaggems::cuda::function_handle, CUfunction>);
+
+}  // namespace

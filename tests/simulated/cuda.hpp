@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems::cuda over the simulated driver: included before anything else (-include), it registers
+// each kernel's instance with the driver when it is first launched. The program runs with
+// FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY set to that library.
+#pragma once
+
+#include "simulation.hpp"
+
+#include <flaggems/detail/simt_emulator.hpp>
+#include <flaggems/vendors/cuda.hpp>
+
+#include <dlfcn.h>
+#include <cstdlib>
+#include <string>
+
+namespace flaggems_test {
+
+/// A function of the simulated driver.
+template <class F>
+F* simulated(const char* name) {
+  static void* const library =
+      dlopen(std::getenv("FLAGGEMS_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+  void* const symbol = library != nullptr ? dlsym(library, name) : nullptr;
+  if (symbol == nullptr) {
+    std::fprintf(stderr, "the driver is not the simulated one\n");
+    std::abort();
+  }
+  return reinterpret_cast<F*>(symbol);
+}
+
+}  // namespace flaggems_test
+
+template <>
+struct flaggems::detail::instance_observer<flaggems::detail::cuda_api> {
+  template <class Kernel, class... Args>
+  static void on_first_launch(const kernel_instance& instance) {
+    flaggems_test::simulated<decltype(flaggems_sim_register)>("flaggems_sim_register")(
+        std::string(instance.types()).c_str(), &run<Kernel, Args...>);
+  }
+  // With a grid of -1, the bytes of the arguments.
+  template <class Kernel, class... Args>
+  static int run(long grid, int threads, long scratch, void** arguments) {
+    using pack_type = kernels::argument_pack<Args...>;
+    if (grid < 0) return static_cast<int>(sizeof(pack_type));
+    try {
+      const pack_type& pack = *static_cast<const pack_type*>(arguments[0]);
+      kernels::run_emulated<32, packed<Kernel, pack_type>>("simulated launch", grid, threads,
+                                                           scratch, pack);
+      return 0;
+    } catch (const error& failure) {
+      std::fprintf(stderr, "%s\n", failure.what());
+      return 719;
+    }
+  }
+  template <class Kernel, class Pack>
+  struct packed {
+    template <class Block>
+    static void run(Block& block, const Pack& pack) {
+      pack.template run<Kernel>(block);
+    }
+  };
+};

@@ -1,0 +1,462 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A CUDA driver without a GPU, a shared library with the real one's symbols: device memory is host
+// memory that only this library can touch, work is queued and runs as late as the rules allow, and
+// kernels run on the SIMT emulator through functions that the test program registers. It refuses
+// what the real driver refuses as far as the library asks it: handles that are none, memory that
+// is not the device's, limits of a launch, calls that a capture forbids, calls without a context.
+#include "machine.hpp"
+
+using namespace flaggems_simulated;
+
+extern "C" {
+
+// ---- what tests say
+
+void flaggems_sim_register(const char* types, flaggems_sim_entry entry) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  sim().entries[types] = entry;
+}
+void flaggems_sim_fail(const char* name, int nth, int result) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  sim().sticky = ok;
+  if (nth <= 0)
+    sim().faults.clear();
+  else
+    sim().faults[name] = {nth, result};
+}
+long flaggems_sim_live(const char* what) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  const std::string asked = what;
+  const machine& m = sim();
+  long bytes = 0;
+  for (const auto& [address, n] : m.allocations) bytes += static_cast<long>(n);
+  return asked == "bytes"         ? bytes
+         : asked == "allocations" ? static_cast<long>(m.allocations.size())
+         : asked == "pinned"      ? static_cast<long>(m.pinned.size())
+         : asked == "streams"     ? static_cast<long>(m.streams.size())
+         : asked == "events"      ? static_cast<long>(m.events.size())
+         : asked == "modules"     ? static_cast<long>(m.modules.size())
+         : asked == "graphs"      ? static_cast<long>(m.graphs.size())
+                                  : -1;
+}
+long flaggems_sim_calls(const char* name) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  return sim().calls[name];
+}
+
+// ---- the driver
+
+int cuInit(unsigned flags) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  if (flags != 0) return invalid_value;
+  machine& m = sim();
+  if (m.process == 0) {
+    void* p =
+        mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return out_of_memory;
+    m.arena = static_cast<unsigned char*>(p);
+    m.process = getpid();
+    for (int k = 0; k < devices; ++k) m.default_streams[k].device = k;
+  }
+  return enter(__func__, false);
+}
+int cuGetErrorName(int code, const char** text) {
+  *text = code == ok                    ? "CUDA_SUCCESS"
+          : code == invalid_value       ? "CUDA_ERROR_INVALID_VALUE"
+          : code == out_of_memory       ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == not_initialized     ? "CUDA_ERROR_NOT_INITIALIZED"
+          : code == invalid_device      ? "CUDA_ERROR_INVALID_DEVICE"
+          : code == invalid_image       ? "CUDA_ERROR_INVALID_IMAGE"
+          : code == invalid_context     ? "CUDA_ERROR_INVALID_CONTEXT"
+          : code == invalid_handle      ? "CUDA_ERROR_INVALID_HANDLE"
+          : code == not_found           ? "CUDA_ERROR_NOT_FOUND"
+          : code == not_ready           ? "CUDA_ERROR_NOT_READY"
+          : code == launch_failed       ? "CUDA_ERROR_LAUNCH_FAILED"
+          : code == capture_unsupported ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+          : code == capture_invalidated ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
+                                        : nullptr;
+  return *text != nullptr ? ok : invalid_value;
+}
+int cuGetErrorString(int code, const char** text) {
+  if (cuGetErrorName(code, text) != ok) return invalid_value;
+  *text = "simulated";
+  return ok;
+}
+int cuDeviceGetCount(int* count) {
+  ENTER(false);
+  *count = devices;
+  return ok;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  ENTER(false);
+  if (ordinal < 0 || ordinal >= devices) return invalid_device;
+  *device = ordinal;
+  return ok;
+}
+int cuDeviceGetName(char* text, int bytes, int device) {
+  ENTER(false);
+  std::snprintf(text, static_cast<size>(bytes), "simulated GPU %d", device);
+  return ok;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  ENTER(false);
+  if (device < 0 || device >= devices) return invalid_device;
+  switch (attribute) {
+    case 1: return *value = 1024, ok;
+    case 10: return *value = 32, ok;
+    case 13: return *value = 1980000, ok;
+    case 16: return *value = 2, ok;
+    case 36: return *value = 3201000, ok;
+    case 37: return *value = 6144, ok;
+    case 38: return *value = 1 << 20, ok;
+    case 75: return *value = 9, ok;
+    case 76: return *value = 0, ok;
+    case 97: return *value = static_cast<int>(most_shared), ok;
+    default: return invalid_value;
+  }
+}
+int cuDeviceTotalMem_v2(size* bytes, int device) {
+  ENTER(false);
+  if (device < 0 || device >= devices) return invalid_device;
+  *bytes = size{8} << 30;
+  return ok;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  ENTER(false);
+  if (device < 0 || device >= devices) return invalid_device;
+  *context = &sim().contexts[device];
+  return ok;
+}
+int cuCtxSetCurrent(void* context) {
+  ENTER(false);
+  if (context != nullptr && context != &sim().contexts[0] && context != &sim().contexts[1])
+    return invalid_context;
+  current_context = static_cast<int*>(context);
+  return ok;
+}
+int cuCtxGetCurrent(void** context) {
+  ENTER(false);
+  *context = current_context;
+  return ok;
+}
+int cuCtxGetDevice(int* device) {
+  ENTER();
+  *device = *current_context;
+  return ok;
+}
+int cuMemGetInfo_v2(size* unused, size* total) {
+  ENTER();
+  *total = size{8} << 30;
+  *unused = *total - static_cast<size>(flaggems_sim_live("bytes"));
+  return ok;
+}
+
+int cuMemAlloc_v2(u64* address, size bytes) {
+  ENTER();
+  if (is_capturing()) return capture_unsupported;
+  if (bytes == 0) return invalid_value;
+  // Never the same addresses again: what touches memory that was given back is found out.
+  const size room = (bytes + 4095) / 4096 * 4096 + 4096;
+  machine& m = sim();
+  if (bytes > (size{8} << 30) || m.unused_from + room > arena_bytes) return out_of_memory;
+  unsigned char* const p = m.arena + m.unused_from;
+  m.unused_from += room;
+  {
+    const memory_access memory;
+    mprotect(p, room, PROT_READ | PROT_WRITE);
+    if (bytes <= (size{1} << 26)) std::memset(p, 0xCD, bytes);
+  }
+  *address = reinterpret_cast<u64>(p);
+  m.allocations[*address] = bytes;
+  return ok;
+}
+int cuMemFree_v2(u64 address) {
+  ENTER();
+  machine& m = sim();
+  const auto found = m.allocations.find(address);
+  if (found == m.allocations.end()) return invalid_value;
+  if (is_capturing()) return capture_unsupported;
+  for (stream* s : m.streams) drain(*s);  // as the real one: it waits for the device
+  for (stream& s : m.default_streams) drain(s);
+  madvise(reinterpret_cast<void*>(address), (found->second + 4095) / 4096 * 4096, MADV_DONTNEED);
+  m.allocations.erase(found);
+  return m.sticky;
+}
+int cuMemAllocHost_v2(void** address, size bytes) {
+  ENTER();
+  *address = ::operator new(bytes);
+  sim().pinned[*address] = bytes;
+  return ok;
+}
+int cuMemFreeHost(void* address) {
+  ENTER();
+  if (sim().pinned.erase(address) == 0) return invalid_value;
+  ::operator delete(address);
+  return ok;
+}
+
+int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size bytes, void* handle) {
+  ENTER();
+  if (!is_device_memory(to, bytes) || is_in_arena(from)) return invalid_value;
+  stream* const s = stream_of(handle);
+  if (is_pinned(from, bytes))  // read when it is its turn
+    return enqueue(s, [=] { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), ok; });
+  if (s != nullptr && s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  const auto* first = static_cast<const unsigned char*>(from);
+  return enqueue(s, [=, staged = std::vector<unsigned char>(first, first + bytes)] {
+    return std::memcpy(reinterpret_cast<void*>(to), staged.data(), bytes), ok;
+  });
+}
+int cuMemcpyDtoHAsync_v2(void* to, u64 from, size bytes, void* handle) {
+  ENTER();
+  if (!is_device_memory(from, bytes) || is_in_arena(to)) return invalid_value;
+  stream* const s = stream_of(handle);
+  const auto copy = [=] { return std::memcpy(to, reinterpret_cast<void*>(from), bytes), ok; };
+  if (s != nullptr && s->captured != nullptr && !is_pinned(to, bytes))
+    return s->capture_broken = true, capture_unsupported;
+  if (const int refused = enqueue(s, copy); refused != ok || is_pinned(to, bytes)) return refused;
+  return drain(*s);  // pageable memory is copied when the call returns
+}
+int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size bytes, void* handle) {
+  ENTER();
+  if (!is_device_memory(to, bytes) || !is_device_memory(from, bytes)) return invalid_value;
+  return enqueue(stream_of(handle), [=] {
+    return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ok;
+  });
+}
+int cuMemsetD8Async(u64 to, unsigned char byte, size count, void* handle) {
+  ENTER();
+  if (!is_device_memory(to, count)) return invalid_value;
+  return enqueue(stream_of(handle),
+                 [=] { return std::memset(reinterpret_cast<void*>(to), byte, count), ok; });
+}
+
+int cuStreamCreateWithPriority(void** handle, unsigned flags, int) {
+  ENTER();
+  if (flags > 1) return invalid_value;
+  auto* const s = new stream;
+  s->device = current_device();
+  sim().streams.insert(s);
+  *handle = s;
+  return ok;
+}
+int cuStreamDestroy_v2(void* handle) {
+  ENTER();
+  stream* const s = stream_of(handle);
+  if (s == nullptr || handle == nullptr) return invalid_handle;
+  drain(*s);
+  sim().streams.erase(s);
+  delete s;
+  return ok;
+}
+int cuStreamSynchronize(void* handle) {
+  ENTER();
+  stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  if (s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  return drain(*s);
+}
+int cuStreamQuery(void* handle) {
+  ENTER();
+  stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  if (s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  if (s->queue.empty()) return ok;
+  run_first(*s);  // time passes
+  return sim().sticky != ok ? sim().sticky : int{not_ready};
+}
+
+int cuEventCreate(void** handle, unsigned flags) {
+  ENTER();
+  if (flags > 7) return invalid_value;
+  auto* const e = new event;
+  sim().events.insert(e);
+  *handle = e;
+  return ok;
+}
+int cuEventDestroy_v2(void* handle) {
+  ENTER();
+  auto* const e = static_cast<event*>(handle);
+  if (sim().events.erase(e) == 0) return invalid_handle;
+  delete e;
+  return ok;
+}
+int cuEventRecord(void* handle, void* stream_handle) {
+  ENTER();
+  auto* const e = static_cast<event*>(handle);
+  stream* const s = stream_of(stream_handle);
+  if (sim().events.count(e) == 0 || s == nullptr) return invalid_handle;
+  const auto made = std::make_shared<mark>(mark{s});
+  e->last = made;
+  return enqueue(s, [=] {
+    made->in = nullptr;
+    made->time = ++sim().clock;
+    return ok;
+  });
+}
+int cuStreamWaitEvent(void* stream_handle, void* handle, unsigned flags) {
+  ENTER();
+  auto* const e = static_cast<event*>(handle);
+  stream* const s = stream_of(stream_handle);
+  if (sim().events.count(e) == 0 || s == nullptr) return invalid_handle;
+  if (flags != 0) return invalid_value;
+  if (e->is_done() || e->last->in == s) return ok;
+  // The mark as it is now: what stands in the other stream up to it runs first.
+  return enqueue(s, [waited_for = e->last] { return run_up_to(*waited_for), ok; });
+}
+int cuEventSynchronize(void* handle) {
+  ENTER();
+  auto* const e = static_cast<event*>(handle);
+  if (sim().events.count(e) == 0) return invalid_handle;
+  if (!e->is_done()) run_up_to(*e->last);
+  return sim().sticky;
+}
+int cuEventQuery(void* handle) {
+  ENTER();
+  auto* const e = static_cast<event*>(handle);
+  if (sim().events.count(e) == 0) return invalid_handle;
+  if (e->is_done()) return ok;
+  run_first(*e->last->in);  // time passes
+  return sim().sticky != ok ? sim().sticky : int{not_ready};
+}
+int cuEventElapsedTime(float* ms, void* from, void* to) {
+  ENTER();
+  auto* const a = static_cast<event*>(from);
+  auto* const b = static_cast<event*>(to);
+  if (sim().events.count(a) == 0 || sim().events.count(b) == 0 || a->last == nullptr ||
+      b->last == nullptr)
+    return invalid_handle;
+  if (!a->is_done() || !b->is_done()) return not_ready;
+  *ms =
+      static_cast<float>(static_cast<double>(b->last->time) - static_cast<double>(a->last->time)) *
+      1e-3F;
+  return ok;
+}
+
+int cuModuleLoadData(void** handle, const void* image) {
+  ENTER();
+  const std::string text = static_cast<const char*>(image);
+  const std::string head = "flaggems simulated image\n";
+  if (text.rfind(head, 0) != 0) return invalid_image;
+  auto* const m = new module{text.substr(head.size()), nullptr};
+  sim().modules.insert(m);
+  *handle = m;
+  return ok;
+}
+int cuModuleUnload(void* handle) {
+  ENTER();
+  auto* const m = static_cast<module*>(handle);
+  if (sim().modules.erase(m) == 0) return invalid_handle;
+  delete m;
+  return ok;
+}
+int cuModuleGetFunction(void** handle, void* module_handle, const char* name) {
+  ENTER();
+  auto* const m = static_cast<module*>(module_handle);
+  if (sim().modules.count(m) == 0) return invalid_handle;
+  if (std::strcmp(name, "flaggems_entry") != 0) return not_found;
+  const auto entry = sim().entries.find(m->types);
+  if (entry == sim().entries.end()) {
+    std::fprintf(stderr, "simulated driver: nobody registered %s\n", m->types.c_str());
+    return not_found;
+  }
+  m->entry = std::make_unique<function>(function{entry->second});
+  *handle = m->entry.get();
+  return ok;
+}
+int cuFuncGetAttribute(int* value, int attribute, void*) {
+  ENTER();
+  if (attribute != 0) return invalid_value;
+  *value = 1024;
+  return ok;
+}
+int cuFuncSetAttribute(void* handle, int attribute, int value) {
+  ENTER();
+  if (attribute != 8 || value < 0 || static_cast<size>(value) > most_shared) return invalid_value;
+  static_cast<function*>(handle)->shared = static_cast<size>(value);
+  return ok;
+}
+int cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                   void* stream_handle, void** arguments, void** extra) {
+  ENTER();
+  auto* const f = static_cast<function*>(handle);
+  const bool threads_fit = block_x > 0 && block_x <= 1024 && block_y == 1 && block_z == 1;
+  if (f == nullptr) return invalid_handle;
+  if (!threads_fit || grid_x == 0 || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 ||
+      shared > f->shared || arguments == nullptr || extra != nullptr)
+    return invalid_value;
+  stream* const s = stream_of(stream_handle);
+  if (s != nullptr && s->device != current_device()) return invalid_handle;
+  int later = ok;
+  if (const auto fault = sim().faults.find("cuLaunchKernel later");
+      fault != sim().faults.end() && --fault->second.first == 0) {
+    later = fault->second.second;
+    sim().faults.erase(fault);
+  }
+  // The arguments of kernels/entry.hpp, copied now: the pack, the workspace, a block's slice of it.
+  const size pack_bytes = size(f->entry(-1, 0, 0, nullptr));
+  const auto* pack = static_cast<const unsigned char*>(arguments[0]);
+  const u64 workspace = *static_cast<const u64*>(arguments[1]);
+  const long slice = *static_cast<const long*>(arguments[2]);
+  if (slice > 0 && !is_device_memory(workspace, static_cast<size>(slice) * grid_x))
+    return invalid_value;
+  const long scratch = slice > 0 ? slice : static_cast<long>(shared) - exchange_bytes;
+  return enqueue(s, [=, copied = std::vector<unsigned char>(pack, pack + pack_bytes)]() mutable {
+    if (later != ok) return later;
+    void* own[] = {copied.data()};
+    return f->entry(static_cast<long>(grid_x), static_cast<int>(block_x), scratch, own);
+  });
+}
+
+int cuStreamBeginCapture_v2(void* handle, int mode) {
+  ENTER();
+  stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  if (handle == nullptr) return capture_unsupported;
+  if (mode < 0 || mode > 2 || s->captured != nullptr) return invalid_value;
+  s->captured = std::make_unique<graph>();
+  s->capture_broken = false;
+  return ok;
+}
+int cuStreamEndCapture(void* handle, void** out) {
+  ENTER();
+  stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  if (s->captured == nullptr) return invalid_value;
+  std::unique_ptr<graph> g = std::move(s->captured);
+  *out = nullptr;
+  if (s->capture_broken) return s->capture_broken = false, capture_invalidated;
+  sim().graphs.insert(g.get());
+  *out = g.release();
+  return ok;
+}
+int cuGraphInstantiateWithFlags(void** executable, void* handle, unsigned long long flags) {
+  ENTER();
+  auto* const g = static_cast<graph*>(handle);
+  if (sim().graphs.count(g) == 0 || flags != 0) return invalid_value;
+  auto* const copy = new graph{g->nodes};
+  sim().graphs.insert(copy);
+  *executable = copy;
+  return ok;
+}
+int cuGraphLaunch(void* executable, void* handle) {
+  ENTER();
+  auto* const g = static_cast<graph*>(executable);
+  if (sim().graphs.count(g) == 0) return invalid_value;
+  for (const work& node : g->nodes)
+    if (const int refused = enqueue(stream_of(handle), node); refused != ok) return refused;
+  return ok;
+}
+int cuGraphDestroy(void* handle) {
+  ENTER();
+  auto* const g = static_cast<graph*>(handle);
+  if (sim().graphs.erase(g) == 0) return invalid_value;
+  delete g;
+  return ok;
+}
+int cuGraphExecDestroy(void* handle) { return cuGraphDestroy(handle); }
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a test program says to the simulated CUDA driver and runtime compiler, beside the symbols
+// that NVIDIA's libraries have.
+#pragma once
+
+/// Runs a kernel's instance on the emulator, with so many bytes of scratch a block, and returns a
+/// result of the driver; with a grid of -1, returns the bytes of its arguments.
+using flaggems_sim_entry = int (*)(long grid, int threads, long scratch, void** arguments);
+
+extern "C" {
+/// `entry` runs the instance whose types are written so.
+void flaggems_sim_register(const char* types, flaggems_sim_entry entry);
+/// The nth call from now (from 1) of the driver's function `name` answers `result` and does nothing
+/// else; "cuLaunchKernel later" fails when the work is waited for. 0 takes all such orders back.
+void flaggems_sim_fail(const char* name, int nth, int result);
+/// What is alive: "bytes", "allocations", "pinned", "streams", "events", "modules", "graphs".
+long flaggems_sim_live(const char* what);
+/// How often a function of the driver was called.
+long flaggems_sim_calls(const char* name);
+}

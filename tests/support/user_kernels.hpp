@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels and a functor as users write them: in a header of their own, which ends with its text.
+#pragma once
+
+#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernels/rows.hpp>
+
+namespace flaggems_test {
+
+/// sqrt(a^2 + scale * b^2)
+struct hypot_like {
+  template <class V>
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return flaggems::kernels::sqrt(V(a * a + b * b * V(scale)));
+  }
+  float scale;
+};
+
+/// out = x * weight + first.
+struct scaled_rows {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::kernels::row_space space,
+                                  flaggems::kernels::row_arg<float> x,
+                                  flaggems::kernels::row_arg<float> weight,
+                                  flaggems::kernels::row_arg<float> first,
+                                  flaggems::kernels::row_target<float> out) {
+    namespace fk = flaggems::kernels;
+    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
+      const auto from = x.at(c), scale = weight.at(c), offset = first.at(c);
+      const auto to = out.at(c);
+      block.for_each_lane(space.length, [&](auto i) FLAGGEMS_LAMBDA {
+        to.store(i, from.template load<float>(i) * scale.template load<float>(i) +
+                        offset.template load<float>(i));
+      });
+    });
+  }
+};
+
+/// out = the sum of x, a number for each row.
+struct row_sums {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::kernels::row_space space,
+                                  flaggems::kernels::row_arg<float> x,
+                                  flaggems::kernels::row_target<float> out) {
+    namespace fk = flaggems::kernels;
+    fk::for_each_row(block, space, [&](const fk::coordinates& c) FLAGGEMS_LAMBDA {
+      const auto from = x.at(c);
+      const auto to = out.at(c);
+      // [reduced_kernel]
+      const float sum =
+          block.reduce(space.length, float(0), fk::plus{},
+                       [&](auto i) FLAGGEMS_LAMBDA { return from.template load<float>(i); });
+      block.single([&]() FLAGGEMS_LAMBDA { to.write(0, sum); });  // the row's only element
+      // [/reduced_kernel]
+    });
+  }
+};
+
+/// x += 1, by tiles of 64 elements.
+struct add_one {
+  static constexpr flaggems::i64 tile = 64;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::i32* x, flaggems::i64 n) {
+    block.for_each_tile((n + tile - 1) / tile, [&](flaggems::i64 at) FLAGGEMS_LAMBDA {
+      const flaggems::i64 left = n - at * tile;
+      block.for_each(left < tile ? left : tile,
+                     [&](flaggems::i64 i) FLAGGEMS_LAMBDA { x[at * tile + i] += 1; });
+    });
+  }
+};
+
+}  // namespace flaggems_test
+
+FLAGGEMS_TEXT("support/user_kernels.hpp");
