@@ -296,6 +296,9 @@ def section(name, result, charts):
              f"{result['processor']}, {result['processors']} processors, level `{result['level']}`, caches {caches}; "
              f"{result['date'][:10]}, {result['compiler']} with `{result['flags']}`, commit `{result['commit'][:9]}`. "
              f"Peers: {libraries}."]
+    for part in result.get("earlier", []):
+        lines.append(f"From an earlier run ({part['date'][:10]}, commit `{part['commit'][:9]}`): "
+                     f"{', '.join(part['families'])}.")
     if result["missing"]:
         missing = "; ".join(f"{k} ({v})" for k, v in result["missing"].items())
         lines.append(f"Missing: {missing}.")
