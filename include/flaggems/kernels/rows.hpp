@@ -251,12 +251,15 @@ class long_fold {
   using state = typename Reducer::state;
 
  public:
+  FLAGGEMS_INLINE long_fold() {
+    // Of many lanes, only once they are needed: most sums are short.
+    if constexpr (Lanes == 1) start(1);
+  }
   /// `low` has one term more.
   FLAGGEMS_INLINE void next(state* low, i64 lanes) {
     if constexpr (!Reducer::needs_index) {
       if (++terms_ % folded_run != 0) return;
-      if (terms_ == folded_run)
-        for (i64 k = 0; k < lanes; ++k) middle_[k] = high_[k] = Reducer::neutral();
+      if (Lanes > 1 && terms_ == folded_run) start(lanes);
       carry(low, middle_, lanes);
       if (terms_ % (folded_run * folded_run) == 0) carry(middle_, high_, lanes);
     }
@@ -271,6 +274,9 @@ class long_fold {
   }
 
  private:
+  FLAGGEMS_INLINE void start(i64 lanes) {
+    for (i64 k = 0; k < lanes; ++k) middle_[k] = high_[k] = Reducer::neutral();
+  }
   FLAGGEMS_INLINE static void carry(state* from, state* to, i64 lanes) {
     typename Reducer::op op;
     for (i64 k = 0; k < lanes; ++k) {
