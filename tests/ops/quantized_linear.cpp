@@ -362,24 +362,30 @@ void check_tiles() {
     panel::put(w.view().data(), w.view().row_bytes(), j, n, 0, blocks, packed.data());
     for (i64 i = 0; i < m; ++i)
       for (i64 c = 0; c < std::min(panel::columns + i64{0}, n - j); ++c) {
-        double sum = 0, size = 0;
+        double sum = 0, size = 0;  // size: |A| |B|, before anything cancels
         for (i64 q = 0; q < blocks; ++q) {
           const u8* const block = packed.data() + q * panel::block_bytes;
           const u8* const row = integers.data() + rows::integers(i, k) + q * 32;
           const u8* const factor = integers.data() + rows::scales(i, k) + q * rows::factors * 4;
           const u8* const scale = block + panel::columns * 32 + c * 4;
-          int dot = 0;
-          for (int e = 0; e < 32; ++e)
-            dot += static_cast<fg::i8>(row[e]) *
-                   static_cast<fg::i8>(block[(e / 4 * panel::columns + c) * 4 + e % 4]);
-          const double part = dot * number(scale) * number(factor);
+          int dot = 0, magnitude = 0;
+          for (int e = 0; e < 32; ++e) {
+            const int product =
+                static_cast<fg::i8>(row[e]) *
+                static_cast<fg::i8>(block[(e / 4 * panel::columns + c) * 4 + e % 4]);
+            dot += product;
+            magnitude += std::abs(product);
+          }
+          const double factors = number(scale) * number(factor);
           const double addend =
               panel::adds ? number(scale + panel::columns * 4) * number(factor + rows::together * 4)
                           : 0;
-          sum += part + addend;
-          size += std::fabs(part) + std::fabs(addend);
+          sum += dot * factors + addend;
+          size += magnitude * std::fabs(factors) + std::fabs(addend);
         }
-        EXPECT_NEAR(want[index(i * n + j + c)], sum, 1e-6 * size) << i << ", " << j + c;
+        // Two roundings a term, one an addition, and one of the zero points' sum.
+        const double bound = static_cast<double>(4 * blocks) * 0x1p-24 * size;
+        EXPECT_NEAR(want[index(i * n + j + c)], sum, bound) << i << ", " << j + c;
       }
   }
 }
