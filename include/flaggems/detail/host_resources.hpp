@@ -8,9 +8,16 @@
 #include <flaggems/kernels/prelude.hpp>
 
 #include <cstdlib>
-#include <limits>
 
 namespace flaggems::detail {
+
+/// At least `bytes` of memory aligned to 64, a multiple of `unit`; null on exhaustion. Given back
+/// by std::free. More than any address space is not asked for: sanitizers would stop the program
+/// instead of returning null.
+[[nodiscard]] inline void* host_memory(i64 bytes, i64 unit) noexcept {
+  if (bytes > (i64{1} << 47)) return nullptr;
+  return std::aligned_alloc(64, static_cast<std::size_t>((bytes + unit - 1) / unit * unit));
+}
 
 /// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
 /// a launch allocates only when it needs more than any before it on that thread. Null on
@@ -26,11 +33,8 @@ inline unsigned char* thread_scratch(i64 bytes) noexcept {
     std::free(mine.data);
     mine.data = nullptr;
     mine.size = 0;
-    if (bytes > (std::numeric_limits<i64>::max)() - 4095) return nullptr;
-    const i64 rounded = (bytes + 4095) / 4096 * 4096;
-    mine.data =
-        static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<std::size_t>(rounded)));
-    if (mine.data != nullptr) mine.size = rounded;
+    mine.data = static_cast<unsigned char*>(host_memory(bytes, 4096));
+    if (mine.data != nullptr) mine.size = (bytes + 4095) / 4096 * 4096;
   }
   return mine.data;
 }

@@ -14,6 +14,8 @@
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/kernels/host_block.hpp>
 
+#include <limits>
+
 namespace flaggems::detail {
 
 template <class Kernel>

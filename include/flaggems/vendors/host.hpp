@@ -95,10 +95,7 @@ struct host {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) noexcept {
-    // More than any address space: sanitizers would stop the program instead of returning null.
-    if (bytes > (i64{1} << 47)) return nullptr;
-    const i64 rounded = (bytes + 63) / 64 * 64;
-    return std::aligned_alloc(64, static_cast<std::size_t>(rounded));
+    return detail::host_memory(bytes, 64);
   }
   static void deallocate(void* data, i64 /*bytes*/, stream_handle) noexcept { std::free(data); }
   static void copy(void* to, const void* from, i64 bytes, copy_kind, stream_handle) noexcept {
