@@ -6,7 +6,9 @@
 #include <flaggems/launch/host_launch.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <cstdio>
 #include <cstring>
 
@@ -78,6 +80,7 @@ TEST(host_launch, more_than_can_be_counted) {
 }
 
 #if !FLAGGEMS_ASAN && !defined(__SANITIZE_THREAD__)
+constexpr int cannot_tell = 77;
 // The address space ends where some of the workers have what they need.
 int with_little_memory() {
   const threads four(4);
@@ -86,14 +89,24 @@ int with_little_memory() {
   std::FILE* const file = std::fopen("/proc/self/statm", "r");
   const bool known = file != nullptr && std::fscanf(file, "%ld", &pages) == 1;
   if (file != nullptr) std::fclose(file);
-  if (!known) return 0;
+  if (!known) return cannot_tell;
   const rlim_t now = static_cast<rlim_t>(pages) * 4096, more = rlim_t{80} << 20;
   const rlimit limit{now + more, now + more};
-  if (setrlimit(RLIMIT_AS, &limit) != 0) return 0;
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return cannot_tell;
+  // Emulators of processors do not obey.
+  if (mmap(nullptr, std::size_t{1} << 32, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+      MAP_FAILED)
+    return cannot_tell;
   return shares_begun(i64{32} << 20, 4);
 }
 TEST(host_launch, nobody_begins_without_memory_for_all) {
-  EXPECT_EXIT(_exit(with_little_memory()), ::testing::ExitedWithCode(0), "");
+  bool is_told = true;
+  const auto nobody_began = [&](int status) {
+    is_told = !WIFEXITED(status) || WEXITSTATUS(status) != cannot_tell;
+    return !is_told || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  };
+  EXPECT_EXIT(_exit(with_little_memory()), nobody_began, "");
+  if (!is_told) GTEST_SKIP() << "the address space cannot be limited here";
 }
 #endif
 #endif
