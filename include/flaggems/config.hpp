@@ -205,9 +205,7 @@
 #endif
 
 /// 1: the headers of the device subset carry their text in the program, for runtime compilers. A
-/// user sets 0 where the compiler has no GNU asm or does not see the files (remote compilation);
-/// the runtime compiler then looks into the folder that the environment variable
-/// FLAGGEMS_INCLUDE_DIR names.
+/// user sets 0 for programs without such devices; with one, a launch then raises not_supported.
 #ifndef FLAGGEMS_EMBED
 #if defined(__ELF__) && !FLAGGEMS_FREESTANDING && !FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_EMBED 1

@@ -173,6 +173,10 @@ TEST_F(disk_cache_test, of_the_user_is_where_the_environment_says) {
   EXPECT_EQ(disk_cache::of_user().folder(), root + "/flaggems/kernels");
   ::setenv("FLAGGEMS_CACHE_MIB", "0", 1);
   EXPECT_EQ(disk_cache::of_user().reason(), "FLAGGEMS_CACHE_MIB is 0");
+  for (const char* wrong : {"-1", "much", "5 MiB"}) {
+    ::setenv("FLAGGEMS_CACHE_MIB", wrong, 1);
+    EXPECT_EQ(disk_cache::of_user().reason(), "FLAGGEMS_CACHE_MIB is no number of MiB");
+  }
   ::unsetenv("FLAGGEMS_CACHE_MIB");
   ::unsetenv("XDG_CACHE_HOME");
 }

@@ -107,7 +107,7 @@ class disk_cache {
     if (const std::string set = variable("FLAGGEMS_CACHE_MIB"); !set.empty()) {
       char* end = nullptr;
       const long long n = std::strtoll(set.c_str(), &end, 10);
-      if (*end == '\0' && n >= 0 && n < (i64{1} << 40)) mib = n;
+      mib = *end == '\0' && n >= 0 && n < (i64{1} << 40) ? n : -1;
     }
     std::string folder = variable("FLAGGEMS_CACHE_DIR");
     if (folder.empty()) {
@@ -117,8 +117,9 @@ class disk_cache {
       else if (!home.empty())
         folder = home + "/.cache/flaggems/kernels";
     }
-    disk_cache cache(mib == 0 ? std::string() : folder, mib << 20);
+    disk_cache cache(mib <= 0 ? std::string() : folder, mib * (i64{1} << 20));
     if (mib == 0) cache.reason_ = "FLAGGEMS_CACHE_MIB is 0";
+    if (mib < 0) cache.reason_ = "FLAGGEMS_CACHE_MIB is no number of MiB";
     return cache;
   }
 

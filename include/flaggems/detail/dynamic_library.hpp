@@ -24,11 +24,8 @@ class dynamic_library {
       if (handle_ == nullptr) reason_ += text(" (") + variable + ")";
       return;
     }
-    for (const char* name : names) {
+    for (const char* name : names)
       if (handle_ == nullptr) open(name);
-      // The reason of the first: it is the name that is expected.
-      if (handle_ == nullptr && reason_.empty()) reason_ = last_;
-    }
   }
 
   [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
@@ -55,12 +52,12 @@ class dynamic_library {
       return;
     }
     const char* const why = dlerror();
-    last_ = why != nullptr ? why : "it cannot be opened";
-    if (reason_.empty()) reason_ = last_;
+    // The reason of the first: it is the name that is expected.
+    if (reason_.empty()) reason_ = why != nullptr ? why : "it cannot be opened";
   }
 
   void* handle_ = nullptr;
-  text path_, reason_, last_;
+  text path_, reason_;
 };
 
 }  // namespace flaggems::detail

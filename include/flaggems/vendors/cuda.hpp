@@ -48,8 +48,6 @@ struct cuda_api {
       .memory_info = {"cuMemGetInfo_v2"},
       .allocate = {"cuMemAlloc_v2"},
       .deallocate = {"cuMemFree_v2"},
-      .allocate_host = {"cuMemAllocHost_v2"},
-      .deallocate_host = {"cuMemFreeHost"},
       .copy_to_device = {"cuMemcpyHtoDAsync_v2"},
       .copy_to_host = {"cuMemcpyDtoHAsync_v2"},
       .copy_on_device = {"cuMemcpyDtoDAsync_v2"},
@@ -71,12 +69,6 @@ struct cuda_api {
       .function_attribute = {"cuFuncGetAttribute"},
       .set_function_attribute = {"cuFuncSetAttribute"},
       .launch = {"cuLaunchKernel"},
-      .begin_capture = {"cuStreamBeginCapture_v2"},
-      .end_capture = {"cuStreamEndCapture"},
-      .instantiate_graph = {"cuGraphInstantiateWithFlags"},
-      .launch_graph = {"cuGraphLaunch"},
-      .destroy_graph = {"cuGraphDestroy"},
-      .destroy_executable = {"cuGraphExecDestroy"},
   };
   static constexpr driver_numbers numbers = {
       .out_of_memory = 2,
@@ -96,7 +88,6 @@ struct cuda_api {
       .function_max_threads = 0,
       .function_max_shared = 8,
       .independent_stream = 1,
-      .capture_mode = 1,  // thread local
   };
 
   /// "sm_90a": with the instructions of that chip alone, since the code is for this machine.

@@ -61,8 +61,6 @@ FLAGGEMS_SAME(context_device, cuCtxGetDevice);
 FLAGGEMS_SAME(memory_info, cuMemGetInfo_v2);
 FLAGGEMS_SAME(allocate, cuMemAlloc_v2);
 FLAGGEMS_SAME(deallocate, cuMemFree_v2);
-FLAGGEMS_SAME(allocate_host, cuMemAllocHost_v2);
-FLAGGEMS_SAME(deallocate_host, cuMemFreeHost);
 FLAGGEMS_SAME(copy_to_device, cuMemcpyHtoDAsync_v2);
 FLAGGEMS_SAME(copy_to_host, cuMemcpyDtoHAsync_v2);
 FLAGGEMS_SAME(copy_on_device, cuMemcpyDtoDAsync_v2);
@@ -84,12 +82,6 @@ FLAGGEMS_SAME(find_function, cuModuleGetFunction);
 FLAGGEMS_SAME(function_attribute, cuFuncGetAttribute);
 FLAGGEMS_SAME(set_function_attribute, cuFuncSetAttribute);
 FLAGGEMS_SAME(launch, cuLaunchKernel);
-FLAGGEMS_SAME(begin_capture, cuStreamBeginCapture_v2);
-FLAGGEMS_SAME(end_capture, cuStreamEndCapture);
-FLAGGEMS_SAME(instantiate_graph, cuGraphInstantiateWithFlags);
-FLAGGEMS_SAME(launch_graph, cuGraphLaunch);
-FLAGGEMS_SAME(destroy_graph, cuGraphDestroy);
-FLAGGEMS_SAME(destroy_executable, cuGraphExecDestroy);
 #undef FLAGGEMS_SAME
 
 #define FLAGGEMS_SAME(member, symbol, k)                                     \
@@ -124,7 +116,6 @@ static_assert(numbers.capability_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY
 static_assert(numbers.function_max_threads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 static_assert(numbers.function_max_shared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(numbers.independent_stream == CU_STREAM_NON_BLOCKING);
-static_assert(numbers.capture_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 static_assert(std::is_same_v<flaggems::cuda::stream_handle, CUstream>);
 static_assert(std::is_same_v<flaggems::cuda::event_handle, CUevent>);
 static_assert(std::is_same_v<flaggems::cuda::module_handle, CUmodule>);

@@ -41,8 +41,6 @@ struct driver_function<int(Args...)> {
   X(memory_info, int(std::size_t * unused, std::size_t * total))                             \
   X(allocate, int(u64 * address, std::size_t bytes))                                         \
   X(deallocate, int(u64 address))                                                            \
-  X(allocate_host, int(void** address, std::size_t bytes))                                   \
-  X(deallocate_host, int(void* address))                                                     \
   X(copy_to_device, int(u64 to, const void* from, std::size_t bytes, void* stream))          \
   X(copy_to_host, int(void* to, u64 from, std::size_t bytes, void* stream))                  \
   X(copy_on_device, int(u64 to, u64 from, std::size_t bytes, void* stream))                  \
@@ -65,13 +63,7 @@ struct driver_function<int(Args...)> {
   X(set_function_attribute, int(void* function, int attribute, int value))                   \
   X(launch, int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,           \
                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
-                void* stream, void** arguments, void** extra))                               \
-  X(begin_capture, int(void* stream, int mode))                                              \
-  X(end_capture, int(void* stream, void** graph))                                            \
-  X(instantiate_graph, int(void** executable, void* graph, unsigned long long flags))        \
-  X(launch_graph, int(void* executable, void* stream))                                       \
-  X(destroy_graph, int(void* graph))                                                         \
-  X(destroy_executable, int(void* executable))
+                void* stream, void** arguments, void** extra))
 
 struct driver_functions {
 #define FLAGGEMS_DECLARE(member, ...) driver_function<__VA_ARGS__> member;
@@ -98,10 +90,8 @@ struct driver_numbers {
       memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
   // attributes of functions
   int function_max_threads, function_max_shared;
-  // flags of streams that do not wait for the default stream; the mode of a capture that other
-  // threads do not disturb
+  // flags of streams that do not wait for the default stream
   unsigned independent_stream;
-  int capture_mode;
 };
 
 /// The driver of `Api`, opened when first asked for.

@@ -5,6 +5,7 @@
 // by name, and a source that includes them all and names one instance.
 #pragma once
 
+#include <flaggems/detail/disk_cache.hpp>
 #include <flaggems/kernels/entry.hpp>
 #include <flaggems/launch/hooks.hpp>
 
@@ -43,15 +44,11 @@ struct kernel_texts {
     return all;
   }
 
-  /// 64 bits that change with any of the texts (FNV-1a).
+  /// 64 bits that change with any of the texts.
   [[nodiscard]] u64 hash() const noexcept {
-    u64 h = 0xcbf29ce484222325;
+    u64 h = hash_of({});
     for (std::size_t k = 0; k < names.size(); ++k)
-      for (const char* part : {names[k], texts[k]})
-        for (const char* c = part;; ++c) {
-          h = (h ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
-          if (*c == '\0') break;
-        }
+      for (const char* part : {names[k], texts[k]}) h = hash_of({part, std::strlen(part) + 1}, h);
     return h;
   }
 
@@ -91,8 +88,6 @@ inline constexpr const char* entry_name = "flaggems_entry";
                                            const kernel_instance& instance) {
   std::string source;
   for (const char* name : texts.names) source += "#include <" + std::string(name) + ">\n";
-  // Without texts the header is found on the compiler's path.
-  if (texts.names.empty()) source += "#include <flaggems/kernels/all.hpp>\n";
   const std::string types(instance.types());
   source += "FLAGGEMS_INSTANCE(" + std::string(entry_name) + ", " + types + ")\n";
   source += "static_assert(sizeof(flaggems::kernels::entry_of<" + types +

@@ -40,12 +40,16 @@ class runtime_compiler {
   }
 
   /// The image of a kernel's instance for `target`, from disk or compiled now. Raises not_supported
-  /// if there is no compiler, driver_error with the compiler's words.
+  /// if there is no compiler, no text or no name of the types, driver_error with the compiler's
+  /// words.
   [[nodiscard]] std::string image_of(const char* op, const kernel_instance& instance,
                                      std::string_view target) {
     require(op);
     require_names(op, instance);
     const kernel_texts& texts = kernel_texts::embedded();
+    if (texts.names.empty())
+      raise(errc::not_supported, op, "a program with the texts of its kernels",
+            "one compiled with FLAGGEMS_EMBED=0");
     const std::string source = source_of(texts, instance);
     const std::vector<std::string> options = Api::compiler_options(target);
     std::string key = std::string(Api::compiler_name) + ' ' + std::string(version_.view()) + '\n';
