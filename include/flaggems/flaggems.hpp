@@ -9,8 +9,11 @@
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/concept.hpp>
+#include <flaggems/device/graph.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/device/memory_pool.hpp>
+#include <flaggems/device/pool_block.hpp>
+#include <flaggems/device/pool_record.hpp>
 #include <flaggems/device/properties.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/device/tensor.hpp>

@@ -76,6 +76,10 @@ int cuGetErrorName(int code, const char** text) {
           : code == launch_failed       ? "CUDA_ERROR_LAUNCH_FAILED"
           : code == capture_unsupported ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
           : code == capture_invalidated ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
+          : code == capture_unjoined    ? "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"
+          : code == capture_isolation   ? "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"
+          : code == capture_implicit    ? "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"
+          : code == captured_event      ? "CUDA_ERROR_CAPTURED_EVENT"
                                         : nullptr;
   return *text != nullptr ? ok : invalid_value;
 }
@@ -155,7 +159,7 @@ int cuMemGetInfo_v2(size* unused, size* total) {
 
 int cuMemAlloc_v2(u64* address, size bytes) {
   ENTER();
-  if (is_capturing()) return capture_unsupported;
+  if (is_unsafe()) return capture_unsupported;
   if (bytes == 0) return invalid_value;
   // Never the same addresses again: what touches memory that was given back is found out.
   const size room = (bytes + 4095) / 4096 * 4096 + 4096;
@@ -177,7 +181,7 @@ int cuMemFree_v2(u64 address) {
   machine& m = sim();
   const auto found = m.allocations.find(address);
   if (found == m.allocations.end()) return invalid_value;
-  if (is_capturing()) return capture_unsupported;
+  if (is_unsafe()) return capture_unsupported;
   for (stream* s : m.streams) drain(*s);  // as the real one: it waits for the device
   for (stream& s : m.default_streams) drain(s);
   madvise(reinterpret_cast<void*>(address), (found->second + 4095) / 4096 * 4096, MADV_DONTNEED);
@@ -203,7 +207,8 @@ int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size bytes, void* handle) {
   stream* const s = stream_of(handle);
   if (is_pinned(from, bytes))  // read when it is its turn
     return enqueue(s, [=] { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), ok; });
-  if (s != nullptr && s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  if (s == nullptr) return invalid_handle;
+  if (const int refused = refuse_captured(*s); refused != ok) return refused;
   const auto* first = static_cast<const unsigned char*>(from);
   return enqueue(s, [=, staged = std::vector<unsigned char>(first, first + bytes)] {
     return std::memcpy(reinterpret_cast<void*>(to), staged.data(), bytes), ok;
@@ -214,8 +219,9 @@ int cuMemcpyDtoHAsync_v2(void* to, u64 from, size bytes, void* handle) {
   if (!is_device_memory(from, bytes) || is_in_arena(to)) return invalid_value;
   stream* const s = stream_of(handle);
   const auto copy = [=] { return std::memcpy(to, reinterpret_cast<void*>(from), bytes), ok; };
-  if (s != nullptr && s->captured != nullptr && !is_pinned(to, bytes))
-    return s->capture_broken = true, capture_unsupported;
+  if (s == nullptr) return invalid_handle;
+  if (!is_pinned(to, bytes))
+    if (const int refused = refuse_captured(*s); refused != ok) return refused;
   if (const int refused = enqueue(s, copy); refused != ok || is_pinned(to, bytes)) return refused;
   return drain(*s);  // pageable memory is copied when the call returns
 }
@@ -238,6 +244,7 @@ int cuStreamCreateWithPriority(void** handle, unsigned flags, int) {
   if (flags > 1) return invalid_value;
   auto* const s = new stream;
   s->device = current_device();
+  s->is_blocking = flags == 0;
   sim().streams.insert(s);
   *handle = s;
   return ok;
@@ -246,6 +253,7 @@ int cuStreamDestroy_v2(void* handle) {
   ENTER();
   stream* const s = stream_of(handle);
   if (s == nullptr || handle == nullptr) return invalid_handle;
+  if (s->captured != nullptr) s->captured->is_broken = true;
   drain(*s);
   sim().streams.erase(s);
   delete s;
@@ -255,14 +263,14 @@ int cuStreamSynchronize(void* handle) {
   ENTER();
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
-  if (s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  if (const int refused = refuse_captured(*s); refused != ok) return refused;
   return drain(*s);
 }
 int cuStreamQuery(void* handle) {
   ENTER();
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
-  if (s->captured != nullptr) return s->capture_broken = true, capture_unsupported;
+  if (const int refused = refuse_captured(*s); refused != ok) return refused;
   if (s->queue.empty()) return ok;
   run_first(*s);  // time passes
   return sim().sticky != ok ? sim().sticky : int{not_ready};
@@ -288,8 +296,16 @@ int cuEventRecord(void* handle, void* stream_handle) {
   auto* const e = static_cast<event*>(handle);
   stream* const s = stream_of(stream_handle);
   if (sim().events.count(e) == 0 || s == nullptr) return invalid_handle;
-  const auto made = std::make_shared<mark>(mark{s});
+  const auto made = std::make_shared<mark>();
+  made->in = s;
   e->last = made;
+  if (s->captured != nullptr) {
+    if (s->captured->is_broken) return capture_invalidated;
+    made->captured = s->captured;
+    made->was_captured = true;
+    made->captured_work = s->captured_work;
+    return ok;
+  }
   return enqueue(s, [=] {
     made->in = nullptr;
     made->time = ++sim().clock;
@@ -302,6 +318,18 @@ int cuStreamWaitEvent(void* stream_handle, void* handle, unsigned flags) {
   stream* const s = stream_of(stream_handle);
   if (sim().events.count(e) == 0 || s == nullptr) return invalid_handle;
   if (flags != 0) return invalid_value;
+  if (e->last != nullptr && e->last->was_captured) {
+    const std::shared_ptr<capture> c = e->last->captured.lock();
+    if (c == nullptr || (s->captured != nullptr && s->captured != c)) return capture_isolation;
+    if (s->captured == nullptr) {  // it joins the capture
+      s->captured = c;
+      s->captured_work = s->joined_work = 0;
+    }
+    e->last->in->joined_work = std::max(e->last->in->joined_work, e->last->captured_work);
+    return ok;
+  }
+  if (s->captured != nullptr && e->last != nullptr)
+    return s->captured->is_broken = true, capture_isolation;
   if (e->is_done() || e->last->in == s) return ok;
   // The mark as it is now: what stands in the other stream up to it runs first.
   return enqueue(s, [waited_for = e->last] { return run_up_to(*waited_for), ok; });
@@ -310,6 +338,7 @@ int cuEventSynchronize(void* handle) {
   ENTER();
   auto* const e = static_cast<event*>(handle);
   if (sim().events.count(e) == 0) return invalid_handle;
+  if (e->last != nullptr && e->last->was_captured) return captured_event;
   if (!e->is_done()) run_up_to(*e->last);
   return sim().sticky;
 }
@@ -317,6 +346,7 @@ int cuEventQuery(void* handle) {
   ENTER();
   auto* const e = static_cast<event*>(handle);
   if (sim().events.count(e) == 0) return invalid_handle;
+  if (e->last != nullptr && e->last->was_captured) return captured_event;
   if (e->is_done()) return ok;
   run_first(*e->last->in);  // time passes
   return sim().sticky != ok ? sim().sticky : int{not_ready};
@@ -337,6 +367,7 @@ int cuEventElapsedTime(float* ms, void* from, void* to) {
 
 int cuModuleLoadData(void** handle, const void* image) {
   ENTER();
+  if (is_unsafe()) return capture_unsupported;
   const std::string text = static_cast<const char*>(image);
   const std::string head = "flaggems simulated image\n";
   if (text.rfind(head, 0) != 0) return invalid_image;
@@ -416,9 +447,11 @@ int cuStreamBeginCapture_v2(void* handle, int mode) {
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
   if (handle == nullptr) return capture_unsupported;
-  if (mode < 0 || mode > 2 || s->captured != nullptr) return invalid_value;
-  s->captured = std::make_unique<graph>();
-  s->capture_broken = false;
+  if (mode < of_all_threads || mode > relaxed) return invalid_value;
+  if (s->captured != nullptr) return s->captured->is_broken = true, capture_unmatched;
+  s->captured = std::make_shared<capture>();
+  s->captured->origin = s;
+  s->captured->mode = static_cast<capture_mode>(mode);
   return ok;
 }
 int cuStreamEndCapture(void* handle, void** out) {
@@ -426,11 +459,35 @@ int cuStreamEndCapture(void* handle, void** out) {
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
   if (s->captured == nullptr) return invalid_value;
-  std::unique_ptr<graph> g = std::move(s->captured);
+  if (s->captured->origin != s) return s->captured->is_broken = true, capture_unmatched;
+  if (s->captured->mode != relaxed && !pthread_equal(s->captured->thread, pthread_self()))
+    return capture_wrong_thread;
   *out = nullptr;
-  if (s->capture_broken) return s->capture_broken = false, capture_invalidated;
-  sim().graphs.insert(g.get());
-  *out = g.release();
+  const std::shared_ptr<capture> ended = s->captured;
+  int result = ended->is_broken ? capture_invalidated : ok;
+  for (stream* other : sim().streams)
+    if (other->captured == ended) {
+      if (other != s && other->captured_work > other->joined_work && result == ok)
+        result = capture_unjoined;
+      other->captured = nullptr;
+    }
+  if (result != ok) return result;
+  auto* const g = new graph(std::move(ended->nodes));
+  sim().graphs.insert(g);
+  *out = g;
+  return ok;
+}
+int cuStreamIsCapturing(void* handle, int* status) {
+  ENTER();
+  const stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  *status = s->captured == nullptr ? 0 : s->captured->is_broken ? 2 : 1;
+  return ok;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  ENTER(false);
+  if (*mode < of_all_threads || *mode > relaxed) return invalid_value;
+  std::swap(*mode, thread_mode);
   return ok;
 }
 int cuGraphInstantiateWithFlags(void** executable, void* handle, unsigned long long flags) {

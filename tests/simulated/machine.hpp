@@ -6,6 +6,7 @@
 
 #include "simulation.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,6 +41,11 @@ enum result : int {
   launch_failed = 719,
   capture_unsupported = 900,
   capture_invalidated = 901,
+  capture_unmatched = 903,
+  capture_unjoined = 904,
+  capture_isolation = 905,
+  capture_implicit = 906,
+  captured_event = 907,
   capture_wrong_thread = 908
 };
 
@@ -53,15 +59,28 @@ using work = std::function<int()>;
 struct graph {
   std::vector<work> nodes;
 };
+struct stream;
+enum capture_mode : int { of_all_threads, of_thread, relaxed };
+struct capture {
+  graph nodes;
+  stream* origin = nullptr;
+  capture_mode mode = of_all_threads;
+  pthread_t thread = pthread_self();
+  bool is_broken = false;
+};
 struct stream {
   int device = 0;
+  bool is_blocking = false;  // waits for the default stream, and that for it
   std::deque<work> queue;
-  std::unique_ptr<graph> captured;  // while it captures
-  bool capture_broken = false;
+  std::shared_ptr<capture> captured;        // while it is
+  size captured_work = 0, joined_work = 0;  // pieces of it, and those that the origin waits for
 };
 struct mark {
-  stream* in;  // where it stands, while that is to come
+  stream* in = nullptr;  // where it stands, while that is to come
   u64 time = 0;
+  std::weak_ptr<capture> captured;  // in which it is
+  bool was_captured = false;
+  size captured_work = 0;  // of its stream, up to it
 };
 struct event {
   std::shared_ptr<mark> last;  // none before the first record
@@ -100,6 +119,7 @@ inline machine& sim() {
   return all;
 }
 inline thread_local int* current_context = nullptr;
+inline thread_local int thread_mode = of_all_threads;
 
 inline int current_device() { return current_context == nullptr ? 0 : *current_context; }
 
@@ -162,19 +182,37 @@ inline void run_up_to(const mark& m) {
 }
 inline int enqueue(stream* s, work todo) {
   if (s == nullptr) return invalid_handle;
-  if (s->capture_broken) return capture_invalidated;
-  if (s->captured != nullptr)
-    s->captured->nodes.push_back(std::move(todo));
-  else
-    s->queue.push_back(std::move(todo));
+  if (s->captured != nullptr) {
+    if (s->captured->is_broken) return capture_invalidated;
+    s->captured->nodes.nodes.push_back(std::move(todo));
+    ++s->captured_work;
+    return ok;
+  }
+  const bool is_default = s >= sim().default_streams && s < sim().default_streams + devices;
+  if (is_default)
+    for (const stream* other : sim().streams)
+      if (other->captured != nullptr && other->is_blocking && other->device == s->device)
+        return other->captured->is_broken = true, capture_implicit;
+  s->queue.push_back(std::move(todo));
   return ok;
 }
-// What a capture in the calling thread's mode forbids: it breaks the capture.
-inline bool is_capturing() {
+// Whether captures forbid this thread what is unsafe while they last: it breaks them.
+inline bool is_unsafe() {
   bool any = false;
-  for (stream* s : sim().streams)
-    if (s->captured != nullptr) any = s->capture_broken = true;
+  for (const stream* s : sim().streams)
+    if (s->captured != nullptr && thread_mode != relaxed) {
+      const bool is_own = pthread_equal(s->captured->thread, pthread_self()) != 0;
+      if (is_own ? s->captured->mode != relaxed
+                 : s->captured->mode == of_all_threads && thread_mode == of_all_threads)
+        any = s->captured->is_broken = true;
+    }
   return any;
+}
+// What asks how far a stream is.
+inline int refuse_captured(const stream& s) {
+  if (s.captured == nullptr) return ok;
+  s.captured->is_broken = true;
+  return capture_unsupported;
 }
 
 // ---- the way into every function: counts, injected faults, sticky errors, a context

@@ -245,6 +245,21 @@ concept device_events = detail::has_event_handle<D> && detail::has_create_event<
 template <class D>
 concept device_modules = detail::has_module_handle<D> && detail::has_function_handle<D> &&
     detail::has_load_module<D> && detail::has_unload_module<D> && detail::has_find_function<D>;
+/// Graphs, for `capture`. Optional: `begin_capture` makes a stream keep what is queued in it
+/// instead of doing it, `end_capture` makes a graph of that, to be launched any number of times,
+/// and `abandon_capture` drops it. Either ends the capture, even where it raises.
+template <class D>
+concept device_graphs = detail::has_stream_handle<D> && std::regular<typename D::graph_handle> &&
+    requires(typename D::stream_handle s, typename D::graph_handle g) {
+  { D::begin_capture(s) } -> std::same_as<void>;
+  { D::end_capture(s) } -> std::same_as<typename D::graph_handle>;
+  { D::abandon_capture(s) }
+  noexcept->std::same_as<void>;
+  { D::is_capturing(s) } -> std::same_as<bool>;
+  { D::launch_graph(g, s) } -> std::same_as<void>;
+  { D::destroy_graph(g) }
+  noexcept->std::same_as<void>;
+};
 /// How chips differ: `geometry`, `argument_abi`, `images`, `capabilities`.
 template <class D>
 concept device_policies = detail::has_geometry<D> && detail::has_argument_abi<D> &&

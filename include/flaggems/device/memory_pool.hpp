@@ -6,10 +6,14 @@
 // A block that is freed may be given out again at once in the order of the same stream. For another
 // stream it waits until its own is idle, or, when the device's memory is exhausted, makes the other
 // stream wait by an event. So no host synchronisation happens on the way.
+//
+// While a stream is captured into a graph, what is allocated in its order becomes the graph's: it
+// is used again there in stream order, and elsewhere once the graph has ended.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/detail/pool_mutex.hpp>
+#include <flaggems/device/pool_record.hpp>
 #include <flaggems/device/stream.hpp>
 
 #include <exception>
@@ -17,88 +21,6 @@
 #include <utility>
 
 namespace flaggems {
-
-/// A quantity with its history, as in torch.cuda.memory_stats.
-struct memory_stat {
-  i64 current = 0;    ///< now
-  i64 peak = 0;       ///< the most since the start or reset_peak_memory_stats
-  i64 allocated = 0;  ///< the sum of all increases
-  i64 freed = 0;      ///< the sum of all decreases
-
-  void increase(i64 n) noexcept {
-    current += n;
-    allocated += n;
-    if (current > peak) peak = current;
-  }
-  void decrease(i64 n) noexcept {
-    current -= n;
-    freed += n;
-  }
-};
-
-/// What the pool of a device holds, under PyTorch's names.
-struct memory_statistics {
-  memory_stat allocation;       ///< blocks in use
-  memory_stat allocated_bytes;  ///< bytes of blocks in use
-  memory_stat requested_bytes;  ///< the same before rounding
-  memory_stat segment;          ///< blocks taken from the device
-  memory_stat reserved_bytes;   ///< bytes taken from the device
-  i64 num_alloc_retries = 0;    ///< how often the cache was emptied because memory was exhausted
-  i64 num_ooms = 0;             ///< how often that did not help
-  i64 num_device_alloc = 0;     ///< calls of the device's allocate that gave memory
-  i64 num_device_free = 0;      ///< calls of the device's deallocate
-  i64 lost_bytes = 0;  ///< of blocks never used again: their stream failed when it was destroyed
-
-  /// Bytes taken from the device that no tensor uses.
-  [[nodiscard]] i64 cached_bytes() const noexcept {
-    return reserved_bytes.current - allocated_bytes.current;
-  }
-};
-
-namespace detail {
-
-// ---- size classes: eight steps an octave, so that rounding wastes at most an eighth
-template <i64 Alignment>
-struct size_classes {
-  static constexpr int steps = 8;
-  static constexpr int count = 60 * steps;  // some beyond `largest`
-  /// The largest request; above it sizes overflow.
-  static constexpr i64 largest = i64{1} << 56;
-
-  /// The class of the smallest blocks that hold `bytes`, 1 <= bytes <= largest.
-  static constexpr int index_of(i64 bytes) noexcept {
-    const u64 units = static_cast<u64>((bytes + Alignment - 1) / Alignment);
-    if (units <= steps) return static_cast<int>(units - 1);
-    const int octave = 63 - __builtin_clzll(units - 1);  // units - 1 in [2^octave, 2^(octave+1))
-    const int shift = octave - 3;
-    return (octave - 2) * steps + static_cast<int>(((units - 1) >> shift) & (steps - 1));
-  }
-  /// The bytes of the blocks of a class.
-  static constexpr i64 size_of(int index) noexcept {
-    if (index < steps) return (index + 1) * Alignment;
-    const int shift = index / steps - 1;
-    return static_cast<i64>((static_cast<u64>(steps + index % steps + 1)) << shift) * Alignment;
-  }
-};
-
-template <class Device>
-struct pool_block_record {
-  void* data = nullptr;
-  i64 requested = 0;
-  int size_class = 0;
-  bool any_stream = false;  // no stream has work on it
-  bool is_lost = false;     // its stream failed and is gone: whether it is in use, nobody knows
-  typename Device::stream_handle stream{};
-  pool_block_record* next = nullptr;      // in a list of free blocks, or of those in use
-  pool_block_record* previous = nullptr;  // of those in use
-  struct user {
-    stream_ref<Device> stream;  // perhaps of another device
-    user* next;
-  };
-  user* users = nullptr;  // other streams that had work on it, from record_stream
-};
-
-}  // namespace detail
 
 /// The alignment of the blocks of a device's pool, in bytes.
 template <class Device>
@@ -108,6 +30,7 @@ inline constexpr i64 pool_alignment = Device::capabilities::host_accessible ? 64
 template <class Device>
 class memory_pool {
   using record = detail::pool_block_record<Device>;
+  using reservation = detail::pool_reservation<Device>;
   using classes = detail::size_classes<pool_alignment<Device>>;
   using native_stream = typename Device::stream_handle;
 
@@ -128,16 +51,18 @@ class memory_pool {
       raise_size(bytes, op);
     const int index = classes::index_of(bytes);
     record* block = nullptr;
+    reservation* owner = nullptr;
     {
       detail::pool_lock lock(mutex_);
-      block = take_cached(index, stream, false);
+      owner = capture_of(stream);
       // A block somewhat too large rather than one more: sizes that grow step by step would leave
       // one of each.
-      for (int larger = 1; larger <= 2 && block == nullptr; ++larger)
-        block = take_cached(index + larger, stream, false);
-      if (block != nullptr) use(block, bytes, stream);
+      for (int larger = 0; larger <= 2 && block == nullptr; ++larger)
+        block = owner == nullptr ? take_cached(index + larger, stream, false)
+                                 : take_reserved(*owner, index + larger, stream);
+      if (block != nullptr) use(block, bytes, stream, owner);
     }
-    if (block == nullptr) block = allocate_slowly(index, bytes, stream, op);
+    if (block == nullptr) block = allocate_slowly(index, bytes, stream, op, owner);
     return block;
   }
 
@@ -145,13 +70,18 @@ class memory_pool {
   /// the device fails, the block waits for its users when it is used again or given back.
   void deallocate(record* block) noexcept {
     detail::pool_lock lock(mutex_);
-    if (block->users != nullptr) detail::succeeds([&] { wait_for_users(block); });
+    reservation* const owner = owner_of_freed(*block);
+    if (block->users != nullptr && owner == nullptr)
+      detail::succeeds([&] { wait_for_users(block); });
     unlink(block);
     const i64 size = classes::size_of(block->size_class);
     stats_.allocation.decrease(1);
     stats_.allocated_bytes.decrease(size);
     stats_.requested_bytes.decrease(block->requested);
-    block->is_lost ? forget(block) : cache(block);
+    if (owner != nullptr)
+      block->next = std::exchange(owner->unused, block);
+    else
+      block->is_lost ? forget(block) : cache(block);
   }
 
   /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
@@ -159,10 +89,7 @@ class memory_pool {
   void record_stream(record* block, const stream_ref<Device>& stream) {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
-    if (on(block->stream) == stream && !block->any_stream) return;
-    for (auto* u = block->users; u != nullptr; u = u->next)
-      if (u->stream == stream) return;
-    block->users = new typename record::user{stream, block->users};
+    if (!(on(block->stream) == stream) || block->any_stream) add_user(block, stream);
   }
 
   /// To be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
@@ -177,19 +104,28 @@ class memory_pool {
       return is_idle;
     };
     const auto release = [&](record* b) {
+      // Captured work does not run before its graph does, and the graph knows where it was
+      // launched.
+      const bool has_work = b->owner == nullptr || !b->owner->is_capturing;
       for (typename record::user** link = &b->users; *link != nullptr;) {
         if ((*link)->stream == stream) {
-          if (!wait()) b->is_lost = true;
+          if (has_work && !wait()) b->is_lost = true;
           delete std::exchange(*link, (*link)->next);
         } else {
           link = &(*link)->next;
         }
       }
       if (b->any_stream || !(on(b->stream) == stream)) return;
-      if (!wait()) b->is_lost = true;
+      if (has_work && !wait()) b->is_lost = true;
       b->any_stream = true;
     };
     for (record* b = in_use_; b != nullptr; b = b->next) release(b);
+    for (reservation* r = reservations_; r != nullptr; r = r->next) {
+      for (record* b = r->unused; b != nullptr; b = b->next) release(b);
+      if (r->any_stream || !(on(r->stream) == stream)) continue;
+      if (!wait()) r->is_lost = true;
+      r->any_stream = true;
+    }
     for (record*& list : free_)
       for (record** link = &list; *link != nullptr;) {
         release(*link);
@@ -209,6 +145,64 @@ class memory_pool {
       all = detach_cache();
     }
     if (all != nullptr) give_back(all);
+  }
+
+  /// For `graph`: what is allocated in the order of `stream` from now on is the graph's. Waits for
+  /// the stream. Raises what the device raises, and invalid_argument if it is captured already.
+  [[nodiscard]] reservation* begin_capture(native_stream stream) requires(device_graphs<Device>) {
+    if (Device::is_capturing(stream)) [[unlikely]]
+      raise(errc::invalid_argument, "capture", "a stream that is not being captured",
+            "one that is");
+    Device::synchronize(stream);
+    auto* const made = new reservation;
+    made->stream = stream;
+    detail::pool_lock lock(mutex_);
+    // Meanwhile nobody can ask how far the stream is.
+    for (record* list : free_)
+      for (record* b = list; b != nullptr; b = b->next)
+        if (b->stream == stream) b->any_stream = true;
+    made->next = std::exchange(reservations_, made);
+    captures_ += 1;
+    return made;
+  }
+  /// For `graph`: the capture is over.
+  void end_capture(reservation* r) noexcept {
+    detail::pool_lock lock(mutex_);
+    if (std::exchange(r->is_capturing, false)) captures_ -= 1;
+  }
+  /// For `graph`: it was launched in `stream`. As launches of one graph wait for each other, the
+  /// last one's stream is the one to wait for.
+  void set_launched(reservation* r, native_stream stream) noexcept {
+    detail::pool_lock lock(mutex_);
+    r->stream = stream;
+    r->any_stream = false;
+  }
+  /// For `graph`: it ends. Its blocks may be used in the order of its last launch.
+  void release(reservation* r) noexcept {
+    end_capture(r);
+    detail::pool_lock lock(mutex_);
+    reservation** link = &reservations_;
+    while (*link != r) link = &(*link)->next;
+    *link = r->next;
+    const auto settle = [&](record* b) {
+      b->owner = nullptr;
+      b->is_lost = b->is_lost || r->is_lost;
+      if (r->any_stream) return;
+      if (b->any_stream) {
+        b->stream = r->stream;
+        b->any_stream = false;
+      } else if (!(b->stream == r->stream)) {
+        if (!detail::succeeds([&] { add_user(b, on(r->stream)); })) b->is_lost = true;
+      }
+    };
+    for (record* b = in_use_; b != nullptr; b = b->next)
+      if (b->owner == r) settle(b);
+    while (r->unused != nullptr) {
+      record* b = std::exchange(r->unused, r->unused->next);
+      settle(b);
+      b->is_lost ? forget(b) : cache(b);
+    }
+    delete r;
   }
 
   [[nodiscard]] memory_statistics stats() const {
@@ -251,7 +245,7 @@ class memory_pool {
         if (b.any_stream || b.stream == stream) {
           found = l;
           if (!b.any_stream) break;
-        } else if (found == nullptr && !(has_busy && b.stream == busy)) {
+        } else if (found == nullptr && !(has_busy && b.stream == busy) && !is_captured(b.stream)) {
           if (on(b.stream).query()) {
             b.any_stream = true;
             found = l;
@@ -274,8 +268,61 @@ class memory_pool {
     return block;
   }
 
-  void use(record* block, i64 bytes, native_stream stream) noexcept {
+  // A block for work that is captured: one of the graph's that no tensor holds, or a cached one
+  // that nobody has work on. No stream can be asked or waited for.
+  record* take_reserved(reservation& r, int index, native_stream stream) noexcept {
+    for (record** l = &r.unused; *l != nullptr; l = &(*l)->next)
+      if ((*l)->size_class == index && (*l)->stream == stream && !(*l)->any_stream)
+        return std::exchange(*l, (*l)->next);
+    for (record** l = &free_[index]; *l != nullptr; l = &(*l)->next)
+      if ((*l)->any_stream && (*l)->users == nullptr) return std::exchange(*l, (*l)->next);
+    return nullptr;
+  }
+  // The graph that is being captured in `stream`, or by this thread in one that `stream` joined.
+  reservation* capture_of([[maybe_unused]] native_stream stream) const {
+    if constexpr (device_graphs<Device>)
+      if (captures_ != 0) [[unlikely]]
+        for (reservation* r = reservations_; r != nullptr; r = r->next)
+          if (r->is_capturing &&
+              (r->stream == stream ||
+               (pthread_equal(r->thread, pthread_self()) && Device::is_capturing(stream))))
+            return r;
+    return nullptr;
+  }
+  bool is_captured([[maybe_unused]] native_stream stream) const {
+    if constexpr (device_graphs<Device>)
+      if (captures_ != 0) [[unlikely]]
+        return Device::is_capturing(stream);
+    return false;
+  }
+  // The graph that keeps a block that is freed. One from before the capture, which is freed in it,
+  // is read by the graph's launches as it is: it becomes the graph's, and is not used again there.
+  reservation* owner_of_freed(record& b) noexcept {
+    if constexpr (device_graphs<Device>) {
+      if (b.owner != nullptr && b.owner->is_capturing && b.users != nullptr) b.any_stream = true;
+      if (b.owner != nullptr || captures_ == 0) [[likely]]
+        return b.owner;
+      for (reservation* r = reservations_; r != nullptr; r = r->next) {
+        const bool is_in_order = r->stream == b.stream && !b.any_stream;
+        if (!r->is_capturing || !(is_in_order || pthread_equal(r->thread, pthread_self())))
+          continue;
+        if (!is_in_order && !b.any_stream)
+          if (!detail::succeeds([&] { add_user(&b, on(b.stream)); })) b.is_lost = true;
+        b.any_stream = true;
+        return b.owner = r;
+      }
+    }
+    return b.owner;
+  }
+  static void add_user(record* b, const stream_ref<Device>& stream) {
+    for (auto* u = b->users; u != nullptr; u = u->next)
+      if (u->stream == stream) return;
+    b->users = new typename record::user{stream, b->users};
+  }
+
+  void use(record* block, i64 bytes, native_stream stream, reservation* owner) noexcept {
     block->requested = bytes;
+    block->owner = owner;
     block->stream = stream;
     block->any_stream = false;
     block->previous = nullptr;
@@ -303,15 +350,15 @@ class memory_pool {
     if (block->next != nullptr) block->next->previous = block->previous;
   }
 
-  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream,
-                                        const char* op) {
+  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
+                                        reservation* owner) {
     const i64 size = classes::size_of(index);
     void* data = take_from_device(size, stream);
     if (data == nullptr) {
       {
         detail::pool_lock lock(mutex_);
-        if (record* block = take_cached(index, stream, true)) {
-          use(block, bytes, stream);
+        if (record* block = owner == nullptr ? take_cached(index, stream, true) : nullptr) {
+          use(block, bytes, stream, owner);
           return block;
         }
         stats_.num_alloc_retries += 1;
@@ -327,7 +374,7 @@ class memory_pool {
     stats_.num_device_alloc += 1;
     stats_.segment.increase(1);
     stats_.reserved_bytes.increase(size);
-    use(block, bytes, stream);
+    use(block, bytes, stream, owner);
     return block;
   }
   void* take_from_device(i64 size, native_stream stream) {
@@ -335,16 +382,22 @@ class memory_pool {
     return Device::allocate(size, stream);
   }
 
-  // All cached blocks, as one list.
-  record* detach_cache() noexcept {
+  // All cached blocks, as one list, but those of streams that nobody can wait for now.
+  record* detach_cache() {
     record* all = nullptr;
-    for (record*& list : free_) {
-      while (list != nullptr) {
-        record* b = std::exchange(list, list->next);
-        b->next = all;
-        all = b;
+    for (record*& list : free_)
+      for (record** link = &list; *link != nullptr;) {
+        record* b = *link;
+        bool has_captured = !b->any_stream && is_captured(b->stream);
+        for (auto* u = b->users; u != nullptr; u = u->next)
+          has_captured = has_captured || (captures_ != 0 && is_captured(u->stream.handle()));
+        if (has_captured) {
+          link = &b->next;
+        } else {
+          *link = std::exchange(b->next, all);
+          all = b;
+        }
       }
-    }
     return all;
   }
   void give_back(record* list) {
@@ -467,6 +520,8 @@ class memory_pool {
   bool is_forking_ = false;
   record* in_use_ = nullptr;
   record* free_[classes::count] = {};
+  reservation* reservations_ = nullptr;  // of all graphs
+  int captures_ = 0;                     // of them, being captured
   memory_statistics stats_;
 };
 
@@ -531,70 +586,6 @@ template <class Device>
   return pool<Device>(Device::current_device());
 }
 
-/// Memory from the pool, given back when this ends. Move only.
-template <class Device>
-class pool_block {
- public:
-  pool_block() = default;
-  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory in
-  /// the name of `op`.
-  pool_block(i64 bytes, const stream_ref<Device>& stream, const char* op = "allocate") {
-    if (bytes == 0) return;
-    pool_ = &pool<Device>(stream.device_index());
-    record_ = pool_->allocate(bytes, stream.handle(), op);
-  }
-  pool_block(pool_block&& other) noexcept
-      : pool_(other.pool_), record_(std::exchange(other.record_, nullptr)) {}
-  pool_block& operator=(pool_block&& other) noexcept {
-    std::swap(pool_, other.pool_);
-    std::swap(record_, other.record_);
-    return *this;
-  }
-  ~pool_block() {
-    if (record_ != nullptr) pool_->deallocate(record_);
-  }
-
-  [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
-  /// The device of the memory; 0 if there is none.
-  [[nodiscard]] int device_index() const noexcept { return record_ ? pool_->device_index() : 0; }
-  /// The bytes asked for.
-  [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
-  /// Keeps the memory from being used again before the work queued in `stream`, by the time this
-  /// ends, is done.
-  void record_stream(const stream_ref<Device>& stream) {
-    if (record_ != nullptr) pool_->record_stream(record_, stream);
-  }
-
- private:
-  memory_pool<Device>* pool_ = nullptr;
-  detail::pool_block_record<Device>* record_ = nullptr;
-};
-
-/// Memory from the pool of the stream's device, in the order of the stream. Raises out_of_memory.
-template <class Device>
-[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream_ref<Device>& stream) {
-  return pool_block<Device>(bytes, stream);
-}
-template <class Device>
-[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream<Device>& stream) {
-  return pool_block<Device>(bytes, stream);
-}
-
-/// The statistics of a device's pool.
-template <class Device>
-[[nodiscard]] memory_statistics memory_stats(int device_index = Device::current_device()) {
-  return pool<Device>(device_index).stats();
-}
-/// Makes the peaks of the statistics what is current.
-template <class Device>
-void reset_peak_memory_stats(int device_index = Device::current_device()) {
-  pool<Device>(device_index).reset_peak_stats();
-}
-/// Gives the memory that the pool holds and no tensor uses back to the device. Raises what the
-/// device raises.
-template <class Device>
-void empty_cache(int device_index = Device::current_device()) {
-  pool<Device>(device_index).empty_cache();
-}
-
 }  // namespace flaggems
+
+#include <flaggems/device/pool_block.hpp>

@@ -13,6 +13,7 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgraphExec_st;
 
 namespace flaggems {
 
@@ -26,6 +27,7 @@ struct cuda_api {
   using event = CUevent_st*;
   using module = CUmod_st*;
   using function = CUfunc_st*;
+  using graph = CUgraphExec_st*;
 
   static constexpr const char* name = "cuda";
   static constexpr int warp_size = 32;
@@ -63,6 +65,14 @@ struct cuda_api {
       .synchronize_event = {"cuEventSynchronize"},
       .query_event = {"cuEventQuery"},
       .elapsed = {"cuEventElapsedTime"},
+      .begin_capture = {"cuStreamBeginCapture_v2"},
+      .end_capture = {"cuStreamEndCapture"},
+      .is_capturing = {"cuStreamIsCapturing"},
+      .exchange_capture_mode = {"cuThreadExchangeStreamCaptureMode"},
+      .instantiate = {"cuGraphInstantiateWithFlags"},
+      .destroy_graph = {"cuGraphDestroy"},
+      .launch_graph = {"cuGraphLaunch"},
+      .destroy_executable = {"cuGraphExecDestroy"},
       .load_module = {"cuModuleLoadData"},
       .unload_module = {"cuModuleUnload"},
       .find_function = {"cuModuleGetFunction"},
@@ -88,6 +98,10 @@ struct cuda_api {
       .function_max_threads = 0,
       .function_max_shared = 8,
       .independent_stream = 1,
+      .capture_of_thread = 1,
+      .capture_relaxed = 2,
+      .first_capture_error = 900,
+      .last_capture_error = 908,
   };
 
   /// "sm_90a": with the instructions of that chip alone, since the code is for this machine.
@@ -112,6 +126,7 @@ struct cuda_api {
 }  // namespace detail
 
 /// NVIDIA's GPUs. Streams are CUstream (cudaStream_t); contexts are the primary ones, so it works
+/// beside the CUDA runtime and PyTorch.
 struct cuda : driver_device<detail::cuda_api> {
   static constexpr const char* name = "cuda";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA

@@ -76,6 +76,14 @@ FLAGGEMS_SAME(record, cuEventRecord);
 FLAGGEMS_SAME(synchronize_event, cuEventSynchronize);
 FLAGGEMS_SAME(query_event, cuEventQuery);
 FLAGGEMS_SAME(elapsed, cuEventElapsedTime);
+FLAGGEMS_SAME(begin_capture, cuStreamBeginCapture_v2);
+FLAGGEMS_SAME(end_capture, cuStreamEndCapture);
+FLAGGEMS_SAME(is_capturing, cuStreamIsCapturing);
+FLAGGEMS_SAME(exchange_capture_mode, cuThreadExchangeStreamCaptureMode);
+FLAGGEMS_SAME(instantiate, cuGraphInstantiateWithFlags);
+FLAGGEMS_SAME(destroy_graph, cuGraphDestroy);
+FLAGGEMS_SAME(launch_graph, cuGraphLaunch);
+FLAGGEMS_SAME(destroy_executable, cuGraphExecDestroy);
 FLAGGEMS_SAME(load_module, cuModuleLoadData);
 FLAGGEMS_SAME(unload_module, cuModuleUnload);
 FLAGGEMS_SAME(find_function, cuModuleGetFunction);
@@ -116,9 +124,14 @@ static_assert(numbers.capability_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY
 static_assert(numbers.function_max_threads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 static_assert(numbers.function_max_shared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(numbers.independent_stream == CU_STREAM_NON_BLOCKING);
+static_assert(numbers.capture_of_thread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(numbers.capture_relaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(numbers.first_capture_error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+static_assert(numbers.last_capture_error == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 static_assert(std::is_same_v<flaggems::cuda::stream_handle, CUstream>);
 static_assert(std::is_same_v<flaggems::cuda::event_handle, CUevent>);
 static_assert(std::is_same_v<flaggems::cuda::module_handle, CUmodule>);
 static_assert(std::is_same_v<flaggems::cuda::function_handle, CUfunction>);
+static_assert(std::is_same_v<flaggems::cuda::graph_handle, CUgraphExec>);
 
 }  // namespace

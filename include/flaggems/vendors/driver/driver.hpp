@@ -56,6 +56,14 @@ struct driver_function<int(Args...)> {
   X(synchronize_event, int(void* event))                                                     \
   X(query_event, int(void* event))                                                           \
   X(elapsed, int(float* ms, void* from, void* to))                                           \
+  X(begin_capture, int(void* stream, int mode))                                              \
+  X(end_capture, int(void* stream, void** graph))                                            \
+  X(is_capturing, int(void* stream, int* status))                                            \
+  X(exchange_capture_mode, int(int* mode))                                                   \
+  X(instantiate, int(void** executable, void* graph, unsigned long long flags))              \
+  X(destroy_graph, int(void* graph))                                                         \
+  X(launch_graph, int(void* executable, void* stream))                                       \
+  X(destroy_executable, int(void* executable))                                               \
   X(load_module, int(void** module, const void* image))                                      \
   X(unload_module, int(void* module))                                                        \
   X(find_function, int(void** function, void* module, const char* name))                     \
@@ -92,6 +100,10 @@ struct driver_numbers {
   int function_max_threads, function_max_shared;
   // flags of streams that do not wait for the default stream
   unsigned independent_stream;
+  // modes of captures: what a thread that captures may call beside, and all
+  int capture_of_thread, capture_relaxed;
+  // results that say what may not be captured, from and to
+  int first_capture_error, last_capture_error;
 };
 
 /// The driver of `Api`, opened when first asked for.
@@ -124,6 +136,10 @@ class driver {
     text got = error_text(result);
     if (result == Api::numbers.not_initialized && ::getpid() != process_)
       got += "; this process was forked after the driver was opened, which the driver forbids";
+    if (result >= Api::numbers.first_capture_error && result <= Api::numbers.last_capture_error)
+      got +=
+          "; a graph is being captured, which takes no waiting for a stream or event, no memory of"
+          " the host that is not pinned, and not the default stream";
     raise(errc::driver_error, op, text("success of ") + function, got);
   }
 

@@ -133,6 +133,7 @@ struct driver_device {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
+    const beside_captures scope;
     u64 address = 0;
     const int result =
         result_of(functions().allocate, &address, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
@@ -143,6 +144,7 @@ struct driver_device {
     return reinterpret_cast<void*>(address);
   }
   static void deallocate(void* data, i64, stream_handle) noexcept {
+    const beside_captures scope;
     functions().deallocate.call(address_of(data));
   }
   static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
@@ -162,6 +164,35 @@ struct driver_device {
       call("fill", functions().fill, address_of(data), static_cast<unsigned char>(byte),
            static_cast<std::size_t>(bytes), s);
   }
+
+  // ---- graphs
+  using graph_handle = typename Api::graph;
+  static void begin_capture(stream_handle s) {
+    call("capture", functions().begin_capture, s, Api::numbers.capture_of_thread);
+  }
+  static graph_handle end_capture(stream_handle s) {
+    void *graph = nullptr, *executable = nullptr;
+    call("capture", functions().end_capture, s, &graph);
+    const int result = result_of(functions().instantiate, &executable, graph, 0ULL);
+    functions().destroy_graph.call(graph);
+    if (result != 0) [[unlikely]]
+      driver().raise_result("capture", functions().instantiate.name, result);
+    return static_cast<graph_handle>(executable);
+  }
+  static void abandon_capture(stream_handle s) noexcept {
+    void* graph = nullptr;
+    functions().end_capture.call(s, &graph);
+    if (graph != nullptr) functions().destroy_graph.call(graph);
+  }
+  static bool is_capturing(stream_handle s) {
+    int status = 0;
+    call("capture", functions().is_capturing, s, &status);
+    return status != 0;
+  }
+  static void launch_graph(graph_handle g, stream_handle s) {
+    call("graph", functions().launch_graph, g, s);
+  }
+  static void destroy_graph(graph_handle g) noexcept { functions().destroy_executable.call(g); }
 
   // ---- modules
   using module_handle = typename Api::module;
@@ -200,6 +231,26 @@ struct driver_device {
   static const detail::driver_functions& functions() noexcept { return driver().functions(); }
   static u64 address_of(const void* p) noexcept { return reinterpret_cast<u64>(p); }
 
+  // While one is alive, the thread may take and give back memory and load code although a stream is
+  // being captured, by this library or another.
+  class beside_captures {
+   public:
+    beside_captures() noexcept : is_set_(exchange()) {}
+    ~beside_captures() {
+      if (is_set_) exchange();
+    }
+    beside_captures(const beside_captures&) = delete;
+    beside_captures& operator=(const beside_captures&) = delete;
+
+   private:
+    bool exchange() noexcept {
+      const auto swap = functions().exchange_capture_mode.call;
+      return swap != nullptr && swap(&mode_) == 0;
+    }
+    int mode_ = Api::numbers.capture_relaxed;
+    bool is_set_;
+  };
+
   // A thread that never named a device works on the first. False if its context cannot be had: then
   // the first call that needs it says why.
   static bool adopt_context() noexcept {
@@ -236,6 +287,7 @@ struct driver_device {
                                  const detail::kernel_instance& instance, int device) {
     if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
     const detail::pool_lock lock(detail::loading);
+    const beside_captures scope;
     if (kernel.function.load() != nullptr) return;  // another thread was faster
     const device_properties p = properties(device);
     const std::string image =

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory from the pool of a device, and what the pool tells.
+#pragma once
+
+#include <flaggems/device/memory_pool.hpp>
+
+#include <utility>
+
+namespace flaggems {
+
+/// Memory from the pool, given back when this ends. Move only.
+template <class Device>
+class pool_block {
+ public:
+  pool_block() = default;
+  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory in
+  /// the name of `op`.
+  pool_block(i64 bytes, const stream_ref<Device>& stream, const char* op = "allocate") {
+    if (bytes == 0) return;
+    pool_ = &pool<Device>(stream.device_index());
+    record_ = pool_->allocate(bytes, stream.handle(), op);
+  }
+  pool_block(pool_block&& other) noexcept
+      : pool_(other.pool_), record_(std::exchange(other.record_, nullptr)) {}
+  pool_block& operator=(pool_block&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(record_, other.record_);
+    return *this;
+  }
+  ~pool_block() {
+    if (record_ != nullptr) pool_->deallocate(record_);
+  }
+
+  [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
+  /// The device of the memory; 0 if there is none.
+  [[nodiscard]] int device_index() const noexcept { return record_ ? pool_->device_index() : 0; }
+  /// The bytes asked for.
+  [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
+  /// Keeps the memory from being used again before the work queued in `stream`, by the time this
+  /// ends, is done.
+  void record_stream(const stream_ref<Device>& stream) {
+    if (record_ != nullptr) pool_->record_stream(record_, stream);
+  }
+
+ private:
+  memory_pool<Device>* pool_ = nullptr;
+  detail::pool_block_record<Device>* record_ = nullptr;
+};
+
+/// Memory from the pool of the stream's device, in the order of the stream. Raises out_of_memory.
+template <class Device>
+[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream_ref<Device>& stream) {
+  return pool_block<Device>(bytes, stream);
+}
+template <class Device>
+[[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream<Device>& stream) {
+  return pool_block<Device>(bytes, stream);
+}
+
+/// The statistics of a device's pool.
+template <class Device>
+[[nodiscard]] memory_statistics memory_stats(int device_index = Device::current_device()) {
+  return pool<Device>(device_index).stats();
+}
+/// Makes the peaks of the statistics what is current.
+template <class Device>
+void reset_peak_memory_stats(int device_index = Device::current_device()) {
+  pool<Device>(device_index).reset_peak_stats();
+}
+/// Gives the memory that the pool holds and no tensor uses back to the device. Raises what the
+/// device raises.
+template <class Device>
+void empty_cache(int device_index = Device::current_device()) {
+  pool<Device>(device_index).empty_cache();
+}
+
+}  // namespace flaggems

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a memory pool keeps: statistics, size classes, blocks, and what a graph holds of them.
+#pragma once
+
+#include <flaggems/kernels/prelude.hpp>
+
+#include <pthread.h>
+
+namespace flaggems {
+
+template <class Device>
+class stream_ref;
+
+/// A quantity with its history, as in torch.cuda.memory_stats.
+struct memory_stat {
+  i64 current = 0;    ///< now
+  i64 peak = 0;       ///< the most since the start or reset_peak_memory_stats
+  i64 allocated = 0;  ///< the sum of all increases
+  i64 freed = 0;      ///< the sum of all decreases
+
+  void increase(i64 n) noexcept {
+    current += n;
+    allocated += n;
+    if (current > peak) peak = current;
+  }
+  void decrease(i64 n) noexcept {
+    current -= n;
+    freed += n;
+  }
+};
+
+/// What the pool of a device holds, under PyTorch's names.
+struct memory_statistics {
+  memory_stat allocation;       ///< blocks in use
+  memory_stat allocated_bytes;  ///< bytes of blocks in use
+  memory_stat requested_bytes;  ///< the same before rounding
+  memory_stat segment;          ///< blocks taken from the device
+  memory_stat reserved_bytes;   ///< bytes taken from the device
+  i64 num_alloc_retries = 0;    ///< how often the cache was emptied because memory was exhausted
+  i64 num_ooms = 0;             ///< how often that did not help
+  i64 num_device_alloc = 0;     ///< calls of the device's allocate that gave memory
+  i64 num_device_free = 0;      ///< calls of the device's deallocate
+  i64 lost_bytes = 0;  ///< of blocks never used again: their stream failed when it was destroyed
+
+  /// Bytes taken from the device that no tensor uses.
+  [[nodiscard]] i64 cached_bytes() const noexcept {
+    return reserved_bytes.current - allocated_bytes.current;
+  }
+};
+
+namespace detail {
+
+// ---- size classes: eight steps an octave, so that rounding wastes at most an eighth
+template <i64 Alignment>
+struct size_classes {
+  static constexpr int steps = 8;
+  static constexpr int count = 60 * steps;  // some beyond `largest`
+  /// The largest request; above it sizes overflow.
+  static constexpr i64 largest = i64{1} << 56;
+
+  /// The class of the smallest blocks that hold `bytes`, 1 <= bytes <= largest.
+  static constexpr int index_of(i64 bytes) noexcept {
+    const u64 units = static_cast<u64>((bytes + Alignment - 1) / Alignment);
+    if (units <= steps) return static_cast<int>(units - 1);
+    const int octave = 63 - __builtin_clzll(units - 1);  // units - 1 in [2^octave, 2^(octave+1))
+    const int shift = octave - 3;
+    return (octave - 2) * steps + static_cast<int>(((units - 1) >> shift) & (steps - 1));
+  }
+  /// The bytes of the blocks of a class.
+  static constexpr i64 size_of(int index) noexcept {
+    if (index < steps) return (index + 1) * Alignment;
+    const int shift = index / steps - 1;
+    return static_cast<i64>((static_cast<u64>(steps + index % steps + 1)) << shift) * Alignment;
+  }
+};
+
+template <class Device>
+struct pool_reservation;
+
+template <class Device>
+struct pool_block_record {
+  void* data = nullptr;
+  i64 requested = 0;
+  int size_class = 0;
+  bool any_stream = false;  // no stream has work on it
+  bool is_lost = false;     // its stream failed and is gone: whether it is in use, nobody knows
+  typename Device::stream_handle stream{};
+  pool_reservation<Device>* owner = nullptr;  // the graph whose launches use it
+  pool_block_record* next = nullptr;          // in a list of free blocks, or of those in use
+  pool_block_record* previous = nullptr;      // of those in use
+  struct user {
+    stream_ref<Device> stream;  // perhaps of another device
+    user* next;
+  };
+  user* users = nullptr;  // other streams that had work on it, from record_stream
+};
+
+/// The blocks of a graph: every launch of it uses them again, so that they serve nothing else
+/// before it ends.
+template <class Device>
+struct pool_reservation {
+  typename Device::stream_handle stream{};  // the captured one, afterwards that of the last launch
+  pthread_t thread = pthread_self();        // which captures
+  bool is_capturing = true;
+  bool any_stream = true;                       // no launch is left, or there was none
+  bool is_lost = false;                         // as that of a block
+  pool_block_record<Device>* unused = nullptr;  // which no tensor holds; `any_stream`: not to be
+                                                // used again, even while it is captured
+  pool_reservation* next = nullptr;
+};
+
+}  // namespace detail
+
+}  // namespace flaggems
