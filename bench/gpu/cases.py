@@ -1,0 +1,378 @@
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared: for each case its operands, our call, the peers' and the reference."""
+import dataclasses
+import math
+from typing import Any, Callable
+
+import torch
+import torch.nn.functional as F
+
+import triton_kernels as tk
+
+aten = torch.ops.aten
+F32, BF16 = torch.float32, torch.bfloat16
+DTYPES = [F32, BF16, torch.int64]  # as operators/bridge.hpp numbers them
+NAMES = {F32: "f32", BF16: "bf16"}
+KIB, MIB = 2**10, 2**20
+
+
+@dataclasses.dataclass
+class Case:
+    family: str
+    op: str                     # of the table; our operation's name unless `ours` says another
+    shape: str
+    dtype: Any
+    bytes: int                  # each input read once and each output written once
+    make: Callable              # () -> list of tensors, results last
+    ours: tuple                 # (operation, numbers)
+    results: int                # how many of the tensors, at the end, are written
+    reference: Callable         # (*inputs in f32) -> the results
+    eager: dict                 # name -> f(*tensors): torch eager, Triton
+    compiled: Callable = None   # f(*inputs): what torch.compile is given
+    dynamic: bool = False       # one compilation for all sizes
+    roof: str = "copy"
+    exact: Callable = None      # (tensors) -> bool, instead of comparing with the reference
+    in_place: bool = False
+
+    def key(self):
+        return f"{self.family} {self.op} {self.shape} {NAMES[self.dtype]}"
+
+
+def random(*sizes, dtype=BF16):
+    return torch.randn(sizes, device="cuda", dtype=torch.float32).to(dtype)
+
+
+def uniform(*sizes, dtype=BF16):
+    return torch.rand(sizes, device="cuda", dtype=torch.float32).to(dtype)
+
+
+def empty(*sizes, dtype=BF16):
+    return torch.full(sizes, float("nan") if dtype.is_floating_point else -1, device="cuda", dtype=dtype)
+
+
+def size_of(dtype):
+    return torch.tensor([], dtype=dtype).element_size()
+
+
+def text(*sizes):
+    return "x".join(map(str, sizes))
+
+
+def tensor_bytes(n):
+    for unit, size in (("GiB", 2**30), ("MiB", MIB), ("KiB", KIB)):
+        if n >= size:
+            return f"{n // size} {unit}"
+    return f"{n} B"
+
+
+# ---- pointwise and fused
+
+def pointwise():
+    table = {
+        "add": (2, lambda x, y: x + y, lambda x, y, o: torch.add(x, y, out=o)),
+        "silu": (1, F.silu, lambda x, o: aten.silu.out(x, out=o)),
+        "gelu": (1, F.gelu, lambda x, o: aten.gelu.out(x, out=o)),
+        "exp": (1, torch.exp, lambda x, o: torch.exp(x, out=o)),
+    }
+    for op, (inputs, formula, eager) in table.items():
+        for dtype in (BF16, F32):
+            for size in (4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 512 * MIB, 2048 * MIB):
+                if size > 512 * MIB and (op, dtype) != ("add", BF16) or size == 4 * MIB and dtype == F32:
+                    continue
+                n = size // size_of(dtype)
+                peers = {"torch": eager}
+                if op == "add":
+                    peers["triton"] = tk.add
+                yield Case("pointwise", op, tensor_bytes(size), dtype, size * (inputs + 1),
+                           lambda n=n, k=inputs, d=dtype: [*(random(n, dtype=d) for _ in range(k)),
+                                                           empty(n, dtype=d)],
+                           (op, ()), 1, formula, peers, formula, True)
+
+
+def fused():
+    def silu_mul(x, y):
+        return F.silu(x.float()).mul(y.float()).to(x.dtype)
+
+    def chain(x, scale, bias, residual):
+        return (F.gelu(x.float() * scale.float() + bias.float()) + residual.float()).to(x.dtype)
+
+    for dtype in (BF16, F32):
+        size = size_of(dtype)
+        for rows in (1, 16, 512, 8192):
+            n = 14336
+            yield Case("fused", "silu_and_mul", text(rows, n), dtype, 3 * rows * n * size,
+                       lambda r=rows, n=n, d=dtype: [random(r, n, dtype=d), random(r, n, dtype=d),
+                                                     empty(r, n, dtype=d)],
+                       ("silu_and_mul", ()), 1, lambda x, y: F.silu(x) * y,
+                       {"torch": lambda x, y, o: torch.mul(F.silu(x), y, out=o)}, silu_mul, True)
+        for rows in (16, 512, 4096, 32768):
+            n = 4096
+            yield Case("fused", "gelu(x*s+b)+r", text(rows, n), dtype, (3 * rows * n + 2 * n) * size,
+                       lambda r=rows, n=n, d=dtype: [random(r, n, dtype=d), random(n, dtype=d), random(n, dtype=d),
+                                                     random(r, n, dtype=d), empty(r, n, dtype=d)],
+                       ("chain", ()), 1, lambda x, s, b, r: F.gelu(x * s + b) + r,
+                       {"torch": lambda x, s, b, r, o: torch.add(F.gelu(torch.addcmul(b, x, s)), r, out=o)},
+                       chain, True)
+
+
+# ---- what moves elements
+
+def moved(op, shape, dtype, sizes, permutation, to=None):
+    to = to or dtype
+    n = math.prod(sizes)
+
+    def make():
+        x = random(*sizes, dtype=dtype).permute(permutation)
+        return [x, empty(*x.shape, dtype=to)]
+
+    peers = {"torch": lambda x, o: o.copy_(x)}
+    compiled = None
+    if op != "copy":
+        compiled = lambda x: x.to(to, memory_format=torch.contiguous_format, copy=True)  # noqa: E731
+    if op == "transpose":
+        peers["triton"] = tk.transpose
+    return Case("copy", op, shape, dtype, n * (size_of(dtype) + size_of(to)), make, ("copy", ()), 1,
+                lambda x: x, peers, compiled)
+
+
+def copies():
+    for dtype in (BF16, F32):
+        for size in (64 * KIB, MIB, 16 * MIB, 512 * MIB):
+            yield moved("copy", tensor_bytes(size), dtype, (size // size_of(dtype),), (0,))
+        for rows, columns in ((512, 512), (2048, 2048), (8192, 8192), (5003, 4999), (16384, 4096), (64, 262144)):
+            yield moved("transpose", text(rows, columns), dtype, (rows, columns), (1, 0))
+        for b, t, h, d in ((1, 128, 32, 128), (4, 2048, 32, 128), (8, 8192, 32, 128)):
+            yield moved("heads first", text(b, t, h, d), dtype, (b, t, h, d), (0, 2, 1, 3))
+        yield moved("heads first", "4x2048x32x64", dtype, (4, 2048, 32, 64), (0, 2, 1, 3))
+        yield moved("heads back", "4x32x2048x128", dtype, (4, 32, 2048, 128), (0, 2, 1, 3))
+        yield moved("nchw to nhwc", "64x256x56x56", dtype, (64, 256, 56, 56), (0, 2, 3, 1))
+        yield moved("reverse dims", "256x512x256", dtype, (256, 512, 256), (2, 1, 0))
+    yield moved("cast", "64 MiB", BF16, (32 * MIB,), (0,), F32)
+    yield moved("cast", "128 MiB", F32, (32 * MIB,), (0,), BF16)
+
+
+def lookups():
+    def rows_of(op, table, width, count, dtype):
+        eager = {"embedding": lambda w, i, o: aten.embedding.out(w, i, out=o),
+                 "index_select": lambda w, i, o: torch.index_select(w, 0, i, out=o)}[op]
+        return Case("lookup", op, f"{count} of {text(table, width)}", dtype, 2 * count * width * size_of(dtype) + 8 * count,
+                    lambda: [random(table, width, dtype=dtype), torch.randint(table, (count,), device="cuda"),
+                             empty(count, width, dtype=dtype)],
+                    (op, () if op == "embedding" else (0,)), 1, lambda w, i: w[i], {"torch": eager},
+                    lambda w, i: F.embedding(i, w))
+
+    for count in (1, 64, 2048, 32768):
+        yield rows_of("embedding", 128256, 4096, count, BF16)
+    yield rows_of("embedding", 128256, 4096, 8192, F32)
+    for table, width, count in ((1 << 20, 128, 1 << 20), (1 << 20, 100, 1 << 19), (1 << 18, 1024, 1 << 16)):
+        yield rows_of("index_select", table, width, count, BF16)
+    yield rows_of("index_select", 1 << 20, 128, 1 << 19, F32)
+    yield Case("lookup", "index_select", "dim 1, 4096 of 8192x16384", BF16, 2 * 8192 * 4096 * 2 + 8 * 4096,
+               lambda: [random(8192, 16384), torch.randint(16384, (4096,), device="cuda"), empty(8192, 4096)],
+               ("index_select", (1,)), 1, lambda x, i: x[:, i],
+               {"torch": lambda x, i, o: torch.index_select(x, 1, i, out=o)}, lambda x, i: torch.index_select(x, 1, i))
+
+
+def rope():
+    def rotate(q, k, cos, sin):
+        def one(x):
+            half = x.shape[-1] // 2
+            a, b = x[..., :half].float(), x[..., half:].float()
+            c, s = cos[:, None, :].float(), sin[:, None, :].float()
+            return torch.cat((a * c - b * s, b * c + a * s), -1).to(x.dtype)
+        return one(q), one(k)
+
+    for dtype in (BF16, F32):
+        for tokens in (1, 16, 512, 16384):
+            h, kh, d = 32, 8, 128
+            n = tokens * (h + kh) * d
+
+            def make(t=tokens, dtype=dtype):
+                angles = torch.rand(t, d // 2, device="cuda") * 6
+                return [random(t, h, d, dtype=dtype), random(t, kh, d, dtype=dtype), angles.cos().to(dtype),
+                        angles.sin().to(dtype), empty(t, h, d, dtype=dtype), empty(t, kh, d, dtype=dtype)]
+            yield Case("rope", "apply_rotary_pos_emb", text(tokens, f"({h}+{kh})", d), dtype,
+                       (2 * n + tokens * d) * size_of(dtype), make, ("rope", ()), 2, rotate,
+                       {"torch": lambda q, k, c, s, *_: rotate(q, k, c, s), "triton": tk.rope}, rotate)
+
+
+def cats():
+    for dtype in (BF16, F32):
+        for a, b, dim in (((8192, 4096), (8192, 4096), 0), ((8192, 4096), (8192, 4096), 1), ((65536, 100), (65536, 27), 1),
+                          ((16, 8, 1, 128), (16, 8, 1023, 128), 2), ((64, 1024), (64, 1024), 1)):
+            n = math.prod(a) + math.prod(b)
+
+            def make(a=a, b=b, dim=dim, dtype=dtype):
+                sizes = list(a)
+                sizes[dim] += b[dim]
+                return [random(*a, dtype=dtype), random(*b, dtype=dtype), empty(*sizes, dtype=dtype)]
+            yield Case("cat", "cat", f"{text(*a)} + {text(*b)}, dim {dim}", dtype, 2 * n * size_of(dtype), make,
+                       ("cat", (dim,)), 1, lambda x, y, d=dim: torch.cat((x, y), d),
+                       {"torch": lambda x, y, o, d=dim: torch.cat((x, y), d, out=o)},
+                       lambda x, y, d=dim: torch.cat((x, y), d))
+
+
+# ---- rows
+
+def row_case(op, rows, n, dtype):
+    size = size_of(dtype)
+    fused_add = op == "fused_add_rms_norm"
+    weights = {"layer_norm": 2, "rms_norm": 1, "fused_add_rms_norm": 1}.get(op, 0)
+    moved_bytes = ((4 if fused_add else 2) * rows * n + weights * n) * size
+
+    def make():
+        x = random(rows, n, dtype=dtype)
+        w = [random(n, dtype=dtype) for _ in range(weights)]
+        if fused_add:
+            return [*w, x, random(rows, n, dtype=dtype)]
+        return [x, *w, empty(rows, n, dtype=dtype)]
+
+    def add_norm(w, x, r):
+        s = (x.float() + r.float()).to(x.dtype)
+        return F.rms_norm(s, (n,), w, 1e-5), s
+
+    reference = {"softmax": lambda x: torch.softmax(x, -1), "log_softmax": lambda x: torch.log_softmax(x, -1),
+                 "layer_norm": lambda x, w, b: F.layer_norm(x, (n,), w, b),
+                 "rms_norm": lambda x, w: F.rms_norm(x, (n,), w, 1e-5),
+                 "fused_add_rms_norm": add_norm}[op]
+    eager = {"softmax": lambda x, o: aten._softmax.out(x, -1, False, out=o),
+             "log_softmax": lambda x, o: aten._log_softmax.out(x, -1, False, out=o),
+             "layer_norm": lambda x, w, b, o: F.layer_norm(x, (n,), w, b),
+             "rms_norm": lambda x, w, o: F.rms_norm(x, (n,), w, 1e-5),
+             "fused_add_rms_norm": lambda w, x, r: F.rms_norm(r.add_(x), (n,), w, 1e-5)}[op]
+    peers = {"torch": eager}
+    if n <= 65536:
+        peers["triton"] = getattr(tk, op)
+    def compiled_add(w, x, r):
+        s = x + r
+        x.copy_(F.rms_norm(s, (n,), w, 1e-5))
+        r.copy_(s)
+    return Case("rows", op, text(rows, n), dtype, moved_bytes, make, (op, ()), 2 if fused_add else 1, reference, peers,
+                compiled_add if fused_add else reference, in_place=fused_add)
+
+
+def rows():
+    long = (8, 32, 128, 256, 1024, 1023, 4096, 4099, 8192, 16384, 32768, 65536, 131072, 262144)
+    for op in ("softmax", "log_softmax", "layer_norm", "rms_norm", "fused_add_rms_norm"):
+        for n in long:
+            yield row_case(op, 2**26 // n, n, BF16)
+        for n in (32, 256, 1024, 4096, 4099, 16384, 65536, 262144):
+            yield row_case(op, 2**25 // n, n, F32)
+        for r, n in ((1, 4096), (16, 4096), (256, 4096), (2048, 1024)):
+            yield row_case(op, r, n, BF16)
+
+
+# ---- reductions
+
+def reductions():
+    layouts = {"last": ((65536, 1024), 1), "first": ((32768, 2048), 0), "middle": ((64, 1024, 1024), 1),
+               "all": ((2**26,), None), "last long": ((64, 2**20), 1), "last short": ((2**22, 16), 1),
+               "last odd": ((65536, 1023), 1), "last small": ((256, 4096), 1), "all small": ((2**20,), None)}
+
+    def some(*sizes, dtype):  # products stay finite, and differ
+        x = torch.randint(2, sizes, device="cuda", dtype=torch.int8).to(dtype) * 2 - 1
+        x.view(-1)[torch.randint(x.numel(), (16,), device="cuda")] *= 1.5
+        return x
+
+    for op in ("sum", "mean", "amax", "argmax", "prod"):
+        for dtype in (BF16, F32):
+            for name, (sizes, dim) in layouts.items():
+                if op in ("mean", "prod") and (" " in name or dtype == F32 and name != "last"):
+                    continue
+                n = math.prod(sizes)
+                left = () if dim is None else tuple(s for d, s in enumerate(sizes) if d != dim)
+                result = torch.int64 if op == "argmax" else dtype
+
+                def make(op=op, sizes=sizes, left=left, dtype=dtype, result=result):
+                    data = {"prod": some, "amax": random, "argmax": random}.get(op, uniform)
+                    return [data(*sizes, dtype=dtype), empty(*left, dtype=result)]
+                exact = None
+                if dim is None:
+                    formula = {"sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "argmax": torch.argmax,
+                               "prod": torch.prod}[op]
+                    eager = lambda x, o, f=formula: f(x)  # noqa: E731
+                    if op == "argmax":
+                        exact = lambda t: bool(t[0][t[1]] == t[0].max())  # noqa: E731
+                else:
+                    formula = lambda x, f=getattr(torch, op), d=dim: f(x, d)  # noqa: E731
+                    eager = lambda x, o, f=getattr(torch, op), d=dim: f(x, d, out=o)  # noqa: E731
+                    if op in ("argmax", "prod"):
+                        eager = lambda x, o, f=formula: f(x)  # noqa: E731
+                    if op == "argmax":
+                        exact = lambda t, d=dim: torch.equal(  # noqa: E731
+                            t[0].gather(d, t[1].unsqueeze(d)), t[0].amax(d, True))
+                yield Case("reduce", op, f"{text(*sizes)} {name.split()[0]}", dtype,
+                           n * size_of(dtype) + math.prod(left) * size_of(result), make,
+                           (op, () if dim is None else (dim,)), 1, formula, {"torch": eager}, formula, roof="read",
+                           exact=exact)
+
+
+# ---- order
+
+def order():
+    for dtype in (BF16, F32):
+        for r, n, k in ((1, 128256, 50), (64, 128256, 64), (8192, 4096, 8), (16384, 256, 8), (16, 2**20, 256)):
+            def top_right(t, k=k):
+                expected = t[0].topk(k).values
+                return torch.equal(t[1], expected) and torch.equal(t[0].gather(1, t[2]), expected)
+            yield Case("topk", "topk", f"{text(r, n)}, k {k}", dtype, r * n * size_of(dtype) + r * k * (size_of(dtype) + 8),
+                       lambda r=r, n=n, k=k, d=dtype: [random(r, n, dtype=d), empty(r, k, dtype=d),
+                                                       empty(r, k, dtype=torch.int64)],
+                       ("topk", (k,)), 2, None, {"torch": lambda x, v, i, k=k: torch.topk(x, k, out=(v, i))},
+                       roof="read", exact=top_right)
+        for r, n in ((65536, 128), (2048, 8192), (16, 131072), (1, 2**20), (1, 2**24)):
+            def order_right(t):
+                return torch.equal(t[1], torch.sort(t[0], stable=True).indices)
+            yield Case("sort", "argsort", text(r, n), dtype, r * n * (size_of(dtype) + 8),
+                       lambda r=r, n=n, d=dtype: [random(r, n, dtype=d), empty(r, n, dtype=torch.int64)],
+                       ("argsort", ()), 1, None, {"torch": lambda x, i: torch.argsort(x)}, exact=order_right)
+
+
+# ---- products
+
+def products():
+    for dtype in (BF16, F32):
+        for m, n in ((4096, 4096), (14336, 4096), (28672, 8192)):
+            yield Case("linear", "mv", text(m, n), dtype, (m * n + m + n) * size_of(dtype),
+                       lambda m=m, n=n, d=dtype: [random(m, n, dtype=d), random(n, dtype=d), empty(m, dtype=d)],
+                       ("mv", ()), 1, torch.mv, {"torch": lambda a, x, o: torch.mv(a, x, out=o)}, torch.mv, roof="read")
+        for rows in (1, 2, 4, 8, 16):
+            for n, k in ((4096, 4096), (28672, 4096), (4096, 14336), (128256, 4096)):
+                if dtype == F32 and (rows not in (1, 8) or n != 4096) or rows == 2 and n != 28672:
+                    continue
+                yield Case("linear", "linear", f"{rows} x {k} to {n}", dtype, (n * k + rows * (n + k)) * size_of(dtype),
+                           lambda r=rows, n=n, k=k, d=dtype: [random(r, k, dtype=d), random(n, k, dtype=d),
+                                                              empty(r, n, dtype=d)],
+                           ("linear", ()), 1, F.linear, {"torch": lambda x, w, o: torch.mm(x, w.t(), out=o)},
+                           F.linear if rows == 1 else None, roof="read")
+
+
+def attention():
+    def make(b, h, kh, q, keys, d, dtype):
+        return [random(b, h, q, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype),
+                empty(b, h, q, d, dtype=dtype)]
+
+    def plain(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+    def grouped(q, k, v, *_):  # the heads that share keys as rows of queries
+        b, h, _, d = q.shape
+        return F.scaled_dot_product_attention(q.view(b, k.shape[1], h // k.shape[1], d), k, v).view(b, h, 1, d)
+
+    for b, keys, dtype in ((1, 1024, BF16), (1, 8192, BF16), (8, 8192, BF16), (64, 8192, BF16), (1, 65536, BF16),
+                           (8, 8192, F32)):
+        h, kh, d = 32, 8, 128
+        yield Case("attention", "decode", f"{b} x {h}/{kh} heads, {keys} keys", dtype,
+                   (2 * b * kh * keys * d + 2 * b * h * d) * size_of(dtype),
+                   lambda b=b, n=keys, dtype=dtype: make(b, 32, 8, 1, n, 128, dtype), ("attention", (0,)), 1, plain,
+                   {"torch": lambda q, k, v, o: plain(q, k, v), "torch, grouped": grouped}, roof="read")
+
+
+GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,
+              "rows": rows, "reduce": reductions, "order": order, "linear": products, "attention": attention}
+
+
+def select(families, match=None):
+    found = [c for name, generate in GENERATORS.items() if not families or name in families for c in generate()]
+    return [c for c in found if not match or all(m in c.key() for m in match)]

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge.hpp"
+
+#include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/gemm.hpp>
+
+namespace bridge {
+namespace {
+
+const entry mv("mv", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::mv(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
+  });
+});
+const entry linear("linear", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::linear(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
+  });
+});
+const entry mm("mm", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::mm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
+  });
+});
+const entry attention("attention", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    const fg::attention_options options{.is_causal = c.integer(0) != 0, .enable_gqa = true};
+    fg::scaled_dot_product_attention(c.on, c.view<const T>(0), c.view<const T>(1),
+                                     c.view<const T>(2), c.view<T>(3), options);
+  });
+});
+
+}  // namespace
+}  // namespace bridge
