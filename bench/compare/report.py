@@ -202,18 +202,59 @@ def size_text(value, _=None):
     return f"{value:.0f}"
 
 
-def chart(family, rows, path):
-    """Ours, every peer and the roof over the size, a panel for each operator; one line of panels for each number
-    of threads. Returns whether there is anything to show."""
+def plotter():
+    """matplotlib.pyplot in the charts' style."""
     import matplotlib
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "flaggems", "font.family": "sans-serif",
                          "font.size": 8.5, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT,
                          "xtick.color": INK, "ytick.color": INK, "axes.facecolor": PAPER,
                          "figure.facecolor": PAPER, "savefig.facecolor": PAPER})
+    return plt
+
+
+def rates_over_sizes(axis):
+    """The scales, ticks and grid of a panel."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.xaxis.set_major_locator(LogLocator(base=2, numticks=5))
+    axis.xaxis.set_major_formatter(FuncFormatter(size_text))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=9))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.grid(color=FAINT, linewidth=0.6)
+    axis.tick_params(length=0)
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+
+
+def save_chart(figure, legend, order, columns, path):
+    """The figure with a legend above it, as an SVG that follows the reader's colour scheme."""
+    across = min(len(order), 2 * columns)
+    figure.legend([legend[name] for name in order], order, loc="upper left", ncol=across, frameon=False,
+                  fontsize=9.5, handlelength=1.8, borderaxespad=0.3)
+    figure.tight_layout(rect=(0, 0, 1, 1 - (0.1 + 0.22 * -(-len(order) // across)) / figure.get_figheight()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    text = path.read_text(encoding="utf-8")
+    for colour, name in ((INK, "ink"), (FAINT, "faint"), (PAPER, "paper")):
+        text = text.replace(colour, f"var(--{name})")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r"<defs>\s*<style", STYLE + "\n <defs>\n  <style", text, count=1)
+    text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
+    text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def chart(family, rows, path):
+    """Ours, every peer and the roof over the size, a panel for each operator; one line of panels for each number
+    of threads. Returns whether there is anything to show."""
+    plt = plotter()
     threads = sorted({r["threads"] for r in rows})
     shown = {n: panels(family, [r for r in rows if r["threads"] == n]) for n in threads}
     titles = []
@@ -249,37 +290,13 @@ def chart(family, rows, path):
                     ours = side == "flaggems"
                     legend[side], = axis.plot(*zip(*points), color=colour, linewidth=2.2 if ours else 1.2,
                                               marker="o", markersize=4 if ours else 2.5, zorder=3 if ours else 2)
-            axis.set_xscale("log", base=2)
-            axis.set_yscale("log")
+            rates_over_sizes(axis)
             axis.set_title(f"{title}, {n} thread{'s' if n > 1 else ''}", fontsize=8.5, loc="left")
             axis.set_ylabel("GFLOP/s" if computed else "GB/s")
-            axis.xaxis.set_major_locator(LogLocator(base=2, numticks=5))
-            axis.xaxis.set_major_formatter(FuncFormatter(size_text))
-            axis.xaxis.set_minor_locator(NullLocator())
-            axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=9))
-            axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-            axis.yaxis.set_minor_locator(NullLocator())
-            axis.grid(color=FAINT, linewidth=0.6)
-            axis.tick_params(length=0)
-            for spine in axis.spines.values():
-                spine.set_visible(False)
             axis.set_xlabel("bytes of the operands")
     order = [name for name in (*SIDES, "roof") if name in legend]
-    across = min(len(order), 2 * columns)
-    figure.legend([legend[name] for name in order], order, loc="upper left", ncol=across, frameon=False,
-                  fontsize=9.5, handlelength=1.8, borderaxespad=0.3)
-    figure.tight_layout(rect=(0, 0, 1, 1 - (0.1 + 0.22 * -(-len(order) // across)) / figure.get_figheight()))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    save_chart(figure, legend, order, columns, path)
     plt.close(figure)
-    text = path.read_text(encoding="utf-8")
-    for colour, name in ((INK, "ink"), (FAINT, "faint"), (PAPER, "paper")):
-        text = text.replace(colour, f"var(--{name})")
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(r"<defs>\s*<style", STYLE + "\n <defs>\n  <style", text, count=1)
-    text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
-    text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
-    path.write_text(text, encoding="utf-8")
     return True
 
 

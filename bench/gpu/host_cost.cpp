@@ -6,6 +6,7 @@
 // time.
 //
 //   host_cost          nanoseconds a call, of 1x4096 bf16, as lines of JSON
+//   host_cost loop NAME COUNT    only calls an operator so often, for profilers
 //   host_cost first    microseconds of each operator's first call in this process
 #include <flaggems/flaggems.hpp>
 #include <flaggems/vendors/cuda.hpp>
@@ -85,6 +86,7 @@ struct operator_call {
 }  // namespace
 
 int main(int count, char** words) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const bool first = count > 1 && std::strcmp(words[1], "first") == 0;
   if (cuda::device_count() == 0) {
     std::puts(std::string(std::string_view(cuda::unavailable_reason())).c_str());
@@ -166,7 +168,16 @@ int main(int count, char** words) try {
     return 0;
   }
 
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  const char* const named = std::getenv("FLAGGEMS_CUDA_LIBRARY");
+  if (count > 3 && std::strcmp(words[1], "loop") == 0) {
+    for (const operator_call& c : calls)
+      for (int times = std::strcmp(c.name, words[2]) == 0 ? std::atoi(words[3]) : 0; times > 0;
+           --times)
+        c.call();
+    return 0;
+  }
+
+  void* const driver = dlopen(named != nullptr ? named : "libcuda.so.1", RTLD_NOW);
   if (driver == nullptr) return 2;
   parameter_info = reinterpret_cast<decltype(parameter_info)>(dlsym(driver, "cuFuncGetParamInfo"));
   real_launch = reinterpret_cast<launch_function*>(dlsym(driver, "cuLaunchKernel"));

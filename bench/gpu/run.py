@@ -45,6 +45,10 @@ def build(arguments):
                 finish(running)
     finish(running)
     library = folder / "libflaggems_bench.so"
+    program, source = folder / "host_cost", HERE / "host_cost.cpp"
+    if not arguments.quick and (not program.exists() or program.stat().st_mtime < max(newest, source.stat().st_mtime)):
+        subprocess.run([arguments.cxx, "-std=c++20", "-O2", "-DFLAGGEMS_MAX_ISA=0", "-I", str(ROOT / "include"),
+                        str(source), "-o", str(program), "-ldl", "-lpthread"], check=True)
     subprocess.run([arguments.cxx, "-shared", *objects, "-o", str(library), "-ldl", "-lpthread"], check=True)
     return library
 
@@ -110,6 +114,7 @@ def main():
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     parser.add_argument("--no-triton", dest="triton", action="store_false")
+    parser.add_argument("--no-host", dest="host", action="store_false", help="without what calls cost the host")
     parser.add_argument("--without-peers", action="store_true", help="ours only")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=pathlib.Path, help="writes the result there as well")
@@ -121,7 +126,7 @@ def main():
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
     if arguments.quick:
-        arguments.compile, arguments.rounds = False, 3
+        arguments.compile, arguments.host, arguments.rounds = False, False, 3
     environment(arguments)
 
     import report
@@ -154,9 +159,14 @@ def main():
         return 0
 
     begun = time.monotonic()
+    sides = {}
+    if arguments.host:
+        import host
+        sides = host.ours(arguments.build / "host_cost")
+        sides["host_peers"] = host.peers()
     torch.backends.cuda.matmul.allow_tf32 = False
     result = {"date": datetime.date.today().isoformat(), "command": "bench/gpu/run.py " + " ".join(sys.argv[1:]),
-              **versions(torch), "roofs": measure.roofs(arguments), "rows": []}
+              **versions(torch), **sides, "roofs": measure.roofs(arguments), "rows": []}
     print(report.HEAD)
     for case in chosen:
         if time.monotonic() - begun > arguments.seconds:
@@ -169,6 +179,7 @@ def main():
         print(report.row(row), flush=True)
     result["wall_seconds"] = round(time.monotonic() - begun)
     print(report.summary(result))
+    print("\n".join(report.host_lines(result)))
     if arguments.out:
         report.save(result, arguments.out)
     if arguments.name:
