@@ -8,8 +8,15 @@
 #include "sampler.hpp"
 #include "weights.hpp"
 
+#include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
 
 extern template class llama::matrix<flaggems::host>;
+extern template class llama::weight_source<flaggems::host>;
 extern template class llama::model<flaggems::host>;
 extern template class llama::sampler<flaggems::host>;
+
+extern template class llama::matrix<flaggems::cuda>;
+extern template class llama::weight_source<flaggems::cuda>;
+extern template class llama::model<flaggems::cuda>;
+extern template class llama::sampler<flaggems::cuda>;

@@ -3,16 +3,19 @@
 //
 // A language model out of flaggems' operators: generates text with a Llama model from a GGUF file.
 #include "chat.hpp"
+#include "generate.hpp"
 #include "gguf.hpp"
 #include "instances.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "sampler.hpp"
+#include "synthetic.hpp"
 #include "tokenizer.hpp"
 
 #include <flaggems/error.hpp>
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
 
 #include <unistd.h>
@@ -33,7 +36,6 @@
 
 namespace {
 
-using device = flaggems::host;  // choosing a chip is choosing a type
 using flaggems::i64;
 using clock_type = std::chrono::steady_clock;
 
@@ -66,7 +68,9 @@ std::string fetched_model() {
   return file;
 }
 
-/// A model that answers prompts, one after the other in the same context.
+/// A model that answers prompts, one after the other in the same context. Choosing a chip is
+/// choosing a type.
+template <class Device>
 class session {
  public:
   session(const llama::gguf& file, const llama::options& chosen)
@@ -75,6 +79,7 @@ class session {
         model_(file, stream_, chosen.dtype, chosen.kv, 128, chosen.activations),
         sampler_(stream_, {chosen.temperature, chosen.top_k, chosen.top_p, chosen.seed},
                  model_.sizes().vocabulary),
+        generates_(stream_, model_, sampler_),
         limit_(chosen.context > 0 ? chosen.context : model_.sizes().context) {
     const auto& sizes = model_.sizes();
     if (limit_ > sizes.context)
@@ -100,37 +105,27 @@ class session {
     answer_.clear();
     waiting_.clear();
     auto start = clock_type::now();
-    auto logits = model_.run(prompt);
+    const auto logits = model_.run(prompt);
+    stream_.synchronize();
     counts_.prompt_tokens += size;
     counts_.prompt_seconds += seconds_since(start);
 
     start = clock_type::now();
-    auto end = llama::ending::length;
     std::string bytes;
-    for (int n = 0; n < chosen_.n; ++n) {
-      if (n > 0) {
-        if (model_.past() == limit_) {
-          end = llama::ending::context;
-          break;
-        }
-        logits = model_.run(waiting_);
-        ++counts_.steps;
-      }
-      const llama::token_id id = sampler_.next(logits);
-      waiting_.clear();
-      if (tokens_.is_stop(id)) {
-        end = llama::ending::stop_token;
-        break;
-      }
-      waiting_.push_back(id);
-      answer_.push_back(id);
-      bytes.clear();
-      tokens_.decode_to(id, bytes);
-      say(bytes);
-    }
+    const llama::generated result =
+        generates_.run(logits, chosen_.n, limit_, [&](llama::token_id id) {
+          if (tokens_.is_stop(id)) return false;
+          answer_.push_back(id);
+          bytes.clear();
+          tokens_.decode_to(id, bytes);
+          say(bytes);
+          return true;
+        });
+    if (result.waiting) waiting_.push_back(*result.waiting);
     counts_.step_seconds += seconds_since(start);
+    counts_.steps += result.steps;
     counts_.generated_tokens += static_cast<i64>(answer_.size());
-    return end;
+    return result.end;
   }
 
   /// e to the mean of -log p over the tokens of `text` but the first, p being a token's probability
@@ -165,10 +160,11 @@ class session {
   }
 
   const llama::options& chosen_;
-  flaggems::stream<device> stream_;
+  flaggems::stream<Device> stream_;
   llama::tokenizer tokens_;
-  llama::model<device> model_;
-  llama::sampler<device> sampler_;
+  llama::model<Device> model_;
+  llama::sampler<Device> sampler_;
+  llama::generator<Device> generates_;
   i64 limit_;
   llama::statistics counts_;
   std::vector<llama::token_id> answer_, waiting_;
@@ -186,12 +182,14 @@ class printer {
   llama::utf8_stream characters_;
 };
 
-failure context_full(const session& model_session) {
-  return {"the context is full after " + std::to_string(model_session.answer().size()) +
+template <class Device>
+failure context_full(const session<Device>& full) {
+  return {"the context is full after " + std::to_string(full.answer().size()) +
           " tokens of the answer (--ctx sets its size)"};
 }
 
-void one_answer(session& speaker, const llama::options& chosen, const llama::gguf& file) {
+template <class Device>
+void one_answer(session<Device>& speaker, const llama::options& chosen, const llama::gguf& file) {
   const std::string text = llama::read_prompt(chosen, std::cin);
   std::vector<llama::token_id> prompt;
   if (chosen.chat) {
@@ -217,7 +215,8 @@ void one_answer(session& speaker, const llama::options& chosen, const llama::ggu
   if (end == llama::ending::context) throw context_full(speaker);
 }
 
-void conversation(session& speaker, const llama::gguf& file) {
+template <class Device>
+void conversation(session<Device>& speaker, const llama::gguf& file) {
   const llama::chat_template chat(file, speaker.tokens());
   const bool person = ::isatty(STDIN_FILENO) == 1;
   printer say(std::cout);
@@ -243,18 +242,31 @@ void conversation(session& speaker, const llama::gguf& file) {
   if (person) std::cout << std::endl;
 }
 
-void run(const llama::options& chosen) {
-  if (chosen.threads > 0) device::set_num_threads(chosen.threads);
+template <class Device>
+void run_on(const llama::options& chosen) {
+  if (!chosen.synthetic.empty()) {
+    const auto sizes = llama::hyperparameters::named(chosen.synthetic);
+    if (!sizes) throw failure{"--synthetic knows no model '" + chosen.synthetic + "' (see --help)"};
+    return llama::run_synthetic<Device>(*sizes, chosen, std::cout);
+  }
   const auto start = clock_type::now();
   const llama::gguf file = llama::gguf::open(chosen.model.empty() ? fetched_model() : chosen.model);
-  session speaker(file, chosen);
+  session<Device> speaker(file, chosen);
   speaker.counts().load_seconds = seconds_since(start);
   if (chosen.chat && !chosen.prompt)
     conversation(speaker, file);
   else
     one_answer(speaker, chosen, file);
-  if (!std::cout) throw failure{"the output cannot be written"};
   llama::print_line(std::cerr, speaker.counts());
+}
+
+void run(const llama::options& chosen) {
+  if (chosen.threads > 0) flaggems::host::set_num_threads(chosen.threads);
+  if (chosen.device == llama::device_kind::cuda)
+    run_on<flaggems::cuda>(chosen);
+  else
+    run_on<flaggems::host>(chosen);
+  if (!std::cout) throw failure{"the output cannot be written"};
 }
 
 int refuse(std::string_view line) {

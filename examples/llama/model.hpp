@@ -4,11 +4,13 @@
 // The Llama architecture out of flaggems' operators, for any device.
 #pragma once
 
+#include "decode_kernels.hpp"
 #include "gguf.hpp"
 #include "options.hpp"
 #include "tokenizer.hpp"
 #include "weights.hpp"
 
+#include <flaggems/device/graph.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/ops/activation.hpp>
@@ -17,6 +19,7 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
 
 #include <algorithm>
@@ -27,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,6 +44,8 @@ struct hyperparameters {
   i64 context = 0;     ///< positions the model was trained for
   i64 vocabulary = 0;  ///< rows of the embedding
   double eps = 0, rope_base = 0, rope_factor = 1;
+  bool own_output = false;     ///< the output matrix is not the embedding
+  bool rope_divisors = false;  ///< each pair's frequency has one
 
   /// Reads the metadata of `file`. Raises bad_file for another architecture and for numbers that
   /// are not those of a model this program can run.
@@ -99,40 +105,93 @@ struct hyperparameters {
                   std::to_string(file.get<i64>("llama.expert_count")) + " of them");
     const tensor_info& embedding = file.tensor("token_embd.weight");
     h.vocabulary = bounded("token_embd.weight", static_cast<i64>(embedding.dims[1]));
+    h.own_output = file.find_tensor("output.weight") != nullptr;
+    h.rope_divisors = file.find_tensor("rope_freqs.weight") != nullptr;
+    return h;
+  }
+
+  /// The shapes of a known model, for weights that are random; nothing for any other name.
+  [[nodiscard]] static std::optional<hyperparameters> named(std::string_view name) {
+    hyperparameters h;
+    h.eps = 1e-5;
+    h.context = 8192;
+    if (name == "llama-3-8b") {
+      h.layers = 32, h.width = 4096, h.hidden = 14336;
+      h.heads = 32, h.kv_heads = 8, h.head_size = h.rotary = 128;
+      h.vocabulary = 128256, h.rope_base = 500000, h.own_output = true;
+    } else if (name == "smollm2-135m") {
+      h.layers = 30, h.width = 576, h.hidden = 1536;
+      h.heads = 9, h.kv_heads = 3, h.head_size = h.rotary = 64;
+      h.vocabulary = 49152, h.rope_base = 100000;
+    } else if (name == "tiny") {
+      h.layers = 2, h.width = 64, h.hidden = 96;
+      h.heads = 4, h.kv_heads = 2, h.head_size = h.rotary = 16;
+      h.vocabulary = 256, h.rope_base = 10000;
+    } else {
+      return std::nullopt;
+    }
     return h;
   }
 };
 
 /// A model with its key-value cache. Weights are used in the file's bytes where that is possible,
 /// so the file must outlive the model.
+///
+/// On a chip a step of one token is a fixed list of launches: where it is stands in device memory,
+/// and the attention reads whole groups of positions, of which those not begun yet are masked.
 template <class Device>
 class model {
  public:
   using view = fg::tensor_view<float, Device>;
+  /// Whether a step of one token is queued without the host's taking part.
+  static constexpr bool queues_steps = !fg::host_accessible<Device>;
 
   /// Loads the weights of `file`. `batch`: tokens that run together at most; `activations`: what
   /// the layers' weights in blocks are multiplied with. Raises bad_file for a file that is not of
   /// this architecture, or has tensors that would be ignored.
   model(const gguf& file, const fg::stream_ref<Device>& stream,
         weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16, i64 batch = 128,
+        activation_dtype activations = activation_dtype::f32)
+      : model(hyperparameters::read(file), weight_source<Device>(file, hold, stream), stream, cache,
+              batch, activations) {
+    const auto used =
+        static_cast<std::size_t>(2 + sizes_.own_output + sizes_.rope_divisors + 9 * sizes_.layers);
+    if (used != file.tensors().size()) refuse_strangers(file);
+  }
+  /// The same of any source.
+  model(const hyperparameters& sizes, const weight_source<Device>& source,
+        const fg::stream_ref<Device>& stream, cache_dtype cache = cache_dtype::f16, i64 batch = 128,
         activation_dtype activations = activation_dtype::f32);
 
   [[nodiscard]] const hyperparameters& sizes() const noexcept { return sizes_; }
-  /// Tokens run since the last `reset`.
+  /// Tokens run, or queued, since the last `reset`.
   [[nodiscard]] i64 past() const noexcept { return past_; }
   /// Positions the cache has room for.
   [[nodiscard]] i64 capacity() const noexcept { return capacity_; }
+  /// The bytes of weights that a step reads.
+  [[nodiscard]] i64 step_bytes() const;
 
   /// Makes room for `positions` tokens in all. What has been run stays.
   void reserve(i64 positions);
 
+  /// Forgets all but the first `count` of the tokens that have been run.
+  void rewind(i64 count);
   /// Forgets what has been run.
-  void reset() noexcept { past_ = 0; }
+  void reset() { rewind(0); }
 
   /// Runs `ids`, at least one, behind those run before. Returns the logits of the token that comes
   /// next, [vocabulary], valid until the next run. Raises invalid_argument for no ids, out_of_range
   /// for more than there is room for (see `reserve`) and for ids outside the vocabulary.
   fg::tensor_view<const float, Device> run(std::span<const token_id> ids);
+
+  /// Queues a step with the best token for the last logits; those of the next one are in their
+  /// place then. Raises out_of_range if there is no room.
+  void step() requires(queues_steps);
+  /// Where the token of `position` stands once its step is done.
+  [[nodiscard]] fg::tensor_view<const i64, Device> token_at(i64 position) const
+      requires(queues_steps) {
+    return step_tokens_.narrow(0, position, 1);
+  }
 
  private:
   // What some matrices are multiplied with, whatever is asked for. With the others' activations in
@@ -142,20 +201,19 @@ class model {
   // rounds all, answers one question of five in another language; it is where attention looks.
   static constexpr activation_dtype exact = activation_dtype::f32;
 
+  // Positions by which a step's attention grows: its launches are the same in between.
+  static constexpr i64 step_group = 256;
+
   struct layer {
     fg::tensor<float, Device> attention_norm, feed_forward_norm;
-    matrix<Device> q, k, v, output, gate, up, down;
+    stacked<Device> qkv, output, gate_up, down;
     // Keys and values, [2, kv heads, capacity, head], of the one type that is in use.
     fg::tensor<fg::f16, Device> cache_f16{};
     fg::tensor<float, Device> cache_f32{};
   };
 
-  matrix<Device> load(const gguf& file, std::string_view name, i64 rows, i64 columns,
-                      weight_dtype hold, activation_dtype activations) const {
-    return {file, name, rows, columns, hold, activations, stream_};
-  }
-
   [[noreturn]] void refuse_strangers(const gguf& file) const;
+  void check_room(i64 count) const;
   // Calls f(cache) with the layer's cache.
   template <class Layer, class F>
   void with_cache(Layer& l, F&& f) const {
@@ -164,70 +222,87 @@ class model {
     else
       f(l.cache_f32);
   }
+  [[nodiscard]] const stacked<Device>& output() const { return output_ ? *output_ : embedding_; }
+  [[nodiscard]] i64 queries() const { return sizes_.heads * sizes_.head_size; }
+  [[nodiscard]] i64 keys() const { return sizes_.kv_heads * sizes_.head_size; }
+  [[nodiscard]] auto by_head(const view& all) const {
+    return all.unflatten(1, {-1, sizes_.head_size});
+  }
   // Runs up to batch_ ids; returns what the last one leaves before the output matrix, [1, width].
   view run_batch(std::span<const token_id> ids);
-  // Puts the keys and values of kv_ behind those in the layer's cache; attends from q.
-  void attend(layer& l, i64 n, const view& q, const view& out);
+  // The layers over n rows of x_, which are at the positions behind past_; returns the same.
+  // attend(layer, q, out) attends from the q of a layer.
+  template <class Attend>
+  view run_layers(i64 n, Attend&& attend);
+  // Rotates q and k of qkv_ and puts keys and values behind those in the layer's cache.
+  void store_keys(layer& l, i64 n);
+  // q [rows, queries] attends to the first `seen` positions, of which the last row is at the last;
+  // or, if `masked`, to those of them that are visible.
+  void attend(layer& l, i64 seen, const view& q, const view& out, bool masked);
+  // A step with the token in token_; its launches, which read the first `seen` positions.
+  void run_step();
+  void launch_step(i64 seen);
 
   fg::stream_ref<Device> stream_;
   hyperparameters sizes_;
   cache_dtype cache_dtype_;
   i64 batch_, past_ = 0, capacity_ = 0;
-  matrix<Device> embedding_;
-  std::optional<matrix<Device>> output_;  // none: the embedding's
+  stacked<Device> embedding_;
+  std::optional<stacked<Device>> output_;  // none: the embedding's
   fg::tensor<float, Device> output_norm_, rope_divisors_;
   std::vector<layer> layers_;
   fg::tensor<float, Device> cos_, sin_;
   fg::tensor<i64, Device> positions_;
-  fg::tensor<float, Device> x_, h_, q_, kv_, attended_, gate_, up_, logits_;
+  fg::tensor<float, Device> x_, h_, qkv_, attended_, gate_up_, logits_;
+  // What decode_kernels.hpp has as step_state, where steps are queued.
+  fg::tensor<i64, Device> count_, token_, step_tokens_;
+  fg::tensor<bool, Device> visible_;
+  // The launches of a step that reads so many positions; 0: not captured.
+  struct none {};
+  std::conditional_t<fg::device_graphs<Device>, fg::graph<Device>, none> step_graph_;
+  i64 step_graph_seen_ = 0;
 };
 
 template <class Device>
-model<Device>::model(const gguf& file, const fg::stream_ref<Device>& stream, weight_dtype hold,
-                     cache_dtype cache, i64 batch, activation_dtype activations)
+model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& source,
+                     const fg::stream_ref<Device>& stream, cache_dtype cache, i64 batch,
+                     activation_dtype activations)
     : stream_(stream),
-      sizes_(hyperparameters::read(file)),
+      sizes_(sizes),
       cache_dtype_(cache),
       batch_(batch),
-      embedding_(load(file, "token_embd.weight", sizes_.vocabulary, sizes_.width, hold, exact)),
-      output_norm_(read_vector(file, "output_norm.weight", sizes_.width, stream)) {
-  std::size_t used = 2;
-  if (file.find_tensor("output.weight") != nullptr) {
-    output_.emplace(load(file, "output.weight", sizes_.vocabulary, sizes_.width, hold, exact));
-    ++used;
-  }
-  if (file.find_tensor("rope_freqs.weight") != nullptr) {
-    rope_divisors_ = read_vector(file, "rope_freqs.weight", sizes_.rotary / 2, stream);
-    ++used;
-  }
-  const i64 q = sizes_.heads * sizes_.head_size, kv = sizes_.kv_heads * sizes_.head_size;
+      embedding_(source.matrices({{"token_embd.weight", sizes_.vocabulary}}, sizes_.width, exact)),
+      output_norm_(source.vector("output_norm.weight", sizes_.width)) {
+  if (sizes_.own_output)
+    output_ = source.matrices({{"output.weight", sizes_.vocabulary}}, sizes_.width, exact);
+  if (sizes_.rope_divisors) rope_divisors_ = source.vector("rope_freqs.weight", sizes_.rotary / 2);
   for (i64 i = 0; i < sizes_.layers; ++i) {
     const std::string prefix = "blk." + std::to_string(i) + ".";
-    const auto norm = [&](const char* name) {
-      return read_vector(file, prefix + name, sizes_.width, stream);
+    const auto norm = [&](const char* name) { return source.vector(prefix + name, sizes_.width); };
+    const auto load = [&](const std::vector<part>& parts, i64 columns, activation_dtype with) {
+      std::vector<part> named;
+      for (const part& one : parts) named.push_back({prefix + one.name, one.rows});
+      return source.matrices(named, columns, with);
     };
-    const auto weight = [&](const char* name, i64 rows, i64 columns, activation_dtype with) {
-      return load(file, prefix + name, rows, columns, hold, with);
-    };
-    layers_.push_back({norm("attn_norm.weight"), norm("ffn_norm.weight"),
-                       weight("attn_q.weight", q, sizes_.width, exact),
-                       weight("attn_k.weight", kv, sizes_.width, exact),
-                       weight("attn_v.weight", kv, sizes_.width, exact),
-                       weight("attn_output.weight", sizes_.width, q, activations),
-                       weight("ffn_gate.weight", sizes_.hidden, sizes_.width, activations),
-                       weight("ffn_up.weight", sizes_.hidden, sizes_.width, activations),
-                       weight("ffn_down.weight", sizes_.width, sizes_.hidden, exact)});
-    used += 9;
+    layers_.push_back(
+        {norm("attn_norm.weight"), norm("ffn_norm.weight"),
+         load({{"attn_q.weight", queries()}, {"attn_k.weight", keys()}, {"attn_v.weight", keys()}},
+              sizes_.width, exact),
+         load({{"attn_output.weight", sizes_.width}}, queries(), activations),
+         load({{"ffn_gate.weight", sizes_.hidden}, {"ffn_up.weight", sizes_.hidden}}, sizes_.width,
+              activations),
+         load({{"ffn_down.weight", sizes_.width}}, sizes_.hidden, exact)});
   }
-  if (used != file.tensors().size()) refuse_strangers(file);
   x_ = fg::empty<float>(stream, {batch_, sizes_.width});
   h_ = fg::empty<float>(stream, {batch_, sizes_.width});
-  q_ = fg::empty<float>(stream, {batch_, q});
-  kv_ = fg::empty<float>(stream, {2, batch_, kv});
-  attended_ = fg::empty<float>(stream, {batch_, q});
-  gate_ = fg::empty<float>(stream, {batch_, sizes_.hidden});
-  up_ = fg::empty<float>(stream, {batch_, sizes_.hidden});
+  qkv_ = fg::empty<float>(stream, {batch_, queries() + 2 * keys()});
+  attended_ = fg::empty<float>(stream, {batch_, queries()});
+  gate_up_ = fg::empty<float>(stream, {batch_, 2 * sizes_.hidden});
   logits_ = fg::empty<float>(stream, {1, sizes_.vocabulary});
+  if constexpr (queues_steps) {
+    count_ = fg::empty<i64>(stream, {1});
+    token_ = fg::empty<i64>(stream, {1});
+  }
 }
 
 // Some tensor is none of ours (a bias, an adapter): the text would come out wrong without it.
@@ -250,14 +325,26 @@ void model<Device>::refuse_strangers(const gguf& file) const {
 }
 
 template <class Device>
+i64 model<Device>::step_bytes() const {
+  i64 sum = output().bytes();
+  for (const layer& l : layers_)
+    sum += l.qkv.bytes() + l.output.bytes() + l.gate_up.bytes() + l.down.bytes();
+  return sum;
+}
+
+template <class Device>
 void model<Device>::reserve(i64 positions) {
   if (positions <= capacity_) return;
+  // Steps read whole groups of positions.
+  if constexpr (queues_steps) positions = fg::kernels::round_up(positions, step_group);
   // Layer by layer: what is needed besides is one layer's cache.
   for (layer& l : layers_)
     with_cache(l, [&](auto& cache) {
       using T = fg::value_t<decltype(cache)>;
       auto grown = fg::empty<T>(stream_, {2, sizes_.kv_heads, positions, sizes_.head_size});
       if (past_ > 0) fg::copy_(stream_, grown.narrow(2, 0, past_), cache.narrow(2, 0, past_));
+      // What is masked must be numbers, as it is multiplied with 0.
+      if constexpr (queues_steps) fg::zero_(stream_, grown.narrow(2, past_, positions - past_));
       cache = std::move(grown);
     });
   // The angle of pair j at position p is p * base^(-2 j / rotary), in f64.
@@ -271,64 +358,147 @@ void model<Device>::reserve(i64 positions) {
   sin_ = fg::empty<float>(stream_, {positions, sizes_.rotary / 2});
   fg::assign(stream_, cos_, fg::cos(at.unsqueeze(1) * frequency));
   fg::assign(stream_, sin_, fg::sin(at.unsqueeze(1) * frequency));
-  positions_ = fg::arange<i64>(stream_, positions);
+  if constexpr (queues_steps) {
+    auto tokens = fg::zeros<i64>(stream_, {positions});
+    if (past_ > 0) fg::copy_(stream_, tokens.narrow(0, 0, past_), step_tokens_.narrow(0, 0, past_));
+    step_tokens_ = std::move(tokens);
+    step_graph_seen_ = 0;  // it has the addresses of what was replaced
+    visible_ = fg::zeros<bool>(stream_, {positions});
+  } else {
+    positions_ = fg::arange<i64>(stream_, positions);
+  }
   capacity_ = positions;
+  rewind(past_);
+}
+
+template <class Device>
+void model<Device>::rewind(i64 count) {
+  past_ = count;
+  if constexpr (queues_steps) {
+    if (capacity_ == 0) return;
+    fg::fill_(stream_, count_, past_);
+    fg::fill_(stream_, visible_.narrow(0, 0, past_), true);
+    fg::fill_(stream_, visible_.narrow(0, past_, capacity_ - past_), false);
+  }
+}
+
+template <class Device>
+void model<Device>::check_room(i64 count) const {
+  if (count > capacity_ - past_)
+    fg::raise(fg::errc::out_of_range, "llama::model::run",
+              "at most " + std::to_string(capacity_ - past_) + " ids more", std::to_string(count));
 }
 
 template <class Device>
 fg::tensor_view<const float, Device> model<Device>::run(std::span<const token_id> ids) {
   const auto count = static_cast<i64>(ids.size());
   fg::check(count > 0, fg::errc::invalid_argument, "llama::model::run", "at least one id");
-  if (count > capacity_ - past_)
-    fg::raise(fg::errc::out_of_range, "llama::model::run",
-              "at most " + std::to_string(capacity_ - past_) + " ids more", std::to_string(count));
+  check_room(count);
   for (const token_id id : ids)
     if (id < 0 || id >= sizes_.vocabulary)
       fg::raise(fg::errc::out_of_range, "llama::model::run",
                 "ids in [0, " + std::to_string(sizes_.vocabulary - 1) + "]", std::to_string(id));
+  if constexpr (queues_steps)
+    if (count == 1) {
+      fg::fill_(stream_, token_, i64{ids[0]});
+      run_step();
+      return logits_.select(0, 0);
+    }
   for (i64 first = 0; first < count; first += batch_) {
     const i64 n = (std::min)(batch_, count - first);
     const auto last =
         run_batch(ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)));
     past_ += n;
-    if (first + n == count) (output_ ? *output_ : embedding_).apply(stream_, last, logits_.view());
+    if (first + n == count) output().apply(stream_, last, logits_.view());
   }
   return logits_.select(0, 0);
 }
 
 template <class Device>
+void model<Device>::step() requires(queues_steps) {
+  check_room(1);
+  fg::argmax(stream_, logits_.select(0, 0), token_.select(0, 0));
+  run_step();
+}
+
+template <class Device>
+void model<Device>::run_step() {
+  const i64 seen = (std::min)(fg::kernels::round_up(past_ + 1, step_group), capacity_);
+  if constexpr (fg::device_graphs<Device>) {
+    if (step_graph_seen_ != seen) {
+      step_graph_ = fg::capture(stream_, [&] { launch_step(seen); });
+      step_graph_seen_ = seen;
+    }
+    step_graph_.launch(stream_);
+  } else {
+    launch_step(seen);
+  }
+  ++past_;
+}
+
+template <class Device>
+void model<Device>::launch_step(i64 seen) {
+  const auto x = x_.narrow(0, 0, 1);
+  const step_state state{count_.data(), token_.data(), visible_.data(), step_tokens_.data()};
+  const auto begin = [&](const auto* table) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(table)>>;
+    fg::launch_config config;
+    config.op = "begin_step";
+    fg::launch<begin_step<T>>(stream_, config, state, table, sizes_.width, x.data());
+  };
+  const matrix<Device>& table = embedding_.only();
+  if (const auto* numbers = table.template numbers<fg::bf16>()) {
+    begin(numbers->data());
+  } else if (const auto* floats = table.template numbers<float>()) {
+    begin(floats->data());
+  } else {
+    begin(static_cast<const float*>(nullptr));
+    table.rows_at(stream_, fg::tensor_view<const i64, Device>(token_), x);
+  }
+  const view last = run_layers(
+      1, [&](layer& l, const view& q, const view& out) { attend(l, seen, q, out, true); });
+  output().apply(stream_, last, logits_.view());
+}
+
+template <class Device>
 auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
   const auto n = static_cast<i64>(ids.size());
-  const i64 width = sizes_.width, head = sizes_.head_size;
   const auto tokens = fg::from_values<token_id>(stream_, ids, {n});
-  const auto at = positions_.narrow(0, past_, n);
-  view x = x_.narrow(0, 0, n), h = h_.narrow(0, 0, n);
-  embedding_.rows(stream_, tokens, x);
-  fg::rms_norm(stream_, x, {width}, layers_[0].attention_norm, h, sizes_.eps);
+  embedding_.only().rows_at(stream_, fg::tensor_view<const token_id, Device>(tokens),
+                            x_.narrow(0, 0, n));
+  if constexpr (queues_steps) {
+    fg::fill_(stream_, count_, past_ + n);
+    fg::fill_(stream_, visible_.narrow(0, past_, n), true);
+  }
+  return run_layers(
+      n, [&](layer& l, const view& q, const view& out) { attend(l, past_ + n, q, out, false); });
+}
 
+template <class Device>
+template <class Attend>
+auto model<Device>::run_layers(i64 n, Attend&& attend) -> view {
+  view x = x_.narrow(0, 0, n), h = h_.narrow(0, 0, n);
+  fg::rms_norm(stream_, x, {sizes_.width}, layers_[0].attention_norm, h, sizes_.eps);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     layer& l = layers_[i];
-    view q = q_.narrow(0, 0, n);
-    const view kv = kv_.narrow(1, 0, n), k = kv.select(0, 0), v = kv.select(0, 1);
-    l.q.apply(stream_, h, q);
-    l.k.apply(stream_, h, k);
-    l.v.apply(stream_, h, v);
-    const auto by_head = [&](const view& all) { return all.unflatten(1, {-1, head}); };
-    fg::apply_rotary_pos_emb_(stream_, by_head(q), by_head(k), cos_, sin_, at, true);
-
+    const view qkv = qkv_.narrow(0, 0, n);
+    l.qkv.apply(stream_, h, qkv);
+    store_keys(l, n);
+    view q = qkv.narrow(1, 0, queries());
     i64 rows = n;
     if (i + 1 == layers_.size()) {  // nothing else of the others is needed
       q = q.narrow(0, n - 1, 1), x = x.narrow(0, n - 1, 1), h = h.narrow(0, n - 1, 1);
       rows = 1;
     }
     const view attended = attended_.narrow(0, 0, rows);
-    attend(l, n, q, attended);
+    attend(l, q, attended);
     l.output.apply(stream_, attended, h);
     fg::fused_add_rms_norm(stream_, h, x, l.feed_forward_norm, sizes_.eps);
 
-    const view gate = gate_.narrow(0, 0, rows), up = up_.narrow(0, 0, rows);
-    l.gate.apply(stream_, h, gate);
-    l.up.apply(stream_, h, up);
+    const view gate_up = gate_up_.narrow(0, 0, rows);
+    const view gate = gate_up.narrow(1, 0, sizes_.hidden),
+               up = gate_up.narrow(1, sizes_.hidden, sizes_.hidden);
+    l.gate_up.apply(stream_, h, gate_up);
     fg::silu_and_mul(stream_, gate, up, gate);
     l.down.apply(stream_, gate, h);
     fg::fused_add_rms_norm(stream_, h, x,
@@ -339,22 +509,51 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
 }
 
 template <class Device>
-void model<Device>::attend(layer& l, i64 n, const view& q, const view& out) {
+void model<Device>::store_keys(layer& l, i64 n) {
   const i64 head = sizes_.head_size;
+  const view qkv = qkv_.narrow(0, 0, n);
+  if constexpr (queues_steps) {
+    const attention_input sizes{
+        n, sizes_.heads, sizes_.kv_heads, head, sizes_.rotary / 2, qkv.stride(0), capacity_};
+    fg::launch_config config;
+    config.op = "rotate_and_store";
+    config.tiles = n * (sizes_.heads + 2 * sizes_.kv_heads);
+    config.threads = 64;
+    with_cache(l, [&](auto& cache) {
+      fg::launch<rotate_and_store<fg::value_t<decltype(cache)>>>(
+          stream_, config, sizes, static_cast<const i64*>(count_.data()), qkv.data(),
+          static_cast<const float*>(cos_.data()), static_cast<const float*>(sin_.data()),
+          cache.data());
+    });
+  } else {
+    const view q = qkv.narrow(1, 0, queries()), k = qkv.narrow(1, queries(), keys());
+    fg::apply_rotary_pos_emb_(stream_, by_head(q), by_head(k), cos_, sin_,
+                              positions_.narrow(0, past_, n), true);
+    with_cache(l, [&](auto& cache) {
+      fg::copy_(stream_, cache.narrow(2, past_, n).transpose(1, 2),
+                qkv.narrow(1, queries(), 2 * keys())
+                    .unflatten(1, {2, sizes_.kv_heads, head})
+                    .transpose(0, 1));
+    });
+  }
+}
+
+template <class Device>
+void model<Device>::attend(layer& l, i64 seen, const view& q, const view& out, bool masked) {
   with_cache(l, [&](auto& cache) {
-    fg::copy_(stream_, cache.narrow(2, past_, n).transpose(1, 2),
-              kv_.narrow(1, 0, n).unflatten(2, {-1, head}));
-    const auto by_head = [&](const view& all) {
-      return all.unflatten(1, {-1, head}).transpose(0, 1);
-    };
-    const auto seen = cache.narrow(2, 0, past_ + n);
-    // The last of the queries is at the last of the keys.
+    const auto heads = [&](const view& all) { return by_head(all).transpose(0, 1); };
+    const auto positions = cache.narrow(2, 0, seen);
+    const auto k = positions.select(0, 0), v = positions.select(0, 1);
     fg::attention_options options;
+    options.enable_gqa = true;
+    if constexpr (queues_steps)
+      if (masked)
+        return fg::scaled_dot_product_attention(stream_, heads(q), k, v,
+                                                visible_.narrow(0, 0, seen), heads(out), options);
+    // The last of the queries is at the last of the keys.
     options.is_causal = true;
     options.alignment = fg::causal_alignment::bottom_right;
-    options.enable_gqa = true;
-    fg::scaled_dot_product_attention(stream_, by_head(q), seen.select(0, 0), seen.select(0, 1),
-                                     by_head(out), options);
+    fg::scaled_dot_product_attention(stream_, heads(q), k, v, heads(out), options);
   });
 }
 

@@ -29,9 +29,14 @@ enum class cache_dtype { f16, f32 };
 /// What the quantised weights of the layers are multiplied with.
 enum class activation_dtype { f32, q8 };
 
+/// Where the model runs.
+enum class device_kind { host, cuda };
+
 /// What the command line asks for.
 struct options {
-  std::string model;                  ///< empty: the file of fetch_model.py
+  std::string model;      ///< empty: the file of fetch_model.py
+  std::string synthetic;  ///< shapes of random weights, instead of a file
+  device_kind device = device_kind::host;
   std::optional<std::string> prompt;  ///< nothing: read from standard input
   int n = 128;                        ///< tokens to generate at most
   int threads = 0;                    ///< 0: the library's default
@@ -59,12 +64,17 @@ inline constexpr std::string_view usage =
     "Generates text with a model of the Llama architecture from a GGUF file.\n"
     "\n"
     "  --model FILE         the model (default: SmolLM2-135M-Instruct, from fetch_model.py)\n"
+    "  --device host|cuda   where it runs (default host)\n"
+    "  --synthetic NAME     random weights of the shapes of llama-3-8b, smollm2-135m or tiny, "
+    "instead\n"
+    "                       of a file: prints the rate at which tokens are generated (--n, "
+    "--seed)\n"
     "  --prompt TEXT        what to continue (default: read from standard input)\n"
     "  --chat               answer through the model's chat template; without --prompt, "
     "interactive\n"
     "  --n N                generate at most N tokens, 0 or more (default 128)\n"
     "  --ctx N              positions of the context, 1 or more (default: as many as needed)\n"
-    "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file)\n"
+    "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file; random ones: bf16)\n"
     "  --kv f16|f32         how keys and values of the context are held (default f16)\n"
     "  --activations f32|q8 what quantised weights are multiplied with: q8 is faster (default "
     "f32)\n"
@@ -111,7 +121,7 @@ template <class Integer>
   options result;
   std::size_t at = 0;
   std::string name, value, problem;
-  bool has_value = false;
+  bool has_value = false, has_dtype = false;
 
   const auto refuse = [&](const std::string& wanted) {
     problem = name + " takes " + wanted + ", not '" + value + "'";
@@ -143,8 +153,9 @@ template <class Integer>
       continue;
     }
     bool known = false;
-    for (const char* one : {"--model", "--prompt", "--n", "--threads", "--ctx", "--dtype", "--kv",
-                            "--activations", "--temperature", "--top-k", "--top-p", "--seed"})
+    for (const char* one :
+         {"--model", "--device", "--synthetic", "--prompt", "--n", "--threads", "--ctx", "--dtype",
+          "--kv", "--activations", "--temperature", "--top-k", "--top-p", "--seed"})
       known = known || name == one;
     if (!known) {
       problem = "unknown option '" + name + "'";
@@ -161,6 +172,16 @@ template <class Integer>
     if (name == "--model") {
       if (value.empty()) problem = "--model needs the name of a file";
       result.model = value;
+    } else if (name == "--synthetic") {
+      if (value.empty()) problem = "--synthetic needs the name of a model";
+      result.synthetic = value;
+    } else if (name == "--device") {
+      if (value == "host")
+        result.device = device_kind::host;
+      else if (value == "cuda")
+        result.device = device_kind::cuda;
+      else
+        refuse("host or cuda");
     } else if (name == "--prompt") {
       result.prompt = value;
     } else if (name == "--n") {
@@ -175,6 +196,7 @@ template <class Integer>
       integer(result.seed, std::uint64_t{0}, (std::numeric_limits<std::uint64_t>::max)(),
               "an integer from 0 to 2^64-1");
     } else if (name == "--dtype") {
+      has_dtype = true;
       if (value == "q4")
         result.dtype = weight_dtype::q4;
       else if (value == "bf16")
@@ -215,6 +237,12 @@ template <class Integer>
     problem = "--score goes without --chat and --json";
   if (problem.empty() && result.chat && result.json && !result.prompt)
     problem = "--chat --json needs --prompt (an interactive chat is not one JSON object)";
+  if (problem.empty() && !result.synthetic.empty()) {
+    if (!has_dtype) result.dtype = weight_dtype::bf16;
+    if (result.dtype == weight_dtype::q4) problem = "--synthetic goes with --dtype bf16 and f32";
+    if (result.score || result.chat || result.prompt || !result.model.empty())
+      problem = "--synthetic goes without --model, --prompt, --chat and --score";
+  }
   if (!problem.empty()) return usage_error{"llama: " + problem + " (see --help)"};
   return result;
 }

@@ -82,4 +82,48 @@ inline void print_line(std::ostream& out, const statistics& run) {
   out << line.str();
 }
 
+/// What a model of random weights did.
+struct synthetic_report {
+  std::string model, device;
+  std::int64_t step_bytes = 0;  ///< of weights, that a step reads
+  double copy_bandwidth = 0;    ///< of the device, bytes read and written a second
+  statistics run;
+  std::vector<token_id> ids;
+
+  /// Of the rate at which the bytes of the weights could be copied.
+  [[nodiscard]] double fraction() const {
+    return copy_bandwidth > 0
+               ? run.generation_rate() * static_cast<double>(step_bytes) / copy_bandwidth
+               : 0;
+  }
+};
+
+/// The report as one JSON object and a line break.
+inline void print_json(std::ostream& out, const synthetic_report& report) {
+  std::ostringstream line;
+  line << "{\"model\": " << json_string(report.model)
+       << ", \"device\": " << json_string(report.device) << ", \"ids\": [";
+  for (std::size_t i = 0; i < report.ids.size(); ++i) line << (i > 0 ? ", " : "") << report.ids[i];
+  line << std::fixed << std::setprecision(3) << "], \"prompt_tokens\": " << report.run.prompt_tokens
+       << ", \"generated_tokens\": " << report.run.generated_tokens
+       << ", \"prompt_tokens_per_second\": " << report.run.prompt_rate()
+       << ", \"generation_tokens_per_second\": " << report.run.generation_rate()
+       << ", \"bytes_of_weights\": " << report.step_bytes
+       << ", \"copy_bytes_per_second\": " << report.copy_bandwidth
+       << ", \"fraction_of_copy\": " << report.fraction()
+       << ", \"load_seconds\": " << report.run.load_seconds << "}\n";
+  out << line.str();
+}
+
+/// The same numbers as one line for a person.
+inline void print_line(std::ostream& out, const synthetic_report& report) {
+  std::ostringstream line;
+  line << std::fixed << std::setprecision(1) << report.model << " on " << report.device
+       << ": generation " << report.run.generation_rate() << " tokens/s, "
+       << 1e-9 * static_cast<double>(report.step_bytes) << " GB a token, " << std::setprecision(3)
+       << report.fraction() << " of the copy's " << std::setprecision(1)
+       << 1e-9 * report.copy_bandwidth << " GB/s\n";
+  out << line.str();
+}
+
 }  // namespace llama

@@ -48,13 +48,14 @@ class sampler {
     if (ordered_) ids_ = fg::empty<i64>(stream, {candidates});
   }
 
+  /// Whether it takes the best token.
+  [[nodiscard]] bool is_greedy() const {
+    return how_.temperature < static_cast<double>((std::numeric_limits<float>::min)());
+  }
   /// The next token for logits [vocabulary].
   [[nodiscard]] token_id next(const fg::tensor_view<const float, Device>& logits);
 
  private:
-  [[nodiscard]] bool is_greedy() const {
-    return how_.temperature < static_cast<double>((std::numeric_limits<float>::min)());
-  }
   [[nodiscard]] i64 first(const fg::tensor_view<const i64, Device>& x) const {
     return fg::to_host(stream_, x)(0);
   }

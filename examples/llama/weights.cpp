@@ -3,3 +3,4 @@
 #include "instances.hpp"
 
 template class llama::matrix<flaggems::host>;
+template class llama::weight_source<flaggems::host>;

@@ -3,5 +3,6 @@
 #include <llama/instances.hpp>
 
 template class llama::matrix<flaggems::host>;
+template class llama::weight_source<flaggems::host>;
 template class llama::model<flaggems::host>;
 template class llama::sampler<flaggems::host>;

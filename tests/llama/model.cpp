@@ -3,6 +3,7 @@
 //
 // The forward pass: a small random model against a reference in double, on the host and on the
 // emulated chip; the real model (FLAGGEMS_TEST_MODEL) against the committed golden data.
+#include <llama/generate.hpp>
 #include <llama/gguf_builder.hpp>
 #include <llama/instances.hpp>
 #include <llama/report.hpp>
@@ -22,7 +23,9 @@
 #include <vector>
 
 extern template class llama::matrix<flaggems::simt32>;
+extern template class llama::weight_source<flaggems::simt32>;
 extern template class llama::model<flaggems::simt32>;
+extern template class llama::sampler<flaggems::simt32>;
 
 namespace {
 
@@ -280,6 +283,63 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReferenceWithOtherParts) {
   sizes.kv_heads = 4;
   compare<TypeParam>(sizes, llama::weight_dtype::q4, 1e-5);
   compare<TypeParam>(sizes, llama::weight_dtype::f32, 1e-5);
+}
+
+/// Greedy tokens of random weights; `stop` ends them the first time.
+template <class D>
+std::vector<token_id> greedy(llama::weight_dtype hold, i64 count, i64 limit, token_id stop,
+                             llama::generated& first) {
+  const fg::stream<D> stream;
+  const auto sizes = *llama::hyperparameters::named("tiny");
+  llama::model<D> model(sizes, llama::weight_source<D>(7, hold, stream), stream,
+                        llama::cache_dtype::f32);
+  llama::sampler<D> best(stream, {}, sizes.vocabulary);
+  llama::generator<D> generates(stream, model, best);
+  model.reserve(limit);
+  std::vector<token_id> ids;
+  const std::vector<token_id> prompt{5, 250, 31};
+  const auto take = [&](token_id id) {
+    const bool goes_on = id != stop || (stop = -1, false);
+    if (goes_on) ids.push_back(id);
+    return goes_on;
+  };
+  first = generates.run(model.run(prompt), count, limit, take);
+  // Whatever ended it, the next text goes on behind the tokens taken.
+  std::vector<token_id> more{9};
+  if (first.waiting) more.insert(more.begin(), *first.waiting);
+  EXPECT_EQ(model.past() + static_cast<i64>(first.waiting.has_value()),
+            3 + static_cast<i64>(ids.size()));
+  if (first.end != llama::ending::context) generates.run(model.run(more), count, limit, take);
+  return ids;
+}
+
+TEST(RandomModel, GivesTheSameTokensOnEveryDevice) {
+  llama::generated host, chip;
+  for (const auto hold : {llama::weight_dtype::f32, llama::weight_dtype::bf16})
+    EXPECT_EQ(greedy<fg::simt32>(hold, 2, 64, -1, chip), greedy<fg::host>(hold, 2, 64, -1, host));
+  // Those that tests/cuda/llama.cpp expects.
+  EXPECT_EQ(greedy<fg::host>(llama::weight_dtype::f32, 2, 64, -1, host),
+            (std::vector<token_id>{216, 216, 187, 57}));
+  EXPECT_EQ(host.steps, 1);
+  EXPECT_EQ(chip.steps, 1);
+  EXPECT_EQ(chip.end, llama::ending::length);
+}
+
+TEST(RandomModel, EndsAlikeOnEveryDevice) {
+  constexpr auto hold = llama::weight_dtype::f32;
+  llama::generated host, chip;
+  const auto all = greedy<fg::host>(hold, 4, 64, -1, host);
+  ASSERT_EQ(all.size(), 8U);
+  // A token that the step behind it has run when the host sees it.
+  const auto expected = greedy<fg::host>(hold, 4, 64, all[2], host);
+  EXPECT_EQ(host.end, llama::ending::stop_token);
+  EXPECT_EQ(greedy<fg::simt32>(hold, 4, 64, all[2], chip), expected);
+  EXPECT_EQ(chip.end, llama::ending::stop_token);
+  const auto cut = greedy<fg::host>(hold, 4, 5, -1, host);
+  EXPECT_EQ(cut.size(), 3U);
+  EXPECT_EQ(host.end, llama::ending::context);
+  EXPECT_EQ(greedy<fg::simt32>(hold, 4, 5, -1, chip), cut);
+  EXPECT_EQ(chip.end, llama::ending::context);
 }
 
 /// What loading `file` is refused with; empty if it is not.

@@ -64,6 +64,10 @@ TEST(Options, ReadsEach) {
   EXPECT_EQ(good({"--n", "1", "--n", "2"}).n, 2);
   EXPECT_TRUE(good({"-h"}).help);
   EXPECT_TRUE(good({"--score"}).score);
+  EXPECT_EQ(good({"--device", "cuda"}).device, llama::device_kind::cuda);
+  EXPECT_EQ(good({"--synthetic", "llama-3-8b"}).synthetic, "llama-3-8b");
+  EXPECT_EQ(good({"--synthetic", "tiny"}).dtype, llama::weight_dtype::bf16);
+  EXPECT_EQ(good({"--dtype", "f32", "--synthetic", "tiny"}).dtype, llama::weight_dtype::f32);
 }
 
 TEST(Options, RefusesEachWrongValueInOneLine) {
@@ -88,6 +92,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
                                                        {"--temperature", "1e999"},
                                                        {"--temperature", "1,5"},
                                                        {"--top-k", "-1"},
+                                                       {"--device", "gpu"},
                                                        {"--top-p", "0"},
                                                        {"--top-p", "1.01"},
                                                        {"--top-p", "1e"},
@@ -104,6 +109,9 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
   EXPECT_NE(bad({"--json=yes"}).find("no value"), std::string::npos);
   EXPECT_NE(bad({"--chat", "--json"}).find("--prompt"), std::string::npos);
   EXPECT_NE(bad({"--score", "--json"}).find("--score"), std::string::npos);
+  EXPECT_NE(bad({"--synthetic", "tiny", "--dtype", "q4"}).find("bf16"), std::string::npos);
+  EXPECT_NE(bad({"--synthetic", "tiny", "--prompt", "x"}).find("--prompt"), std::string::npos);
+  EXPECT_NE(bad({"--synthetic", ""}).find("--synthetic"), std::string::npos);
 }
 
 TEST(Options, ReadsThePromptFromTheStream) {
@@ -117,7 +125,8 @@ TEST(Options, ReadsThePromptFromTheStream) {
 TEST(Options, HelpNamesEveryOption) {
   for (const char* name :
        {"--model", "--prompt", "--n ", "--threads", "--dtype", "--kv", "--temperature", "--top-k",
-        "--top-p", "--seed", "--json", "--help", "--chat", "--ctx", "--activations", "--score"})
+        "--top-p", "--device", "--synthetic", "--seed", "--json", "--help", "--chat", "--ctx",
+        "--activations", "--score"})
     EXPECT_NE(llama::usage.find(name), std::string_view::npos) << name;
 }
 

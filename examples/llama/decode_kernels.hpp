@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of this program's own, beside the library's operators: what a chip's decoding step does
+// between the large products, with its position in device memory; and weights of no model.
+#pragma once
+
+#include <flaggems/kernels/philox.hpp>
+#include <flaggems/kernels/value.hpp>
+
+namespace llama {
+
+namespace fk = flaggems::kernels;
+using flaggems::i64;
+
+/// What a step keeps on the device, so that its launches never change: `count`, the positions that
+/// have begun; `token`, the next one; of each position whether it is `visible`, and its token.
+struct step_state {
+  fk::global_ptr<i64> count;
+  fk::global_ptr<const i64> token;
+  fk::global_ptr<bool> visible;
+  fk::global_ptr<i64> tokens;
+};
+
+/// Begins the position of the next token, and widens its row of the embedding into x, unless that
+/// has none (`table` is null). One block: the position is read by all before it changes.
+template <class T>
+struct begin_step {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, step_state state, fk::global_ptr<const T> table,
+                                  i64 width, fk::global_ptr<float> x) {
+    block.for_each_tile(1, [&](i64) FLAGGEMS_LAMBDA {
+      const i64 position = state.count[0], token = state.token[0];
+      block.sync();
+      block.single([&]() FLAGGEMS_LAMBDA {
+        state.visible[position] = true;
+        state.tokens[position] = token;
+        state.count[0] = position + 1;
+      });
+      if (table != nullptr)
+        block.for_each(width, [&](i64 i) FLAGGEMS_LAMBDA {
+          x[i] = fk::number_cast<float>(table[token * width + i]);
+        });
+    });
+  }
+};
+
+/// The sizes of what the attention reads: `tokens` rows of q, k and v side by side, `row` apart.
+struct attention_input {
+  i64 tokens, heads, kv_heads, head, pairs, row, capacity;
+};
+
+/// The last `tokens` positions that have begun: rotates q in place, and puts the rotated k, and v,
+/// into the cache [2, kv heads, capacity, head]. Neighbours are a pair, as GGUF orders them; `cos`
+/// and `sin` are [capacity, pairs].
+template <class Cache>
+struct rotate_and_store {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_input sizes,
+                                  fk::global_ptr<const i64> count, fk::global_ptr<float> qkv,
+                                  fk::global_ptr<const float> cos, fk::global_ptr<const float> sin,
+                                  fk::global_ptr<Cache> cache) {
+    const i64 all = sizes.heads + 2 * sizes.kv_heads;
+    block.for_each_tile(sizes.tokens * all, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 token = tile / all, head = tile - token * all;
+      const i64 position = count[0] - sizes.tokens + token;
+      const fk::global_ptr<float> from = qkv + token * sizes.row + head * sizes.head;
+      // Keys, then values: both are rows of one kind.
+      const i64 kept = head - sizes.heads;
+      const fk::global_ptr<Cache> to =
+          cache + ((kept < 0 ? 0 : kept) * sizes.capacity + position) * sizes.head;
+      const i64 pairs = kept < sizes.kv_heads ? sizes.pairs : 0;
+      block.for_each(pairs, [&](i64 j) FLAGGEMS_LAMBDA {
+        const float c = cos[position * sizes.pairs + j], s = sin[position * sizes.pairs + j];
+        const float a = from[2 * j], b = from[2 * j + 1];
+        const float first = a * c - b * s, second = b * c + a * s;
+        if (kept < 0) {
+          from[2 * j] = first;
+          from[2 * j + 1] = second;
+        } else {
+          to[2 * j] = fk::number_cast<Cache>(first);
+          to[2 * j + 1] = fk::number_cast<Cache>(second);
+        }
+      });
+      if (kept >= 0)
+        block.for_each(sizes.head - 2 * pairs, [&](i64 j) FLAGGEMS_LAMBDA {
+          to[2 * pairs + j] = fk::number_cast<Cache>(from[2 * pairs + j]);
+        });
+    });
+  }
+};
+
+/// out[i] is uniform in [offset - scale, offset + scale): a function of the seed and i alone, so
+/// every device has the same bits. `scale` is a power of two, so that no product is rounded.
+template <class T>
+struct random_weights {
+  static constexpr i64 tile = 4096;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, flaggems::philox_generator generator,
+                                  float offset, float scale, fk::global_ptr<T> out) {
+    block.for_each_tile(fk::ceil_div(n, tile), [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 first = t * tile, size = fk::min_of(tile, n - first);
+      block.for_each(fk::ceil_div(size, i64(2)), [&](i64 k) FLAGGEMS_LAMBDA {
+        const auto pair =
+            fk::random_bits_of_pair(generator, static_cast<flaggems::u64>(first / 2 + k));
+        for (i64 e = 0; e < 2 && 2 * k + e < size; ++e) {
+          const float x = (fk::uniform<float>(pair.bits[e]) - 0.5F) * (2.0F * scale);
+          out[first + 2 * k + e] = fk::number_cast<T>(offset + x);
+        }
+      });
+    });
+  }
+};
+
+}  // namespace llama
+
+FLAGGEMS_TEXT("decode_kernels.hpp");
