@@ -17,6 +17,7 @@
 #include <flaggems/device/properties.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/device/transfer.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/launch/hooks.hpp>
 #include <flaggems/launch/host_launch.hpp>

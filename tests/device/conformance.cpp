@@ -4,7 +4,9 @@
 // What every device type must do, yours too (docs/device-guide.md, Then test it): order in and
 // between streams, events, current devices, copies, threads. That the checks find what they are for
 // is shown on types with a defect.
+#include <flaggems/device/graph.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/device/transfer.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
@@ -291,6 +293,89 @@ TYPED_TEST(conformance, a_stream_waits_for_an_event_of_another_device) {
   b.wait(e);
   b.synchronize();
   EXPECT_TRUE(e.query());
+}
+TYPED_TEST(conformance, copies_to_another_device_are_in_the_order_of_both_streams) {
+  using D = TypeParam;
+  if constexpr (flaggems::detail::has_one_device<D> || flaggems::device_peer_copies<D>) {
+    for (int index = 0; index < D::device_count(); ++index) {
+      flaggems::stream<D> from(0), to(index);
+      array<D> busy(from, large), x(from, 100, 1), seven(from, 100, 7);
+      set_late<D>(from, busy, x, seven);
+      auto y = flaggems::to_device(to, x.memory, from);
+      EXPECT_EQ(y.device_index(), index);
+      launch_add_one<D>(from, x.memory.data(), 100);  // not before x has been read
+      launch_add_one<D>(to, y.data(), 100);
+      const auto there = flaggems::to_host(to, y);
+      EXPECT_EQ(std::vector<i32>(there.data(), there.data() + 100), std::vector<i32>(100, 8));
+      EXPECT_EQ(x.values(from), std::vector<i32>(100, 8));
+      EXPECT_EQ(flaggems::to_device(to, y, to).numel(), 100);
+      EXPECT_TRUE(flaggems::to_device(to, flaggems::tensor<i32, D>(), from).empty());
+      flaggems::empty_cache<D>(index);
+    }
+  }
+}
+TYPED_TEST(conformance, pinned_memory_is_copied_in_stream_order) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  flaggems::pinned<i32, D> in({1000}), out({1000}), none;
+  EXPECT_EQ(none.numel(), 0);
+  for (int k = 0; k < 1000; ++k) in[k] = k;
+  auto x = flaggems::empty<i32>(s, {1000}), y = flaggems::empty<i32>(s, {1000});
+  copy_async(s, x, in);
+  launch_add_one<D>(s, x.data(), 1000);
+  copy_async(s, y, x);
+  copy_async(s, out, y);
+  s.synchronize();
+  for (int k = 0; k < 1000; ++k) ASSERT_EQ(out[k], k + 1);
+  none = std::move(out);
+  EXPECT_EQ(none[999], 1000);
+  EXPECT_EQ(out.numel(), 0);
+  const std::vector<i32> pageable(1000, 3);
+  copy_async(s, x, flaggems::tensor_view<const i32>(pageable.data(), {1000}));
+  copy_async(s, none, x);
+  s.synchronize();
+  EXPECT_EQ(none[500], 3);
+  EXPECT_THROW(copy_async(s, x, in.view().slice(0, 0, 10)), flaggems::error);
+  EXPECT_THROW(copy_async(s, x.view().slice(0, 0, 1000, 2), in.view().slice(0, 0, 500)),
+               flaggems::error);
+  EXPECT_THROW((flaggems::pinned<i32, D>({-1})), flaggems::error);
+}
+TYPED_TEST(conformance, streams_have_priorities) {
+  using D = TypeParam;
+  for (const int priority : {-100, -1, 0, 1, 100}) {
+    flaggems::stream<D> s(0, priority);
+    array<D> x(s, 100, 1);
+    launch_add_one<D>(s, x.memory.data(), 100);
+    EXPECT_EQ(x.values(s), std::vector<i32>(100, 2));
+  }
+}
+TYPED_TEST(conformance, graphs_do_their_work_when_they_are_launched) {
+  using D = TypeParam;
+  if constexpr (flaggems::device_graphs<D>) {
+    flaggems::stream<D> s;
+    array<D> x(s, 100, 1);
+    flaggems::pinned<i32, D> in({100}), out({100});
+    flaggems::graph<D> g = flaggems::capture(s, [&] {
+      flaggems::tensor<i32, D> between = x.memory.clone(s);
+      launch_add_one<D>(s, between.data(), 100);
+      copy_async(s, x.memory, between);
+      copy_async(s, out, x.memory);
+    });
+    EXPECT_EQ(x.values(s), std::vector<i32>(100, 1));
+    for (int k = 0; k < 3; ++k) g.launch(s);
+    s.synchronize();
+    EXPECT_EQ(out[99], 4);
+    EXPECT_EQ(x.values(s), std::vector<i32>(100, 4));
+  }
+}
+TYPED_TEST(conformance, warming_up_does_no_work) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  array<D> x(s, 100, 1);
+  flaggems::warm_up(s, [&] { launch_add_one<D>(s, x.memory.data(), 100); });
+  EXPECT_EQ(x.values(s), std::vector<i32>(100, 1));
+  launch_add_one<D>(s, x.memory.data(), 100);
+  EXPECT_EQ(x.values(s), std::vector<i32>(100, 2));
 }
 TYPED_TEST(conformance, the_current_device_is_a_threads_own) {
   EXPECT_TRUE(current_device_is_the_threads<TypeParam>());

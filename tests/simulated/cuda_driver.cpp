@@ -174,6 +174,7 @@ int cuMemAlloc_v2(u64* address, size bytes) {
   }
   *address = reinterpret_cast<u64>(p);
   m.allocations[*address] = bytes;
+  m.device_of[*address] = current_device();
   return ok;
 }
 int cuMemFree_v2(u64 address) {
@@ -188,14 +189,18 @@ int cuMemFree_v2(u64 address) {
   m.allocations.erase(found);
   return m.sticky;
 }
-int cuMemAllocHost_v2(void** address, size bytes) {
+int cuMemHostAlloc(void** address, size bytes, unsigned flags) {
   ENTER();
+  if (is_unsafe()) return capture_unsupported;
+  if (bytes == 0 || flags != 1) return invalid_value;
+  if (bytes > (size{8} << 30)) return out_of_memory;
   *address = ::operator new(bytes);
   sim().pinned[*address] = bytes;
   return ok;
 }
 int cuMemFreeHost(void* address) {
   ENTER();
+  if (is_unsafe()) return capture_unsupported;
   if (sim().pinned.erase(address) == 0) return invalid_value;
   ::operator delete(address);
   return ok;
@@ -231,6 +236,33 @@ int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size bytes, void* handle) {
   return enqueue(stream_of(handle), [=] {
     return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ok;
   });
+}
+int cuMemcpyPeerAsync(u64 to, void* to_context, u64 from, void* from_context, size bytes,
+                      void* handle) {
+  ENTER();
+  if (!is_device_memory(to, bytes) || !is_device_memory(from, bytes)) return invalid_value;
+  const auto is_in = [](u64 address, const void* context) {
+    return &sim().contexts[std::prev(sim().device_of.upper_bound(address))->second] == context;
+  };
+  if (!is_in(to, to_context) || !is_in(from, from_context)) return invalid_context;
+  return enqueue(stream_of(handle), [=] {
+    return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ok;
+  });
+}
+int cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  ENTER(false);
+  if (device < 0 || device >= devices || peer < 0 || peer >= devices) return invalid_device;
+  *can = device != peer;
+  return ok;
+}
+int cuCtxEnablePeerAccess(void* context, unsigned flags) {
+  ENTER();
+  if (flags != 0 || (context != &sim().contexts[0] && context != &sim().contexts[1]))
+    return invalid_context;
+  bool& reaches = sim().can_reach[current_device()][*static_cast<int*>(context)];
+  if (reaches) return peer_already_enabled;
+  reaches = true;
+  return ok;
 }
 int cuMemsetD8Async(u64 to, unsigned char byte, size count, void* handle) {
   ENTER();

@@ -38,6 +38,7 @@ enum result : int {
   invalid_handle = 400,
   not_found = 500,
   not_ready = 600,
+  peer_already_enabled = 704,
   launch_failed = 719,
   capture_unsupported = 900,
   capture_invalidated = 901,
@@ -101,6 +102,8 @@ struct machine {
   unsigned char* arena = nullptr;
   size unused_from = 0;
   std::map<u64, size> allocations;
+  std::map<u64, int> device_of;  // an allocation's
+  bool can_reach[devices][devices] = {};
   std::map<void*, size> pinned;
   std::set<stream*> streams;
   std::set<event*> events;

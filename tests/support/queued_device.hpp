@@ -182,6 +182,9 @@ struct queued {
     if (bytes <= 0) return;
     queue(s).push([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
   }
+  static void copy_from_peer(void* to, const void* from, i64 bytes, int, stream_handle s) {
+    copy(to, from, bytes, flaggems::copy_kind::device_to_device, s);
+  }
   static void fill(void* data, int byte, i64 bytes, stream_handle s) {
     if (bytes <= 0) return;
     queue(s).push([=] { std::memset(data, byte, static_cast<std::size_t>(bytes)); });

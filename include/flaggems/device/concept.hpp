@@ -260,6 +260,21 @@ concept device_graphs = detail::has_stream_handle<D> && std::regular<typename D:
   { D::destroy_graph(g) }
   noexcept->std::same_as<void>;
 };
+/// Memory of the host that a driver copies from and to without anybody's waiting, for `pinned`.
+/// Optional. `allocate_pinned` returns null when there is no more; it serves all devices of the
+/// type.
+template <class D>
+concept device_pinned_memory = requires(void* p) {
+  { D::allocate_pinned(i64{}) } -> std::same_as<void*>;
+  { D::deallocate_pinned(p) }
+  noexcept->std::same_as<void>;
+};
+/// Copies from another device (of index `from_device`) to the current one, in the order of a stream
+/// of this one, for `to_device`. Optional.
+template <class D>
+concept device_peer_copies = requires(typename D::stream_handle s, void* to, const void* from) {
+  { D::copy_from_peer(to, from, i64{}, /*from_device*/ int{}, s) } -> std::same_as<void>;
+};
 /// How chips differ: `geometry`, `argument_abi`, `images`, `capabilities`.
 template <class D>
 concept device_policies = detail::has_geometry<D> && detail::has_argument_abi<D> &&

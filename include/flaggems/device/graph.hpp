@@ -147,4 +147,14 @@ template <stream_like S, class F>
   return detail::captured(ref(stream), std::forward<F>(f));
 }
 
+/// Loads every kernel that `f()` launches in `stream`, compiling those that the cache on disk
+/// lacks, and has the pool take the memory that it needs: afterwards the same calls take as long
+/// the first time as ever. `f` is called once, as in `capture` and under its rules; its work is not
+/// done. Device types whose kernels are all linked have nothing to load, and do not call it.
+template <stream_like S, class F>
+void warm_up(const S& stream, F&& f) {
+  if constexpr (detail::needs_modules<device_of<S>>)
+    static_cast<void>(detail::captured(ref(stream), std::forward<F>(f)));
+}
+
 }  // namespace flaggems

@@ -25,52 +25,58 @@ struct driver_function<int(Args...)> {
 };
 
 // Every function that driver_device calls, its name here and its type.
-#define FLAGGEMS_DRIVER_FUNCTIONS(X)                                                         \
-  X(init, int(unsigned flags))                                                               \
-  X(error_name, int(int result, const char** text))                                          \
-  X(error_string, int(int result, const char** text))                                        \
-  X(device_count, int(int* count))                                                           \
-  X(device_get, int(int* device, int ordinal))                                               \
-  X(device_name, int(char* text, int bytes, int device))                                     \
-  X(device_attribute, int(int* value, int attribute, int device))                            \
-  X(device_memory, int(std::size_t * bytes, int device))                                     \
-  X(context_retain, int(void** context, int device))                                         \
-  X(context_set, int(void* context))                                                         \
-  X(context_get, int(void** context))                                                        \
-  X(context_device, int(int* device))                                                        \
-  X(memory_info, int(std::size_t * unused, std::size_t * total))                             \
-  X(allocate, int(u64 * address, std::size_t bytes))                                         \
-  X(deallocate, int(u64 address))                                                            \
-  X(copy_to_device, int(u64 to, const void* from, std::size_t bytes, void* stream))          \
-  X(copy_to_host, int(void* to, u64 from, std::size_t bytes, void* stream))                  \
-  X(copy_on_device, int(u64 to, u64 from, std::size_t bytes, void* stream))                  \
-  X(fill, int(u64 to, unsigned char byte, std::size_t bytes, void* stream))                  \
-  X(create_stream, int(void** stream, unsigned flags, int priority))                         \
-  X(destroy_stream, int(void* stream))                                                       \
-  X(synchronize, int(void* stream))                                                          \
-  X(query, int(void* stream))                                                                \
-  X(wait, int(void* stream, void* event, unsigned flags))                                    \
-  X(create_event, int(void** event, unsigned flags))                                         \
-  X(destroy_event, int(void* event))                                                         \
-  X(record, int(void* event, void* stream))                                                  \
-  X(synchronize_event, int(void* event))                                                     \
-  X(query_event, int(void* event))                                                           \
-  X(elapsed, int(float* ms, void* from, void* to))                                           \
-  X(begin_capture, int(void* stream, int mode))                                              \
-  X(end_capture, int(void* stream, void** graph))                                            \
-  X(is_capturing, int(void* stream, int* status))                                            \
-  X(exchange_capture_mode, int(int* mode))                                                   \
-  X(instantiate, int(void** executable, void* graph, unsigned long long flags))              \
-  X(destroy_graph, int(void* graph))                                                         \
-  X(launch_graph, int(void* executable, void* stream))                                       \
-  X(destroy_executable, int(void* executable))                                               \
-  X(load_module, int(void** module, const void* image))                                      \
-  X(unload_module, int(void* module))                                                        \
-  X(find_function, int(void** function, void* module, const char* name))                     \
-  X(function_attribute, int(int* value, int attribute, void* function))                      \
-  X(set_function_attribute, int(void* function, int attribute, int value))                   \
-  X(launch, int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,           \
-                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
+#define FLAGGEMS_DRIVER_FUNCTIONS(X)                                                              \
+  X(init, int(unsigned flags))                                                                    \
+  X(error_name, int(int result, const char** text))                                               \
+  X(error_string, int(int result, const char** text))                                             \
+  X(device_count, int(int* count))                                                                \
+  X(device_get, int(int* device, int ordinal))                                                    \
+  X(device_name, int(char* text, int bytes, int device))                                          \
+  X(device_attribute, int(int* value, int attribute, int device))                                 \
+  X(device_memory, int(std::size_t * bytes, int device))                                          \
+  X(context_retain, int(void** context, int device))                                              \
+  X(context_set, int(void* context))                                                              \
+  X(context_get, int(void** context))                                                             \
+  X(context_device, int(int* device))                                                             \
+  X(memory_info, int(std::size_t * unused, std::size_t * total))                                  \
+  X(allocate, int(u64 * address, std::size_t bytes))                                              \
+  X(deallocate, int(u64 address))                                                                 \
+  X(copy_to_device, int(u64 to, const void* from, std::size_t bytes, void* stream))               \
+  X(copy_to_host, int(void* to, u64 from, std::size_t bytes, void* stream))                       \
+  X(copy_on_device, int(u64 to, u64 from, std::size_t bytes, void* stream))                       \
+  X(copy_peer,                                                                                    \
+    int(u64 to, void* to_context, u64 from, void* from_context, std::size_t bytes, void* stream)) \
+  X(can_access_peer, int(int* can, int device, int peer))                                         \
+  X(enable_peer, int(void* context, unsigned flags))                                              \
+  X(allocate_pinned, int(void** address, std::size_t bytes, unsigned flags))                      \
+  X(deallocate_pinned, int(void* address))                                                        \
+  X(fill, int(u64 to, unsigned char byte, std::size_t bytes, void* stream))                       \
+  X(create_stream, int(void** stream, unsigned flags, int priority))                              \
+  X(destroy_stream, int(void* stream))                                                            \
+  X(synchronize, int(void* stream))                                                               \
+  X(query, int(void* stream))                                                                     \
+  X(wait, int(void* stream, void* event, unsigned flags))                                         \
+  X(create_event, int(void** event, unsigned flags))                                              \
+  X(destroy_event, int(void* event))                                                              \
+  X(record, int(void* event, void* stream))                                                       \
+  X(synchronize_event, int(void* event))                                                          \
+  X(query_event, int(void* event))                                                                \
+  X(elapsed, int(float* ms, void* from, void* to))                                                \
+  X(begin_capture, int(void* stream, int mode))                                                   \
+  X(end_capture, int(void* stream, void** graph))                                                 \
+  X(is_capturing, int(void* stream, int* status))                                                 \
+  X(exchange_capture_mode, int(int* mode))                                                        \
+  X(instantiate, int(void** executable, void* graph, unsigned long long flags))                   \
+  X(destroy_graph, int(void* graph))                                                              \
+  X(launch_graph, int(void* executable, void* stream))                                            \
+  X(destroy_executable, int(void* executable))                                                    \
+  X(load_module, int(void** module, const void* image))                                           \
+  X(unload_module, int(void* module))                                                             \
+  X(find_function, int(void** function, void* module, const char* name))                          \
+  X(function_attribute, int(int* value, int attribute, void* function))                           \
+  X(set_function_attribute, int(void* function, int attribute, int value))                        \
+  X(launch, int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
+                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,      \
                 void* stream, void** arguments, void** extra))
 
 struct driver_functions {
@@ -92,7 +98,7 @@ struct driver_functions {
 /// The numbers of a driver that driver_device needs.
 struct driver_numbers {
   // results
-  int out_of_memory, not_ready, invalid_context, not_initialized;
+  int out_of_memory, not_ready, invalid_context, not_initialized, peer_already_enabled;
   // attributes of devices
   int compute_units, warp_size, max_threads_per_block, shared_memory, l2_cache, clock_khz,
       memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
@@ -100,6 +106,8 @@ struct driver_numbers {
   int function_max_threads, function_max_shared;
   // flags of streams that do not wait for the default stream
   unsigned independent_stream;
+  // flags of pinned memory that all devices know
+  unsigned portable_memory;
   // modes of captures: what a thread that captures may call beside, and all
   int capture_of_thread, capture_relaxed;
   // results that say what may not be captured, from and to

@@ -54,15 +54,7 @@ struct driver_device {
   static void set_device(int index) {
     if (index < 0 || index >= device_count()) [[unlikely]]
       detail::raise_no_device<typename Api::device_type>("set_device", index);
-    static detail::atomic<void*> contexts[detail::max_devices];
-    void* context = contexts[index].load(detail::memory_order::acquire);
-    if (context == nullptr) {
-      int device = 0;
-      call("set_device", functions().device_get, &device, index);
-      call("set_device", functions().context_retain, &context, device);
-      contexts[index].store(context, detail::memory_order::release);
-    }
-    call("set_device", functions().context_set, context);
+    call("set_device", functions().context_set, context_of(index));
   }
   static device_properties properties(int index) {
     if (index < 0 || index >= device_count()) [[unlikely]]
@@ -165,6 +157,34 @@ struct driver_device {
            static_cast<std::size_t>(bytes), s);
   }
 
+  /// From the device `from_device` to the current one, of which `s` is a stream.
+  static void copy_from_peer(void* to, const void* from, i64 bytes, int from_device,
+                             stream_handle s) {
+    static detail::atomic<bool> is_enabled[detail::max_devices][detail::max_devices];
+    const int here = current_device();
+    if (!is_enabled[here][from_device].load(detail::memory_order::acquire)) [[unlikely]] {
+      enable_peer(here, from_device);
+      is_enabled[here][from_device].store(true, detail::memory_order::release);
+    }
+    call("copy", functions().copy_peer, address_of(to), context_of(here), address_of(from),
+         context_of(from_device), static_cast<std::size_t>(bytes), s);
+  }
+  static void* allocate_pinned(i64 bytes) {
+    current_device();  // a thread without a context gets one
+    const beside_captures scope;
+    void* address = nullptr;
+    const int result = result_of(functions().allocate_pinned, &address,
+                                 static_cast<std::size_t>(bytes), Api::numbers.portable_memory);
+    if (result == Api::numbers.out_of_memory) return nullptr;
+    if (result != 0) [[unlikely]]
+      driver().raise_result("pinned", functions().allocate_pinned.name, result);
+    return address;
+  }
+  static void deallocate_pinned(void* data) noexcept {
+    const beside_captures scope;
+    functions().deallocate_pinned.call(data);
+  }
+
   // ---- graphs
   using graph_handle = typename Api::graph;
   static void begin_capture(stream_handle s) {
@@ -250,6 +270,31 @@ struct driver_device {
     int mode_ = Api::numbers.capture_relaxed;
     bool is_set_;
   };
+
+  static void* context_of(int index) {
+    static detail::atomic<void*> contexts[detail::max_devices];
+    void* context = contexts[index].load(detail::memory_order::acquire);
+    if (context == nullptr) {
+      int device = 0;
+      call("set_device", functions().device_get, &device, index);
+      call("set_device", functions().context_retain, &context, device);
+      contexts[index].store(context, detail::memory_order::release);
+    }
+    return context;
+  }
+  // Lets the current device read the other's memory, where the machine can: without, copies go
+  // through the host.
+  FLAGGEMS_COLD static void enable_peer(int here, int there) {
+    const beside_captures scope;
+    int device = 0, peer = 0, can = 0;
+    call("copy", functions().device_get, &device, here);
+    call("copy", functions().device_get, &peer, there);
+    call("copy", functions().can_access_peer, &can, device, peer);
+    if (can == 0) return;
+    const int result = result_of(functions().enable_peer, context_of(there), 0U);
+    if (result != 0 && result != Api::numbers.peer_already_enabled) [[unlikely]]
+      driver().raise_result("copy", functions().enable_peer.name, result);
+  }
 
   // A thread that never named a device works on the first. False if its context cannot be had: then
   // the first call that needs it says why.
