@@ -36,7 +36,7 @@ std::string simt_kernel_name() {
 class simt_team {
  public:
   static constexpr int max_threads = 1024;
-  static constexpr i64 exchange_bytes = 32 * 16;
+  static constexpr i64 exchange_bytes = 2 * 32 * 16;
   enum class access { read, write, update };
   enum class state { ready, barrier, shuffle_xor, shuffle_up, returned };
 
@@ -484,10 +484,11 @@ struct emulated_machine {
     return {team, thread_index, detail::simt_team::exchange_bytes + offset, count};
   }
   template <class T>
-  array_type<T> exchange() const {
+  array_type<T> exchange(int which) const {
     team->check_exchange(static_cast<i64>(sizeof(T)));
-    return {team, thread_index, 0,
-            min_of<i64>(32, detail::simt_team::exchange_bytes / static_cast<i64>(sizeof(T)))};
+    constexpr i64 bytes = detail::simt_team::exchange_bytes / 2;
+    return {team, thread_index, which * bytes,
+            min_of<i64>(32, bytes / static_cast<i64>(sizeof(T)))};
   }
   template <class T>
   T atomic_add(array_type<T> s, i64 i, identity<T> x, int line = 0) const {

@@ -58,8 +58,15 @@ FLAGGEMS_INLINE argument_pack<First, Rest...> pack_of(const First& first, const 
 }
 FLAGGEMS_INLINE argument_pack<> pack_of() { return {}; }
 
+/// The most threads that a block of a kernel has: its `max_threads`, or 0, as its registers allow.
+template <class Kernel, class = int>
+inline constexpr int most_threads = 0;
+template <class Kernel>
+inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
+
 template <class Kernel, class... Args>
 struct entry_of {
+  static constexpr int max_threads = most_threads<Kernel>;
   using arguments = argument_pack<Args...>;
   struct words {
     u64 word[(sizeof(arguments) + 7) / 8];
@@ -78,15 +85,19 @@ struct entry_of {
 
 extern __shared__ __align__(16) unsigned char flaggems_shared[];
 
-#define FLAGGEMS_INSTANCE(name, ...)                                                               \
-  extern "C" __global__ void name(                                                                 \
-      typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
-      flaggems::i64 slice) {                                                                       \
-    unsigned char* const scratch =                                                                 \
-        slice > 0 ? workspace + static_cast<flaggems::i64>(blockIdx.x) * slice                     \
-                  : flaggems_shared + flaggems::kernels::exchange_bytes;                           \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::cuda_machine>(                \
-        args, flaggems::kernels::cuda_machine(flaggems_shared, scratch));                          \
+// A constant of the grid is read where it lies, also by an index; otherwise each thread would have
+// a copy of the arguments in memory for that.
+#define FLAGGEMS_INSTANCE(name, ...)                                                \
+  extern "C" __global__ void __launch_bounds__(                                     \
+      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads)                        \
+      name(const __grid_constant__                                                  \
+           typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args,       \
+           unsigned char* workspace, flaggems::i64 slice) {                         \
+    unsigned char* const scratch =                                                  \
+        slice > 0 ? workspace + static_cast<flaggems::i64>(blockIdx.x) * slice      \
+                  : flaggems_shared + flaggems::kernels::exchange_bytes;            \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::cuda_machine>( \
+        args, flaggems::kernels::cuda_machine(flaggems_shared, scratch));           \
   }
 
 #elif FLAGGEMS_LANGUAGE_HIP

@@ -11,8 +11,8 @@
 
 namespace flaggems::kernels {
 
-/// The bytes of a block's exchange: one entry of 16 bytes for each of up to 32 warps.
-inline constexpr i64 exchange_bytes = 32 * 16;
+/// The bytes of a block's exchange: twice one entry of 16 bytes for each of up to 32 warps.
+inline constexpr i64 exchange_bytes = 2 * 32 * 16;
 
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
 
@@ -40,9 +40,9 @@ struct block_memory {
     return {reinterpret_cast<T*>(scratch_data + offset)};
   }
   template <class T>
-  FLAGGEMS_INLINE array_type<T> exchange() const {
+  FLAGGEMS_INLINE array_type<T> exchange(int which) const {
     static_assert(sizeof(T) <= 16, "flaggems: a state that a block reduces has at most 16 bytes");
-    return {reinterpret_cast<T*>(exchange_data)};
+    return {reinterpret_cast<T*>(exchange_data + which * (exchange_bytes / 2))};
   }
 
 #if !FLAGGEMS_DEVICE_CODE  // a host pass (nvcc, hipcc): parsed, never run

@@ -28,13 +28,14 @@ FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x
 ///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
 ///     // within a warp, all lanes active
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
-///   template <class T> array_type<T> exchange();  // block-local, 32 entries of up to 16 bytes
+///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
 template <class Machine>
 class simt_block {
  public:
+  static constexpr int warp_size = Machine::warp_size;
   template <class T>
   using value = T;
   template <class T>
@@ -74,7 +75,7 @@ class simt_block {
                            int line = FLAGGEMS_CALLER_LINE) const {
     S mine = init;
     for (i64 i = thread(); i < n; i += threads()) mine = op(mine, f(lane_scalar{i}));
-    return combine(mine, op, line);
+    return fold(mine, init, op, line);
   }
 
   template <int M, class T, class F>
@@ -83,13 +84,13 @@ class simt_block {
     T acc[M];
     static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = T(0); });
     for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i}, acc);
-    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = combine(acc[k], plus{}, line); });
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = fold(acc[k], T(0), plus{}, line); });
   }
 
   template <class T, class In, class Out>
   FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out,
                                    int line = FLAGGEMS_CALLER_LINE) const {
-    const int lane = thread() % Machine::warp_size, warp = thread() / Machine::warp_size;
+    const int lane = thread() % warp_size, warp = thread() / Machine::warp_size;
     const int warps = threads() / Machine::warp_size;
     T carry = init;
     for (i64 start = 0; start < n; start += threads()) {
@@ -100,8 +101,7 @@ class simt_block {
         const T below = shuffle_up(inclusive, delta, line);
         if (lane >= delta) inclusive = static_cast<T>(inclusive + below);
       }
-      const auto totals = machine_.template exchange<T>();
-      machine_.sync(line);
+      const auto totals = next_exchange<T>();
       if (lane == Machine::warp_size - 1) totals.write(warp, inclusive, line);
       machine_.sync(line);
       T before = carry;
@@ -113,6 +113,36 @@ class simt_block {
       if (i < n) out(i, static_cast<T>(before + inclusive - x));
     }
     return carry;
+  }
+
+  /// Folds one state a thread into one for the block; every thread gets the same bits, if `op` does
+  /// not mind the order of its arguments. `neutral` changes no state.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    return fold_warps(fold_neighbours(mine, op, warp_size, line), neutral, op, line);
+  }
+  /// The same of states that a warp's threads have alike.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    const int warps = threads() / warp_size;
+    if (warps == 1) return mine;
+    const auto partial = next_exchange<S>();
+    const int lane = thread() % warp_size;
+    if (lane == 0) partial.write(thread() / warp_size, mine, line);
+    machine_.sync(line);
+    int lanes = 2;
+    while (lanes < warps) lanes *= 2;
+    const int from = lane & (lanes - 1);
+    mine = from < warps ? partial.read(from, line) : neutral;
+    return fold_neighbours(mine, op, lanes, line);
+  }
+  /// Folds the states of each `size` neighbouring threads, a power of two up to a warp's, as `fold`
+  /// does those of a block. All threads of the block take part.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_neighbours(S mine, Op op, int size,
+                                    int line = FLAGGEMS_CALLER_LINE) const {
+    for (int mask = size / 2; mask > 0; mask /= 2) mine = op(mine, shuffle_xor(mine, mask, line));
+    return mine;
   }
 
   template <class T>
@@ -153,25 +183,18 @@ class simt_block {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 
-  /// Folds one state a thread into one for the block; every thread gets the same bits.
-  template <class S, class Op>
-  FLAGGEMS_INLINE S combine(S mine, Op op, int line) const {
-    for (int mask = Machine::warp_size / 2; mask > 0; mask /= 2)
-      mine = op(mine, shuffle_xor(mine, mask, line));
-    const int warps = threads() / Machine::warp_size;
-    if (warps == 1) return mine;
-    const auto partial = machine_.template exchange<S>();
-    machine_.sync(line);  // the exchange may still be read by an earlier reduction
-    if (thread() % Machine::warp_size == 0)
-      partial.write(thread() / Machine::warp_size, mine, line);
-    machine_.sync(line);
-    S result = partial.read(0, line);
-    for (int w = 1; w < warps; ++w) result = op(result, partial.read(w, line));
-    return result;
+  /// Block-local entries, one a warp. A collective that writes them before a barrier and reads them
+  /// after it needs no other one: the next one has the other half, and the one after that comes
+  /// behind the next one's barrier.
+  template <class T>
+  FLAGGEMS_INLINE scratch_type<T> next_exchange() const {
+    half_ ^= 1;
+    return machine_.template exchange<T>(half_);
   }
 
   Machine machine_;
   i64 used_ = 0;
+  mutable int half_ = 0;
 };
 
 }  // namespace flaggems::kernels
