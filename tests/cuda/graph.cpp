@@ -189,7 +189,7 @@ TEST_F(cuda_graph, other_streams_join_by_events) {
 
 // Each is refused with words that say why; the capture is over, nothing is left, the stream works.
 TEST_F(cuda_graph, what_waits_is_refused) {
-  const fg::stream<cuda> s;
+  const fg::stream<cuda> s, other;
   tensor x = fg::from_values<f32>(s, {1, 2}, {2});
   fg::event<cuda> mark;
   const auto expect_refused = [&](auto&& f) {
@@ -209,6 +209,7 @@ TEST_F(cuda_graph, what_waits_is_refused) {
   expect_works(s);
   expect_refused([&] { s.synchronize(); });
   expect_refused([&] { (void)s.query(); });
+  expect_refused([&] { other.synchronize(); });
   expect_refused([&] { (void)fg::to_host(s, x); });
   expect_refused([&] { (void)fg::from_values<f32>(s, {1}, {1}); });
   expect_refused([&] {
@@ -282,11 +283,14 @@ TEST_F(cuda_graph, exhausted_memory_empties_the_cache_of_others) {
   const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
   tensor y;
   expect_works(other);  // leaves blocks behind
+  { const auto big = fg::add(other, fg::empty<f32>(other, {1 << 20}), 1); }
+  const long waits = calls("cuStreamSynchronize");
   fail("cuMemAlloc_v2", 1, 2);
   fg::graph<cuda> g = fg::capture(s, [&] {
     const auto big = fg::empty<f32>(s, {1 << 20});
     y = fg::add(s, x, 1);
   });
+  EXPECT_GT(calls("cuStreamSynchronize"), waits + 1);
   g.launch(s);
   EXPECT_EQ(values_of(s, y), (std::vector<f32>{2, 3}));
   const fg::error e =

@@ -8,7 +8,18 @@
 // is not the device's, limits of a launch, calls that a capture forbids, calls without a context.
 #include "machine.hpp"
 
+#include <algorithm>
+
 using namespace flaggems_simulated;
+
+namespace {
+size bytes_on(int device) {
+  size sum = 0;
+  for (const auto& [address, bytes] : sim().allocations)
+    if (sim().device_of[address] == device) sum += bytes;
+  return sum;
+}
+}  // namespace
 
 extern "C" {
 
@@ -25,6 +36,10 @@ void flaggems_sim_fail(const char* name, int nth, int result) {
     sim().faults.clear();
   else
     sim().faults[name] = {nth, result};
+}
+void flaggems_sim_capacity(long bytes) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  sim().capacity = static_cast<size>(bytes);
 }
 long flaggems_sim_live(const char* what) {
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
@@ -89,23 +104,23 @@ int cuGetErrorString(int code, const char** text) {
   return ok;
 }
 int cuDeviceGetCount(int* count) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   *count = devices;
   return ok;
 }
 int cuDeviceGet(int* device, int ordinal) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (ordinal < 0 || ordinal >= devices) return invalid_device;
   *device = ordinal;
   return ok;
 }
 int cuDeviceGetName(char* text, int bytes, int device) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   std::snprintf(text, static_cast<size>(bytes), "simulated GPU %d", device);
   return ok;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (device < 0 || device >= devices) return invalid_device;
   switch (attribute) {
     case 1: return *value = 1024, ok;
@@ -122,38 +137,38 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   }
 }
 int cuDeviceTotalMem_v2(size* bytes, int device) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (device < 0 || device >= devices) return invalid_device;
-  *bytes = size{8} << 30;
+  *bytes = sim().capacity;
   return ok;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (device < 0 || device >= devices) return invalid_device;
   *context = &sim().contexts[device];
   return ok;
 }
 int cuCtxSetCurrent(void* context) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (context != nullptr && context != &sim().contexts[0] && context != &sim().contexts[1])
     return invalid_context;
   current_context = static_cast<int*>(context);
   return ok;
 }
 int cuCtxGetCurrent(void** context) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   *context = current_context;
   return ok;
 }
 int cuCtxGetDevice(int* device) {
-  ENTER();
+  ENTER_ALWAYS();
   *device = *current_context;
   return ok;
 }
 int cuMemGetInfo_v2(size* unused, size* total) {
   ENTER();
-  *total = size{8} << 30;
-  *unused = *total - static_cast<size>(flaggems_sim_live("bytes"));
+  *total = sim().capacity;
+  *unused = *total - std::min(*total, bytes_on(current_device()));
   return ok;
 }
 
@@ -164,7 +179,8 @@ int cuMemAlloc_v2(u64* address, size bytes) {
   // Never the same addresses again: what touches memory that was given back is found out.
   const size room = (bytes + 4095) / 4096 * 4096 + 4096;
   machine& m = sim();
-  if (bytes > (size{8} << 30) || m.unused_from + room > arena_bytes) return out_of_memory;
+  if (bytes_on(current_device()) + bytes > m.capacity || m.unused_from + room > arena_bytes)
+    return out_of_memory;
   unsigned char* const p = m.arena + m.unused_from;
   m.unused_from += room;
   {
@@ -178,7 +194,7 @@ int cuMemAlloc_v2(u64* address, size bytes) {
   return ok;
 }
 int cuMemFree_v2(u64 address) {
-  ENTER();
+  ENTER_ALWAYS();
   machine& m = sim();
   const auto found = m.allocations.find(address);
   if (found == m.allocations.end()) return invalid_value;
@@ -199,7 +215,7 @@ int cuMemHostAlloc(void** address, size bytes, unsigned flags) {
   return ok;
 }
 int cuMemFreeHost(void* address) {
-  ENTER();
+  ENTER_ALWAYS();
   if (is_unsafe()) return capture_unsupported;
   if (sim().pinned.erase(address) == 0) return invalid_value;
   ::operator delete(address);
@@ -210,10 +226,9 @@ int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size bytes, void* handle) {
   ENTER();
   if (!is_device_memory(to, bytes) || is_in_arena(from)) return invalid_value;
   stream* const s = stream_of(handle);
-  if (is_pinned(from, bytes))  // read when it is its turn
-    return enqueue(s, [=] { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), ok; });
   if (s == nullptr) return invalid_handle;
-  if (const int refused = refuse_captured(*s); refused != ok) return refused;
+  if (is_pinned(from, bytes) || s->captured != nullptr)  // read when it is its turn
+    return enqueue(s, [=] { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), ok; });
   const auto* first = static_cast<const unsigned char*>(from);
   return enqueue(s, [=, staged = std::vector<unsigned char>(first, first + bytes)] {
     return std::memcpy(reinterpret_cast<void*>(to), staged.data(), bytes), ok;
@@ -225,9 +240,9 @@ int cuMemcpyDtoHAsync_v2(void* to, u64 from, size bytes, void* handle) {
   stream* const s = stream_of(handle);
   const auto copy = [=] { return std::memcpy(to, reinterpret_cast<void*>(from), bytes), ok; };
   if (s == nullptr) return invalid_handle;
-  if (!is_pinned(to, bytes))
-    if (const int refused = refuse_captured(*s); refused != ok) return refused;
-  if (const int refused = enqueue(s, copy); refused != ok || is_pinned(to, bytes)) return refused;
+  if (const int refused = enqueue(s, copy);
+      refused != ok || is_pinned(to, bytes) || s->captured != nullptr)
+    return refused;
   return drain(*s);  // pageable memory is copied when the call returns
 }
 int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size bytes, void* handle) {
@@ -282,7 +297,7 @@ int cuStreamCreateWithPriority(void** handle, unsigned flags, int) {
   return ok;
 }
 int cuStreamDestroy_v2(void* handle) {
-  ENTER();
+  ENTER_ALWAYS();
   stream* const s = stream_of(handle);
   if (s == nullptr || handle == nullptr) return invalid_handle;
   if (s->captured != nullptr) s->captured->is_broken = true;
@@ -296,6 +311,7 @@ int cuStreamSynchronize(void* handle) {
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
   if (const int refused = refuse_captured(*s); refused != ok) return refused;
+  if (is_unsafe()) return capture_unsupported;
   return drain(*s);
 }
 int cuStreamQuery(void* handle) {
@@ -303,6 +319,7 @@ int cuStreamQuery(void* handle) {
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
   if (const int refused = refuse_captured(*s); refused != ok) return refused;
+  if (is_unsafe()) return capture_unsupported;
   if (s->queue.empty()) return ok;
   run_first(*s);  // time passes
   return sim().sticky != ok ? sim().sticky : int{not_ready};
@@ -317,7 +334,7 @@ int cuEventCreate(void** handle, unsigned flags) {
   return ok;
 }
 int cuEventDestroy_v2(void* handle) {
-  ENTER();
+  ENTER_ALWAYS();
   auto* const e = static_cast<event*>(handle);
   if (sim().events.erase(e) == 0) return invalid_handle;
   delete e;
@@ -371,6 +388,7 @@ int cuEventSynchronize(void* handle) {
   auto* const e = static_cast<event*>(handle);
   if (sim().events.count(e) == 0) return invalid_handle;
   if (e->last != nullptr && e->last->was_captured) return captured_event;
+  if (is_unsafe()) return capture_unsupported;
   if (!e->is_done()) run_up_to(*e->last);
   return sim().sticky;
 }
@@ -379,6 +397,7 @@ int cuEventQuery(void* handle) {
   auto* const e = static_cast<event*>(handle);
   if (sim().events.count(e) == 0) return invalid_handle;
   if (e->last != nullptr && e->last->was_captured) return captured_event;
+  if (is_unsafe()) return capture_unsupported;
   if (e->is_done()) return ok;
   run_first(*e->last->in);  // time passes
   return sim().sticky != ok ? sim().sticky : int{not_ready};
@@ -409,7 +428,7 @@ int cuModuleLoadData(void** handle, const void* image) {
   return ok;
 }
 int cuModuleUnload(void* handle) {
-  ENTER();
+  ENTER_ALWAYS();
   auto* const m = static_cast<module*>(handle);
   if (sim().modules.erase(m) == 0) return invalid_handle;
   delete m;
@@ -487,7 +506,7 @@ int cuStreamBeginCapture_v2(void* handle, int mode) {
   return ok;
 }
 int cuStreamEndCapture(void* handle, void** out) {
-  ENTER();
+  ENTER_ALWAYS();
   stream* const s = stream_of(handle);
   if (s == nullptr) return invalid_handle;
   if (s->captured == nullptr) return invalid_value;
@@ -517,7 +536,7 @@ int cuStreamIsCapturing(void* handle, int* status) {
   return ok;
 }
 int cuThreadExchangeStreamCaptureMode(int* mode) {
-  ENTER(false);
+  ENTER_ALWAYS(false);
   if (*mode < of_all_threads || *mode > relaxed) return invalid_value;
   std::swap(*mode, thread_mode);
   return ok;
@@ -540,7 +559,7 @@ int cuGraphLaunch(void* executable, void* handle) {
   return ok;
 }
 int cuGraphDestroy(void* handle) {
-  ENTER();
+  ENTER_ALWAYS();
   auto* const g = static_cast<graph*>(handle);
   if (sim().graphs.erase(g) == 0) return invalid_value;
   delete g;

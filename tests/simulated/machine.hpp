@@ -102,7 +102,8 @@ struct machine {
   unsigned char* arena = nullptr;
   size unused_from = 0;
   std::map<u64, size> allocations;
-  std::map<u64, int> device_of;  // an allocation's
+  std::map<u64, int> device_of;   // an allocation's
+  size capacity = size{8} << 30;  // of each device
   bool can_reach[devices][devices] = {};
   std::map<void*, size> pinned;
   std::set<stream*> streams;
@@ -230,12 +231,15 @@ inline int enter(const char* name, bool needs_context = true) {
     m.faults.erase(fault);
     return result;
   }
-  if (m.sticky != ok) return m.sticky;
   if (needs_context && current_context == nullptr) return invalid_context;
   return ok;
 }
-#define ENTER(...)                                               \
+// What asks about contexts, and what gives something back, works even when a kernel has failed.
+#define ENTER_ALWAYS(...)                                        \
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex); \
   if (const int refused = enter(__func__ __VA_OPT__(, ) __VA_ARGS__); refused != ok) return refused
+#define ENTER(...)           \
+  ENTER_ALWAYS(__VA_ARGS__); \
+  if (sim().sticky != ok) return sim().sticky
 
 }  // namespace flaggems_simulated

@@ -15,6 +15,8 @@ void flaggems_sim_register(const char* types, flaggems_sim_entry entry);
 /// The nth call from now (from 1) of the driver's function `name` answers `result` and does nothing
 /// else; "cuLaunchKernel later" fails when the work is waited for. 0 takes all such orders back.
 void flaggems_sim_fail(const char* name, int nth, int result);
+/// How many bytes each device has from now on; 8 GiB at first.
+void flaggems_sim_capacity(long bytes);
 /// What is alive: "bytes", "allocations", "pinned", "streams", "events", "modules", "graphs".
 long flaggems_sim_live(const char* what);
 /// How often a function of the driver was called.

@@ -98,6 +98,7 @@ class memory_pool {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
     bool has_waited = false, is_idle = false;
+    const detail::beside_captures<Device> scope;
     const auto wait = [&] {
       if (!std::exchange(has_waited, true))
         is_idle = detail::succeeds([&] { stream.synchronize(); });
@@ -246,7 +247,7 @@ class memory_pool {
           found = l;
           if (!b.any_stream) break;
         } else if (found == nullptr && !(has_busy && b.stream == busy) && !is_captured(b.stream)) {
-          if (on(b.stream).query()) {
+          if (is_idle(b.stream)) {
             b.any_stream = true;
             found = l;
           } else {
@@ -288,6 +289,10 @@ class memory_pool {
                (pthread_equal(r->thread, pthread_self()) && Device::is_capturing(stream))))
             return r;
     return nullptr;
+  }
+  bool is_idle(native_stream stream) const {
+    const detail::beside_captures<Device> scope;
+    return on(stream).query();
   }
   bool is_captured([[maybe_unused]] native_stream stream) const {
     if constexpr (device_graphs<Device>)
@@ -352,6 +357,7 @@ class memory_pool {
 
   FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
                                         reservation* owner) {
+    const detail::beside_captures<Device> scope;
     const i64 size = classes::size_of(index);
     void* data = take_from_device(size, stream);
     if (data == nullptr) {
@@ -408,6 +414,7 @@ class memory_pool {
       to = b;
     };
     std::exception_ptr failure;
+    const detail::beside_captures<Device> scope;
     attempt(failure, [&] {
       device_guard<Device> guard(device_index_);
       last_waited done;

@@ -146,8 +146,8 @@ class driver {
       got += "; this process was forked after the driver was opened, which the driver forbids";
     if (result >= Api::numbers.first_capture_error && result <= Api::numbers.last_capture_error)
       got +=
-          "; a graph is being captured, which takes no waiting for a stream or event, no memory of"
-          " the host that is not pinned, and not the default stream";
+          "; a graph is being captured, which takes no waiting for a stream or event, and not the"
+          " default stream";
     raise(errc::driver_error, op, text("success of ") + function, got);
   }
 

@@ -41,13 +41,16 @@ struct driver_device {
   static int device_count() noexcept { return driver().device_count(); }
   static detail::text unavailable_reason() { return driver().reason(); }
   /// The calling thread's: 0 until it is set, as in the vendor's own runtime.
-  static int current_device() noexcept {
+  static int current_device() {
     if (device_count() == 0) return 0;
     thread_local bool has_context = false;
     if (!has_context) [[unlikely]]
       has_context = adopt_context();
     int device = 0;
-    return functions().context_device.call(&device) == 0 ? device : 0;
+    const int result = functions().context_device.call(&device);
+    if (result != 0 && result != Api::numbers.invalid_context) [[unlikely]]
+      driver().raise_result("current_device", functions().context_device.name, result);
+    return device;
   }
   /// Makes the primary context of a device the calling thread's: the one that the vendor's runtime,
   /// and so PyTorch, uses. It is kept until the program ends. Raises device_unavailable.
@@ -125,7 +128,6 @@ struct driver_device {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
-    const beside_captures scope;
     u64 address = 0;
     const int result =
         result_of(functions().allocate, &address, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
@@ -136,7 +138,6 @@ struct driver_device {
     return reinterpret_cast<void*>(address);
   }
   static void deallocate(void* data, i64, stream_handle) noexcept {
-    const beside_captures scope;
     functions().deallocate.call(address_of(data));
   }
   static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
@@ -186,6 +187,25 @@ struct driver_device {
   }
 
   // ---- graphs
+  /// While one is alive, the thread may take and give back memory, wait for other streams and load
+  /// code although a stream is being captured, by this library or another.
+  class beside_captures {
+   public:
+    beside_captures() noexcept : is_set_(exchange()) {}
+    ~beside_captures() {
+      if (is_set_) exchange();
+    }
+    beside_captures(const beside_captures&) = delete;
+    beside_captures& operator=(const beside_captures&) = delete;
+
+   private:
+    bool exchange() noexcept {
+      const auto swap = functions().exchange_capture_mode.call;
+      return swap != nullptr && swap(&mode_) == 0;
+    }
+    int mode_ = Api::numbers.capture_relaxed;
+    bool is_set_;
+  };
   using graph_handle = typename Api::graph;
   static void begin_capture(stream_handle s) {
     call("capture", functions().begin_capture, s, Api::numbers.capture_of_thread);
@@ -250,26 +270,6 @@ struct driver_device {
   static const detail::driver<Api>& driver() noexcept { return detail::driver<Api>::get(); }
   static const detail::driver_functions& functions() noexcept { return driver().functions(); }
   static u64 address_of(const void* p) noexcept { return reinterpret_cast<u64>(p); }
-
-  // While one is alive, the thread may take and give back memory and load code although a stream is
-  // being captured, by this library or another.
-  class beside_captures {
-   public:
-    beside_captures() noexcept : is_set_(exchange()) {}
-    ~beside_captures() {
-      if (is_set_) exchange();
-    }
-    beside_captures(const beside_captures&) = delete;
-    beside_captures& operator=(const beside_captures&) = delete;
-
-   private:
-    bool exchange() noexcept {
-      const auto swap = functions().exchange_capture_mode.call;
-      return swap != nullptr && swap(&mode_) == 0;
-    }
-    int mode_ = Api::numbers.capture_relaxed;
-    bool is_set_;
-  };
 
   static void* context_of(int index) {
     static detail::atomic<void*> contexts[detail::max_devices];
@@ -337,8 +337,13 @@ struct driver_device {
     const device_properties p = properties(device);
     const std::string image =
         detail::runtime_compiler<Api>::get().image_of(op, instance, p.arch.view());
-    const module_handle module = load_module(image.data(), static_cast<i64>(image.size()));
-    const function_handle function = find_function(module, detail::entry_name);
+    struct owned {
+      module_handle module;
+      ~owned() {
+        if (module != module_handle{}) unload_module(module);
+      }
+    } code{load_module(image.data(), static_cast<i64>(image.size()))};
+    const function_handle function = find_function(code.module, detail::entry_name);
     call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
          function);
     // What a launch may ask for beyond the driver's first limit must be announced.
@@ -346,6 +351,7 @@ struct driver_device {
     call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
          static_cast<int>(kernel.max_shared));
     kernel.compute_units = p.compute_units;
+    code.module = {};  // it stays loaded until the program ends
     kernel.function.store(function, detail::memory_order::release);
   }
 
