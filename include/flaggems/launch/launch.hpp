@@ -11,6 +11,15 @@
 
 namespace flaggems {
 
+namespace detail {
+/// Device types whose launches can be told which device is current.
+template <class Device>
+concept launches_on_current = requires(typename Device::stream_handle stream,
+                                       const launch_config& config) {
+  Device::template launch_on<probe_kernel>(0, stream, config);
+};
+}  // namespace detail
+
 /// Runs `Kernel::run(block, args...)` on every block of a launch, in stream order.
 ///
 /// `config.tiles` logical blocks are spread over as many blocks as suit the device; a kernel
@@ -25,7 +34,10 @@ void launch(const S& stream, const launch_config& config, const Args&... args) {
   detail::report_candidate<Kernel>(config.op, device::name, config.tiles);
   const stream_ref<device> on = ref(stream);
   const detail::on_device<device> scope(on.device_index());
-  device::template launch<Kernel>(on.handle(), config, args...);
+  if constexpr (detail::launches_on_current<device>)
+    device::template launch_on<Kernel>(on.device_index(), on.handle(), config, args...);
+  else
+    device::template launch<Kernel>(on.handle(), config, args...);
 }
 
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.

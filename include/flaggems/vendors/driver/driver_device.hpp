@@ -254,8 +254,13 @@ struct driver_device {
 
   template <class Kernel, class... Args>
   static void launch(stream_handle stream, const launch_config& config, const Args&... args) {
+    launch_on<Kernel>(current_device(), stream, config, args...);
+  }
+  /// The same for a caller that knows which device is current, so that the driver is asked once.
+  template <class Kernel, class... Args>
+  static void launch_on(int device, stream_handle stream, const launch_config& config,
+                        const Args&... args) {
     static detail::loaded_kernel loaded[detail::max_devices];
-    const int device = current_device();
     detail::loaded_kernel& kernel = loaded[device];
     if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
       constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
@@ -333,8 +338,10 @@ struct driver_device {
     if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
     const detail::pool_lock lock(detail::loading);
     const beside_captures scope;
-    if (kernel.function.load() != nullptr) return;  // another thread was faster
-    const device_properties p = properties(device);
+    if (kernel.function.load() != nullptr) return;        // another thread was faster
+    static device_properties known[detail::max_devices];  // asking takes longer than loading
+    device_properties& p = known[device];
+    if (p.compute_units == 0) p = properties(device);
     const std::string image =
         detail::runtime_compiler<Api>::get().image_of(op, instance, p.arch.view());
     struct owned {

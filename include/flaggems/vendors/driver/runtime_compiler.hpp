@@ -29,8 +29,8 @@ struct compiler_functions {
   int (*image)(void* program, char* bytes);
 };
 
-/// The compiler of `Api`, opened when first needed: an image from the cache needs none, unless
-/// nothing tells its version.
+/// The compiler of `Api`. Its library takes some 30 ms to open, so it is opened when something is
+/// to be compiled; an image from the cache needs none, whichever version made it.
 template <class Api>
 class runtime_compiler {
  public:
@@ -44,7 +44,6 @@ class runtime_compiler {
   /// words.
   [[nodiscard]] std::string image_of(const char* op, const kernel_instance& instance,
                                      std::string_view target) {
-    require(op);
     require_names(op, instance);
     const kernel_texts& texts = kernel_texts::embedded();
     if (texts.names.empty())
@@ -52,11 +51,15 @@ class runtime_compiler {
             "one compiled with FLAGGEMS_EMBED=0");
     const std::string source = source_of(texts, instance);
     const std::vector<std::string> options = Api::compiler_options(target);
-    std::string key = std::string(Api::compiler_name) + ' ' + std::string(version_.view()) + '\n';
+    // (One that the user names need not be the one that made what is there.)
+    const char* const named = std::getenv(Api::compiler_variable);
+    std::string key =
+        std::string(Api::compiler_name) + ' ' + (named != nullptr ? named : "") + '\n';
     for (const std::string& option : options) key += option + '\n';
     key += std::to_string(texts.hash()) + '\n' + source;
     std::string image = cache_.load(key);
     if (image.empty()) {
+      require(op);
       image = compile(op, instance, texts, source, options);
       cache_.store(key, image);
     }
@@ -65,32 +68,44 @@ class runtime_compiler {
 
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
   /// "13.0"; empty if there is none.
-  [[nodiscard]] std::string_view version() const noexcept { return version_; }
+  [[nodiscard]] std::string_view version() const noexcept { return library().version.view(); }
   /// All that the compiler said of the last kernel that it could not compile.
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
   /// Why nothing can be compiled; empty if it can.
-  [[nodiscard]] const text& reason() const noexcept { return library_.reason(); }
+  [[nodiscard]] const text& reason() const noexcept { return library().functions.reason(); }
 
  private:
-  runtime_compiler()
-      : library_(Api::compiler_variable, Api::compiler_libraries), cache_(disk_cache::of_user()) {
-    const bool found = library_.bind(Api::compiler_symbols[0], call_.version) &&
-                       library_.bind(Api::compiler_symbols[1], call_.error_string) &&
-                       library_.bind(Api::compiler_symbols[2], call_.create) &&
-                       library_.bind(Api::compiler_symbols[3], call_.destroy) &&
-                       library_.bind(Api::compiler_symbols[4], call_.compile) &&
-                       library_.bind(Api::compiler_symbols[5], call_.log_size) &&
-                       library_.bind(Api::compiler_symbols[6], call_.log) &&
-                       library_.bind(Api::compiler_symbols[7], call_.image_size) &&
-                       library_.bind(Api::compiler_symbols[8], call_.image);
-    int major_number = 0, minor_number = 0;
-    if (found && call_.version(&major_number, &minor_number) == 0)
-      version_ = text(major_number) + "." + text(minor_number);
+  runtime_compiler() : cache_(disk_cache::of_user()) {}
+
+  // The library, once it is opened.
+  struct opened {
+    dynamic_library functions;
+    compiler_functions call{};
+    text version;
+
+    opened() : functions(Api::compiler_variable, Api::compiler_libraries) {
+      const bool found = functions.bind(Api::compiler_symbols[0], call.version) &&
+                         functions.bind(Api::compiler_symbols[1], call.error_string) &&
+                         functions.bind(Api::compiler_symbols[2], call.create) &&
+                         functions.bind(Api::compiler_symbols[3], call.destroy) &&
+                         functions.bind(Api::compiler_symbols[4], call.compile) &&
+                         functions.bind(Api::compiler_symbols[5], call.log_size) &&
+                         functions.bind(Api::compiler_symbols[6], call.log) &&
+                         functions.bind(Api::compiler_symbols[7], call.image_size) &&
+                         functions.bind(Api::compiler_symbols[8], call.image);
+      int major_number = 0, minor_number = 0;
+      if (found && call.version(&major_number, &minor_number) == 0)
+        version = text(major_number) + "." + text(minor_number);
+    }
+  };
+  static const opened& library() {
+    static const opened once;
+    return once;
   }
-  void require(const char* op) const {
-    if (version_.empty())
+  static void require(const char* op) {
+    if (library().version.empty())
       raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
-            library_.reason());
+            library().functions.reason());
   }
   // Types that only this program's compiler can name.
   static void require_names(const char* op, const kernel_instance& instance) {
@@ -106,51 +121,49 @@ class runtime_compiler {
     std::vector<const char*> words;
     words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
-    program unit(*this);
+    const compiler_functions& call = library().call;
+    program unit;
     int result =
-        call_.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
-                     static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
+        call.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
+                    static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
     std::string image;
     std::size_t bytes = 0;
     if (result == 0)
-      result = call_.compile(unit.handle, static_cast<int>(words.size()), words.data());
-    if (result == 0) result = call_.image_size(unit.handle, &bytes);
+      result = call.compile(unit.handle, static_cast<int>(words.size()), words.data());
+    if (result == 0) result = call.image_size(unit.handle, &bytes);
     if (result == 0) {
       image.resize(bytes);
-      result = call_.image(unit.handle, image.data());
+      result = call.image(unit.handle, image.data());
     }
     if (result != 0) raise_failure(op, instance, unit.handle, result);
     return image;
   }
   [[noreturn]] void raise_failure(const char* op, const kernel_instance& instance, void* unit,
                                   int result) {
+    const compiler_functions& call = library().call;
     std::size_t bytes = 0;
     log_.clear();
-    if (unit != nullptr && call_.log_size(unit, &bytes) == 0 && bytes > 1) {
+    if (unit != nullptr && call.log_size(unit, &bytes) == 0 && bytes > 1) {
       log_.resize(bytes - 1);
-      call_.log(unit, log_.data());
+      call.log(unit, log_.data());
     }
     // An error holds some hundred bytes: of a long log, the first line that is one.
     const std::size_t error_at = log_.find("error");
     const std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
     raise(errc::driver_error, op, text("code of ") + instance.types(),
-          text(call_.error_string(result)) + ": " + std::string_view(log_).substr(line));
+          text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
   }
 
   struct program {
-    explicit program(const runtime_compiler& owner) : compiler(owner) {}
+    program() = default;
     ~program() {
-      if (handle != nullptr) compiler.call_.destroy(&handle);
+      if (handle != nullptr) library().call.destroy(&handle);
     }
     program(const program&) = delete;
     program& operator=(const program&) = delete;
-    const runtime_compiler& compiler;
     void* handle = nullptr;
   };
 
-  dynamic_library library_;
-  compiler_functions call_{};
-  text version_;
   std::string log_;
   disk_cache cache_;
 };
