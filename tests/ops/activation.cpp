@@ -68,7 +68,7 @@ TYPED_TEST(activation_test, contiguous) {
 
 template <class Device>
 class activation_layouts : public ::testing::Test {};
-using devices = elementwise_devices<simt32>;
+using devices = elementwise_devices<chip32>;
 TYPED_TEST_SUITE(activation_layouts, devices);
 
 TYPED_TEST(activation_layouts, all) {

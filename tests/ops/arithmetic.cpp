@@ -81,7 +81,7 @@ TEST(arithmetic, floor_of_a_quotient_that_rounds_up) {
 
 template <class D>
 class arithmetic_integers : public ::testing::Test {};
-using devices = elementwise_devices<simt32>;
+using devices = elementwise_devices<chip32>;
 TYPED_TEST_SUITE(arithmetic_integers, devices);
 
 TYPED_TEST(arithmetic_integers, div) {

@@ -82,7 +82,7 @@ void check(const problem& p, layout how = layout::contiguous) {
 template <class Case>
 class attention_test : public ::testing::Test {};
 using attention_cases = unless_reduced<
-    cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f64>, on<simt32, f32>>>;
+    cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f64>, on<chip32, f32>>>;
 TYPED_TEST_SUITE(attention_test, attention_cases);
 
 TYPED_TEST(attention_test, sizes) {
@@ -116,7 +116,7 @@ TYPED_TEST(attention_test, sizes) {
 
 template <class Device>
 class attention_device : public ::testing::Test {};
-using devices = devices_and_own<host, simt32>;
+using devices = devices_and_own<host, chip32>;
 TYPED_TEST_SUITE(attention_device, devices);
 
 TYPED_TEST(attention_device, layouts) {

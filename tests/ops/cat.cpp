@@ -54,7 +54,7 @@ void check(int dim, layout in, layout to) {
 
 template <class Device>
 class cat_layouts : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(cat_layouts, devices);
 
 TYPED_TEST(cat_layouts, all) {

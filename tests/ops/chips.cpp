@@ -32,9 +32,9 @@ void expect_agreement(const char* what, F f, const Sizes&... sizes) {
   ASSERT_FALSE(want.empty());
   (expect_close<f32>(run(std::type_identity<D>{}), want, {4e-6, 4e-6}), ...);
 }
-// The operators whose tests run on simt32, and the others.
-#define EXPECT_OF_64(...) expect_agreement<simt32, simt64>(__VA_ARGS__)
-#define EXPECT_OF_BOTH(...) expect_agreement<host, simt32, simt64>(__VA_ARGS__)
+// The operators whose tests run on chip32, and the others.
+#define EXPECT_OF_64(...) expect_agreement<chip32, simt64>(__VA_ARGS__)
+#define EXPECT_OF_BOTH(...) expect_agreement<host, chip32, simt64>(__VA_ARGS__)
 
 TEST(chips, pointwise) {
   const shape sizes{3, 91};

@@ -16,7 +16,7 @@ using std::int32_t, std::int8_t, std::uint8_t;
 
 template <class D>
 class copy_devices : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(copy_devices, devices);
 
 TYPED_TEST(copy_devices, layouts) {
@@ -186,7 +186,7 @@ TEST(copy, floats_that_no_integer_holds) {
   check_saturation<host, f64, int32_t>();
   check_saturation<host, f32, uint8_t, bf16>();
   check_saturation<host, f32, int32_t, f16>();
-  check_saturation<simt32, f32, int32_t>();
+  check_saturation<chip32, f32, int32_t>();
   check_saturation<simt64, f64, uint8_t>();
 #endif
 }

@@ -15,7 +15,7 @@ using std::int32_t, std::uint8_t;
 
 template <class D>
 class creation_devices : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(creation_devices, devices);
 
 TYPED_TEST(creation_devices, fill_layouts) {

@@ -42,7 +42,7 @@ TYPED_TEST(embedding_test, contiguous) {
 
 template <class Device>
 class embedding_layouts : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(embedding_layouts, devices);
 
 TYPED_TEST(embedding_layouts, all) {

@@ -74,7 +74,7 @@ static_assert(fg::is_expr<decltype(std::declval<view_of<f32>>() + 1)>);
 
 template <class D>
 class expr_devices : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(expr_devices, devices);
 
 TYPED_TEST(expr_devices, one_pass_over_many_nodes) {
@@ -206,9 +206,9 @@ TEST(expr, squares_of_bool_are_integers) {
 
 TEST(expr, powers_of_small_integers_wrap) {
   // Products of 16 bits are computed as int, which they must not overflow.
-  test_tensor<std::uint16_t, simt32> u({5}, layout::contiguous, std::vector<double>(5, 65535)),
+  test_tensor<std::uint16_t, chip32> u({5}, layout::contiguous, std::vector<double>(5, 65535)),
       out({5});
-  fg::pow(test_stream<simt32>(), u.in(), 6, out.view());
+  fg::pow(test_stream<chip32>(), u.in(), 6, out.view());
   expect_equal(out.read(), std::vector<double>(5, 1));
 }
 
@@ -235,11 +235,11 @@ TEST(expr, integers_wrap) {
     fg::mul(stream, u.in(), u.in(), uo.view());
     expect_equal(uo.read(), std::vector<double>(37, 1));
   });
-  test_tensor<int32_t, simt32> chip({37}, layout::contiguous, std::vector<double>(37, most)),
+  test_tensor<int32_t, chip32> chip({37}, layout::contiguous, std::vector<double>(37, most)),
       chip_out({37});
-  fg::mul(test_stream<simt32>(), chip.in(), chip.in(), chip_out.view());
+  fg::mul(test_stream<chip32>(), chip.in(), chip.in(), chip_out.view());
   expect_equal(chip_out.read(), std::vector<double>(37, 1));
-  fg::add(test_stream<simt32>(), chip.in(), chip.in(), chip_out.view());
+  fg::add(test_stream<chip32>(), chip.in(), chip.in(), chip_out.view());
   expect_equal(chip_out.read(), std::vector<double>(37, -2));
 }
 

@@ -70,7 +70,7 @@ TEST(gemm_prologue, sizes) {
   check_sizes<host, f32>();
   check_sizes<host, bf16>();
   check_sizes<host, f64>();
-  check_sizes<simt32, bf16>();
+  check_sizes<chip32, bf16>();
 }
 
 template <class D>
@@ -85,7 +85,7 @@ void check_layouts() {
 }
 TEST(gemm_prologue, layouts) {
   check_layouts<host>();
-  check_layouts<simt32>();
+  check_layouts<chip32>();
 }
 
 /// A batch, with factors of the columns, the rows and the matrices; a bias, an epilogue.
@@ -119,7 +119,7 @@ void check_broadcast() {
 }
 TEST(gemm_prologue, broadcast_with_bias_and_epilogue) {
   check_broadcast<host>();
-  check_broadcast<simt32>();
+  check_broadcast<chip32>();
 }
 
 /// The bits of a product of the expression's values, stored before.

@@ -38,7 +38,7 @@ void check(const shape& sizes, i64 dim, i64 n, layout in, layout of_index, layou
 
 template <class Device>
 class index_select_layouts : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(index_select_layouts, devices);
 
 TYPED_TEST(index_select_layouts, all) {
@@ -107,12 +107,12 @@ TEST(index_select, bits_stay) {
 }
 
 TEST(index_select, bad_indices_on_a_chip_give_zeros) {
-  test_tensor<f32, simt32> x({3, 4}, layout::contiguous, std::vector<double>(12, 7.0));
-  test_tensor<i64, simt32> index({3}, layout::contiguous, {-1, 1, 3});
-  const auto rows = fg::index_select(test_stream<simt32>(), x.in(), 0, index.in());
+  test_tensor<f32, chip32> x({3, 4}, layout::contiguous, std::vector<double>(12, 7.0));
+  test_tensor<i64, chip32> index({3}, layout::contiguous, {-1, 1, 3});
+  const auto rows = fg::index_select(test_stream<chip32>(), x.in(), 0, index.in());
   expect_equal(values_of(rows), {0, 0, 0, 0, 7, 7, 7, 7, 0, 0, 0, 0});
   const auto columns =
-      fg::index_select(test_stream<simt32>(), x.in().narrow(1, 0, 3), 1, index.in());
+      fg::index_select(test_stream<chip32>(), x.in().narrow(1, 0, 3), 1, index.in());
   expect_equal(values_of(columns), {0, 7, 0, 0, 7, 0, 0, 7, 0});
 }
 

@@ -94,7 +94,7 @@ template <class Case>
 class multinomial_test : public ::testing::Test {};
 using cases =
     unless_reduced<cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                 on<simt32, f32>, on<simt64, bf16>, on<simt64, f64>>>;
+                                 on<chip32, f32>, on<simt64, bf16>, on<simt64, f64>>>;
 TYPED_TEST_SUITE(multinomial_test, cases);
 
 // The same reference for all devices and levels: all give the same bits.

@@ -10,7 +10,7 @@ namespace {
 
 template <class D>
 class pointwise_binary : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(pointwise_binary, devices);
 
 /// Calls f(row) for the rows with two and three operands.

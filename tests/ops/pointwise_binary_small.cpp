@@ -10,7 +10,7 @@ namespace {
 TEST(pointwise_binary_small, bf16) { check_binary_rows<host, bf16>(); }
 #if !FLAGGEMS_TEST_REDUCED
 TEST(pointwise_binary_small, f16) { check_binary_rows<host, f16>(); }
-TEST(pointwise_binary_small, chip_bf16) { check_binary_rows<simt32, bf16>(); }
+TEST(pointwise_binary_small, chip_bf16) { check_binary_rows<chip32, bf16>(); }
 TEST(pointwise_binary_small, i8) { check_binary_rows<host, std::int8_t>(); }
 TEST(pointwise_binary_small, u8) { check_binary_rows<host, std::uint8_t>(); }
 #endif

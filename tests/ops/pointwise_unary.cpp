@@ -10,7 +10,7 @@ namespace {
 
 template <class D>
 class pointwise_unary : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(pointwise_unary, devices);
 
 TYPED_TEST(pointwise_unary, layouts) {

@@ -10,7 +10,7 @@ namespace {
 TEST(pointwise_unary_small, bf16) { check_unary_rows<host, bf16>(); }
 #if !FLAGGEMS_TEST_REDUCED
 TEST(pointwise_unary_small, f16) { check_unary_rows<host, f16>(); }
-TEST(pointwise_unary_small, chip_bf16) { check_unary_rows<simt32, bf16>(); }
+TEST(pointwise_unary_small, chip_bf16) { check_unary_rows<chip32, bf16>(); }
 TEST(pointwise_unary_small, u8) { check_unary_rows<host, std::uint8_t>(); }
 #endif
 

@@ -158,7 +158,7 @@ void check_bytes(const shape& sizes, i64 n, layout in, layout to) {
 
 template <class Device>
 class quantized_test : public ::testing::Test {};
-using devices = devices_and_own<host, simt32>;
+using devices = devices_and_own<host, chip32>;
 TYPED_TEST_SUITE(quantized_test, devices);
 
 template <class Format, class D>

@@ -299,9 +299,9 @@ TEST(reduce, long_sums_in_any_layout) {
     expect_sum(x.view().view({64, n / 64, 4}).slice(2, 0, 3), {1, 2}, 3 * want / 64, __LINE__);
     EXPECT_NEAR(fg::mean(test_stream<host>(), x, {0}).data()[3] / each, 1, 8e-6);
   });
-  test_tensor<f32, simt32> y({70000, 3}, layout::contiguous, std::vector<double>(210000, 0.1));
-  test_tensor<f32, simt32> sums({3});
-  fg::sum(test_stream<simt32>(), y.in(), sums.view(), {0});
+  test_tensor<f32, chip32> y({70000, 3}, layout::contiguous, std::vector<double>(210000, 0.1));
+  test_tensor<f32, chip32> sums({3});
+  fg::sum(test_stream<chip32>(), y.in(), sums.view(), {0});
   for (const double got : sums.read()) EXPECT_NEAR(got / (each * 70000), 1, 8e-6);
 }
 

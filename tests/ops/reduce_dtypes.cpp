@@ -83,8 +83,8 @@ TEST(reduce_dtypes, i32) { check_all<int32_t, host>(); }
 TEST(reduce_dtypes, i64) { check_all<i64, host>(); }
 TEST(reduce_dtypes, u8) { check_all<uint8_t, host>(); }
 TEST(reduce_dtypes, boolean) { check_all<bool, host>(); }
-TEST(reduce_dtypes, chip_bf16) { check_all<bf16, simt32>(); }
-TEST(reduce_dtypes, chip_u8) { check_all<uint8_t, simt32>(); }
+TEST(reduce_dtypes, chip_bf16) { check_all<bf16, chip32>(); }
+TEST(reduce_dtypes, chip_u8) { check_all<uint8_t, chip32>(); }
 
 TEST(reduce_dtypes, other_result) {
   test_tensor<int32_t> x({3, 5}, layout::contiguous, random_integers({3, 5}, -9, 9));

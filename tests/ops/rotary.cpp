@@ -87,7 +87,7 @@ TYPED_TEST(rotary_test, contiguous) {
 
 template <class Device>
 class rotary_layouts : public ::testing::Test {};
-using devices = elementwise_devices<simt32, simt64>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(rotary_layouts, devices);
 
 TYPED_TEST(rotary_layouts, all) {

@@ -51,7 +51,7 @@ void row_sum(fg::tensor_view<const f32, D> x, fg::tensor_view<f32, D> out, int d
 
 template <class Device>
 class rows : public ::testing::Test {};
-using devices = devices_and_own<host, simt32, simt64>;
+using devices = devices_and_own<host, chip32, simt64>;
 TYPED_TEST_SUITE(rows, devices);
 
 TYPED_TEST(rows, weights_are_expanded_views) {

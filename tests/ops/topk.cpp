@@ -82,7 +82,7 @@ class topk_test : public ::testing::Test {};
 using cases = unless_reduced<cases_and_own<
     f32, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>, on<host, fg::i8>,
     on<host, fg::i16>, on<host, fg::i32>, on<host, i64>, on<host, fg::u8>, on<host, fg::u16>,
-    on<host, fg::u32>, on<host, fg::u64>, on<host, bool>, on<simt32, bf16>, on<simt32, i64>>>;
+    on<host, fg::u32>, on<host, fg::u64>, on<host, bool>, on<chip32, bf16>, on<chip32, i64>>>;
 TYPED_TEST_SUITE(topk_test, cases);
 
 TYPED_TEST(topk_test, rows) {

@@ -4,8 +4,8 @@
 // What the tests of operators share: tensors of any layout on any device with their values as
 // doubles, comparison with a reference in double, and the devices and levels to run on.
 //
-//   test_tensor<bf16, simt32> x({3, 5}, layout::negative, random_values({3, 5}));
-//   softmax(test_stream<simt32>(), x.view(), out.view(), 1);
+//   test_tensor<bf16, chip32> x({3, 5}, layout::negative, random_values({3, 5}));
+//   softmax(test_stream<chip32>(), x.view(), out.view(), 1);
 //   expect_close<bf16>(out.read(), reference(x.values()));
 //   EXPECT_TRUE(out.gaps_untouched());
 #pragma once
@@ -34,8 +34,14 @@ using fg::f64;
 using fg::host;
 using fg::i64;
 using fg::shape;
-using fg::simt32;
 using fg::simt64;
+/// A chip with warps of 32 lanes: the emulator, or a device type over a simulated driver whose
+/// launches the emulator runs (simulated/cuda.hpp), so that no kernel is compiled for both.
+#ifdef FLAGGEMS_TEST_CHIP32
+using chip32 = FLAGGEMS_TEST_CHIP32;
+#else
+using chip32 = fg::simt32;
+#endif
 
 // ---- devices
 /// The stream on which the tests of device D run.
@@ -70,13 +76,13 @@ void at_every_level(F&& f) {
 /// what the tests of layouts run.)
 #if FLAGGEMS_TEST_REDUCED
 using float_cases = cases_and_own<f32, on<host, f32>, on<host, bf16>>;
-using all_devices = devices_and_own<host, simt32>;
+using all_devices = devices_and_own<host, chip32>;
 template <class... Chips>
 using elementwise_devices = devices_and_own<host>;
 #else
 using float_cases = cases_and_own<bf16, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                  on<simt32, bf16>>;
-using all_devices = devices_and_own<host, simt32, simt64>;
+                                  on<chip32, bf16>>;
+using all_devices = devices_and_own<host, chip32, simt64>;
 /// The host and Chips, for kernels whose threads share nothing.
 template <class... Chips>
 using elementwise_devices = devices_and_own<host, Chips...>;
