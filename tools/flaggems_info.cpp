@@ -42,6 +42,7 @@ json describe(const char* note) {
   json providers = json::array();
   for (const flaggems::image_provider p : D::images::providers)
     providers.push_back(p == flaggems::image_provider::linked             ? "linked"
+                        : p == flaggems::image_provider::precompiled      ? "precompiled"
                         : p == flaggems::image_provider::runtime_compiled ? "runtime-compiled"
                                                                           : "bundle");
   device["images"] = providers;

@@ -21,6 +21,11 @@
 #endif
 #endif
 
+#if defined(__NVCC__)
+#pragma nv_diag_suppress 1675  // g++'s pragmas, in what only the host runs
+#pragma nv_diag_suppress 128   // a loop that is not reached on devices without streams
+#endif
+
 #ifndef FLAGGEMS_LANGUAGE_CUDA
 #define FLAGGEMS_LANGUAGE_CUDA 0
 #endif
@@ -83,6 +88,9 @@
 /// After the parameter list of every lambda of the device subset, for the same reason.
 #define FLAGGEMS_LAMBDA __attribute__((always_inline))
 #endif
+
+/// As FLAGGEMS_INLINE, of what only the host runs: nvcc takes no vectors in code for chips.
+#define FLAGGEMS_HOST_INLINE inline __attribute__((always_inline))
 
 /// The type of a parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with
 /// an address space from a reference; on the host a vector by value is a question of ABI.
@@ -167,6 +175,24 @@
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))
 #else
 #define FLAGGEMS_OPAQUE(x) static_cast<void>(x)
+#endif
+
+/// __builtin_shufflevector with a pack of places, which nvcc leaves unexpanded: vectors of the host
+/// are not for its files.
+#if FLAGGEMS_LANGUAGE_CUDA
+#define FLAGGEMS_SHUFFLE(a, b, ...) operators_of_the_host_need_a_file_that_nvcc_does_not_compile(a)
+#else
+#define FLAGGEMS_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+
+/// Whether the host can ask what a functor returns: of nvcc's __device__ lambdas, those that say it
+/// ("-> float").
+#if defined(__NVCC__) && defined(__CUDACC_EXTENDED_LAMBDA__)
+#define FLAGGEMS_RESULT_IS_KNOWN(F)                   \
+  (!__nv_is_extended_device_lambda_closure_type(F) || \
+   __nv_is_extended_device_lambda_with_preserved_return_type(F))
+#else
+#define FLAGGEMS_RESULT_IS_KNOWN(F) true
 #endif
 
 /// Before a function of the device subset that has no vectors (places, offsets): on the host it is

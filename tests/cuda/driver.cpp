@@ -139,7 +139,8 @@ TEST_F(cuda_driver, images_come_from_the_disk_the_second_time) {
   auto& compiler = fg::detail::runtime_compiler<fg::detail::cuda_api>::get();
   ASSERT_EQ(compiler.cache().reason(), "");
   const auto& instance =
-      fg::detail::instance_of<flaggems_test::scaled_rows, fg::kernels::row_space>;
+      fg::detail::instance_of<flaggems_test::row_sums, fg::kernels::row_space,
+                              fg::kernels::row_arg<f32>, fg::kernels::row_target<f32>>;
   const std::string target = "sm_1";  // of no other test
   const long before = calls("nvrtcCompileProgram");
   const std::string first = compiler.image_of("test", instance, target);

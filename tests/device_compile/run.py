@@ -5,8 +5,8 @@
 
 Every header of include/flaggems/kernels alone, then every tests/device_compile/<stem>.cpp (see
 kernels/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
-declarations of drivers with the vendors' own headers. Exit status 77: the compiler or the headers
-are not here.
+declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
+runs it, where there is a GPU to use. Exit status 77: the compiler or the headers are not here.
 """
 import argparse
 import pathlib
@@ -59,6 +59,25 @@ def declarations(cxx):
     return subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
                            str(ROOT / "include"), "-isystem", headers,
                            str(HERE / "declarations" / "cuda.cpp")]).returncode
+
+
+def linked(build):
+    """A program of nvcc's: every launch in it has an entry function, and without a GPU it says so."""
+    nvcc = shutil.which("nvcc")
+    if not nvcc:
+        print("no nvcc here")
+        return SKIP
+    build.mkdir(parents=True, exist_ok=True)
+    command = [nvcc, "-std=c++20", "--extended-lambda", "-arch=sm_90a", "-Werror", "all-warnings",
+               "-I", str(ROOT / "include"), str(HERE / "linked.cu")]
+    ptx, program = build / "linked.ptx", build / "linked"
+    subprocess.run([*command, "-ptx", "-o", str(ptx)], check=True)
+    entries = ptx.read_text().count(".visible .entry")
+    if entries != 4:
+        print(f"linked.cu launches 4 kernels, nvcc made {entries}", file=sys.stderr)
+        return 1
+    subprocess.run([*command, "-o", str(program)], check=True)
+    return subprocess.run([str(program)]).returncode
 
 
 def nvrtc(files, instances, build, cxx):
@@ -116,13 +135,15 @@ def hip(files, instances, build, cxx):
 def main():
     compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("compiler", choices=[*compilers, "declarations"])
+    parser.add_argument("compiler", choices=[*compilers, "declarations", "linked"])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--only", metavar="STEM", help="kernels/STEM.hpp and its instances alone")
     options = parser.parse_args()
     if options.compiler == "declarations":
         return declarations(options.cxx)
+    if options.compiler == "linked":
+        return linked(options.build / "linked")
     files, instances = sources(options.build / options.compiler)
     if options.only:
         files = [f for f in files if f.stem == f"header_flaggems_kernels_{options.only}"]

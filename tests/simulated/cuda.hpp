@@ -3,7 +3,7 @@
 //
 // flaggems::cuda over the simulated driver: included before anything else (-include), it registers
 // each kernel's instance with the driver when it is first launched. The program runs with
-// FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY set to that library.
+// FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY set to that library, and cuda.cpp in it.
 #pragma once
 
 #include "simulation.hpp"
@@ -62,3 +62,8 @@ struct flaggems::detail::instance_observer<flaggems::detail::cuda_api> {
     }
   };
 };
+
+// What no kernel changes is compiled once a program, in cuda.cpp: a sixth of a small test's time.
+extern template class flaggems::detail::driver<flaggems::detail::cuda_api>;
+extern template class flaggems::detail::runtime_compiler<flaggems::detail::cuda_api>;
+extern template struct flaggems::driver_device<flaggems::detail::cuda_api>;

@@ -29,6 +29,7 @@ struct device_properties {
 /// it is tried.
 enum class image_provider {
   linked,            ///< compiled with the program
+  precompiled,       ///< machine code for some targets, linked into the program
   runtime_compiled,  ///< compiled from the text inside the program when first used
   bundle             ///< a file made ahead of time, as Triton's compilers make them
 };

@@ -85,19 +85,30 @@ struct entry_of {
 
 extern __shared__ __align__(16) unsigned char flaggems_shared[];
 
+namespace flaggems::kernels {
+
+#if FLAGGEMS_DEVICE_CODE
+template <class Kernel, class... Args>
+__device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
+                                          unsigned char* workspace, i64 slice) {
+  unsigned char* const scratch = slice > 0 ? workspace + static_cast<i64>(blockIdx.x) * slice
+                                           : flaggems_shared + exchange_bytes;
+  entry_of<Kernel, Args...>::template run<cuda_machine>(args,
+                                                        cuda_machine(flaggems_shared, scratch));
+}
+#endif
+
+}  // namespace flaggems::kernels
+
 // A constant of the grid is read where it lies, also by an index; otherwise each thread would have
 // a copy of the arguments in memory for that.
-#define FLAGGEMS_INSTANCE(name, ...)                                                \
-  extern "C" __global__ void __launch_bounds__(                                     \
-      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads)                        \
-      name(const __grid_constant__                                                  \
-           typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args,       \
-           unsigned char* workspace, flaggems::i64 slice) {                         \
-    unsigned char* const scratch =                                                  \
-        slice > 0 ? workspace + static_cast<flaggems::i64>(blockIdx.x) * slice      \
-                  : flaggems_shared + flaggems::kernels::exchange_bytes;            \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::cuda_machine>( \
-        args, flaggems::kernels::cuda_machine(flaggems_shared, scratch));           \
+#define FLAGGEMS_INSTANCE(name, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(                               \
+      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads)                  \
+      name(const __grid_constant__                                            \
+           typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, \
+           unsigned char* workspace, flaggems::i64 slice) {                   \
+    flaggems::kernels::run_entry<__VA_ARGS__>(args, workspace, slice);        \
   }
 
 #elif FLAGGEMS_LANGUAGE_HIP

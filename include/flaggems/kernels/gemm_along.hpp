@@ -33,8 +33,8 @@ FLAGGEMS_INLINE constexpr int half_of_line(int p, bool upper) {
 }
 template <int Lanes, int Width, class V, int... K>
 FLAGGEMS_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence<K...>) {
-  const V lower = __builtin_shufflevector(x, y, half_of_line<Lanes, Width>(K, false)...);
-  const V upper = __builtin_shufflevector(x, y, half_of_line<Lanes, Width>(K, true)...);
+  const V lower = FLAGGEMS_SHUFFLE(x, y, half_of_line<Lanes, Width>(K, false)...);
+  const V upper = FLAGGEMS_SHUFFLE(x, y, half_of_line<Lanes, Width>(K, true)...);
   to = lower + upper;
 }
 /// The lanes of `Count` vectors added, each to one lane, by the tree of fold_lanes: they end side

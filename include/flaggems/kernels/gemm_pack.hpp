@@ -40,12 +40,12 @@ FLAGGEMS_INLINE constexpr int taken_in_turn(int p, bool upper) {
 template <int Side, int Run, class V, int... K>
 FLAGGEMS_INLINE void take_in_turn(V& low, V& high, const V& x, const V& y, int_sequence<K...>) {
   constexpr int lanes = sizeof...(K);
-  low = __builtin_shufflevector(x, y, taken_in_turn<lanes, Side, Run>(K, false)...);
-  high = __builtin_shufflevector(x, y, taken_in_turn<lanes, Side, Run>(K, true)...);
+  low = FLAGGEMS_SHUFFLE(x, y, taken_in_turn<lanes, Side, Run>(K, false)...);
+  high = FLAGGEMS_SHUFFLE(x, y, taken_in_turn<lanes, Side, Run>(K, true)...);
 }
 template <class V, class Half, int... K>
 FLAGGEMS_INLINE void join_halves(V& to, const Half& x, const Half& y, int_sequence<K...>) {
-  to = __builtin_shufflevector(x, y, K...);
+  to = FLAGGEMS_SHUFFLE(x, y, K...);
 }
 
 /// A block of `lines` x `side` elements that is transposed at a time: each 16 bytes of a vector of

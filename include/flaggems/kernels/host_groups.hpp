@@ -27,8 +27,8 @@ FLAGGEMS_INLINE constexpr int halved_place(int p, bool upper) {
 }
 template <int Width, class V, class Op, int... K>
 FLAGGEMS_INLINE void halve_pair(V& to, const V& x, const V& y, Op op, int_sequence<K...>) {
-  const V lower(__builtin_shufflevector(x.v, y.v, halved_place<V::lanes, Width>(K, false)...));
-  const V upper(__builtin_shufflevector(x.v, y.v, halved_place<V::lanes, Width>(K, true)...));
+  const V lower(FLAGGEMS_SHUFFLE(x.v, y.v, halved_place<V::lanes, Width>(K, false)...));
+  const V upper(FLAGGEMS_SHUFFLE(x.v, y.v, halved_place<V::lanes, Width>(K, true)...));
   to = op(lower, upper);
 }
 /// Where the vector of row r stands among those of a group, so that results come out in order.

@@ -38,7 +38,7 @@ FLAGGEMS_INLINE quad four_f16(const u8* p) {
 
 template <class Isa, int... K>
 FLAGGEMS_INLINE simd<u32, Isa> repeat_words(const simd<u32, isa_baseline>& x, int_sequence<K...>) {
-  return simd<u32, Isa>(__builtin_shufflevector(x.v, x.v, (K % 4)...));
+  return simd<u32, Isa>(FLAGGEMS_SHUFFLE(x.v, x.v, (K % 4)...));
 }
 /// 16 bytes as four words, again and again.
 template <class Isa>

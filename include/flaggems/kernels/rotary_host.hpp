@@ -14,14 +14,14 @@ namespace flaggems::kernels {
 
 template <class V, int... K>
 FLAGGEMS_INLINE void take_apart(int_sequence<K...>, const V& low, const V& high, V& a, V& b) {
-  a.v = __builtin_shufflevector(low.v, high.v, (2 * K)...);
-  b.v = __builtin_shufflevector(low.v, high.v, (2 * K + 1)...);
+  a.v = FLAGGEMS_SHUFFLE(low.v, high.v, (2 * K)...);
+  b.v = FLAGGEMS_SHUFFLE(low.v, high.v, (2 * K + 1)...);
 }
 template <class V, int... K>
 FLAGGEMS_INLINE void interleave(int_sequence<K...>, const V& a, const V& b, V& low, V& high) {
   constexpr int n = V::lanes;
-  low.v = __builtin_shufflevector(a.v, b.v, (K % 2 * n + K / 2)...);
-  high.v = __builtin_shufflevector(a.v, b.v, (K % 2 * n + n / 2 + K / 2)...);
+  low.v = FLAGGEMS_SHUFFLE(a.v, b.v, (K % 2 * n + K / 2)...);
+  high.v = FLAGGEMS_SHUFFLE(a.v, b.v, (K % 2 * n + n / 2 + K / 2)...);
 }
 
 template <class C, class T, class Isa, class V>

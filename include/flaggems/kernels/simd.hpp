@@ -213,15 +213,15 @@ struct simd {
   template <int... K>
   FLAGGEMS_INLINE static void widen(half_of<i64>& lo, half_of<i64>& hi, const mask& m,
                                     int_sequence<K...>) {
-    lo = (half_of<i64>)__builtin_shufflevector(m.v, m.v, (K / 2)...);
-    hi = (half_of<i64>)__builtin_shufflevector(m.v, m.v, (Isa::lanes / 2 + K / 2)...);
+    lo = (half_of<i64>)FLAGGEMS_SHUFFLE(m.v, m.v, (K / 2)...);
+    hi = (half_of<i64>)FLAGGEMS_SHUFFLE(m.v, m.v, (Isa::lanes / 2 + K / 2)...);
   }
   /// The low words of 64-bit truth values.
   template <int... K>
   FLAGGEMS_INLINE static mask narrow(const half_of<i64>& lo, const half_of<i64>& hi,
                                      int_sequence<K...>) {
     using words = typename mask::vector;
-    return mask(__builtin_shufflevector((words)lo, (words)hi, (2 * K)...));
+    return mask(FLAGGEMS_SHUFFLE((words)lo, (words)hi, (2 * K)...));
   }
 };
 

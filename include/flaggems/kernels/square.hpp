@@ -18,28 +18,28 @@ struct square {
   using lanes = make_int_sequence<side>;
 
   template <int... K>
-  FLAGGEMS_INLINE static vector low(const vector& a, const vector& b, int_sequence<K...>) {
-    return __builtin_shufflevector(a, b, (K / 2 + K % 2 * side)...);
+  FLAGGEMS_HOST_INLINE static vector low(const vector& a, const vector& b, int_sequence<K...>) {
+    return FLAGGEMS_SHUFFLE(a, b, (K / 2 + K % 2 * side)...);
   }
   template <int... K>
-  FLAGGEMS_INLINE static vector high(const vector& a, const vector& b, int_sequence<K...>) {
-    return __builtin_shufflevector(a, b, (side / 2 + K / 2 + K % 2 * side)...);
+  FLAGGEMS_HOST_INLINE static vector high(const vector& a, const vector& b, int_sequence<K...>) {
+    return FLAGGEMS_SHUFFLE(a, b, (side / 2 + K / 2 + K % 2 * side)...);
   }
   /// Every second element of a and b.
   template <int... K>
-  FLAGGEMS_INLINE static vector even(const vector& a, const vector& b, int_sequence<K...>) {
-    return __builtin_shufflevector(a, b, (2 * K)...);
+  FLAGGEMS_HOST_INLINE static vector even(const vector& a, const vector& b, int_sequence<K...>) {
+    return FLAGGEMS_SHUFFLE(a, b, (2 * K)...);
   }
-  FLAGGEMS_INLINE static vector read(const unsigned char* from) {
+  FLAGGEMS_HOST_INLINE static vector read(const unsigned char* from) {
     return *reinterpret_cast<const loose*>(from);
   }
-  FLAGGEMS_INLINE static void write(unsigned char* to, const vector& x) {
+  FLAGGEMS_HOST_INLINE static void write(unsigned char* to, const vector& x) {
     *reinterpret_cast<loose*>(to) = x;
   }
 
   /// Element k of row i of `to` = element i of row k of `from`.
-  FLAGGEMS_INLINE static void transpose(unsigned char* to, i64 to_step, const unsigned char* from,
-                                        i64 from_step) {
+  FLAGGEMS_HOST_INLINE static void transpose(unsigned char* to, i64 to_step,
+                                             const unsigned char* from, i64 from_step) {
     vector v[side], next[side];
     constexpr int steps = side == 2 ? 1 : side == 4 ? 2 : side == 8 ? 3 : 4;
 #pragma GCC unroll 16

@@ -314,9 +314,13 @@ requires(!scalar_operand<M>) [[nodiscard]] auto where(const M& condition, const 
 }
 
 /// f(x...), element by element, for a user's functor of the device subset (an expression). f must
-/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats.
+/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats. In a
+/// file that nvcc compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
 template <class F, operand... X>
 [[nodiscard]] auto apply(F f, const X&... x) {
+  static_assert(
+      FLAGGEMS_RESULT_IS_KNOWN(F),
+      "flaggems: a __device__ lambda says what it returns: [=] __device__ (float x) -> float");
   return detail::make_call<detail::numeric>(f, x...);
 }
 

@@ -117,6 +117,19 @@ struct cuda_api {
            (capability_major >= 9 ? "a" : "");
   }
 
+  /// Whether a device of the one target runs code that was made for another: chips of the same
+  /// generation run what is for an earlier one, unless it is for that chip alone.
+  static bool runs(std::string_view device, std::string_view image) noexcept {
+    const auto number = [](std::string_view name) {
+      int n = 0;
+      for (const char c : name.substr(3)) n = c >= '0' && c <= '9' ? 10 * n + (c - '0') : 1 << 20;
+      return n;
+    };
+    device.remove_suffix(device.back() == 'a' ? 1 : 0);
+    const int of_device = number(device), of_image = number(image);
+    return of_device / 10 == of_image / 10 && of_device >= of_image;
+  }
+
   static constexpr const char* compiler_name = "NVRTC";
   static constexpr const char* compiler_variable = "FLAGGEMS_NVRTC_LIBRARY";
   static constexpr const char* compiler_libraries[] = {
@@ -151,7 +164,8 @@ struct cuda : driver_device<detail::cuda_api> {
     static constexpr int alignment = 1;
   };
   struct images {
-    static constexpr image_provider providers[] = {image_provider::runtime_compiled};
+    static constexpr image_provider providers[] = {
+        image_provider::linked, image_provider::precompiled, image_provider::runtime_compiled};
   };
   struct capabilities {
     static constexpr bool matrix_units = true;

@@ -9,6 +9,8 @@
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/vendors/driver/driver.hpp>
+#include <flaggems/vendors/driver/linked.hpp>
+#include <flaggems/vendors/driver/precompiled.hpp>
 #include <flaggems/vendors/driver/runtime_compiler.hpp>
 
 namespace flaggems {
@@ -265,6 +267,7 @@ struct driver_device {
     if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
       constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
       detail::instance_observer<Api>::template on_first_launch<Kernel, Args...>(instance);
+      detail::register_linked<Kernel, Args...>();
       load(kernel, config.op, instance, device);
     }
     kernels::argument_pack<Args...> pack = kernels::pack_of(args...);
@@ -333,6 +336,32 @@ struct driver_device {
     return result == 0;
   }
 
+  struct owned_module {
+    ~owned_module() {
+      if (module != module_handle{}) unload_module(module);
+    }
+    module_handle module{};
+  };
+  // By the providers in their order.
+  static void* find_image(const char* op, const detail::kernel_instance& instance,
+                          std::string_view target, owned_module& code) {
+    using compiler = detail::runtime_compiler<Api>;
+    if (const detail::linked_kernel* linked = detail::linked_kernel::of(instance)) {
+      void* function = nullptr;
+      const int result = linked->find(&function);
+      if (result == 0) return function;
+      if (!compiler::has_names(instance))
+        raise(errc::driver_error, op,
+              detail::text("code for ") + target + " of what nvcc compiled with the program",
+              error_text(result));
+    }
+    std::string compiled;
+    std::string_view image = detail::precompiled_image_of<Api>(instance, target);
+    if (image.empty()) image = compiled = compiler::get().image_of(op, instance, target);
+    code.module = load_module(image.data(), static_cast<i64>(image.size()));
+    return find_function(code.module, detail::entry_name);
+  }
+
   FLAGGEMS_COLD static void load(detail::loaded_kernel& kernel, const char* op,
                                  const detail::kernel_instance& instance, int device) {
     if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
@@ -342,15 +371,8 @@ struct driver_device {
     static device_properties known[detail::max_devices];  // asking takes longer than loading
     device_properties& p = known[device];
     if (p.compute_units == 0) p = properties(device);
-    const std::string image =
-        detail::runtime_compiler<Api>::get().image_of(op, instance, p.arch.view());
-    struct owned {
-      module_handle module;
-      ~owned() {
-        if (module != module_handle{}) unload_module(module);
-      }
-    } code{load_module(image.data(), static_cast<i64>(image.size()))};
-    const function_handle function = find_function(code.module, detail::entry_name);
+    owned_module code;
+    void* const function = find_image(op, instance, p.arch.view(), code);
     call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
          function);
     // What a launch may ask for beyond the driver's first limit must be announced.

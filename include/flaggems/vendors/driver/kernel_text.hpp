@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The texts of kernels inside the program (FLAGGEMS_TEXT), as runtime compilers want them: headers
-// by name, and a source that includes them all and names one instance.
+// by name, and a source that includes them all and names instances.
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
@@ -32,25 +32,28 @@ struct kernel_texts {
   static const kernel_texts& embedded() {
     static const kernel_texts all = [] {
       kernel_texts found;
-      const char* at = texts_begin;
-      while (at != texts_end) {
-        const char* const name = at;
-        const char* const text = name + std::strlen(name) + 1;
-        at = text + std::strlen(text) + 1;
-        found.add(name, text);
-      }
+      found.add_section(texts_begin, texts_end);
       return found;
     }();
     return all;
   }
 
-  /// 64 bits that change with any of the texts.
-  [[nodiscard]] u64 hash() const noexcept {
-    u64 h = hash_of({});
+  /// Those of the section `flaggems_texts` between the pointers.
+  void add_section(const char* begin, const char* end) {
+    for (const char* at = begin; at != end;) {
+      const char* const name = at;
+      const char* const text = name + std::strlen(name) + 1;
+      at = text + std::strlen(text) + 1;
+      add(name, text);
+    }
+    hash_ = hash_of({});
     for (std::size_t k = 0; k < names.size(); ++k)
-      for (const char* part : {names[k], texts[k]}) h = hash_of({part, std::strlen(part) + 1}, h);
-    return h;
+      for (const char* part : {names[k], texts[k]})
+        hash_ = hash_of({part, std::strlen(part) + 1}, hash_);
   }
+
+  /// 64 bits that change with any of the texts.
+  [[nodiscard]] u64 hash() const noexcept { return hash_; }
 
  private:
   // Link-time optimisation may have put a text there twice.
@@ -60,15 +63,33 @@ struct kernel_texts {
     names.push_back(name);
     texts.push_back(text);
   }
+
+  u64 hash_ = 0;
 };
 
-/// What a launch knows of a kernel's instance at compile time.
+/// Only the name of this type is used: it says all that an image of a kernel is made from, and
+/// stands in the program's read-only data for every instance that it may launch, where
+/// flaggems-compile finds it.
+template <i64 ArgumentBytes, class Kernel, class... Args>
+struct launched_instance;
+
+/// A kernel's instance, by its name.
 struct kernel_instance {
-  const char* named;  ///< `named` of entry_of<Kernel, Args...>
-  i64 argument_bytes;
+  const char* named;  ///< `named` of launched_instance<bytes, Kernel, Args...>
 
   /// "Kernel, Args...", as a compiler for the chip reads it.
   [[nodiscard]] std::string_view types() const noexcept {
+    std::string_view text = words();
+    text.remove_prefix((std::min)(text.size(), text.find(", ") + 2));
+    return text;
+  }
+  /// The bytes of the arguments, as text.
+  [[nodiscard]] std::string_view argument_bytes() const noexcept {
+    return words().substr(0, words().find_first_not_of("0123456789"));
+  }
+
+ private:
+  [[nodiscard]] std::string_view words() const noexcept {
     std::string_view text = type_name(named);
     text.remove_prefix((std::min)(text.size(), text.find('<') + 1));
     text.remove_suffix(text.empty() ? 0 : 1);
@@ -77,23 +98,26 @@ struct kernel_instance {
 };
 template <class Kernel, class... Args>
 inline constexpr kernel_instance instance_of = {
-    named<kernels::entry_of<Kernel, Args...>>(),
-    static_cast<i64>(sizeof(kernels::argument_pack<Args...>))};
+    named<launched_instance<static_cast<i64>(sizeof(kernels::argument_pack<Args...>)), Kernel,
+                            Args...>>()};
 
-/// The name of the entry function in the source.
+/// The name of the entry function in the source of one instance.
 inline constexpr const char* entry_name = "flaggems_entry";
 
-/// A source with one entry function, for `instance`.
-[[nodiscard]] inline std::string source_of(const kernel_texts& texts,
-                                           const kernel_instance& instance) {
+/// The beginning of a source: all headers.
+[[nodiscard]] inline std::string source_of(const kernel_texts& texts) {
   std::string source;
   for (const char* name : texts.names) source += "#include <" + std::string(name) + ">\n";
-  const std::string types(instance.types());
-  source += "FLAGGEMS_INSTANCE(" + std::string(entry_name) + ", " + types + ")\n";
-  source += "static_assert(sizeof(flaggems::kernels::entry_of<" + types +
-            ">::arguments) == " + std::to_string(instance.argument_bytes) +
-            ", \"flaggems: host and device lay the arguments out differently\");\n";
   return source;
+}
+/// Its further lines: the entry function `name` for `instance`.
+[[nodiscard]] inline std::string source_of(const kernel_instance& instance,
+                                           const std::string& name) {
+  const std::string types(instance.types());
+  return "FLAGGEMS_INSTANCE(" + name + ", " + types +
+         ")\nstatic_assert(sizeof(flaggems::kernels::entry_of<" + types +
+         ">::arguments) == " + std::string(instance.argument_bytes()) +
+         ", \"flaggems: host and device lay the arguments out differently\");\n";
 }
 
 }  // namespace flaggems::detail

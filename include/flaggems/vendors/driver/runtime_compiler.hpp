@@ -39,33 +39,69 @@ class runtime_compiler {
     return opened;
   }
 
-  /// The image of a kernel's instance for `target`, from disk or compiled now. Raises not_supported
-  /// if there is no compiler, no text or no name of the types, driver_error with the compiler's
-  /// words.
+  /// The image of a kernel's instance for `target`, from disk or compiled now from `texts`. Raises
+  /// not_supported if there is no compiler, no text or no name of the types, driver_error with the
+  /// compiler's words.
   [[nodiscard]] std::string image_of(const char* op, const kernel_instance& instance,
-                                     std::string_view target) {
-    require_names(op, instance);
-    const kernel_texts& texts = kernel_texts::embedded();
+                                     std::string_view target,
+                                     const kernel_texts& texts = kernel_texts::embedded()) {
+    if (!has_names(instance))
+      raise(errc::not_supported, op,
+            "types of kernels with names, in headers that end with FLAGGEMS_TEXT",
+            instance.types());
     if (texts.names.empty())
       raise(errc::not_supported, op, "a program with the texts of its kernels",
             "one compiled with FLAGGEMS_EMBED=0");
-    const std::string source = source_of(texts, instance);
-    const std::vector<std::string> options = Api::compiler_options(target);
+    const std::string source = source_of(texts) + source_of(instance, entry_name);
     // (One that the user names need not be the one that made what is there.)
     const char* const named = std::getenv(Api::compiler_variable);
     std::string key =
         std::string(Api::compiler_name) + ' ' + (named != nullptr ? named : "") + '\n';
-    for (const std::string& option : options) key += option + '\n';
+    for (const std::string& option : Api::compiler_options(target)) key += option + '\n';
     key += std::to_string(texts.hash()) + '\n' + source;
     std::string image = cache_.load(key);
     if (image.empty()) {
-      require(op);
-      image = compile(op, instance, texts, source, options);
+      image = compile(op, instance.types(), texts, source, target);
       cache_.store(key, image);
     }
     return image;
   }
+  /// An image of `source`, which includes some of the texts and is called `what` if it does not
+  /// compile.
+  [[nodiscard]] std::string compile(const char* op, std::string_view what,
+                                    const kernel_texts& texts, const std::string& source,
+                                    std::string_view target) {
+    require(op);
+    const std::vector<std::string> options = Api::compiler_options(target);
+    std::vector<const char*> words;
+    words.reserve(options.size());
+    for (const std::string& option : options) words.push_back(option.c_str());
+    const compiler_functions& call = library().call;
+    program unit;
+    int result =
+        call.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
+                    static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
+    std::string image;
+    std::size_t bytes = 0;
+    if (result == 0)
+      result = call.compile(unit.handle, static_cast<int>(words.size()), words.data());
+    if (result == 0) result = call.image_size(unit.handle, &bytes);
+    if (result == 0) {
+      image.resize(bytes);
+      result = call.image(unit.handle, image.data());
+    }
+    if (result != 0) raise_failure(op, what, unit.handle, result);
+    return image;
+  }
 
+  /// Whether all types can be named in a source, as lambdas and those of unnamed namespaces cannot.
+  [[nodiscard]] static bool has_names(const kernel_instance& instance) noexcept {
+    const std::string_view types = instance.types();
+    for (const char* mark :
+         {"{anonymous}", "(anonymous ", "<lambda", "(lambda", "::<unnamed", "__nv_"})
+      if (types.find(mark) != types.npos) return false;
+    return true;
+  }
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
   /// "13.0"; empty if there is none.
   [[nodiscard]] std::string_view version() const noexcept { return library().version.view(); }
@@ -107,39 +143,7 @@ class runtime_compiler {
       raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
             library().functions.reason());
   }
-  // Types that only this program's compiler can name.
-  static void require_names(const char* op, const kernel_instance& instance) {
-    const std::string_view types = instance.types();
-    for (const char* mark : {"{anonymous}", "(anonymous ", "<lambda", "(lambda", "::<unnamed"})
-      if (types.find(mark) != types.npos)
-        raise(errc::not_supported, op,
-              "types of kernels with names, in headers that end with FLAGGEMS_TEXT", types);
-  }
-
-  std::string compile(const char* op, const kernel_instance& instance, const kernel_texts& texts,
-                      const std::string& source, const std::vector<std::string>& options) {
-    std::vector<const char*> words;
-    words.reserve(options.size());
-    for (const std::string& option : options) words.push_back(option.c_str());
-    const compiler_functions& call = library().call;
-    program unit;
-    int result =
-        call.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
-                    static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
-    std::string image;
-    std::size_t bytes = 0;
-    if (result == 0)
-      result = call.compile(unit.handle, static_cast<int>(words.size()), words.data());
-    if (result == 0) result = call.image_size(unit.handle, &bytes);
-    if (result == 0) {
-      image.resize(bytes);
-      result = call.image(unit.handle, image.data());
-    }
-    if (result != 0) raise_failure(op, instance, unit.handle, result);
-    return image;
-  }
-  [[noreturn]] void raise_failure(const char* op, const kernel_instance& instance, void* unit,
-                                  int result) {
+  [[noreturn]] void raise_failure(const char* op, std::string_view what, void* unit, int result) {
     const compiler_functions& call = library().call;
     std::size_t bytes = 0;
     log_.clear();
@@ -150,7 +154,7 @@ class runtime_compiler {
     // An error holds some hundred bytes: of a long log, the first line that is one.
     const std::size_t error_at = log_.find("error");
     const std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
-    raise(errc::driver_error, op, text("code of ") + instance.types(),
+    raise(errc::driver_error, op, text("code of ") + what,
           text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
   }
 

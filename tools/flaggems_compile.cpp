@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems-compile: compiles ahead of time the kernels that a program may launch on flaggems::cuda.
+// They are found in the program itself, a library, an archive or object files: the names of the
+// instances and the texts of the headers stand there. No GPU and no driver is needed, only NVRTC.
+#include <flaggems/vendors/cuda.hpp>
+#include <flaggems/vendors/driver/precompiled.hpp>
+
+#include <elf.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fd = flaggems::detail;
+using compiler_type = fd::runtime_compiler<fd::cuda_api>;
+
+constexpr const char* usage =
+    R"(usage: flaggems-compile [OPTION].. FILE..
+Compiles the kernels that programs, shared libraries, archives or object files (ELF) may launch on
+flaggems::cuda, and keeps the machine code in the disk cache that programs look into
+(FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY names the compiler if it is not found.
+
+  --target sm_90a   for this chip; may be repeated. Without: for the GPUs of this machine
+  --match REGEX     only kernels whose types match
+  --object OUT.o    writes the machine code into an object file to link with FILE.. instead
+  --check           compiles many kernels a unit, faster, and keeps nothing
+  --list            prints the kernels' types and compiles nothing
+  -j N              so many processes
+)";
+
+struct options {
+  std::vector<std::string> targets, files;
+  std::string match, object;
+  bool check = false, list = false;
+  int processes = 1;
+};
+
+/// What stands in the files: instances, each once, and texts.
+struct contents {
+  std::deque<std::string> bytes;  // of the files; texts point into them
+  std::set<std::string> names;    // of instances
+  fd::kernel_texts texts;
+  Elf64_Half machine = EM_NONE;
+  Elf64_Word flags = 0;
+};
+
+[[noreturn]] void fail(const std::string& message) {
+  std::cerr << "flaggems-compile: " << message << '\n';
+  std::exit(2);
+}
+
+template <class T>
+T at(std::string_view bytes, std::size_t offset) {
+  T value{};
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) fail("a file is cut off");
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+// Strings of the form "... named() [... launched_instance<...>]", between zeros.
+void find_instances(std::string_view bytes, std::set<std::string>& names) {
+  constexpr std::string_view mark = "launched_instance<";
+  for (std::size_t p = 0; (p = bytes.find(mark, p)) != bytes.npos; ++p) {
+    const std::size_t before = bytes.rfind('\0', p);
+    const std::size_t first = before == bytes.npos ? 0 : before + 1;
+    const std::string_view name = bytes.substr(first, bytes.find('\0', p) - first);
+    if (name.substr(0, p - first).find("named() [") != name.npos && name.back() == ']')
+      names.emplace(name);
+  }
+}
+
+void read_elf(std::string_view bytes, contents& found) {
+  const auto head = at<Elf64_Ehdr>(bytes, 0);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
+    fail("expected ELF of 64 bits, little-endian");
+  found.machine = head.e_machine;
+  found.flags = head.e_flags;
+  const auto section = [&](std::size_t k) {
+    return at<Elf64_Shdr>(bytes, head.e_shoff + k * sizeof(Elf64_Shdr));
+  };
+  if (head.e_shoff == 0) return;
+  // Many sections: their number and the names' section stand in the first one.
+  const Elf64_Shdr first = section(0);
+  const std::size_t count = head.e_shnum != 0 ? head.e_shnum : first.sh_size;
+  const std::size_t names = head.e_shstrndx != SHN_XINDEX ? head.e_shstrndx : first.sh_link;
+  const std::size_t names_at = section(names).sh_offset;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Elf64_Shdr s = section(k);
+    const std::string_view name = bytes.substr(names_at + s.sh_name);
+    if (s.sh_type != SHT_PROGBITS || name.substr(0, name.find('\0')) != "flaggems_texts") continue;
+    if (s.sh_offset > bytes.size() || bytes.size() - s.sh_offset < s.sh_size)
+      fail("a file is cut off");
+    found.texts.add_section(bytes.data() + s.sh_offset, bytes.data() + s.sh_offset + s.sh_size);
+  }
+}
+
+void read(const std::string& path, contents& found) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("cannot read " + path);
+  found.bytes.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  const std::string_view all = found.bytes.back();
+  find_instances(all, found.names);
+  constexpr std::string_view archive = "!<arch>\n";
+  if (all.substr(0, SELFMAG) == ELFMAG) {
+    read_elf(all, found);
+  } else if (all.substr(0, archive.size()) == archive) {
+    constexpr std::size_t header = 60, size_at = 48;
+    for (std::size_t p = archive.size(); p + header <= all.size();) {
+      const std::size_t size = std::stoul(std::string(all.substr(p + size_at, 10)));
+      const std::string_view member = all.substr(p + header, size);
+      if (member.substr(0, SELFMAG) == ELFMAG) read_elf(member, found);
+      p += header + size + size % 2;
+    }
+  } else {
+    fail(path + " is neither an ELF file nor an archive");
+  }
+}
+
+// An object file that has nothing but the section flaggems_images.
+void write_object(const std::string& path, const std::string& images, const contents& found) {
+  static constexpr char names[] = "\0.shstrtab\0.note.GNU-stack\0flaggems_images";
+  constexpr Elf64_Word retained = 1U << 21U;  // by the linker, though nothing names it
+  const std::size_t names_at = sizeof(Elf64_Ehdr) + images.size();
+  const std::size_t sections_at = (names_at + sizeof(names) + 7) / 8 * 8;
+  Elf64_Shdr sections[4] = {};
+  const auto set = [&](int k, Elf64_Word name, Elf64_Word type, std::size_t offset,
+                       std::size_t size) -> Elf64_Shdr& {
+    sections[k].sh_name = name;
+    sections[k].sh_type = type;
+    sections[k].sh_offset = offset;
+    sections[k].sh_size = size;
+    sections[k].sh_addralign = 1;
+    return sections[k];
+  };
+  set(1, 1, SHT_STRTAB, names_at, sizeof(names));
+  set(2, 11, SHT_PROGBITS, names_at, 0);
+  Elf64_Shdr& data = set(3, 27, SHT_PROGBITS, sizeof(Elf64_Ehdr), images.size());
+  data.sh_flags = SHF_ALLOC | retained;
+  data.sh_addralign = fd::precompiled_image::alignment;
+
+  Elf64_Ehdr head{};
+  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_ident[EI_DATA] = ELFDATA2LSB;
+  head.e_ident[EI_VERSION] = EV_CURRENT;
+  head.e_ident[EI_OSABI] = ELFOSABI_GNU;
+  head.e_type = ET_REL;
+  head.e_machine = found.machine;
+  head.e_flags = found.flags;
+  head.e_version = EV_CURRENT;
+  head.e_shoff = sections_at;
+  head.e_ehsize = sizeof(Elf64_Ehdr);
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  head.e_shnum = 4;
+  head.e_shstrndx = 1;
+  std::string all(reinterpret_cast<const char*>(&head), sizeof(head));
+  all += images;
+  all.append(names, sizeof(names)).resize(sections_at, '\0');
+  all.append(reinterpret_cast<const char*>(sections), sizeof(sections));
+  std::ofstream file(path, std::ios::binary);
+  file << all;
+  if (!file.flush()) fail("cannot write " + path);
+}
+
+struct job {
+  fd::kernel_instance instance;
+  std::string target;
+};
+
+// Prints what went wrong; the compiler's words in full, where it has some.
+bool attempt(const job& todo, const flaggems::error& failure) {
+  const std::string& log = compiler_type::get().log();
+  std::cerr << "flaggems-compile: " << todo.target << ": " << todo.instance.types() << ":\n"
+            << (log.empty() ? failure.what() : log.c_str()) << '\n';
+  return false;
+}
+bool compile_one(const job& todo, const contents& found) {
+  try {
+    (void)compiler_type::get().image_of("flaggems-compile", todo.instance, todo.target,
+                                        found.texts);
+    return true;
+  } catch (const flaggems::error& failure) {
+    return attempt(todo, failure);
+  }
+}
+// All of them in one unit; if it fails, one by one, to know which.
+bool compile_unit(const std::vector<job>& unit, const contents& found) {
+  std::string source = source_of(found.texts);
+  for (std::size_t k = 0; k < unit.size(); ++k)
+    source += source_of(unit[k].instance, "flaggems_entry_" + std::to_string(k));
+  try {
+    (void)compiler_type::get().compile("flaggems-compile", "a unit", found.texts, source,
+                                       unit.front().target);
+    return true;
+  } catch (const flaggems::error& failure) {
+    return unit.size() == 1 ? attempt(unit.front(), failure)
+                            : std::count_if(unit.begin(), unit.end(), [&](const job& one) {
+                                return !compile_unit({one}, found);
+                              }) == 0;
+  }
+}
+
+// work(k) for all k below `count`, shared by processes (NVRTC's threads wait for each other).
+// Whether all succeeded.
+template <class F>
+bool in_processes(int processes, std::size_t count, F&& work) {
+  const auto share = [&](std::size_t first, std::size_t step) {
+    bool good = true;
+    for (std::size_t k = first; k < count; k += step) good = work(k) && good;
+    return good;
+  };
+  if (processes <= 1) return share(0, 1);
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    const pid_t child = ::fork();
+    if (child < 0) fail("cannot start a process");
+    if (child == 0)
+      std::_Exit(share(static_cast<std::size_t>(p), static_cast<std::size_t>(processes)) ? 0 : 1);
+    children.push_back(child);
+  }
+  bool good = true;
+  for (const pid_t child : children) {
+    int status = 0;
+    good = ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+           good;
+  }
+  return good;
+}
+
+options parse(int count, char** arguments) {
+  options o;
+  for (int k = 1; k < count; ++k) {
+    const std::string word = arguments[k];
+    const auto value = [&]() -> std::string {
+      if (k + 1 == count) fail(word + " needs a value");
+      return arguments[++k];
+    };
+    if (word == "--help") {
+      std::cout << usage;
+      std::exit(0);
+    } else if (word == "--target") {
+      o.targets.push_back(value());
+      if (o.targets.back().rfind("sm_", 0) != 0)
+        fail("--target: expected sm_..., got " + o.targets.back());
+    } else if (word == "--match") {
+      o.match = value();
+    } else if (word == "--object") {
+      o.object = value();
+    } else if (word == "--check") {
+      o.check = true;
+    } else if (word == "--list") {
+      o.list = true;
+    } else if (word == "-j") {
+      o.processes = std::atoi(value().c_str());
+    } else if (word.rfind('-', 0) == 0) {
+      fail("unknown option " + word + "; see --help");
+    } else {
+      o.files.push_back(word);
+    }
+  }
+  if (o.files.empty()) fail("no file; see --help");
+  return o;
+}
+
+int run(options o) {
+  contents found;
+  for (const std::string& file : o.files) read(file, found);
+  const std::regex pattern(o.match);
+  std::vector<fd::kernel_instance> instances;
+  std::size_t nameless = 0;
+  for (const std::string& name : found.names) {
+    const fd::kernel_instance instance{name.c_str()};
+    const std::string types(instance.types());
+    if (!std::regex_search(types, pattern)) continue;
+    const bool has_names = compiler_type::has_names(instance);
+    if (o.list) std::cout << types << (has_names ? "\n" : "  (types without names)\n");
+    if (has_names)
+      instances.push_back(instance);
+    else
+      ++nameless;
+  }
+  if (o.list) return 0;
+  if (nameless != 0) std::cout << nameless << " kernels left out: their types have no names\n";
+  if (o.targets.empty()) {
+    for (int k = 0; k < flaggems::cuda::device_count(); ++k)
+      o.targets.emplace_back(flaggems::cuda::properties(k).arch);
+    std::sort(o.targets.begin(), o.targets.end());
+    o.targets.erase(std::unique(o.targets.begin(), o.targets.end()), o.targets.end());
+    if (o.targets.empty())
+      fail("no --target, and no GPU: " + std::string(flaggems::cuda::unavailable_reason()));
+  }
+  if (found.texts.names.empty() && !instances.empty())
+    fail("the files have no texts of kernels: were they compiled with FLAGGEMS_EMBED=0?");
+
+  std::vector<job> jobs;
+  for (const std::string& target : o.targets)
+    for (const fd::kernel_instance& instance : instances) jobs.push_back({instance, target});
+  bool good = true;
+  if (o.check) {
+    // A unit's texts are parsed once; a large one is compiled slowly where something is wrong.
+    constexpr std::size_t most = 32;
+    std::vector<std::vector<job>> units;
+    for (const job& one : jobs) {
+      if (units.empty() || units.back().size() == most || units.back().front().target != one.target)
+        units.emplace_back();
+      units.back().push_back(one);
+    }
+    good = in_processes(o.processes, units.size(),
+                        [&](std::size_t k) { return compile_unit(units[k], found); });
+  } else {
+    good = in_processes(o.processes, jobs.size(),
+                        [&](std::size_t k) { return compile_one(jobs[k], found); });
+  }
+  if (good && !o.object.empty()) {
+    std::string images;
+    for (const job& one : jobs) {
+      const std::string image =
+          compiler_type::get().image_of("flaggems-compile", one.instance, one.target, found.texts);
+      fd::precompiled_image{one.target, one.instance.types(), image}.append_to(images);
+    }
+    write_object(o.object, images, found);
+  }
+  std::cout << instances.size() << " kernels for";
+  for (const std::string& target : o.targets) std::cout << ' ' << target;
+  const fd::disk_cache& cache = compiler_type::get().cache();
+  if (!o.object.empty())
+    std::cout << " in " << o.object;
+  else if (!o.check)
+    std::cout << (cache.reason().empty() ? " in " + cache.folder()
+                                         : ", not kept: " + cache.reason());
+  std::cout << (good ? "\n" : ": FAILED\n");
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    return run(parse(count, arguments));
+  } catch (const std::exception& failure) {
+    fail(failure.what());
+  }
+}
