@@ -133,7 +133,7 @@ def sides_of(case, library, options):
                 sides[name] = lambda t, f=f: lambda: f(*t)
     if options.compile and case.compiled:
         torch._dynamo.reset()
-        f = torch.compile(case.compiled, dynamic=case.dynamic)
+        f = torch.compile(case.compiled, dynamic=False)
         inputs = -case.results if not case.in_place else None
         sides["torch.compile"] = lambda t: lambda: f(*t[:inputs])
     return sides

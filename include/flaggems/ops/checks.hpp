@@ -29,15 +29,15 @@ FLAGGEMS_NOINLINE inline void check_writable(const char* op, const memory_layout
           "strides that put several elements on one place");
 }
 /// For operators that work in place.
-FLAGGEMS_NOINLINE inline void check_apart_or_same(const char* op, const memory_layout& out,
-                                                  const memory_layout& in) {
+FLAGGEMS_NOINLINE inline void check_apart_or_same(const char* op, const placed_layout& out,
+                                                  const placed_layout& in) {
   if (overlap(out, in) == overlap_kind::partial) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
           "an output that overlaps an input in part");
 }
 /// For those that do not.
-FLAGGEMS_NOINLINE inline void check_apart(const char* op, const memory_layout& out,
-                                          const memory_layout& in) {
+FLAGGEMS_NOINLINE inline void check_apart(const char* op, const placed_layout& out,
+                                          const placed_layout& in) {
   if (overlap(out, in) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input",
           "an output that overlaps an input");

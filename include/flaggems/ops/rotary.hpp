@@ -58,20 +58,25 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
           detail::text(cos.size(1)));
   check_same_sizes(op, q, q_out);
   check_same_sizes(op, k, k_out);
-  check_output(op, q_out, q);
-  check_output(op, k_out, k);
-  const auto disjoint = [&](const auto& out, const auto& in) {
+  check_writable(op, q_out);
+  check_writable(op, k_out);
+  const placed_layout q_to = layout_of(q_out), k_to = layout_of(k_out), q_from = layout_of(q),
+                      k_from = layout_of(k);
+  check_apart_or_same(op, q_to, q_from);
+  check_apart_or_same(op, k_to, k_from);
+  const auto disjoint = [&](const placed_layout& out, const placed_layout& in) {
     if (overlap(out, in) != overlap_kind::none) [[unlikely]]
       raise(errc::overlap, op, "outputs that share no memory with the other operands",
             "one that does");
   };
-  disjoint(q_out, k_out);
-  disjoint(q_out, k);
-  disjoint(k_out, q);
-  disjoint(q_out, cos), disjoint(q_out, sin), disjoint(k_out, cos), disjoint(k_out, sin);
+  disjoint(q_to, k_to);
+  disjoint(q_to, k_from);
+  disjoint(k_to, q_from);
+  for (const placed_layout& angles : {placed_layout(layout_of(cos)), placed_layout(layout_of(sin))})
+    disjoint(q_to, angles), disjoint(k_to, angles);
   shape id_strides = tokens;
   if (ids) {
-    disjoint(q_out, *ids), disjoint(k_out, *ids);
+    disjoint(q_to, layout_of(*ids)), disjoint(k_to, layout_of(*ids));
     if (broadcast_shapes(tokens, shape(ids->sizes()), op) != tokens) [[unlikely]]
       raise(errc::shape_mismatch, op, "position_ids that broadcast to " + to_string(tokens),
             to_string(shape(ids->sizes())));
@@ -114,7 +119,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   space.second = interleaved ? 1 : space.pairs;
   space.positions = cos.size(0);
   space.in_place =
-      overlap(q, q_out) == overlap_kind::exact && overlap(k, k_out) == overlap_kind::exact;
+      overlap(q_from, q_to) == overlap_kind::exact && overlap(k_from, k_to) == overlap_kind::exact;
   auto q_arg = rotary_operand(q, q_out);
   auto k_arg = rotary_operand(k, k_out);
   it.copy_strides(0, q_arg.out_strides);

@@ -175,8 +175,28 @@ template <class T, class Device>
           v.strides()};
 }
 
-[[nodiscard]] inline overlap_kind overlap(const memory_layout& a, const memory_layout& b) noexcept {
-  if (!a.range().intersects(b.range())) return overlap_kind::none;
+/// The view itself, if it is one of rank known at run time, else a copy as such: what only looks at
+/// a view need not copy it.
+template <class T, class Device>
+const tensor_view<T, Device>& looked_at(const tensor_view<T, Device>& v) noexcept {
+  return v;
+}
+template <class X>
+auto looked_at(const X& x) noexcept {
+  return as_view(x);
+}
+
+/// A layout whose interval is kept, as it is compared with several others.
+struct placed_layout : memory_layout {
+  byte_range within;
+
+  FLAGGEMS_NOINLINE placed_layout(const memory_layout& v) noexcept
+      : memory_layout(v), within(v.range()) {}
+};
+
+[[nodiscard]] inline overlap_kind overlap(const placed_layout& a, const placed_layout& b) noexcept {
+  if (!a.within.intersects(b.within)) [[likely]]
+    return overlap_kind::none;
   bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
   for (int i = 0; same && i < a.sizes.size(); ++i)
     same = a.sizes[i] == b.sizes[i] && (a.sizes[i] == 1 || a.strides[i] == b.strides[i]);
@@ -189,7 +209,7 @@ template <class T, class Device>
 /// The interval of addresses that the elements of `x` lie within.
 template <tensor_like X>
 [[nodiscard]] byte_range memory_range(const X& x) noexcept {
-  const auto v = as_view(x);
+  const auto& v = detail::looked_at(x);
   return detail::layout_of(v).range();
 }
 
@@ -202,8 +222,8 @@ template <tensor_like A, tensor_like B>
   if constexpr (!std::is_same_v<device_t<const A&>, device_t<const B&>>) {
     return overlap_kind::none;
   } else {
-    const auto va = as_view(a);
-    const auto vb = as_view(b);
+    const auto& va = detail::looked_at(a);
+    const auto& vb = detail::looked_at(b);
     return detail::overlap(detail::layout_of(va), detail::layout_of(vb));
   }
 }
@@ -213,7 +233,7 @@ template <tensor_like A, tensor_like B>
 /// not be written.
 template <tensor_like X>
 [[nodiscard]] bool has_internal_overlap(const X& x) noexcept {
-  const auto v = as_view(x);
+  const auto& v = detail::looked_at(x);
   return detail::has_internal_overlap(static_cast<i64>(sizeof(value_t<const X&>)), v.sizes(),
                                       v.strides());
 }
