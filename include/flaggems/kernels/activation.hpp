@@ -13,7 +13,12 @@ struct gelu_fn {
   bool by_tanh;
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
-    return by_tanh ? gelu_tanh(a) : gelu(a);
+    if (by_tanh) {
+      stay_in_branch();
+      return gelu_tanh(a);
+    }
+    stay_in_branch();
+    return gelu(a);
   }
 };
 struct gelu_and_mul_fn {

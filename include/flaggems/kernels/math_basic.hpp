@@ -102,6 +102,27 @@ FLAGGEMS_INLINE f64 fma(f64 a, f64 b, f64 c) { return a * b + c; }
 #endif
 #endif
 
+/// Keeps a chip's compiler from computing both sides of a branch that all threads take alike.
+FLAGGEMS_INLINE void stay_in_branch() {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  asm volatile("");
+#endif
+}
+
+/// a / b for formulas that can bear 2 ulp, where 1 / b is a normal number, or so small that the
+/// result is 0: by the instruction that a chip has.
+template <class V>
+FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<V, f32>) {
+    f32 inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    return a * inverse;
+  }
+#endif
+  return V(a / b);
+}
+
 FLAGGEMS_INLINE constexpr f32 abs(f32 x) { return bit_cast<f32>(bit_cast<u32>(x) & 0x7fffffffu); }
 FLAGGEMS_INLINE constexpr f64 abs(f64 x) {
   return bit_cast<f64>(bit_cast<u64>(x) & (~u64(0) >> 1));

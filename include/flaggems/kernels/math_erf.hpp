@@ -71,7 +71,7 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
   V above, below;
   normal_tail(s, s, above, below);
   // 1 - 2 Phi(-s)
-  const V result = V(T(1)) - fma(twice, expm1_of_remainder(r), twice) * above / (s * below);
+  const V result = V(T(1)) - near_quotient(V(scaled_exp(twice, r) * above), V(s * below));
   return copysign(select(mask_of<V>(a < V(T(1))), near_zero, result), x);
 }
 
@@ -92,8 +92,8 @@ FLAGGEMS_INLINE V gelu(FLAGGEMS_VALUE(V) x) {
   const V r = reduce_ln2<top>(V(half_high * t_high), shifted);
   const V rest = fma(V(t - t_high), V(fma(t, V(T(-0.5f)), half_high)), r);
   normal_tail(t, a, above, below);
-  const V quotient = above / below;
-  return gated(x, V(fma(quotient, expm1_of_remainder(rest), quotient) * power_from(shifted)));
+  const V quotient = near_quotient(above, below);
+  return gated(x, V(scaled_exp(quotient, rest) * power_from(shifted)));
 }
 
 }  // namespace flaggems::kernels

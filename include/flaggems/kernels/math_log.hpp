@@ -34,7 +34,7 @@ FLAGGEMS_INLINE V split_binary(FLAGGEMS_VALUE(V) x, identity<V>& k) {
 /// s (f^2 / 2 + R): log(1 + f) = f - (f^2 / 2 - log_tail).
 template <class V>
 FLAGGEMS_INLINE V log_tail(FLAGGEMS_VALUE(V) f, FLAGGEMS_VALUE(V) half_square) {
-  const V s = f / (V(element_of<V>(2)) + f);
+  const V s = near_quotient(f, V(V(element_of<V>(2)) + f));
   const V z = s * s;
   V r;
   if constexpr (is_f32_value<V>)

@@ -89,6 +89,44 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
   }
 }
 
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+// One instruction each; the formulas above take 6 for bf16 and 20 for f16. NaN becomes a quiet one.
+FLAGGEMS_INLINE u16 encode_at_once(f32 x, bf16_format) {
+  u16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
+  return r;
+}
+FLAGGEMS_INLINE u16 encode_at_once(f32 x, f16_format) {
+  u16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+  return r;
+}
+FLAGGEMS_INLINE f32 decode_at_once(u16 x, f16_format) {
+  f32 r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
+  return r;
+}
+#endif
+
+/// The bits of the small float nearest to `x`, by the instruction that a chip has for it.
+template <class Format>
+FLAGGEMS_INLINE constexpr typename Format::storage encode(f32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<Format, bf16_format> || is_same<Format, f16_format>)
+    if (!__builtin_is_constant_evaluated()) return encode_at_once(x, Format{});
+#endif
+  return static_cast<typename Format::storage>(encode_bits<Format, f32>(bit_cast<u32>(x)));
+}
+/// The value of a small float's bits, likewise.
+template <class Format>
+FLAGGEMS_INLINE constexpr f32 decode(typename Format::storage bits) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<Format, f16_format>)
+    if (!__builtin_is_constant_evaluated()) return decode_at_once(bits, Format{});
+#endif
+  return bit_cast<f32>(decode_bits<Format, f32>(static_cast<u32>(bits)));
+}
+
 /// The f32 nearest to `x` among those that keep the direction of every later rounding: inexact
 /// results get an odd last bit. Converting f64 through it to a smaller type rounds once.
 FLAGGEMS_INLINE constexpr f32 round_to_odd(f64 x) {
@@ -117,15 +155,12 @@ struct small_float {
   typename Format::storage bits;
 
   small_float() = default;
-  FLAGGEMS_INLINE explicit constexpr small_float(f32 x)
-      : bits(static_cast<typename Format::storage>(encode_bits<Format, f32>(bit_cast<u32>(x)))) {}
+  FLAGGEMS_INLINE explicit constexpr small_float(f32 x) : bits(encode<Format>(x)) {}
   FLAGGEMS_INLINE explicit constexpr small_float(f64 x) : small_float(round_to_odd(x)) {}
   template <class T, conditional<is_integer<T> || is_same<T, bool>, int, void> = 0>
   FLAGGEMS_INLINE explicit constexpr small_float(T x) : small_float(static_cast<f64>(x)) {}
 
-  FLAGGEMS_INLINE constexpr operator f32() const {
-    return bit_cast<f32>(decode_bits<Format, f32>(static_cast<u32>(bits)));
-  }
+  FLAGGEMS_INLINE constexpr operator f32() const { return decode<Format>(bits); }
   /// The value whose bits are `b`.
   FLAGGEMS_INLINE static constexpr small_float from_bits(typename Format::storage b) {
     small_float r{};
