@@ -170,6 +170,14 @@
 #define FLAGGEMS_UNROLL
 #endif
 
+/// Before a loop of few steps in what chips run: unrolled there, so that arrays indexed in it stay
+/// in registers. The emulator's stays a loop, which compiles faster.
+#if FLAGGEMS_DEVICE_CODE
+#define FLAGGEMS_CHIP_UNROLL _Pragma("unroll")
+#else
+#define FLAGGEMS_CHIP_UNROLL
+#endif
+
 /// Hides how a vector value came about from the optimiser (g++ only; no instruction).
 #if FLAGGEMS_COMPILER_GCC && FLAGGEMS_ARCH_X86
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))

@@ -29,6 +29,7 @@
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/chips.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/embedding.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/activation.hpp>
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernels/pointwise_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -13,7 +13,7 @@ using gelu_and_mul_bf16 = node<float, gelu_and_mul_fn, arg<bf16, float>, arg<bf1
 using silu_and_mul_bf16 = node<float, silu_and_mul_fn, arg<bf16, float>, arg<bf16, float>>;
 }  // namespace flaggems::kernels
 
-FLAGGEMS_INSTANCE(gelu_and_mul, fk::pointwise<bf16, fk::gelu_and_mul_bf16>, fk::tiling,
-                  fk::target<bf16>, fk::gelu_and_mul_bf16)
-FLAGGEMS_INSTANCE(silu_and_mul, fk::pointwise<bf16, fk::silu_and_mul_bf16>, fk::tiling,
-                  fk::target<bf16>, fk::silu_and_mul_bf16)
+FLAGGEMS_INSTANCE(gelu_and_mul, fk::pointwise_strided<bf16, fk::gelu_and_mul_bf16>,
+                  fk::strided_space, fk::target<bf16>, fk::gelu_and_mul_bf16)
+FLAGGEMS_INSTANCE(silu_and_mul, fk::pointwise_strided<bf16, fk::silu_and_mul_bf16>,
+                  fk::strided_space, fk::target<bf16>, fk::silu_and_mul_bf16)

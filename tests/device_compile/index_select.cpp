@@ -6,7 +6,9 @@
 
 namespace fk = flaggems::kernels;
 
-FLAGGEMS_INSTANCE(index_select_u16, fk::index_select<flaggems::u16, flaggems::i64>, fk::tiling,
-                  fk::target<flaggems::u16>, fk::lookup<flaggems::u16, flaggems::i64>)
-FLAGGEMS_INSTANCE(index_select_u32, fk::index_select<flaggems::u32, flaggems::i32>, fk::tiling,
-                  fk::target<flaggems::u32>, fk::lookup<flaggems::u32, flaggems::i32>)
+using looked_up_u16 = fk::looked_up<flaggems::u16, flaggems::i64>;
+FLAGGEMS_INSTANCE(index_select_u16, fk::pointwise_strided<flaggems::u16, looked_up_u16>,
+                  fk::strided_space, fk::target<flaggems::u16>, looked_up_u16)
+using looked_up_u32 = fk::looked_up<flaggems::u32, flaggems::i32>;
+FLAGGEMS_INSTANCE(index_select_u32, fk::pointwise_strided<flaggems::u32, looked_up_u32>,
+                  fk::strided_space, fk::target<flaggems::u32>, looked_up_u32)

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernels/copy_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
 namespace fk = flaggems::kernels;
 
 // ---- every row of the table in f32, `<row>_f32` (instances.py knows their names), in the kernel
-// of contiguous operands: it compiles faster than the one of any strides, which comes below
+// of contiguous operands that moves single elements: it compiles in a third of the time of those
+// that chips run, which come below
 using x = fk::flat_arg<float, float>;
 template <class R, class F>
 using of_one = fk::node<R, F, x>;
@@ -43,34 +44,41 @@ FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
 // out = silu(x) * y, in f32 on bf16
 using silu_of_x = fk::node<float, fk::silu_fn, fk::arg<flaggems::bf16, float>>;
 using silu_times_y = fk::node<float, fk::mul_fn, silu_of_x, fk::arg<flaggems::bf16, float>>;
-FLAGGEMS_INSTANCE(assign_bf16, fk::pointwise<flaggems::bf16, silu_times_y>, fk::tiling,
-                  fk::target<flaggems::bf16>, silu_times_y)
+FLAGGEMS_INSTANCE(assign_bf16, fk::pointwise_strided<flaggems::bf16, silu_times_y>,
+                  fk::strided_space, fk::target<flaggems::bf16>, silu_times_y)
 
 using y = fk::arg<float, float>;
 using choice = fk::node<float, fk::where_fn, fk::arg<bool, bool>, y, fk::literal<float>>;
-FLAGGEMS_INSTANCE(where_f32, fk::pointwise<float, choice>, fk::tiling, fk::target<float>, choice)
+FLAGGEMS_INSTANCE(where_f32, fk::pointwise_strided<float, choice>, fk::strided_space,
+                  fk::target<float>, choice)
 
 // ---- other types
-using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::arg<flaggems::f16, float>>;
-FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise<flaggems::f16, gelu_expr>, fk::tiling,
-                  fk::target<flaggems::f16>, gelu_expr)
+using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::flat_arg<flaggems::f16, float>>;
+FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise_packs<flaggems::f16, gelu_expr>, flaggems::i64,
+                  fk::global_ptr<flaggems::f16>, gelu_expr)
 
 using pow_expr = fk::node<double, fk::pow_fn, fk::arg<double, double>, fk::arg<double, double>>;
-FLAGGEMS_INSTANCE(pow_f64, fk::pointwise<double, pow_expr>, fk::tiling, fk::target<double>,
-                  pow_expr)
+FLAGGEMS_INSTANCE(pow_f64, fk::pointwise_strided<double, pow_expr>, fk::strided_space,
+                  fk::target<double>, pow_expr)
 
 // ---- copies, and what has no operand
 using word = fk::arg<flaggems::u16, flaggems::u16>;
-FLAGGEMS_INSTANCE(copy_u16, fk::pointwise<flaggems::u16, word>, fk::tiling,
+FLAGGEMS_INSTANCE(copy_u16, fk::pointwise_strided<flaggems::u16, word>, fk::strided_space,
                   fk::target<flaggems::u16>, word)
 
+FLAGGEMS_INSTANCE(copy_u32, fk::transposed_copy<flaggems::u32>, fk::transposed_space,
+                  fk::global_ptr<flaggems::u32>, fk::global_ptr<const flaggems::u32>)
+
 using to_int = fk::cast<int, y>;
-FLAGGEMS_INSTANCE(to_i32, fk::pointwise<int, to_int>, fk::tiling, fk::target<int>, to_int)
+FLAGGEMS_INSTANCE(to_i32, fk::pointwise_strided<int, to_int>, fk::strided_space, fk::target<int>,
+                  to_int)
 
 using filled = fk::literal<float>;
-FLAGGEMS_INSTANCE(fill_f32, fk::pointwise<float, filled>, fk::tiling, fk::target<float>, filled)
+FLAGGEMS_INSTANCE(fill_f32, fk::pointwise_strided<float, filled>, fk::strided_space,
+                  fk::target<float>, filled)
 
 using i64 = flaggems::i64;
 using scaled = fk::node<i64, fk::mul_fn, fk::position<i64>, fk::literal<i64>>;
 using sequence = fk::node<i64, fk::add_fn, scaled, fk::literal<i64>>;
-FLAGGEMS_INSTANCE(arange_i64, fk::pointwise<i64, sequence>, fk::tiling, fk::target<i64>, sequence)
+FLAGGEMS_INSTANCE(arange_i64, fk::pointwise_strided<i64, sequence>, fk::strided_space,
+                  fk::target<i64>, sequence)

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/rotary.hpp>
+#include <flaggems/kernels/rotary_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -10,4 +11,7 @@ using flaggems::i64;
 
 FLAGGEMS_INSTANCE(apply_rotary_pos_emb_bf16, fk::rotary<bf16, float, i64, float>, fk::rotary_space,
                   fk::rotary_tensor<bf16>, fk::rotary_tensor<bf16>, fk::row_arg<float>,
+                  fk::row_arg<float>, fk::row_arg<i64>)
+FLAGGEMS_INSTANCE(apply_rotary_pos_emb_packs, fk::rotary_packs<bf16, float, i64, float>,
+                  fk::rotary_steps, fk::rotary_tensors<bf16>, fk::row_arg<float>,
                   fk::row_arg<float>, fk::row_arg<i64>)

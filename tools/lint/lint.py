@@ -241,7 +241,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows",
+OPS_MACHINERY = {"checks", "chips", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows",
                  "implementation"}
 
 

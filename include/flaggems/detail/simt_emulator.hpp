@@ -449,6 +449,12 @@ struct emulated_array {
     team->check_view(i, count, thread, line);
     return {team, thread, offset + i * static_cast<i64>(sizeof(T)), count - i};
   }
+  /// The same memory as elements of another type.
+  template <class U>
+  emulated_array<U> as() const {
+    return {team, thread, offset,
+            count * static_cast<i64>(sizeof(T)) / static_cast<i64>(sizeof(U))};
+  }
   unsigned char* touch(detail::simt_team::access kind, i64 i, int line) const {
     return team->touch(kind, offset, static_cast<i64>(sizeof(T)), count, i, thread, line);
   }

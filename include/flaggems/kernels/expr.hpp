@@ -4,10 +4,12 @@
 // Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, literal<f32>>`
 // is a formula over tensors that a kernel evaluates lane by lane. `at` fixes the outer coordinates
 // and gives a row, `load` evaluates the row at a lane. Every value is of a compute type: f32 for
-// small floats.
+// small floats. Chips take packs of elements instead: `fetch` reads those of all leaves, which
+// gives a formula that `load` evaluates for each of them.
 #pragma once
 
 #include <flaggems/kernels/lanes.hpp>
+#include <flaggems/kernels/pack.hpp>
 
 namespace flaggems::kernels {
 
@@ -25,7 +27,22 @@ struct coordinates {
   }
 };
 
+/// The tensors that a formula reads, positions among them.
+template <class E>
+inline constexpr int leaf_count = 0;
+/// The bytes of the largest element that a formula reads.
+template <class E>
+inline constexpr int largest_item = 1;
+
 // ---- leaves
+/// N consecutive elements of T that have been read, as values of C.
+template <class T, class C, int N>
+struct fetched {
+  using value_type = C;
+  pack<T, N> elements;
+  FLAGGEMS_INLINE C load(lane_scalar lane) const { return number_cast<C>(elements.at[lane.begin]); }
+};
+
 template <class T, class C>
 struct arg_row {
   global_ptr<const T> data;
@@ -43,16 +60,47 @@ struct arg {
   using value_type = C;
   global_ptr<const T> data;
   i64 strides[max_rank];
+  FLAGGEMS_INLINE void move(const coordinates& c) { data += c.offset(strides); }
   FLAGGEMS_INLINE arg_row<T, C> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
+  /// The elements at a place, given as leaf K of a formula; they are consecutive, or all the same.
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, C, N> fetch(const Place& place) const {
+    const global_ptr<const T> p = data + place.template offset<K>();
+    if (N == 1 || strides[place.inner] != 0) return {load_pack<N>(p)};
+    fetched<T, C, N> r;
+    const T x = *p;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < N; ++k) r.elements.at[k] = x;
+    return r;
+  }
+  /// Goes `steps` further along dimension d.
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int d, u32 steps) const {
+    place.template add<K>(steps, strides[d]);
+  }
 };
+
+template <class T, class C>
+inline constexpr int leaf_count<arg<T, C>> = 1;
+template <class T, class C>
+inline constexpr int largest_item<arg<T, C>> = static_cast<int>(sizeof(T));
 
 /// A contiguous tensor of T read as C, or a piece of one.
 template <class T, class C>
 struct flat_arg {
   using value_type = C;
   global_ptr<const T> data;
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, C, N> fetch(const Place& place) const {
+    return {load_pack<N>(data + place.template offset<K>())};
+  }
+  /// Whether element i begins a pack of N.
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
+    return begins_pack<N>(data + i);
+  }
   FLAGGEMS_INLINE flat_arg at(const coordinates& c) const { return {data + c.inner}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
@@ -61,11 +109,27 @@ struct flat_arg {
   }
 };
 
+template <class T, class C>
+inline constexpr int leaf_count<flat_arg<T, C>> = 1;
+template <class T, class C>
+inline constexpr int largest_item<flat_arg<T, C>> = static_cast<int>(sizeof(T));
+
 /// The same value everywhere.
 template <class C>
 struct literal {
   using value_type = C;
   C value;
+  FLAGGEMS_INLINE void move(const coordinates&) {}
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE literal fetch(const Place&) const {
+    return {value};
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place&, int, u32) const {}
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64) const {
+    return true;
+  }
   FLAGGEMS_INLINE literal at(const coordinates&) const { return {value}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
@@ -75,6 +139,7 @@ struct literal {
 
 template <class C>
 struct position_row {
+  using value_type = C;
   i64 first, stride;
   i64 along;  // as arg_row's
   FLAGGEMS_INLINE position_row from(i64 begin) const {
@@ -91,10 +156,27 @@ template <class C>
 struct position {
   using value_type = C;
   i64 strides[max_rank];
+  i64 first = 0;
+  FLAGGEMS_INLINE void move(const coordinates& c) { first += c.offset(strides); }
   FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
-    return {c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
+    return {first + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
+  }
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE position_row<C> fetch(const Place& place) const {
+    return {first + place.template offset<K>(), strides[place.inner], 0};
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int d, u32 steps) const {
+    place.template add<K>(steps, strides[d]);
+  }
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64) const {
+    return true;
   }
 };
+
+template <class C>
+inline constexpr int leaf_count<position<C>> = 1;
 
 /// After streamed stores of a block's part: orders them before what follows. The host has its own.
 template <class Block>
@@ -105,6 +187,8 @@ template <class T>
 struct target {
   global_ptr<T> data;
   i64 strides[max_rank];
+  /// Begins at the element of these coordinates, of all dimensions. Leaves and formulas do so too.
+  FLAGGEMS_INLINE void move(const coordinates& c) { data += c.offset(strides); }
 };
 
 // ---- nodes
@@ -121,11 +205,31 @@ FLAGGEMS_HD X copy_of(const X&);  // for decltype: the type without a reference
 template <class R, class F, class... E>
 struct node;
 
+template <class R, class F, class... E>
+inline constexpr int leaf_count<node<R, F, E...>> = (leaf_count<E> + ...);
+template <class R, class F, class A, class... E>
+inline constexpr int largest_item<node<R, F, A, E...>> = max_of(largest_item<A>,
+                                                                largest_item<node<R, F, E...>>);
+
 template <class R, class F, class A>
 struct node<R, F, A> {
   using value_type = R;
   F f;
   A a;
+  FLAGGEMS_INLINE void move(const coordinates& c) { a.move(c); }
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE auto fetch(const Place& place) const {
+    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place)))>{
+        f, a.template fetch<N, K>(place)};
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
+    a.template advance<K>(place, dim, steps);
+  }
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
+    return a.template begins_packs<N>(i);
+  }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
   }
@@ -141,6 +245,25 @@ struct node<R, F, A, B> {
   F f;
   A a;
   B b;
+  FLAGGEMS_INLINE void move(const coordinates& c) {
+    a.move(c);
+    b.move(c);
+  }
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE auto fetch(const Place& place) const {
+    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place))),
+                decltype(copy_of(b.template fetch<N, K + leaf_count<A>>(place)))>{
+        f, a.template fetch<N, K>(place), b.template fetch<N, K + leaf_count<A>>(place)};
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
+    a.template advance<K>(place, dim, steps);
+    b.template advance<K + leaf_count<A>>(place, dim, steps);
+  }
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
+    return a.template begins_packs<N>(i) && b.template begins_packs<N>(i);
+  }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
   }
@@ -157,6 +280,30 @@ struct node<R, F, A, B, D> {
   A a;
   B b;
   D d;
+  FLAGGEMS_INLINE void move(const coordinates& c) {
+    a.move(c);
+    b.move(c);
+    d.move(c);
+  }
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE auto fetch(const Place& place) const {
+    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place))),
+                decltype(copy_of(b.template fetch<N, K + leaf_count<A>>(place))),
+                decltype(copy_of(d.template fetch<N, K + leaf_count<A> + leaf_count<B>>(place)))>{
+        f, a.template fetch<N, K>(place), b.template fetch<N, K + leaf_count<A>>(place),
+        d.template fetch<N, K + leaf_count<A> + leaf_count<B>>(place)};
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
+    a.template advance<K>(place, dim, steps);
+    b.template advance<K + leaf_count<A>>(place, dim, steps);
+    d.template advance<K + leaf_count<A> + leaf_count<B>>(place, dim, steps);
+  }
+  template <int N>
+  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
+    return a.template begins_packs<N>(i) && b.template begins_packs<N>(i) &&
+           d.template begins_packs<N>(i);
+  }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),
                 decltype(copy_of(d.at(c)))>{f, a.at(c), b.at(c), d.at(c)};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/kernels/copy_rows.hpp>
+#include <flaggems/kernels/pointwise_chip.hpp>
 
 namespace flaggems::kernels {
 
@@ -106,6 +107,45 @@ struct index_select {
     end_stream(block, space.streamed);
   }
 };
+
+/// The same as a leaf of a formula, for pointwise_strided: of two tensors, the input and the
+/// indices, which are the same for all of a pack. `size` is not 0.
+template <class T, class J>
+struct looked_up {
+  using value_type = T;
+  lookup<T, J> in;
+  FLAGGEMS_INLINE void move(const coordinates& c) {
+    in.data += c.offset(in.strides);
+    in.index += c.offset(in.index_strides);
+  }
+  template <int K, class Place>
+  FLAGGEMS_INLINE void advance(Place& place, int d, u32 steps) const {
+    place.template add<K>(steps, in.strides[d]);
+    place.template add<K + 1>(steps, in.index_strides[d]);
+  }
+  template <int N, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, T, N> fetch(const Place& place) const {
+    const i64 index = static_cast<i64>(in.index[place.template offset<K + 1>()]);
+    // Without a branch, so that several of them are under way.
+    const bool exists = static_cast<u64>(index) < static_cast<u64>(in.size);
+    const global_ptr<const T> row = in.data + (exists ? index : 0) * in.step;
+    auto r = fetched<T, T, N>{};
+    const global_ptr<const T> p = row + place.template offset<K>();
+    if (N == 1 || in.strides[place.inner] != 0) {
+      r = {load_pack<N>(p)};
+    } else {
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < N; ++k) r.elements.at[k] = *p;
+    }
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < N; ++k) r.elements.at[k] = exists ? r.elements.at[k] : T(0);
+    return r;
+  }
+};
+template <class T, class J>
+inline constexpr int leaf_count<looked_up<T, J>> = 2;
+template <class T, class J>
+inline constexpr int largest_item<looked_up<T, J>> = static_cast<int>(sizeof(T));
 
 }  // namespace flaggems::kernels
 

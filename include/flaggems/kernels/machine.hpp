@@ -26,6 +26,11 @@ struct device_array {
   FLAGGEMS_INLINE T read(i64 i, int = 0) const { return data[i]; }
   FLAGGEMS_INLINE void write(i64 i, identity<T> x, int = 0) const { data[i] = x; }
   FLAGGEMS_INLINE device_array from(i64 i) const { return {data + i}; }
+  /// The same memory as elements of another type.
+  template <class U>
+  FLAGGEMS_INLINE device_array<U> as() const {
+    return {reinterpret_cast<U*>(data)};
+  }
 };
 
 /// The memory of a block, and what all machines do with it.

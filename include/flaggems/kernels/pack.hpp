@@ -32,6 +32,16 @@ FLAGGEMS_INLINE pack<T, N> load_pack(global_ptr<const T> p) {
 }
 template <int N, class T>
 FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, N>& x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  // The compiler takes the elements of a pack apart, and then stores some of them alone.
+  if constexpr (sizeof(x) == 16) {
+    const auto w = bit_cast<pack<u32, 4>>(x);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)),
+                 "r"(w.at[0]), "r"(w.at[1]), "r"(w.at[2]), "r"(w.at[3])
+                 : "memory");
+    return;
+  }
+#endif
   *reinterpret_cast<global_ptr<pack<T, N>>>(p) = x;
 }
 

@@ -67,14 +67,6 @@ void for_each_operand(const List& list, F&& f) {
   for (const auto& x : list) f(in_place(x));
 }
 
-template <class T, class D>
-auto words_of(const tensor_view<T, D>& v) {
-  using bits = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
-  using word = std::conditional_t<std::is_const_v<T>, const bits, bits>;
-  return tensor_view<word, D>(unchecked_t{}, reinterpret_cast<word*>(v.data()), shape(v.sizes()),
-                              shape(v.strides()));
-}
-
 template <class S, class List, class T, class D>
 void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
   constexpr const char* op = "cat";
@@ -108,10 +100,14 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
         copy_layout<sizeof(T)>(op, stream, part, from, total);
     } else {
       const auto part = out.narrow(plan.dim, start, length);
-      if constexpr (same)
-        assign_node(op, stream, words_of(part), node_of(words_of(as_view(x))));
-      else
+      if constexpr (same) {
+        const auto from = input_of(x);
+        flat_operands<tensor_view<T, D>> flat(part);
+        flat(from);
+        if (flat.n > 0) copy_on_chip(op, stream, words_of(part), words_of(from), flat.all);
+      } else {
         assign_node(op, stream, part, node_of(x));
+      }
     }
     start += length;
   });

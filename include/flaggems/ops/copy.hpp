@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/kernels/copy_chip.hpp>
 #include <flaggems/kernels/copy_host.hpp>
 #include <flaggems/ops/expr.hpp>
 
@@ -271,19 +272,105 @@ auto input_of(const X& x) {
   return tensor_view<const value_t<const X&>, device_t<const X&>>(as_view(x));
 }
 
+/// Whether chips copy an iteration space by tiles that transpose it: along its last dimension the
+/// output is contiguous, along the one before it the input, and both fill a line or nearly.
+inline bool is_transposed(const iteration& it, i64 item) {
+  const int inner = it.rank() - 1;
+  return inner > 0 && it.stride(0, inner) == 1 && it.stride(1, inner - 1) == 1 &&
+         it.size(inner) * item >= 32 && it.size(inner - 1) * item >= 32;
+}
+
+/// The same space for its kernel, whose tiles have so many rows and columns.
+inline kernels::transposed_space transposed_space_of(const iteration& it, i64 rows, i64 columns,
+                                                     const memory_layout& out,
+                                                     const memory_layout& x) {
+  const int inner = it.rank() - 1;
+  kernels::transposed_space space{};
+  space.rows = it.size(inner - 1);
+  space.columns = it.size(inner);
+  space.to_row = it.stride(0, inner - 1);
+  space.from_column = it.stride(1, inner);
+  const i64 wide = kernels::ceil_div(space.columns, columns);
+  const i64 high = kernels::ceil_div(space.rows, rows);
+  space.wide = divider_by(wide);
+  space.high = divider_by(high);
+  space.rank = inner - 1;
+  // A pack has 16 bytes.
+  const auto in_packs = [&](const memory_layout& v, i64 size, i64 step) {
+    return reinterpret_cast<u64>(v.data) % 16 == 0 && size * v.item % 16 == 0 &&
+           step * v.item % 16 == 0;
+  };
+  space.packs_of_output = in_packs(out, space.columns, space.to_row);
+  space.packs_of_input = in_packs(x, space.rows, space.from_column);
+  i64 tiles = wide * high;
+  for (int d = 0; d < space.rank; ++d) {
+    space.sizes[d] = divider_by(it.size(d));
+    space.to[d] = it.stride(0, d);
+    space.from[d] = it.stride(1, d);
+    space.packs_of_output = space.packs_of_output && space.to[d] * out.item % 16 == 0;
+    space.packs_of_input = space.packs_of_input && space.from[d] * x.item % 16 == 0;
+    tiles *= it.size(d);
+  }
+  space.tiles = static_cast<u32>(tiles);
+  return space;
+}
+
+/// The elements of a view as unsigned integers of their size.
+template <class T, class D>
+auto words_of(const tensor_view<T, D>& v) {
+  using bits = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
+  using word = std::conditional_t<std::is_const_v<T>, const bits, bits>;
+  return tensor_view<word, D>(unchecked_t{}, reinterpret_cast<word*>(v.data()), shape(v.sizes()),
+                              shape(v.strides()));
+}
+
+/// out = x on a chip, of the same sizes, or x broadcasts. There are elements, and all checks have
+/// passed.
+template <class S, class Word, class D>
+void copy_on_chip(const char* op, const S& stream, const tensor_view<Word, D>& out,
+                  const tensor_view<const Word, D>& x, bool flat) {
+  using kernel = kernels::transposed_copy<Word>;
+  launch_config config;
+  config.op = op;
+  config.work = work_of(out.numel(), sizeof(Word), 2);
+  if (flat) return launch_flat(stream, config, out, kernels::flat_arg<Word, Word>{x.data()});
+  const memory_layout layouts[] = {layout_of(out), layout_of(x)};
+  iteration it(out.sizes());
+  it.add(out.sizes(), out.strides());
+  it.add(x.sizes(), x.strides());
+  it.collapse();
+  it.arrange_transposed();
+  if (is_transposed(it, sizeof(Word))) {
+    const kernels::transposed_space space =
+        transposed_space_of(it, kernel::side, kernel::columns, layouts[0], layouts[1]);
+    config.tiles = space.tiles;
+    config.scratch = kernel::scratch_bytes;
+    config.threads = kernel::threads;
+    config.blocks_per_unit = 0;
+    return launch<kernel>(stream, config, space, out.data(), x.data());
+  }
+  kernels::target<Word> to{out.data(), {}};
+  kernels::arg<Word, Word> from{x.data(), {}};
+  it.copy_strides(0, to.strides);
+  it.copy_strides(1, from.strides);
+  launch_strided(stream, config, it, layouts, to, from);
+}
+
 /// out = x, converted.
 template <class S, class T, class D, class X, class From>
 void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
                const tensor_view<const X, From>& x) {
   static_assert(std::is_same_v<D, From>,
                 "flaggems: the output is on another device than the operands");
-  if constexpr (host_accessible<D> && std::is_same_v<T, X> && sizeof(T) <= 8) {
+  if constexpr (std::is_same_v<T, X> && sizeof(T) <= 8) {
     flat_operands<tensor_view<T, D>> flat(out);
     flat(x);
     const i64 bytes = flat.n * i64{sizeof(T)};
     if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
     if (bytes == 0 || replaced<operators::copy_>(op, stream, x, out)) return;
-    if (flat.all)
+    if constexpr (!host_accessible<D>)
+      copy_on_chip(op, stream, words_of(out), words_of(x), flat.all);
+    else if (flat.all)
       copy_contiguous(op, stream, layout_of(out), layout_of(x), bytes, bytes);
     else
       copy_layout<sizeof(T)>(op, stream, layout_of(out), layout_of(x), bytes);

@@ -12,6 +12,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/chips.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/ops/nodes.hpp>
 
@@ -104,9 +105,6 @@ struct broadcast_sizes {
 
 /// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
 inline constexpr i64 pointwise_chunk = 8192;
-/// Rows of a tile where operands are transposed against each other.
-template <class D>
-inline constexpr i64 transposed_depth = host_accessible<D> ? kernels::transposed_rows : 1;
 
 /// What remains to evaluate of a node whose result is stored as T: the store converts, so that
 /// there is one rounding.
@@ -185,7 +183,6 @@ struct collect_layouts {
   }
   void position() { *next++ = {}; }  // an element of no bytes
 };
-using layout_list = std::span<const memory_layout>;
 inline bool is_position(const memory_layout& leaf) { return leaf.item == 0; }
 
 /// The sizes that tensors broadcast to.
@@ -233,34 +230,42 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   launch_config config;
   config.op = op;
   int next = 1;
-  if constexpr (host_accessible<D>) {
-    // Most calls are like this, and small ones take longer to plan than to do.
-    if (flat.all) {
-      const i64 n = flat.n;
-      if (n == 0 || offer_root(op, stream, out, node)) return;
-      const auto e = last.template build<C>(flat_space{}, next);
+  // Most calls are like this, and small ones take longer to plan than to do.
+  if (flat.all) {
+    const i64 n = flat.n;
+    if (n == 0 || offer_root(op, stream, out, node)) return;
+    const auto e = last.template build<C>(flat_space{}, next);
+    using E = std::remove_const_t<decltype(e)>;
+    config.work = work_of(n, sizeof(T), 1 + Node::leaves);
+    if constexpr (host_accessible<D>) {
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
-      config.work = work_of(n, sizeof(T), 1 + Node::leaves);
-      launch<kernels::pointwise_flat<T, std::remove_const_t<decltype(e)>>>(
+      launch<kernels::pointwise_flat<T, E>>(
           stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
-      return;
+    } else {
+      launch_flat(stream, config, out, e);
     }
+    return;
   }
-  memory_layout leaves[Node::leaves + 1];
-  if (!flat.all) node.for_each_leaf(collect_layouts{leaves});
-  const iteration it = flat.all ? iteration::flat(flat.n, 1 + Node::leaves)
-                                : plan_assignment(op, layout_of(out),
-                                                  layout_list(leaves, std::size_t{Node::leaves}));
+  memory_layout layouts[1 + Node::leaves] = {layout_of(out)};
+  node.for_each_leaf(collect_layouts{layouts + 1});
+  const layout_list operands(layouts);
+  const iteration it = plan_assignment(op, layouts[0], operands.subspan(1));
   if (it.empty() || offer_root(op, stream, out, node)) return;
 
-  kernels::tiling space = it.tiles(pointwise_chunk, transposed_depth<D>);
   kernels::target<T> target{out.data(), {}};
   it.copy_strides(0, target.strides);
   const auto e = last.template build<C>(it, next);
-  config.tiles = space.tiles;
-  config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
-  space.streamed = !flat.in_place && is_streamed<D>(config.work);
-  launch<kernels::pointwise<T, std::remove_const_t<decltype(e)>>>(stream, config, space, target, e);
+  using E = std::remove_const_t<decltype(e)>;
+  if constexpr (host_accessible<D>) {
+    kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
+    config.tiles = space.tiles;
+    config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
+    space.streamed = !flat.in_place && is_streamed<D>(config.work);
+    launch<kernels::pointwise<T, E>>(stream, config, space, target, e);
+  } else {
+    config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
+    launch_strided(stream, config, it, operands, target, e);
+  }
 }
 template <class T, class D, class S, class Node>
 void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {

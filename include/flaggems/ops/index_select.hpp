@@ -5,6 +5,7 @@
 #include <flaggems/kernels/copy_rows_host.hpp>
 #include <flaggems/kernels/index_select.hpp>
 #include <flaggems/launch/streaming.hpp>
+#include <flaggems/ops/chips.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -97,7 +98,6 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   it.add(out.sizes(), of_index);
   it.collapse();
   using word = typename word_of<T>::type;
-  kernels::tiling space = it.tiles(8192);
   kernels::target<word> to{reinterpret_cast<word*>(out.data()), {}};
   it.copy_strides(0, to.strides);
   kernels::lookup<word, J> from{
@@ -106,10 +106,24 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   it.copy_strides(2, from.index_strides);
   launch_config config;
   config.op = op;
-  config.tiles = space.tiles;
   config.work = work_of(it.numel(), sizeof(T), 2);
-  space.streamed = is_streamed<D>(2 * it.numel() * i64{sizeof(T)});
-  launch<kernels::index_select<word, J>>(stream, config, space, to, from);
+  if constexpr (host_accessible<D>) {
+    kernels::tiling space = it.tiles(8192);
+    config.tiles = space.tiles;
+    space.streamed = is_streamed<D>(2 * it.numel() * i64{sizeof(T)});
+    launch<kernels::index_select<word, J>>(stream, config, space, to, from);
+  } else {
+    const memory_layout layouts[] = {layout_of(out), layout_of(x)};
+    if (from.size == 0) {  // no index exists
+      launch_strided(stream, config, it, {layouts, 1}, to, kernels::literal<word>{0});
+    } else {
+      using leaf = kernels::looked_up<word, J>;
+      const int inner = it.rank() - 1;
+      const bool packed = inner >= 0 && it.stride(2, inner) == 0 &&
+                          from.step % kernels::common_pack_size<word, leaf> == 0;
+      launch_strided(stream, config, it, layouts, to, leaf{from}, packed);
+    }
+  }
 }
 
 /// `index` with exactly one dimension.

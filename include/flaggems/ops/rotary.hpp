@@ -4,7 +4,9 @@
 // Rotary position embedding: apply_rotary_pos_emb and its in-place form.
 #pragma once
 
+#include <flaggems/kernels/rotary_chip.hpp>
 #include <flaggems/kernels/rotary_host.hpp>
+#include <flaggems/ops/chips.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/tensor/optional.hpp>
 
@@ -33,6 +35,49 @@ kernels::rotary_tensor<T> rotary_operand(const tensor_view<const T, D>& in,
                                          const tensor_view<T, D>& out) {
   return {in.data(),      out.data(),    {}, {}, in.stride(-2), in.stride(-1),
           out.stride(-2), out.stride(-1)};
+}
+
+/// Whether a chip may move packs of `size` elements of q or k: of both halves of the pairs.
+template <class T>
+bool in_rotary_packs(int size, const kernels::rotary_space& space,
+                     const kernels::rotary_tensor<T>& x) {
+  const i64 item = sizeof(T), pack = size * item;
+  bool fits = x.in_step == 1 && x.out_step == 1 && x.in_head % size == 0 &&
+              x.out_head % size == 0 && reinterpret_cast<u64>(x.in) % static_cast<u64>(pack) == 0 &&
+              reinterpret_cast<u64>(x.out) % static_cast<u64>(pack) == 0;
+  for (int d = 0; fits && d < space.rank; ++d)
+    fits = x.in_strides[d] % size == 0 && x.out_strides[d] % size == 0;
+  return fits;
+}
+/// And of the angles, half as many where pairs are neighbours.
+template <class W>
+bool has_angle_packs(int size, const kernels::rotary_space& space,
+                     const kernels::row_arg<W>& angles) {
+  const i64 count = space.pair == 2 ? size / 2 : size, item = sizeof(W);
+  return angles.strides[1] == 1 && angles.strides[0] % count == 0 &&
+         reinterpret_cast<u64>(angles.data) % static_cast<u64>(count * item) == 0;
+}
+/// The steps of a chip; false if they are too many to count in 32 bits.
+inline bool plan_rotary(kernels::rotary_steps& steps, const kernels::rotary_space& space, int size,
+                        bool packed) {
+  const i64 rotated = 2 * space.pairs, rest = space.in_place ? 0 : space.head_dim - rotated;
+  const i64 half = space.pair == 2 ? rotated : space.pairs;
+  packed = packed && size > 1 && half % size == 0 && rest % size == 0;
+  const i64 first = packed ? half / size : space.pairs;
+  const i64 per_head = first + (packed ? rest / size : rest);
+  const i64 heads = space.heads[0] + space.heads[1];
+  constexpr i64 most = 0x7fffffff;
+  if (per_head > most || heads > most ||
+      space.tokens > most / heads / kernels::max_of(per_head, i64{1}))
+    return false;
+  steps.space = space;
+  steps.packed = packed;
+  steps.steps = static_cast<u32>(space.tokens * heads * per_head);
+  steps.rotated = static_cast<u32>(first);
+  steps.per_head = divider_by(per_head);
+  steps.heads = divider_by(heads);
+  for (int d = 0; d < space.rank; ++d) steps.sizes[d] = divider_by(space.sizes[d]);
+  return true;
 }
 
 template <class S, class T, class W, class J, class D>
@@ -137,6 +182,20 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   config.threads =
       static_cast<int>(kernels::min_of(i64{256}, kernels::max_of(space.pairs, i64{32})));
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
+  if constexpr (!host_accessible<D>) {
+    using kernel = kernels::rotary_packs<T, W, J, C>;
+    kernels::rotary_steps steps{};
+    const bool packed = in_rotary_packs(kernel::size, space, q_arg) &&
+                        in_rotary_packs(kernel::size, space, k_arg) &&
+                        has_angle_packs(kernel::size, space, cos_arg) &&
+                        has_angle_packs(kernel::size, space, sin_arg);
+    if (plan_rotary(steps, space, kernel::size, packed)) {
+      if (steps.steps == 0) return;
+      plan_steps(config, steps.steps);
+      return launch<kernel>(stream, config, steps, kernels::rotary_tensors<T>{{q_arg, k_arg}},
+                            cos_arg, sin_arg, id_arg);
+    }
+  }
   launch<kernels::rotary<T, W, J, C>>(stream, config, space, q_arg, k_arg, cos_arg, sin_arg,
                                       id_arg);
 }

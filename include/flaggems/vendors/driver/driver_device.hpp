@@ -391,7 +391,10 @@ struct driver_device {
     const int wanted = kernels::round_up((std::max)(config.threads, 1), warp);
     const auto threads = static_cast<unsigned>((std::min)(wanted, most));
     i64 shared = kernels::exchange_bytes + config.scratch;
-    i64 grid = (std::min)(config.tiles, i64{kernel.compute_units} * blocks_per_unit);
+    const i64 most_blocks = config.blocks_per_unit > 0
+                                ? i64{kernel.compute_units} * config.blocks_per_unit
+                                : i64{Api::device_type::geometry::max_grid};
+    i64 grid = (std::min)(config.tiles, most_blocks);
     unsigned char* workspace = nullptr;
     i64 slice = 0;
     pool_block<typename Api::device_type> memory;
@@ -408,9 +411,6 @@ struct driver_device {
          static_cast<unsigned>(grid), 1U, 1U, threads, 1U, 1U, static_cast<unsigned>(shared),
          stream, static_cast<void**>(arguments), nullptr);
   }
-
-  // As many as can be resident at most; kernels stride over the rest of the tiles.
-  static constexpr i64 blocks_per_unit = 32;
 };
 
 }  // namespace flaggems

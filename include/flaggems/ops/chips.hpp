@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches of the pointwise kernels of chips.
+#pragma once
+
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
+
+namespace flaggems::detail {
+
+using layout_list = std::span<const memory_layout>;
+
+/// out = e on a chip, where all operands are contiguous, and on one for any others; there are
+/// elements, and all checks have passed.
+template <class S, class T, class D, class E>
+void launch_flat(const S& stream, launch_config& config, const tensor_view<T, D>& out, const E& e) {
+  const i64 n = out.numel();
+  plan_steps(config, kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>}));
+  launch<kernels::pointwise_packs<T, E>>(stream, config, n, out.data(), e);
+}
+/// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
+template <class S, class T, class E>
+void launch_strided(const S& stream, launch_config& config, const iteration& it,
+                    layout_list operands, const kernels::target<T>& out, const E& e,
+                    bool packed = true) {
+  constexpr int size = kernels::common_pack_size<T, E>;
+  it.for_each_narrow_part([&](const iteration& part, const kernels::coordinates& first) {
+    const kernels::strided_space space =
+        strided_space_of(part, packed && has_packs(part, first, size, operands), size);
+    plan_steps(config, space.steps,
+               space.packed ? kernels::steps_in_flight<true> : kernels::steps_in_flight<false>);
+    kernels::target<T> to = out;
+    E from = e;
+    to.move(first);
+    from.move(first);
+    launch<kernels::pointwise_strided<T, E>>(stream, config, space, to, from);
+  });
+}
+
+}  // namespace flaggems::detail
