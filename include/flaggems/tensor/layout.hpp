@@ -54,11 +54,12 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   return contiguous;
 }
 
-/// A dimension of a view that must have one.
+/// A dimension of a view that must have one. (Operators ask for some twenty in a call.)
 [[nodiscard]] constexpr int existing_dim(i64 dim, int rank, const char* op) {
-  if (rank == 0) [[unlikely]]
+  const i64 found = dim < 0 ? dim + rank : dim;
+  if (found < 0 || found >= rank) [[unlikely]]
     raise_dim(op, dim, rank);
-  return normalize_dim(dim, rank, op);
+  return static_cast<int>(found);
 }
 
 [[nodiscard]] constexpr layout slice(layout v, i64 dim_, i64 start, i64 end, i64 step) {
