@@ -171,11 +171,13 @@
 #endif
 
 /// Before a loop of few steps in what chips run: unrolled there, so that arrays indexed in it stay
-/// in registers. The emulator's stays a loop, which compiles faster.
+/// in registers. The emulator's stays a loop, which compiles faster. And before one that stays one.
 #if FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_CHIP_UNROLL _Pragma("unroll")
+#define FLAGGEMS_CHIP_NO_UNROLL _Pragma("unroll 1")
 #else
 #define FLAGGEMS_CHIP_UNROLL
+#define FLAGGEMS_CHIP_NO_UNROLL
 #endif
 
 /// Hides how a vector value came about from the optimiser (g++ only; no instruction).
@@ -201,6 +203,16 @@
    __nv_is_extended_device_lambda_with_preserved_return_type(F))
 #else
 #define FLAGGEMS_RESULT_IS_KNOWN(F) true
+#endif
+
+/// Hides from a chip's compiler how a word of 32 bits came about, so that it computes again what it
+/// would otherwise keep in further registers.
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+#define FLAGGEMS_FORGET(word) asm volatile("" : "+r"(word))
+#elif FLAGGEMS_LANGUAGE_HIP && FLAGGEMS_DEVICE_CODE
+#define FLAGGEMS_FORGET(word) asm volatile("" : "+v"(word))
+#else
+#define FLAGGEMS_FORGET(word) static_cast<void>(word)
 #endif
 
 /// Before a function of the device subset that has no vectors (places, offsets): on the host it is

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/softmax.hpp>
+#include <flaggems/kernels/softmax_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -9,3 +10,9 @@ FLAGGEMS_INSTANCE(softmax_f32, fk::softmax<float, float, float, false>, fk::row_
                   fk::row_arg<float>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(log_softmax_bf16, fk::softmax<flaggems::bf16, flaggems::f16, float, true>,
                   fk::row_space, fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::f16>)
+FLAGGEMS_INSTANCE(softmax_held_bf16,
+                  fk::softmax_chip<flaggems::bf16, flaggems::bf16, float, false, 4, 1, true>,
+                  fk::row_space, fk::row_teams, fk::row_arg<flaggems::bf16>,
+                  fk::row_target<flaggems::bf16>)
+FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 2, false>,
+                  fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)

@@ -116,6 +116,19 @@ TYPED_TEST(norm_layouts, all) {
   });
 }
 
+TYPED_TEST(norm_layouts, rows_of_all_lengths) {
+  // What chips hold in registers depends on the length; the last is more than they hold.
+  for (const i64 n : {8, 24, 200, 400, 900, 1500, 9000, 33000})
+    for (const i64 more : {0, 1}) {
+      const auto in = n < 1000 ? layout::offset : layout::contiguous;
+      check<TypeParam, f32>({n < 1000 ? 3 : 1, n + more}, {n + more}, in, layout::contiguous,
+                            layout::contiguous);
+      if (n < 1000)
+        check<TypeParam, f32>({3, n + more}, {n + more}, layout::contiguous, layout::offset,
+                              layout::contiguous);
+    }
+}
+
 TYPED_TEST(norm_layouts, without_weight_or_bias) {
   const auto& stream = test_stream<TypeParam>();
   test_tensor<f32, TypeParam> x({4, 21}, layout::strided, random_values({4, 21}));

@@ -85,6 +85,19 @@ TYPED_TEST(softmax_layouts, all_pairs) {
   });
 }
 
+TYPED_TEST(softmax_layouts, rows_of_all_lengths) {
+  // What chips hold in registers depends on the length; the last is more than they hold.
+  for (const i64 n : {8, 24, 200, 400, 900, 1500, 9000, 33000})
+    for (const i64 more : {0, 1}) {
+      const shape sizes{n < 1000 ? 5 : 1, n + more};
+      const auto values = random_values(sizes, -9, 9);
+      check<TypeParam, f32>(sizes, 1, layout::contiguous, layout::contiguous, values);
+      if (n < 1000) check<TypeParam, f32>(sizes, 1, layout::offset, layout::contiguous, values);
+    }
+  check<TypeParam, f32>({3, 5, 64}, 2, layout::contiguous, layout::transposed,
+                        random_values({3, 5, 64}));
+}
+
 TYPED_TEST(softmax_layouts, empty_and_scalar) {
   for (const shape& sizes : {shape{0}, shape{0, 5}, shape{5, 0}, shape{3, 0, 4}})
     check<TypeParam, f32>(sizes, -1, layout::contiguous, layout::contiguous, {});

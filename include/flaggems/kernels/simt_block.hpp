@@ -133,7 +133,8 @@ class simt_block {
     int lanes = 2;
     while (lanes < warps) lanes *= 2;
     const int from = lane & (lanes - 1);
-    mine = from < warps ? partial.read(from, line) : neutral;
+    mine = neutral;
+    if (from < warps) mine = partial.read(from, line);
     return fold_neighbours(mine, op, lanes, line);
   }
   /// Folds the states of each `size` neighbouring threads, a power of two up to a warp's, as `fold`

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernels/norm.hpp>
+#include <flaggems/kernels/norm_chip.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
@@ -172,6 +173,35 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
   return config;
 }
 
+/// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
+/// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
+/// one that is held.
+template <class D, class F, class First, class... Operands>
+bool launch_held_norm(launch_config config, const kernels::norm_space& space, const F& f,
+                      const First& first, const Operands&... operands) {
+  if constexpr (host_accessible<D>) {
+    return false;
+  } else {
+    const auto contiguous = [&](const auto& operand) {
+      return operand.data == nullptr || operand.strides[space.outer_rank] == 1;
+    };
+    if (space.inner_rank != 1 || space.length > held_rows::longest || !contiguous(first) ||
+        !(contiguous(operands) && ...))
+      return false;
+    constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
+    const int outer = space.outer_rank;
+    const held_rows held(
+        space.length, width,
+        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...));
+    config.scratch = 0;
+    config.tiles = held.tiles(space.rows);
+    config.threads = held.threads;
+    held.visit(
+        [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
+    return true;
+  }
+}
+
 }  // namespace detail
 
 /// out = (x - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions.
@@ -217,9 +247,18 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   const kernels::norm_space space = plan.space();
   auto target = plan.target(1, to);
   target.streamed = detail::streams_rows<D>(from, to);
-  launch<kernels::layer_norm<T, WeightType, O, C>>(
-      stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
-      plan.arg(2, w), plan.arg(3, b), target, static_cast<C>(eps));
+  const auto config = detail::norm_launch<C, D>(op, space, 2);
+  const auto in = plan.arg(0, from);
+  const auto weights = plan.arg(2, w);
+  const auto biases = plan.arg(3, b);
+  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
+                        auto whole) {
+    launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
+        stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
+  };
+  if (detail::launch_held_norm<D>(config, space, held, in, weights, biases, target)) return;
+  launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
+                                                   target, static_cast<C>(eps));
 }
 
 /// layer_norm(x) in a new tensor of x's dtype.
@@ -269,9 +308,17 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   const kernels::norm_space space = plan.space();
   auto target = plan.target(1, to);
   target.streamed = detail::streams_rows<D>(from, to);
-  launch<kernels::rms_norm<T, WeightType, O, C>>(
-      stream, detail::norm_launch<C, device_of<S>>(op, space, 2), space, plan.arg(0, from),
-      plan.arg(2, w), target, static_cast<C>(epsilon));
+  const auto config = detail::norm_launch<C, D>(op, space, 2);
+  const auto in = plan.arg(0, from);
+  const auto weights = plan.arg(2, w);
+  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
+                        auto whole) {
+    launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
+        stream, c, space, teams, in, weights, target, static_cast<C>(epsilon));
+  };
+  if (detail::launch_held_norm<D>(config, space, held, in, weights, target)) return;
+  launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
+                                                 static_cast<C>(epsilon));
 }
 
 /// rms_norm(x) in a new tensor of x's dtype.
@@ -319,9 +366,19 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
     return;
   using C = detail::norm_compute<T, Sum, WeightType>;
   const kernels::norm_space space = plan.space();
-  launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(
-      stream, detail::norm_launch<C, device_of<S>>(op, space, 4), space, plan.target(0, in),
-      plan.target(1, sum), plan.arg(2, w), static_cast<C>(eps));
+  using D = device_of<S>;
+  const auto config = detail::norm_launch<C, D>(op, space, 4);
+  const auto inout = plan.target(0, in);
+  const auto sums = plan.target(1, sum);
+  const auto weights = plan.arg(2, w);
+  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
+                        auto whole) {
+    launch<kernels::fused_add_rms_norm_chip<T, Sum, WeightType, C, packs, rows, whole>>(
+        stream, c, space, teams, inout, sums, weights, static_cast<C>(eps));
+  };
+  if (detail::launch_held_norm<D>(config, space, held, sums, inout, weights)) return;
+  launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
+                                                             weights, static_cast<C>(eps));
 }
 
 }  // namespace flaggems

@@ -8,10 +8,14 @@
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/rows.hpp>
+#include <flaggems/kernels/rows_chip.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/iteration.hpp>
+
+#include <cstdint>
+#include <type_traits>
 
 namespace flaggems {
 
@@ -117,6 +121,70 @@ bool streams_rows(const X& x, const Out& out) {
          is_streamed<D>(x.numel() *
                         i64{sizeof(typename X::value_type) + sizeof(typename Out::value_type)});
 }
+
+/// Whether each pack of `width` elements of an operand's rows, which are contiguous, begins where
+/// an access of 16 bytes may; an operand without data has none.
+template <class Operand>
+bool begins_packs(const Operand& x, int rank, i64 width) {
+  i64 all = 0;
+  for (int d = 0; d < rank; ++d) all |= x.strides[d];
+  return reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && all % width == 0;
+}
+
+/// How the rows of a launch are held in the registers of a chip's threads (kernels/rows_chip.hpp).
+struct held_rows {
+  int packs;    // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
+  bool whole;   // packs are
+  int threads;  // a block
+  kernels::row_teams teams;
+
+  /// The longest row: positions in it have 32 bits.
+  static constexpr i64 longest = i64{1} << 30;
+
+  /// For rows of n elements; `width` of them make a pack. `aligned`: operands begin with one.
+  held_rows(i64 n, int width, bool aligned) : whole(aligned && n % width == 0) {
+    const i64 all = n / width;
+    if (all <= 256) {
+      packs = all <= 1 ? 1 : all <= 64 ? 2 : all <= 128 ? 4 : 8;
+      threads = 128;
+      teams.shift = 0;
+      // Of rows that are not whole packs, a thread holds one of the elements beside them.
+      const i64 least = whole ? 1 : 2 * width - 2;
+      while (i64{packs} << teams.shift < all || i64{1} << teams.shift < least) ++teams.shift;
+    } else {
+      packs = all <= 2048 ? 4 : 8;
+      const i64 wanted = (all + packs - 1) / packs;
+      threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
+      teams.shift = -1;
+    }
+  }
+  /// Rows that a team works on at once, so that each thread has as much to load.
+  [[nodiscard]] int rows() const { return packs < 4 ? 4 / packs : 1; }
+  [[nodiscard]] i64 tiles(i64 all) const {
+    const int together = rows() * (teams.shift < 0 ? 1 : threads >> teams.shift);
+    return (all + together - 1) / together;
+  }
+  /// Calls f(packs, rows, whole) with constants.
+  template <class F>
+  void visit(const F& f) const {
+    if (whole)
+      visit_packs(f, std::true_type{});
+    else
+      visit_packs(f, std::false_type{});
+  }
+
+ private:
+  template <class F, class Whole>
+  void visit_packs(const F& f, Whole all) const {
+    using kernels::int_constant;
+    switch (packs) {
+      case 1: return f(int_constant<1>{}, int_constant<4>{}, all);
+      case 2: return f(int_constant<2>{}, int_constant<2>{}, all);
+      case 4: return f(int_constant<4>{}, int_constant<1>{}, all);
+      default: return f(int_constant<8>{}, int_constant<1>{}, all);
+    }
+  }
+};
 }  // namespace detail
 
 }  // namespace flaggems

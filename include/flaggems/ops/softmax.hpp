@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/kernels/softmax.hpp>
+#include <flaggems/kernels/softmax_chip.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -33,6 +34,23 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
   config.work = work_of(space.rows, space.length, 32);
+  if constexpr (!host_accessible<device_of<S>>) {
+    const auto in = plan.arg(0, x);
+    const auto to = plan.target(1, out);
+    if (in.strides[space.rank] == 1 && to.strides[space.rank] == 1 &&
+        space.length <= held_rows::longest) {
+      constexpr int width = kernels::pack_size<T>;
+      const held_rows held(
+          space.length, width,
+          begins_packs(in, space.rank, width) && begins_packs(to, space.rank, width));
+      config.tiles = held.tiles(space.rows);
+      config.threads = held.threads;
+      return held.visit([&](auto packs, auto rows, auto whole) {
+        launch<kernels::softmax_chip<T, O, C, Log, packs, rows, whole>>(stream, config, space,
+                                                                        held.teams, in, to);
+      });
+    }
+  }
   config.scratch = row_scratch<C, device_of<S>>(space.length, 2, true);
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);

@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows in a chip's registers. A team of threads shares a row of contiguous elements; each holds
+// some packs of it, read once, and goes through them as often as the kernel needs. What of a long
+// row the team cannot hold, the rest, is read again in each pass.
+#pragma once
+
+#include <flaggems/kernels/pack.hpp>
+#include <flaggems/kernels/rows.hpp>
+
+namespace flaggems::kernels {
+
+/// Elements that one access of up to 16 bytes moves, if there are `Count`.
+template <class T, int Count>
+inline constexpr int piece_size = Count < pack_size<T> ? Count : pack_size<T>;
+
+/// N elements as 32-bit words: apart, those of 16 bits would take a register each.
+template <class T, int N>
+using packed = pack<u32, static_cast<int>(sizeof(T)) * N / 4>;
+
+/// The elements p[0 .. N) in words; p begins a pack.
+template <int N, class T>
+FLAGGEMS_INLINE packed<T, N> load_packed(global_ptr<const T> p) {
+#if FLAGGEMS_DEVICE_CODE
+  return *reinterpret_cast<global_ptr<const packed<T, N>>>(p);
+#else  // to the host's compiler, a u32 is no part of a tensor of T
+  return bit_cast<packed<T, N>>(load_pack<N>(p));
+#endif
+}
+/// Element j of N as a C.
+template <class C, class T, int N>
+FLAGGEMS_INLINE C element(const packed<T, N>& x, int j) {
+  if constexpr (is_same<T, bf16> && is_same<C, f32>)  // the upper side of an f32
+    return bit_cast<f32>(j % 2 == 0 ? x.at[j / 2] << 16 : x.at[j / 2] & 0xffff0000u);
+  else
+    return number_cast<C>(bit_cast<pack<T, N>>(x).at[j]);
+}
+
+/// The N elements from p on, where p - off begins a pack, by two accesses and shifts by bytes.
+template <int N, class T>
+FLAGGEMS_INLINE packed<T, N> load_across(global_ptr<const T> p, int off) {
+  constexpr int count = static_cast<int>(sizeof(T)) * N / 4;
+  const int bytes = off * static_cast<int>(sizeof(T));
+  u32 w[2 * count + 1] = {};
+  FLAGGEMS_CHIP_UNROLL
+  for (int side = 0; side < 2; ++side) {
+    const auto some = load_packed<N>(p + (side * N - off));
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < count; ++k) w[side * count + k] = some.at[k];
+  }
+  FLAGGEMS_CHIP_UNROLL
+  for (int step = 2; step > 0; step /= 2) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k + step < 2 * count; ++k)
+      if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
+  }
+  packed<T, N> r;
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < count; ++k)
+    r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
+  return r;
+}
+
+/// Values of a window: N neighbouring elements of a row.
+template <class C, int N>
+struct window_values {
+  static constexpr int count = N;
+  C at[N];
+};
+
+/// The elements [at, at + N) of a row of n; `fill` if `inside` is false. Where windows are `Whole`,
+/// they begin where an access may.
+template <bool Whole, class C, int N, class T>
+FLAGGEMS_INLINE window_values<C, N> load_window(global_ptr<const T> row, int at, int n, bool inside,
+                                                C fill) {
+  window_values<C, N> r;
+  FLAGGEMS_CHIP_UNROLL
+  for (int j = 0; j < N; ++j) r.at[j] = fill;
+  constexpr int piece = piece_size<T, N>;
+  if constexpr (N > 1 && sizeof(T) * piece >= 4) {
+    const auto take = [&](const packed<T, piece>& some, int first) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < piece; ++j) r.at[first + j] = element<C, T, piece>(some, j);
+    };
+    if constexpr (Whole) {
+      if (inside) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < N; k += piece) take(load_packed<piece>(row + at + k), k);
+      }
+      return r;
+    }
+    const int off = static_cast<int>(reinterpret_cast<u64>(row + at) / sizeof(T) % piece);
+    if (inside && off == 0) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < N; k += piece) take(load_packed<piece>(row + at + k), k);
+      return r;
+    }
+    if (inside && at >= off && at - off + N + piece <= n) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < N; k += piece) take(load_across<piece>(row + at + k, off), k);
+      return r;
+    }
+  }
+  if (inside) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < N; ++j) r.at[j] = number_cast<C>(row[at + j]);
+  }
+  return r;
+}
+/// Writes a window, if it is inside.
+template <bool Whole, class T, class C, int N>
+FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
+                                  const window_values<C, N>& x) {
+  constexpr int piece = piece_size<T, N>;
+  if (!inside) return;
+  if (N > 1 && (Whole || begins_pack<piece>(row + at))) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < N; k += piece) {
+      pack<T, piece> some;
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < piece; ++j) some.at[j] = number_cast<T>(x.at[k + j]);
+      store_pack<piece>(row + at + k, some);
+    }
+  } else if constexpr (N == 1 || !Whole) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < N; ++j) row[at + j] = number_cast<T>(x.at[j]);
+  }
+}
+
+/// What a thread holds of a row: Packs windows of 16 bytes, as they lie in memory; and, unless rows
+/// are `Whole` windows, at most one of the elements before the first address that is a multiple of
+/// 16 and behind the last window, of which there are fewer than two windows.
+template <class T, int Packs, bool Whole>
+class row_share {
+ public:
+  static constexpr int width = pack_size<T>;
+  /// The threads that a team has at least.
+  static constexpr int least_threads = Whole ? 1 : 2 * width - 2;
+
+  /// The share of thread `lane` of a team of `size`, of a row of n elements, or of none: n = 0.
+  FLAGGEMS_INLINE void place(global_ptr<const T> row, i64 n, int lane, int size) {
+    n_ = static_cast<int>(n);
+    begin_ = lane * width;
+    step_ = size * width;
+    end_ = n_;
+    if constexpr (!Whole) {
+      const int off = static_cast<int>(reinterpret_cast<u64>(row) / sizeof(T) % width);
+      const int head = min_of(off == 0 ? 0 : width - off, n_);
+      begin_ += head;
+      end_ = n_ - (n_ - head) % width;
+      edge_at_ = lane < head ? lane : lane - head + end_;
+    }
+  }
+  FLAGGEMS_INLINE int length() const { return n_; }
+  /// The row's element with which window k begins, and whether the row has it.
+  FLAGGEMS_INLINE int at(int k) const { return begin_ + k * step_; }
+  FLAGGEMS_INLINE bool has(int k) const { return at(k) < end_; }
+  /// The element beside the windows.
+  FLAGGEMS_INLINE int edge_at() const { return edge_at_; }
+  FLAGGEMS_INLINE bool has_edge() const { return edge_at_ < n_; }
+  /// Whether rows of n elements may have a rest, if teams have `size` threads.
+  FLAGGEMS_INLINE static bool has_rest(i64 n, int size) {
+    return n > static_cast<i64>(Packs) * width * size;
+  }
+
+  FLAGGEMS_INLINE void load(global_ptr<const T> row, T fill) {
+    pack<T, width> none;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < width; ++j) none.at[j] = fill;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k)
+      held_[k] = has(k) ? load_packed<width>(row + at(k)) : bit_cast<words>(none);
+    if constexpr (!Whole) {
+      edge_ = fill;
+      if (has_edge()) edge_ = number_cast<T>(row[edge_at_]);
+    }
+  }
+  /// Between two passes: what is computed from elements is not kept from one to the next, as it
+  /// would take more registers than they do.
+  FLAGGEMS_INLINE void refresh() {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < 4; ++j) FLAGGEMS_FORGET(held_[k].at[j]);
+    }
+  }
+  /// Window k as values of C.
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, width> read(int k) const {
+    window_values<C, width> r;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < width; ++j) r.at[j] = element<C, T, width>(held_[k], j);
+    return r;
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, 1> read_edge() const {
+    return {{number_cast<C>(edge_)}};
+  }
+  /// Puts values in the place of window k.
+  template <class C>
+  FLAGGEMS_INLINE void put(int k, const window_values<C, width>& x) {
+    pack<T, width> some;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < width; ++j) some.at[j] = number_cast<T>(x.at[j]);
+    held_[k] = bit_cast<words>(some);
+  }
+  template <class C>
+  FLAGGEMS_INLINE void put_edge(const window_values<C, 1>& x) {
+    edge_ = number_cast<T>(x.at[0]);
+  }
+  /// f(values, at, inside) for all that is held; what is not inside has the value of `fill`.
+  template <class C, class F>
+  FLAGGEMS_INLINE void for_held(const F& f) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k) f(read<C>(k), at(k), has(k));
+    if constexpr (!Whole) f(read_edge<C>(), edge_at_, has_edge());
+  }
+  /// f(at) for each window of the rest.
+  template <class F>
+  FLAGGEMS_INLINE void for_rest(const F& f) const {
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (int i = at(Packs); i < end_; i += step_) f(i);
+  }
+  /// f(values, at, inside) for all of the row, of which the rest is read from memory.
+  template <class C, class F>
+  FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f) const {
+    for_held<C>(f);
+    for_rest([&](int i) FLAGGEMS_LAMBDA {
+      f(load_window<true, C, width>(row, i, n_, true, C(0)), i, true);
+    });
+  }
+
+ private:
+  using words = packed<T, width>;
+  words held_[Packs];
+  T edge_;
+  int n_, begin_, step_, end_, edge_at_;
+};
+
+/// Where a row begins in two operands, whose strides between rows are a and b. (Without
+/// coordinates: arrays with an index known at run time are no registers.)
+template <class Space>
+FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64* a, const i64* b,
+                                i64& at_a, i64& at_b) {
+  at_a = at_b = 0;
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (int d = rank - 1; d > 0; --d) {
+    const i64 next = row / space.sizes[d], i = row - next * space.sizes[d];
+    at_a += i * a[d];
+    at_b += i * b[d];
+    row = next;
+  }
+  at_a += row * a[0];
+  at_b += row * b[0];
+}
+
+/// How the threads of a block share rows: in teams of 2^shift neighbours, up to 32, or, where
+/// `shift` is negative, as one.
+struct row_teams {
+  int shift;
+
+  template <class Block>
+  FLAGGEMS_INLINE int threads(const Block& block) const {
+    return shift < 0 ? block.threads() : 1 << shift;
+  }
+  template <class Block>
+  FLAGGEMS_INLINE int lane(const Block& block) const {
+    return shift < 0 ? block.thread() : block.thread() & ((1 << shift) - 1);
+  }
+  /// Calls f(first, step) for the rows of this block's share: a team works on `Rows` rows at once,
+  /// the first one and those each `step` further; they may be beyond the last. All threads of a
+  /// block are called as often.
+  template <int Rows, class Block, class F>
+  FLAGGEMS_INLINE void for_each(const Block& block, i64 rows, const F& f) const {
+    const int teams = shift < 0 ? 1 : block.threads() >> shift;
+    const int own = shift < 0 ? 0 : block.thread() >> shift;
+    const i64 step = block.count() * (teams * Rows);
+    for (i64 row = block.index() * (teams * Rows); row < rows; row += step) f(row + own, teams);
+  }
+  /// Threads that meet by shuffles alone: a team's, or a warp's of a team that is a block.
+  template <class Block>
+  FLAGGEMS_INLINE int neighbours(const Block&) const {
+    return shift < 0 ? Block::warp_size : 1 << shift;
+  }
+  /// Folds the states of each team's threads, for each of its rows.
+  template <int Rows, class S, class Block, class Op>
+  FLAGGEMS_INLINE void fold(const Block& block, S* states, identity<S> neutral, Op op,
+                            int line = FLAGGEMS_CALLER_LINE) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 0; r < Rows; ++r)
+      states[r] = shift < 0 ? block.template fold<S>(states[r], neutral, op, line)
+                            : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/rows_chip.hpp");

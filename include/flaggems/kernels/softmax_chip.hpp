@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax of contiguous rows on a chip.
+#pragma once
+
+#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernels/rows_chip.hpp>
+
+namespace flaggems::kernels {
+
+/// e^x for x <= 0 or NaN, where an error of 1e-7 of e^x (1 + |x|) is none.
+template <class C>
+FLAGGEMS_INLINE C softmax_power(C x) {
+  if constexpr (has_exp2_at_once<C>)
+    return exp2_at_once(x * ln2_constants<C>::inverse);
+  else
+    return exp_not_positive(x);
+}
+
+/// The greatest of some elements, and the sum of their exponentials, divided by that of it.
+template <class C>
+struct softmax_state {
+  C top, sum;
+
+  /// That of no elements. The least finite number: -inf less it is -inf, it less itself 0.
+  FLAGGEMS_INLINE static softmax_state none() {
+    return {-bit_cast<C>(bit_cast<typename float_format<C>::bits>(highest<C>()) - 1), C(0)};
+  }
+  template <int N>
+  FLAGGEMS_INLINE void raise_to(const window_values<C, N>& x) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < N; ++j) top = greater_number{}(top, x.at[j]);
+  }
+  /// Adds elements up to `top`; their exponentials.
+  template <int N>
+  FLAGGEMS_INLINE window_values<C, N> add(window_values<C, N> x) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < N; ++j) {
+      x.at[j] = softmax_power(C(x.at[j] - top));
+      sum = sum + x.at[j];
+    }
+    return x;
+  }
+};
+/// The state of both together; the bits do not depend on their order.
+struct softmax_join {
+  template <class C>
+  FLAGGEMS_INLINE softmax_state<C> operator()(const softmax_state<C>& a,
+                                              const softmax_state<C>& b) const {
+    const bool is_first = a.top > b.top;
+    const softmax_state<C> greater = is_first ? a : b, lesser = is_first ? b : a;
+    return {greater.top, fma(lesser.sum, softmax_power(C(lesser.top - greater.top)), greater.sum)};
+  }
+};
+
+/// softmax (softmax.hpp) where the elements of each row are contiguous, at most 2^30. Each warp has
+/// a maximum of its own, so that the block meets once a row.
+template <class T, class Out, class C, bool Log, int Packs, int Rows, bool Whole>
+struct softmax_chip {
+  static constexpr int max_threads = Rows > 1 ? 512 : 1024;
+  using share = row_share<T, Packs, Whole>;
+  static constexpr int width = share::width;
+  // Exponentials wait in registers for their sum where those suffice.
+  static constexpr bool keeps_powers = !Log && Packs * width <= 32;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_teams teams,
+                                  const row_arg<T>& in, const row_target<Out>& out) {
+    using state = softmax_state<C>;
+    const int lane = teams.lane(block), size = teams.threads(block);
+    teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+      share x[Rows];
+      global_ptr<const T> from[Rows];
+      global_ptr<Out> to[Rows];
+      state states[Rows];
+      C tops[Rows];  // of what the thread holds
+      window_values<C, width> powers[Rows * Packs];
+      window_values<C, 1> edge_powers[Rows];
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        const i64 row = first + r * step;
+        const bool exists = row < space.rows;
+        i64 at_in, at_out;
+        locate_row(space, space.rank, exists ? row : 0, in.strides, out.strides, at_in, at_out);
+        from[r] = in.data + at_in;
+        to[r] = out.data + at_out;
+        x[r].place(from[r], exists ? space.length : 0, lane, size);
+        x[r].load(from[r], number_cast<T>(lowest<C>()));
+      }
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        state s = state::none();
+        x[r].template for_held<C>([&](auto v, int, bool) FLAGGEMS_LAMBDA { s.raise_to(v); });
+        s.top = block.fold_neighbours(s.top, greater_number{}, teams.neighbours(block));
+        tops[r] = s.top;
+        x[r].refresh();
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < Packs; ++k) {
+          const auto power = s.add(x[r].template read<C>(k));
+          if constexpr (keeps_powers) powers[r * Packs + k] = power;
+        }
+        if constexpr (!Whole) edge_powers[r] = s.add(x[r].template read_edge<C>());
+        states[r] = s;
+      }
+      if constexpr (Rows == 1) {
+        // Of the rest each thread has a maximum of its own.
+        state s = states[0];
+        x[0].for_rest([&](int i) FLAGGEMS_LAMBDA {
+          const auto v = load_window<true, C, width>(from[0], i, 0, true, C(0));
+          const C before = s.top;
+          s.raise_to(v);
+          s.sum = s.sum * softmax_power(C(before - s.top));
+          s.add(v);
+        });
+        if (share::has_rest(space.length, size))
+          states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
+        else
+          states[0].sum = block.fold_neighbours(s.sum, plus{}, teams.neighbours(block));
+      } else {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r)
+          states[r].sum = block.fold_neighbours(states[r].sum, plus{}, teams.neighbours(block));
+      }
+      if (teams.shift < 0) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r)
+          states[r] = block.fold_warps(states[r], state::none(), softmax_join{});
+      }
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        x[r].refresh();
+        const state s = states[r];
+        const C scale = Log ? log(s.sum) : C(1) / s.sum;
+        const C own = keeps_powers ? C(softmax_power(C(tops[r] - s.top)) * scale) : scale;
+        const auto result = [&](auto v) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int j = 0; j < decltype(v)::count; ++j)
+            v.at[j] = Log ? v.at[j] - s.top - scale : softmax_power(C(v.at[j] - s.top)) * scale;
+          return v;
+        };
+        const auto scaled = [&](auto power) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int j = 0; j < decltype(power)::count; ++j) power.at[j] = power.at[j] * own;
+          return power;
+        };
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < Packs; ++k) {
+          if constexpr (keeps_powers)
+            store_window<Whole>(to[r], x[r].at(k), x[r].has(k), scaled(powers[r * Packs + k]));
+          else
+            store_window<Whole>(to[r], x[r].at(k), x[r].has(k), result(x[r].template read<C>(k)));
+        }
+        if constexpr (!Whole) {
+          if constexpr (keeps_powers)
+            store_window<Whole>(to[r], x[r].edge_at(), x[r].has_edge(), scaled(edge_powers[r]));
+          else
+            store_window<Whole>(to[r], x[r].edge_at(), x[r].has_edge(),
+                                result(x[r].template read_edge<C>()));
+        }
+        if constexpr (Rows == 1) {
+          x[r].for_rest([&](int i) FLAGGEMS_LAMBDA {
+            store_window<Whole>(to[r], i, true,
+                                result(load_window<true, C, width>(from[r], i, 0, true, C(0))));
+          });
+        }
+      }
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/softmax_chip.hpp");
