@@ -90,11 +90,12 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
                 "flaggems: position_ids are of dtype i32 or i64");
   const shape tokens = leading_sizes(op, q);
-  if (leading_sizes(op, k) != tokens || k.size(-1) != q.size(-1)) [[unlikely]]
+  if (k.rank() != q.rank() || !same_sizes(tokens, {k.sizes().data(), tokens.rank()}) ||
+      k.size(-1) != q.size(-1)) [[unlikely]]
     raise(errc::shape_mismatch, op,
           "k with q's sizes but for the heads: " + to_string(shape(q.sizes())),
           to_string(shape(k.sizes())));
-  if (cos.rank() != 2 || shape(sin.sizes()) != shape(cos.sizes())) [[unlikely]]
+  if (cos.rank() != 2 || !same_sizes(sin.sizes(), cos.sizes())) [[unlikely]]
     raise(errc::shape_mismatch, op, "cos and sin of sizes [max_position, rotary_dim / 2]",
           to_string(shape(cos.sizes())) + " and " + to_string(shape(sin.sizes())));
   if (cos.size(1) > q.size(-1) / 2) [[unlikely]]
