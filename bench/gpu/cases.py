@@ -132,6 +132,8 @@ def moved(op, shape, dtype, sizes, permutation, to=None):
         compiled = lambda x: x.to(to, memory_format=torch.contiguous_format, copy=True)  # noqa: E731
     if op == "transpose":
         peers["triton"] = tk.transpose
+    if op == "copy":
+        peers["triton"] = tk.copy
     return Case("copy", op, shape, dtype, n * (size_of(dtype) + size_of(to)), make, ("copy", ()), 1,
                 lambda x: x, peers, compiled)
 

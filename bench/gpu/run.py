@@ -177,6 +177,8 @@ def main():
             row["share"] = measure.roof_seconds(result["roofs"], row["roof"], row["bytes"]) / row["seconds"]
         result["rows"].append(row)
         print(report.row(row), flush=True)
+        if arguments.out and len(result["rows"]) % 20 == 0:
+            report.save(result, arguments.out)
     result["wall_seconds"] = round(time.monotonic() - begun)
     print(report.summary(result))
     print("\n".join(report.host_lines(result)))
