@@ -47,6 +47,13 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
+/// 1 where CUDA's code has the instruction that rounds f32 to bf16.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define FLAGGEMS_CUDA_ROUNDS_BF16 1
+#else
+#define FLAGGEMS_CUDA_ROUNDS_BF16 0
+#endif
+
 /// The lanes of a wave that HIP compiles for.
 #if defined(__AMDGCN_WAVEFRONT_SIZE)
 #define FLAGGEMS_HIP_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE

@@ -106,15 +106,15 @@ FLAGGEMS_INLINE V add_scaled_exp(FLAGGEMS_VALUE(V) power, FLAGGEMS_VALUE(V) r,
     return fma(power, expm1_of_remainder(r), V(power + x));
 }
 /// power e^r.
-template <class V>
+template <class V, bool AtOnce = has_exp2_at_once<V>>
 FLAGGEMS_INLINE V scaled_exp(FLAGGEMS_VALUE(V) power, FLAGGEMS_VALUE(V) r) {
-  if constexpr (has_exp2_at_once<V>)
+  if constexpr (AtOnce)
     return power * exp_of_remainder(r);
   else
     return fma(power, expm1_of_remainder(r), power);
 }
 /// e^r 2^n, given n + exponent_shift<V, 2 bias>(); |n| <= 250 in f32, 2040 in f64.
-template <class V>
+template <class V, bool AtOnce = has_exp2_at_once<V>>
 FLAGGEMS_INLINE V exp_of_reduced(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) shifted) {
   using format = float_format<element_of<V>>;
   using bits = typename format::bits;
@@ -128,7 +128,7 @@ FLAGGEMS_INLINE V exp_of_reduced(FLAGGEMS_VALUE(V) r, FLAGGEMS_VALUE(V) shifted)
     const U upper = (k << (format::mantissa - 1)) & U(~bits(0) >> 1 & ~bits(0) << format::mantissa);
     const V first = bit_cast<V>(upper);
     const V second = bit_cast<V>(U((k << format::mantissa) - upper));
-    return scaled_exp(first, r) * second;
+    return scaled_exp<V, AtOnce>(first, r) * second;
   }
 }
 

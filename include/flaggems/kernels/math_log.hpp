@@ -258,7 +258,8 @@ FLAGGEMS_INLINE V pow_positive(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   const V shifted = inside + shift;
   const V n = shifted - shift;
   const V fraction = select(mask_of<V>(abs(z) < V(z_limit)), V((high - n) + low), V(inside - n));
-  return exp_of_reduced(V(fraction * V(T(0.693147180559945309417))), shifted);
+  // Not by a chip's instruction: an ulp above the largest number is infinity.
+  return exp_of_reduced<V, false>(V(fraction * V(T(0.693147180559945309417))), shifted);
 }
 
 /// x to the power of y. Floating point: as C's pow. Integers: wraps; a negative exponent gives

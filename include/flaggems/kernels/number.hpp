@@ -91,11 +91,13 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
 
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
 // One instruction each; the formulas above take 6 for bf16 and 20 for f16. NaN becomes a quiet one.
+#if FLAGGEMS_CUDA_ROUNDS_BF16
 FLAGGEMS_INLINE u16 encode_at_once(f32 x, bf16_format) {
   u16 r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
   return r;
 }
+#endif
 FLAGGEMS_INLINE u16 encode_at_once(f32 x, f16_format) {
   u16 r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
@@ -112,7 +114,8 @@ FLAGGEMS_INLINE f32 decode_at_once(u16 x, f16_format) {
 template <class Format>
 FLAGGEMS_INLINE constexpr typename Format::storage encode(f32 x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  if constexpr (is_same<Format, bf16_format> || is_same<Format, f16_format>)
+  if constexpr ((is_same<Format, bf16_format> && FLAGGEMS_CUDA_ROUNDS_BF16) ||
+                is_same<Format, f16_format>)
     if (!__builtin_is_constant_evaluated()) return encode_at_once(x, Format{});
 #endif
   return static_cast<typename Format::storage>(encode_bits<Format, f32>(bit_cast<u32>(x)));
