@@ -28,14 +28,13 @@ using fg::i64;
 
 namespace {
 
-using launch_function = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                            unsigned, void*, void**, void**);
+using fg::detail::driver_launch;
+using launch_function = int(const driver_launch*, void*, void**, void**);
 
 /// A launch as the driver was asked for it, with arguments of its own.
 struct recorded {
+  driver_launch how;
   void* function;
-  unsigned numbers[7];
-  void* stream;
   std::vector<std::vector<unsigned char>> values;
   std::vector<void*> arguments;
 };
@@ -43,20 +42,16 @@ std::vector<recorded> launches;
 launch_function* real_launch = nullptr;
 int (*parameter_info)(void*, std::size_t, std::size_t*, std::size_t*) = nullptr;
 
-int record(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-           unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
-  recorded r{function, {gx, gy, gz, bx, by, bz, shared}, stream, {}, {}};
+int record(const driver_launch* how, void* function, void** arguments, void** extra) {
+  recorded r{*how, function, {}, {}};
   std::size_t offset = 0, size = 0;
   for (std::size_t k = 0; parameter_info(function, k, &offset, &size) == 0; ++k)
     r.values.emplace_back(static_cast<unsigned char*>(arguments[k]),
                           static_cast<unsigned char*>(arguments[k]) + size);
   launches.push_back(std::move(r));
-  return real_launch(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
+  return real_launch(how, function, arguments, extra);
 }
-int nothing(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-            void**, void**) {
-  return 0;
-}
+int nothing(const driver_launch*, void*, void**, void**) { return 0; }
 
 // The function that launches go through.
 void launch_by(launch_function* f) {
@@ -180,7 +175,7 @@ int main(int count, char** words) try {
   void* const driver = dlopen(named != nullptr ? named : "libcuda.so.1", RTLD_NOW);
   if (driver == nullptr) return 2;
   parameter_info = reinterpret_cast<decltype(parameter_info)>(dlsym(driver, "cuFuncGetParamInfo"));
-  real_launch = reinterpret_cast<launch_function*>(dlsym(driver, "cuLaunchKernel"));
+  real_launch = reinterpret_cast<launch_function*>(dlsym(driver, "cuLaunchKernelEx"));
   if (parameter_info == nullptr || real_launch == nullptr) return 2;
   for (const operator_call& c : calls) {
     c.call();
@@ -195,10 +190,7 @@ int main(int count, char** words) try {
         bytes += v.size();
       }
     const auto raw = [&] {
-      for (recorded& r : launches)
-        real_launch(r.function, r.numbers[0], r.numbers[1], r.numbers[2], r.numbers[3],
-                    r.numbers[4], r.numbers[5], r.numbers[6], r.stream, r.arguments.data(),
-                    nullptr);
+      for (recorded& r : launches) real_launch(&r.how, r.function, r.arguments.data(), nullptr);
     };
     // In turns, as the clock of a processor changes.
     double ours = 1e9, theirs = 1e9, around = 1e9;

@@ -62,11 +62,11 @@ TEST_F(cuda_driver, exhausted_memory_is_asked_for_twice_and_named) {
 TEST_F(cuda_driver, a_launch_that_fails_names_operator_function_and_result) {
   const fg::stream<cuda> s;
   expect_works(s);
-  fail("cuLaunchKernel", 1, 1);
+  fail("cuLaunchKernelEx", 1, 1);
   const fg::error e = error_of([&] { (void)ones_plus_one(s, 33); });
   EXPECT_EQ(e.code(), errc::driver_error);
   EXPECT_EQ(e.op(), "add");
-  EXPECT_TRUE(contains(e, "success of cuLaunchKernel")) << e.what();
+  EXPECT_TRUE(contains(e, "success of cuLaunchKernelEx")) << e.what();
   EXPECT_TRUE(contains(e, "CUDA_ERROR_INVALID_VALUE (1): simulated")) << e.what();
   expect_works(s);
 }
@@ -76,7 +76,7 @@ TEST_F(cuda_driver, work_that_fails_is_told_of_by_the_call_that_waits) {
   expect_works(s);
   {
     const auto x = fg::from_values<f32>(s, {1, 2, 3, 4}, {4});
-    fail("cuLaunchKernel later", 1, 719);
+    fail("cuLaunchKernelEx later", 1, 719);
     const auto y = fg::add(s, x, 1);
     const fg::error e = error_of([&] { s.synchronize(); });
     EXPECT_EQ(e.code(), errc::driver_error);
@@ -93,7 +93,7 @@ TEST_F(cuda_driver, work_that_fails_is_told_of_by_the_call_that_waits) {
 // another way; then all works again.
 TEST_F(cuda_driver, any_function_may_fail) {
   for (const char* function :
-       {"cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuLaunchKernel",
+       {"cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuLaunchKernelEx",
         "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"}) {
     SCOPED_TRACE(function);
     fg::empty_cache<cuda>();

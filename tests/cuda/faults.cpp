@@ -62,7 +62,7 @@ TEST_F(cuda_faults, each_call_in_turn) {
   for (const char* function :
        {"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
         "cuMemcpyPeerAsync", "cuStreamCreateWithPriority", "cuStreamSynchronize",
-        "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuLaunchKernel",
+        "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuLaunchKernelEx",
         "cuStreamIsCapturing", "cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags",
         "cuGraphLaunch"}) {
     SCOPED_TRACE(function);
@@ -116,12 +116,12 @@ TEST_F(cuda_faults, memory_runs_out_anywhere) {
 
 // A launch that fails when its turn comes: from then on the real driver answers every call so.
 TEST_F(cuda_faults, a_device_that_is_lost) {
-  const long launches = calls("cuLaunchKernel");
+  const long launches = calls("cuLaunchKernelEx");
   EXPECT_EQ(program(), expected);
-  const long n = calls("cuLaunchKernel") - launches;
+  const long n = calls("cuLaunchKernelEx") - launches;
   for (int nth = 1; nth <= n; ++nth) {
     SCOPED_TRACE(nth);
-    fail("cuLaunchKernel later", nth, launch_failed);
+    fail("cuLaunchKernelEx later", nth, launch_failed);
     const fg::error e = error_of([] { (void)program(); });
     EXPECT_EQ(e.code(), errc::driver_error);
     EXPECT_TRUE(contains(e, "CUDA_ERROR_LAUNCH_FAILED (719)")) << e.what();

@@ -258,7 +258,7 @@ TEST_F(cuda_graph, any_function_may_fail) {
   expect_works(s);
   for (const char* function :
        {"cuStreamIsCapturing", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuMemAlloc_v2",
-        "cuGraphInstantiateWithFlags", "cuLaunchKernel", "cuGraphLaunch"}) {
+        "cuGraphInstantiateWithFlags", "cuLaunchKernelEx", "cuGraphLaunch"}) {
     SCOPED_TRACE(function);
     fg::empty_cache<cuda>();
     const long bytes = live("bytes");

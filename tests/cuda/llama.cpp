@@ -29,11 +29,11 @@ TEST(CudaModel, LaunchesItsStepsAsOneGraph) {
   };
   const std::vector<llama::token_id> prompt{5, 250, 31};
   generates.run(model.run(prompt), 2, 64, take);
-  const long graphs = calls("cuGraphLaunch"), kernels = calls("cuLaunchKernel");
+  const long graphs = calls("cuGraphLaunch"), kernels = calls("cuLaunchKernelEx");
   generates.run(model.run({{ids.back(), 9}}), 4, 64, take);
   EXPECT_EQ(ids, (std::vector<llama::token_id>{216, 216, 187, 57, 57, 57}));
   EXPECT_EQ(calls("cuGraphLaunch") - graphs, 3);
-  EXPECT_LT(calls("cuLaunchKernel") - kernels, 60);  // the prompt, and a choice for each step
+  EXPECT_LT(calls("cuLaunchKernelEx") - kernels, 60);  // the prompt, and a choice for each step
 }
 
 }  // namespace

@@ -19,6 +19,16 @@ size bytes_on(int device) {
     if (sim().device_of[address] == device) sum += bytes;
   return sum;
 }
+// CUlaunchConfig and CUlaunchAttribute
+struct launch_attribute {
+  int id, unused, value[16];
+};
+struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  const launch_attribute* attributes;
+  unsigned attribute_count;
+};
 }  // namespace
 
 extern "C" {
@@ -76,6 +86,10 @@ int cuInit(unsigned flags) {
     for (int k = 0; k < devices; ++k) m.default_streams[k].device = k;
   }
   return enter(__func__, false);
+}
+int cuDriverGetVersion(int* version) {
+  ENTER_ALWAYS(false);
+  return *version = 13000, ok;
 }
 int cuGetErrorName(int code, const char** text) {
   *text = code == ok                    ? "CUDA_SUCCESS"
@@ -450,8 +464,8 @@ int cuModuleGetFunction(void** handle, void* module_handle, const char* name) {
 }
 int cuFuncGetAttribute(int* value, int attribute, void*) {
   ENTER();
-  if (attribute != 0) return invalid_value;
-  *value = 1024;
+  if (attribute != 0 && attribute != 5) return invalid_value;
+  *value = attribute == 0 ? 1024 : 90;
   return ok;
 }
 int cuFuncSetAttribute(void* handle, int attribute, int value) {
@@ -460,20 +474,25 @@ int cuFuncSetAttribute(void* handle, int attribute, int value) {
   static_cast<function*>(handle)->shared = static_cast<size>(value);
   return ok;
 }
-int cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                   void* stream_handle, void** arguments, void** extra) {
+int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, void** extra) {
   ENTER();
   auto* const f = static_cast<function*>(handle);
-  const bool threads_fit = block_x > 0 && block_x <= 1024 && block_y == 1 && block_z == 1;
   if (f == nullptr) return invalid_handle;
-  if (!threads_fit || grid_x == 0 || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 ||
-      shared > f->shared || arguments == nullptr || extra != nullptr)
+  if (how == nullptr) return invalid_value;
+  const unsigned grid_x = how->grid[0], block_x = how->block[0], shared = how->shared;
+  const auto is_line = [](const unsigned(&sizes)[3], unsigned most) {
+    return sizes[0] > 0 && sizes[0] <= most && sizes[1] == 1 && sizes[2] == 1;
+  };
+  if (!is_line(how->grid, 0x7fffffff) || !is_line(how->block, 1024) || shared > f->shared ||
+      arguments == nullptr || extra != nullptr)
     return invalid_value;
-  stream* const s = stream_of(stream_handle);
+  for (unsigned k = 0; k < how->attribute_count; ++k)
+    if (how->attributes[k].id != 6 || how->attributes[k].value[0] != 1)  // its work is in order
+      return invalid_value;
+  stream* const s = stream_of(how->stream);
   if (s != nullptr && s->device != current_device()) return invalid_handle;
   int later = ok;
-  if (const auto fault = sim().faults.find("cuLaunchKernel later");
+  if (const auto fault = sim().faults.find("cuLaunchKernelEx later");
       fault != sim().faults.end() && --fault->second.first == 0) {
     later = fault->second.second;
     sim().faults.erase(fault);

@@ -19,6 +19,15 @@
 #include <flaggems/kernels/machine.hpp>
 #include <flaggems/kernels/simt_block.hpp>
 
+// A launch may begin while the last blocks of the one before it run: each block waits here until
+// that one has ended and its memory is seen. (To let the next one begin earlier still takes room
+// from this one: a copy of 16 MiB took a fifth longer.)
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define FLAGGEMS_AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" : : : "memory")
+#else
+#define FLAGGEMS_AWAIT_EARLIER() static_cast<void>(0)
+#endif
+
 namespace flaggems::kernels {
 
 template <class... Args>
@@ -74,6 +83,7 @@ struct entry_of {
   // `Machine` is named by the caller: OpenCL would deduce it with an address space.
   template <class Machine>
   FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
+    FLAGGEMS_AWAIT_EARLIER();
     simt_block<Machine> block(machine);
     args.template run<Kernel>(block);
   }

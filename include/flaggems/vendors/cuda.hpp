@@ -36,6 +36,7 @@ struct cuda_api {
 
   static constexpr driver_functions functions = {
       .init = {"cuInit"},
+      .version = {"cuDriverGetVersion"},
       .error_name = {"cuGetErrorName"},
       .error_string = {"cuGetErrorString"},
       .device_count = {"cuDeviceGetCount"},
@@ -83,7 +84,7 @@ struct cuda_api {
       .find_function = {"cuModuleGetFunction"},
       .function_attribute = {"cuFuncGetAttribute"},
       .set_function_attribute = {"cuFuncSetAttribute"},
-      .launch = {"cuLaunchKernel"},
+      .launch = {"cuLaunchKernelEx"},
   };
   static constexpr driver_numbers numbers = {
       .out_of_memory = 2,
@@ -103,6 +104,10 @@ struct cuda_api {
       .capability_minor = 76,
       .function_max_threads = 0,
       .function_max_shared = 8,
+      .function_target = 5,
+      .launch_overlaps = 6,
+      .overlapping_target = 90,
+      .overlapping_version = 12030,
       .independent_stream = 1,
       .portable_memory = 1,
       .capture_of_thread = 1,

@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <nvrtc.h>
 
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -47,6 +48,7 @@ requires(sizeof...(A) == sizeof...(B)) struct same_call<R (*)(A...), S(B...)>
   static_assert(std::string_view(cuda_api::functions.member.name) == #symbol); \
   static_assert(same_call<decltype(driver_functions::member.call), decltype(symbol)>::value)
 FLAGGEMS_SAME(init, cuInit);
+FLAGGEMS_SAME(version, cuDriverGetVersion);
 FLAGGEMS_SAME(error_name, cuGetErrorName);
 FLAGGEMS_SAME(error_string, cuGetErrorString);
 FLAGGEMS_SAME(device_count, cuDeviceGetCount);
@@ -94,7 +96,7 @@ FLAGGEMS_SAME(unload_module, cuModuleUnload);
 FLAGGEMS_SAME(find_function, cuModuleGetFunction);
 FLAGGEMS_SAME(function_attribute, cuFuncGetAttribute);
 FLAGGEMS_SAME(set_function_attribute, cuFuncSetAttribute);
-FLAGGEMS_SAME(launch, cuLaunchKernel);
+FLAGGEMS_SAME(launch, cuLaunchKernelEx);
 #undef FLAGGEMS_SAME
 
 #define FLAGGEMS_SAME(member, symbol, k)                                     \
@@ -111,7 +113,23 @@ FLAGGEMS_SAME(image_size, nvrtcGetCUBINSize, 7);
 FLAGGEMS_SAME(image, nvrtcGetCUBIN, 8);
 #undef FLAGGEMS_SAME
 
+// What the launch is told, member by member.
+using flaggems::detail::driver_launch;
+using flaggems::detail::driver_launch_attribute;
+static_assert(sizeof(driver_launch) == sizeof(CUlaunchConfig));
+static_assert(offsetof(driver_launch, grid) == offsetof(CUlaunchConfig, gridDimX));
+static_assert(offsetof(driver_launch, block) == offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(driver_launch, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(driver_launch, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(driver_launch, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(driver_launch, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(driver_launch_attribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(driver_launch_attribute, id) == offsetof(CUlaunchAttribute, id));
+static_assert(offsetof(driver_launch_attribute, value) == offsetof(CUlaunchAttribute, value));
+
 constexpr flaggems::detail::driver_numbers numbers = cuda_api::numbers;
+static_assert(numbers.function_target == CU_FUNC_ATTRIBUTE_PTX_VERSION);
+static_assert(numbers.launch_overlaps == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 static_assert(numbers.out_of_memory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(numbers.not_ready == CUDA_ERROR_NOT_READY);
 static_assert(numbers.invalid_context == CUDA_ERROR_INVALID_CONTEXT);

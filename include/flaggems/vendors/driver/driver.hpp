@@ -24,9 +24,23 @@ struct driver_function<int(Args...)> {
   int (*call)(Args...) = nullptr;
 };
 
+/// What a launch is told, as drivers lay it out.
+struct driver_launch_attribute {
+  int id, unused;
+  int value[16];
+};
+struct driver_launch {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void* stream = nullptr;
+  const driver_launch_attribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 // Every function that driver_device calls, its name here and its type.
 #define FLAGGEMS_DRIVER_FUNCTIONS(X)                                                              \
   X(init, int(unsigned flags))                                                                    \
+  X(version, int(int* version))                                                                   \
   X(error_name, int(int result, const char** text))                                               \
   X(error_string, int(int result, const char** text))                                             \
   X(device_count, int(int* count))                                                                \
@@ -75,9 +89,7 @@ struct driver_function<int(Args...)> {
   X(find_function, int(void** function, void* module, const char* name))                          \
   X(function_attribute, int(int* value, int attribute, void* function))                           \
   X(set_function_attribute, int(void* function, int attribute, int value))                        \
-  X(launch, int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
-                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,      \
-                void* stream, void** arguments, void** extra))
+  X(launch, int(const driver_launch* how, void* function, void** arguments, void** extra))
 
 struct driver_functions {
 #define FLAGGEMS_DECLARE(member, ...) driver_function<__VA_ARGS__> member;
@@ -103,7 +115,10 @@ struct driver_numbers {
   int compute_units, warp_size, max_threads_per_block, shared_memory, l2_cache, clock_khz,
       memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
   // attributes of functions
-  int function_max_threads, function_max_shared;
+  int function_max_threads, function_max_shared, function_target;
+  // the attribute of a launch that begins while the one before ends, the first target whose kernels
+  // wait for that one themselves (kernels/entry.hpp), the first driver whose graphs take it
+  int launch_overlaps, overlapping_target, overlapping_version;
   // flags of streams that do not wait for the default stream
   unsigned independent_stream;
   // flags of pinned memory that all devices know

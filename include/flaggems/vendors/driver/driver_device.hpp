@@ -22,6 +22,7 @@ struct loaded_kernel {
   atomic<void*> function{nullptr};
   int max_threads = 0;    // a block of it may have, by its registers
   int compute_units = 0;  // of the device
+  bool overlaps = false;  // begins before the one before it has ended, and waits
   i64 max_shared = 0;     // bytes that a launch may ask for
 };
 
@@ -380,6 +381,11 @@ struct driver_device {
     call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
          static_cast<int>(kernel.max_shared));
     kernel.compute_units = p.compute_units;
+    int target = 0, version = 0;
+    call(op, functions().function_attribute, &target, Api::numbers.function_target, function);
+    call(op, functions().version, &version);
+    kernel.overlaps =
+        target >= Api::numbers.overlapping_target && version >= Api::numbers.overlapping_version;
     code.module = {};  // it stays loaded until the program ends
     kernel.function.store(function, detail::memory_order::release);
   }
@@ -407,9 +413,16 @@ struct driver_device {
       workspace = static_cast<unsigned char*>(memory.data());
     }
     void* arguments[] = {pack, &workspace, &slice};
-    call(config.op, functions().launch, kernel.function.load(detail::memory_order::relaxed),
-         static_cast<unsigned>(grid), 1U, 1U, threads, 1U, 1U, static_cast<unsigned>(shared),
-         stream, static_cast<void**>(arguments), nullptr);
+    static constexpr detail::driver_launch_attribute overlaps{Api::numbers.launch_overlaps, 0, {1}};
+    detail::driver_launch how;
+    how.grid[0] = static_cast<unsigned>(grid);
+    how.block[0] = threads;
+    how.shared_bytes = static_cast<unsigned>(shared);
+    how.stream = stream;
+    how.attributes = &overlaps;
+    how.attribute_count = kernel.overlaps ? 1 : 0;
+    call(config.op, functions().launch, &how, kernel.function.load(detail::memory_order::relaxed),
+         static_cast<void**>(arguments), nullptr);
   }
 };
 
