@@ -119,7 +119,7 @@ struct machine {
   u64 clock = 0;
 };
 inline machine& sim() {
-  static machine all;
+  static machine& all = *new machine;  // programs leave kernels loaded when they end
   return all;
 }
 inline thread_local int* current_context = nullptr;
