@@ -209,7 +209,6 @@ TEST_F(cuda_graph, what_waits_is_refused) {
   expect_works(s);
   expect_refused([&] { s.synchronize(); });
   expect_refused([&] { (void)s.query(); });
-  expect_refused([&] { other.synchronize(); });
   expect_refused([&] { (void)fg::to_host(s, x); });
   expect_refused([&] { (void)fg::from_values<f32>(s, {1}, {1}); });
   expect_refused([&] {
@@ -218,6 +217,53 @@ TEST_F(cuda_graph, what_waits_is_refused) {
   });
   // The error was dropped: the capture is void nevertheless.
   expect_refused([&] { (void)error_of([&] { s.synchronize(); }); });
+}
+
+// Waiting for a stream or an event that is not captured, by this thread or another, is no harm.
+TEST_F(cuda_graph, other_streams_may_be_waited_for) {
+  const fg::stream<cuda> s, other;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  tensor y, z;
+  fg::event<cuda> mark;
+  fg::graph<cuda> g = fg::capture(s, [&] {
+    y = fg::add(s, x, 1);
+    z = fg::add(other, x, 5);
+    mark.record(other);
+    EXPECT_EQ(values_of(other, z), (std::vector<f32>{6, 7}));
+    mark.synchronize();
+    EXPECT_TRUE(mark.query() && other.query());
+  });
+  g.launch(s);
+  EXPECT_EQ(values_of(s, y), (std::vector<f32>{2, 3}));
+}
+
+// As PyTorch captures: in the mode that forbids other threads much, too.
+TEST_F(cuda_graph, in_a_capture_of_somebody_else_memory_is_the_callers) {
+  const fg::stream<cuda> s;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  tensor y = fg::empty<f32>(s, {2});
+  const auto begin = simulated<int(void*, int)>("cuStreamBeginCapture_v2");
+  const auto end = simulated<int(void*, void**)>("cuStreamEndCapture");
+  ASSERT_EQ(begin(s.handle(), 0), 0);
+  fg::mul(s, x, 3, y);  // launched for the first time
+  const fg::error e = error_of([&] { (void)fg::mul(s, x, 3); });
+  EXPECT_EQ(e.code(), errc::not_supported);
+  EXPECT_TRUE(contains(e, "flaggems::capture")) << e.what();
+  std::thread([&] {
+    fg::empty_cache<cuda>();
+    const fg::stream<cuda> own;
+    expect_works(own);
+    fg::empty_cache<cuda>();
+  }).join();
+  void *graph = nullptr, *executable = nullptr;
+  ASSERT_EQ(end(s.handle(), &graph), 0);
+  ASSERT_EQ(simulated<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(
+                &executable, graph, 0),
+            0);
+  EXPECT_EQ(simulated<int(void*, void*)>("cuGraphLaunch")(executable, s.handle()), 0);
+  EXPECT_EQ(values_of(s, y), (std::vector<f32>{3, 6}));
+  simulated<int(void*)>("cuGraphExecDestroy")(executable);
+  simulated<int(void*)>("cuGraphDestroy")(graph);
 }
 
 TEST_F(cuda_graph, the_default_stream_cannot_be_captured) {

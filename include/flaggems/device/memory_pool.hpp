@@ -55,6 +55,8 @@ class memory_pool {
     {
       detail::pool_lock lock(mutex_);
       owner = capture_of(stream);
+      if (owner == nullptr && is_captured(stream)) [[unlikely]]
+        raise_foreign_capture(op);
       // A block somewhat too large rather than one more: sizes that grow step by step would leave
       // one of each.
       for (int larger = 0; larger <= 2 && block == nullptr; ++larger)
@@ -98,7 +100,6 @@ class memory_pool {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
     bool has_waited = false, is_idle = false;
-    const detail::beside_captures<Device> scope;
     const auto wait = [&] {
       if (!std::exchange(has_waited, true))
         is_idle = detail::succeeds([&] { stream.synchronize(); });
@@ -247,7 +248,7 @@ class memory_pool {
           found = l;
           if (!b.any_stream) break;
         } else if (found == nullptr && !(has_busy && b.stream == busy) && !is_captured(b.stream)) {
-          if (is_idle(b.stream)) {
+          if (on(b.stream).query()) {
             b.any_stream = true;
             found = l;
           } else {
@@ -290,15 +291,11 @@ class memory_pool {
             return r;
     return nullptr;
   }
-  bool is_idle(native_stream stream) const {
-    const detail::beside_captures<Device> scope;
-    return on(stream).query();
-  }
-  bool is_captured([[maybe_unused]] native_stream stream) const {
+  static bool is_captured([[maybe_unused]] native_stream stream) {
     if constexpr (device_graphs<Device>)
-      if (captures_ != 0) [[unlikely]]
-        return Device::is_capturing(stream);
-    return false;
+      return Device::is_capturing(stream);
+    else
+      return false;
   }
   // The graph that keeps a block that is freed. One from before the capture, which is freed in it,
   // is read by the graph's launches as it is: it becomes the graph's, and is not used again there.
@@ -357,7 +354,6 @@ class memory_pool {
 
   FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
                                         reservation* owner) {
-    const detail::beside_captures<Device> scope;
     const i64 size = classes::size_of(index);
     void* data = take_from_device(size, stream);
     if (data == nullptr) {
@@ -396,7 +392,7 @@ class memory_pool {
         record* b = *link;
         bool has_captured = !b->any_stream && is_captured(b->stream);
         for (auto* u = b->users; u != nullptr; u = u->next)
-          has_captured = has_captured || (captures_ != 0 && is_captured(u->stream.handle()));
+          has_captured = has_captured || is_captured(u->stream.handle());
         if (has_captured) {
           link = &b->next;
         } else {
@@ -414,7 +410,6 @@ class memory_pool {
       to = b;
     };
     std::exception_ptr failure;
-    const detail::beside_captures<Device> scope;
     attempt(failure, [&] {
       device_guard<Device> guard(device_index_);
       last_waited done;
@@ -499,6 +494,13 @@ class memory_pool {
     }
   }
 
+  [[noreturn]] FLAGGEMS_COLD static void raise_foreign_capture(const char* op) {
+    raise(
+        errc::not_supported, op,
+        "a stream that nobody, or flaggems::capture, captures: only such graphs keep memory of the"
+        " pool. Write into memory of your own",
+        "one that is captured otherwise");
+  }
   [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, const char* op) {
     if (bytes < 0)
       raise(errc::invalid_argument, op, "a size that is not negative", detail::text(bytes));

@@ -76,15 +76,6 @@ struct size_classes {
   }
 };
 
-/// While one is alive, a thread that captures may do what captures forbid it beside them.
-template <class Device>
-struct beside_captures {
-  beside_captures() noexcept {}
-};
-template <class Device>
-requires requires { typename Device::beside_captures; }
-struct beside_captures<Device> : Device::beside_captures {};
-
 template <class Device>
 struct pool_reservation;
 

@@ -105,8 +105,14 @@ struct driver_device {
     return static_cast<stream_handle>(stream);
   }
   static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
-  static void synchronize(stream_handle s) { call("synchronize", functions().synchronize, s); }
-  static bool query(stream_handle s) { return is_done("query", functions().query, s); }
+  static void synchronize(stream_handle s) {
+    const beside_captures scope;
+    call("synchronize", functions().synchronize, s);
+  }
+  static bool query(stream_handle s) {
+    const beside_captures scope;
+    return is_done("query", functions().query, s);
+  }
   static stream_handle default_stream() noexcept { return nullptr; }
 
   // ---- events
@@ -120,9 +126,13 @@ struct driver_device {
   static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
   static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
   static void synchronize_event(event_handle e) {
+    const beside_captures scope;
     call("synchronize", functions().synchronize_event, e);
   }
-  static bool query_event(event_handle e) { return is_done("query", functions().query_event, e); }
+  static bool query_event(event_handle e) {
+    const beside_captures scope;
+    return is_done("query", functions().query_event, e);
+  }
   static double elapsed_ms(event_handle from, event_handle to) {
     float ms = 0;
     call("elapsed_ms", functions().elapsed, &ms, from, to);
@@ -131,6 +141,7 @@ struct driver_device {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
+    const beside_captures scope;
     u64 address = 0;
     const int result =
         result_of(functions().allocate, &address, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
@@ -141,6 +152,7 @@ struct driver_device {
     return reinterpret_cast<void*>(address);
   }
   static void deallocate(void* data, i64, stream_handle) noexcept {
+    const beside_captures scope;
     functions().deallocate.call(address_of(data));
   }
   static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
@@ -190,25 +202,6 @@ struct driver_device {
   }
 
   // ---- graphs
-  /// While one is alive, the thread may take and give back memory, wait for other streams and load
-  /// code although a stream is being captured, by this library or another.
-  class beside_captures {
-   public:
-    beside_captures() noexcept : is_set_(exchange()) {}
-    ~beside_captures() {
-      if (is_set_) exchange();
-    }
-    beside_captures(const beside_captures&) = delete;
-    beside_captures& operator=(const beside_captures&) = delete;
-
-   private:
-    bool exchange() noexcept {
-      const auto swap = functions().exchange_capture_mode.call;
-      return swap != nullptr && swap(&mode_) == 0;
-    }
-    int mode_ = Api::numbers.capture_relaxed;
-    bool is_set_;
-  };
   using graph_handle = typename Api::graph;
   static void begin_capture(stream_handle s) {
     call("capture", functions().begin_capture, s, Api::numbers.capture_of_thread);
@@ -276,6 +269,26 @@ struct driver_device {
   }
 
  private:
+  // While one is alive, the thread may take and give back memory, load code, and wait for streams
+  // that are not captured although others are, by this library, or by PyTorch in another thread.
+  class beside_captures {
+   public:
+    beside_captures() noexcept : is_set_(exchange()) {}
+    ~beside_captures() {
+      if (is_set_) exchange();
+    }
+    beside_captures(const beside_captures&) = delete;
+    beside_captures& operator=(const beside_captures&) = delete;
+
+   private:
+    bool exchange() noexcept {
+      const auto swap = functions().exchange_capture_mode.call;
+      return swap != nullptr && swap(&mode_) == 0;
+    }
+    int mode_ = Api::numbers.capture_relaxed;
+    bool is_set_;
+  };
+
   static const detail::driver<Api>& driver() noexcept { return detail::driver<Api>::get(); }
   static const detail::driver_functions& functions() noexcept { return driver().functions(); }
   static u64 address_of(const void* p) noexcept { return reinterpret_cast<u64>(p); }
