@@ -46,7 +46,7 @@ struct layer_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_arg<W>& bias, const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
-    const C count = static_cast<C>(space.length), part = C(1) / count;
+    const C part = C(1) / static_cast<C>(space.length);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -75,6 +75,14 @@ struct layer_norm_chip {
         });
         means[r] = sum;
       }
+      if constexpr (Packs > 4) {
+        if (teams.fetches) {
+          const i64 next = first + block.count() * step;
+          i64 at_in, at_out;
+          locate_row(space, space.outer_rank, next, in.strides, out.strides, at_in, at_out);
+          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
+        }
+      }
       teams.fold<Rows, C>(block, means, C(0), plus{});
       // So far a mean is an estimate, of a long row that of the part that is held. The differences
       // from it tell what it is off, and their squares, less that, the variance.
@@ -99,13 +107,13 @@ struct layer_norm_chip {
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
-        const C back = C(1) / square_scale(means[r]);
-        const C rest = sums[r].value / count;
+        const C back = near_quotient(C(1), square_scale(means[r]));
+        const C rest = sums[r].value * part;
         const C mean = means[r] + rest * back;
-        const C variance = max_of(C(0), C(sums[r].index / count - rest * rest)) * back * back;
-        const C scale = C(1) / sqrt(C(variance + eps));
+        const C variance = max_of(C(0), C(sums[r].index * part - rest * rest)) * back * back;
+        const C scale = near_quotient(C(1), sqrt(C(variance + eps)));
         const int n = x[r].length();
-        x[r].template for_all<C>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+        x[r].template for_all<C, true>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
           constexpr int count = decltype(v)::count;
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < count; ++j) v.at[j] = (v.at[j] - mean) * scale;
@@ -134,6 +142,7 @@ struct rms_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
+    const C part = C(1) / static_cast<C>(space.length);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -160,13 +169,21 @@ struct rms_norm_chip {
         });
         squares[r] = sum;
       }
+      if constexpr (Packs > 4) {
+        if (teams.fetches) {
+          const i64 next = first + block.count() * step;
+          i64 at_in, at_out;
+          locate_row(space, space.outer_rank, next, in.strides, out.strides, at_in, at_out);
+          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
+        }
+      }
       teams.fold<Rows, C>(block, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
-        const C scale = C(1) / sqrt(C(squares[r] / static_cast<C>(space.length) + eps));
+        const C scale = near_quotient(C(1), sqrt(C(squares[r] * part + eps)));
         const int n = x[r].length();
-        x[r].template for_all<C>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+        x[r].template for_all<C, true>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale;
           store_window<Whole>(to[r], at, inside, weighted<Whole>(v, weight.data, at, n, inside));
@@ -188,6 +205,7 @@ struct fused_add_rms_norm_chip {
                                   const row_target<T>& x, const row_target<R>& residual,
                                   const row_arg<W>& weight, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
+    const C part = C(1) / static_cast<C>(space.length);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share total[Rows];
       global_ptr<T> inout[Rows];
@@ -225,21 +243,22 @@ struct fused_add_rms_norm_chip {
         FLAGGEMS_CHIP_UNROLL
         for (int k = 0; k < Packs; ++k)
           total[r].put(k, add(total[r].template read<C>(k), total[r].at(k), total[r].has(k)));
-        if constexpr (!Whole)
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < share::edges; ++e)
           total[r].put_edge(
-              add(total[r].template read_edge<C>(), total[r].edge_at(), total[r].has_edge()));
-        total[r].for_rest([&](int i) FLAGGEMS_LAMBDA {
-          add(load_window<true, C, width>(global_ptr<const R>(sums[r]), i, n, true, C(0)), i, true);
-        });
+              e, add(total[r].template read_edge<C>(e), total[r].edge_at(e), total[r].has_edge(e)));
+        total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]), number_cast<R>(C(0)),
+                                             [&](auto v, int at, bool inside)
+                                                 FLAGGEMS_LAMBDA { add(v, at, inside); });
         squares[r] = sum;
       }
       teams.fold<Rows, C>(block, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         total[r].refresh();
-        const C scale = C(1) / sqrt(C(squares[r] / static_cast<C>(space.length) + eps));
+        const C scale = near_quotient(C(1), sqrt(C(squares[r] * part + eps)));
         const int n = total[r].length();
-        total[r].template for_all<C>(
+        total[r].template for_all<C, true>(
             global_ptr<const R>(sums[r]), [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
               FLAGGEMS_CHIP_UNROLL
               for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale;

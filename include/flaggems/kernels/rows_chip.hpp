@@ -96,7 +96,8 @@ FLAGGEMS_INLINE window_values<C, N> load_window(global_ptr<const T> row, int at,
       for (int k = 0; k < N; k += piece) take(load_packed<piece>(row + at + k), k);
       return r;
     }
-    if (inside && at >= off && at - off + N + piece <= n) {
+    // Chips may read all of an aligned access with an element of the row in it.
+    if (inside && (FLAGGEMS_DEVICE_CODE || (at >= off && at - off + N + piece <= n))) {
       FLAGGEMS_CHIP_UNROLL
       for (int k = 0; k < N; k += piece) take(load_across<piece>(row + at + k, off), k);
       return r;
@@ -128,15 +129,26 @@ FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
   }
 }
 
+/// Asks for the line of a cache with *p; what is asked for stays in the one that all units share.
+template <class T>
+FLAGGEMS_INLINE void fetch_line([[maybe_unused]] global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+#endif
+}
+
+/// The elements beside its windows that a thread can hold, with so many packs.
+FLAGGEMS_INLINE constexpr int row_edges(int packs) { return packs <= 2 ? 4 : 1; }
+
 /// What a thread holds of a row: Packs windows of 16 bytes, as they lie in memory; and, unless rows
-/// are `Whole` windows, at most one of the elements before the first address that is a multiple of
-/// 16 and behind the last window, of which there are fewer than two windows.
+/// are `Whole` windows, some of the elements before the first address that is a multiple of 16 and
+/// behind the last window, of which there are fewer than two windows.
 template <class T, int Packs, bool Whole>
 class row_share {
  public:
   static constexpr int width = pack_size<T>;
-  /// The threads that a team has at least.
-  static constexpr int least_threads = Whole ? 1 : 2 * width - 2;
+  /// Elements beside the windows that a thread may hold: of short rows they are many.
+  static constexpr int edges = Whole ? 0 : row_edges(Packs);
 
   /// The share of thread `lane` of a team of `size`, of a row of n elements, or of none: n = 0.
   FLAGGEMS_INLINE void place(global_ptr<const T> row, i64 n, int lane, int size) {
@@ -149,31 +161,36 @@ class row_share {
       const int head = min_of(off == 0 ? 0 : width - off, n_);
       begin_ += head;
       end_ = n_ - (n_ - head) % width;
-      edge_at_ = lane < head ? lane : lane - head + end_;
+      FLAGGEMS_CHIP_UNROLL
+      for (int e = 0; e < edges; ++e) {
+        const int i = lane + e * size;
+        edge_at_[e] = i < head ? i : i - head + end_;
+      }
     }
   }
   FLAGGEMS_INLINE int length() const { return n_; }
   /// The row's element with which window k begins, and whether the row has it.
   FLAGGEMS_INLINE int at(int k) const { return begin_ + k * step_; }
   FLAGGEMS_INLINE bool has(int k) const { return at(k) < end_; }
-  /// The element beside the windows.
-  FLAGGEMS_INLINE int edge_at() const { return edge_at_; }
-  FLAGGEMS_INLINE bool has_edge() const { return edge_at_ < n_; }
+  /// The elements beside the windows.
+  FLAGGEMS_INLINE int edge_at(int e) const { return edge_at_[e]; }
+  FLAGGEMS_INLINE bool has_edge(int e) const { return edge_at_[e] < n_; }
   /// Whether rows of n elements may have a rest, if teams have `size` threads.
   FLAGGEMS_INLINE static bool has_rest(i64 n, int size) {
     return n > static_cast<i64>(Packs) * width * size;
   }
 
   FLAGGEMS_INLINE void load(global_ptr<const T> row, T fill) {
-    pack<T, width> none;
+    const words none = words_of(fill);
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < width; ++j) none.at[j] = fill;
+    for (int k = 0; k < Packs; ++k) {
+      held_[k] = none;
+      if (has(k)) held_[k] = load_packed<width>(row + at(k));
+    }
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < Packs; ++k)
-      held_[k] = has(k) ? load_packed<width>(row + at(k)) : bit_cast<words>(none);
-    if constexpr (!Whole) {
-      edge_ = fill;
-      if (has_edge()) edge_ = number_cast<T>(row[edge_at_]);
+    for (int e = 0; e < edges; ++e) {
+      edge_[e] = fill;
+      if (has_edge(e)) edge_[e] = number_cast<T>(row[edge_at_[e]]);
     }
   }
   /// Between two passes: what is computed from elements is not kept from one to the next, as it
@@ -188,14 +205,11 @@ class row_share {
   /// Window k as values of C.
   template <class C>
   FLAGGEMS_INLINE window_values<C, width> read(int k) const {
-    window_values<C, width> r;
-    FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < width; ++j) r.at[j] = element<C, T, width>(held_[k], j);
-    return r;
+    return values<C>(held_[k]);
   }
   template <class C>
-  FLAGGEMS_INLINE window_values<C, 1> read_edge() const {
-    return {{number_cast<C>(edge_)}};
+  FLAGGEMS_INLINE window_values<C, 1> read_edge(int e) const {
+    return {{number_cast<C>(edge_[e])}};
   }
   /// Puts values in the place of window k.
   template <class C>
@@ -206,36 +220,72 @@ class row_share {
     held_[k] = bit_cast<words>(some);
   }
   template <class C>
-  FLAGGEMS_INLINE void put_edge(const window_values<C, 1>& x) {
-    edge_ = number_cast<T>(x.at[0]);
+  FLAGGEMS_INLINE void put_edge(int e, const window_values<C, 1>& x) {
+    edge_[e] = number_cast<T>(x.at[0]);
   }
   /// f(values, at, inside) for all that is held; what is not inside has the value of `fill`.
   template <class C, class F>
   FLAGGEMS_INLINE void for_held(const F& f) const {
     FLAGGEMS_CHIP_UNROLL
     for (int k = 0; k < Packs; ++k) f(read<C>(k), at(k), has(k));
-    if constexpr (!Whole) f(read_edge<C>(), edge_at_, has_edge());
+    FLAGGEMS_CHIP_UNROLL
+    for (int e = 0; e < edges; ++e) f(read_edge<C>(e), edge_at_[e], has_edge(e));
   }
-  /// f(at) for each window of the rest.
-  template <class F>
-  FLAGGEMS_INLINE void for_rest(const F& f) const {
+  /// f(values, at, inside) for the windows of the rest, read from memory: some at a time, so that
+  /// enough is on the way. Backwards, what was read last, and is in a cache, comes first.
+  template <class C, bool Backwards, class F>
+  FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, T fill, const F& f) const {
+    constexpr int together = Packs > 4 ? 4 : 1;
+    const int first = at(Packs), turn = together * step_;
+    const int turns = first < end_ ? (end_ - first - 1) / turn + 1 : 0;
+    const words none = words_of(fill);
     FLAGGEMS_CHIP_NO_UNROLL
-    for (int i = at(Packs); i < end_; i += step_) f(i);
+    for (int t = 0; t < turns; ++t) {
+      const int begin = first + (Backwards ? turns - 1 - t : t) * turn;
+      words some[together];
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) {
+        some[k] = none;
+        if (begin + k * step_ < end_) some[k] = load_packed<width>(row + begin + k * step_);
+      }
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k)
+        f(values<C>(some[k]), begin + k * step_, begin + k * step_ < end_);
+    }
   }
-  /// f(values, at, inside) for all of the row, of which the rest is read from memory.
-  template <class C, class F>
+  /// The same for all of the row, of which the rest comes last.
+  template <class C, bool Backwards = false, class F>
   FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f) const {
     for_held<C>(f);
-    for_rest([&](int i) FLAGGEMS_LAMBDA {
-      f(load_window<true, C, width>(row, i, n_, true, C(0)), i, true);
-    });
+    for_rest<C, Backwards>(row, number_cast<T>(C(0)), f);
+  }
+  /// Asks for what the thread would hold of a row of the same length, to be in a cache then.
+  FLAGGEMS_INLINE void fetch(global_ptr<const T> row, int lane) const {
+    if (lane % 8 != 0) return;  // a line of 128 bytes
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k)
+      if (has(k)) fetch_line(row + at(k));
   }
 
  private:
   using words = packed<T, width>;
+  FLAGGEMS_INLINE static words words_of(T fill) {
+    pack<T, width> all;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < width; ++j) all.at[j] = fill;
+    return bit_cast<words>(all);
+  }
+  template <class C>
+  FLAGGEMS_INLINE static window_values<C, width> values(const words& x) {
+    window_values<C, width> r;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < width; ++j) r.at[j] = element<C, T, width>(x, j);
+    return r;
+  }
+
   words held_[Packs];
-  T edge_;
-  int n_, begin_, step_, end_, edge_at_;
+  T edge_[edges + 1];
+  int n_, begin_, step_, end_, edge_at_[edges + 1];
 };
 
 /// Where a row begins in two operands, whose strides between rows are a and b. (Without
@@ -259,6 +309,7 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64
 /// `shift` is negative, as one.
 struct row_teams {
   int shift;
+  bool fetches;  // the next row while one is worked on
 
   template <class Block>
   FLAGGEMS_INLINE int threads(const Block& block) const {

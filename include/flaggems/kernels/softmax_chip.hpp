@@ -76,7 +76,7 @@ struct softmax_chip {
       state states[Rows];
       C tops[Rows];  // of what the thread holds
       window_values<C, width> powers[Rows * Packs];
-      window_values<C, 1> edge_powers[Rows];
+      window_values<C, 1> edge_powers[Rows * share::edges + 1];
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         const i64 row = first + r * step;
@@ -100,19 +100,29 @@ struct softmax_chip {
           const auto power = s.add(x[r].template read<C>(k));
           if constexpr (keeps_powers) powers[r * Packs + k] = power;
         }
-        if constexpr (!Whole) edge_powers[r] = s.add(x[r].template read_edge<C>());
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < share::edges; ++e)
+          edge_powers[r * share::edges + e] = s.add(x[r].template read_edge<C>(e));
         states[r] = s;
+      }
+      if constexpr (Packs > 4) {
+        if (teams.fetches) {
+          const i64 next = first + block.count() * step;
+          i64 at_in, at_out;
+          locate_row(space, space.rank, next, in.strides, out.strides, at_in, at_out);
+          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
+        }
       }
       if constexpr (Rows == 1) {
         // Of the rest each thread has a maximum of its own.
         state s = states[0];
-        x[0].for_rest([&](int i) FLAGGEMS_LAMBDA {
-          const auto v = load_window<true, C, width>(from[0], i, 0, true, C(0));
+        const auto more = [&](auto v, int, bool) FLAGGEMS_LAMBDA {
           const C before = s.top;
           s.raise_to(v);
           s.sum = s.sum * softmax_power(C(before - s.top));
           s.add(v);
-        });
+        };
+        x[0].template for_rest<C, false>(from[0], number_cast<T>(lowest<C>()), more);
         if (share::has_rest(space.length, size))
           states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
         else
@@ -131,7 +141,7 @@ struct softmax_chip {
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
         const state s = states[r];
-        const C scale = Log ? log(s.sum) : C(1) / s.sum;
+        const C scale = Log ? log(s.sum) : near_quotient(C(1), s.sum);
         const C own = keeps_powers ? C(softmax_power(C(tops[r] - s.top)) * scale) : scale;
         const auto result = [&](auto v) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
@@ -151,18 +161,20 @@ struct softmax_chip {
           else
             store_window<Whole>(to[r], x[r].at(k), x[r].has(k), result(x[r].template read<C>(k)));
         }
-        if constexpr (!Whole) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < share::edges; ++e) {
           if constexpr (keeps_powers)
-            store_window<Whole>(to[r], x[r].edge_at(), x[r].has_edge(), scaled(edge_powers[r]));
+            store_window<Whole>(to[r], x[r].edge_at(e), x[r].has_edge(e),
+                                scaled(edge_powers[r * share::edges + e]));
           else
-            store_window<Whole>(to[r], x[r].edge_at(), x[r].has_edge(),
-                                result(x[r].template read_edge<C>()));
+            store_window<Whole>(to[r], x[r].edge_at(e), x[r].has_edge(e),
+                                result(x[r].template read_edge<C>(e)));
         }
         if constexpr (Rows == 1) {
-          x[r].for_rest([&](int i) FLAGGEMS_LAMBDA {
-            store_window<Whole>(to[r], i, true,
-                                result(load_window<true, C, width>(from[r], i, 0, true, C(0))));
-          });
+          const auto write = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+            store_window<Whole>(to[r], at, inside, result(v));
+          };
+          x[r].template for_rest<C, true>(from[r], number_cast<T>(C(0)), write);
         }
       }
     });

@@ -141,21 +141,27 @@ struct held_rows {
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
 
-  /// For rows of n elements; `width` of them make a pack. `aligned`: operands begin with one.
-  held_rows(i64 n, int width, bool aligned) : whole(aligned && n % width == 0) {
+  /// For rows of n elements; `width` of them make a pack. `aligned`: operands begin with one. In
+  /// `many_passes` over short rows, what comes once a row and thread costs more than idle memory.
+  held_rows(i64 n, int width, bool aligned, bool many_passes)
+      : whole(aligned && n % width == 0), teams{0, false} {
     const i64 all = n / width;
-    if (all <= 256) {
-      packs = all <= 1 ? 1 : all <= 64 ? 2 : all <= 128 ? 4 : 8;
-      threads = 128;
-      teams.shift = 0;
-      // Of rows that are not whole packs, a thread holds one of the elements beside them.
-      const i64 least = whole ? 1 : 2 * width - 2;
+    if (all <= 16)
+      packs = all <= 2 ? 1 : 2;
+    else if (many_passes)
+      packs = all <= 31 ? 4 : 8;
+    else
+      packs = all <= 128 ? 4 : all <= 256 ? 8 : all <= 1536 ? 4 : 8;
+    if (all <= 32 * packs) {
+      threads = 256;
+      const int edges = kernels::row_edges(packs);
+      const i64 least = whole ? 1 : (2 * width - 2 + edges - 1) / edges;
       while (i64{packs} << teams.shift < all || i64{1} << teams.shift < least) ++teams.shift;
     } else {
-      packs = all <= 2048 ? 4 : 8;
       const i64 wanted = (all + packs - 1) / packs;
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
-      teams.shift = -1;
+      // Alone on its unit, a block leaves memory idle while it computes.
+      teams = {-1, threads > 512};
     }
   }
   /// Rows that a team works on at once, so that each thread has as much to load.
@@ -163,6 +169,13 @@ struct held_rows {
   [[nodiscard]] i64 tiles(i64 all) const {
     const int together = rows() * (teams.shift < 0 ? 1 : threads >> teams.shift);
     return (all + together - 1) / together;
+  }
+  /// What the launch of `all` rows is.
+  void configure(launch_config& config, i64 all) const {
+    config.tiles = tiles(all);
+    config.threads = threads;
+    config.scratch = 0;
+    config.blocks_per_unit = 0;
   }
   /// Calls f(packs, rows, whole) with constants.
   template <class F>
