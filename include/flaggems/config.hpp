@@ -47,11 +47,14 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
-/// 1 where CUDA's code has the instruction that rounds f32 to bf16.
+/// 1 where CUDA's code has the instruction that rounds f32 to bf16, and those for a maximum and a
+/// minimum that are NaN where an operand is.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define FLAGGEMS_CUDA_ROUNDS_BF16 1
+#define FLAGGEMS_CUDA_EXTREMA_OF_NAN 1
 #else
 #define FLAGGEMS_CUDA_ROUNDS_BF16 0
+#define FLAGGEMS_CUDA_EXTREMA_OF_NAN 0
 #endif
 
 /// The lanes of a wave that HIP compiles for.

@@ -48,6 +48,7 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/reduce_chip.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>

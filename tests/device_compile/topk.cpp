@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/topk.hpp>
+#include <flaggems/kernels/topk_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -8,6 +9,6 @@ namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(topk_f32, fk::topk<float>, fk::row_space, flaggems::i64, fk::row_arg<float>,
                   fk::row_target<float>, fk::row_target<flaggems::i64>,
                   fk::sort_workspace<flaggems::u32>, flaggems::i32)
-FLAGGEMS_INSTANCE(topk_bf16, fk::topk<flaggems::bf16>, fk::row_space, flaggems::i64,
+FLAGGEMS_INSTANCE(topk_bf16, fk::topk_chip<flaggems::bf16>, fk::row_space, flaggems::i64,
                   fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::bf16>,
-                  fk::row_target<flaggems::i64>, fk::sort_workspace<flaggems::u16>, flaggems::i32)
+                  fk::row_target<flaggems::i64>, flaggems::i32)

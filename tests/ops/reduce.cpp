@@ -244,6 +244,48 @@ TYPED_TEST(reduce_layouts, argmax) {
   });
 }
 
+// Few results of many elements are cut into parts, along rows and across them.
+TYPED_TEST(reduce_layouts, parts) {
+  using D = TypeParam;
+  for (const shape& sizes : {shape{2, 33001}, shape{9000, 3}, shape{70, 3, 500}, shape{2, 3000, 8}})
+    for (const layout in : {layout::contiguous, layout::offset}) {
+      test_tensor<f32, D> x(sizes, in, random_values(sizes));
+      const auto ties = random_integers(sizes, 0, 40);
+      for (const shape& dims : subsets(sizes.rank())) {
+        check<sum_op>(x, dims, false, layout::strided, 1e-2);
+        if (dims.rank() < 2)
+          check_index<D, f32>(ties, sizes,
+                              dims.rank() == 0 ? std::optional<i64>{} : std::optional<i64>{dims[0]},
+                              in);
+      }
+    }
+  const shape sizes{2, 66001};
+  test_tensor<bf16, D> x(sizes, layout::offset, random_values(sizes));
+  check<amax_op>(x, {1}, false, layout::contiguous);
+  check<amax_op>(x, {0}, false, layout::contiguous);
+}
+
+TYPED_TEST(reduce_layouts, expressions) {
+  using D = TypeParam;
+  const std::size_t m = 7, n = 264;
+  test_tensor<f32, D> x({7, 264}, layout::contiguous, random_values({7, 264}));
+  test_tensor<f32, D> row({264}, layout::contiguous, random_values({264}));
+  test_tensor<bf16, D> column({7, 1}, layout::contiguous, random_values({7, 1}));
+  test_tensor<f32, D> sums({7}), columns({264});
+  const auto e = (x.in() - column.in()) * row.in();
+  fg::sum(test_stream<D>(), e, sums.view(), {1});
+  fg::sum(test_stream<D>(), e, columns.view(), {0});
+  std::vector<double> along(m, 0.0), across(n, 0.0);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const double v = (x.values()[i * n + j] - column.values()[i]) * row.values()[j];
+      along[i] += v;
+      across[j] += v;
+    }
+  expect_close<f32>(sums.read(), along, {1e-5, 1e-4});
+  expect_close<f32>(columns.read(), across, {1e-5, 1e-4});
+}
+
 TEST(reduce, argmax_of_many) {  // cut into parts
   const i64 n = 1000003;
   auto x = fg::empty<f32>(test_stream<host>(), {n});

@@ -242,7 +242,7 @@ def umbrella(tree):
 
 # Headers in ops/ that are machinery of several operators, not operators.
 OPS_MACHINERY = {"checks", "chips", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows",
-                 "implementation"}
+                 "implementation", "reduce_chip"}
 
 
 @check

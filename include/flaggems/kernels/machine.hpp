@@ -14,6 +14,26 @@ namespace flaggems::kernels {
 /// The bytes of a block's exchange: twice one entry of 16 bytes for each of up to 32 warps.
 inline constexpr i64 exchange_bytes = 2 * 32 * 16;
 
+/// The greater (less) of two, NaN if one is.
+FLAGGEMS_INLINE f32 greater_or_nan(f32 a, f32 b) {
+#if FLAGGEMS_CUDA_EXTREMA_OF_NAN
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return b > a || b != b ? b : a;
+#endif
+}
+FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
+#if FLAGGEMS_CUDA_EXTREMA_OF_NAN
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return b < a || b != b ? b : a;
+#endif
+}
+
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
 
 /// Block-local memory of a chip. The pointer is generic, because it may lead into a workspace;

@@ -5,6 +5,7 @@
 // and those reduced; lanes run along the one with the smallest stride, whichever side it is on.
 #pragma once
 
+#include <flaggems/kernels/pack.hpp>
 #include <flaggems/kernels/rows.hpp>
 
 namespace flaggems::kernels {
@@ -99,6 +100,8 @@ struct index_of {
   FLAGGEMS_INLINE static state neutral() { return {neutral_value(), highest<i64>()}; }
   /// Whether nothing with this value can beat a state.
   FLAGGEMS_INLINE static bool loses(C x, const state& s) { return Max ? x < s.value : x > s.value; }
+  /// Whether neither is NaN and x does not beat the best of those before it.
+  FLAGGEMS_INLINE static bool stays(C best, C x) { return Max ? x <= best : x >= best; }
   template <class V, class J>
   FLAGGEMS_INLINE static indexed<V, J> enter(FLAGGEMS_VALUE(V) value, FLAGGEMS_VALUE(J) index) {
     return {value, index};
@@ -145,6 +148,21 @@ struct value_sink {
   FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
     put_results(out, c, count, states, divisor);
   }
+  /// Width of them, side by side along the lanes.
+  template <int Width>
+  FLAGGEMS_INLINE void put_pack(const coordinates& c, const C (&states)[Width]) const {
+    const row to = place(c);
+    if constexpr (Width > 1 && sizeof(Out) * Width <= 16) {
+      if (to.stride == 1 && begins_pack<Width>(to.data)) {
+        pack<Out, Width> results;
+        static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+          results.at[k] = number_cast<Out>(is_floating<C> ? states[k] / divisor : states[k]);
+        });
+        return store_pack<Width>(to.data, results);
+      }
+    }
+    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { to.put(lane_scalar{k}, states[k]); });
+  }
 };
 /// The index alone.
 template <class Out>
@@ -153,6 +171,13 @@ struct index_sink {
   template <class Lane, class V>
   FLAGGEMS_INLINE void put(const coordinates& c, Lane lane, FLAGGEMS_VALUE(V) state) const {
     store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state.index);
+  }
+  template <int Width, class State>
+  FLAGGEMS_INLINE void put_pack(const coordinates& c, const State (&states)[Width]) const {
+    const auto to = out.data + c.offset(out.strides);
+    const i64 step = out.strides[c.rank];
+    static_for<Width>([&](auto k)
+                          FLAGGEMS_LAMBDA { store(to, step, lane_scalar{k}, states[k].index); });
   }
 };
 /// A partial state.

@@ -146,6 +146,23 @@ class simt_block {
     return mine;
   }
 
+  /// The same of any power of two of neighbouring threads up to a block's; threads behind the last
+  /// whole team get anything.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_team(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
+    if (size <= warp_size) return fold_neighbours(mine, op, size, line);
+    mine = fold_neighbours(mine, op, warp_size, line);
+    const int warps = size / warp_size, warp = thread() / warp_size;
+    const auto partial = next_exchange<S>();
+    if (thread() % warp_size == 0) partial.write(warp, mine, line);
+    machine_.sync(line);
+    const int first = warp / warps * warps;
+    if (first + warps > threads() / warp_size) return mine;
+    S result = partial.read(first, line);
+    for (int w = 1; w < warps; ++w) result = op(result, partial.read(first + w, line));
+    return result;
+  }
+
   template <class T>
   FLAGGEMS_INLINE scratch_type<T> scratch(i64 n) {
     const i64 at = used_;

@@ -8,6 +8,7 @@
 
 #include <flaggems/kernels/reduce.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/reduce_chip.hpp>
 
 #include <optional>
 
@@ -44,50 +45,6 @@ struct reduced_dims {
     }
   }
   [[nodiscard]] bool folds(int d) const { return (folded >> d & 1u) != 0; }
-};
-
-/// What most reductions are: tensors of one shape, contiguous, folded along their last dimensions
-/// into a contiguous output apart from them. Few comparisons tell; nothing can be wrong then, and
-/// there is nothing to plan.
-struct dense_rows {
-  i64 rows = 1, length = 1;  // results, and the elements of each
-  bool all = false;
-
-  FLAGGEMS_NOINLINE dense_rows(const char* op, const memory_layout& out, layout_list in,
-                               int_list dims, bool keepdim) {
-    const int_list sizes = in[0].sizes;
-    for (const memory_layout& x : in)
-      if (is_position(x) || !is_contiguous(x.sizes, x.strides) || !same_sizes(x.sizes, sizes))
-        return;
-    const u32 folded = normalize_dims(dims, sizes.size(), op);
-    int next = out.sizes.size() - 1;
-    bool fits = true;
-    for (int d = sizes.size() - 1; d >= 0; --d) {
-      const bool folds = (folded >> d & 1u) != 0;
-      const i64 n = sizes[d];
-      if (folds) {
-        fits = fits && (n == 1 || rows == 1);
-        length *= n;
-      }
-      if (!folds || keepdim) {
-        const i64 left = folds ? 1 : n;
-        fits = fits && next >= 0 && out.sizes[next] == left &&
-               (left == 1 || out.strides[next] == rows);
-        rows *= left;
-        --next;
-      }
-    }
-    const auto begin = reinterpret_cast<u64>(out.data);
-    const byte_range written{begin, begin + static_cast<u64>(rows * out.item)};
-    for (const memory_layout& x : in) {
-      const auto data = reinterpret_cast<u64>(x.data);
-      fits = fits && !written.intersects({data, data + static_cast<u64>(rows * length * x.item)});
-    }
-    // Rows of one element are best read side by side, few long ones are cut (reduction_layout),
-    // and there may be nothing to fold.
-    all = fits && next < 0 && rows > 0 && (length > 1 || (length == 1 && rows == 1)) &&
-          length < 4 * kernels::reduced_chunk;
-  }
 };
 
 /// Checks a reduction of any tensors.
@@ -167,7 +124,7 @@ class reduction_plan {
 
 inline constexpr i64 reduce_outer_chunk = 1024;
 
-/// Everything but the types of a reduction's launch.
+/// Everything but the types of a reduction's launch: the space, before it is cut.
 struct reduction_layout {
   kernels::reduction_space space{};
   iteration all{std::span<const i64>()};
@@ -205,10 +162,9 @@ struct reduction_layout {
       space.inner = lanes.size(lanes.rank() - 1);
       all.append(lanes, lanes.rank() - 1);
     }
-    cut();
   }
 
- private:
+  /// Into what the host's workers take.
   void cut() {
     space.chunk = lanes_reduced ? kernels::reduced_chunk : reduce_outer_chunk;
     if (space.chunk > space.inner) space.chunk = space.inner;
@@ -348,18 +304,37 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   node.for_each_leaf(collect_layouts{leaves});
   const layout_list in(leaves, std::size_t{Node::leaves});
   const memory_layout to = layout_of(out);
-  if constexpr (host_accessible<D> && !has_implementation<Op, D>) {
+  if constexpr (!has_implementation<Op, D>) {
     const dense_rows dense(op, to, in, dims, keepdim);
-    if (dense.all)
-      return run_dense_reduction<Reducer, C>(op, stream, dense, node, out.data(),
-                                             make_sink(dense.length));
+    if (dense.all) {
+      if constexpr (host_accessible<D>) {
+        run_dense_reduction<Reducer, C>(op, stream, dense, node, out.data(),
+                                        make_sink(dense.length));
+      } else {
+        run_chip_reduction<Reducer, C>(op, stream, chip_rows(dense), true, {}, node, out.data(),
+                                       make_sink(dense.length));
+      }
+      return;
+    }
   }
   const reduced_dims plan = check_reduction(op, to, in, dims, keepdim, needs_elements);
   if (out.empty()) return;
   if (plan.count == 0) return when_empty();
   if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
-  run_reduction<Reducer, C, Indexed>(op, stream, plan_reduction(plan, to, in, Indexed), node, out,
-                                     make_sink(plan.count));
+  reduction_layout layout = plan_reduction(plan, to, in, Indexed);
+  if constexpr (host_accessible<D>) {
+    layout.cut();
+    run_reduction<Reducer, C, Indexed>(op, stream, layout, node, out, make_sink(plan.count));
+  } else {
+    const auto run = [&](const auto& operands) {
+      run_chip_reduction<Reducer, C>(op, stream, operands, layout.lanes_reduced, in, node,
+                                     out.data(), make_sink(plan.count));
+    };
+    if (layout.space.kept_rank <= 1 && layout.space.reduced_rank <= 1)
+      run(chip_plane(layout.all, layout.space));
+    else
+      run(chip_space{layout.all, layout.space});
+  }
 }
 
 /// Runs a reduction whose result is a number; `divide` divides it by the count.

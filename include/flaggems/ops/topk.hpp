@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/kernels/topk_chip.hpp>
 #include <flaggems/kernels/topk_host.hpp>
 #include <flaggems/ops/sort.hpp>
 
@@ -60,6 +61,22 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   plan.add(places);
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
+  if constexpr (!host_accessible<device_of<S>>) {
+    if (count <= kernels::chip_most_first && space.length < i64{1} << 31) {
+      launch_config config;
+      config.op = op;
+      config.tiles = space.rows;
+      config.work = work_of(from.numel(), 16);
+      config.scratch = scratch_bytes<kernels::bits_type<T>>(kernels::chip_collected) +
+                       scratch_bytes<i32>(kernels::chip_collected) + scratch_bytes<i64>(264);
+      // Few long rows: more threads each.
+      if (space.rows < 256 && space.length > 8192) config.threads = 1024;
+      launch<kernels::topk_chip<T>>(stream, config, space, count, plan.arg(0, from),
+                                    plan.target(1, to), plan.target(2, places),
+                                    static_cast<i32>(largest ? 1 : 0));
+      return;
+    }
+  }
   const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
   detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows,
                                                                   space.length, kept);
