@@ -66,8 +66,10 @@ using word = fk::arg<flaggems::u16, flaggems::u16>;
 FLAGGEMS_INSTANCE(copy_u16, fk::pointwise_strided<flaggems::u16, word>, fk::strided_space,
                   fk::target<flaggems::u16>, word)
 
-FLAGGEMS_INSTANCE(copy_u32, fk::transposed_copy<flaggems::u32>, fk::transposed_space,
+FLAGGEMS_INSTANCE(copy_u32, fk::transposed_packs<flaggems::u32>, fk::transposed_space,
                   fk::global_ptr<flaggems::u32>, fk::global_ptr<const flaggems::u32>)
+FLAGGEMS_INSTANCE(copy_u8, fk::transposed_singles<flaggems::u8>, fk::transposed_space,
+                  fk::global_ptr<flaggems::u8>, fk::global_ptr<const flaggems::u8>)
 
 using to_int = fk::cast<int, y>;
 FLAGGEMS_INSTANCE(to_i32, fk::pointwise_strided<int, to_int>, fk::strided_space, fk::target<int>,

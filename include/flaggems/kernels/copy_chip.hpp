@@ -11,10 +11,9 @@ namespace flaggems::kernels {
 
 /// A batch of matrices: the output's rows are contiguous, and so are the input's columns.
 struct transposed_space {
-  i64 rows, columns;  // of the output
-  i64 to_row;         // from row to row of the output
-  i64 from_column;    // from column to column in the input
-  bool packs_of_input, packs_of_output;
+  i64 rows, columns;   // of the output
+  i64 to_row;          // from row to row of the output
+  i64 from_column;     // from column to column in the input
   u32 tiles;           // of the whole batch
   divider wide, high;  // tiles of a row of tiles, and of a column
   int rank;            // of the batch
@@ -22,51 +21,79 @@ struct transposed_space {
   i64 to[max_rank], from[max_rank];
 };
 
-/// out = in. T is any type of the elements' size. A tile has `side` rows, which 128 bytes of the
-/// input hold, and one or more squares of as many columns. In memory a column of the tile is a line
-/// of eight packs; which pack is where depends on the line, so that neither the packs of lines, as
+/// The tiles of both kernels for T, any type of the elements' size: `side` rows, of which the input
+/// has 128 bytes in each column, and as many columns or several times as many.
+template <class T>
+struct transposed_tile {
+  static constexpr int side = 128 / static_cast<int>(sizeof(T));
+  static constexpr int columns = side * static_cast<int>(sizeof(T));
+  static constexpr int threads = 256;
+
+  i64 to, from;    // offsets of its first element
+  int wide, high;  // its columns and rows
+  FLAGGEMS_INLINE transposed_tile(const transposed_space& space, u32 tile) {
+    u32 next = space.wide.quotient(tile);
+    const i64 column = i64{columns} * (tile - next * space.wide.divisor);
+    tile = next;
+    next = space.high.quotient(tile);
+    const i64 row = i64{side} * (tile - next * space.high.divisor);
+    to = row * space.to_row + column;
+    from = column * space.from_column + row;
+    for (int d = space.rank - 1; d >= 0; --d) {
+      tile = next;
+      next = space.sizes[d].quotient(tile);
+      const i64 at = tile - next * space.sizes[d].divisor;
+      to += at * space.to[d];
+      from += at * space.from[d];
+    }
+    wide = static_cast<int>(min_of(i64{columns}, space.columns - column));
+    high = static_cast<int>(min_of(i64{side}, space.rows - row));
+  }
+};
+
+/// out = in, where both sides have packs. In block-local memory a column of the tile is a line of
+/// eight packs; which pack is where depends on the line, so that neither the packs of lines, as
 /// they are written, nor the elements along a row, as they are read, share banks.
 template <class T>
-struct transposed_copy {
-  static constexpr int size = pack_size<T>;
-  static constexpr int side = 128 / static_cast<int>(sizeof(T));
-  static constexpr int squares = sizeof(T) > 2 ? static_cast<int>(sizeof(T)) / 2 : 1;
-  static constexpr int columns = side * squares;
-  static constexpr int threads = 256;
-  static constexpr int packs = columns * 8;
+struct transposed_packs {
+  using tile = transposed_tile<T>;
+  static constexpr int size = pack_size<T>, packs = tile::columns * 8;
   static constexpr i64 scratch_bytes = i64{packs} * 16;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const transposed_space& space, global_ptr<T> to,
-                                  global_ptr<const T> from) {
+  FLAGGEMS_INLINE static void run(Block& block, const transposed_space& space, global_ptr<T> out,
+                                  global_ptr<const T> in) {
     const auto lines = block.template scratch<pack<T, size>>(packs);
+    const auto elements = lines.template as<T>();
+    const int threads = block.threads(), thread = block.thread();
     block.for_each_tile(space.tiles, [&](i64 index) FLAGGEMS_LAMBDA {
-      u32 tile = static_cast<u32>(index);
-      u32 next = space.wide.quotient(tile);
-      const i64 column = i64{columns} * (tile - next * space.wide.divisor);
-      tile = next;
-      next = space.high.quotient(tile);
-      const i64 row = i64{side} * (tile - next * space.high.divisor);
-      i64 to_offset = row * space.to_row + column, from_offset = column * space.from_column + row;
-      for (int d = space.rank - 1; d >= 0; --d) {
-        tile = next;
-        next = space.sizes[d].quotient(tile);
-        const i64 at = tile - next * space.sizes[d].divisor;
-        to_offset += at * space.to[d];
-        from_offset += at * space.from[d];
+      const tile t(space, static_cast<u32>(index));
+      block.sync();
+      constexpr int count = packs / tile::threads;
+      for (int first = thread; first < packs; first += count * threads) {
+        pack<T, size> taken[count];
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < count; ++u) {
+          const int column = (first + u * threads) / 8, row = first % 8 * size;
+          if (column < t.wide && row < t.high)
+            taken[u] = load_pack<size>(in + t.from + column * space.from_column + row);
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < count; ++u) {
+          const int column = (first + u * threads) / 8, row = first % 8 * size;
+          if (column < t.wide && row < t.high) lines.write(place(column, first % 8), taken[u]);
+        }
       }
-      const int wide = static_cast<int>(min_of(i64{columns}, space.columns - column));
-      const int high = static_cast<int>(min_of(i64{side}, space.rows - row));
       block.sync();
-      if (space.packs_of_input)
-        read_packs(block, lines, from + from_offset, space.from_column, wide, high);
-      else
-        read_elements(block, lines, from + from_offset, space.from_column, wide, high);
-      block.sync();
-      if (space.packs_of_output)
-        write_packs(block, lines, to + to_offset, space.to_row, wide, high);
-      else
-        write_elements(block, lines, to + to_offset, space.to_row, wide, high);
+      for (int i = thread; i < packs; i += threads) {
+        const int row = i / 8 % tile::side, column = (i / (8 * tile::side) * 8 + i % 8) * size;
+        if (column >= t.wide || row >= t.high) continue;
+        const int first = place(column, row / size) * size + row % size;
+        pack<T, size> x;
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < size; ++k) x.at[k] = elements.read(first + k * tile::side);
+        store_pack<size>(out + t.to + row * space.to_row + column, x);
+      }
     });
   }
 
@@ -75,73 +102,53 @@ struct transposed_copy {
   FLAGGEMS_INLINE static int place(int column, int k) {
     return column * 8 + (k ^ (column / size % 8));
   }
-  template <class Block, class Lines>
-  FLAGGEMS_INLINE static void read_packs(const Block& block, const Lines& lines,
-                                         global_ptr<const T> from, i64 step, int wide, int high) {
-    constexpr int count = packs / threads;
-    for (int first = 0; first < packs; first += count * block.threads()) {
-      pack<T, size> taken[count];
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < count; ++u) {
-        const int i = first + u * block.threads() + block.thread();
-        const int k = i % 8, column = i / 8;
-        if (i < packs && column < wide && k * size < high)
-          taken[u] = load_pack<size>(from + column * step + k * size);
+};
+
+/// The same for any addresses and sizes, element by element. A column's line in memory is padded,
+/// so that rows do not share banks either.
+template <class T>
+struct transposed_singles {
+  using tile = transposed_tile<T>;
+  static constexpr int line = tile::side + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+  static constexpr int count = tile::columns * tile::side, in_flight = 8;
+  static constexpr i64 scratch_bytes = i64{tile::columns} * line * static_cast<i64>(sizeof(T));
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const transposed_space& space, global_ptr<T> out,
+                                  global_ptr<const T> in) {
+    const auto lines = block.template scratch<T>(tile::columns * line);
+    const int threads = block.threads(), thread = block.thread();
+    block.for_each_tile(space.tiles, [&](i64 index) FLAGGEMS_LAMBDA {
+      const tile t(space, static_cast<u32>(index));
+      block.sync();
+      for (int first = thread; first < count; first += in_flight * threads) {
+        T taken[in_flight];
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < in_flight; ++u) {
+          const int i = first + u * threads, column = i / tile::side, row = i % tile::side;
+          if (column < t.wide && row < t.high)
+            taken[u] = in[t.from + column * space.from_column + row];
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < in_flight; ++u) {
+          const int i = first + u * threads, column = i / tile::side, row = i % tile::side;
+          if (column < t.wide && row < t.high) lines.write(column * line + row, taken[u]);
+        }
       }
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < count; ++u) {
-        const int i = first + u * block.threads() + block.thread();
-        const int k = i % 8, column = i / 8;
-        if (i < packs && column < wide && k * size < high) lines.write(place(column, k), taken[u]);
+      block.sync();
+      for (int first = thread; first < count; first += in_flight * threads) {
+        T taken[in_flight];
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < in_flight; ++u) {
+          const int i = first + u * threads, row = i / tile::columns, column = i % tile::columns;
+          if (column < t.wide && row < t.high) taken[u] = lines.read(column * line + row);
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < in_flight; ++u) {
+          const int i = first + u * threads, row = i / tile::columns, column = i % tile::columns;
+          if (column < t.wide && row < t.high) out[t.to + row * space.to_row + column] = taken[u];
+        }
       }
-    }
-  }
-  template <class Block, class Lines>
-  FLAGGEMS_INLINE static void write_packs(const Block& block, const Lines& lines, global_ptr<T> to,
-                                          i64 step, int wide, int high) {
-    const auto elements = lines.template as<T>();
-    block.for_each(packs, [&](i64 index) FLAGGEMS_LAMBDA {
-      const int i = static_cast<int>(index);
-      const int row = i / 8 % side, column = (i / (8 * side) * 8 + i % 8) * size;
-      if (column >= wide || row >= high) return;
-      const int first = place(column, row / size) * size + row % size;
-      pack<T, size> x;
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < size; ++k) x.at[k] = elements.read(first + k * side);
-      store_pack<size>(to + row * step + column, x);
-    });
-  }
-  template <class Block, class Lines>
-  FLAGGEMS_INLINE static void read_elements(const Block& block, const Lines& lines,
-                                            global_ptr<const T> from, i64 step, int wide,
-                                            int high) {
-    const auto elements = lines.template as<T>();
-    for (int first = 0; first < packs * size; first += 8 * block.threads()) {
-      T taken[8];
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < 8; ++u) {
-        const int i = first + u * block.threads() + block.thread();
-        const int row = i % side, column = i / side;
-        if (column < wide && row < high) taken[u] = from[column * step + row];
-      }
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < 8; ++u) {
-        const int i = first + u * block.threads() + block.thread();
-        const int row = i % side, column = i / side;
-        if (column < wide && row < high)
-          elements.write(place(column, row / size) * size + row % size, taken[u]);
-      }
-    }
-  }
-  template <class Block, class Lines>
-  FLAGGEMS_INLINE static void write_elements(const Block& block, const Lines& lines,
-                                             global_ptr<T> to, i64 step, int wide, int high) {
-    const auto elements = lines.template as<T>();
-    block.for_each(packs * size, [&](i64 index) FLAGGEMS_LAMBDA {
-      const int i = static_cast<int>(index);
-      const int row = i / columns, column = i % columns;
-      if (column < wide && row < high)
-        to[row * step + column] = elements.read(place(column, row / size) * size + row % size);
     });
   }
 };

@@ -13,6 +13,10 @@ namespace flaggems::kernels {
 /// Elements of a pack of every operand of out = e: 16 bytes of the largest.
 template <class T, class E>
 inline constexpr int common_pack_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
+/// Packs that a thread reads before it computes: several where it computes for long.
+template <class E>
+inline constexpr int packs_in_flight = is_brief<E> ? 1 : 2;
+
 /// The values of N fetched elements as T.
 template <class T, int N, class E>
 FLAGGEMS_INLINE pack<T, N> pack_of_values(const E& e) {
@@ -53,7 +57,7 @@ struct pointwise_packs {
       return;
     }
     const i64 head = min_of(before, n), packs = (n - head) / size;
-    walk<size, 1>(block, head, packs, out, e);
+    walk<size, packs_in_flight<E>>(block, head, packs, out, e);
     if (block.index() == 0) {
       const i64 rest = n - head - packs * size;
       block.for_each(head + rest, [&](i64 i) FLAGGEMS_LAMBDA {

@@ -16,7 +16,8 @@ using layout_list = std::span<const memory_layout>;
 template <class S, class T, class D, class E>
 void launch_flat(const S& stream, launch_config& config, const tensor_view<T, D>& out, const E& e) {
   const i64 n = out.numel();
-  plan_steps(config, kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>}));
+  plan_steps(config, kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>}),
+             kernels::packs_in_flight<E>);
   launch<kernels::pointwise_packs<T, E>>(stream, config, n, out.data(), e);
 }
 /// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
@@ -26,10 +27,10 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
                     bool packed = true) {
   constexpr int size = kernels::common_pack_size<T, E>;
   it.for_each_narrow_part([&](const iteration& part, const kernels::coordinates& first) {
-    const kernels::strided_space space =
-        strided_space_of(part, packed && has_packs(part, first, size, operands), size);
-    plan_steps(config, space.steps,
-               space.packed ? kernels::steps_in_flight<true> : kernels::steps_in_flight<false>);
+    const bool by_packs = packed && has_packs(part, first, size, operands);
+    const kernels::strided_space space = strided_space_of(part, by_packs, size);
+    plan_steps(config, part.numel() / (by_packs ? size : 1),
+               by_packs ? kernels::steps_in_flight<true> : kernels::steps_in_flight<false>);
     kernels::target<T> to = out;
     E from = e;
     to.move(first);

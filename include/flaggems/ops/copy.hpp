@@ -280,10 +280,11 @@ inline bool is_transposed(const iteration& it, i64 item) {
          it.size(inner) * item >= 32 && it.size(inner - 1) * item >= 32;
 }
 
-/// The same space for its kernel, whose tiles have so many rows and columns.
+/// The same space for its kernels, whose tiles have so many rows and columns; `packs` becomes
+/// whether packs of 16 bytes lie along both sides.
 inline kernels::transposed_space transposed_space_of(const iteration& it, i64 rows, i64 columns,
                                                      const memory_layout& out,
-                                                     const memory_layout& x) {
+                                                     const memory_layout& x, bool& packs) {
   const int inner = it.rank() - 1;
   kernels::transposed_space space{};
   space.rows = it.size(inner - 1);
@@ -295,20 +296,17 @@ inline kernels::transposed_space transposed_space_of(const iteration& it, i64 ro
   space.wide = divider_by(wide);
   space.high = divider_by(high);
   space.rank = inner - 1;
-  // A pack has 16 bytes.
   const auto in_packs = [&](const memory_layout& v, i64 size, i64 step) {
     return reinterpret_cast<u64>(v.data) % 16 == 0 && size * v.item % 16 == 0 &&
            step * v.item % 16 == 0;
   };
-  space.packs_of_output = in_packs(out, space.columns, space.to_row);
-  space.packs_of_input = in_packs(x, space.rows, space.from_column);
+  packs = in_packs(out, space.columns, space.to_row) && in_packs(x, space.rows, space.from_column);
   i64 tiles = wide * high;
   for (int d = 0; d < space.rank; ++d) {
     space.sizes[d] = divider_by(it.size(d));
     space.to[d] = it.stride(0, d);
     space.from[d] = it.stride(1, d);
-    space.packs_of_output = space.packs_of_output && space.to[d] * out.item % 16 == 0;
-    space.packs_of_input = space.packs_of_input && space.from[d] * x.item % 16 == 0;
+    packs = packs && space.to[d] * out.item % 16 == 0 && space.from[d] * x.item % 16 == 0;
     tiles *= it.size(d);
   }
   space.tiles = static_cast<u32>(tiles);
@@ -329,7 +327,7 @@ auto words_of(const tensor_view<T, D>& v) {
 template <class S, class Word, class D>
 void copy_on_chip(const char* op, const S& stream, const tensor_view<Word, D>& out,
                   const tensor_view<const Word, D>& x, bool flat) {
-  using kernel = kernels::transposed_copy<Word>;
+  using tile = kernels::transposed_tile<Word>;
   launch_config config;
   config.op = op;
   config.work = work_of(out.numel(), sizeof(Word), 2);
@@ -341,13 +339,17 @@ void copy_on_chip(const char* op, const S& stream, const tensor_view<Word, D>& o
   it.collapse();
   it.arrange_transposed();
   if (is_transposed(it, sizeof(Word))) {
+    using packed = kernels::transposed_packs<Word>;
+    using single = kernels::transposed_singles<Word>;
+    bool packs = false;
     const kernels::transposed_space space =
-        transposed_space_of(it, kernel::side, kernel::columns, layouts[0], layouts[1]);
+        transposed_space_of(it, tile::side, tile::columns, layouts[0], layouts[1], packs);
     config.tiles = space.tiles;
-    config.scratch = kernel::scratch_bytes;
-    config.threads = kernel::threads;
+    config.threads = tile::threads;
     config.blocks_per_unit = 0;
-    return launch<kernel>(stream, config, space, out.data(), x.data());
+    config.scratch = packs ? packed::scratch_bytes : single::scratch_bytes;
+    if (packs) return launch<packed>(stream, config, space, out.data(), x.data());
+    return launch<single>(stream, config, space, out.data(), x.data());
   }
   kernels::target<Word> to{out.data(), {}};
   kernels::arg<Word, Word> from{x.data(), {}};

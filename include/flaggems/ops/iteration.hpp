@@ -170,12 +170,14 @@ class iteration {
     (widest == from.rank ? from.inner : from.at[widest]) += half;
     part.for_each_narrow_part(f, from);
   }
-  /// Sets the dimension along which an operand reaches farthest.
+  /// Sets the dimension along which an operand reaches farthest. What no memory could hold, and no
+  /// device will run, is as good as narrow: so many parts could not even be launched.
   bool is_narrow(int& widest) const {
-    constexpr f64 limit = 2147483647;
+    constexpr f64 limit = 2147483647, memory = 140737488355328;  // 2^47
     f64 elements = 1, farthest = -1;
     bool narrow = true;
     for (int d = 0; d < rank_; ++d) elements *= static_cast<f64>(sizes_[d]);
+    f64 most = elements;
     for (int k = 0; k < operands_; ++k) {
       f64 reach = 0;
       for (int d = 0; d < rank_; ++d) {
@@ -185,8 +187,9 @@ class iteration {
         if (along > farthest) farthest = along, widest = d;
       }
       narrow = narrow && reach < limit;
+      most = kernels::max_of(most, reach);
     }
-    return narrow && elements < limit;
+    return (narrow && elements < limit) || most >= memory;
   }
   [[nodiscard]] bool before(int a, int b) const {
     for (int k = 0; k < operands_; ++k) {
