@@ -37,6 +37,7 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
   --check           compiles many kernels a unit, faster, and keeps nothing
+  --in-turn         each kernel for the first target and for one of the others, in turn
   --list            prints the kernels' types and compiles nothing
   -j N              so many processes
 )";
@@ -44,7 +45,7 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
 struct options {
   std::vector<std::string> targets, files;
   std::string match, object;
-  bool check = false, list = false;
+  bool check = false, list = false, in_turn = false;
   int processes = 1;
 };
 
@@ -261,6 +262,8 @@ options parse(int count, char** arguments) {
       o.object = value();
     } else if (word == "--check") {
       o.check = true;
+    } else if (word == "--in-turn") {
+      o.in_turn = true;
     } else if (word == "--list") {
       o.list = true;
     } else if (word == "-j") {
@@ -306,8 +309,10 @@ int run(options o) {
     fail("the files have no texts of kernels: were they compiled with FLAGGEMS_EMBED=0?");
 
   std::vector<job> jobs;
-  for (const std::string& target : o.targets)
-    for (const fd::kernel_instance& instance : instances) jobs.push_back({instance, target});
+  for (std::size_t t = 0; t < o.targets.size(); ++t)
+    for (std::size_t k = 0; k < instances.size(); ++k)
+      if (!o.in_turn || t == 0 || k % (o.targets.size() - 1) == t - 1)
+        jobs.push_back({instances[k], o.targets[t]});
   bool good = true;
   if (o.check) {
     // A unit's texts are parsed once; a large one is compiled slowly where something is wrong.

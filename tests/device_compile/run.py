@@ -6,9 +6,12 @@
 Every header of include/flaggems/kernels alone, then every tests/device_compile/<stem>.cpp (see
 kernels/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
 declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
-runs it, where there is a GPU to use. Exit status 77: the compiler or the headers are not here.
+runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
+launch on flaggems::cuda to machine code: for the first of TARGETS, and for the others in turn (with
+--all for all of them, which takes twice as long). Exit status 77: the compiler or the headers are not here.
 """
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -59,6 +62,21 @@ def declarations(cxx):
     return subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
                            str(ROOT / "include"), "-isystem", headers,
                            str(HERE / "declarations" / "cuda.cpp")]).returncode
+
+
+TARGETS = ["sm_90a", "sm_80", "sm_100", "sm_120"]
+
+
+def instances_of(programs, every):
+    library = found()
+    if not library:
+        return SKIP
+    command = [*map(str, programs), "--check", "-j", str(os.cpu_count() or 1)]
+    command += [] if every else ["--in-turn"]
+    for target in TARGETS:
+        command += ["--target", target]
+    return subprocess.run(command, env={**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library,
+                                        "FLAGGEMS_CACHE_MIB": "0"}).returncode
 
 
 def linked(build):
@@ -135,11 +153,16 @@ def hip(files, instances, build, cxx):
 def main():
     compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("compiler", choices=[*compilers, "declarations", "linked"])
+    parser.add_argument("compiler", choices=[*compilers, "declarations", "linked", "instances"])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--only", metavar="STEM", help="kernels/STEM.hpp and its instances alone")
+    parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
+                        help="instances: flaggems-compile, then the programs with the kernels")
+    parser.add_argument("--all", action="store_true", help="instances: for all targets")
     options = parser.parse_args()
+    if options.compiler == "instances":
+        return instances_of(options.program, options.all)
     if options.compiler == "declarations":
         return declarations(options.cxx)
     if options.compiler == "linked":

@@ -10,7 +10,8 @@
 With --merge, marks that the page has stay: a log of one operator's tests is enough to bring its row
 in. Only a log of all tests takes marks away.
 
-The marks say how much is known: run on the hardware, run on the emulator, or only compiled. The ISA
+The marks say how much is known: run on the hardware, run on the emulator (for cuda through a
+simulated driver), or only compiled. The ISA
 levels in the heading are those of the machine that made the logs, and it names the rows that ran at
 fewer; --check compares the rows alone. `compiled` needs an instance in tests/device_compile named
 after the operator or the one whose kernel it shares.
@@ -28,6 +29,8 @@ import instances  # noqa: E402
 import operators  # noqa: E402
 
 LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
+# Device types of chips, and what having run on them means.
+CHIPS = (("cuda", "simulated"), ("simt64", "emulated"))
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
@@ -89,7 +92,7 @@ def main():
             continue
         places = ran.get(SAME_LAUNCH.get(name, name), set())
         marks = ["run" if any(p.startswith("host@") for p in places) else "-"]
-        marks += ["emulated" if chip in places else "-" for chip in ("simt32", "simt64")]
+        marks += [mark if chip in places else "-" for chip, mark in CHIPS]
         had = None
         if args.merge:
             had = re.search(rf"^\| {name} \|[^|]*\| (.*?) \| (.*?) \| (.*?) \|", before, re.M)
@@ -111,12 +114,13 @@ def main():
 # Support
 
 What is known of each operator, from passing tests: **run** on the hardware, **emulated** (run on the
-SIMT emulator, which checks barriers and races), **compiled** (an instance of its kernel in
+SIMT emulator, which checks barriers and races), **simulated** (run on flaggems::cuda over a simulated
+driver, whose launches the emulator runs with warps of 32), **compiled** (an instance of its kernel in
 tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
 OpenCL for spir64, as HIP for gfx90a; not run). The host's levels in these results:
 {in_order(levels)}.{at_fewer}
 
-| operator | header | host | simt32 | simt64 | CUDA, OpenCL, HIP |
+| operator | header | host | cuda | simt64 | CUDA, OpenCL, HIP |
 |---|---|---|---|---|---|
 {table}"""
     if missing:
