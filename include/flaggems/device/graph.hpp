@@ -18,6 +18,18 @@ namespace detail {
 /// The work that `f()` queues in `stream`, as a graph.
 template <class Device, class F>
 graph<Device> captured(const stream_ref<Device>& stream, F&& f);
+
+// So that a device type without graphs has one error, not ten.
+template <class Device>
+struct graph_handle_of {
+  using type = int;
+  static constexpr bool exists = false;
+};
+template <device_graphs Device>
+struct graph_handle_of<Device> {
+  using type = typename Device::graph_handle;
+  static constexpr bool exists = true;
+};
 }  // namespace detail
 
 /// Work that was captured. Each launch does it again, with the same arguments and at the same
@@ -26,12 +38,14 @@ graph<Device> captured(const stream_ref<Device>& stream, F&& f);
 /// of tensors that ended earlier; tensors from before it which it uses must outlive it.
 template <class Device>
 class graph {
-  static_assert(device_graphs<Device>,
-                "flaggems: graph: this device type has no graphs; `device_graphs<Device>` tells");
+  static_assert(
+      detail::graph_handle_of<Device>::exists,
+      "flaggems: a device type without graphs: `device_graphs<Device>` tells, so that work "
+      "is queued each time where it cannot be captured");
 
  public:
   using device_type = Device;
-  using native_handle_type = typename Device::graph_handle;
+  using native_handle_type = typename detail::graph_handle_of<Device>::type;
 
   /// None: as one that was moved from, it may be assigned to and destroyed.
   graph() = default;
@@ -144,7 +158,10 @@ graph<Device> captured(const stream_ref<Device>& stream, F&& f) {
 /// not compile: `if constexpr (device_graphs<Device>)`.
 template <stream_like S, class F>
 [[nodiscard]] graph<device_of<S>> capture(const S& stream, F&& f) {
-  return detail::captured(ref(stream), std::forward<F>(f));
+  if constexpr (device_graphs<device_of<S>>)
+    return detail::captured(ref(stream), std::forward<F>(f));
+  else
+    return {};
 }
 
 /// Loads every kernel that `f()` launches in `stream`, compiling those that the cache on disk
