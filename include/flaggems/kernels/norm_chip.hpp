@@ -75,14 +75,6 @@ struct layer_norm_chip {
         });
         means[r] = sum;
       }
-      if constexpr (Packs > 4) {
-        if (teams.fetches) {
-          const i64 next = first + block.count() * step;
-          i64 at_in, at_out;
-          locate_row(space, space.outer_rank, next, in.strides, out.strides, at_in, at_out);
-          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
-        }
-      }
       teams.fold<Rows, C>(block, means, C(0), plus{});
       // So far a mean is an estimate, of a long row that of the part that is held. The differences
       // from it tell what it is off, and their squares, less that, the variance.
@@ -169,14 +161,6 @@ struct rms_norm_chip {
         });
         squares[r] = sum;
       }
-      if constexpr (Packs > 4) {
-        if (teams.fetches) {
-          const i64 next = first + block.count() * step;
-          i64 at_in, at_out;
-          locate_row(space, space.outer_rank, next, in.strides, out.strides, at_in, at_out);
-          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
-        }
-      }
       teams.fold<Rows, C>(block, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
@@ -247,7 +231,7 @@ struct fused_add_rms_norm_chip {
         for (int e = 0; e < share::edges; ++e)
           total[r].put_edge(
               e, add(total[r].template read_edge<C>(e), total[r].edge_at(e), total[r].has_edge(e)));
-        total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]), number_cast<R>(C(0)),
+        total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]),
                                              [&](auto v, int at, bool inside)
                                                  FLAGGEMS_LAMBDA { add(v, at, inside); });
         squares[r] = sum;

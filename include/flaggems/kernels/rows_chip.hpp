@@ -129,16 +129,8 @@ FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
   }
 }
 
-/// Asks for the line of a cache with *p; what is asked for stays in the one that all units share.
-template <class T>
-FLAGGEMS_INLINE void fetch_line([[maybe_unused]] global_ptr<const T> p) {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
-#endif
-}
-
 /// The elements beside its windows that a thread can hold, with so many packs.
-FLAGGEMS_INLINE constexpr int row_edges(int packs) { return packs <= 2 ? 4 : 1; }
+FLAGGEMS_INLINE constexpr int row_edges(int packs) { return packs == 1 ? 4 : 1; }
 
 /// What a thread holds of a row: Packs windows of 16 bytes, as they lie in memory; and, unless rows
 /// are `Whole` windows, some of the elements before the first address that is a multiple of 16 and
@@ -231,40 +223,24 @@ class row_share {
     FLAGGEMS_CHIP_UNROLL
     for (int e = 0; e < edges; ++e) f(read_edge<C>(e), edge_at_[e], has_edge(e));
   }
-  /// f(values, at, inside) for the windows of the rest, read from memory: some at a time, so that
-  /// enough is on the way. Backwards, what was read last, and is in a cache, comes first.
+  /// f(values, at, inside) for the windows of the rest, read from memory. Backwards, what was read
+  /// last, and is in a cache, comes first. (Several at a time take registers from what is held:
+  /// rows of 262,144 gained a twentieth, and those that fit lost a tenth.)
   template <class C, bool Backwards, class F>
-  FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, T fill, const F& f) const {
-    constexpr int together = Packs > 4 ? 4 : 1;
-    const int first = at(Packs), turn = together * step_;
-    const int turns = first < end_ ? (end_ - first - 1) / turn + 1 : 0;
-    const words none = words_of(fill);
+  FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, const F& f) const {
+    const int first = at(Packs);
+    const int count = first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
     FLAGGEMS_CHIP_NO_UNROLL
-    for (int t = 0; t < turns; ++t) {
-      const int begin = first + (Backwards ? turns - 1 - t : t) * turn;
-      words some[together];
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < together; ++k) {
-        some[k] = none;
-        if (begin + k * step_ < end_) some[k] = load_packed<width>(row + begin + k * step_);
-      }
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < together; ++k)
-        f(values<C>(some[k]), begin + k * step_, begin + k * step_ < end_);
+    for (int k = 0; k < count; ++k) {
+      const int i = first + (Backwards ? count - 1 - k : k) * step_;
+      f(values<C>(load_packed<width>(row + i)), i, true);
     }
   }
   /// The same for all of the row, of which the rest comes last.
   template <class C, bool Backwards = false, class F>
   FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f) const {
     for_held<C>(f);
-    for_rest<C, Backwards>(row, number_cast<T>(C(0)), f);
-  }
-  /// Asks for what the thread would hold of a row of the same length, to be in a cache then.
-  FLAGGEMS_INLINE void fetch(global_ptr<const T> row, int lane) const {
-    if (lane % 8 != 0) return;  // a line of 128 bytes
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < Packs; ++k)
-      if (has(k)) fetch_line(row + at(k));
+    for_rest<C, Backwards>(row, f);
   }
 
  private:
@@ -309,7 +285,6 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64
 /// `shift` is negative, as one.
 struct row_teams {
   int shift;
-  bool fetches;  // the next row while one is worked on
 
   template <class Block>
   FLAGGEMS_INLINE int threads(const Block& block) const {

@@ -105,14 +105,6 @@ struct softmax_chip {
           edge_powers[r * share::edges + e] = s.add(x[r].template read_edge<C>(e));
         states[r] = s;
       }
-      if constexpr (Packs > 4) {
-        if (teams.fetches) {
-          const i64 next = first + block.count() * step;
-          i64 at_in, at_out;
-          locate_row(space, space.rank, next, in.strides, out.strides, at_in, at_out);
-          if (next < space.rows) x[0].fetch(in.data + at_in, lane);
-        }
-      }
       if constexpr (Rows == 1) {
         // Of the rest each thread has a maximum of its own.
         state s = states[0];
@@ -122,7 +114,7 @@ struct softmax_chip {
           s.sum = s.sum * softmax_power(C(before - s.top));
           s.add(v);
         };
-        x[0].template for_rest<C, false>(from[0], number_cast<T>(lowest<C>()), more);
+        x[0].template for_rest<C, false>(from[0], more);
         if (share::has_rest(space.length, size))
           states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
         else
@@ -174,7 +166,7 @@ struct softmax_chip {
           const auto write = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
             store_window<Whole>(to[r], at, inside, result(v));
           };
-          x[r].template for_rest<C, true>(from[r], number_cast<T>(C(0)), write);
+          x[r].template for_rest<C, true>(from[r], write);
         }
       }
     });

@@ -136,33 +136,35 @@ struct held_rows {
   int packs;    // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
   bool whole;   // packs are
   int threads;  // a block
+  int blocks_per_unit;
   kernels::row_teams teams;
 
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
 
   /// For rows of n elements; `width` of them make a pack. `aligned`: operands begin with one. In
-  /// `many_passes` over short rows, what comes once a row and thread costs more than idle memory.
+  /// `many_passes` over wide packs, what comes once a row and thread costs more than idle memory.
   held_rows(i64 n, int width, bool aligned, bool many_passes)
-      : whole(aligned && n % width == 0), teams{0, false} {
+      : whole(aligned && n % width == 0), teams{0} {
     const i64 all = n / width;
-    if (all <= 16)
-      packs = all <= 2 ? 1 : 2;
-    else if (many_passes)
-      packs = all <= 31 ? 4 : 8;
+    if (all <= (whole ? 2 : 16))
+      packs = 1;
+    else if (all <= (whole ? 16 : 32))
+      packs = 2;
     else
-      packs = all <= 128 ? 4 : all <= 256 ? 8 : all <= 1536 ? 4 : 8;
-    if (all <= 32 * packs) {
-      threads = 256;
+      packs = all <= 2048 && !(many_passes && width >= 8) ? 4 : 8;
+    if (all <= 32 * packs && (packs < 8 || many_passes)) {
+      threads = all <= 2 ? 128 : 256;
       const int edges = kernels::row_edges(packs);
       const i64 least = whole ? 1 : (2 * width - 2 + edges - 1) / edges;
       while (i64{packs} << teams.shift < all || i64{1} << teams.shift < least) ++teams.shift;
     } else {
       const i64 wanted = (all + packs - 1) / packs;
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
-      // Alone on its unit, a block leaves memory idle while it computes.
-      teams = {-1, threads > 512};
+      teams.shift = -1;
     }
+    // Tiny rows: a block has less to do than it takes to begin.
+    blocks_per_unit = all <= 2 ? 32 : 0;
   }
   /// Rows that a team works on at once, so that each thread has as much to load.
   [[nodiscard]] int rows() const { return packs < 4 ? 4 / packs : 1; }
@@ -175,7 +177,7 @@ struct held_rows {
     config.tiles = tiles(all);
     config.threads = threads;
     config.scratch = 0;
-    config.blocks_per_unit = 0;
+    config.blocks_per_unit = blocks_per_unit;
   }
   /// Calls f(packs, rows, whole) with constants.
   template <class F>
