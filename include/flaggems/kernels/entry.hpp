@@ -22,7 +22,7 @@
 // A launch may begin while the last blocks of the one before it run: each block waits here until
 // that one has ended and its memory is seen. (To let the next one begin earlier still takes room
 // from this one: a copy of 16 MiB took a fifth longer.)
-#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
 #define FLAGGEMS_AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" : : : "memory")
 #else
 #define FLAGGEMS_AWAIT_EARLIER() static_cast<void>(0)
