@@ -63,6 +63,8 @@
 #define FLAGGEMS_CUDA_ROUNDS_BF16 0
 #define FLAGGEMS_CUDA_EXTREMA_OF_NAN 0
 #endif
+/// 1 where CUDA's code has instructions for small matrices of bf16.
+#define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
 
 /// The lanes of a wave that HIP compiles for.
 #if defined(__AMDGCN_WAVEFRONT_SIZE)

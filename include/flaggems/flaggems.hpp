@@ -27,6 +27,7 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_chip.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/chips.hpp>
@@ -36,6 +37,7 @@
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_call.hpp>
+#include <flaggems/ops/gemm_chip.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>

@@ -157,6 +157,28 @@ TYPED_TEST(attention_device, dtypes_of_a_cache) {
   });
 }
 
+// One query and a cache: chips read keys and values by packs, in parts, and those with matrix units
+// take tiles for 16 bits.
+TYPED_TEST(attention_device, decode) {
+  using D = TypeParam;
+  for (const i64 queries : {1, 3})
+    for (const i64 e : {64, 128}) {
+      const problem p{.batch = 2,
+                      .heads = 4,
+                      .key_heads = 2,
+                      .queries = queries,
+                      .keys = e == 64 ? 290 : 41,
+                      .e = e,
+                      .ev = e,
+                      .options = {.is_causal = true,
+                                  .alignment = fg::causal_alignment::bottom_right,
+                                  .enable_gqa = true}};
+      check<D, bf16>(p);
+      if (e == 64) check<D, f32, bf16>(p);
+      check<D, f32>(p);
+    }
+}
+
 // Few queries and many keys: the host cuts the keys into parts.
 TEST(attention, many_keys) {
   at_every_level<host>([] {

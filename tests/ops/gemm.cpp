@@ -82,6 +82,19 @@ TYPED_TEST(gemm_layouts, all) {
   });
 }
 
+// Chips read the other matrix by packs, along the sum or across it, in parts; those with matrix
+// units take tiles for more than 4 rows of 16 bits.
+TYPED_TEST(gemm_layouts, few_rows) {
+  using D = TypeParam;
+  for (const i64 m : {1, 3, 16}) {
+    check_mm<D, f32>(m, 37, 1036, layout::contiguous, layout::transposed, layout::contiguous);
+    check_mm<D, f32>(m, 72, 1100, layout::contiguous, layout::contiguous, layout::strided);
+    check_mm<D, bf16>(m, 37, 1032, layout::contiguous, layout::transposed, layout::contiguous);
+  }
+  check_mm<D, bf16>(2, 72, 700, layout::contiguous, layout::contiguous, layout::contiguous);
+  check_mm<D, bf16>(70, 9, 264, layout::contiguous, layout::transposed, layout::contiguous);
+}
+
 TYPED_TEST(gemm_layouts, mv) {
   using D = TypeParam;
   for (const layout la : input_layouts)

@@ -241,8 +241,8 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "chips", "expr", "gemm_call", "gemm_short", "nodes", "iteration", "rows",
-                 "implementation", "reduce_chip"}
+OPS_MACHINERY = {"attention_chip", "checks", "chips", "expr", "gemm_call", "gemm_chip", "gemm_short",
+                 "nodes", "iteration", "rows", "implementation", "reduce_chip"}
 
 
 @check

@@ -72,10 +72,17 @@ template <class Kernel, class = int>
 inline constexpr int most_threads = 0;
 template <class Kernel>
 inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
+/// The blocks of it that one unit of the chip must have room for, so registers: its `min_blocks`,
+/// or 0, as many as there is room for.
+template <class Kernel, class = int>
+inline constexpr int least_blocks = 0;
+template <class Kernel>
+inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
 
 template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
+  static constexpr int min_blocks = least_blocks<Kernel>;
   using arguments = argument_pack<Args...>;
   struct words {
     u64 word[(sizeof(arguments) + 7) / 8];
@@ -114,7 +121,8 @@ __device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
 // a copy of the arguments in memory for that.
 #define FLAGGEMS_INSTANCE(name, ...)                                          \
   extern "C" __global__ void __launch_bounds__(                               \
-      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads)                  \
+      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads,                  \
+      flaggems::kernels::entry_of<__VA_ARGS__>::min_blocks)                   \
       name(const __grid_constant__                                            \
            typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, \
            unsigned char* workspace, flaggems::i64 slice) {                   \

@@ -7,7 +7,7 @@
 // fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
 #pragma once
 
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernels/number.hpp>
 
 namespace flaggems::kernels {
 
@@ -117,6 +117,28 @@ struct cuda_machine : block_memory {
       return atomicAdd(s.data + i, x);
     }
   }
+
+#if FLAGGEMS_CUDA_TILES
+  static constexpr bool has_matrix_unit = true;
+  template <class T>
+  FLAGGEMS_INLINE void multiply_tiles(f32* c, const u32* a, const u32* b) const {
+    if constexpr (is_same<T, bf16>)
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+          "{%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+          "{%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+  FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
+    u32 r;
+    asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(x));
+    return r;
+  }
+#endif
 #endif
 };
 

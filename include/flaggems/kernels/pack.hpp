@@ -4,34 +4,34 @@
 // Several elements that a thread of a chip moves by one instruction.
 #pragma once
 
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernels/lanes.hpp>
 
 namespace flaggems::kernels {
 
-/// N consecutive elements, aligned to all of them: chips move up to 16 bytes at once.
-template <class T, int N>
-struct alignas(static_cast<int>(sizeof(T)) * N) pack {
-  static_assert(sizeof(T) * N <= 16, "flaggems: a pack has at most 16 bytes");
-  T at[N];
+/// Count consecutive elements, aligned to all of them: chips move up to 16 bytes at once.
+template <class T, int Count>
+struct alignas(static_cast<int>(sizeof(T)) * Count) pack {
+  static_assert(sizeof(T) * Count <= 16, "flaggems: a pack has at most 16 bytes");
+  T at[Count];
 };
 
 /// The elements of 16 bytes.
 template <class T>
 inline constexpr int pack_size = 16 / static_cast<int>(sizeof(T));
 
-/// Whether p begins a pack of N elements.
-template <int N, class T>
+/// Whether p begins a pack of Count elements.
+template <int Count, class T>
 FLAGGEMS_INLINE bool begins_pack(global_ptr<T> p) {
-  return reinterpret_cast<u64>(p) % (sizeof(T) * N) == 0;
+  return reinterpret_cast<u64>(p) % (sizeof(T) * Count) == 0;
 }
 
-/// The elements p[0 .. N); p begins a pack.
-template <int N, class T>
-FLAGGEMS_INLINE pack<T, N> load_pack(global_ptr<const T> p) {
-  return *reinterpret_cast<global_ptr<const pack<T, N>>>(p);
+/// The elements p[0 .. Count); p begins a pack.
+template <int Count, class T>
+FLAGGEMS_INLINE pack<T, Count> load_pack(global_ptr<const T> p) {
+  return *reinterpret_cast<global_ptr<const pack<T, Count>>>(p);
 }
-template <int N, class T>
-FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, N>& x) {
+template <int Count, class T>
+FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, Count>& x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
   // The compiler takes the elements of a pack apart, and then stores some of them alone.
   if constexpr (sizeof(x) == 16) {
@@ -42,7 +42,24 @@ FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, N>& x) {
     return;
   }
 #endif
-  *reinterpret_cast<global_ptr<pack<T, N>>>(p) = x;
+  *reinterpret_cast<global_ptr<pack<T, Count>>>(p) = x;
+}
+
+/// The elements of a pack as C, which the caller names: OpenCL would deduce an address space.
+template <class C, class T, int Count>
+FLAGGEMS_INLINE void unpack(const pack<T, Count>& x, identity<C>* to) {
+  if constexpr (is_same<T, bf16> && is_same<C, f32> && Count % 2 == 0) {
+    struct words {
+      u32 at[Count / 2];
+    };
+    const words w = bit_cast<words>(x);  // two at a time: a shift, and a mask
+    static_for<Count / 2>([&](auto i) FLAGGEMS_LAMBDA {
+      to[2 * i] = bit_cast<f32>(w.at[int(i)] << 16);
+      to[2 * i + 1] = bit_cast<f32>(w.at[int(i)] & 0xffff0000u);
+    });
+  } else {
+    static_for<Count>([&](auto e) FLAGGEMS_LAMBDA { to[e] = number_cast<C>(x.at[int(e)]); });
+  }
 }
 
 }  // namespace flaggems::kernels

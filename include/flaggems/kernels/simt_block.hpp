@@ -5,7 +5,7 @@
 // (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
 #pragma once
 
-#include <flaggems/kernels/lanes.hpp>
+#include <flaggems/kernels/small_tiles.hpp>
 
 namespace flaggems::kernels {
 
@@ -21,6 +21,13 @@ FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x
   s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
 }
 
+/// Whether a machine multiplies small matrices by an instruction.
+template <class Machine, class = int>
+inline constexpr bool matrix_unit = false;
+template <class Machine>
+inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0)> =
+    Machine::has_matrix_unit;
+
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
@@ -30,6 +37,7 @@ FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
+/// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
 template <class Machine>
@@ -168,6 +176,36 @@ class simt_block {
     const i64 at = used_;
     used_ += round_up(n * static_cast<i64>(sizeof(T)), 16);
     return machine_.template scratch<T>(at, n);
+  }
+
+  /// What the thread `mask` away has in x: within aligned groups of as many threads as the lowest
+  /// power of two above mask, up to a warp. All threads of the block take part.
+  template <class T>
+  FLAGGEMS_INLINE T of_neighbour(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
+    return shuffle_xor(x, mask, line);
+  }
+
+  /// c += a * b of small matrices that 32 neighbouring threads hold together: a of 16 x 16 and b of
+  /// 16 x 8 elements of T (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4,
+  /// a thread has in words of two elements, the first one lowest,
+  ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours,
+  ///   b: (2t, g), (2t + 8, g) and their lower neighbours,
+  ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+  /// All threads of the block take part.
+  template <class T>
+  FLAGGEMS_INLINE void multiply_tiles(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) const {
+    if constexpr (matrix_unit<Machine>)
+      machine_.template multiply_tiles<T>(c, a, b);
+    else
+      small_tiles::multiply<T>(*this, c, a, b);
+  }
+  /// A matrix of 8 x 8 elements of 16 bits, transposed: the thread has (g, 2t) and its right
+  /// neighbour.
+  FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
+    if constexpr (matrix_unit<Machine>)
+      return machine_.transpose_tile(x);
+    else
+      return small_tiles::transpose(*this, x);
   }
 
   template <class T>

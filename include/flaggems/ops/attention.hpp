@@ -5,6 +5,7 @@
 #include <flaggems/kernels/attention.hpp>
 #include <flaggems/kernels/attention_host.hpp>
 #include <flaggems/kernels/attention_tiles.hpp>
+#include <flaggems/ops/attention_chip.hpp>
 #include <flaggems/ops/gemm.hpp>
 
 #include <optional>
@@ -158,11 +159,11 @@ struct attention_call {
       to.element = view.stride(-1);
       return to;
     };
-    const auto kernel_out = arg(0, kernels::attention_arg<O>{}, out);
-    const auto kernel_q = arg(1, kernels::attention_arg<const T>{}, q);
-    const auto kernel_k = arg(2, kernels::attention_arg<const Key>{}, k),
-               kernel_v = arg(3, kernels::attention_arg<const Key>{}, v);
-    const auto kernel_mask = [&] {
+    auto kernel_out = arg(0, kernels::attention_arg<O>{}, out);
+    auto kernel_q = arg(1, kernels::attention_arg<const T>{}, q);
+    auto kernel_k = arg(2, kernels::attention_arg<const Key>{}, k),
+         kernel_v = arg(3, kernels::attention_arg<const Key>{}, v);
+    auto kernel_mask = [&] {
       if constexpr (masked)
         return arg(4, kernels::attention_mask<typename Mask::value_type>{}, whole_mask);
       else
@@ -180,7 +181,12 @@ struct attention_call {
     config.scratch =
         scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
     config.threads = 64;  // about the elements of a head
-    using kernel_mask_type = std::remove_const_t<decltype(kernel_mask)>;
+    using kernel_mask_type = decltype(kernel_mask);
+    if constexpr (!host_accessible<device_of<S>> && std::is_same_v<C, f32>) {
+      decode_call<S, T, Key, O, kernel_mask_type> few{
+          stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale, config};
+      if (few.run()) return;
+    }
     const bool contiguous =
         (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
     if constexpr (std::is_same_v<device_of<S>, host>) {
@@ -246,7 +252,8 @@ using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, vie
 ///
 /// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
 /// gives 0, as PyTorch does since 2.5. Hidden keys have weight 0, so an infinity or NaN in their
-/// values may give NaN. out shares no memory with an input. Raises shape_mismatch, invalid_argument
+/// values may give NaN; with few queries on a chip, so may any infinity in values. out shares no
+/// memory with an input. Raises shape_mismatch, invalid_argument
 /// or overlap before anything is written.
 /// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
 /// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,

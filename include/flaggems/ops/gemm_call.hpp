@@ -13,6 +13,7 @@
 #include <flaggems/kernels/gemm_host.hpp>
 #include <flaggems/kernels/gemm_small.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/gemm_chip.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
@@ -291,6 +292,8 @@ struct gemm_call {
 
   template <class S>
   void choose(const S& stream, const Added& beside) {
+    if constexpr (!host_accessible<device_of<S>> && !has_prologue)
+      if (skinny_product<S, A, B, Out, Added>(stream, *this, beside).run()) return;
     const i64 m = space.m, n = space.n, k = space.k;
     bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;

@@ -119,8 +119,8 @@ struct absent_matrix {
   [[nodiscard]] const T* data() const { return nullptr; }
 };
 
-/// Up to so many rows or elements are evaluated before the product: the kernels of few rows read
-/// them more than once.
+/// Up to so many rows, or, on the host, elements are evaluated before the product: the kernels of
+/// few rows read them more than once.
 inline constexpr i64 evaluated_rows = gemm_policy::skinny;
 inline constexpr i64 evaluated_elements = gemm_policy::small_side * gemm_policy::small_side;
 
@@ -132,14 +132,13 @@ void run_gemm(const char* op, const S& stream, const lazy_matrix<Node>& a, const
   static_assert(
       std::is_same_v<typename Node::device, D>,
       "flaggems: the tensors of a product's operand are on another device than the product");
-  if constexpr (std::is_same_v<D, host>) {
-    const i64 elements = a.own_sizes().numel();
-    if (elements <= evaluated_elements || elements <= evaluated_rows * a.size(-1)) {
-      auto values = empty<T>(stream, a.own_sizes(), op);
-      assign_node(op, stream, as_view(values), a.node());
-      run_gemm(op, stream, a.apply(as_view(values)), b, out, beside, alpha, packed);
-      return;
-    }
+  const i64 elements = a.own_sizes().numel();
+  const bool short_at_all = std::is_same_v<D, host> && elements <= evaluated_elements;
+  if (short_at_all || elements <= evaluated_rows * a.size(-1)) {
+    auto values = empty<T>(stream, a.own_sizes(), op);
+    assign_node(op, stream, as_view(values), a.node());
+    run_gemm(op, stream, a.apply(as_view(values)), b, out, beside, alpha, packed);
+    return;
   }
   using added = with_prologue<Added, Node>;
   gemm_call<T, typename B::value_type, typename Out::value_type, added>::run(
@@ -166,7 +165,7 @@ inline constexpr bool is_weight<packed_matrix<T, D>> = true;
 }  // namespace detail
 
 /// out = mat1 * mat2, mat1 an expression, which is evaluated while it is read: no tensor of its
-/// size is made, but on the host for up to 16 rows or 16,384 elements.
+/// size is made, but for up to 16 rows, or on the host 16,384 elements.
 ///
 /// mat1 [m, k], what its tensors broadcast to; mat2 [k, n], out [m, n], which shares no memory with
 /// them. The expression's values are rounded to its dtype, as if they had been assigned to a tensor

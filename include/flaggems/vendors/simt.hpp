@@ -144,7 +144,7 @@ struct simt {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities {
-    static constexpr bool matrix_units = false;
+    static constexpr bool matrix_units = WarpSize == 32;  // so that tests see both ways
     static constexpr bool async_copy = false;
     static constexpr bool clusters = false;
     static constexpr bool fp64 = true;

@@ -31,7 +31,8 @@ struct linked_kernel {
 #if FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_FREESTANDING
 
 template <class Kernel, class... Args>
-__global__ void __launch_bounds__(kernels::entry_of<Kernel, Args...>::max_threads)
+__global__ void __launch_bounds__(kernels::entry_of<Kernel, Args...>::max_threads,
+                                  kernels::entry_of<Kernel, Args...>::min_blocks)
     linked_entry(const __grid_constant__ kernels::argument_pack<Args...> args,
                  unsigned char* workspace, i64 slice) {
 #if FLAGGEMS_DEVICE_CODE

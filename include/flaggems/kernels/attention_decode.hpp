@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention of few queries on chips, where all time goes by reading keys and values: each is read
+// once, by packs, for all queries that share it. Parts of the keys are worked on side by side and
+// put together afterwards, always in the same order.
+// T. Dao et al.: Flash-Decoding for long-context inference, 2023.
+#pragma once
+
+#include <flaggems/kernels/attention.hpp>
+#include <flaggems/kernels/fold_values.hpp>
+
+namespace flaggems::kernels {
+
+/// Where a batch of the keys' heads lies. space.rank is 2: indices of arrays that are not known
+/// when the kernel is compiled would move its arguments into memory.
+FLAGGEMS_INLINE coordinates decode_place(const attention_space& space, i64 batch) {
+  coordinates c;
+  c.rank = 2;
+  c.inner = 0;
+  c.at[0] = batch / space.sizes[1];
+  c.at[1] = batch - c.at[0] * space.sizes[1];
+  return c;
+}
+
+/// What a part of the keys finds for a row: the largest score, the sum of the exponentials less it,
+/// and the values weighted with them.
+FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }
+
+/// The last key, and one, that a row of [first, last] sees.
+FLAGGEMS_INLINE i64 decode_seen(const attention_space& space, int first, int last, int queries) {
+  const int position = last / queries > first / queries ? queries - 1 : last % queries;
+  return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
+}
+
+/// Where a block's teams leave what they found, and how it becomes that of the block.
+template <class Block>
+struct decode_findings {
+  template <class T>
+  using array = typename Block::template scratch_type<T>;
+  Block& block;
+  int teams, rows, size;  // rows of a tile, elements of a sum
+  array<f32> largest, totals, sums;
+
+  FLAGGEMS_INLINE decode_findings(Block& b, int team_count, int row_count, int width)
+      : block(b),
+        teams(team_count),
+        rows(row_count),
+        size(width),
+        largest(b.template scratch<f32>(team_count * row_count)),
+        totals(b.template scratch<f32>(team_count * row_count)),
+        sums(b.template scratch<f32>(team_count * row_count * width)) {}
+
+  /// The bytes of that.
+  static constexpr i64 bytes(i64 teams, i64 rows, i64 size) {
+    return teams * rows * (2 + size) * 4 + 3 * 16;
+  }
+
+  FLAGGEMS_INLINE f32 most_of(int row) const {
+    f32 most = lowest<f32>();
+    for (int s = 0; s < teams; ++s)
+      most = maximum_of{}.template operator()<f32>(most, largest.read(s * rows + row));
+    return most;
+  }
+  /// What a team with this largest score multiplies its total and sums of a row with. After a
+  /// barrier.
+  FLAGGEMS_INLINE f32 factor(int row, f32 mine) const {
+    const f32 most = most_of(row);
+    return exp(mine - (most == lowest<f32>() ? 0.0F : most));
+  }
+  FLAGGEMS_INLINE void put(int team, int row, int e, f32 sum) const {
+    sums.write((team * rows + row) * size + e, sum);
+  }
+  /// The rows from `first` on: into `found` if they are one of several parts. After a barrier.
+  template <class Out>
+  FLAGGEMS_INLINE void store(const attention_space& space, const attention_arg<Out>& out,
+                             const coordinates& c, int first, i64 batch, i64 parts, i64 part,
+                             global_ptr<f32> found) const {
+    using kernels::store;
+    const int elements = static_cast<int>(space.value_size);
+    const int queries = static_cast<int>(space.queries);
+    const int all_rows = static_cast<int>(space.group) * queries;
+    const auto to = out.at(c);
+    block.for_each(min_of(rows, all_rows - first) * elements, [&](i64 i) FLAGGEMS_LAMBDA {
+      const int r = static_cast<int>(i) / elements, e = static_cast<int>(i) - r * elements;
+      const int row = first + r;
+      f32 total = 0.0F, sum = 0.0F;
+      for (int s = 0; s < teams; ++s) {
+        total += totals.read(s * rows + r);
+        sum += sums.read((s * rows + r) * size + e);
+      }
+      if (parts > 1) {
+        const auto here =
+            found + ((batch * all_rows + row) * parts + part) * decode_found(elements);
+        if (e == 0) {
+          here[0] = most_of(r);
+          here[1] = total;
+        }
+        here[2 + e] = sum;
+      } else {
+        const int head = row / queries;
+        // No key seen: 0, an empty sum.
+        store(to + head * out.head + (row - head * queries) * out.position, out.element,
+              lane_scalar{e}, f32(sum / (total == 0.0F ? 1.0F : total)));
+      }
+    });
+  }
+};
+
+/// `Lanes` neighbouring threads are a team, which has a pack of a key each, and scores `keys` of
+/// them for Rows queries at once. Rows * keys <= Lanes. Keys and values begin packs everywhere, and
+/// a head has Lanes packs at most.
+template <class T, class Key, class Out, class Mask, int Rows, int Lanes>
+struct attention_decode {
+  static constexpr int max_threads = 128, min_blocks = 4;
+  static constexpr int width = pack_size<Key>;
+  static constexpr int keys = min_of(4, Lanes / Rows);
+  static constexpr int count = Rows * keys;
+  static constexpr int spread = Lanes / count;  // lanes with the same score
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
+                                  attention_arg<Out> out, f32 scale, i64 parts, i64 length,
+                                  global_ptr<f32> found) {
+    using values = pack<Key, width>;
+    const int teams = block.threads() / Lanes, team = block.thread() / Lanes,
+              lane = block.thread() % Lanes;
+    const decode_findings<Block> findings(block, teams, Rows, Lanes * width);
+    const int rows = static_cast<int>(space.group * space.queries);
+    const int queries = static_cast<int>(space.queries);
+    const int mine = lane * width;  // the first element of this lane's packs
+    const bool has_key = mine < space.head_size, has_value = mine < space.value_size;
+    // The score that this lane has of each step.
+    const int my_row = lane / spread / keys, my_key = lane / spread % keys;
+
+    block.for_each_tile(space.batches * space.row_tiles * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 before = tile / parts, part = tile - before * parts;
+      const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
+      const int first = static_cast<int>(before - batch * space.row_tiles) * Rows;
+      const coordinates c = decode_place(space, batch);
+      const auto from_q = q.at(c);
+      f32 query[Rows][width];
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        // Rows beyond the last are the last one again: computed, not stored.
+        const int row = min_of(first + r, rows - 1), head = row / queries;
+        const auto from = from_q + head * q.head + (row - head * queries) * q.position;
+        static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
+          query[r][e] = has_key ? number_cast<f32>(from[(mine + e) * q.element]) * scale : 0.0F;
+        });
+      });
+      const int row = min_of(first + my_row, rows - 1), head = row / queries,
+                position = row - head * queries;
+      const i64 visible = min_of(space.keys, position + space.diagonal + 1);
+      const i64 seen = decode_seen(space, first, min_of(first + Rows, rows) - 1, queries);
+      const i64 begin = part * length, end = min_of(begin + length, seen);
+      const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
+      const auto scores = mask.row(c, head, position, 0);
+
+      f32 sums[Rows][width];
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] = 0.0F; });
+      });
+      f32 largest = lowest<f32>(), total = 0.0F;
+      for (i64 start = begin; start < end; start += teams * keys) {
+        const i64 j = start + team * keys;
+        values key[keys], value[keys];
+        const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i64 stride, bool has)
+                               FLAGGEMS_LAMBDA {
+                                 static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+                                   to[s] = values{};
+                                   if (has && j + s < end)
+                                     to[s] = load_pack<width>(from + (j + s) * stride);
+                                 });
+                               };
+        fetch(key, from_k, k.position, has_key);
+        fetch(value, from_v, v.position, has_value);
+        f32 dots[count];
+        static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+          f32 y[width];
+          unpack<f32>(key[s], y);
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+            f32 dot = 0.0F;
+            static_for<width>([&](auto e) FLAGGEMS_LAMBDA { dot = fma(query[r][e], y[e], dot); });
+            dots[r * keys + s] = dot;
+          });
+        });
+        fold_values<count, Lanes / 2, f32>(block, dots);
+        f32 score = lowest<f32>();
+        if (j + my_key < min_of(end, visible))
+          score = scores.template apply<f32>(lane_scalar{j + my_key}, dots[0]);
+        f32 now = maximum_of{}.template operator()<f32>(largest, score);
+        for (int far = spread; far < spread * keys; far *= 2)
+          now = maximum_of{}.template operator()<f32>(now,
+                                                      block.template of_neighbour<f32>(now, far));
+        // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+        const f32 shift = now == lowest<f32>() ? 0.0F : now;
+        f32 correction[Rows], weights[count];
+        correction[0] = exp(largest - shift);
+        weights[0] = exp(score - shift);
+        total = fma(total, correction[0], weights[0]);
+        largest = now;
+        unfold_values<Rows, Lanes / 2, f32>(block, correction);
+        unfold_values<count, Lanes / 2, f32>(block, weights);
+        static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+          static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] *= correction[r]; });
+        });
+        static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+          f32 y[width];
+          unpack<f32>(value[s], y);
+          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+            static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
+              sums[r][e] = fma(weights[r * keys + s], y[e], sums[r][e]);
+            });
+          });
+        });
+      }
+      for (int far = spread; far < spread * keys; far *= 2)
+        total += block.template of_neighbour<f32>(total, far);
+
+      block.sync();  // what the tile before left may still be read
+      if (lane % (spread * keys) == 0) findings.largest.write(team * Rows + my_row, largest);
+      block.sync();
+      if (lane % (spread * keys) == 0)
+        findings.totals.write(team * Rows + my_row, total * findings.factor(my_row, largest));
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        const f32 factor = findings.factor(r, findings.largest.read(team * Rows + r));
+        static_for<width>(
+            [&](auto e) FLAGGEMS_LAMBDA { findings.put(team, r, mine + e, sums[r][e] * factor); });
+      });
+      block.sync();
+      findings.store(space, out, c, first, batch, parts, part, found);
+    });
+  }
+};
+
+/// The parts' findings together, for each row of each batch. Teams of threads, each as wide as a
+/// row, have several parts at once.
+template <class Out>
+struct attention_decode_merge {
+  static constexpr int max_threads = 512;
+  static constexpr int at_once = 8;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
+                                  i64 parts, global_ptr<const f32> found) {
+    const int size = static_cast<int>(space.value_size), count = static_cast<int>(parts);
+    const int teams = max_of(1, block.threads() / round_up(size, 32));
+    const i64 rows = space.group * space.queries, step = decode_found(space.value_size);
+    const auto factors = block.template scratch<f32>(count);
+    const auto sums = block.template scratch<f32>(i64(teams) * size);
+    block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 batch = tile / rows, row = tile - batch * rows, head = row / space.queries;
+      const auto from = found + tile * parts * step;
+      const f32 most = block.template reduce<f32>(
+          count, lowest<f32>(), maximum_of{},
+          [&](auto lane) FLAGGEMS_LAMBDA { return from[lane.begin * step]; });
+      const f32 shift = most == lowest<f32>() ? 0.0F : most;
+      block.sync();  // the factors before may still be read
+      const f32 total =
+          block.template reduce<f32>(count, 0.0F, plus{}, [&](auto lane) FLAGGEMS_LAMBDA {
+            const f32 factor = exp(from[lane.begin * step] - shift);
+            factors.write(lane.begin, factor);
+            return factor * from[lane.begin * step + 1];
+          });
+      block.sync();
+      block.for_each(i64(teams) * size, [&](i64 i) FLAGGEMS_LAMBDA {
+        const int team = static_cast<int>(i) / size, e = static_cast<int>(i) - team * size;
+        f32 sum = 0.0F;
+        for (int p = team; p < count; p += at_once * teams) {
+          f32 x[at_once];
+          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+            const int part = p + s * teams;
+            x[s] = part < count ? from[part * step + 2 + e] : 0.0F;
+          });
+          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+            const int part = p + s * teams;
+            if (part < count) sum = fma(x[s], factors.read(part), sum);
+          });
+        }
+        sums.write(i, sum);
+      });
+      block.sync();
+      const auto to = out.at(decode_place(space, batch)) + head * out.head +
+                      (row - head * space.queries) * out.position;
+      block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
+        f32 sum = 0.0F;
+        for (int s = 0; s < teams; ++s) sum += sums.read(s * size + e);
+        // No key seen: 0, an empty sum.
+        store(to, out.element, lane_scalar{e}, f32(sum / (total == 0.0F ? 1.0F : total)));
+      });
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/attention_decode.hpp");

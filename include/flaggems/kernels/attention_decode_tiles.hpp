@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention of few queries on chips with instructions for small matrices: keys and values of 16
+// bits go from memory to those as they lie.
+#pragma once
+
+#include <flaggems/kernels/attention_decode.hpp>
+
+namespace flaggems::kernels {
+
+/// Two numbers as a word of T, and what that loses of them.
+template <class T>
+FLAGGEMS_INLINE u32 take_halves(f32& low, f32& high) {
+  const T a = static_cast<T>(low), b = static_cast<T>(high);
+  low -= static_cast<f32>(a);
+  high -= static_cast<f32>(b);
+  if (low != low) low = 0.0F;  // of an infinity, nothing is left
+  if (high != high) high = 0.0F;
+  return static_cast<u32>(a.bits) | (static_cast<u32>(b.bits) << 16);
+}
+
+FLAGGEMS_INLINE u32 lower_halves(u32 a, u32 b) { return (a & 0xffffu) | (b << 16); }
+FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) { return (a >> 16) | (b & 0xffff0000u); }
+
+/// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. 32
+/// neighbouring threads are a team, which has 16 keys at once and 8 rows: scores are keys times
+/// queries, and the result, transposed, values times weights. What is not exact in 16 bits is
+/// multiplied in parts: for that, queries of another type must have keys of bf16.
+template <class T, class Key, class Out, class Mask, int Blocks>
+struct attention_decode_tiles {
+  static constexpr int max_threads = 128;
+  static constexpr int min_blocks = is_same<T, Key> ? 3 : 2;
+  static constexpr int size = 64 * Blocks, keys = 16, rows_at_once = 8;
+  static constexpr int query_terms = is_same<T, Key> ? 1 : 3;
+  static constexpr int weight_terms = sizeof(T) == 2 ? 2 : 3;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
+                                  attention_arg<Out> out, f32 scale, i64 parts, i64 length,
+                                  global_ptr<f32> found) {
+    struct words {
+      u32 at[4];
+    };
+    const int teams = block.threads() / 32, team = block.thread() / 32;
+    const int g = block.thread() % 32 / 4, t = block.thread() % 4;
+    const decode_findings<Block> findings(block, teams, rows_at_once, size);
+    const int rows = static_cast<int>(space.group * space.queries);
+    const int queries = static_cast<int>(space.queries);
+
+    block.for_each_tile(space.batches * space.row_tiles * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 before = tile / parts, part = tile - before * parts;
+      const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
+      const int first = static_cast<int>(before - batch * space.row_tiles) * rows_at_once;
+      const coordinates c = decode_place(space, batch);
+      // Queries, a pack of which in words is what two products take. Rows beyond the last are the
+      // last one again: computed, not stored.
+      u32 query[query_terms][2 * Blocks][4];
+      {
+        const int row = min_of(first + g, rows - 1), head = row / queries;
+        const auto from = q.at(c) + head * q.head + (row - head * queries) * q.position;
+        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
+            const i64 e = b * 32 + t * 8 + 2 * w;
+            f32 low = number_cast<f32>(from[e * q.element]),
+                high = number_cast<f32>(from[(e + 1) * q.element]);
+            static_for<query_terms>(
+                [&](auto n) FLAGGEMS_LAMBDA { query[n][b][w] = take_halves<Key>(low, high); });
+          });
+        });
+      }
+      // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
+      i64 visible[2];
+      const auto masks = [&](int r) FLAGGEMS_LAMBDA {
+        const int row = min_of(first + 2 * t + r, rows - 1), head = row / queries;
+        visible[r] = min_of(space.keys, row - head * queries + space.diagonal + 1);
+        return mask.row(c, head, row - head * queries, 0);
+      };
+      const auto mask_low = masks(0), mask_high = masks(1);
+      const i64 seen = decode_seen(space, first, min_of(first + rows_at_once, rows) - 1, queries);
+      const i64 begin = part * length, end = min_of(begin + length, seen);
+      const auto from_k = k.at(c) + t * 8;
+      const auto from_v = v.at(c) + g * 8;
+
+      f32 sums[4 * Blocks][4];
+      static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+        static_for<4>([&](auto e) FLAGGEMS_LAMBDA { sums[b][e] = 0.0F; });
+      });
+      f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
+      // Each step fetches what the next one needs as soon as it has done with its own. Keys beyond
+      // the end are the last one again, whose score is hidden; values are 0.
+      pack<Key, 8> key[2][2 * Blocks], value[4][Blocks];
+      const auto fetch_keys = [&](i64 start) FLAGGEMS_LAMBDA {
+        if (start >= end) return;
+        static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+          const auto from = from_k + min_of(start + team * keys + g + h * 8, end - 1) * k.position;
+          static_for<2 * Blocks>([&](auto b)
+                                     FLAGGEMS_LAMBDA { key[h][b] = load_pack<8>(from + b * 32); });
+        });
+      };
+      const auto fetch_values = [&](i64 start) FLAGGEMS_LAMBDA {
+        if (start >= end) return;
+        static_for<4>([&](auto h) FLAGGEMS_LAMBDA {
+          const i64 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
+          const auto from = from_v + min_of(j, end - 1) * v.position;
+          static_for<Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+            value[h][b] = load_pack<8>(from + b * 64);
+            if (j >= end) value[h][b] = pack<Key, 8>{};
+          });
+        });
+      };
+      fetch_keys(begin);
+      fetch_values(begin);
+      for (i64 start = begin; start < end; start += teams * keys) {
+        f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          const words low = bit_cast<words>(key[0][b]), high = bit_cast<words>(key[1][b]);
+          static_for<2>([&](auto s) FLAGGEMS_LAMBDA {
+            const u32 left[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
+                                 high.at[2 * s + 1]};
+            static_for<query_terms>([&](auto n) FLAGGEMS_LAMBDA {
+              const u32 right[2] = {query[n][b][2 * s], query[n][b][2 * s + 1]};
+              block.template multiply_tiles<Key>(score, left, right);
+            });
+          });
+        });
+        fetch_keys(start + teams * keys);
+        const i64 j = start + team * keys + g;
+        f32 correction[2];
+        static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+          const auto& masked = r == 0 ? mask_low : mask_high;
+          const i64 stop = min_of(end, visible[r]);
+          f32 now = largest[r];
+          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+            f32& s = score[2 * h + r];
+            s = j + h * 8 < stop
+                    ? masked.template apply<f32>(lane_scalar{j + h * 8}, f32(s * scale))
+                    : lowest<f32>();
+            now = maximum_of{}.template operator()<f32>(now, s);
+          });
+          for (int far = 4; far < 32; far *= 2)
+            now = maximum_of{}.template operator()<f32>(now,
+                                                        block.template of_neighbour<f32>(now, far));
+          // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+          const f32 shift = now == lowest<f32>() ? 0.0F : now;
+          correction[r] = exp(largest[r] - shift);
+          largest[r] = now;
+          static_for<2>([&](auto h)
+                            FLAGGEMS_LAMBDA { score[2 * h + r] = exp(score[2 * h + r] - shift); });
+          total[r] = fma(total[r], correction[r], score[r] + score[2 + r]);
+        });
+        static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          static_for<4>([&](auto e) FLAGGEMS_LAMBDA { sums[b][e] *= correction[e % 2]; });
+        });
+        u32 weight[weight_terms][2];
+        static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+          static_for<weight_terms>([&](auto n) FLAGGEMS_LAMBDA {
+            weight[n][h] = block.transpose_tile(take_halves<Key>(score[2 * h], score[2 * h + 1]));
+          });
+        });
+        static_for<Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          words x[4];
+          static_for<4>([&](auto h) FLAGGEMS_LAMBDA { x[h] = bit_cast<words>(value[h][b]); });
+          static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
+            const u32 left[4] = {
+                lower_halves(x[0].at[w], x[1].at[w]), upper_halves(x[0].at[w], x[1].at[w]),
+                lower_halves(x[2].at[w], x[3].at[w]), upper_halves(x[2].at[w], x[3].at[w])};
+            static_for<weight_terms>([&](auto n) FLAGGEMS_LAMBDA {
+              block.template multiply_tiles<Key>(sums[4 * b + w], left, weight[n]);
+            });
+          });
+        });
+        fetch_values(start + teams * keys);
+      }
+
+      static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+        for (int far = 4; far < 32; far *= 2)
+          total[r] += block.template of_neighbour<f32>(total[r], far);
+      });
+      block.sync();  // what the tile before left may still be read
+      if (g == 0)
+        static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+          findings.largest.write(team * 8 + 2 * t + r, largest[r]);
+        });
+      block.sync();
+      static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+        const int row = 2 * t + r;
+        const f32 factor = findings.factor(row, largest[r]);
+        if (g == 0) findings.totals.write(team * 8 + row, total[r] * factor);
+        static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+            findings.put(team, row, b / 4 * 64 + g * 8 + b % 4 * 2 + h,
+                         sums[b][2 * h + r] * factor);
+          });
+        });
+      });
+      block.sync();
+      findings.store(space, out, c, first, batch, parts, part, found);
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernels/attention_decode_tiles.hpp");

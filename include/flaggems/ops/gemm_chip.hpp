@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products of few rows on chips: which of the kernels of kernels/gemm_skinny.hpp they take,
+// and in what parts.
+#pragma once
+
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/gemm_skinny_tiles.hpp>
+#include <flaggems/launch/launch.hpp>
+
+#include <utility>
+
+namespace flaggems::detail {
+
+template <class A, class B, class Out, class Added>
+struct gemm_call;
+
+/// How chips multiply few rows.
+struct skinny_policy {
+  /// So many rows are few.
+  static constexpr i64 rows = 16;
+  /// More take instructions for small matrices, where there are some.
+  static constexpr i64 rows_without_tiles = 1;
+  static constexpr int threads = 256;
+  /// Blocks that keep the memory of a large chip busy.
+  static constexpr i64 blocks = 528;
+  /// ... with tiles of matrix units, of which few fit in a unit of the chip.
+  static constexpr i64 tiles = 200;
+  /// Elements of an index of 32 bits.
+  static constexpr i64 most = i64{1} << 30;
+};
+
+/// Whether packs of Count elements begin where an operand does and at every `step` elements from
+/// there.
+template <int Count, class T>
+bool begins_packs(const kernels::gemm_arg<T>& x, i64 step) {
+  return kernels::begins_pack<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
+}
+
+template <class S, class A, class B, class Out, class Added>
+class skinny_product {
+ public:
+  using call_type = gemm_call<A, B, Out, Added>;
+  using C = typename call_type::C;
+  using stored = typename call_type::stored;
+  using bias = typename call_type::kernel_bias;
+  static constexpr int width = kernels::pack_size<B>;
+  static constexpr int a_width = kernels::min_of(width, kernels::pack_size<A>);
+  static constexpr bool has_tiles =
+      device_of<S>::capabilities::matrix_units && std::is_same_v<A, B> &&
+      (std::is_same_v<B, bf16> || std::is_same_v<B, f16>)&&std::is_same_v<C, f32>;
+
+  skinny_product(const S& stream, call_type& call, const Added& beside)
+      : stream_(stream), call_(call), beside_(beside) {}
+
+  /// Runs the product; false, and nothing was done, if it is none of these.
+  bool run() {
+    kernels::gemm_space& space = call_.space;
+    if constexpr (call_type::can_exchange)
+      if (space.n <= skinny_policy::rows && space.m > space.n) call_.exchange();
+    if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most)
+      return false;
+    if (space.rank == 0) {  // kernels have a batch of one dimension
+      space.rank = 1;
+      space.sizes[0] = 1;
+    }
+    const bool a_along = call_.a.along == 1;
+    if (call_.b.along == 1 && a_along && space.k > 0 && space.k % width == 0 &&
+        begins_packs<width>(call_.b, call_.b.line) &&
+        begins_packs<a_width>(call_.a, call_.a.line)) {
+      if constexpr (has_tiles)
+        if (space.m > skinny_policy::rows_without_tiles) return by_tiles(), true;
+      return along(), true;
+    }
+    if (call_.b.line == 1 && space.n % width == 0 && begins_packs<width>(call_.b, call_.b.along))
+      return across(), true;
+    return false;
+  }
+
+ private:
+  void along() {
+    const i64 packs = call_.space.k / width;
+    const int sharing = packs >= 512 ? 8 : packs >= 256 ? 4 : packs >= 128 ? 2 : 1;
+    if (call_.space.m > 1)
+      along_of<4, 4, 1, 32>(sharing);
+    else if (sharing > 1)
+      along_of<1, 4, 2, 32>(sharing);
+    else
+      along_of<1, 4, 2, 8>(1);
+  }
+
+  /// `sharing` teams share a line.
+  template <int Rows, int Columns, int Unroll, int Lanes>
+  void along_of(int sharing) {
+    using kernel = kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll>;
+    constexpr int teams = skinny_policy::threads / Lanes;
+    call_.tiles(Rows, teams / sharing * Columns);
+    call_.space.depth = sharing;
+    launch_config& config = call_.config;
+    config.tiles = call_.space.tiles();
+    config.threads = skinny_policy::threads;
+    config.scratch = scratch_bytes<C>(teams * Rows * Columns);
+    launch<kernel>(stream_, config, call_.space, call_.a, call_.b, call_.out,
+                   call_.finish(beside_));
+  }
+
+  void by_tiles() {
+    if (call_.space.m <= 8)
+      by_tiles_of<1, 1, 4>();
+    else
+      by_tiles_of<2, 1, 4>();
+  }
+  template <int Wide, int Blocks, int Depth>
+  void by_tiles_of() {
+    using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Depth>;
+    constexpr int teams = skinny_policy::threads / 32;
+    // As many lines in a block as leave enough blocks: fewer teams have sums to add then.
+    const i64 steps = kernels::ceil_div(call_.space.k, i64{32 * Depth});
+    i64 sharing = 2;
+    while (sharing < teams && sharing < steps &&
+           call_.space.n * sharing < skinny_policy::tiles * teams * kernel::lines)
+      sharing *= 2;
+    call_.tiles(kernel::rows, teams / sharing * kernel::lines);
+    call_.space.depth = sharing;
+    launch_config& config = call_.config;
+    config.tiles = call_.space.tiles();
+    config.threads = skinny_policy::threads;
+    config.scratch = scratch_bytes<f32>(teams * kernel::count);
+    launch<kernel>(stream_, config, call_.space, call_.a, call_.b, call_.out,
+                   call_.finish(beside_));
+  }
+
+  void across() {
+    if (call_.space.m == 1)
+      across_of<1, 16, 4>(skinny_policy::blocks);
+    else
+      across_of<4, 8, 8>(skinny_policy::blocks / 2);
+  }
+
+  template <int Rows, int Lanes, int Depth>
+  void across_of(i64 blocks) {
+    using kernel = kernels::gemm_skinny_across<A, B, stored, C, bias, Rows, Lanes, Depth>;
+    kernels::gemm_space& space = call_.space;
+    launch_config& config = call_.config;
+    call_.tiles(Rows, kernel::columns);
+    // Of the sum as many parts as blocks are wanted, but none so short that a thread has nothing.
+    constexpr i64 shortest = skinny_policy::threads / Lanes * Depth;
+    const i64 wanted = kernels::ceil_div(blocks, space.tiles());
+    const i64 length = kernels::round_up(
+        kernels::max_of(kernels::ceil_div(space.k, wanted), shortest), i64{shortest});
+    const i64 parts = kernels::max_of(kernels::ceil_div(space.k, length), i64{1});
+    const auto partial = empty<C>(
+        stream_, shape{parts > 1 ? parts * space.batches * space.m * space.n : 0}, config.op);
+    const bool packed =
+        call_.a.along == 1 &&
+        begins_packs<kernels::min_of(Depth, kernels::pack_size<A>)>(call_.a, call_.a.line);
+    config.tiles = space.tiles() * parts;
+    config.threads = skinny_policy::threads;
+    config.scratch = scratch_bytes<C>(kernel::scratch(skinny_policy::threads));
+    const auto last = call_.finish(beside_);
+    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, last, packed, parts, length,
+                   const_cast<C*>(partial.data()));
+    if (parts == 1) return;
+    call_.tiles(1, skinny_policy::threads);
+    config.tiles = space.tiles();
+    config.scratch = 0;
+    launch<kernels::gemm_skinny_merge<stored, C, bias>>(
+        stream_, config, space, call_.out, last, parts, static_cast<const C*>(partial.data()));
+  }
+
+  const S& stream_;
+  call_type& call_;
+  const Added& beside_;
+};
+
+}  // namespace flaggems::detail
