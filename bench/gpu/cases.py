@@ -158,7 +158,8 @@ def lookups():
     def rows_of(op, table, width, count, dtype):
         eager = {"embedding": lambda w, i, o: aten.embedding.out(w, i, out=o),
                  "index_select": lambda w, i, o: torch.index_select(w, 0, i, out=o)}[op]
-        return Case("lookup", op, f"{count} of {text(table, width)}", dtype, 2 * count * width * size_of(dtype) + 8 * count,
+        return Case("lookup", op, f"{count} of {text(table, width)}", dtype,
+                    2 * count * width * size_of(dtype) + 8 * count,
                     lambda: [random(table, width, dtype=dtype), torch.randint(table, (count,), device="cuda"),
                              empty(count, width, dtype=dtype)],
                     (op, () if op == "embedding" else (0,)), 1, lambda w, i: w[i], {"torch": eager},
@@ -196,12 +197,14 @@ def rope():
                         angles.sin().to(dtype), empty(t, h, d, dtype=dtype), empty(t, kh, d, dtype=dtype)]
             yield Case("rope", "apply_rotary_pos_emb", text(tokens, f"({h}+{kh})", d), dtype,
                        (2 * n + tokens * d) * size_of(dtype), make, ("rope", ()), 2, rotate,
-                       {"torch": lambda q, k, c, s, *_: rotate(q, k, c, s), "triton": tk.rope}, rotate if dtype == BF16 else None)
+                       {"torch": lambda q, k, c, s, *_: rotate(q, k, c, s), "triton": tk.rope},
+                       rotate if dtype == BF16 else None)
 
 
 def cats():
     for dtype in (BF16, F32):
-        for a, b, dim in (((8192, 4096), (8192, 4096), 0), ((8192, 4096), (8192, 4096), 1), ((65536, 100), (65536, 27), 1),
+        for a, b, dim in (((8192, 4096), (8192, 4096), 0), ((8192, 4096), (8192, 4096), 1),
+                          ((65536, 100), (65536, 27), 1),
                           ((16, 8, 1, 128), (16, 8, 1023, 128), 2), ((64, 1024), (64, 1024), 1)):
             n = math.prod(a) + math.prod(b)
 
@@ -320,7 +323,8 @@ def order():
             def top_right(t, k=k):
                 expected = t[0].topk(k).values
                 return torch.equal(t[1], expected) and torch.equal(t[0].gather(1, t[2]), expected)
-            yield Case("topk", "topk", f"{text(r, n)}, k {k}", dtype, r * n * size_of(dtype) + r * k * (size_of(dtype) + 8),
+            yield Case("topk", "topk", f"{text(r, n)}, k {k}", dtype,
+                       r * n * size_of(dtype) + r * k * (size_of(dtype) + 8),
                        lambda r=r, n=n, k=k, d=dtype: [random(r, n, dtype=d), empty(r, k, dtype=d),
                                                        empty(r, k, dtype=torch.int64)],
                        ("topk", (k,)), 2, None, {"torch": lambda x, v, i, k=k: torch.topk(x, k, out=(v, i))},
@@ -355,8 +359,8 @@ def products():
 
 def attention():
     def make(b, h, kh, q, keys, d, dtype):
-        return [random(b, h, q, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype),
-                empty(b, h, q, d, dtype=dtype)]
+        return [random(b, h, q, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype),
+                random(b, kh, keys, d, dtype=dtype), empty(b, h, q, d, dtype=dtype)]
 
     def plain(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)

@@ -104,8 +104,8 @@ def rough_seconds(call):
 
 
 def relative_error(got, expected):
-    got, expected = got.double() if got.numel() < 2**26 else got.float(), expected.to(torch.float64 if
-                                                                                      got.numel() < 2**26 else torch.float32)
+    precise = torch.float64 if got.numel() < 2**26 else torch.float32
+    got, expected = got.to(precise), expected.to(precise)
     if not bool(torch.isfinite(got).all()):
         return math.inf
     norm = float(torch.linalg.vector_norm(expected))
@@ -214,8 +214,8 @@ def read_case(size):
 
 
 def roofs(options):
-    """For kinds of traffic: [bytes, seconds], by size; of what copies, the faster of the driver's copy and a kernel (the
-    first falls to two thirds from 1 GiB)."""
+    """For kinds of traffic: [bytes, seconds], by size; of what copies, the faster of the driver's copy and a kernel
+    (the first falls to two thirds from 1 GiB)."""
     class only:
         compile, triton, without_peers, rounds = False, True, False, options.rounds
     found = {}

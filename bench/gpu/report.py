@@ -21,13 +21,17 @@ def ratio(line):
     return best[0] / line["seconds"] if best and line["seconds"] else None
 
 
+def percent(share):
+    return format(share, ".0%") if share else ""
+
+
 def row(line):
-    best, seconds = best_peer(line), line["seconds"]
+    best, seconds, share = best_peer(line), line["seconds"], percent(line.get("share"))
     ours = f"{'':>9} {'':>6} {'':>5}"
     if seconds:
-        share = format(line["share"], ".0%") if line.get("share") else ""
         ours = f"{seconds * 1e6:9.2f} {line['bytes'] / seconds / 1e9:6.0f} {share:>5}"
-    peer = f"{best[1]:>14} {best[0] * 1e6:9.2f} {format(ratio(line), '.2f') if seconds else '':>6}" if best else f"{'':31}"
+    times = format(ratio(line), ".2f") if best and seconds else ""
+    peer = f"{best[1]:>14} {best[0] * 1e6:9.2f} {times:>6}" if best else f"{'':31}"
     others = ", ".join(f"{n} {p['seconds'] * 1e6:.1f}" if p["seconds"] else f"{n}: {p['note']}"
                        for n, p in line["peers"].items() if not best or n != best[1])
     notes = "; ".join(x for x in (line.get("note"), line["error"] and "ERROR " + line["error"]) if x)
@@ -55,14 +59,23 @@ def groups(result):
     return found
 
 
-def summary(result):
-    lines = [f"{'':27} {'ratio':>6} {'>=64M':>6} {'slower':>9} {'of roof from 64 MiB: mean':>24} {'least':>6}"]
+COLUMNS = ["operator", "rows", "ratio", "from 64 MiB", "slower", "of roof from 64 MiB", "least"]
+
+
+def summary_rows(result):
+    """Of each operator and type: rows, geometric means of the ratio in all and in the large ones, rows below 0.98, the
+    mean and least share of the roof of the large ones."""
     for (op, dtype), rows in groups(result).items():
         large = [r for r in rows if r["bytes"] >= LARGE]
         shares = [r["share"] for r in large if r.get("share")]
         slower = sum(1 for r in rows if ratio(r) and ratio(r) < 0.98)
-        lines.append(f"{op + ' ' + dtype:27} {cell([ratio(r) for r in rows]):>6} {cell([ratio(r) for r in large]):>6} "
-                     f"{slower:4} of {len(rows):3} {cell(shares, '.0%'):>24} {format(min(shares), '.0%') if shares else '':>6}")
+        yield [f"{op} {dtype}", len(rows), cell([ratio(r) for r in rows]), cell([ratio(r) for r in large]), slower,
+               cell(shares, ".0%"), percent(min(shares, default=None))]
+
+
+def summary(result):
+    form = "{:27} {:>5} {:>6} {:>12} {:>7} {:>20} {:>6}"
+    lines = [form.format(*COLUMNS), *(form.format(*cells) for cells in summary_rows(result))]
     wrong = [r for r in result["rows"] if r["error"]]
     lines += [f"WRONG: {r['op']} {r['shape']} {r['dtype']}: {r['error']}" for r in wrong]
     lines.append(f"{len(result['rows'])} rows, {len(wrong)} wrong, {result.get('wall_seconds')} s")
@@ -147,65 +160,62 @@ def draw(result, label, found, path):
 BEGIN, END = "<!-- results: made by bench/gpu/run.py -->", "<!-- end of the GPU's results -->"
 
 
-def table(result):
-    lines = ["| operator | rows | ratio | from 64 MiB | slower | of roof from 64 MiB | least |",
-             "|---|---|---|---|---|---|---|"]
-    for (op, dtype), rows in groups(result).items():
-        large = [r for r in rows if r["bytes"] >= LARGE]
-        shares = [r["share"] for r in large if r.get("share")]
-        slower = sum(1 for r in rows if ratio(r) and ratio(r) < 0.98)
-        lines.append(f"| {op} {dtype} | {len(rows)} | {cell([ratio(r) for r in rows])} | {cell([ratio(r) for r in large])} | "
-                     f"{slower} | {cell(shares, '.0%')} | {format(min(shares), '.0%') if shares else ''} |")
-    return lines
+def table(columns, rows):
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---" * len(columns) + "|"
+    for cells in rows:
+        yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def microseconds(nanoseconds, form=".2f"):
+    return "" if nanoseconds is None else format(nanoseconds / 1e3, form)
 
 
 def host_lines(result):
     lines = []
     if result.get("host"):
-        lines += ["What a call of 1x4096 bf16 costs the host, in microseconds until it returns: the driver's launch of the "
-                  "same kernels, ours, and what is ours alone.", "",
-                  "| operator | driver | ours | more than the driver | PyTorch | Triton |", "|---|---|---|---|---|---|"]
         peers = {p["op"]: p for p in result.get("host_peers", [])}
-        for h in result["host"]:
-            p = peers.get(h["op"], {})
-            cells = [format(p[k] / 1e3, ".2f") if p.get(k) else "" for k in ("torch", "triton")]
-            lines.append(f"| {h['op']} | {h['raw'] / 1e3:.2f} | {h['ours'] / 1e3:.2f} | {(h['ours'] - h['raw']) / 1e3:+.2f} | "
-                         f"{cells[0]} | {cells[1]} |")
+        lines += ["What a call of 1x4096 bf16 costs the host, in microseconds until it returns: the driver's launch of",
+                  "the same kernels alone, ours, and the difference; the peers' calls.", ""]
+        lines += table(["operator", "driver", "ours", "difference", "PyTorch", "Triton"],
+                       ([h["op"], microseconds(h["raw"]), microseconds(h["ours"]),
+                         microseconds(h["ours"] - h["raw"], "+.2f"),
+                         *(microseconds(peers.get(h["op"], {}).get(k)) for k in ("torch", "triton"))]
+                        for h in result["host"]))
         lines.append("")
     for key, words in (("first", "First call of an operator, compiled by NVRTC"),
                        ("cached", "First call of an operator in a process, its code in the disk cache")):
         times = [r["us"] / 1e3 for r in result.get(key, []) if r["us"] > 100]
         if times:
             later = sorted(times[1:])
-            lines.append(f"{words}: {times[0]:.1f} ms for the first in the process, then {later[0]:.1f} to {later[-1]:.1f} ms "
-                         f"(median {later[len(later) // 2]:.1f}).")
+            lines.append(f"{words}: {times[0]:.1f} ms for the first in the process, then {later[0]:.1f} to "
+                         f"{later[-1]:.1f} ms (median {later[len(later) // 2]:.1f}).")
     return lines
 
 
+def bytes_text(n):
+    return f"{n // 2**20} MiB" if n < 2**30 else f"{n // 2**30} GiB"
+
+
 def section(name, result, charts):
+    large = [(b, s) for b, s in result["roofs"]["copy"] if b >= 2**24]
+    copies = ", ".join(f"{b / s * 1e-12:.2f} TB/s at {bytes_text(b)}" for b, s in large)
     lines = [f"### {result['gpu']} (`{name}`)", "",
-             f"{result['date']}, driver {result['driver']}, NVRTC {result.get('nvrtc', '?')}, {result.get('cxx', 'g++')}; PyTorch "
-             f"{result['torch']}, Triton {result['triton']}. Copying on the device: " +
-             ", ".join(f"{b / s * 1e-12:.2f} TB/s at {report_bytes(b)}" for b, s in result["roofs"]["copy"] if b >= 2**24) + ".",
-             "", *table(result), "", *host_lines(result)]
-    wrong = [r for r in result["rows"] if r["error"]]
+             f"{result['date']}, driver {result['driver']}, NVRTC {result.get('nvrtc', '?')}, "
+             f"{result.get('cxx', 'g++')}; PyTorch {result['torch']}, Triton {result['triton']}. Copying on the device: "
+             f"{copies}.", "", *table(COLUMNS, summary_rows(result)), "", *host_lines(result)]
+    wrong = [f"{r['op']} {r['shape']} {r['dtype']} ({r['error'][:60]})" for r in result["rows"] if r["error"]]
     if wrong:
-        lines += ["", "Wrong or not run: " + "; ".join(f"{r['op']} {r['shape']} {r['dtype']} ({r['error'][:60]})" for r in
-                                                       wrong) + "."]
+        lines += ["", "Wrong or not run: " + "; ".join(wrong) + "."]
     slow = sorted((r for r in result["rows"] if ratio(r) and ratio(r) < 0.9), key=ratio)[:25]
     if slow:
-        lines += ["", "Where the best peer is furthest ahead:", "", "| operator | shape | type | us | ratio | peer | of roof |",
-                  "|---|---|---|---|---|---|---|"]
-        for r in slow:
-            lines.append(f"| {r['op']} | {r['shape']} | {r['dtype']} | {r['seconds'] * 1e6:.1f} | {ratio(r):.2f} | "
-                         f"{best_peer(r)[1]} | {format(r['share'], '.0%') if r.get('share') else ''} |")
+        lines += ["", "Where the best peer is furthest ahead:", ""]
+        lines += table(["operator", "shape", "type", "us", "ratio", "peer", "of roof"],
+                       ([r["op"], r["shape"], r["dtype"], f"{r['seconds'] * 1e6:.1f}", f"{ratio(r):.2f}",
+                         best_peer(r)[1], percent(r.get("share"))] for r in slow))
     lines.append("")
     lines += [f"![{what} on {name}](charts/{file})\n" for what, file in charts]
     return "\n".join(lines)
-
-
-def report_bytes(n):
-    return f"{n // 2**20} MiB" if n < 2**30 else f"{n // 2**30} GiB"
 
 
 def write(root):
