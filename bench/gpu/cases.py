@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is compared: for each case its operands, our call, the peers' and the reference."""
 import dataclasses
+import functools
 import math
 from typing import Any, Callable
 
@@ -38,12 +39,22 @@ class Case:
         return f"{self.family} {self.op} {self.shape} {NAMES[self.dtype]}"
 
 
+@functools.cache
+def generator():
+    """Of its own: PyTorch's takes part in captures."""
+    return torch.Generator("cuda").manual_seed(1)
+
+
 def random(*sizes, dtype=BF16):
-    return torch.randn(sizes, device="cuda", dtype=torch.float32).to(dtype)
+    return torch.randn(sizes, device="cuda", dtype=torch.float32, generator=generator()).to(dtype)
 
 
 def uniform(*sizes, dtype=BF16):
-    return torch.rand(sizes, device="cuda", dtype=torch.float32).to(dtype)
+    return torch.rand(sizes, device="cuda", dtype=torch.float32, generator=generator()).to(dtype)
+
+
+def integers(most, *sizes, dtype=torch.int64):
+    return torch.randint(most, sizes, device="cuda", dtype=dtype, generator=generator())
 
 
 def empty(*sizes, dtype=BF16):
@@ -160,7 +171,7 @@ def lookups():
                  "index_select": lambda w, i, o: torch.index_select(w, 0, i, out=o)}[op]
         return Case("lookup", op, f"{count} of {text(table, width)}", dtype,
                     2 * count * width * size_of(dtype) + 8 * count,
-                    lambda: [random(table, width, dtype=dtype), torch.randint(table, (count,), device="cuda"),
+                    lambda: [random(table, width, dtype=dtype), integers(table, count),
                              empty(count, width, dtype=dtype)],
                     (op, () if op == "embedding" else (0,)), 1, lambda w, i: w[i], {"torch": eager},
                     (lambda w, i: F.embedding(i, w)) if count >= 2048 and dtype == BF16 else None)
@@ -172,7 +183,7 @@ def lookups():
         yield rows_of("index_select", table, width, count, BF16)
     yield rows_of("index_select", 1 << 20, 128, 1 << 19, F32)
     yield Case("lookup", "index_select", "dim 1, 4096 of 8192x16384", BF16, 2 * 8192 * 4096 * 2 + 8 * 4096,
-               lambda: [random(8192, 16384), torch.randint(16384, (4096,), device="cuda"), empty(8192, 4096)],
+               lambda: [random(8192, 16384), integers(16384, 4096), empty(8192, 4096)],
                ("index_select", (1,)), 1, lambda x, i: x[:, i],
                {"torch": lambda x, i, o: torch.index_select(x, 1, i, out=o)}, lambda x, i: torch.index_select(x, 1, i))
 
@@ -192,7 +203,7 @@ def rope():
             n = tokens * (h + kh) * d
 
             def make(t=tokens, dtype=dtype):
-                angles = torch.rand(t, d // 2, device="cuda") * 6
+                angles = uniform(t, d // 2, dtype=F32) * 6
                 return [random(t, h, d, dtype=dtype), random(t, kh, d, dtype=dtype), angles.cos().to(dtype),
                         angles.sin().to(dtype), empty(t, h, d, dtype=dtype), empty(t, kh, d, dtype=dtype)]
             yield Case("rope", "apply_rotary_pos_emb", text(tokens, f"({h}+{kh})", d), dtype,
@@ -277,8 +288,8 @@ def reductions():
                "last odd": ((65536, 1023), 1), "last small": ((256, 4096), 1), "all small": ((2**20,), None)}
 
     def some(*sizes, dtype):  # products stay finite, and differ
-        x = torch.randint(2, sizes, device="cuda", dtype=torch.int8).to(dtype) * 2 - 1
-        x.view(-1)[torch.randint(x.numel(), (16,), device="cuda")] *= 1.5
+        x = integers(2, *sizes, dtype=torch.int8).to(dtype) * 2 - 1
+        x.view(-1)[integers(x.numel(), 16)] *= 1.5
         return x
 
     for op in ("sum", "mean", "amax", "argmax", "prod"):

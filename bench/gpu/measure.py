@@ -161,7 +161,8 @@ def measure(case, library, options):
         sets = [case.make()]
         inputs = [x.clone() for x in sets[0]] if case.in_place else sets[0][:-case.results]
         measured, rough = {}, {}
-        for name, bind in sides_of(case, library, options).items():
+        sides = sides_of(case, library, options)
+        for name, bind in sides.items():
             try:
                 if name == "flaggems":
                     bind(sets[0])()
@@ -174,11 +175,9 @@ def measure(case, library, options):
                 else:
                     row["peers"][name] = {"seconds": None, "note": text}
         sets += [case.make() for _ in range(count - 1)]
-        for name, bind in sides_of(case, library, options).items() if rough else ():
-            if name not in rough:
-                continue
+        for name in rough:
             rounds = max(1, min(128 // len(sets), math.ceil(GRAPH_SECONDS / rough[name] / len(sets))))
-            measured[name] = Side([bind(t) for _ in range(rounds) for t in sets], stream)
+            measured[name] = Side([sides[name](t) for _ in range(rounds) for t in sets], stream)
         samples = {name: [] for name in measured}
         for k in range(options.rounds + 1):
             for name, side in measured.items():
@@ -193,7 +192,7 @@ def measure(case, library, options):
                 row.update(seconds=found["seconds"], best_seconds=found["best_seconds"], note=side.note, sets=len(sets))
             else:
                 row["peers"][name] = found
-    del measured, sets
+    del measured, sets, sides
     if torch.cuda.memory_reserved() > 48 * 2**30:
         torch.cuda.empty_cache()
     return row

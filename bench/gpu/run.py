@@ -147,7 +147,6 @@ def main():
     if arguments.list:
         print("\n".join(c.key() for c in chosen))
         return 0
-    torch.manual_seed(1)
     library = measure.Library(library_path)
     if library.reason:
         sys.exit(library.reason)
