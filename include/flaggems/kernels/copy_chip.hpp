@@ -26,7 +26,7 @@ struct transposed_space {
 template <class T>
 struct transposed_tile {
   static constexpr int side = 128 / static_cast<int>(sizeof(T));
-  static constexpr int columns = side * static_cast<int>(sizeof(T));
+  static constexpr int columns = side * (sizeof(T) > 2 ? static_cast<int>(sizeof(T)) / 2 : 1);
   static constexpr int threads = 256;
 
   i64 to, from;    // offsets of its first element

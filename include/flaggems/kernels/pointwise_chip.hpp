@@ -16,6 +16,12 @@ inline constexpr int common_pack_size = 16 / max_of(static_cast<int>(sizeof(T)),
 /// Packs that a thread reads before it computes: several where it computes for long.
 template <class E>
 inline constexpr int packs_in_flight = is_brief<E> ? 1 : 2;
+template <class A>
+inline constexpr int packs_in_flight<node<f32, gelu_none_fn, A>> = 4;
+template <class A>
+inline constexpr int packs_in_flight<node<f32, gelu_fn, A>> = 4;
+/// Packs of an output from which on they do so; fewer are done sooner by more threads.
+inline constexpr i64 many_packs = i64{1} << 19;
 
 /// The values of N fetched elements as T.
 template <class T, int N, class E>
@@ -57,7 +63,10 @@ struct pointwise_packs {
       return;
     }
     const i64 head = min_of(before, n), packs = (n - head) / size;
-    walk<size, packs_in_flight<E>>(block, head, packs, out, e);
+    if (packs < many_packs)
+      walk<size, 1>(block, head, packs, out, e);
+    else
+      walk<size, packs_in_flight<E>>(block, head, packs, out, e);
     if (block.index() == 0) {
       const i64 rest = n - head - packs * size;
       block.for_each(head + rest, [&](i64 i) FLAGGEMS_LAMBDA {

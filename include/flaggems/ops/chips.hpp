@@ -16,8 +16,8 @@ using layout_list = std::span<const memory_layout>;
 template <class S, class T, class D, class E>
 void launch_flat(const S& stream, launch_config& config, const tensor_view<T, D>& out, const E& e) {
   const i64 n = out.numel();
-  plan_steps(config, kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>}),
-             kernels::packs_in_flight<E>);
+  const i64 packs = kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>});
+  plan_steps(config, packs, packs < kernels::many_packs ? 1 : kernels::packs_in_flight<E>);
   launch<kernels::pointwise_packs<T, E>>(stream, config, n, out.data(), e);
 }
 /// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
