@@ -182,7 +182,8 @@ int main(int count, char** words) try {
   if (driver == nullptr) return 2;
   parameter_info = reinterpret_cast<decltype(parameter_info)>(dlsym(driver, "cuFuncGetParamInfo"));
   real_launch = reinterpret_cast<launch_function*>(dlsym(driver, "cuLaunchKernelEx"));
-  if (parameter_info == nullptr || real_launch == nullptr) return 2;
+  plain_launch = reinterpret_cast<plain_launch_function*>(dlsym(driver, "cuLaunchKernel"));
+  if (parameter_info == nullptr || real_launch == nullptr || plain_launch == nullptr) return 2;
   for (const operator_call& c : calls) {
     c.call();
     launches.clear();
