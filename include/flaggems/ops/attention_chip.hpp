@@ -21,8 +21,12 @@ struct decode_policy {
   static constexpr i64 blocks = 396;
   static constexpr i64 steps = 2;
 
-  /// The parts of the keys, `most` at most, so that such rounds of blocks are nearly full.
-  static i64 parts(i64 tiles, i64 most) {
+  /// Keys, so that no count of them overflows.
+  static constexpr i64 most = i64{1} << 48;
+
+  /// The parts of the keys, `longest` at most, so that such rounds of blocks are nearly full.
+  static i64 parts(i64 tiles, i64 longest) {
+    if (tiles >= 10 * blocks) return 1;
     i64 best = 0, filled = 0;  // percent
     const i64 first = kernels::max_of(blocks * 9 / 10 / tiles, i64{1});
     for (i64 p = first; p < first + 4 && filled < 90; ++p) {
@@ -32,7 +36,7 @@ struct decode_policy {
         filled = percent;
       }
     }
-    return kernels::min_of(best, most);
+    return kernels::min_of(best, longest);
   }
 };
 
@@ -63,7 +67,10 @@ struct decode_call {
 
   /// Runs it; false, and nothing was done, if it is none of these.
   bool run() {
-    if (space.group * space.queries > decode_policy::rows || space.rank > 2) return false;
+    if (space.queries > decode_policy::rows || space.group > decode_policy::rows ||
+        space.group * space.queries > decode_policy::rows || space.rank > 2 ||
+        space.keys > decode_policy::most)
+      return false;
     while (space.rank < 2) add_batch();
     if (!begins_packs(k, space.head_size) || !begins_packs(v, space.value_size)) return false;
     const i64 packs = kernels::max_of(space.head_size, space.value_size) / width;

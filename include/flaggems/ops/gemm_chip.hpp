@@ -27,6 +27,8 @@ struct skinny_policy {
   static constexpr i64 blocks = 528;
   /// ... with tiles of matrix units, of which few fit in a unit of the chip.
   static constexpr i64 tiles = 200;
+  /// Lines of the other matrix, so that no count of them overflows.
+  static constexpr i64 widest = i64{1} << 48;
   /// Elements of an index of 32 bits.
   static constexpr i64 most = i64{1} << 30;
 };
@@ -59,7 +61,8 @@ class skinny_product {
     kernels::gemm_space& space = call_.space;
     if constexpr (call_type::can_exchange)
       if (space.n <= skinny_policy::rows && space.m > space.n) call_.exchange();
-    if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most)
+    if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most ||
+        space.n >= skinny_policy::widest)
       return false;
     if (space.rank == 0) {  // kernels have a batch of one dimension
       space.rank = 1;
