@@ -378,7 +378,7 @@ def attention():
 
     def grouped(q, k, v, *_):  # the heads that share keys as rows of queries
         b, h, _, d = q.shape
-        return F.scaled_dot_product_attention(q.view(b, k.shape[1], h // k.shape[1], d), k, v).view(b, h, 1, d)
+        return F.scaled_dot_product_attention(q.view(b, k.shape[1], h // k.shape[1], d), k, v).reshape(b, h, 1, d)
 
     for b, keys, dtype in ((1, 1024, BF16), (1, 8192, BF16), (8, 8192, BF16), (64, 8192, BF16), (1, 65536, BF16),
                            (8, 8192, F32)):
