@@ -75,8 +75,9 @@ struct chip_shares {
       space.parts =
           kernels::max_of(i64{1}, kernels::min_of(kernels::ceil_div(chip_blocks, blocks),
                                                   space.steps / (down * chip_part_packs)));
-    // A thread counts the steps of its part in 31 bits.
-    if (may_cut) space.parts = kernels::max_of(space.parts, space.steps >> 30);
+    // A thread counts the steps of its part in 31 bits. (More parts than that would never end.)
+    if (may_cut)
+      space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, i64{1} << 16));
     return {blocks * space.parts,
             {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0}};
   }
