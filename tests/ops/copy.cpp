@@ -37,6 +37,32 @@ TYPED_TEST(copy_devices, layouts) {
   });
 }
 
+/// Transpositions whose tiles are whole and cut off, of packs and of single elements, and rows.
+template <class T, class D>
+void check_permuted(const shape& sizes, const shape& order) {
+  SCOPED_TRACE(fg::to_string(sizes));
+  test_tensor<T, D> x(sizes, layout::contiguous, random_integers(sizes, 0, 100));
+  const auto permuted = x.in().permute(order);
+  test_tensor<T, D> out(shape(permuted.sizes()));
+  fg::copy_(test_stream<D>(), out.view(), permuted);
+  std::vector<double> want;
+  for_each_offset(shape(permuted.sizes()), shape(permuted.strides()), [&](i64 offset) {
+    want.push_back(x.values()[static_cast<std::size_t>(offset)]);
+  });
+  expect_equal(out.read(), want);
+  EXPECT_TRUE(out.gaps_untouched());
+}
+TYPED_TEST(copy_devices, permuted) {
+  using D = TypeParam;
+  check_permuted<uint8_t, D>({144, 160}, {1, 0});
+  check_permuted<bf16, D>({80, 136}, {1, 0});
+  check_permuted<bf16, D>({67, 2, 69}, {2, 1, 0});
+  check_permuted<f32, D>({72, 3, 44}, {2, 1, 0});
+  check_permuted<f32, D>({33, 131}, {1, 0});
+  check_permuted<f64, D>({2, 40, 38}, {0, 2, 1});
+  check_permuted<bf16, D>({2, 5, 3, 64}, {0, 2, 1, 3});
+}
+
 /// From every type of a list to T.
 template <class T, class... From>
 void check_conversions() {

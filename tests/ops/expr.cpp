@@ -7,8 +7,10 @@
 #include <support/ops.hpp>
 #include <support/user_kernels.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace flaggems_test {
 namespace {
@@ -119,6 +121,51 @@ TYPED_TEST(expr_devices, where_and_cast) {
     for (double& w : want_truncated) w = w != 0 ? 1 : 0;
     expect_equal(chosen.read(), want_truncated);
   });
+}
+
+TYPED_TEST(expr_devices, rows_of_packs) {
+  using D = TypeParam;
+  const shape sizes{6, 64};
+  at_every_level<D>([&] {
+    test_tensor<bf16, D> x({6, 128}, layout::contiguous, random_values({6, 128}, -5, 5));
+    test_tensor<f32, D> bias({64}, layout::contiguous, random_values({64}));
+    test_tensor<f32, D> scale({6, 1}, layout::contiguous, random_values({6, 1}));
+    test_tensor<f32, D> out(sizes);
+    const auto a = x.in().narrow(1, 0, 64), b = x.in().narrow(1, 64, 64);
+    fg::assign(test_stream<D>(), out.view(), a * scale.in() - b * bias.in());
+    std::vector<double> want;
+    for (std::size_t r = 0; r < 6; ++r)
+      for (std::size_t k = 0; k < 64; ++k)
+        want.push_back(x.values()[128 * r + k] * scale.values()[r] -
+                       x.values()[128 * r + 64 + k] * bias.values()[k]);
+    expect_close<f32>(out.read(), want, {1e-5, 1e-5});
+  });
+}
+
+TEST(expr, parts_of_a_space_are_narrow) {
+  // 2^33 elements with one operand that reaches farther: every element is in one part.
+  const i64 n = (i64{1} << 32) + 3;
+  fg::detail::iteration it(std::vector<i64>{2, n});
+  it.add(std::vector<i64>{2, n}, std::vector<i64>{n + 1, 1});
+  it.add(std::vector<i64>{2, n}, std::vector<i64>{1, 2});
+  it.collapse();
+  i64 elements = 0, parts = 0, last = 0;
+  it.for_each_narrow_part(
+      [&](const fg::detail::iteration& part, const fg::kernels::coordinates& first) {
+        ++parts;
+        elements += part.numel();
+        EXPECT_LT(part.numel(), i64{1} << 31);
+        i64 strides[fg::max_rank] = {};
+        part.copy_strides(1, strides);
+        i64 reach = first.offset(strides);
+        for (int d = 0; d < part.rank(); ++d) reach += (part.size(d) - 1) * strides[d];
+        EXPECT_LT(reach - first.offset(strides), i64{1} << 31);
+        last = std::max(last, reach);
+      });
+  EXPECT_EQ(elements, 2 * n);
+  EXPECT_EQ(last, 1 + 2 * (n - 1));
+  EXPECT_GT(parts, 4);
+  EXPECT_LT(parts, 20);
 }
 
 TEST(expr, cast_rounds_in_the_middle) {
