@@ -138,7 +138,7 @@ def torch_process(arguments):
     torch.manual_seed(0)
     name = arguments.model[0]
     positions = (PROMPT + arguments.tokens + 255) // 256 * 256
-    with torch.inference_mode():
+    with torch.no_grad():
         model, size = make_model(torch, SIZES[name], positions)
         result = {"bytes_of_weights": size, "copy_bytes_per_second": copy_rate(torch)}
         start = time.perf_counter()

@@ -50,42 +50,36 @@ struct attention_input {
   i64 tokens, heads, kv_heads, head, pairs, row, capacity;
 };
 
-/// The last `tokens` positions that have begun: rotates q in place, and puts the rotated k, and v,
-/// into the cache [2, kv heads, capacity, head]. Neighbours are a pair, as GGUF orders them; `cos`
-/// and `sin` are [capacity, pairs].
+/// The last `tokens` positions that have begun: puts the rotated q into `queries` [tokens, heads,
+/// head], the rotated k, and v, into `cache` [2, kv heads, capacity, head]. Neighbours are a pair,
+/// as GGUF orders them; `cos` and `sin` are [capacity, pairs].
 template <class Cache>
 struct rotate_and_store {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_input sizes,
-                                  fk::global_ptr<const i64> count, fk::global_ptr<float> qkv,
+                                  fk::global_ptr<const i64> count, fk::global_ptr<const float> qkv,
                                   fk::global_ptr<const float> cos, fk::global_ptr<const float> sin,
-                                  fk::global_ptr<Cache> cache) {
+                                  fk::global_ptr<Cache> queries, fk::global_ptr<Cache> cache) {
     const i64 all = sizes.heads + 2 * sizes.kv_heads;
     block.for_each_tile(sizes.tokens * all, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 token = tile / all, head = tile - token * all;
       const i64 position = count[0] - sizes.tokens + token;
-      const fk::global_ptr<float> from = qkv + token * sizes.row + head * sizes.head;
+      const fk::global_ptr<const float> from = qkv + token * sizes.row + head * sizes.head;
       // Keys, then values: both are rows of one kind.
       const i64 kept = head - sizes.heads;
       const fk::global_ptr<Cache> to =
-          cache + ((kept < 0 ? 0 : kept) * sizes.capacity + position) * sizes.head;
+          kept < 0 ? queries + (token * sizes.heads + head) * sizes.head
+                   : cache + (kept * sizes.capacity + position) * sizes.head;
       const i64 pairs = kept < sizes.kv_heads ? sizes.pairs : 0;
       block.for_each(pairs, [&](i64 j) FLAGGEMS_LAMBDA {
         const float c = cos[position * sizes.pairs + j], s = sin[position * sizes.pairs + j];
         const float a = from[2 * j], b = from[2 * j + 1];
-        const float first = a * c - b * s, second = b * c + a * s;
-        if (kept < 0) {
-          from[2 * j] = first;
-          from[2 * j + 1] = second;
-        } else {
-          to[2 * j] = fk::number_cast<Cache>(first);
-          to[2 * j + 1] = fk::number_cast<Cache>(second);
-        }
+        to[2 * j] = fk::number_cast<Cache>(a * c - b * s);
+        to[2 * j + 1] = fk::number_cast<Cache>(b * c + a * s);
       });
-      if (kept >= 0)
-        block.for_each(sizes.head - 2 * pairs, [&](i64 j) FLAGGEMS_LAMBDA {
-          to[2 * pairs + j] = fk::number_cast<Cache>(from[2 * pairs + j]);
-        });
+      block.for_each(sizes.head - 2 * pairs, [&](i64 j) FLAGGEMS_LAMBDA {
+        to[2 * pairs + j] = fk::number_cast<Cache>(from[2 * pairs + j]);
+      });
     });
   }
 };

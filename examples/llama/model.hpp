@@ -209,6 +209,7 @@ class model {
     stacked<Device> qkv, output, gate_up, down;
     // Keys and values, [2, kv heads, capacity, head], of the one type that is in use.
     fg::tensor<fg::f16, Device> cache_f16{};
+    fg::tensor<fg::bf16, Device> cache_bf16{};  // on chips
     fg::tensor<float, Device> cache_f32{};
   };
 
@@ -217,6 +218,8 @@ class model {
   // Calls f(cache) with the layer's cache.
   template <class Layer, class F>
   void with_cache(Layer& l, F&& f) const {
+    if constexpr (queues_steps)
+      if (cache_dtype_ == cache_dtype::bf16) return f(l.cache_bf16);
     if (cache_dtype_ == cache_dtype::f16)
       f(l.cache_f16);
     else
@@ -225,20 +228,25 @@ class model {
   [[nodiscard]] const stacked<Device>& output() const { return output_ ? *output_ : embedding_; }
   [[nodiscard]] i64 queries() const { return sizes_.heads * sizes_.head_size; }
   [[nodiscard]] i64 keys() const { return sizes_.kv_heads * sizes_.head_size; }
-  [[nodiscard]] auto by_head(const view& all) const {
+  [[nodiscard]] auto by_head(const auto& all) const {
     return all.unflatten(1, {-1, sizes_.head_size});
   }
   // Runs up to batch_ ids; returns what the last one leaves before the output matrix, [1, width].
   view run_batch(std::span<const token_id> ids);
   // The layers over n rows of x_, which are at the positions behind past_; returns the same.
-  // attend(layer, q, out) attends from the q of a layer.
+  // attend(layer, out) attends from the last rows of the layer's q, as many as out has.
   template <class Attend>
   view run_layers(i64 n, Attend&& attend);
+  // Where a chip has n rotated queries, of the cache's type.
+  template <class T>
+  [[nodiscard]] fg::tensor_view<T, Device> queries_as(i64 n) {
+    return {reinterpret_cast<T*>(queries_.data()), {n, queries()}};
+  }
   // Rotates q and k of qkv_ and puts keys and values behind those in the layer's cache.
   void store_keys(layer& l, i64 n);
-  // q [rows, queries] attends to the first `seen` positions, of which the last row is at the last;
-  // or, if `masked`, to those of them that are visible.
-  void attend(layer& l, i64 seen, const view& q, const view& out, bool masked);
+  // Of n rows of q, as many of the last as out has attend to the first `seen` positions, the last
+  // row being at the last; or, if `masked`, to those of them that are visible.
+  void attend(layer& l, i64 n, i64 seen, const view& out, bool masked);
   // A step with the token in token_; its launches, which read the first `seen` positions.
   void run_step();
   void launch_step(i64 seen);
@@ -257,6 +265,7 @@ class model {
   // What decode_kernels.hpp has as step_state, where steps are queued.
   fg::tensor<i64, Device> count_, token_, step_tokens_;
   fg::tensor<bool, Device> visible_;
+  fg::tensor<float, Device> queries_;  // room for those of any type
   // The launches of a step that reads so many positions; 0: not captured.
   struct none {};
   std::conditional_t<fg::device_graphs<Device>, fg::graph<Device>, none> step_graph_;
@@ -273,6 +282,10 @@ model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& 
       batch_(batch),
       embedding_(source.matrices({{"token_embd.weight", sizes_.vocabulary}}, sizes_.width, exact)),
       output_norm_(source.vector("output_norm.weight", sizes_.width)) {
+  // Processors have no instructions for it: it would be neither faster nor more exact than f16.
+  if constexpr (!queues_steps)
+    fg::check(cache != cache_dtype::bf16, fg::errc::invalid_argument, "llama::model",
+              "a cache in f16 or f32 on the host");
   if (sizes_.own_output)
     output_ = source.matrices({{"output.weight", sizes_.vocabulary}}, sizes_.width, exact);
   if (sizes_.rope_divisors) rope_divisors_ = source.vector("rope_freqs.weight", sizes_.rotary / 2);
@@ -302,6 +315,7 @@ model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& 
   if constexpr (queues_steps) {
     count_ = fg::empty<i64>(stream, {1});
     token_ = fg::empty<i64>(stream, {1});
+    queries_ = fg::empty<float>(stream, {batch_, queries()});
   }
 }
 
@@ -455,8 +469,8 @@ void model<Device>::launch_step(i64 seen) {
     begin(static_cast<const float*>(nullptr));
     table.rows_at(stream_, fg::tensor_view<const i64, Device>(token_), x);
   }
-  const view last = run_layers(
-      1, [&](layer& l, const view& q, const view& out) { attend(l, seen, q, out, true); });
+  const view last =
+      run_layers(1, [&](layer& l, const view& out) { attend(l, 1, seen, out, true); });
   output().apply(stream_, last, logits_.view());
 }
 
@@ -470,8 +484,7 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
     fg::fill_(stream_, count_, past_ + n);
     fg::fill_(stream_, visible_.narrow(0, past_, n), true);
   }
-  return run_layers(
-      n, [&](layer& l, const view& q, const view& out) { attend(l, past_ + n, q, out, false); });
+  return run_layers(n, [&](layer& l, const view& out) { attend(l, n, past_ + n, out, false); });
 }
 
 template <class Device>
@@ -484,14 +497,13 @@ auto model<Device>::run_layers(i64 n, Attend&& attend) -> view {
     const view qkv = qkv_.narrow(0, 0, n);
     l.qkv.apply(stream_, h, qkv);
     store_keys(l, n);
-    view q = qkv.narrow(1, 0, queries());
     i64 rows = n;
     if (i + 1 == layers_.size()) {  // nothing else of the others is needed
-      q = q.narrow(0, n - 1, 1), x = x.narrow(0, n - 1, 1), h = h.narrow(0, n - 1, 1);
+      x = x.narrow(0, n - 1, 1), h = h.narrow(0, n - 1, 1);
       rows = 1;
     }
     const view attended = attended_.narrow(0, 0, rows);
-    attend(l, q, attended);
+    attend(l, attended);
     l.output.apply(stream_, attended, h);
     fg::fused_add_rms_norm(stream_, h, x, l.feed_forward_norm, sizes_.eps);
 
@@ -521,9 +533,10 @@ void model<Device>::store_keys(layer& l, i64 n) {
     config.threads = 64;
     with_cache(l, [&](auto& cache) {
       fg::launch<rotate_and_store<fg::value_t<decltype(cache)>>>(
-          stream_, config, sizes, static_cast<const i64*>(count_.data()), qkv.data(),
-          static_cast<const float*>(cos_.data()), static_cast<const float*>(sin_.data()),
-          cache.data());
+          stream_, config, sizes, static_cast<const i64*>(count_.data()),
+          static_cast<const float*>(qkv.data()), static_cast<const float*>(cos_.data()),
+          static_cast<const float*>(sin_.data()),
+          queries_as<fg::value_t<decltype(cache)>>(n).data(), cache.data());
     });
   } else {
     const view q = qkv.narrow(1, 0, queries()), k = qkv.narrow(1, queries(), keys());
@@ -539,9 +552,17 @@ void model<Device>::store_keys(layer& l, i64 n) {
 }
 
 template <class Device>
-void model<Device>::attend(layer& l, i64 seen, const view& q, const view& out, bool masked) {
+void model<Device>::attend(layer& l, i64 n, i64 seen, const view& out, bool masked) {
+  const i64 rows = out.size(0);
   with_cache(l, [&](auto& cache) {
-    const auto heads = [&](const view& all) { return by_head(all).transpose(0, 1); };
+    const auto heads = [&](const auto& all) { return by_head(all).transpose(0, 1); };
+    const auto all = [&] {
+      if constexpr (queues_steps)
+        return queries_as<fg::value_t<decltype(cache)>>(n);
+      else
+        return qkv_.narrow(0, 0, n).narrow(1, 0, queries());
+    }();
+    const auto q = all.narrow(0, n - rows, rows);
     const auto positions = cache.narrow(2, 0, seen);
     const auto k = positions.select(0, 0), v = positions.select(0, 1);
     fg::attention_options options;

@@ -25,7 +25,7 @@ namespace llama {
 /// How the weights are held while the model runs.
 enum class weight_dtype { q4, bf16, f32 };
 /// How keys and values of the tokens run before are held.
-enum class cache_dtype { f16, f32 };
+enum class cache_dtype { f16, bf16, f32 };
 /// What the quantised weights of the layers are multiplied with.
 enum class activation_dtype { f32, q8 };
 
@@ -75,7 +75,8 @@ inline constexpr std::string_view usage =
     "  --n N                generate at most N tokens, 0 or more (default 128)\n"
     "  --ctx N              positions of the context, 1 or more (default: as many as needed)\n"
     "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file; random ones: bf16)\n"
-    "  --kv f16|f32         how keys and values of the context are held (default f16)\n"
+    "  --kv f16|bf16|f32    how keys and values of the context are held (default f16; bf16, which\n"
+    "                       is for GPUs, there)\n"
     "  --activations f32|q8 what quantised weights are multiplied with: q8 is faster (default "
     "f32)\n"
     "  --threads N          threads, 1 to 1024 (default: FLAGGEMS_NUM_THREADS or all cores)\n"
@@ -121,7 +122,7 @@ template <class Integer>
   options result;
   std::size_t at = 0;
   std::string name, value, problem;
-  bool has_value = false, has_dtype = false;
+  bool has_value = false, has_dtype = false, has_kv = false;
 
   const auto refuse = [&](const std::string& wanted) {
     problem = name + " takes " + wanted + ", not '" + value + "'";
@@ -206,12 +207,15 @@ template <class Integer>
       else
         refuse("q4, bf16 or f32");
     } else if (name == "--kv") {
+      has_kv = true;
       if (value == "f16")
         result.kv = cache_dtype::f16;
+      else if (value == "bf16")
+        result.kv = cache_dtype::bf16;
       else if (value == "f32")
         result.kv = cache_dtype::f32;
       else
-        refuse("f16 or f32");
+        refuse("f16, bf16 or f32");
     } else if (name == "--activations") {
       if (value == "f32")
         result.activations = activation_dtype::f32;
@@ -237,6 +241,9 @@ template <class Integer>
     problem = "--score goes without --chat and --json";
   if (problem.empty() && result.chat && result.json && !result.prompt)
     problem = "--chat --json needs --prompt (an interactive chat is not one JSON object)";
+  if (!has_kv && result.device != device_kind::host) result.kv = cache_dtype::bf16;
+  if (problem.empty() && result.kv == cache_dtype::bf16 && result.device == device_kind::host)
+    problem = "--kv bf16 needs a --device that is a GPU";
   if (problem.empty() && !result.synthetic.empty()) {
     if (!has_dtype) result.dtype = weight_dtype::bf16;
     if (result.dtype == weight_dtype::q4) problem = "--synthetic goes with --dtype bf16 and f32";

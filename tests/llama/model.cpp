@@ -274,6 +274,14 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReference) {
                      llama::activation_dtype::q8);
 }
 
+TYPED_TEST(SmallModel, HoldsKeysInBf16OnChips) {
+  if constexpr (!fg::host_accessible<TypeParam>)
+    compare<TypeParam>({}, llama::weight_dtype::bf16, 4e-2, llama::cache_dtype::bf16);
+  else
+    EXPECT_THROW(compare<TypeParam>({}, llama::weight_dtype::f32, 4e-2, llama::cache_dtype::bf16),
+                 fg::error);
+}
+
 TYPED_TEST(SmallModel, HasTheLogitsOfTheReferenceWithOtherParts) {
   small_sizes sizes;
   sizes.rotary = 8;

@@ -65,6 +65,8 @@ TEST(Options, ReadsEach) {
   EXPECT_TRUE(good({"-h"}).help);
   EXPECT_TRUE(good({"--score"}).score);
   EXPECT_EQ(good({"--device", "cuda"}).device, llama::device_kind::cuda);
+  EXPECT_EQ(good({"--device", "cuda"}).kv, llama::cache_dtype::bf16);
+  EXPECT_EQ(good({"--kv", "f16", "--device", "cuda"}).kv, llama::cache_dtype::f16);
   EXPECT_EQ(good({"--synthetic", "llama-3-8b"}).synthetic, "llama-3-8b");
   EXPECT_EQ(good({"--synthetic", "tiny"}).dtype, llama::weight_dtype::bf16);
   EXPECT_EQ(good({"--dtype", "f32", "--synthetic", "tiny"}).dtype, llama::weight_dtype::f32);
@@ -83,7 +85,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
                                                        {"--ctx", "0"},
                                                        {"--dtype", "f16"},
                                                        {"--dtype", ""},
-                                                       {"--kv", "bf16"},
+                                                       {"--kv", "q8"},
                                                        {"--activations", "q4"},
                                                        {"--temperature", "-0.1"},
                                                        {"--temperature", "nan"},
@@ -111,6 +113,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
   EXPECT_NE(bad({"--score", "--json"}).find("--score"), std::string::npos);
   EXPECT_NE(bad({"--synthetic", "tiny", "--dtype", "q4"}).find("bf16"), std::string::npos);
   EXPECT_NE(bad({"--synthetic", "tiny", "--prompt", "x"}).find("--prompt"), std::string::npos);
+  EXPECT_NE(bad({"--kv", "bf16"}).find("GPU"), std::string::npos);
   EXPECT_NE(bad({"--synthetic", ""}).find("--synthetic"), std::string::npos);
 }
 
