@@ -231,12 +231,24 @@ class model {
   [[nodiscard]] auto by_head(const auto& all) const {
     return all.unflatten(1, {-1, sizes_.head_size});
   }
-  // Runs up to batch_ ids; returns what the last one leaves before the output matrix, [1, width].
-  view run_batch(std::span<const token_id> ids);
-  // The layers over n rows of x_, which are at the positions behind past_; returns the same.
-  // attend(layer, out) attends from the last rows of the layer's q, as many as out has.
+  // Runs up to batch_ ids; `last`: the logits of the last one are wanted.
+  void run_batch(std::span<const token_id> ids, bool last);
+  // Runs the layers over n rows of x_, which are at the positions behind past_; and, if the logits
+  // are wanted, the output matrix over the last one. attend(layer, out) attends from the last rows
+  // of the layer's q, as many as out has.
   template <class Attend>
-  view run_layers(i64 n, Attend&& attend);
+  void run_layers(i64 n, bool logits, Attend&& attend) {
+    if constexpr (queues_steps)
+      if (!halves_.h.empty()) return run_layers_in(halves_, n, logits, attend);
+    run_layers_in(floats_, n, logits, attend);
+  }
+  // What the matrices of the layers are multiplied with and some of their results, of one type.
+  template <class T>
+  struct activations_of {
+    fg::tensor<T, Device> h{}, attended{}, gate_up{};
+  };
+  template <class T, class Attend>
+  void run_layers_in(activations_of<T>& between, i64 n, bool logits, Attend&& attend);
   // Where a chip has n rotated queries, of the cache's type.
   template <class T>
   [[nodiscard]] fg::tensor_view<T, Device> queries_as(i64 n) {
@@ -246,7 +258,8 @@ class model {
   void store_keys(layer& l, i64 n);
   // Of n rows of q, as many of the last as out has attend to the first `seen` positions, the last
   // row being at the last; or, if `masked`, to those of them that are visible.
-  void attend(layer& l, i64 n, i64 seen, const view& out, bool masked);
+  template <class T>
+  void attend(layer& l, i64 n, i64 seen, const fg::tensor_view<T, Device>& out, bool masked);
   // A step with the token in token_; its launches, which read the first `seen` positions.
   void run_step();
   void launch_step(i64 seen);
@@ -261,7 +274,10 @@ class model {
   std::vector<layer> layers_;
   fg::tensor<float, Device> cos_, sin_;
   fg::tensor<i64, Device> positions_;
-  fg::tensor<float, Device> x_, h_, qkv_, attended_, gate_up_, logits_;
+  fg::tensor<float, Device> x_, qkv_, logits_;
+  // Of these two, the one in use: where weights are of bf16, chips multiply with bf16.
+  activations_of<float> floats_;
+  activations_of<fg::bf16> halves_;
   // What decode_kernels.hpp has as step_state, where steps are queued.
   fg::tensor<i64, Device> count_, token_, step_tokens_;
   fg::tensor<bool, Device> visible_;
@@ -307,10 +323,17 @@ model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& 
          load({{"ffn_down.weight", sizes_.width}}, sizes_.hidden, exact)});
   }
   x_ = fg::empty<float>(stream, {batch_, sizes_.width});
-  h_ = fg::empty<float>(stream, {batch_, sizes_.width});
   qkv_ = fg::empty<float>(stream, {batch_, queries() + 2 * keys()});
-  attended_ = fg::empty<float>(stream, {batch_, queries()});
-  gate_up_ = fg::empty<float>(stream, {batch_, 2 * sizes_.hidden});
+  const auto make = [&](auto& between) {
+    using T = fg::value_t<decltype(between.h)>;
+    between = {fg::empty<T>(stream, {batch_, sizes_.width}),
+               fg::empty<T>(stream, {batch_, queries()}),
+               fg::empty<T>(stream, {batch_, 2 * sizes_.hidden})};
+  };
+  if (queues_steps && source.hold() == weight_dtype::bf16)
+    make(halves_);
+  else
+    make(floats_);
   logits_ = fg::empty<float>(stream, {1, sizes_.vocabulary});
   if constexpr (queues_steps) {
     count_ = fg::empty<i64>(stream, {1});
@@ -420,10 +443,9 @@ fg::tensor_view<const float, Device> model<Device>::run(std::span<const token_id
     }
   for (i64 first = 0; first < count; first += batch_) {
     const i64 n = (std::min)(batch_, count - first);
-    const auto last =
-        run_batch(ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)));
+    run_batch(ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)),
+              first + n == count);
     past_ += n;
-    if (first + n == count) output().apply(stream_, last, logits_.view());
   }
   return logits_.select(0, 0);
 }
@@ -469,13 +491,11 @@ void model<Device>::launch_step(i64 seen) {
     begin(static_cast<const float*>(nullptr));
     table.rows_at(stream_, fg::tensor_view<const i64, Device>(token_), x);
   }
-  const view last =
-      run_layers(1, [&](layer& l, const view& out) { attend(l, 1, seen, out, true); });
-  output().apply(stream_, last, logits_.view());
+  run_layers(1, true, [&](layer& l, const auto& out) { attend(l, 1, seen, out, true); });
 }
 
 template <class Device>
-auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
+void model<Device>::run_batch(std::span<const token_id> ids, bool last) {
   const auto n = static_cast<i64>(ids.size());
   const auto tokens = fg::from_values<token_id>(stream_, ids, {n});
   embedding_.only().rows_at(stream_, fg::tensor_view<const token_id, Device>(tokens),
@@ -484,13 +504,15 @@ auto model<Device>::run_batch(std::span<const token_id> ids) -> view {
     fg::fill_(stream_, count_, past_ + n);
     fg::fill_(stream_, visible_.narrow(0, past_, n), true);
   }
-  return run_layers(n, [&](layer& l, const view& out) { attend(l, n, past_ + n, out, false); });
+  run_layers(n, last, [&](layer& l, const auto& out) { attend(l, n, past_ + n, out, false); });
 }
 
 template <class Device>
-template <class Attend>
-auto model<Device>::run_layers(i64 n, Attend&& attend) -> view {
-  view x = x_.narrow(0, 0, n), h = h_.narrow(0, 0, n);
+template <class T, class Attend>
+void model<Device>::run_layers_in(activations_of<T>& between, i64 n, bool logits, Attend&& attend) {
+  using part_view = fg::tensor_view<T, Device>;
+  view x = x_.narrow(0, 0, n);
+  part_view h = between.h.narrow(0, 0, n);
   fg::rms_norm(stream_, x, {sizes_.width}, layers_[0].attention_norm, h, sizes_.eps);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     layer& l = layers_[i];
@@ -502,14 +524,14 @@ auto model<Device>::run_layers(i64 n, Attend&& attend) -> view {
       x = x.narrow(0, n - 1, 1), h = h.narrow(0, n - 1, 1);
       rows = 1;
     }
-    const view attended = attended_.narrow(0, 0, rows);
+    const part_view attended = between.attended.narrow(0, 0, rows);
     attend(l, attended);
     l.output.apply(stream_, attended, h);
     fg::fused_add_rms_norm(stream_, h, x, l.feed_forward_norm, sizes_.eps);
 
-    const view gate_up = gate_up_.narrow(0, 0, rows);
-    const view gate = gate_up.narrow(1, 0, sizes_.hidden),
-               up = gate_up.narrow(1, sizes_.hidden, sizes_.hidden);
+    const part_view gate_up = between.gate_up.narrow(0, 0, rows);
+    const part_view gate = gate_up.narrow(1, 0, sizes_.hidden),
+                    up = gate_up.narrow(1, sizes_.hidden, sizes_.hidden);
     l.gate_up.apply(stream_, h, gate_up);
     fg::silu_and_mul(stream_, gate, up, gate);
     l.down.apply(stream_, gate, h);
@@ -517,7 +539,7 @@ auto model<Device>::run_layers(i64 n, Attend&& attend) -> view {
                            i + 1 < layers_.size() ? layers_[i + 1].attention_norm : output_norm_,
                            sizes_.eps);
   }
-  return h;
+  if (logits) output().apply(stream_, h, logits_.view());
 }
 
 template <class Device>
@@ -552,7 +574,9 @@ void model<Device>::store_keys(layer& l, i64 n) {
 }
 
 template <class Device>
-void model<Device>::attend(layer& l, i64 n, i64 seen, const view& out, bool masked) {
+template <class T>
+void model<Device>::attend(layer& l, i64 n, i64 seen, const fg::tensor_view<T, Device>& out,
+                           bool masked) {
   const i64 rows = out.size(0);
   with_cache(l, [&](auto& cache) {
     const auto heads = [&](const auto& all) { return by_head(all).transpose(0, 1); };

