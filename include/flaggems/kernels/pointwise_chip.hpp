@@ -89,10 +89,15 @@ struct pointwise_packs {
   template <int N, int Count>
   FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
                                       const E& e) {
-    decltype(copy_of(e.template fetch<N, 0>(flat_place{0}))) rows[Count];
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u)
-      rows[u] = e.template fetch<N, 0>(flat_place{first + min_of(i + u * stride, steps - 1) * N});
+    several<N>(i, stride, steps, first, out, e, make_int_sequence<Count>{});
+  }
+  // (Functors in rows need neither a default constructor nor an assignment.)
+  template <int N, int... U>
+  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
+                                      const E& e, int_sequence<U...>) {
+    constexpr int Count = sizeof...(U);
+    const decltype(copy_of(e.template fetch<N, 0>(flat_place{0}))) rows[Count] = {
+        e.template fetch<N, 0>(flat_place{first + min_of(i + U * stride, steps - 1) * N})...};
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u)
       if (i + u * stride < steps)
@@ -191,12 +196,16 @@ struct pointwise_strided {
     const u32 step = inner == 0 ? N : 1;
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u) advance(places[u], out, e, 0, rest[u] * step);
-    decltype(copy_of(e.template fetch<N, 0>(places[0]))) rows[Count];
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u) rows[u] = e.template fetch<N, 0>(places[u]);
+    store_all<N>(places, i, stride, space.steps, out, e, make_int_sequence<Count>{});
+  }
+  template <int N, class Place, int Count, int... U>
+  FLAGGEMS_INLINE static void store_all(const Place (&places)[Count], u32 i, u32 stride, u32 steps,
+                                        const target<T>& out, const E& e, int_sequence<U...>) {
+    const decltype(copy_of(e.template fetch<N, 0>(places[0]))) rows[Count] = {
+        e.template fetch<N, 0>(places[U])...};
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u)
-      if (i + static_cast<u32>(u) * stride < space.steps)
+      if (i + static_cast<u32>(u) * stride < steps)
         store_pack<N>(out.data + places[u].template offset<leaf_count<E>>(),
                       pack_of_values<T, N>(rows[u]));
   }
