@@ -16,8 +16,8 @@ namespace flaggems::kernels {
 
 /// sum[r][v] += a[r][q] * b[q][v] for q < n: Rows lines of numbers times n rows of vectors.
 template <class C, class Isa, int Rows, int Vectors>
-FLAGGEMS_INLINE void multiply_rows(simd<C, Isa> (&sum)[Rows][Vectors], const C* a, i64 a_row,
-                                   const C* b, i64 b_row, i64 n) {
+FLAGGEMS_HOST_INLINE void multiply_rows(simd<C, Isa> (&sum)[Rows][Vectors], const C* a, i64 a_row,
+                                        const C* b, i64 b_row, i64 n) {
   using V = simd<C, Isa>;
   const C* row[Rows];
   static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { row[r] = a + r * a_row; });
@@ -36,8 +36,8 @@ FLAGGEMS_INLINE void multiply_rows(simd<C, Isa> (&sum)[Rows][Vectors], const C* 
 /// to[e * to_row + j] = from[j * from_row + e], a multiple of four of both; in pieces of 4 x 4,
 /// which are vectors at every level.
 template <class C>
-FLAGGEMS_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64 elements, C* to,
-                                     i64 to_row) {
+FLAGGEMS_HOST_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64 elements,
+                                          C* to, i64 to_row) {
   using Q = simd<C, isa_baseline>;
   for (i64 e = 0; e < elements; e += 4)
     for (i64 j = 0; j < lines; j += 4) {
@@ -61,8 +61,8 @@ FLAGGEMS_INLINE void transpose_lines(const C* from, i64 from_row, i64 lines, i64
 
 /// The sums of four vectors' lanes.
 template <class C, class Isa>
-FLAGGEMS_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, const simd<C, Isa>& b,
-                                                const simd<C, Isa>& c, const simd<C, Isa>& d) {
+FLAGGEMS_HOST_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, const simd<C, Isa>& b,
+                                                     const simd<C, Isa>& c, const simd<C, Isa>& d) {
   using Q = simd<C, isa_baseline>;
   const Q p = fold_to_four(a), q = fold_to_four(b), r = fold_to_four(c), s = fold_to_four(d);
   const Q ab(__builtin_shufflevector(p.v, q.v, 0, 4, 1, 5) +
@@ -76,8 +76,8 @@ FLAGGEMS_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, const sim
 /// What attention_softmax does, for a line of whole vectors: `n` scores, a multiple of the lanes,
 /// in `line`, of which `seen` are visible. A NaN makes all of the row NaN, through its exponential.
 template <class C, class Isa, class MaskRow>
-FLAGGEMS_INLINE C attention_softmax_line(C* line, i64 n, i64 seen, const MaskRow& mask, C& largest,
-                                         C& total) {
+FLAGGEMS_HOST_INLINE C attention_softmax_line(C* line, i64 n, i64 seen, const MaskRow& mask,
+                                              C& largest, C& total) {
   using V = simd<C, Isa>;
   constexpr i64 lanes = Isa::lanes;
   for (i64 j = seen; j < n; ++j) line[j] = lowest<C>();
@@ -130,9 +130,10 @@ struct attention_host {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, C scale) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
+                                       attention_arg<const T> q, attention_arg<const Key> k,
+                                       attention_arg<const Key> v, Mask mask,
+                                       attention_arg<Out> out, C scale) {
     using isa = typename Block::isa;
     using V = simd<C, isa>;
     // 64-bit lanes fill two registers.
@@ -291,10 +292,11 @@ struct attention_host_few {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, C scale, i64 parts, i64 length,
-                                  C* partial) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
+                                       attention_arg<const T> q, attention_arg<const Key> k,
+                                       attention_arg<const Key> v, Mask mask,
+                                       attention_arg<Out> out, C scale, i64 parts, i64 length,
+                                       C* partial) {
     // Two texts, not four: two or three rows are four, the last one again and not stored.
     if (space.group * space.queries == 1)
       run_rows<1>(block, space, q, k, v, mask, out, scale, parts, length, partial);
@@ -304,17 +306,17 @@ struct attention_host_few {
 
  private:
   // Keys are read while values come, and values while keys do.
-  FLAGGEMS_INLINE static void fetch_row(const Key* p, i64 n) {
+  FLAGGEMS_HOST_INLINE static void fetch_row(const Key* p, i64 n) {
     for (i64 at = 0; at < n; at += 64 / i64(sizeof(Key))) __builtin_prefetch(p + at);
   }
 
   template <int Rows, class Block>
-  FLAGGEMS_INLINE static void run_rows(Block& block, const attention_space& space,
-                                       const attention_arg<const T>& q,
-                                       const attention_arg<const Key>& k,
-                                       const attention_arg<const Key>& v, const Mask& mask,
-                                       const attention_arg<Out>& out, C scale, i64 parts,
-                                       i64 length, C* partial) {
+  FLAGGEMS_HOST_INLINE static void run_rows(Block& block, const attention_space& space,
+                                            const attention_arg<const T>& q,
+                                            const attention_arg<const Key>& k,
+                                            const attention_arg<const Key>& v, const Mask& mask,
+                                            const attention_arg<Out>& out, C scale, i64 parts,
+                                            i64 length, C* partial) {
     using isa = typename Block::isa;
     using V = simd<C, isa>;
     constexpr i64 lanes = isa::lanes;
@@ -455,8 +457,8 @@ struct attention_host_few {
 template <class Out, class C>
 struct attention_host_merge {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
-                                  i64 parts, const C* partial) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
+                                       i64 parts, const C* partial) {
     using V = typename Block::template value<C>;
     const i64 rows = space.group * space.queries;
     const i64 width = round_up(space.value_size, i64(16)), found = width + 16;

@@ -26,7 +26,7 @@ struct upper_words;
     typedef u16 half __attribute__((vector_size(bytes)));                                \
     typedef u16 loose __attribute__((vector_size(bytes), aligned(1), may_alias));        \
     template <class V>                                                                   \
-    FLAGGEMS_INLINE static void store(void* to, V& x, V& y) {                            \
+    FLAGGEMS_HOST_INLINE static void store(void* to, V& x, V& y) {                       \
       using F = decltype(x.v);                                                           \
       const words a = (words)x.v + 0x8000u, b = (words)y.v + 0x8000u;                    \
       *static_cast<loose*>(to) = __builtin_shufflevector((half)a, (half)b, __VA_ARGS__); \
@@ -42,7 +42,7 @@ FLAGGEMS_UPPER_WORDS(64, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 
 
 /// 2^x for x <= 0 within 3e-6 of itself, much closer than bf16 is; 0 from -127 on. NaN stays.
 template <class V>
-FLAGGEMS_INLINE void exp2_of_weight(V& x) {
+FLAGGEMS_HOST_INLINE void exp2_of_weight(V& x) {
   using words = typename register_vector<u32, typename V::isa>::type;
   x = greater_of(V(-127.0f), x);
   const V shift(12582912.0f + 127);  // 1.5 * 2^23 and the bias of the exponent
@@ -74,7 +74,7 @@ struct weigh_scores {
     bool first;
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     using V = simd<f32, Isa>;
     using narrow = upper_words<Isa::bytes>;
     constexpr i64 lanes = Isa::lanes;
@@ -158,7 +158,7 @@ struct finish_row {
     i64 element;
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
     const simd<f32, Isa> factor(p.total == 0 ? 1.0f : 1 / p.total);
     const auto step = [&](auto lane) FLAGGEMS_LAMBDA {
@@ -191,9 +191,10 @@ struct attention_tiles {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const T> k, attention_arg<const T> v, Mask mask,
-                                  attention_arg<T> out, f32 scale) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
+                                       attention_arg<const T> q, attention_arg<const T> k,
+                                       attention_arg<const T> v, Mask mask, attention_arg<T> out,
+                                       f32 scale) {
     using kernel = tile_kernel<T, T, f32, typename Block::isa>;
     if constexpr (kernel::by_rows)
       multiply<kernel>(block, space, q, k, v, mask, out, scale);
@@ -203,11 +204,11 @@ struct attention_tiles {
 
  private:
   template <class Kernel, class Block>
-  FLAGGEMS_INLINE static void multiply(Block& block, const attention_space& space,
-                                       const attention_arg<const T>& q,
-                                       const attention_arg<const T>& k,
-                                       const attention_arg<const T>& v, const Mask& mask,
-                                       const attention_arg<T>& out, f32 scale) {
+  FLAGGEMS_HOST_INLINE static void multiply(Block& block, const attention_space& space,
+                                            const attention_arg<const T>& q,
+                                            const attention_arg<const T>& k,
+                                            const attention_arg<const T>& v, const Mask& mask,
+                                            const attention_arg<T>& out, f32 scale) {
     using isa = typename Block::isa;
     using mask_row = decltype(mask.row(coordinates{}, 0, 0, 0));
     using weigh = weigh_scores<mask_row>;

@@ -35,8 +35,8 @@ struct copy_piece_ends {
 };
 /// f(to, from, outer, inner, ends): the offsets of each of this worker's blocks, and its extents.
 template <class Isa, class F>
-FLAGGEMS_INLINE void for_each_copied_block(const host_block<Isa>& block, const copy_space& space,
-                                           const F& f) {
+FLAGGEMS_HOST_INLINE void for_each_copied_block(const host_block<Isa>& block,
+                                                const copy_space& space, const F& f) {
   block.for_each_share(space.blocks, [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
     i64 at[max_rank], to = 0, from = 0, left = first;
     for (int d = space.rank - 1; d >= 0; --d) {
@@ -72,7 +72,7 @@ FLAGGEMS_INLINE void for_each_copied_block(const host_block<Isa>& block, const c
 
 /// A row of at least one vector of so many bytes and at most two: both may overlap.
 template <int Bytes>
-FLAGGEMS_INLINE void copy_ends(unsigned char* to, const unsigned char* from, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_ends(unsigned char* to, const unsigned char* from, i64 n) {
   typedef unsigned char vector
       __attribute__((vector_size(static_cast<unsigned>(Bytes)), aligned(1), may_alias));
   const i64 back = n - Bytes;
@@ -84,7 +84,7 @@ FLAGGEMS_INLINE void copy_ends(unsigned char* to, const unsigned char* from, i64
 
 /// Whole lines, past the caches.
 template <class Isa>
-FLAGGEMS_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i64 n) {
   using V = simd<u32, Isa>;
   constexpr i64 width = static_cast<i64>(sizeof(V));
   for (i64 i = 0; i < n; i += 64) {
@@ -96,31 +96,31 @@ FLAGGEMS_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i6
   }
 }
 /// The bytes from the line's beginning to p.
-FLAGGEMS_INLINE i64 past_line(const unsigned char* p) {
+FLAGGEMS_HOST_INLINE i64 past_line(const unsigned char* p) {
   return static_cast<i64>(reinterpret_cast<u64>(p) % 64);
 }
 /// Whole lines past the caches, and what is left of others.
 template <class Isa>
-FLAGGEMS_INLINE void copy_between(unsigned char* to, const unsigned char* from, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_between(unsigned char* to, const unsigned char* from, i64 n) {
   const i64 head = min_of(-past_line(to) & 63, n), lines = (n - head) & -64,
             tail = n - head - lines;
   if (head != 0) __builtin_memcpy(to, from, static_cast<u64>(head));
   copy_lines<Isa>(to + head, from + head, lines);
   if (tail != 0) __builtin_memcpy(to + n - tail, from + n - tail, static_cast<u64>(tail));
 }
-FLAGGEMS_INLINE void copy_long(unsigned char* to, const unsigned char* from, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_long(unsigned char* to, const unsigned char* from, i64 n) {
   __builtin_memcpy(to, from, static_cast<u64>(n));
 }
-FLAGGEMS_INLINE void copy_few(unsigned char* to, const unsigned char* from, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_few(unsigned char* to, const unsigned char* from, i64 n) {
   for (i64 i = 0; i < n; ++i) to[i] = from[i];
 }
 
 /// Rows of n bytes; past the caches, if `streamed`, where they are whole lines, or long.
 struct copy_row_block {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(unsigned char* const& to, const unsigned char* const& from,
-                                  const i64& rows, const i64& to_step, const i64& from_step,
-                                  const i64& bytes, const bool& streamed) {
+  FLAGGEMS_HOST_INLINE static void run(unsigned char* const& to, const unsigned char* const& from,
+                                       const i64& rows, const i64& to_step, const i64& from_step,
+                                       const i64& bytes, const bool& streamed) {
     using V = simd<u32, Isa>;
     constexpr i64 width = static_cast<i64>(sizeof(V));
     const i64 n = bytes;
@@ -164,8 +164,8 @@ struct copy_row_block {
 /// Bytes that are contiguous in both: one row for each worker.
 struct copy_flat {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(host_block<Isa>& block, i64 bytes, bool streamed,
-                                  unsigned char* to, const unsigned char* from) {
+  FLAGGEMS_HOST_INLINE static void run(host_block<Isa>& block, i64 bytes, bool streamed,
+                                       unsigned char* to, const unsigned char* from) {
     block.for_each_share(ceil_div(bytes, piece), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
       const i64 begin = first * piece, end = min_of(bytes, last * piece);
       const i64 n = end - begin;
@@ -184,8 +184,8 @@ struct copy_flat {
 /// The block's outer dimension: rows; its inner one: bytes, side by side in both.
 struct copy_blocks_of_rows {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
-                                  unsigned char* to, const unsigned char* from) {
+  FLAGGEMS_HOST_INLINE static void run(host_block<Isa>& block, const copy_space& space,
+                                       unsigned char* to, const unsigned char* from) {
     constexpr i64 width = static_cast<i64>(sizeof(simd<u32, Isa>));
     const bool streamed = space.streamed;
     const i64 to_step = space.to_step[0], from_step = space.from_step[0];
@@ -213,8 +213,8 @@ struct loose_word {
 
 /// n elements from places `from_step` bytes apart.
 template <class T>
-FLAGGEMS_INLINE void copy_apart(unsigned char* to, i64 to_step, const unsigned char* from,
-                                i64 from_step, i64 n) {
+FLAGGEMS_HOST_INLINE void copy_apart(unsigned char* to, i64 to_step, const unsigned char* from,
+                                     i64 from_step, i64 n) {
   using word = typename loose_word<T>::type;
   constexpr i64 size = static_cast<i64>(sizeof(T)), lanes = 16 / size;
   i64 k = 0;
@@ -254,8 +254,9 @@ FLAGGEMS_INLINE void copy_apart(unsigned char* to, i64 to_step, const unsigned c
 /// at least a square's side: what squares leave over is copied once more by the last ones. Calls
 /// before(q) before each square's side of q.
 template <class T, class Before>
-FLAGGEMS_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsigned char* from,
-                                     i64 from_step, i64 outer, i64 inner, const Before& before) {
+FLAGGEMS_HOST_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsigned char* from,
+                                          i64 from_step, i64 outer, i64 inner,
+                                          const Before& before) {
   constexpr i64 size = static_cast<i64>(sizeof(T)), side = square<T>::side;
   for (i64 q = 0; q < inner; q += side) {
     before(q);
@@ -279,8 +280,8 @@ inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
 template <class T>
 struct copy_blocks_of_elements {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(host_block<Isa>& block, const copy_space& space,
-                                  unsigned char* to, const unsigned char* from) {
+  FLAGGEMS_HOST_INLINE static void run(host_block<Isa>& block, const copy_space& space,
+                                       unsigned char* to, const unsigned char* from) {
     constexpr i64 size = static_cast<i64>(sizeof(T)), side = square<T>::side;
     constexpr i64 line = transposed_elements * size + 64;
     alignas(64) unsigned char lines[transposed_bytes / size * line];

@@ -14,7 +14,7 @@
 namespace flaggems::kernels {
 
 template <class Isa>
-FLAGGEMS_INLINE void copy_streamed(unsigned char* to, const unsigned char* from, i64 bytes) {
+FLAGGEMS_HOST_INLINE void copy_streamed(unsigned char* to, const unsigned char* from, i64 bytes) {
   using V = simd<u32, Isa>;
   constexpr i64 width = static_cast<i64>(sizeof(V)), step = 4 * width;
   const i64 head = static_cast<i64>(-reinterpret_cast<u64>(to) & 63U);
@@ -30,7 +30,7 @@ FLAGGEMS_INLINE void copy_streamed(unsigned char* to, const unsigned char* from,
 
 /// Whole vectors, of which the last two may overlap: a call of the C library takes longer.
 template <class Isa>
-FLAGGEMS_INLINE void copy_small(unsigned char* to, const unsigned char* from, i64 bytes) {
+FLAGGEMS_HOST_INLINE void copy_small(unsigned char* to, const unsigned char* from, i64 bytes) {
   using V = simd<u32, Isa>;
   constexpr i64 width = static_cast<i64>(sizeof(V));
   V x;
@@ -44,7 +44,8 @@ FLAGGEMS_INLINE void copy_small(unsigned char* to, const unsigned char* from, i6
 }
 
 template <class T, class Isa>
-FLAGGEMS_INLINE void copy_row(const host_block<Isa>&, T* to, const T* from, i64 n, bool streamed) {
+FLAGGEMS_HOST_INLINE void copy_row(const host_block<Isa>&, T* to, const T* from, i64 n,
+                                   bool streamed) {
   const i64 bytes = n * static_cast<i64>(sizeof(T));
   auto* const t = reinterpret_cast<unsigned char*>(to);
   const auto* const f = reinterpret_cast<const unsigned char*>(from);
@@ -59,8 +60,8 @@ FLAGGEMS_INLINE void copy_row(const host_block<Isa>&, T* to, const T* from, i64 
 /// Rows in no order: the first lines of each are asked for early, which no other read announces.
 /// (Rows of 256 bytes from a table in memory: 2.5 times as fast.)
 template <class T, class J, class Isa>
-FLAGGEMS_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i64 n, bool streamed,
-                                 const strided_rows<T>& to, const selected_rows<T, J>& given) {
+FLAGGEMS_HOST_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i64 n, bool streamed,
+                                      const strided_rows<T>& to, const selected_rows<T, J>& given) {
   constexpr i64 ahead = 16;
   const selected_rows<T, J> from = given;  // a copy: stores do not change it
   T* const first = to.data;
@@ -76,7 +77,7 @@ FLAGGEMS_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i64 n, 
 
 /// to[i] = at(i), with four loads under way.
 template <class T, class At>
-FLAGGEMS_INLINE void gather_elements(T* to, i64 n, const At& at) {
+FLAGGEMS_HOST_INLINE void gather_elements(T* to, i64 n, const At& at) {
   i64 i = 0;
   for (; i + 4 <= n; i += 4) {
     T x[4];
@@ -86,8 +87,8 @@ FLAGGEMS_INLINE void gather_elements(T* to, i64 n, const At& at) {
   for (; i < n; ++i) to[i] = at(i);
 }
 template <class T, class J, class Isa>
-FLAGGEMS_INLINE void gather_row(const host_block<Isa>&, T* to, const T* from, i64 step,
-                                const J* index, i64 n) {
+FLAGGEMS_HOST_INLINE void gather_row(const host_block<Isa>&, T* to, const T* from, i64 step,
+                                     const J* index, i64 n) {
   if (step == 1)
     gather_elements(to, n, [=](i64 i) FLAGGEMS_LAMBDA { return from[index[i]]; });
   else

@@ -14,7 +14,7 @@ namespace flaggems::kernels {
 
 /// A register of C from memory of T.
 template <class C, class Isa, class V, class T>
-FLAGGEMS_INLINE void read_register(V& to, const T* from) {
+FLAGGEMS_HOST_INLINE void read_register(V& to, const T* from) {
   if constexpr (is_same<T, C>)
     to = *static_cast<const typename register_vector<C, Isa>::loose*>(
         static_cast<const void*>(from));
@@ -26,13 +26,13 @@ FLAGGEMS_INLINE void read_register(V& to, const T* from) {
 /// stands at place p when lanes k and k + Width / 2 of each line are brought together: the former,
 /// or the latter if `upper`.
 template <int Lanes, int Width>
-FLAGGEMS_INLINE constexpr int half_of_line(int p, bool upper) {
+FLAGGEMS_HOST_INLINE constexpr int half_of_line(int p, bool upper) {
   constexpr int half = Width / 2, lines = Lanes / Width;
   const int line = p / half;
   return (line < lines ? 0 : Lanes) + line % lines * Width + p % half + (upper ? half : 0);
 }
 template <int Lanes, int Width, class V, int... K>
-FLAGGEMS_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence<K...>) {
+FLAGGEMS_HOST_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence<K...>) {
   const V lower = FLAGGEMS_SHUFFLE(x, y, half_of_line<Lanes, Width>(K, false)...);
   const V upper = FLAGGEMS_SHUFFLE(x, y, half_of_line<Lanes, Width>(K, true)...);
   to = lower + upper;
@@ -40,7 +40,7 @@ FLAGGEMS_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence<K...
 /// The lanes of `Count` vectors added, each to one lane, by the tree of fold_lanes: they end side
 /// by side from x[0] on, and if vectors have more lanes, all again.
 template <int Count, int Lanes, int Width = Lanes, class V>
-FLAGGEMS_INLINE void fold_lines(V* x) {
+FLAGGEMS_HOST_INLINE void fold_lines(V* x) {
   if constexpr (Width > 1) {
     constexpr int next = Count > 1 ? Count / 2 : 1;
     static_for<next>([&](auto k) FLAGGEMS_LAMBDA {
@@ -65,7 +65,7 @@ struct dot_lines {
     C* sums;  // `lines` rounded up to `at_once`
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     using V = typename register_vector<C, Isa>::type;
     using loose = typename register_vector<C, Isa>::loose;
     constexpr int lanes = register_vector<C, Isa>::lanes;
@@ -123,7 +123,7 @@ struct dot_tile {
     C* sums;  // [Rows][Columns]
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     using V = typename register_vector<C, Isa>::type;
     constexpr int lanes = register_vector<C, Isa>::lanes;
     V sum[Rows][Columns];
@@ -154,7 +154,7 @@ struct dot_tile {
 
  private:
   template <class Isa, class V>
-  FLAGGEMS_INLINE static void fold(C& to, const V& x) {
+  FLAGGEMS_HOST_INLINE static void fold(C& to, const V& x) {
     if constexpr (is_same<C, f32>) {
       simd<f32, Isa> lanes(0.0F);
       lanes.v = x;
@@ -173,9 +173,9 @@ struct dot_tile {
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_along {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias) {
     using isa = typename Block::isa;
     // As many sums as hide the latency of a product, and reads for each of them as few as
     // registers allow.
@@ -189,9 +189,9 @@ struct gemm_along {
 
  private:
   template <class Isa, class Block>
-  FLAGGEMS_INLINE static void one_row(Block& block, gemm_space& space, const gemm_arg<A>& a,
-                                      const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                      const Bias& bias) {
+  FLAGGEMS_HOST_INLINE static void one_row(Block& block, gemm_space& space, const gemm_arg<A>& a,
+                                           const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                           const Bias& bias) {
     using lines = dot_lines<A, B, C>;
     constexpr i64 most = 256;
     space.tile_rows = space.row_tiles = space.group = 1;
@@ -213,9 +213,9 @@ struct gemm_along {
   }
 
   template <class Isa, int Rows, int Columns, class Block>
-  FLAGGEMS_INLINE static void tiles(Block& block, gemm_space& space, const gemm_arg<A>& a,
-                                    const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                    const Bias& bias) {
+  FLAGGEMS_HOST_INLINE static void tiles(Block& block, gemm_space& space, const gemm_arg<A>& a,
+                                         const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                         const Bias& bias) {
     space.tile_rows = Rows;
     space.tile_columns = Columns;
     space.row_tiles = ceil_div(space.m, i64{Rows});

@@ -81,7 +81,7 @@ FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 i64 transpose_panels(const pack_argumen
 
 /// Packs panels of 32 columns: those that `Rest` is too slow for, and the rest.
 template <class Rest, class Isa, class T>
-FLAGGEMS_INLINE void pack_tile_columns(pack_arguments<T> p) {
+FLAGGEMS_HOST_INLINE void pack_tile_columns(pack_arguments<T> p) {
 #if FLAGGEMS_ARCH_X86
   if constexpr (Isa::bytes == 64) {
     const i64 done = transpose_panels(p);
@@ -105,11 +105,11 @@ struct bf16_tile_kernel : bf16_kernel<Isa, 32, 2, 32> {
   static constexpr int l1_quarters = 12;
   static constexpr int most_depth = 2048;
   template <class>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_tiles<32, 32>>(p);
   }
   template <class>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     pack_tile_columns<pack_pairs<32, 32>, Isa>(p);
   }
 };
@@ -126,25 +126,25 @@ struct byte_tile_kernel : byte_kernel {
   static constexpr int most_depth = 2048;
 
   template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * step;
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_byte_tiles<T, rows, step>>(p);
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     pack_tile_columns<pack_bytes<T, item_of_quad<false>, columns, step, false, false>, Isa>(p);
   }
 };
 
 /// Rows [i, i_stop) times a packed block of columns [j, j_stop), for `work` of gemm_blocked.
 template <class Kernel, class Isa, class Work, class Place, class Out, class Matrix>
-FLAGGEMS_INLINE void multiply_by_rows(const Work& w, const Place& batch, Out* to,
-                                      const Matrix& a_data, i64 q, const unsigned char* columns,
-                                      i64 i, i64 i_stop, i64 j, i64 j_stop, i64 nc, i64 depth,
-                                      bool first, bool last) {
+FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Out* to,
+                                           const Matrix& a_data, i64 q,
+                                           const unsigned char* columns, i64 i, i64 i_stop, i64 j,
+                                           i64 j_stop, i64 nc, i64 depth, bool first, bool last) {
   using storing = typename Work::storing;
   using C = typename Work::sum_type;
   constexpr i64 rows = Kernel::rows, width = Kernel::columns, step = Kernel::step;
@@ -261,13 +261,15 @@ FLAGGEMS_INLINE void multiply_by_rows(const Work& w, const Place& batch, Out* to
       : "memory")
 
 struct tile_step_bf16 {
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void run(const char* a, i64 a_row, const char* b) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void run(const char* a, i64 a_row,
+                                                           const char* b) {
     FLAGGEMS_TILE_STEP("tdpbf16ps");
   }
 };
 template <class A, class B>
 struct tile_step_bytes {
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void run(const char* a, i64 a_row, const char* b) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void run(const char* a, i64 a_row,
+                                                           const char* b) {
     // The letters: whether the elements of `a`, of `b` are signed.
     if constexpr (is_same<A, i8> && is_same<B, i8>)
       FLAGGEMS_TILE_STEP("tdpbssd");
@@ -330,7 +332,7 @@ struct amx_tiles {
   using V = typename register_vector<C, isa_avx512>::type;
   using loose = typename register_vector<C, isa_avx512>::loose;
 
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void load(const C* from, i64 row, bool both) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void load(const C* from, i64 row, bool both) {
     const C* const low = from + 16 * row;
     const i64 bytes = row * 4;
     asm volatile("tileloadd (%0,%2,1), %%tmm0\n\ttileloadd (%1,%2,1), %%tmm2"
@@ -345,7 +347,7 @@ struct amx_tiles {
     else
       asm volatile("tilezero %%tmm1\n\ttilezero %%tmm3" : :);
   }
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void store(C* to, i64 row, bool both) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void store(C* to, i64 row, bool both) {
     C* const low = to + 16 * row;
     const i64 bytes = row * 4;
     asm volatile("tilestored %%tmm0, (%0,%2,1)\n\ttilestored %%tmm2, (%1,%2,1)"
@@ -358,11 +360,12 @@ struct amx_tiles {
                    : "r"(to + 16), "r"(low + 16), "r"(bytes)
                    : "memory");
   }
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static const V& vector(const C* p) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static const V& vector(const C* p) {
     return *static_cast<const V*>(static_cast<const void*>(p));
   }
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void scale(const C* sums, const panel_arguments<C>& p,
-                                                        bool both) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void scale(const C* sums,
+                                                             const panel_arguments<C>& p,
+                                                             bool both) {
     for (int r = 0; r < 32; ++r)
       for (int v = 0; v < (both ? 32 : 16); v += 16) {
         V x = vector(sums + r * 32 + v) * p.alpha;
@@ -372,8 +375,9 @@ struct amx_tiles {
       }
   }
   /// The instruction flushes subnormals, which these sums have none of.
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void narrow(const C* sums, const panel_arguments<C>& p,
-                                                         bool both) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void narrow(const C* sums,
+                                                              const panel_arguments<C>& p,
+                                                              bool both) {
     using W = typename register_vector<u16, isa_avx512>::loose;
     typedef u16 half __attribute__((vector_size(32), aligned(1), may_alias));
     u16* to = static_cast<u16*>(p.narrow);
@@ -395,7 +399,7 @@ template <class Isa>
 struct amx_kernel : bf16_tile_kernel<Isa>, amx_tiles<tile_step_bf16, f32> {
   using amx_tiles<tile_step_bf16, f32>::begin;
   using amx_tiles<tile_step_bf16, f32>::end;
-  FLAGGEMS_INLINE static void product(const panel_arguments<f32>& p) {
+  FLAGGEMS_HOST_INLINE static void product(const panel_arguments<f32>& p) {
     amx_tiles<tile_step_bf16, f32>::template product<2>(p);
   }
 };
@@ -403,7 +407,7 @@ template <class A, class B, class Isa>
 struct amx_byte_kernel : byte_tile_kernel<Isa>, amx_tiles<tile_step_bytes<A, B>, u32> {
   using amx_tiles<tile_step_bytes<A, B>, u32>::begin;
   using amx_tiles<tile_step_bytes<A, B>, u32>::end;
-  FLAGGEMS_INLINE static void product(const panel_arguments<u32>& p) {
+  FLAGGEMS_HOST_INLINE static void product(const panel_arguments<u32>& p) {
     amx_tiles<tile_step_bytes<A, B>, u32>::template product<1>(p);
   }
 };

@@ -23,7 +23,7 @@ namespace flaggems::kernels {
 struct gemm_place {
   i64 few, few_bytes;    // if those are few
   i64 most, most_bytes;  // and at most
-  FLAGGEMS_INLINE bool allows(i64 bytes, i64 passes) const {
+  FLAGGEMS_HOST_INLINE bool allows(i64 bytes, i64 passes) const {
     return (passes <= few && bytes <= few_bytes) || (passes <= most && bytes <= most_bytes);
   }
 };
@@ -39,7 +39,7 @@ struct gemm_plan {
   const unsigned char* packed;  // `b` as gemm_pack_all left it, or null
   unsigned char* memory;        // of all workers: a_bytes and s_bytes of each, then b_bytes of each
 
-  FLAGGEMS_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
+  FLAGGEMS_HOST_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
 };
 
 /// What becomes of a tile of sums: added to sums kept from before, a bias added, converted, stored.
@@ -57,7 +57,7 @@ struct store_tile {
     i64 first_row, first_column;  // as the bias counts
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     for (i64 r = 0; r < p.rows; ++r) {
       const auto step = [&](auto lane) FLAGGEMS_LAMBDA {
         using V = lane_value<decltype(lane), C>;
@@ -83,7 +83,7 @@ struct store_tile {
 
 /// The summed elements of a block.
 template <class Kernel>
-FLAGGEMS_INLINE i64 depth_of_block(i64 k, i64 l1) {
+FLAGGEMS_HOST_INLINE i64 depth_of_block(i64 k, i64 l1) {
   const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
   const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
   i64 most = max_of(steps * Kernel::step, i64{128});
@@ -100,8 +100,8 @@ struct gemm_grid {
   bool direct_a, direct_b, shares_b;
 
   template <class Kernel, class C>
-  FLAGGEMS_INLINE static gemm_grid make(const gemm_space& space, const gemm_plan& plan,
-                                        i64 workers) {
+  FLAGGEMS_HOST_INLINE static gemm_grid make(const gemm_space& space, const gemm_plan& plan,
+                                             i64 workers) {
     gemm_grid best{1, 1, 1, 1, space.m, space.n, false, false, false};
     // As many matrices at a time as leave the fewest workers without one.
     f64 most = 0;
@@ -170,7 +170,7 @@ constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_sa
 /// Where the panel of column j begins in a matrix that is packed as a whole: by blocks of the sum,
 /// kc elements each and `depth` this one, from element q on. (`to` is u8, const or not.)
 template <class Kernel, class Byte>
-FLAGGEMS_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i64 depth) {
+FLAGGEMS_HOST_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i64 depth) {
   constexpr i64 columns = Kernel::columns;
   const auto panel = [](i64 elements) FLAGGEMS_LAMBDA {
     return Kernel::template panel_bytes<columns>(ceil_div(elements, i64{Kernel::step}));
@@ -187,7 +187,7 @@ template <class T, class C>
 struct gemm_layout {
   static constexpr bool has_bf16_entries = has_dot_products<T, T>;
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block&, i64 n, i64 k, i64 l1, packed_layout* layout) {
+  FLAGGEMS_HOST_INLINE static void run(Block&, i64 n, i64 k, i64 l1, packed_layout* layout) {
     using kernel = tile_kernel<T, T, C, typename Block::isa>;
     const i64 depth = depth_of_block<kernel>(k, l1);
     layout->depth = depth;
@@ -203,8 +203,8 @@ template <class T, class C>
 struct gemm_pack_all {
   static constexpr bool has_bf16_entries = has_dot_products<T, T>;
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, i64 n, i64 k, const gemm_arg<T>& b,
-                                  const packed_layout& layout, unsigned char* to) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, i64 n, i64 k, const gemm_arg<T>& b,
+                                       const packed_layout& layout, unsigned char* to) {
     using kernel = tile_kernel<T, T, C, typename Block::isa>;
     block.for_each_tile(layout.panels * layout.blocks, [&](i64 t) FLAGGEMS_LAMBDA {
       const i64 q = t / layout.panels * layout.depth;
@@ -228,9 +228,10 @@ struct gemm_blocked {
 
   /// `Meeting`: detail/meeting.hpp, with a point a worker.
   template <class Block, class Meeting>
-  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const First& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias, const gemm_plan& plan, const Meeting& meeting) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, const gemm_space& space, const First& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias, const gemm_plan& plan,
+                                       const Meeting& meeting) {
     using kernel = tile_kernel<A, B, C, typename Block::isa>;
     const i64 workers = min_of(block.count(), plan.workers), self = block.index();
     if (self >= workers) return;
@@ -289,7 +290,7 @@ struct gemm_blocked {
     using storing = store_tile<Out, C, bias_part>;
 
     /// `all` in equal blocks of at most as many lines as fit into `bytes`.
-    FLAGGEMS_INLINE static i64 lines_of_block(i64 all, i64 bytes, i64 line_bytes, i64 tile) {
+    FLAGGEMS_HOST_INLINE static i64 lines_of_block(i64 all, i64 bytes, i64 line_bytes, i64 tile) {
       const i64 most = max_of(bytes / line_bytes / tile, i64{1}) * tile;
       return all <= most ? round_up(all, tile) : round_up(ceil_div(all, ceil_div(all, most)), tile);
     }
@@ -351,8 +352,8 @@ struct gemm_blocked {
       i64 whole;  // columns read in place
     };
 
-    FLAGGEMS_INLINE void pack_columns(columns_block& columns, unsigned char* block, i64 j,
-                                      i64 j_stop, i64 depth) {
+    FLAGGEMS_HOST_INLINE void pack_columns(columns_block& columns, unsigned char* block, i64 j,
+                                           i64 j_stop, i64 depth) {
       columns.whole = 0;
       if (Kernel::template reads_in_place<B> && grid.direct_b) {
         constexpr i64 lanes = Kernel::lanes;
@@ -374,8 +375,8 @@ struct gemm_blocked {
       if (members > 1) meeting.wait(point, ++meetings * members);
     }
 
-    FLAGGEMS_INLINE void evaluate_rows(const a_matrix& from, i64 i, i64 i_stop, i64 q, i64 depth,
-                                       i64 a_panel) const {
+    FLAGGEMS_HOST_INLINE void evaluate_rows(const a_matrix& from, i64 i, i64 i_stop, i64 q,
+                                            i64 depth, i64 a_panel) const {
       alignas(64) A lines[tile_rows * Kernel::most_depth];
       using evaluating = evaluate_lines<A, First>;
       for (i64 r = i; r < i_stop; r += tile_rows) {
@@ -388,9 +389,10 @@ struct gemm_blocked {
       }
     }
 
-    FLAGGEMS_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data, i64 q,
-                                   const columns_block& columns, i64 i, i64 i_stop, i64 ii, i64 j,
-                                   i64 j_stop, i64 nc, i64 depth, bool first, bool last) const {
+    FLAGGEMS_HOST_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data,
+                                        i64 q, const columns_block& columns, i64 i, i64 i_stop,
+                                        i64 ii, i64 j, i64 j_stop, i64 nc, i64 depth, bool first,
+                                        bool last) const {
       const i64 steps = ceil_div(depth, i64{Kernel::step});
       const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
       i64 whole = 0;  // rows read in place
@@ -487,9 +489,9 @@ struct gemm_few_rows {
   static constexpr i64 sums = 32768;  // elements: of the second cache
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias) {
     // Pieces as long as the workers and the memory for sums allow.
     const i64 share = round_up(ceil_div(space.n, block.count()), 64);
     space.tile_columns = min_of(share, sums / space.tile_rows / 64 * 64);

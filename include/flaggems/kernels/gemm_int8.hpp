@@ -74,7 +74,7 @@ namespace flaggems::kernels {
 
 /// sum + x[0] * y[0] + x[1] * y[1] of signed 16 bits.
 template <class V>
-FLAGGEMS_INLINE void add_pairs(V& sum, const V& x, const V& y) {
+FLAGGEMS_HOST_INLINE void add_pairs(V& sum, const V& x, const V& y) {
 #if FLAGGEMS_ARCH_X86
   typedef i16 words __attribute__((vector_size(16)));
   sum += (V)__builtin_ia32_pmaddwd128((words)x, (words)y);
@@ -102,11 +102,11 @@ struct byte_kernel {
   template <class>
   static constexpr bool reads_in_place = false;
   static constexpr bool by_rows = false;
-  FLAGGEMS_INLINE static void begin() {}
-  FLAGGEMS_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
 
   template <template <int> class Tile, int Most>
-  FLAGGEMS_INLINE static void choose(const tile_arguments<u32>& p) {
+  FLAGGEMS_HOST_INLINE static void choose(const tile_arguments<u32>& p) {
     if (p.vectors == Most)
       Tile<Most>::run(p);
     else if (p.vectors == 1)
@@ -127,18 +127,20 @@ struct pair_kernel : byte_kernel {
   static constexpr int most_depth = Isa::bytes == 64 ? 512 : 1024;
 
   template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * step * 2;
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, rows, step, false, false>>(p);
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, columns, step, false, false>>(p);
   }
-  FLAGGEMS_INLINE static void product(const tile_arguments<u32>& p) { choose<Tile, Vectors>(p); }
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<u32>& p) {
+    choose<Tile, Vectors>(p);
+  }
 };
 
 /// Unsigned bytes times signed ones, added in fours (vpdpbusd). Signed rows are packed 128 larger,
@@ -153,15 +155,15 @@ struct quad_kernel : byte_kernel {
   static constexpr bool offset = is_same<A, i8>;
 
   template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
     return Width * (steps + 1) * 4;
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_bytes<T, item_of_quad<offset>, rows, step, true, false>>(p);
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_bytes<T, item_of_quad<false>, columns, step, true, offset>>(
         p);
   }
@@ -170,7 +172,7 @@ struct quad_kernel : byte_kernel {
 #if FLAGGEMS_ARCH_X86
 template <class A, class Isa>
 struct vnni_kernel : quad_kernel<A, Isa> {
-  FLAGGEMS_INLINE static void product(const tile_arguments<u32>& p) {
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<u32>& p) {
     byte_kernel::choose<vnni_tile, 3>(p);
   }
 };

@@ -24,14 +24,15 @@ struct byte_vectors {
   typedef u32 items __attribute__((vector_size(16)));
   typedef u32 loose_items __attribute__((vector_size(16), aligned(1), may_alias));
 
-  FLAGGEMS_INLINE static bytes read(const u8* from) {
+  FLAGGEMS_HOST_INLINE static bytes read(const u8* from) {
     return *static_cast<const loose_bytes*>(static_cast<const void*>(from));
   }
-  FLAGGEMS_INLINE static void write(u32* to, const items& x) {
+  FLAGGEMS_HOST_INLINE static void write(u32* to, const items& x) {
     *static_cast<loose_items*>(static_cast<void*>(to)) = x;
   }
   /// x[0], y[0], x[1], ... of the first and of the last 8 bytes.
-  FLAGGEMS_INLINE static void interleave(const bytes& x, const bytes& y, bytes& low, bytes& high) {
+  FLAGGEMS_HOST_INLINE static void interleave(const bytes& x, const bytes& y, bytes& low,
+                                              bytes& high) {
     low = __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     high =
         __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
@@ -45,13 +46,13 @@ struct item_of_pair : byte_vectors {
   static constexpr bool in_place = false;
 
   /// 8 pairs of neighbours.
-  FLAGGEMS_INLINE static void widen(const bytes& x, items& low, items& high) {
+  FLAGGEMS_HOST_INLINE static void widen(const bytes& x, items& low, items& high) {
     bytes first, second;
     interleave(bytes{}, x, first, second);  // above zero bytes
     low = shifted(first);
     high = shifted(second);
   }
-  FLAGGEMS_INLINE static void from_line(u32* to, const u8* from, i64 items_wanted) {
+  FLAGGEMS_HOST_INLINE static void from_line(u32* to, const u8* from, i64 items_wanted) {
     for (i64 q = 0; q < items_wanted; q += 8) {
       items low, high;
       widen(read(from + 2 * q), low, high);
@@ -60,7 +61,7 @@ struct item_of_pair : byte_vectors {
     }
   }
   /// out[i] of line i, from two rows of 16 lines.
-  FLAGGEMS_INLINE static void from_rows(items (&out)[4], const bytes (&row)[2]) {
+  FLAGGEMS_HOST_INLINE static void from_rows(items (&out)[4], const bytes (&row)[2]) {
     bytes low, high;
     interleave(row[0], row[1], low, high);
     widen(low, out[0], out[1]);
@@ -68,7 +69,7 @@ struct item_of_pair : byte_vectors {
   }
 
  private:
-  FLAGGEMS_INLINE static items shifted(const bytes& x) {
+  FLAGGEMS_HOST_INLINE static items shifted(const bytes& x) {
     if constexpr (is_same<T, i8>)
       return (items)((signed_words)x >> 8);
     else
@@ -82,16 +83,16 @@ struct item_of_quad : byte_vectors {
   static constexpr int elements = 4;
   static constexpr bool in_place = !Offset;
 
-  FLAGGEMS_INLINE static bytes value(const bytes& x) {
+  FLAGGEMS_HOST_INLINE static bytes value(const bytes& x) {
     if constexpr (Offset)
       return x ^ (bytes{} + u8(0x80));
     else
       return x;
   }
-  FLAGGEMS_INLINE static void from_line(u32* to, const u8* from, i64 items_wanted) {
+  FLAGGEMS_HOST_INLINE static void from_line(u32* to, const u8* from, i64 items_wanted) {
     for (i64 q = 0; q < items_wanted; q += 4) write(to + q, (items)value(read(from + 4 * q)));
   }
-  FLAGGEMS_INLINE static void from_rows(items (&out)[4], const bytes (&row)[4]) {
+  FLAGGEMS_HOST_INLINE static void from_rows(items (&out)[4], const bytes (&row)[4]) {
     bytes low01, high01, low23, high23;
     interleave(row[0], row[1], low01, high01);
     interleave(row[2], row[3], low23, high23);
@@ -100,7 +101,8 @@ struct item_of_quad : byte_vectors {
   }
 
  private:
-  FLAGGEMS_INLINE static void words_of(items& low, items& high, const bytes& x, const bytes& y) {
+  FLAGGEMS_HOST_INLINE static void words_of(items& low, items& high, const bytes& x,
+                                            const bytes& y) {
     const words a = (words)value(x), b = (words)value(y);
     low = (items)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
     high = (items)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -125,7 +127,7 @@ struct pack_bytes {
   static_assert(Width % side == 0 && Step % Item::elements == 0);
 
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     u32* const to = static_cast<u32*>(p.to);
     const i64 items = round_up(p.depth, i64{Step}) / Item::elements;
     const i64 panel = (items + (Head ? 1 : 0)) * Width;
@@ -139,7 +141,7 @@ struct pack_bytes {
   }
 
  private:
-  FLAGGEMS_INLINE static void along(u32* to, i64 l, i64 items, const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void along(u32* to, i64 l, i64 items, const pack_arguments<T>& p) {
     constexpr i64 elements = Item::elements;
     u8 gathered[side][chunk * elements];
     u32 converted[side][chunk];
@@ -184,7 +186,8 @@ struct pack_bytes {
   }
 
   /// A few rows at a time through all panels, as in pack_elements.
-  FLAGGEMS_INLINE static void across(u32* to, i64 panel, i64 items, const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void across(u32* to, i64 panel, i64 items,
+                                          const pack_arguments<T>& p) {
     constexpr i64 at_once = 16;  // lines
     const i64 padded = round_up(p.lines, i64{Width});
     for (i64 q = 0; q < items; ++q)
@@ -210,7 +213,7 @@ struct pack_bytes {
   }
 
   template <class Isa>
-  FLAGGEMS_INLINE static void sum(u32* panel, i64 items) {
+  FLAGGEMS_HOST_INLINE static void sum(u32* panel, i64 items) {
     if constexpr (!Weighted) {
       for (int c = 0; c < Width; ++c) panel[c] = 0;
     } else {
@@ -236,7 +239,7 @@ struct pack_bytes {
 template <class T, int Width, int Step>
 struct pack_byte_tiles {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     u8* const to = static_cast<u8*>(p.to);
     const i64 depth = round_up(p.depth, i64{Step});
     const i64 padded = round_up(p.lines, i64{Width});
@@ -258,7 +261,8 @@ struct pack_byte_tiles {
 
  private:
   /// 16 elements of 16 lines at a time, transposed.
-  FLAGGEMS_INLINE static void across(u8* to, i64 depth, i64 padded, const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void across(u8* to, i64 depth, i64 padded,
+                                          const pack_arguments<T>& p) {
     using item = item_of_quad<false>;
     for (i64 q = 0; q < depth; q += 16)
       for (i64 l = 0; l < padded; l += 16) {

@@ -32,19 +32,20 @@ struct pack_vector {
 
 /// Lane p of two vectors whose elements, or pairs of elements, take turns within each 16 bytes.
 template <int Lanes, int Side, int Run>
-FLAGGEMS_INLINE constexpr int taken_in_turn(int p, bool upper) {
+FLAGGEMS_HOST_INLINE constexpr int taken_in_turn(int p, bool upper) {
   const int within = p % Side;
   return p / Side * Side + (within / Run % 2 == 0 ? 0 : Lanes) + within / Run / 2 * Run +
          within % Run + (upper ? Side / 2 : 0);
 }
 template <int Side, int Run, class V, int... K>
-FLAGGEMS_INLINE void take_in_turn(V& low, V& high, const V& x, const V& y, int_sequence<K...>) {
+FLAGGEMS_HOST_INLINE void take_in_turn(V& low, V& high, const V& x, const V& y,
+                                       int_sequence<K...>) {
   constexpr int lanes = sizeof...(K);
   low = FLAGGEMS_SHUFFLE(x, y, taken_in_turn<lanes, Side, Run>(K, false)...);
   high = FLAGGEMS_SHUFFLE(x, y, taken_in_turn<lanes, Side, Run>(K, true)...);
 }
 template <class V, class Half, int... K>
-FLAGGEMS_INLINE void join_halves(V& to, const Half& x, const Half& y, int_sequence<K...>) {
+FLAGGEMS_HOST_INLINE void join_halves(V& to, const Half& x, const Half& y, int_sequence<K...>) {
   to = FLAGGEMS_SHUFFLE(x, y, K...);
 }
 
@@ -60,7 +61,7 @@ struct pack_block {
   using lanes = make_int_sequence<lines>;
 
   /// to[(q + e) * step + n] = from[n][q + e], n < lines, e < side.
-  FLAGGEMS_INLINE static void transpose(C* to, i64 step, const C* const* from, i64 q) {
+  FLAGGEMS_HOST_INLINE static void transpose(C* to, i64 step, const C* const* from, i64 q) {
     vector row[side], next[side];
     static_for<side>([&](auto n) FLAGGEMS_LAMBDA { read(row[n], from + n, q); });
     if constexpr (side == 2) {
@@ -79,11 +80,11 @@ struct pack_block {
 
  private:
   /// A pointer, since clang forgets through a reference that it need not be aligned.
-  FLAGGEMS_INLINE static const quarter* at(const C* p) {
+  FLAGGEMS_HOST_INLINE static const quarter* at(const C* p) {
     return static_cast<const quarter*>(static_cast<const void*>(p));
   }
   /// 16 bytes of every `side`th line.
-  FLAGGEMS_INLINE static void read(vector& to, const C* const* from, i64 q) {
+  FLAGGEMS_HOST_INLINE static void read(vector& to, const C* const* from, i64 q) {
     if constexpr (Bytes == 16) {
       to = *at(from[0] + q);
     } else {
@@ -118,13 +119,13 @@ struct pack_elements {
   static_assert(Width % side == 0 && Width <= chunk);
   using stage = C[chunk + 16];
   /// Of the widest vectors that a panel is whole ones of.
-  FLAGGEMS_INLINE static constexpr int block_bytes(int bytes) {
+  FLAGGEMS_HOST_INLINE static constexpr int block_bytes(int bytes) {
     while (bytes > 16 && Width * static_cast<int>(sizeof(C)) % bytes != 0) bytes /= 2;
     return bytes;
   }
 
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     C* const to = static_cast<C*>(p.to);
     if (p.line == 1 && p.along != 1) {
       // A few rows at a time through all panels: as many streams as the processor prefetches. (A
@@ -142,7 +143,8 @@ struct pack_elements {
  private:
   /// p[0 .. count) as C, where it lies or in `converted`.
   template <class Isa>
-  FLAGGEMS_INLINE static const C* elements(const T* p, i64 stride, i64 count, stage& converted) {
+  FLAGGEMS_HOST_INLINE static const C* elements(const T* p, i64 stride, i64 count,
+                                                stage& converted) {
     if constexpr (is_same<T, C>)
       if (stride == 1) return p;
     for (i64 e = 0; e < count; e += Isa::lanes)
@@ -154,7 +156,7 @@ struct pack_elements {
   }
 
   template <class Isa>
-  FLAGGEMS_INLINE static void along(C* to, i64 l, const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void along(C* to, i64 l, const pack_arguments<T>& p) {
     using block = pack_block<C, block_bytes(Isa::bytes)>;
     constexpr int lines = block::lines;
     stage converted[lines];
@@ -187,8 +189,8 @@ struct pack_elements {
   }
 
   template <class Isa>
-  FLAGGEMS_INLINE static void across(C* to, const T* from, i64 depth, i64 live,
-                                     const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void across(C* to, const T* from, i64 depth, i64 live,
+                                          const pack_arguments<T>& p) {
     using loose = typename pack_vector<C>::loose;
     stage converted;
     for (i64 q = 0; q < depth; ++q, to += Width) {
@@ -212,7 +214,7 @@ struct pack_words;
 template <>
 struct pack_words<16> {
   typedef u16 loose __attribute__((vector_size(16), aligned(1), may_alias));
-  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+  FLAGGEMS_HOST_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
     to[0] = __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11);
     to[1] = __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15);
   }
@@ -220,7 +222,7 @@ struct pack_words<16> {
 template <>
 struct pack_words<32> {
   typedef u16 loose __attribute__((vector_size(32), aligned(1), may_alias));
-  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+  FLAGGEMS_HOST_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
     to[0] = __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     to[1] =
         __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
@@ -229,7 +231,7 @@ struct pack_words<32> {
 template <>
 struct pack_words<64> {
   typedef u16 loose __attribute__((vector_size(64), aligned(1), may_alias));
-  FLAGGEMS_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
+  FLAGGEMS_HOST_INLINE static void interleave(loose* to, const loose& x, const loose& y) {
     to[0] = __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
                                     40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
     to[1] =
@@ -248,7 +250,7 @@ struct pack_pairs {
   static_assert(Width % side == 0 && Step % 2 == 0);
 
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     u32* const to = static_cast<u32*>(p.to);
     const i64 pairs = round_up(p.depth, i64{Step}) / 2;
     if (p.line == 1 && p.along != 1) {
@@ -262,7 +264,7 @@ struct pack_pairs {
   }
 
  private:
-  FLAGGEMS_INLINE static void along(u32* to, i64 l, i64 pairs, const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void along(u32* to, i64 l, i64 pairs, const pack_arguments<T>& p) {
     u32 gathered[side][chunk];
     for (i64 g = 0; g < Width; g += side) {
       const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
@@ -298,8 +300,8 @@ struct pack_pairs {
 
   /// `count` pairs from pair `first` on, of the panel whose first line is l.
   template <class Isa>
-  FLAGGEMS_INLINE static void across(u32* to, i64 l, i64 first, i64 count,
-                                     const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void across(u32* to, i64 l, i64 first, i64 count,
+                                          const pack_arguments<T>& p) {
     // AVX-512 permutes across its whole registers.
     constexpr int bytes = Isa::bytes < 64 || Width % 16 != 0 ? 16 : Width % 32 != 0 ? 32 : 64;
     using loose = typename pack_words<bytes>::loose;
@@ -334,7 +336,7 @@ struct pack_tiles {
   using T = small_float<bf16_format>;
 
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     T* const to = static_cast<T*>(p.to);
     const i64 depth = round_up(p.depth, i64{Step});
     for (i64 l = 0; l < round_up(p.lines, i64{Width}); ++l) {

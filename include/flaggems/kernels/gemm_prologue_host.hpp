@@ -13,22 +13,22 @@ namespace flaggems::kernels {
 
 // Fetches what an expression reads at element q of a row.
 template <class C>
-FLAGGEMS_INLINE void prefetch(const literal<C>&, i64, i64) {}
+FLAGGEMS_HOST_INLINE void prefetch(const literal<C>&, i64, i64) {}
 template <class T, class C>
-FLAGGEMS_INLINE void prefetch(const beside_rows<T, C>& x, i64 row, i64 q) {
+FLAGGEMS_HOST_INLINE void prefetch(const beside_rows<T, C>& x, i64 row, i64 q) {
   __builtin_prefetch(x.data + row * x.row + q * x.column);
 }
 template <class R, class F, class A>
-FLAGGEMS_INLINE void prefetch(const node<R, F, A>& x, i64 row, i64 q) {
+FLAGGEMS_HOST_INLINE void prefetch(const node<R, F, A>& x, i64 row, i64 q) {
   prefetch(x.a, row, q);
 }
 template <class R, class F, class A, class B>
-FLAGGEMS_INLINE void prefetch(const node<R, F, A, B>& x, i64 row, i64 q) {
+FLAGGEMS_HOST_INLINE void prefetch(const node<R, F, A, B>& x, i64 row, i64 q) {
   prefetch(x.a, row, q);
   prefetch(x.b, row, q);
 }
 template <class R, class F, class A, class B, class D>
-FLAGGEMS_INLINE void prefetch(const node<R, F, A, B, D>& x, i64 row, i64 q) {
+FLAGGEMS_HOST_INLINE void prefetch(const node<R, F, A, B, D>& x, i64 row, i64 q) {
   prefetch(x.a, row, q);
   prefetch(x.b, row, q);
   prefetch(x.d, row, q);
@@ -46,7 +46,7 @@ struct evaluate_lines {
     T* to;
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     const First first = *p.first;
     const typename First::matrix from = *p.from;
     const i64 start = p.start, depth = p.depth, ahead = p.ahead;

@@ -34,7 +34,7 @@ struct small_product {
   static constexpr i64 most_packed = 32 * 1024 / static_cast<i64>(sizeof(C));
 
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const small_arguments<C>& p) {
+  FLAGGEMS_HOST_INLINE static void run(const small_arguments<C>& p) {
     using K = shape<Isa>;
     if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p, p.b, p.b_along, p.n, p.out);
 #if FLAGGEMS_ARCH_X86
@@ -57,8 +57,8 @@ struct small_product {
 
   /// Columns [0, n) of `b`, contiguous along them; n >= lanes.
   template <class Isa>
-  FLAGGEMS_INLINE static void columns(const small_arguments<C>& p, const C* b, i64 b_along, i64 n,
-                                      C* out) {
+  FLAGGEMS_HOST_INLINE static void columns(const small_arguments<C>& p, const C* b, i64 b_along,
+                                           i64 n, C* out) {
     using K = shape<Isa>;
     // Equal panels: of four vectors, two and two instead of three and one.
     const i64 count = ceil_div(n, i64{K::lanes});
@@ -77,8 +77,8 @@ struct small_product {
   }
 
   template <class Isa, int Vectors>
-  FLAGGEMS_INLINE static void rows(const small_arguments<C>& p, const C* b, i64 b_along, i64 live,
-                                   C* out) {
+  FLAGGEMS_HOST_INLINE static void rows(const small_arguments<C>& p, const C* b, i64 b_along,
+                                        i64 live, C* out) {
     using K = shape<Isa>;
     const i64 last = live - K::lanes;  // where the last vector begins
     i64 i = 0;
@@ -97,8 +97,8 @@ struct small_product {
   }
 
   template <class Isa, int Rows, int Vectors>
-  FLAGGEMS_INLINE static void tile(const small_arguments<C>& p, i64 i, const C* b, i64 b_along,
-                                   i64 last, C* out) {
+  FLAGGEMS_HOST_INLINE static void tile(const small_arguments<C>& p, i64 i, const C* b, i64 b_along,
+                                        i64 last, C* out) {
     using V = typename register_vector<C, Isa>::type;
     using loose = typename register_vector<C, Isa>::loose;
     constexpr int lanes = shape<Isa>::lanes, half = 4;
@@ -136,7 +136,7 @@ struct small_product {
   /// up by the last one, and their results go through memory of the stack.
   struct transposing {
     template <class Isa>
-    FLAGGEMS_INLINE static void run(const small_arguments<C>& p) {
+    FLAGGEMS_HOST_INLINE static void run(const small_arguments<C>& p) {
       using K = shape<Isa>;
       constexpr i64 width = K::vectors * K::lanes;
       alignas(64) C packed[most_packed];
@@ -166,8 +166,8 @@ struct small_product {
    private:
     /// Columns [j, j + live), and the last of them again up to `count`.
     template <class Isa>
-    FLAGGEMS_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p, i64 j,
-                                          i64 live, i64 count) {
+    FLAGGEMS_HOST_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p,
+                                               i64 j, i64 live, i64 count) {
       using block = pack_block<C, Isa::bytes>;
       constexpr int side = block::side, lines = block::lines;
       for (i64 l = 0; l < count; l += lines) {
@@ -190,7 +190,7 @@ struct small_product {
 template <class C>
 struct gemm_small_matrix {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const small_arguments<C>& p) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, const small_arguments<C>& p) {
     if (block.index() == 0) outlined<typename Block::isa>::template call<small_product<C>>(p);
   }
 };
@@ -205,7 +205,7 @@ struct convert_lines {
     C* to;
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     for (i64 l = 0; l < p.lines; ++l) {
       const T* const from = p.from + l * p.line;
       C* const to = p.to + l * p.length;
@@ -231,9 +231,9 @@ struct gemm_small {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias) {
     using isa = typename Block::isa;
     const i64 m = space.m, n = space.n, k = space.k;
     const bool biased = bias.active();
@@ -262,8 +262,8 @@ struct gemm_small {
  private:
   /// Where an operand's elements are as C: in place, or in `copy` in the order that they have.
   template <class Isa, class T>
-  FLAGGEMS_INLINE static void operand(const C*& data, i64& line, i64& along, const T* from,
-                                      const gemm_arg<T>& arg, i64 lines, i64 k, C* copy) {
+  FLAGGEMS_HOST_INLINE static void operand(const C*& data, i64& line, i64& along, const T* from,
+                                           const gemm_arg<T>& arg, i64 lines, i64 k, C* copy) {
     if constexpr (is_same<T, C>) {
       data = from;
       line = arg.line;

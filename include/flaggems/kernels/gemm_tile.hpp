@@ -49,7 +49,7 @@ struct register_vector {
 
 /// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
 template <class V, class C>
-FLAGGEMS_INLINE void broadcast_from(V& to, const C* p) {
+FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (sizeof(V) > 16 && sizeof(C) == 4) {
     asm("vbroadcastss %1, %0" : "=v"(to) : "m"(*p));
@@ -85,25 +85,25 @@ struct vector_kernel {
   static constexpr bool reads_in_place = is_same<T, C>;
   static constexpr bool by_rows = false;
   template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * static_cast<i64>(sizeof(C));
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_elements<C, T, rows>>(p);
   }
   template <class T>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_elements<C, T, columns>>(p);
   }
 
-  FLAGGEMS_INLINE static void begin() {}
-  FLAGGEMS_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
 
   template <int Vectors>
   struct tile {
     template <class Level>
-    FLAGGEMS_INLINE static void run(const tile_arguments<C>& p) {
+    FLAGGEMS_HOST_INLINE static void run(const tile_arguments<C>& p) {
       using V = typename registers::type;
       using loose = typename registers::loose;
       constexpr int group = 4;  // rows addressed from one pointer: more offsets would not fit
@@ -161,7 +161,7 @@ struct vector_kernel {
         store(int_constant<0>{});
     }
   };
-  FLAGGEMS_INLINE static void product(const tile_arguments<C>& p) {
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<C>& p) {
     if (p.vectors == most_vectors)
       outlined<Isa>::template call<tile<most_vectors>>(p);
     else if (p.vectors == 1)
@@ -187,7 +187,7 @@ struct add_rows {
     i64 sums_row, n;
   };
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const arguments& p) {
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     int t = 0;
     for (; t + depth <= p.live; t += depth) add<Isa, depth>(p, t);
     for (; t < p.live; ++t) add<Isa, 1>(p, t);  // not even 0 * NaN of a row beyond the last
@@ -195,7 +195,7 @@ struct add_rows {
 
  private:
   template <class Isa, int Depth>
-  FLAGGEMS_INLINE static void add(const arguments& p, int first) {
+  FLAGGEMS_HOST_INLINE static void add(const arguments& p, int first) {
     using V = typename register_vector<C, Isa>::type;
     using loose = typename register_vector<C, Isa>::loose;
     constexpr int lanes = register_vector<C, Isa>::lanes;
@@ -245,19 +245,19 @@ struct bf16_kernel {
   static constexpr bool reads_in_place = false;
   static constexpr bool by_rows = false;
   template <i64 Width>
-  FLAGGEMS_INLINE static i64 panel_bytes(i64 steps) {
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
     return Width * steps * Step * static_cast<i64>(sizeof(T));
   }
   template <class>
-  FLAGGEMS_INLINE static void pack_rows(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_pairs<rows, Step>>(p);
   }
   template <class>
-  FLAGGEMS_INLINE static void pack_columns(const pack_arguments<T>& p) {
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_pairs<columns, Step>>(p);
   }
-  FLAGGEMS_INLINE static void begin() {}
-  FLAGGEMS_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
 };
 
 #if FLAGGEMS_ARCH_X86
@@ -306,7 +306,7 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
       }
     }
   }
-  FLAGGEMS_INLINE static void product(const tile_arguments<f32>& p) {
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<f32>& p) {
     if (p.vectors == 3)
       tile<3>(p);
     else if (p.vectors == 1)

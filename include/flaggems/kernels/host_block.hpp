@@ -14,24 +14,25 @@ namespace flaggems::kernels {
 template <class T>
 struct host_scratch {
   T* data;
-  FLAGGEMS_INLINE T read(i64 i) const { return data[i]; }
-  FLAGGEMS_INLINE void write(i64 i, identity<T> x) const { data[i] = x; }
-  FLAGGEMS_INLINE host_scratch from(i64 i) const { return {data + i}; }
+  FLAGGEMS_HOST_INLINE T read(i64 i) const { return data[i]; }
+  FLAGGEMS_HOST_INLINE void write(i64 i, identity<T> x) const { data[i] = x; }
+  FLAGGEMS_HOST_INLINE host_scratch from(i64 i) const { return {data + i}; }
 };
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s, lane_vector<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s,
+                                                           lane_vector<Isa> lane) {
   return load_lanes<C, T, Isa>(s.data + lane.begin, Isa::lanes);
 }
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s, lane_tail<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(host_scratch<T> s, lane_tail<Isa> lane) {
   return load_lanes<C, T, Isa>(s.data + lane.begin, Isa::lanes);
 }
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(host_scratch<T> s, lane_vector<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(host_scratch<T> s, lane_vector<Isa> lane, const V& x) {
   store_lanes(s.data + lane.begin, x, Isa::lanes);
 }
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(host_scratch<T> s, lane_tail<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(host_scratch<T> s, lane_tail<Isa> lane, const V& x) {
   store_lanes(s.data + lane.begin, x, Isa::lanes);
 }
 
@@ -46,18 +47,18 @@ class host_block {
   /// The bytes after each scratch array that a whole vector may touch.
   static constexpr i64 scratch_padding = 16 * 8;
 
-  FLAGGEMS_INLINE host_block(i64 index, i64 count, unsigned char* scratch)
+  FLAGGEMS_HOST_INLINE host_block(i64 index, i64 count, unsigned char* scratch)
       : index_(index), count_(count), scratch_(scratch) {}
 
-  FLAGGEMS_INLINE i64 index() const { return index_; }
-  FLAGGEMS_INLINE i64 count() const { return count_; }
-  FLAGGEMS_INLINE int thread() const { return 0; }
-  FLAGGEMS_INLINE int threads() const { return 1; }
-  FLAGGEMS_INLINE void sync() const {}
+  FLAGGEMS_HOST_INLINE i64 index() const { return index_; }
+  FLAGGEMS_HOST_INLINE i64 count() const { return count_; }
+  FLAGGEMS_HOST_INLINE int thread() const { return 0; }
+  FLAGGEMS_HOST_INLINE int threads() const { return 1; }
+  FLAGGEMS_HOST_INLINE void sync() const {}
 
   /// f(begin, end) for this block's share of n tiles, which lie side by side.
   template <class F>
-  FLAGGEMS_INLINE void for_each_share(i64 n, const F& f) const {
+  FLAGGEMS_HOST_INLINE void for_each_share(i64 n, const F& f) const {
     i64 begin = 0, end = n;
     if (count_ != 1) {  // else a small call is spared two divisions
       // Shares differ by at most one tile; written so that n * index cannot overflow.
@@ -68,37 +69,37 @@ class host_block {
     if (begin < end) f(begin, end);
   }
   template <class F>
-  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+  FLAGGEMS_HOST_INLINE void for_each_tile(i64 n, const F& f) const {
     for_each_share(n, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
       for (i64 tile = begin; tile < end; ++tile) f(tile);
     });
   }
 
   template <class F>
-  FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
+  FLAGGEMS_HOST_INLINE void for_each_lane(i64 n, const F& f) const {
     i64 i = 0;
     for (; i + Isa::lanes <= n; i += Isa::lanes) f(lane_vector<Isa>{i});
     if (i < n) f(lane_tail<Isa>{i, static_cast<int>(n - i)});
   }
 
   template <class F>
-  FLAGGEMS_INLINE void for_each(i64 n, const F& f) const {
+  FLAGGEMS_HOST_INLINE void for_each(i64 n, const F& f) const {
     for (i64 i = 0; i < n; ++i) f(i);
   }
 
   template <class F>
-  FLAGGEMS_INLINE void single(const F& f) const {
+  FLAGGEMS_HOST_INLINE void single(const F& f) const {
     f();
   }
 
   template <class S, class Op, class F>
-  FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
+  FLAGGEMS_HOST_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
     return fold_lanes<S>(fold_vectors<2>(n, init, op, f), op);
   }
   /// The first half of `reduce`: a partial result in each lane. M vectors of them take turns, so
   /// that a step need not wait for the one before: 1 where f takes longer than op.
   template <int M, class S, class Op, class F>
-  FLAGGEMS_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
+  FLAGGEMS_HOST_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
     constexpr i64 lanes = Isa::lanes, step = M * lanes;
     // Partial results of 512 steps are folded into a second level: the error of a long sum stays
@@ -129,7 +130,7 @@ class host_block {
   }
 
   template <int M, class T, class F>
-  FLAGGEMS_INLINE void accumulate(i64 n, T (&sums)[M], const F& f) const {
+  FLAGGEMS_HOST_INLINE void accumulate(i64 n, T (&sums)[M], const F& f) const {
     value<T> acc[M];
     static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = value<T>(T(0)); });
     for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA { f(lane, acc); });
@@ -137,7 +138,7 @@ class host_block {
   }
 
   template <class T, class In, class Out>
-  FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out) const {
+  FLAGGEMS_HOST_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out) const {
     T sum = init;
     for (i64 i = 0; i < n; ++i) {
       const T x = in(i);
@@ -148,14 +149,14 @@ class host_block {
   }
 
   template <class T>
-  FLAGGEMS_INLINE host_scratch<T> scratch(i64 count) {
+  FLAGGEMS_HOST_INLINE host_scratch<T> scratch(i64 count) {
     unsigned char* p = scratch_;
     scratch_ += round_up(count * static_cast<i64>(sizeof(T)) + scratch_padding, 64);
     return {static_cast<T*>(static_cast<void*>(p))};
   }
 
   template <class T>
-  FLAGGEMS_INLINE T atomic_add(host_scratch<T> s, i64 i, identity<T> x) const {
+  FLAGGEMS_HOST_INLINE T atomic_add(host_scratch<T> s, i64 i, identity<T> x) const {
     const T old = s.data[i];
     s.data[i] = static_cast<T>(old + x);
     return old;

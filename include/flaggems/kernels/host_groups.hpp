@@ -19,27 +19,27 @@ namespace flaggems::kernels {
 /// bytes once that is enough). The lane of a pair of them that stands at place p when lanes k and
 /// k + Width / 2 of each row are brought together: the former, or the latter if `upper`.
 template <int Lanes, int Width>
-FLAGGEMS_INLINE constexpr int halved_place(int p, bool upper) {
+FLAGGEMS_HOST_INLINE constexpr int halved_place(int p, bool upper) {
   constexpr int span = Width > 4 ? Lanes : 4, half = Width / 2, rows = span / Width;
   const int row = p % span / half;
   return (row >= rows ? Lanes : 0) + p / span * span + row % rows * Width + p % half +
          (upper ? half : 0);
 }
 template <int Width, class V, class Op, int... K>
-FLAGGEMS_INLINE void halve_pair(V& to, const V& x, const V& y, Op op, int_sequence<K...>) {
+FLAGGEMS_HOST_INLINE void halve_pair(V& to, const V& x, const V& y, Op op, int_sequence<K...>) {
   const V lower(FLAGGEMS_SHUFFLE(x.v, y.v, halved_place<V::lanes, Width>(K, false)...));
   const V upper(FLAGGEMS_SHUFFLE(x.v, y.v, halved_place<V::lanes, Width>(K, true)...));
   to = op(lower, upper);
 }
 /// Where the vector of row r stands among those of a group, so that results come out in order.
 template <int Lanes>
-FLAGGEMS_INLINE constexpr int group_place(int r) {
+FLAGGEMS_HOST_INLINE constexpr int group_place(int r) {
   return r % 4 * (Lanes / 4) + r / 4;
 }
 /// Lane r of rows[0] = the lanes of the vector of row r folded, by the tree of fold_lanes. Loops,
 /// since it is compiled often.
 template <int Width, class V, class Op>
-FLAGGEMS_INLINE void halve_rows(V* rows, Op op) {
+FLAGGEMS_HOST_INLINE void halve_rows(V* rows, Op op) {
   if constexpr (Width > 1) {
 #pragma GCC unroll 1
     for (int k = 0; k < Width / 2; ++k)
@@ -51,7 +51,7 @@ FLAGGEMS_INLINE void halve_rows(V* rows, Op op) {
 template <class C, class Op>
 struct fold_group {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(C* const& to, const i64& count) {
+  FLAGGEMS_HOST_INLINE static void run(C* const& to, const i64& count) {
     using V = typename simd_type<C, Isa>::type;
     V* const rows = reinterpret_cast<V*>(to);
     Op op;
@@ -74,8 +74,8 @@ struct fold_group {
 template <class C, class Reducer>
 struct fold_contiguous {
   template <class Isa, class Part>
-  FLAGGEMS_INLINE static void run(C* const& to, const Part* const& parts, const i64& rows,
-                                  const i64& elements, const bool& more) {
+  FLAGGEMS_HOST_INLINE static void run(C* const& to, const Part* const& parts, const i64& rows,
+                                       const i64& elements, const bool& more) {
     using V = typename simd_type<C, Isa>::type;
     const host_block<Isa> block(0, 1, nullptr);
     V* const folded = reinterpret_cast<V*>(to);
@@ -103,16 +103,16 @@ struct row_group<host_block<Isa>, C> {
   /// What is known of each row, as a number.
   struct list {
     alignas(64) C of[rows];
-    FLAGGEMS_INLINE explicit list(const values& v) { write_vector(of, v, rows); }
-    FLAGGEMS_INLINE C operator[](int row) const { return of[row]; }
+    FLAGGEMS_HOST_INLINE explicit list(const values& v) { write_vector(of, v, rows); }
+    FLAGGEMS_HOST_INLINE C operator[](int row) const { return of[row]; }
   };
 
-  FLAGGEMS_INLINE static int rows_of(i64 n) {
+  FLAGGEMS_HOST_INLINE static int rows_of(i64 n) {
     return static_cast<int>(n <= group_elements / rows ? rows : max_of(group_elements / n, i64(1)));
   }
   template <int M, class Op, class F>
-  FLAGGEMS_INLINE static values fold(const host_block<Isa>& block, int count, i64 n, C init, Op op,
-                                     const F& row) {
+  FLAGGEMS_HOST_INLINE static values fold(const host_block<Isa>& block, int count, i64 n, C init,
+                                          Op op, const F& row) {
     values v[rows];
     for (int r = 0; r < count; ++r)
       v[group_place<rows>(r)] = block.template fold_vectors<M>(n, init, op, row(r));
@@ -125,27 +125,27 @@ struct row_group<host_block<Isa>, C> {
 // ---- rows of expressions
 /// The row that is k further than `row` in the last outer dimension.
 template <class T, class C>
-FLAGGEMS_INLINE arg_row<T, C> next_row(const arg_row<T, C>& row, i64 k) {
+FLAGGEMS_HOST_INLINE arg_row<T, C> next_row(const arg_row<T, C>& row, i64 k) {
   return {row.data + k * row.along, row.stride, row.along};
 }
 template <class C>
-FLAGGEMS_INLINE literal<C> next_row(const literal<C>& row, i64) {
+FLAGGEMS_HOST_INLINE literal<C> next_row(const literal<C>& row, i64) {
   return row;
 }
 template <class C>
-FLAGGEMS_INLINE position_row<C> next_row(const position_row<C>& row, i64 k) {
+FLAGGEMS_HOST_INLINE position_row<C> next_row(const position_row<C>& row, i64 k) {
   return {row.first + k * row.along, row.stride, row.along};
 }
 template <class R, class F, class A>
-FLAGGEMS_INLINE node<R, F, A> next_row(const node<R, F, A>& row, i64 k) {
+FLAGGEMS_HOST_INLINE node<R, F, A> next_row(const node<R, F, A>& row, i64 k) {
   return {row.f, next_row(row.a, k)};
 }
 template <class R, class F, class A, class B>
-FLAGGEMS_INLINE node<R, F, A, B> next_row(const node<R, F, A, B>& row, i64 k) {
+FLAGGEMS_HOST_INLINE node<R, F, A, B> next_row(const node<R, F, A, B>& row, i64 k) {
   return {row.f, next_row(row.a, k), next_row(row.b, k)};
 }
 template <class R, class F, class A, class B, class D>
-FLAGGEMS_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row, i64 k) {
+FLAGGEMS_HOST_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row, i64 k) {
   return {row.f, next_row(row.a, k), next_row(row.b, k), next_row(row.d, k)};
 }
 
@@ -235,8 +235,8 @@ FLAGGEMS_NOINLINE void drive_rows(i64 length, const E& e, const Sink& sink, i64 
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
-FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const Space& space,
-                                   const E& e, const Sink& sink) {
+FLAGGEMS_HOST_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const Space& space,
+                                        const E& e, const Sink& sink) {
   using C = typename Reducer::state;
   using op = typename Reducer::op;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
@@ -248,8 +248,8 @@ FLAGGEMS_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, const 
   });
 }
 template <class Reducer, class Isa, class E, class Sink>
-FLAGGEMS_INLINE void reduce_row_groups(const host_block<Isa>& block, Reducer, i64 rows, i64 length,
-                                       const E& e, const Sink& sink) {
+FLAGGEMS_HOST_INLINE void reduce_row_groups(const host_block<Isa>& block, Reducer, i64 rows,
+                                            i64 length, const E& e, const Sink& sink) {
   using C = typename Reducer::state;
   using op = typename Reducer::op;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
@@ -267,8 +267,8 @@ FLAGGEMS_INLINE void reduce_row_groups(const host_block<Isa>& block, Reducer, i6
 template <class C, class Reducer>
 struct fold_columns {
   template <class Isa, class Part>
-  FLAGGEMS_INLINE static void run(C* const& low, const Part* const& parts, const i64& count,
-                                  const i64& n) {
+  FLAGGEMS_HOST_INLINE static void run(C* const& low, const Part* const& parts, const i64& count,
+                                       const i64& n) {
     const host_block<Isa> block(0, 1, nullptr);
     const host_scratch<C> to{low};
     typename Reducer::op op;
@@ -288,7 +288,8 @@ struct fold_columns {
 template <class C, class Reducer>
 struct merge_columns {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(C* const& high, C* const& low, const i64& n, const bool& first) {
+  FLAGGEMS_HOST_INLINE static void run(C* const& high, C* const& low, const i64& n,
+                                       const bool& first) {
     const host_block<Isa> block(0, 1, nullptr);
     const host_scratch<C> to{high}, from{low};
     const typename simd_type<C, Isa>::type neutral(Reducer::neutral());
@@ -307,8 +308,8 @@ struct merge_columns {
 template <class C, class Sink>
 struct put_columns {
   template <class Isa>
-  FLAGGEMS_INLINE static void run(const C* const& from, const Sink& sink, const coordinates& to,
-                                  const i64& n) {
+  FLAGGEMS_HOST_INLINE static void run(const C* const& from, const Sink& sink,
+                                       const coordinates& to, const i64& n) {
     const host_block<Isa> block(0, 1, nullptr);
     const host_scratch<C> states{const_cast<C*>(from)};
     const auto place = sink.place(to);
@@ -359,8 +360,8 @@ FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink&
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
-FLAGGEMS_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const Space& space, const E& e,
-                                    const Sink& sink) {
+FLAGGEMS_HOST_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const Space& space,
+                                         const E& e, const Sink& sink) {
   using C = typename Reducer::state;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
   C* const low = block.template scratch<C>(space.chunk).data;

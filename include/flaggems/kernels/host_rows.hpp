@@ -30,7 +30,7 @@ struct row_piece {
 
 /// Whether a row of results may be written past the caches from here on.
 template <class T>
-FLAGGEMS_INLINE bool is_line(const T* p) {
+FLAGGEMS_HOST_INLINE bool is_line(const T* p) {
   return reinterpret_cast<u64>(p) % 64 == 0;
 }
 
@@ -39,7 +39,7 @@ template <class T>
 struct row_buffer {
   static constexpr i64 elements = max_of(staged_elements, transposed_rows* transposed_columns);
   alignas(64) unsigned char bytes[static_cast<unsigned>(elements) * sizeof(T)];
-  FLAGGEMS_INLINE T* data() { return reinterpret_cast<T*>(bytes); }
+  FLAGGEMS_HOST_INLINE T* data() { return reinterpret_cast<T*>(bytes); }
 };
 
 /// to[k] = from[k * stride] for k < count, and zeros up to a whole vector of any level.
@@ -111,23 +111,23 @@ struct kept_place {
   host_scratch<C> copy;
   const T* next;  // what is read after this row, or is harmless to ask for
   template <class Lane>
-  FLAGGEMS_INLINE void fetch_next(Lane lane) const {
+  FLAGGEMS_HOST_INLINE void fetch_next(Lane lane) const {
     __builtin_prefetch(next + lane.begin, 0, 2);
   }
   template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> first(Lane lane) const {
     return load<C>(row, lane);
   }
   template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> again(Lane lane) const {
     return load<C>(row, lane);
   }
   template <class Lane, class V>
-  FLAGGEMS_INLINE void put(Lane lane, const V& x) const {
+  FLAGGEMS_HOST_INLINE void put(Lane lane, const V& x) const {
     store(copy, lane, x);
   }
   template <class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> kept(Lane lane) const {
     return load<C>(copy, lane);
   }
 };
@@ -136,17 +136,17 @@ struct kept_place {
 template <class Isa, class C, class T, class Walk>
 class kept_row<host_block<Isa>, C, T, Walk> {
  public:
-  FLAGGEMS_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
+  FLAGGEMS_HOST_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
       : walk_(walk),
         n_(n),
         padded_(round_up(n, 16)),
         copy_(block.template scratch<C>(padded_ * rows)),
         buffer_(block.template scratch<T>(padded_ * rows).data) {}
-  FLAGGEMS_INLINE kept_place<C, T> begin(const T* row, i64 step) {
+  FLAGGEMS_HOST_INLINE kept_place<C, T> begin(const T* row, i64 step) {
     begin_group(row, step, 1);
     return place(0);
   }
-  FLAGGEMS_INLINE void begin_group(const T* row, i64 step, int count) {
+  FLAGGEMS_HOST_INLINE void begin_group(const T* row, i64 step, int count) {
     row_ = row;
     step_ = step;
     ahead_ = max_of(step * count, least_ahead);
@@ -155,7 +155,7 @@ class kept_row<host_block<Isa>, C, T, Walk> {
     row_ = buffer_;
     step_ = padded_;
   }
-  FLAGGEMS_INLINE kept_place<C, T> place(int r) const {
+  FLAGGEMS_HOST_INLINE kept_place<C, T> place(int r) const {
     const T* const row = row_ + r * step_;
     return {row, copy_.from(r * padded_), row + ahead_};
   }
@@ -173,16 +173,16 @@ class kept_row<host_block<Isa>, C, T, Walk> {
 template <class Isa, class T, class Walk>
 class shared_row<host_block<Isa>, T, Walk> {
  public:
-  FLAGGEMS_INLINE shared_row(host_block<Isa>& block, i64 n, const Walk& walk, const T* row)
+  FLAGGEMS_HOST_INLINE shared_row(host_block<Isa>& block, i64 n, const Walk& walk, const T* row)
       : row_(row) {
     T* const buffer = block.template scratch<T>(n).data;
     if (row == nullptr || walk.is_dense()) return;
     gather_row(buffer, row, walk, n);
     row_ = buffer;
   }
-  FLAGGEMS_INLINE bool exists() const { return row_ != nullptr; }
+  FLAGGEMS_HOST_INLINE bool exists() const { return row_ != nullptr; }
   template <class C, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> load(Lane lane) const {
     using kernels::load;
     return load<C>(row_, lane);
   }
@@ -196,15 +196,15 @@ struct written_place {
   T* to;
   bool streamed;
   template <class V>
-  FLAGGEMS_INLINE void store(lane_vector<Isa> lane, const V& x) const {
+  FLAGGEMS_HOST_INLINE void store(lane_vector<Isa> lane, const V& x) const {
     store_whole(to + lane.begin, x, streamed);
   }
   template <class V>
-  FLAGGEMS_INLINE void store(lane_tail<Isa> lane, const V& x) const {
+  FLAGGEMS_HOST_INLINE void store(lane_tail<Isa> lane, const V& x) const {
     store_lanes(to + lane.begin, x, lane.count);
   }
   template <class C, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> load(Lane lane) const {
     using kernels::load;
     return load<C>(static_cast<const T*>(to), lane);
   }
@@ -213,32 +213,32 @@ struct written_place {
 template <class Isa, class T, class Walk>
 class written_row<host_block<Isa>, T, Walk> {
  public:
-  FLAGGEMS_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk, bool streamed,
-                              int rows = 1)
+  FLAGGEMS_HOST_INLINE written_row(host_block<Isa>& block, i64 n, const Walk& walk, bool streamed,
+                                   int rows = 1)
       : walk_(walk),
         n_(n),
         padded_(round_up(n, 16)),
         buffer_(block.template scratch<T>(padded_ * rows).data),
         streamed_(streamed) {}
-  FLAGGEMS_INLINE written_place<Isa, T> begin(T* row) {
+  FLAGGEMS_HOST_INLINE written_place<Isa, T> begin(T* row) {
     begin_group(row, 0);
     return place(0);
   }
-  FLAGGEMS_INLINE void begin_group(T* row, i64 step) {
+  FLAGGEMS_HOST_INLINE void begin_group(T* row, i64 step) {
     row_ = row;
     step_ = step;
   }
-  FLAGGEMS_INLINE written_place<Isa, T> place(int r) const {
+  FLAGGEMS_HOST_INLINE written_place<Isa, T> place(int r) const {
     T* const row = row_ + r * step_;
     if (walk_.is_dense()) return {row, streamed_ && is_line(row)};
     return {buffer_ + r * padded_, false};
   }
-  FLAGGEMS_INLINE written_place<Isa, T> update(T* row) {
+  FLAGGEMS_HOST_INLINE written_place<Isa, T> update(T* row) {
     const written_place<Isa, T> place = begin(row);
     if (place.to != row) gather_row<T>(place.to, row, walk_, n_);
     return place;
   }
-  FLAGGEMS_INLINE void end(int r = 0) const {
+  FLAGGEMS_HOST_INLINE void end(int r = 0) const {
     if (!walk_.is_dense()) scatter_row<T>(row_ + r * step_, buffer_ + r * padded_, walk_, n_);
   }
 
@@ -257,9 +257,9 @@ struct row_stage;
 template <class T, class C>
 struct row_stage<arg_row<T, C>> {
   row_buffer<T> buffer;
-  FLAGGEMS_INLINE static bool is_dense(const arg_row<T, C>& row) { return row.stride == 1; }
-  FLAGGEMS_INLINE static flat_arg<T, C> dense(const arg_row<T, C>& row) { return {row.data}; }
-  FLAGGEMS_INLINE flat_arg<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const arg_row<T, C>& row) { return row.stride == 1; }
+  FLAGGEMS_HOST_INLINE static flat_arg<T, C> dense(const arg_row<T, C>& row) { return {row.data}; }
+  FLAGGEMS_HOST_INLINE flat_arg<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
     const T* const from = row.data + piece.begin * row.stride;
     if (piece.whole && row.stride == 1) return {from};
     T* const to = buffer.data();
@@ -278,9 +278,9 @@ struct row_stage<arg_row<T, C>> {
 template <class T, class C>
 struct row_stage<flat_arg<T, C>> {
   row_buffer<T> buffer;
-  FLAGGEMS_INLINE static bool is_dense(const flat_arg<T, C>&) { return true; }
-  FLAGGEMS_INLINE static flat_arg<T, C> dense(const flat_arg<T, C>& row) { return row; }
-  FLAGGEMS_INLINE flat_arg<T, C> part(const flat_arg<T, C>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const flat_arg<T, C>&) { return true; }
+  FLAGGEMS_HOST_INLINE static flat_arg<T, C> dense(const flat_arg<T, C>& row) { return row; }
+  FLAGGEMS_HOST_INLINE flat_arg<T, C> part(const flat_arg<T, C>& row, const row_piece& piece) {
     if (piece.whole) return {row.data + piece.begin};
     fill_buffer(buffer.data(), row.data + piece.begin, 1, piece.count);
     return {buffer.data()};
@@ -288,29 +288,29 @@ struct row_stage<flat_arg<T, C>> {
 };
 template <class C>
 struct row_stage<literal<C>> {
-  FLAGGEMS_INLINE static bool is_dense(const literal<C>&) { return true; }
-  FLAGGEMS_INLINE static literal<C> dense(const literal<C>& row) { return row; }
-  FLAGGEMS_INLINE literal<C> part(const literal<C>& row, const row_piece&) { return row; }
+  FLAGGEMS_HOST_INLINE static bool is_dense(const literal<C>&) { return true; }
+  FLAGGEMS_HOST_INLINE static literal<C> dense(const literal<C>& row) { return row; }
+  FLAGGEMS_HOST_INLINE literal<C> part(const literal<C>& row, const row_piece&) { return row; }
 };
 template <class C>
 struct row_stage<position_row<C>> {
-  FLAGGEMS_INLINE static bool is_dense(const position_row<C>&) { return true; }
-  FLAGGEMS_INLINE static position_row<C> dense(const position_row<C>& row) { return row; }
-  FLAGGEMS_INLINE position_row<C> part(const position_row<C>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const position_row<C>&) { return true; }
+  FLAGGEMS_HOST_INLINE static position_row<C> dense(const position_row<C>& row) { return row; }
+  FLAGGEMS_HOST_INLINE position_row<C> part(const position_row<C>& row, const row_piece& piece) {
     return row.from(piece.begin);
   }
 };
 template <class R, class F, class A>
 struct row_stage<node<R, F, A>> {
   row_stage<A> a;
-  FLAGGEMS_INLINE static bool is_dense(const node<R, F, A>& row) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A>& row) {
     return row_stage<A>::is_dense(row.a);
   }
-  FLAGGEMS_INLINE static auto dense(const node<R, F, A>& row) {
+  FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A>& row) {
     const auto x = row_stage<A>::dense(row.a);
     return node<R, F, decltype(copy_of(x))>{row.f, x};
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE auto part(const node<R, F, A>& row, const row_piece& piece) {
     const auto x = a.part(row.a, piece);
     return node<R, F, decltype(copy_of(x))>{row.f, x};
   }
@@ -319,15 +319,15 @@ template <class R, class F, class A, class B>
 struct row_stage<node<R, F, A, B>> {
   row_stage<A> a;
   row_stage<B> b;
-  FLAGGEMS_INLINE static bool is_dense(const node<R, F, A, B>& row) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A, B>& row) {
     return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b);
   }
-  FLAGGEMS_INLINE static auto dense(const node<R, F, A, B>& row) {
+  FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A, B>& row) {
     const auto x = row_stage<A>::dense(row.a);
     const auto y = row_stage<B>::dense(row.b);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y))>{row.f, x, y};
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A, B>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE auto part(const node<R, F, A, B>& row, const row_piece& piece) {
     const auto x = a.part(row.a, piece);
     const auto y = b.part(row.b, piece);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y))>{row.f, x, y};
@@ -338,18 +338,18 @@ struct row_stage<node<R, F, A, B, D>> {
   row_stage<A> a;
   row_stage<B> b;
   row_stage<D> d;
-  FLAGGEMS_INLINE static bool is_dense(const node<R, F, A, B, D>& row) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A, B, D>& row) {
     return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b) &&
            row_stage<D>::is_dense(row.d);
   }
-  FLAGGEMS_INLINE static auto dense(const node<R, F, A, B, D>& row) {
+  FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A, B, D>& row) {
     const auto x = row_stage<A>::dense(row.a);
     const auto y = row_stage<B>::dense(row.b);
     const auto z = row_stage<D>::dense(row.d);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y)), decltype(copy_of(z))>{row.f, x, y,
                                                                                         z};
   }
-  FLAGGEMS_INLINE auto part(const node<R, F, A, B, D>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE auto part(const node<R, F, A, B, D>& row, const row_piece& piece) {
     const auto x = a.part(row.a, piece);
     const auto y = b.part(row.b, piece);
     const auto z = d.part(row.d, piece);
@@ -360,15 +360,16 @@ struct row_stage<node<R, F, A, B, D>> {
 
 // ---- rows of reductions (rows.hpp)
 template <class Isa, class Row>
-FLAGGEMS_INLINE bool is_dense_row(const host_block<Isa>&, const Row& row) {
+FLAGGEMS_HOST_INLINE bool is_dense_row(const host_block<Isa>&, const Row& row) {
   return row_stage<Row>::is_dense(row);
 }
 template <class Isa, class Row>
-FLAGGEMS_INLINE auto dense_row(const host_block<Isa>&, const Row& row) {
+FLAGGEMS_HOST_INLINE auto dense_row(const host_block<Isa>&, const Row& row) {
   return row_stage<Row>::dense(row);
 }
 template <class Isa, class Row, class F>
-FLAGGEMS_INLINE void for_each_piece(const host_block<Isa>&, const Row& row, i64 n, const F& f) {
+FLAGGEMS_HOST_INLINE void for_each_piece(const host_block<Isa>&, const Row& row, i64 n,
+                                         const F& f) {
   row_stage<Row> stage;
   const bool dense = row_stage<Row>::is_dense(row);
   const i64 most = dense ? n : staged_elements;
@@ -382,8 +383,8 @@ FLAGGEMS_INLINE void for_each_piece(const host_block<Isa>&, const Row& row, i64 
 /// The loop over whole vectors: all of a tile that is compiled for each instruction set.
 struct row_loop {
   template <class Isa, class T, class Part>
-  FLAGGEMS_INLINE static void run(T* const& first, const Part& operands, const i64& elements,
-                                  const bool& past_caches) {
+  FLAGGEMS_HOST_INLINE static void run(T* const& first, const Part& operands, const i64& elements,
+                                       const bool& past_caches) {
     // Copies: the compiler must think that a store changes what it cannot tell apart from it.
     T* const to = first;
     const Part part = operands;
@@ -447,8 +448,8 @@ FLAGGEMS_NOINLINE void drive_rest(T* to, const Row& row, i64 begin, i64 count,
 }
 /// Contiguous elements: whole vectors in one loop, and what is left.
 template <class T, class Row, class Part>
-FLAGGEMS_INLINE void drive_flat(T* to, const Row& row, i64 n, i64 lanes, bool streamed,
-                                row_loop_function<T, Part> loop) {
+FLAGGEMS_HOST_INLINE void drive_flat(T* to, const Row& row, i64 n, i64 lanes, bool streamed,
+                                     row_loop_function<T, Part> loop) {
   const i64 whole = n & -lanes;
   if (whole != 0) {
     const Part part = row_stage<Row>::dense(row);
@@ -464,15 +465,15 @@ auto part_type(const Row& row) {
 }
 
 template <class Isa, class T, class E>
-FLAGGEMS_INLINE void assign_tile(const host_block<Isa>&, const tiling& space, const target<T>& out,
-                                 const E& e, coordinates& c) {
+FLAGGEMS_HOST_INLINE void assign_tile(const host_block<Isa>&, const tiling& space,
+                                      const target<T>& out, const E& e, coordinates& c) {
   using part = decltype(part_type(copy_of(e.at(c))));
   drive_tile<T, E, part>(space, out, e, c, Isa::lanes,
                          outlined<Isa>::template call<row_loop, T*, part, i64, bool>);
 }
 template <class Isa, class T, class E>
-FLAGGEMS_INLINE void assign_flat(const host_block<Isa>&, T* out, const E& e, i64 begin, i64 n,
-                                 bool streamed) {
+FLAGGEMS_HOST_INLINE void assign_flat(const host_block<Isa>&, T* out, const E& e, i64 begin, i64 n,
+                                      bool streamed) {
   coordinates c;
   c.rank = 0;
   c.inner = begin;
@@ -482,7 +483,7 @@ FLAGGEMS_INLINE void assign_flat(const host_block<Isa>&, T* out, const E& e, i64
                            outlined<Isa>::template call<row_loop, T*, part, i64, bool>);
 }
 template <class Isa>
-FLAGGEMS_INLINE void end_stream(const host_block<Isa>&, [[maybe_unused]] bool streamed) {
+FLAGGEMS_HOST_INLINE void end_stream(const host_block<Isa>&, [[maybe_unused]] bool streamed) {
 #if FLAGGEMS_ARCH_X86
   if (streamed) asm volatile("sfence" ::: "memory");
 #endif

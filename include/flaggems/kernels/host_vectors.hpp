@@ -15,7 +15,7 @@ using quad = simd<f32, isa_baseline>;
 
 /// Number `Lane` of x in every lane. By one instruction: g++ 12 would insert it lane by lane.
 template <class Isa, int Lane>
-FLAGGEMS_INLINE simd<f32, Isa> spread(const quad& x) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> spread(const quad& x) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (Isa::bytes > 16) {
     simd<f32, Isa> r;
@@ -29,7 +29,7 @@ FLAGGEMS_INLINE simd<f32, Isa> spread(const quad& x) {
 
 /// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
 template <class C, class Isa>
-FLAGGEMS_INLINE simd<C, Isa> spread_from(const C* p) {
+FLAGGEMS_HOST_INLINE simd<C, Isa> spread_from(const C* p) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (is_same<C, f32> && Isa::bytes > 16) {
     simd<C, Isa> r;
@@ -42,7 +42,7 @@ FLAGGEMS_INLINE simd<C, Isa> spread_from(const C* p) {
 
 /// The quarters of a vector added: four parts of its sum.
 template <class C, class Isa>
-FLAGGEMS_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
   simd<C, isa_baseline> part[Isa::lanes / 4];
   __builtin_memcpy(part, &x.v, sizeof(x.v));
   for (int step = Isa::lanes / 8; step > 0; step /= 2)
@@ -50,16 +50,16 @@ FLAGGEMS_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
   return part[0];
 }
 template <class Isa>
-FLAGGEMS_INLINE quad fold_to_quad(const simd<f32, Isa>& x) {
+FLAGGEMS_HOST_INLINE quad fold_to_quad(const simd<f32, Isa>& x) {
   return fold_to_four(x);
 }
-FLAGGEMS_INLINE f32 total_of(const quad& x) {
+FLAGGEMS_HOST_INLINE f32 total_of(const quad& x) {
   const quad pairs(x.v + __builtin_shufflevector(x.v, x.v, 2, 3, 0, 1));
   return pairs.v[0] + pairs.v[1];
 }
 /// The sum of all lanes.
 template <class C, class Isa>
-FLAGGEMS_INLINE C total_of(const simd<C, Isa>& x) {
+FLAGGEMS_HOST_INLINE C total_of(const simd<C, Isa>& x) {
   if constexpr (is_same<C, f32> && Isa::lanes != 4)
     return total_of(fold_to_quad(x));
   else

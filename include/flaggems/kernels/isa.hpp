@@ -54,7 +54,7 @@ inline constexpr bool spreads_at_once =
     FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
 
 template <class Isa, class T, class V>
-FLAGGEMS_INLINE void spread_lanes(V& to, T x) {
+FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
 #if FLAGGEMS_ARCH_X86
   if constexpr (sizeof(T) == 4) {
     if constexpr (is_same<T, f32>)
@@ -80,7 +80,7 @@ inline constexpr bool selects_at_once =
     FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) == 4;
 
 template <class Isa, class V, class M>
-FLAGGEMS_INLINE void select_lanes(V& to, const M& m, const V& a, const V& b) {
+FLAGGEMS_HOST_INLINE void select_lanes(V& to, const M& m, const V& a, const V& b) {
 #if FLAGGEMS_ARCH_X86
   if constexpr (Isa::bytes == 64) {
     M mixed = m;  // bit by bit: mixed ? a : b

@@ -85,7 +85,7 @@ FLAGGEMS_INLINE f32 exp2_at_once(f32 x) {
 }
 #else
 template <class V>
-FLAGGEMS_INLINE V exp2_at_once(FLAGGEMS_VALUE(V) x);
+FLAGGEMS_HD V exp2_at_once(FLAGGEMS_VALUE(V) x);
 #endif
 
 /// e^r for |r| <= ln 2 / 2.

@@ -49,61 +49,61 @@ struct bytes_avx2 {
   typedef u32 words __attribute__((vector_size(16)));
   typedef u32 loose_words __attribute__((vector_size(16), aligned(1), may_alias));
 
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void load(ints& to, const void* p) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void load(ints& to, const void* p) {
     to = *static_cast<const loose*>(p);
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void load(floats& to, const void* p) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void load(floats& to, const void* p) {
     to = *static_cast<const loose_floats*>(p);
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void store(void* p, const floats& x) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void store(void* p, const floats& x) {
     *static_cast<loose_floats*>(p) = x;
   }
   /// to += a * b.
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void add_product(floats& to, const floats& a,
-                                                               const floats& b) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
+                                                                    const floats& b) {
     asm("vfmadd231ps %2, %1, %0" : "+x"(to) : "x"(a), "x"(b));
   }
   /// Sums of pairs of products of a byte from 0 to 255 with one from -128 to 127, as 16 bits.
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void multiply_bytes(ints& to, const ints& a,
-                                                                  const ints& b) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void multiply_bytes(ints& to, const ints& a,
+                                                                       const ints& b) {
     asm("vpmaddubsw %2, %1, %0" : "=x"(to) : "x"(a), "x"(b));
   }
   /// Sums of pairs of 16 bits.
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void add_pairs(ints& to, const ints& a) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_pairs(ints& to, const ints& a) {
     const ints ones = ints{} + 0x00010001;
     asm("vpmaddwd %2, %1, %0" : "=x"(to) : "x"(a), "x"(ones));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void add_words(ints& to, const ints& a) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_words(ints& to, const ints& a) {
     asm("vpaddw %1, %0, %0" : "+x"(to) : "x"(a));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void absolute(ints& to, const ints& a) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void absolute(ints& to, const ints& a) {
     asm("vpabsb %1, %0" : "=x"(to) : "x"(a));
   }
   /// Each byte of a with the sign of b's, 0 where that is 0.
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void with_sign(ints& to, const ints& a,
-                                                             const ints& b) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void with_sign(ints& to, const ints& a,
+                                                                  const ints& b) {
     asm("vpsignb %2, %1, %0" : "=x"(to) : "x"(a), "x"(b));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void convert(floats& to, const ints& a) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void convert(floats& to, const ints& a) {
     asm("vcvtdq2ps %1, %0" : "=x"(to) : "x"(a));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void spread(ints& to, const i32* p) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread(ints& to, const i32* p) {
     asm("vpbroadcastd %1, %0" : "=x"(to) : "m"(*p));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void spread(floats& to, const f32* p) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread(floats& to, const f32* p) {
     asm("vbroadcastss %1, %0" : "=x"(to) : "m"(*p));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void spread_first(floats& to, const four& x) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread_first(floats& to, const four& x) {
     asm("vbroadcastss %1, %0" : "=x"(to) : "x"(x));
   }
   /// The four f16 numbers in 8 bytes.
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static void load_f16(four& to, const u8* p) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void load_f16(four& to, const u8* p) {
     struct eight {
       u8 byte[8];
     };
     asm("vcvtph2ps %1, %0" : "=x"(to) : "m"(*reinterpret_cast<const eight*>(p)));
   }
-  FLAGGEMS_TARGET_AVX2 FLAGGEMS_INLINE static f32 total(const floats& x) {
+  FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static f32 total(const floats& x) {
     const four s =
         __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
     const four pairs = s + __builtin_shufflevector(s, s, 2, 3, 0, 1);
@@ -322,8 +322,8 @@ struct byte_panel : byte_columns<Format, 16, 0> {
   static constexpr int rows = 4, few = 2;  // of activations in registers
   static constexpr i64 most_blocks = 24;   // 15 KB: with the activations in a first cache
   using activations = byte_row;
-  FLAGGEMS_INLINE static void begin() {}
-  FLAGGEMS_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
 
   /// sums[r][c] = (or +=) the product of row r of the activations with column c, over `blocks`
   /// blocks. x: integers of the first row, `x_row` bytes from one to the next; factors likewise.

@@ -25,8 +25,8 @@ struct byte_panel_vnni : byte_columns<Format, 32, 0x80808080U> {
   static constexpr int rows = 6, few = 2;
   static constexpr i64 most_blocks = 24;
   using activations = byte_row;
-  FLAGGEMS_INLINE static void begin() {}
-  FLAGGEMS_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
   using ints = vectors_wide::ints;
   using loose = vectors_wide::loose;
   using floats = vectors_wide::floats;
@@ -112,7 +112,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   static constexpr i64 most_blocks = 18;  // 23 KB, beside 12 KB of activations
   using activations = byte_row_groups;
 
-  FLAGGEMS_INLINE static void begin() { configure(rows); }
+  FLAGGEMS_HOST_INLINE static void begin() { configure(rows); }
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() { asm volatile("tilerelease"); }
 
   template <int Rows>
@@ -140,9 +140,9 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   }
 
   template <int Rows>
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void column(const u8* panel, i64 blocks, const u8* x,
-                                                         const u8* factors, i64 x_row, bool add,
-                                                         f32* sums) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void column(const u8* panel, i64 blocks,
+                                                              const u8* x, const u8* factors,
+                                                              i64 x_row, bool add, f32* sums) {
     b::floats sum[Rows];
     FLAGGEMS_UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -194,8 +194,8 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
 
   /// to [rows][16] = the integers of a block of rows times those of 16 columns.
   template <int Turn>
-  FLAGGEMS_TARGET_AMX FLAGGEMS_INLINE static void multiply_tile(const u8* x, i64 x_row,
-                                                                const u8* panel, i32* to) {
+  FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void multiply_tile(const u8* x, i64 x_row,
+                                                                     const u8* panel, i32* to) {
     // Registers are numbers in the text of an instruction.
 #define FLAGGEMS_BLOCK_TILE(sum, a, b)                                                        \
   asm volatile("tilezero %%tmm" sum                                                           \
@@ -225,7 +225,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
 /// The panel of `m` rows at a level of AVX2 or more: `f(panel{})`. Tiles want 16 rows (4 rows, 2
 /// threads: 114 GFLOP/s by tiles, 174 by dot products).
 template <class Format, class Isa, class F>
-FLAGGEMS_INLINE void with_byte_panel([[maybe_unused]] i64 m, const F& f) {
+FLAGGEMS_HOST_INLINE void with_byte_panel([[maybe_unused]] i64 m, const F& f) {
   if constexpr (is_same<Isa, isa_amx>) {
     if (m >= byte_panel_amx<Format>::rows) return f(byte_panel_amx<Format>{});
   }

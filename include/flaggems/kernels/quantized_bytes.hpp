@@ -26,10 +26,10 @@ struct byte_rows_host {
 
   /// Row `row` of the activations, of which the first is `first`; `copy` has room for k numbers.
   template <class Isa, class Layout>
-  FLAGGEMS_INLINE static void put([[maybe_unused]] const T* first,
-                                  [[maybe_unused]] const gemm_arg<T>& x, [[maybe_unused]] i64 row,
-                                  [[maybe_unused]] i64 blocks, [[maybe_unused]] f32* copy,
-                                  [[maybe_unused]] u8* to) {
+  FLAGGEMS_HOST_INLINE static void put([[maybe_unused]] const T* first,
+                                       [[maybe_unused]] const gemm_arg<T>& x,
+                                       [[maybe_unused]] i64 row, [[maybe_unused]] i64 blocks,
+                                       [[maybe_unused]] f32* copy, [[maybe_unused]] u8* to) {
 #if FLAGGEMS_ARCH_X86
     const i64 k = blocks * quantized_block;
     byte_rounding<Format>::row(f32_numbers<Isa>(first + row * x.line, x.along, k, copy), blocks,
@@ -39,8 +39,9 @@ struct byte_rows_host {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run([[maybe_unused]] Block& block, [[maybe_unused]] gemm_space space,
-                                  [[maybe_unused]] gemm_arg<T> x, [[maybe_unused]] u8* to) {
+  FLAGGEMS_HOST_INLINE static void run([[maybe_unused]] Block& block,
+                                       [[maybe_unused]] gemm_space space,
+                                       [[maybe_unused]] gemm_arg<T> x, [[maybe_unused]] u8* to) {
 #if FLAGGEMS_ARCH_X86
     using isa = typename Block::isa;
     if constexpr (isa::bytes > 16) {
@@ -84,10 +85,11 @@ struct quantized_linear_bytes {
 
   /// rows: byte_rows of all activations; of one row (a batch) each worker makes them itself.
   template <class Block>
-  FLAGGEMS_INLINE static void run([[maybe_unused]] Block& block, [[maybe_unused]] gemm_space space,
-                                  [[maybe_unused]] gemm_arg<T> x, [[maybe_unused]] const u8* w,
-                                  [[maybe_unused]] gemm_out<Out, f32> out,
-                                  [[maybe_unused]] const u8* rows) {
+  FLAGGEMS_HOST_INLINE static void run([[maybe_unused]] Block& block,
+                                       [[maybe_unused]] gemm_space space,
+                                       [[maybe_unused]] gemm_arg<T> x, [[maybe_unused]] const u8* w,
+                                       [[maybe_unused]] gemm_out<Out, f32> out,
+                                       [[maybe_unused]] const u8* rows) {
     if constexpr (Block::isa::bytes > 16) {
       if (space.m == 1)
         one_row(block, space, x, w, out);
@@ -101,8 +103,9 @@ struct quantized_linear_bytes {
  private:
 #if FLAGGEMS_ARCH_X86
   template <class Block>
-  FLAGGEMS_INLINE static void one_row(Block& block, const gemm_space& space, const gemm_arg<T>& x,
-                                      const u8* w, const gemm_out<Out, f32>& out) {
+  FLAGGEMS_HOST_INLINE static void one_row(Block& block, const gemm_space& space,
+                                           const gemm_arg<T>& x, const u8* w,
+                                           const gemm_out<Out, f32>& out) {
     using isa = typename Block::isa;
     const i64 k = space.k * quantized_block, groups = ceil_div(space.n, few);
     u8* const row = block.template scratch<u8>(byte_row::bytes(1, k)).data;
@@ -137,8 +140,8 @@ struct quantized_linear_bytes {
   }
 
   template <class Panel, class Block>
-  FLAGGEMS_INLINE static void several_rows(Block& block, const gemm_space& space, const u8* w,
-                                           const gemm_out<Out, f32>& out, const u8* rows) {
+  FLAGGEMS_HOST_INLINE static void several_rows(Block& block, const gemm_space& space, const u8* w,
+                                                const gemm_out<Out, f32>& out, const u8* rows) {
     using layout = typename Panel::activations;
     constexpr i64 columns = Panel::columns;
     static_assert(columns <= most_columns && Panel::most_blocks * Panel::block_bytes <= most_panel);

@@ -42,7 +42,7 @@ inline constexpr i64 fetch_ahead = 4096;
 
 /// Fetches `Bytes` at `p`, or the line that follows.
 template <int Bytes>
-FLAGGEMS_INLINE void fetch_lines(const u8* p) {
+FLAGGEMS_HOST_INLINE void fetch_lines(const u8* p) {
   static_for<(Bytes + 63) / 64>([&](auto n) FLAGGEMS_LAMBDA { __builtin_prefetch(p + n * 64); });
 }
 
@@ -58,18 +58,18 @@ struct vectors_wide {
   typedef i32 four __attribute__((vector_size(16)));
   typedef i32 loose_four __attribute__((vector_size(16), aligned(1), may_alias));
 
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void load(ints& to, const void* p) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void load(ints& to, const void* p) {
     to = *static_cast<const loose*>(p);
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void load(floats& to, const void* p) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void load(floats& to, const void* p) {
     to = *static_cast<const loose_floats*>(p);
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void store(void* p, const floats& x) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void store(void* p, const floats& x) {
     *static_cast<loose_floats*>(p) = x;
   }
   /// to += a * b.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void add_product(floats& to, const floats& a,
-                                                                 const floats& b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
+                                                                      const floats& b) {
     asm("vfmadd231ps %2, %1, %0" : "+v"(to) : "v"(a), "v"(b));
   }
   /// `Bytes` at an address of any alignment, as an operand.
@@ -78,49 +78,49 @@ struct vectors_wide {
     u8 byte[Bytes];
   };
   template <int Bytes>
-  FLAGGEMS_INLINE static const bytes_at<Bytes>* piece(const void* p) {
+  FLAGGEMS_HOST_INLINE static const bytes_at<Bytes>* piece(const void* p) {
     return static_cast<const bytes_at<Bytes>*>(p);
   }
   /// to += a * b.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void add_product(floats& to, const floats& a,
-                                                                 const bytes_at<64>* b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
+                                                                      const bytes_at<64>* b) {
     asm("vfmadd231ps %2, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
   }
   /// to += a * *b, the same number in all lanes.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void add_product(floats& to, const floats& a,
-                                                                 const f32* b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
+                                                                      const f32* b) {
     asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void multiply(floats& to, const floats& a,
-                                                              const bytes_at<64>* b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void multiply(floats& to, const floats& a,
+                                                                   const bytes_at<64>* b) {
     asm("vmulps %2, %1, %0" : "=v"(to) : "v"(a), "m"(*b));
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void multiply(floats& to, const floats& a,
-                                                              const f32* b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void multiply(floats& to, const floats& a,
+                                                                   const f32* b) {
     asm("vmulps %2%{1to16%}, %1, %0" : "=v"(to) : "v"(a), "m"(*b));
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void convert(floats& to, const ints& a) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void convert(floats& to, const ints& a) {
     asm("vcvtdq2ps %1, %0" : "=v"(to) : "v"(a));
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void convert(floats& to, const i32* p) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void convert(floats& to, const i32* p) {
     asm("vcvtdq2ps %1, %0"
         : "=v"(to)
         : "m"(*static_cast<const loose*>(static_cast<const void*>(p))));
   }
   /// to += sums of four products of bytes, those of `a` from 0 to 255, of `b` from -128 to 127.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void add_dots(ints& to, const ints& a,
-                                                              const bytes_at<64>* b) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_dots(ints& to, const ints& a,
+                                                                   const bytes_at<64>* b) {
     asm("vpdpbusd %2, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
   }
   /// Lane l is lane at[l] of x.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void permute(floats& to, const ints& at,
-                                                             const floats& x) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void permute(floats& to, const ints& at,
+                                                                  const floats& x) {
     asm("vpermps %2, %1, %0" : "=v"(to) : "v"(at), "v"(x));
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static ints lanes() {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static ints lanes() {
     return ints{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   }
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static f32 total(const floats& x) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static f32 total(const floats& x) {
     typedef f32 half __attribute__((vector_size(32)));
     typedef f32 quarter __attribute__((vector_size(16)));
     const half h = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
@@ -166,8 +166,8 @@ struct byte_chunk {
     }
   }
 
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE void add(const u8* block, int live, b::floats by,
-                                                  b::floats& sum) const {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE void add(const u8* block, int live, b::floats by,
+                                                       b::floats& sum) const {
     b::floats factor;
     b::load(factor, scale);
     by *= factor;
@@ -266,8 +266,9 @@ struct dot_wide {
 
  private:
   /// A chunk of a row, of which `live` blocks count.
-  FLAGGEMS_TARGET_AVX512 FLAGGEMS_INLINE static void add(const u8* block, const Chunk& x, int live,
-                                                         b::floats& sum, b::floats& added) {
+  FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add(const u8* block, const Chunk& x,
+                                                              int live, b::floats& sum,
+                                                              b::floats& added) {
     // The first words of all blocks: the scale in the lower half, in the upper one what is added.
     b::four head[4];
     FLAGGEMS_UNROLL

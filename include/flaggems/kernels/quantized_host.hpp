@@ -19,7 +19,7 @@ namespace flaggems::kernels {
 
 /// The f16 numbers in 8 bytes at `p`.
 template <class Isa>
-FLAGGEMS_INLINE quad four_f16(const u8* p) {
+FLAGGEMS_HOST_INLINE quad four_f16(const u8* p) {
   struct eight {
     u8 byte[8];
   };
@@ -36,13 +36,13 @@ FLAGGEMS_INLINE quad four_f16(const u8* p) {
   return r;
 }
 
-template <class Isa, int... K>
-FLAGGEMS_INLINE simd<u32, Isa> repeat_words(const simd<u32, isa_baseline>& x, int_sequence<K...>) {
+template <class Isa, class V, int... K>
+FLAGGEMS_HOST_INLINE simd<u32, Isa> repeat_words(const V& x, int_sequence<K...>) {
   return simd<u32, Isa>(FLAGGEMS_SHUFFLE(x.v, x.v, (K % 4)...));
 }
 /// 16 bytes as four words, again and again.
 template <class Isa>
-FLAGGEMS_INLINE simd<u32, Isa> repeat_words(const u8* p) {
+FLAGGEMS_HOST_INLINE simd<u32, Isa> repeat_words(const u8* p) {
   simd<u32, isa_baseline> four;
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (Isa::bytes > 16) {  // g++ 12 would insert the upper parts one by one
@@ -82,7 +82,7 @@ struct block_product {
 
   U mask[masks];
 
-  FLAGGEMS_INLINE block_product() {
+  FLAGGEMS_HOST_INLINE block_product() {
     if constexpr (layout::nibbles)
       for (int p = 0; p < masks; ++p)
         for (int l = 0; l < lanes; ++l) mask[p].v[l] = 15U << (4 * (p * groups + l / 4));
@@ -90,7 +90,7 @@ struct block_product {
 
   /// x [32 blocks] as `dot` takes it, and what the blocks' addends are multiplied by: four numbers
   /// a block.
-  FLAGGEMS_INLINE static void prepare(const f32* x, i64 blocks, f32* to, f32* addends) {
+  FLAGGEMS_HOST_INLINE static void prepare(const f32* x, i64 blocks, f32* to, f32* addends) {
     for (i64 b = 0; b < blocks; ++b) {
       V sum(0.0F);
       static_for<vectors>([&](auto p) FLAGGEMS_LAMBDA {
@@ -123,7 +123,7 @@ struct block_product {
   }
 
   /// The sum of a block's integers times the activations.
-  FLAGGEMS_INLINE V dot(const u8* block, const V (&x)[vectors]) const {
+  FLAGGEMS_HOST_INLINE V dot(const u8* block, const V (&x)[vectors]) const {
     V sum;
     if constexpr (layout::nibbles) {
       U words = repeat_words<Isa>(block + layout::values);
@@ -157,7 +157,7 @@ struct block_product {
 
 /// The numbers of a block, in their order.
 template <class Format, class Isa>
-FLAGGEMS_INLINE void decode_block(const u8* block, f32* to) {
+FLAGGEMS_HOST_INLINE void decode_block(const u8* block, f32* to) {
   using layout = block_layout<Format>;
   using V = simd<f32, Isa>;
   using J = simd<i32, Isa>;
@@ -201,8 +201,8 @@ struct quantized_panels {
   static constexpr i64 most = 1024;
 
   /// A panel's numbers take `bytes` of the second cache at most; each worker gets several panels.
-  FLAGGEMS_INLINE static quantized_panels make(i64 n, i64 columns, i64 workers, i64 step,
-                                               i64 bytes) {
+  FLAGGEMS_HOST_INLINE static quantized_panels make(i64 n, i64 columns, i64 workers, i64 step,
+                                                    i64 bytes) {
     const i64 row = max_of(columns * i64(sizeof(f32)), i64(1));
     const i64 fitting = min_of(bytes / row, most) / step * step;
     const i64 fair = round_up(ceil_div(n, workers * 4), step);
@@ -214,7 +214,7 @@ struct quantized_panels {
 /// `k` activations from `from` on as f32, contiguous: where they are, or copied to `to`. A multiple
 /// of 32 of them.
 template <class Isa, class T>
-FLAGGEMS_INLINE const f32* f32_numbers(const T* from, i64 along, i64 k, f32* to) {
+FLAGGEMS_HOST_INLINE const f32* f32_numbers(const T* from, i64 along, i64 k, f32* to) {
   if constexpr (is_same<T, f32>)
     if (along == 1) return from;
   for (i64 q = 0; q < k; q += Isa::lanes) {
@@ -247,8 +247,8 @@ struct quantized_linear_host {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> x, const u8* w,
-                                  gemm_out<Out, f32> out) {
+  FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> x, const u8* w,
+                                       gemm_out<Out, f32> out) {
     constexpr bool wide = FLAGGEMS_ARCH_X86 != 0 && Block::isa::bytes == 64;
     if constexpr (wide) {
       if (space.m >= least_rows) return many_rows(block, space, x, w, out);
@@ -261,8 +261,9 @@ struct quantized_linear_host {
 
  private:
   template <class Block>
-  FLAGGEMS_INLINE static void one_row(Block& block, const gemm_space& space, const gemm_arg<T>& x,
-                                      const u8* w, const gemm_out<Out, f32>& out) {
+  FLAGGEMS_HOST_INLINE static void one_row(Block& block, const gemm_space& space,
+                                           const gemm_arg<T>& x, const u8* w,
+                                           const gemm_out<Out, f32>& out) {
     using isa = typename Block::isa;
     using product = block_product<Format, isa>;
     using V = typename product::V;
@@ -321,8 +322,9 @@ struct quantized_linear_host {
 
 #if FLAGGEMS_ARCH_X86
   template <class Block>
-  FLAGGEMS_INLINE static void many_rows(Block& block, const gemm_space& space, const gemm_arg<T>& x,
-                                        const u8* w, const gemm_out<Out, f32>& out) {
+  FLAGGEMS_HOST_INLINE static void many_rows(Block& block, const gemm_space& space,
+                                             const gemm_arg<T>& x, const u8* w,
+                                             const gemm_out<Out, f32>& out) {
     using isa = typename Block::isa;
     constexpr i64 rows = wide_tile::rows, width = wide_tile::columns;
     const i64 k = space.k * quantized_block;
@@ -396,9 +398,9 @@ struct quantized_linear_host {
 #endif
 
   template <class Block>
-  FLAGGEMS_INLINE static void several_rows(Block& block, const gemm_space& space,
-                                           const gemm_arg<T>& x, const u8* w,
-                                           const gemm_out<Out, f32>& out) {
+  FLAGGEMS_HOST_INLINE static void several_rows(Block& block, const gemm_space& space,
+                                                const gemm_arg<T>& x, const u8* w,
+                                                const gemm_out<Out, f32>& out) {
     using isa = typename Block::isa;
     using tile = quantized_tile<isa>;
     const i64 k = space.k * quantized_block, row_bytes = space.k * Format::bytes;
@@ -445,9 +447,9 @@ struct quantized_linear_host {
   /// Rows x Columns sums over `length` elements from `start` on, from column j of the panel on;
   /// added to those before unless `start` is 0.
   template <class Isa, int Rows, int Columns>
-  FLAGGEMS_INLINE static void multiply(const f32* const (&row)[Rows], i64 start, i64 length,
-                                       const f32* panel, i64 k, i64 j, i64 columns, i64 width,
-                                       f32* sums) {
+  FLAGGEMS_HOST_INLINE static void multiply(const f32* const (&row)[Rows], i64 start, i64 length,
+                                            const f32* panel, i64 k, i64 j, i64 columns, i64 width,
+                                            f32* sums) {
     using V = simd<f32, Isa>;
     const f32* x[Rows];
     const f32* column[Columns];

@@ -38,28 +38,28 @@ struct simd_mask {
   vector v;  // 0 or -1 a lane
 
   simd_mask() = default;
-  FLAGGEMS_INLINE explicit simd_mask(const vector& x) : v(x) {}
-  FLAGGEMS_INLINE simd_mask(bool x) : v(vector{} - static_cast<i32>(x)) {}
-  FLAGGEMS_INLINE bool operator[](int i) const { return v[i] != 0; }
+  FLAGGEMS_HOST_INLINE explicit simd_mask(const vector& x) : v(x) {}
+  FLAGGEMS_HOST_INLINE simd_mask(bool x) : v(vector{} - static_cast<i32>(x)) {}
+  FLAGGEMS_HOST_INLINE bool operator[](int i) const { return v[i] != 0; }
 
-  FLAGGEMS_INLINE friend simd_mask operator&(const simd_mask& a, const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator&(const simd_mask& a, const simd_mask& b) {
     return simd_mask(a.v & b.v);
   }
-  FLAGGEMS_INLINE friend simd_mask operator|(const simd_mask& a, const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator|(const simd_mask& a, const simd_mask& b) {
     return simd_mask(a.v | b.v);
   }
-  FLAGGEMS_INLINE friend simd_mask operator^(const simd_mask& a, const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator^(const simd_mask& a, const simd_mask& b) {
     return simd_mask(a.v ^ b.v);
   }
-  FLAGGEMS_INLINE friend simd_mask operator==(const simd_mask& a, const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator==(const simd_mask& a, const simd_mask& b) {
     return simd_mask(~(a.v ^ b.v));
   }
-  FLAGGEMS_INLINE friend simd_mask operator!=(const simd_mask& a, const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator!=(const simd_mask& a, const simd_mask& b) {
     return a ^ b;
   }
-  FLAGGEMS_INLINE friend simd_mask operator!(const simd_mask& a) { return simd_mask(~a.v); }
-  FLAGGEMS_INLINE friend simd_mask select(const simd_mask& m, const simd_mask& a,
-                                          const simd_mask& b) {
+  FLAGGEMS_HOST_INLINE friend simd_mask operator!(const simd_mask& a) { return simd_mask(~a.v); }
+  FLAGGEMS_HOST_INLINE friend simd_mask select(const simd_mask& m, const simd_mask& a,
+                                               const simd_mask& b) {
     return simd_mask((m.v & a.v) | (~m.v & b.v));
   }
 };
@@ -77,8 +77,8 @@ struct simd {
   vector v;
 
   simd() = default;
-  FLAGGEMS_INLINE explicit simd(const vector& x) : v(x) {}
-  FLAGGEMS_INLINE simd(T x) {
+  FLAGGEMS_HOST_INLINE explicit simd(const vector& x) : v(x) {}
+  FLAGGEMS_HOST_INLINE simd(T x) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
     if constexpr (spreads_at_once<T, Isa>) {
       if (!__builtin_constant_p(x)) {
@@ -89,63 +89,75 @@ struct simd {
 #endif
     v = x - vector{};
   }
-  FLAGGEMS_INLINE T operator[](int i) const { return v[i]; }
+  FLAGGEMS_HOST_INLINE T operator[](int i) const { return v[i]; }
 
-  FLAGGEMS_INLINE friend simd operator+(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend simd operator+(const simd& a, const simd& b) {
     return simd((vector)((modular)a.v + (modular)b.v));
   }
-  FLAGGEMS_INLINE friend simd operator-(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend simd operator-(const simd& a, const simd& b) {
     return simd((vector)((modular)a.v - (modular)b.v));
   }
-  FLAGGEMS_INLINE friend simd operator*(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend simd operator*(const simd& a, const simd& b) {
     return simd((vector)((modular)a.v * (modular)b.v));
   }
-  FLAGGEMS_INLINE friend simd operator/(const simd& a, const simd& b) { return simd(a.v / b.v); }
-  FLAGGEMS_INLINE friend simd operator%(const simd& a, const simd& b) { return simd(a.v % b.v); }
-  FLAGGEMS_INLINE friend simd operator&(const simd& a, const simd& b) { return simd(a.v & b.v); }
-  FLAGGEMS_INLINE friend simd operator|(const simd& a, const simd& b) { return simd(a.v | b.v); }
-  FLAGGEMS_INLINE friend simd operator^(const simd& a, const simd& b) { return simd(a.v ^ b.v); }
-  FLAGGEMS_INLINE friend simd operator<<(const simd& a, int n) { return simd(a.v << n); }
-  FLAGGEMS_INLINE friend simd operator>>(const simd& a, int n) { return simd(a.v >> n); }
-  FLAGGEMS_INLINE friend simd operator-(const simd& a) { return simd((vector)(-(modular)a.v)); }
-  FLAGGEMS_INLINE friend simd operator~(const simd& a) { return simd(~a.v); }
-  FLAGGEMS_INLINE simd& operator+=(const simd& b) { return *this = *this + b; }
-  FLAGGEMS_INLINE simd& operator-=(const simd& b) { return *this = *this - b; }
-  FLAGGEMS_INLINE simd& operator*=(const simd& b) { return *this = *this * b; }
+  FLAGGEMS_HOST_INLINE friend simd operator/(const simd& a, const simd& b) {
+    return simd(a.v / b.v);
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator%(const simd& a, const simd& b) {
+    return simd(a.v % b.v);
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator&(const simd& a, const simd& b) {
+    return simd(a.v & b.v);
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator|(const simd& a, const simd& b) {
+    return simd(a.v | b.v);
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator^(const simd& a, const simd& b) {
+    return simd(a.v ^ b.v);
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator<<(const simd& a, int n) { return simd(a.v << n); }
+  FLAGGEMS_HOST_INLINE friend simd operator>>(const simd& a, int n) { return simd(a.v >> n); }
+  FLAGGEMS_HOST_INLINE friend simd operator-(const simd& a) {
+    return simd((vector)(-(modular)a.v));
+  }
+  FLAGGEMS_HOST_INLINE friend simd operator~(const simd& a) { return simd(~a.v); }
+  FLAGGEMS_HOST_INLINE simd& operator+=(const simd& b) { return *this = *this + b; }
+  FLAGGEMS_HOST_INLINE simd& operator-=(const simd& b) { return *this = *this - b; }
+  FLAGGEMS_HOST_INLINE simd& operator*=(const simd& b) { return *this = *this * b; }
 
-  FLAGGEMS_INLINE friend mask operator<(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator<(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x < y);
     });
   }
-  FLAGGEMS_INLINE friend mask operator<=(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator<=(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x <= y);
     });
   }
-  FLAGGEMS_INLINE friend mask operator>(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator>(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x > y);
     });
   }
-  FLAGGEMS_INLINE friend mask operator>=(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator>=(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x >= y);
     });
   }
-  FLAGGEMS_INLINE friend mask operator==(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator==(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x == y);
     });
   }
-  FLAGGEMS_INLINE friend mask operator!=(const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend mask operator!=(const simd& a, const simd& b) {
     return compare(a, b, [](auto& m, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       m = (truth_of<decltype(m)>)(x != y);
     });
   }
 
   /// Lane by lane `m ? a : b`.
-  FLAGGEMS_INLINE friend simd select(const mask& m, const simd& a, const simd& b) {
+  FLAGGEMS_HOST_INLINE friend simd select(const mask& m, const simd& a, const simd& b) {
     using wide = typename simd_vector<int_of_size<sizeof(T)>, Isa>::type;
     if constexpr (selects_at_once<T, Isa>) {
       simd r;
@@ -181,7 +193,7 @@ struct simd {
   struct halves_of {
     half_of<U> part[2];
     halves_of() = default;
-    FLAGGEMS_INLINE explicit halves_of(const void* from) {
+    FLAGGEMS_HOST_INLINE explicit halves_of(const void* from) {
       __builtin_memcpy(part, from, sizeof(part));
     }
   };
@@ -190,7 +202,7 @@ struct simd {
   // it chooses for the function the text stands in: inlined into an AVX-512 entry they would be
   // taken apart.
   template <class F>
-  FLAGGEMS_INLINE static mask compare(const simd& a, const simd& b, F f) {
+  FLAGGEMS_HOST_INLINE static mask compare(const simd& a, const simd& b, F f) {
     typename simd_vector<int_of_size<sizeof(T)>, Isa>::type m;
     if constexpr (sizeof(T) == sizeof(i32)) {
       f(m, a.v, b.v);
@@ -211,15 +223,15 @@ struct simd {
   }
   /// Truth values of 32 bits as ones of 64.
   template <int... K>
-  FLAGGEMS_INLINE static void widen(half_of<i64>& lo, half_of<i64>& hi, const mask& m,
-                                    int_sequence<K...>) {
+  FLAGGEMS_HOST_INLINE static void widen(half_of<i64>& lo, half_of<i64>& hi, const mask& m,
+                                         int_sequence<K...>) {
     lo = (half_of<i64>)FLAGGEMS_SHUFFLE(m.v, m.v, (K / 2)...);
     hi = (half_of<i64>)FLAGGEMS_SHUFFLE(m.v, m.v, (Isa::lanes / 2 + K / 2)...);
   }
   /// The low words of 64-bit truth values.
   template <int... K>
-  FLAGGEMS_INLINE static mask narrow(const half_of<i64>& lo, const half_of<i64>& hi,
-                                     int_sequence<K...>) {
+  FLAGGEMS_HOST_INLINE static mask narrow(const half_of<i64>& lo, const half_of<i64>& hi,
+                                          int_sequence<K...>) {
     using words = typename mask::vector;
     return mask(FLAGGEMS_SHUFFLE((words)lo, (words)hi, (2 * K)...));
   }
@@ -254,14 +266,14 @@ template <class Isa>
 struct value_traits<simd_mask<Isa>> : value_traits<simd<bool, Isa>> {};
 
 template <class To, class T, class Isa>
-FLAGGEMS_INLINE To bit_cast(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE To bit_cast(const simd<T, Isa>& x) {
   using to_vector = typename To::vector;
   static_assert(sizeof(to_vector) == sizeof(x.v));
   return To((to_vector)x.v);
 }
 
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x);
+FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x);
 
 /// Whether bytes become 32-bit integers by `widen_bytes`: g++ 12 takes its own conversion apart
 /// into one move an element.
@@ -271,7 +283,7 @@ inline constexpr bool widens_bytes =
 
 /// As the scalar form (number.hpp).
 template <class To, class T, class Isa>
-FLAGGEMS_INLINE simd<To, Isa> truncate_to(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<To, Isa> truncate_to(const simd<T, Isa>& x) {
   using V = simd<T, Isa>;
   using range = integer_range<To, T>;
   constexpr int digits = is_same<T, f32> ? 24 : 53;
@@ -288,7 +300,7 @@ FLAGGEMS_INLINE simd<To, Isa> truncate_to(const simd<T, Isa>& x) {
 
 /// Each element as a To: see number_cast.
 template <class To, class T, class Isa>
-FLAGGEMS_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
   if constexpr (is_same<To, T>) {
     return x;
   } else if constexpr (is_same<To, bool>) {
@@ -304,7 +316,7 @@ FLAGGEMS_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
   }
 }
 template <class To, class Isa>
-FLAGGEMS_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x) {
+FLAGGEMS_HOST_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x) {
   if constexpr (is_same<To, bool>)
     return x;
   else
@@ -314,14 +326,14 @@ FLAGGEMS_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x) {
 // ---- arithmetic that has no operator
 /// a * b + c; one rounding where the level has FMA and the compiler contracts.
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> fma(const simd<T, Isa>& a, const simd<T, Isa>& b,
-                                 const simd<T, Isa>& c) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> fma(const simd<T, Isa>& a, const simd<T, Isa>& b,
+                                      const simd<T, Isa>& c) {
   return simd<T, Isa>(a.v * b.v + c.v);
 }
 /// As the scalar forms (value.hpp); of f32 by the one instruction that does just that, where g++ 12
 /// would compare and select (4 instructions at AVX-512: a sixth of `exp`).
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
@@ -335,7 +347,7 @@ FLAGGEMS_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T, Isa
   return select(a > b, a, b);
 }
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
@@ -352,24 +364,24 @@ FLAGGEMS_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T, Isa>
 template <class Isa>
 inline constexpr bool scales_at_once<simd<f32, Isa>> = Isa::bytes == 64;
 template <class Isa>
-FLAGGEMS_INLINE simd<f32, Isa> scale_lanes(const simd<f32, Isa>& x, const simd<f32, Isa>& n) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> scale_lanes(const simd<f32, Isa>& x, const simd<f32, Isa>& n) {
   simd<f32, Isa> r;
   asm("vscalefps %2, %1, %0" : "=v"(r.v) : "v"(x.v), "v"(n.v));
   return r;
 }
 #endif
 template <class Isa>
-FLAGGEMS_INLINE simd_mask<Isa> greater_of(const simd_mask<Isa>& a, const simd_mask<Isa>& b) {
+FLAGGEMS_HOST_INLINE simd_mask<Isa> greater_of(const simd_mask<Isa>& a, const simd_mask<Isa>& b) {
   return a | b;
 }
 template <class Isa>
-FLAGGEMS_INLINE simd_mask<Isa> lesser_of(const simd_mask<Isa>& a, const simd_mask<Isa>& b) {
+FLAGGEMS_HOST_INLINE simd_mask<Isa> lesser_of(const simd_mask<Isa>& a, const simd_mask<Isa>& b) {
   return a & b;
 }
 
 /// |x|; the sign of a floating-point number is cleared, NaN included.
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> abs(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> abs(const simd<T, Isa>& x) {
   using V = simd<T, Isa>;
   if constexpr (is_unsigned_integer<T>) {
     return x;
@@ -382,7 +394,8 @@ FLAGGEMS_INLINE simd<T, Isa> abs(const simd<T, Isa>& x) {
 }
 /// `magnitude` with the sign of `sign`.
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> copysign(const simd<T, Isa>& magnitude, const simd<T, Isa>& sign) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> copysign(const simd<T, Isa>& magnitude,
+                                           const simd<T, Isa>& sign) {
   using U = simd<uint_of_size<sizeof(T)>, Isa>;
   const U rest(~uint_of_size<sizeof(T)>(0) >> 1);
   return bit_cast<simd<T, Isa>>((bit_cast<U>(magnitude) & rest) | (bit_cast<U>(sign) & ~rest));
@@ -395,7 +408,7 @@ inline constexpr int asm_bytes = min_of(Isa::bytes, FLAGGEMS_ASM_OPERAND_BYTES);
 /// The result of `f(to_part, from_part)` on each part of a vector: an asm statement whose operands
 /// are `asm_bytes` of To and as many lanes of From (padded to 16 bytes).
 template <class To, class T, class Isa, class F>
-FLAGGEMS_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
+FLAGGEMS_HOST_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
   constexpr int wide = static_cast<int>(sizeof(To) > sizeof(T) ? sizeof(To) : sizeof(T));
   constexpr int lanes = min_of(asm_bytes<Isa> / wide, Isa::lanes);
   constexpr int from_bytes = lanes * static_cast<int>(sizeof(T));
@@ -415,7 +428,7 @@ FLAGGEMS_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
 
 /// Bytes as 32-bit integers, 8 or 16 at a time.
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
   simd<i32, Isa> r;
 #if FLAGGEMS_ARCH_X86
   typedef u64 words __attribute__((vector_size(16)));
@@ -442,14 +455,14 @@ inline constexpr bool converts_words =
     FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
 
 template <class Isa>
-FLAGGEMS_INLINE void widen_words(simd<u32, Isa>& to, const simd<u16, Isa>& from) {
+FLAGGEMS_HOST_INLINE void widen_words(simd<u32, Isa>& to, const simd<u16, Isa>& from) {
 #if FLAGGEMS_ARCH_X86
   asm("vpmovzxwd %1, %0" : "=v"(to.v) : "v"(from.v));
 #endif
 }
 /// Numbers below 2^16.
 template <class Isa>
-FLAGGEMS_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>& from) {
+FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>& from) {
 #if FLAGGEMS_ARCH_X86
   if constexpr (Isa::bytes == 64)
     asm("vpmovdw %1, %0" : "=v"(to.v) : "v"(from.v));
@@ -466,7 +479,7 @@ inline constexpr bool rounds_to_words =
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
 /// The bits of the bf16 nearest to numbers given by theirs (encode_bits has the rule).
 template <class Isa>
-FLAGGEMS_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
+FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
   using U = simd<u32, Isa>;
   U rounded = x + (((x >> 16) & U(1u)) + U(0x7fffu));
   // NaN becomes quiet instead: the table asks for that where a number is of the first two kinds.
@@ -480,7 +493,7 @@ FLAGGEMS_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x)
 
 /// Correctly rounded square root.
 template <class T, class Isa>
-FLAGGEMS_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
   static_assert(is_same<T, f32> || is_same<T, f64>);
   return each_part<T>(x, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
 #if FLAGGEMS_ARCH_X86
@@ -510,7 +523,7 @@ inline constexpr bool has_f16_conversion = FLAGGEMS_ARCH_X86 != 0 && Isa::bytes 
 
 /// The f32 values of small floats given by their bits. Exact.
 template <class Format, class Isa>
-FLAGGEMS_INLINE simd<f32, Isa> decode_small(const simd<typename Format::storage, Isa>& bits) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> decode_small(const simd<typename Format::storage, Isa>& bits) {
   if constexpr (is_same<Format, f16_format> && has_f16_conversion<Isa>) {
     return each_part<f32>(bits, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
 #if FLAGGEMS_ARCH_X86
@@ -530,7 +543,7 @@ FLAGGEMS_INLINE simd<f32, Isa> decode_small(const simd<typename Format::storage,
 
 /// The bits of the small floats nearest to `x`, ties to even.
 template <class Format, class Isa>
-FLAGGEMS_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32, Isa>& x) {
+FLAGGEMS_HOST_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32, Isa>& x) {
   if constexpr (is_same<Format, f16_format> && has_f16_conversion<Isa>) {
     return each_part<u16>(x, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
 #if FLAGGEMS_ARCH_X86
@@ -555,13 +568,13 @@ FLAGGEMS_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32,
 }
 
 template <class Isa>
-FLAGGEMS_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
+FLAGGEMS_HOST_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
   return x;
 }
 
 /// Is any lane true?
 template <class Isa>
-FLAGGEMS_INLINE bool any_lane(const simd_mask<Isa>& m) {
+FLAGGEMS_HOST_INLINE bool any_lane(const simd_mask<Isa>& m) {
   typedef u64 words __attribute__((vector_size(16)));
   words part[Isa::lanes / 4];
   __builtin_memcpy(part, &m.v, sizeof(part));
@@ -572,7 +585,7 @@ FLAGGEMS_INLINE bool any_lane(const simd_mask<Isa>& m) {
 
 /// The lanes of `x` folded into one by a tree in a fixed order.
 template <class V, class Op>
-FLAGGEMS_INLINE element_of<V> horizontal(const V& x, Op op) {
+FLAGGEMS_HOST_INLINE element_of<V> horizontal(const V& x, Op op) {
   using T = element_of<V>;
   T lane[V::lanes];
   for (int i = 0; i < V::lanes; ++i) lane[i] = x[i];

@@ -17,7 +17,7 @@ struct lane_vector {
   template <class T>
   using value = typename simd_type<T, Isa>::type;
   i64 begin;
-  FLAGGEMS_INLINE simd_mask<Isa> mask() const { return simd_mask<Isa>(true); }
+  FLAGGEMS_HOST_INLINE simd_mask<Isa> mask() const { return simd_mask<Isa>(true); }
 };
 
 /// The last `count` < `Isa::lanes` elements of a range. The other lanes load as zero and are not
@@ -28,7 +28,7 @@ struct lane_tail {
   using value = typename simd_type<T, Isa>::type;
   i64 begin;
   int count;
-  FLAGGEMS_INLINE simd_mask<Isa> mask() const {
+  FLAGGEMS_HOST_INLINE simd_mask<Isa> mask() const {
     simd<i32, Isa> k;
     for (int lane = 0; lane < Isa::lanes; ++lane) k.v[lane] = lane;  // a constant
     return k < simd<i32, Isa>(count);
@@ -43,7 +43,7 @@ struct unaligned_vector {
 };
 // Through such a type, not memcpy: g++ would copy in the pieces of the level the text stands in.
 template <class T, class Isa>
-FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
+FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
   to.v = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
 }
 /// Whether the first elements of a vector are read (and, if `Writes`, written) by one instruction,
@@ -55,7 +55,7 @@ inline constexpr bool has_masked_access = FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_
                                                                   sizeof(T) == 4 && !Writes);
 /// Reads the first `count` elements; the others become zero.
 template <class T, class Isa>
-FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from, int count) {
+FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from, int count) {
   if constexpr (has_masked_access<T, Isa>) {
 #if FLAGGEMS_ARCH_X86
     const auto& memory = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
@@ -77,7 +77,7 @@ FLAGGEMS_INLINE void read_vector(simd<T, Isa>& to, const void* from, int count) 
 }
 /// Writes the first `count` elements.
 template <class T, class Isa>
-FLAGGEMS_INLINE void write_vector(void* to, const simd<T, Isa>& from, int count) {
+FLAGGEMS_HOST_INLINE void write_vector(void* to, const simd<T, Isa>& from, int count) {
   auto& memory = *static_cast<typename unaligned_vector<T, Isa>::type*>(to);
   if (count == Isa::lanes) {
     memory = from.v;
@@ -99,7 +99,7 @@ template <class T, class Isa>
 inline constexpr bool can_stream = FLAGGEMS_ARCH_X86 != 0 && sizeof(T) * Isa::lanes >= 16 &&
                                    sizeof(T) * Isa::lanes <= Isa::bytes;
 template <class T, class Isa>
-FLAGGEMS_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
+FLAGGEMS_HOST_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
   using vector = typename simd<T, Isa>::vector;
 #if FLAGGEMS_COMPILER_CLANG
   __builtin_nontemporal_store(from.v, static_cast<vector*>(to));
@@ -114,7 +114,7 @@ FLAGGEMS_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
 }
 
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
   using storage =
       typename conditional<is_small_float<T> || is_same<T, bool>,
                            type_identity<uint_of_size<sizeof(T)>>, type_identity<T>>::type;
@@ -135,7 +135,7 @@ FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int coun
 /// x as f32 before a rounding to fewer bits: a wider type keeps what decides that rounding
 /// (round_to_odd), so that there is one.
 template <class V, class Isa = typename V::isa>
-FLAGGEMS_INLINE simd<f32, Isa> narrowed(const V& x) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> narrowed(const V& x) {
   using T = element_of<V>;
   if constexpr (is_same<T, f64>) {
     using U = simd<u32, Isa>;
@@ -153,13 +153,13 @@ FLAGGEMS_INLINE simd<f32, Isa> narrowed(const V& x) {
 }
 /// x rounded to the values of T.
 template <class T, class V, class Isa = typename V::isa>
-FLAGGEMS_INLINE simd<f32, Isa> rounded_to(const V& x) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> rounded_to(const V& x) {
   return decode_small<typename T::format, Isa>(encode_small<typename T::format, Isa>(narrowed(x)));
 }
 
 /// x as elements of T, in the type that memory has them in.
 template <class T, class V, class Isa = typename V::isa>
-FLAGGEMS_INLINE auto stored_as(const V& x) {
+FLAGGEMS_HOST_INLINE auto stored_as(const V& x) {
   if constexpr (is_small_float<T>)
     return encode_small<typename T::format, Isa>(narrowed(x));
   else if constexpr (is_same<T, bool>)
@@ -168,12 +168,12 @@ FLAGGEMS_INLINE auto stored_as(const V& x) {
     return convert<T>(x);
 }
 template <class T, class V>
-FLAGGEMS_INLINE void store_lanes(T* p, const V& x, int count) {
+FLAGGEMS_HOST_INLINE void store_lanes(T* p, const V& x, int count) {
   write_vector(p, stored_as<T>(x), count);
 }
 /// A whole vector; past the caches if `streamed`, where p is aligned to 64 bytes at first.
 template <class T, class V, class Isa = typename V::isa>
-FLAGGEMS_INLINE void store_whole(T* p, const V& x, bool streamed) {
+FLAGGEMS_HOST_INLINE void store_whole(T* p, const V& x, bool streamed) {
   const auto raw = stored_as<T>(x);
   if constexpr (can_stream<T, Isa>) {
     if (streamed) return stream_vector(p, raw);
@@ -182,20 +182,20 @@ FLAGGEMS_INLINE void store_whole(T* p, const V& x, bool streamed) {
 }
 
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_vector<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_vector<Isa> lane) {
   return load_lanes<C, T, Isa>(p + lane.begin, Isa::lanes);
 }
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_tail<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_tail<Isa> lane) {
   return load_lanes<C, T, Isa>(p + lane.begin, lane.count);
 }
 
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(T* p, lane_vector<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(T* p, lane_vector<Isa> lane, const V& x) {
   store_lanes(p + lane.begin, x, Isa::lanes);
 }
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {
   store_lanes(p + lane.begin, x, lane.count);
 }
 
@@ -203,7 +203,8 @@ FLAGGEMS_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {
 // by a loop that stays one: a call would make the caller keep its vectors in memory (sums of
 // rows of 4096, AVX2: 17 to 37 GB/s), and unrolled it would stand behind every load in every entry.
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 stride, int count) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 stride,
+                                                                   int count) {
   if (stride == 1 && count == Isa::lanes) return load_lanes<C, T, Isa>(p, Isa::lanes);
   typedef uint_of_size<sizeof(T)> word __attribute__((may_alias));
   word gathered[Isa::lanes];
@@ -213,17 +214,18 @@ FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 st
   return load_lanes<C, T, Isa>(reinterpret_cast<const T*>(gathered), Isa::lanes);
 }
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride,
-                                                      lane_vector<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride,
+                                                           lane_vector<Isa> lane) {
   return load_strided<C, T, Isa>(p + lane.begin * stride, stride, Isa::lanes);
 }
 template <class C, class T, class Isa>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride, lane_tail<Isa> lane) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 stride,
+                                                           lane_tail<Isa> lane) {
   return load_strided<C, T, Isa>(p + lane.begin * stride, stride, lane.count);
 }
 
 template <class T, class V>
-FLAGGEMS_INLINE void store_strided(T* p, i64 stride, const V& x, int count) {
+FLAGGEMS_HOST_INLINE void store_strided(T* p, i64 stride, const V& x, int count) {
   if (stride == 1 && count == V::lanes) return store_lanes(p, x, V::lanes);
   typedef uint_of_size<sizeof(T)> word __attribute__((may_alias));
   T scattered[V::lanes];
@@ -234,50 +236,50 @@ FLAGGEMS_INLINE void store_strided(T* p, i64 stride, const V& x, int count) {
   for (int k = 0; k < count; ++k) to[k * stride] = from[k];
 }
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(T* p, i64 stride, lane_vector<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(T* p, i64 stride, lane_vector<Isa> lane, const V& x) {
   store_strided(p + lane.begin * stride, stride, x, Isa::lanes);
 }
 template <class T, class V, class Isa>
-FLAGGEMS_INLINE void store(T* p, i64 stride, lane_tail<Isa> lane, const V& x) {
+FLAGGEMS_HOST_INLINE void store(T* p, i64 stride, lane_tail<Isa> lane, const V& x) {
   store_strided(p + lane.begin * stride, stride, x, lane.count);
 }
 
 // ---- access at places given by a function (gather.hpp)
 template <class C, class T, class Isa, class F>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, i64 begin, int count,
-                                                         const F& offset) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_at(const T* p, i64 begin, int count,
+                                                              const F& offset) {
   T gathered[Isa::lanes] = {};
   for (int k = 0; k < count; ++k) gathered[k] = p[offset(begin + k)];
   return load_lanes<C, T, Isa>(gathered, Isa::lanes);
 }
 template <class C, class T, class Isa, class F>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_vector<Isa> lane,
-                                                         const F& offset) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_vector<Isa> lane,
+                                                              const F& offset) {
   return load_at<C, T, Isa>(p, lane.begin, Isa::lanes, offset);
 }
 template <class C, class T, class Isa, class F>
-FLAGGEMS_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_tail<Isa> lane,
-                                                         const F& offset) {
+FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_at(const T* p, lane_tail<Isa> lane,
+                                                              const F& offset) {
   return load_at<C, T, Isa>(p, lane.begin, lane.count, offset);
 }
 
 template <class T, class V, class F>
-FLAGGEMS_INLINE void store_at(T* p, i64 begin, int count, const V& x, const F& offset) {
+FLAGGEMS_HOST_INLINE void store_at(T* p, i64 begin, int count, const V& x, const F& offset) {
   T scattered[V::lanes];
   store_lanes(scattered, x, V::lanes);
   for (int k = 0; k < count; ++k) p[offset(begin + k)] = scattered[k];
 }
 template <class T, class V, class Isa, class F>
-FLAGGEMS_INLINE void store_at(T* p, lane_vector<Isa> lane, const V& x, const F& offset) {
+FLAGGEMS_HOST_INLINE void store_at(T* p, lane_vector<Isa> lane, const V& x, const F& offset) {
   store_at(p, lane.begin, Isa::lanes, x, offset);
 }
 template <class T, class V, class Isa, class F>
-FLAGGEMS_INLINE void store_at(T* p, lane_tail<Isa> lane, const V& x, const F& offset) {
+FLAGGEMS_HOST_INLINE void store_at(T* p, lane_tail<Isa> lane, const V& x, const F& offset) {
   store_at(p, lane.begin, lane.count, x, offset);
 }
 
 template <class T, class Lane>
-FLAGGEMS_INLINE lane_value<Lane, T> iota(Lane lane) {
+FLAGGEMS_HOST_INLINE lane_value<Lane, T> iota(Lane lane) {
   lane_value<Lane, T> r;
   if constexpr (is_integer<T>) {
     for (int k = 0; k < lane_value<Lane, T>::lanes; ++k) r.v[k] = static_cast<T>(k);  // a constant
@@ -290,18 +292,18 @@ FLAGGEMS_INLINE lane_value<Lane, T> iota(Lane lane) {
 
 /// x in every lane; see the form for lane_scalar.
 template <class Isa>
-FLAGGEMS_INLINE simd<f32, Isa> broadcast(lane_vector<Isa>, f16 x) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> broadcast(lane_vector<Isa>, f16 x) {
   return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
 }
 template <class Isa>
-FLAGGEMS_INLINE simd<f32, Isa> broadcast(lane_tail<Isa>, f16 x) {
+FLAGGEMS_HOST_INLINE simd<f32, Isa> broadcast(lane_tail<Isa>, f16 x) {
   return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
 }
 
 /// The lanes of a reduction's state folded into one by a tree in a fixed order: lane k with lane
 /// k + n / 2, and so on. Where four lanes are a vector, they are folded as one.
 template <class S, class V, class Op>
-FLAGGEMS_INLINE S fold_lanes(const V& v, Op op) {
+FLAGGEMS_HOST_INLINE S fold_lanes(const V& v, Op op) {
   constexpr int n = state_traits<V>::lanes;
   if constexpr (is_simd<V> && sizeof(V) == sizeof(u32) * n) {
     using quad = rebind<simd<f32, quad_isa<typename V::isa>>, element_of<V>>;

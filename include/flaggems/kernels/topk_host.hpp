@@ -17,7 +17,7 @@ namespace flaggems::kernels {
 /// of 1,000: twice as fast than by insertion.)
 inline constexpr i64 most_inserted = 16;
 /// The elements of a buffer that the k first of n are collected in.
-FLAGGEMS_INLINE constexpr i64 collected(i64 n, i64 k) {
+FLAGGEMS_HOST_INLINE constexpr i64 collected(i64 n, i64 k) {
   return k <= most_inserted ? k : min_of(n, max_of(2 * k, i64{128}));
 }
 
@@ -29,8 +29,9 @@ using ordered_as = typename conditional<is_same<T, bool>, type_identity<i32>,
 /// Calls consider(i) for every i in [begin, n) whose element comes before bound(), and for some
 /// others. bound() may change with each call.
 template <class T, class Isa, class Bound, class Consider>
-FLAGGEMS_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64 n, const row_in<T>& x,
-                                     bool largest, const Bound& bound, const Consider& consider) {
+FLAGGEMS_HOST_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64 n,
+                                          const row_in<T>& x, bool largest, const Bound& bound,
+                                          const Consider& consider) {
   using C = ordered_as<T>;
   using V = typename simd_type<C, Isa>::type;
   constexpr i64 lanes = Isa::lanes, step = 4 * lanes;
@@ -58,8 +59,9 @@ FLAGGEMS_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64 n, c
 
 /// A few: in order all the time.
 template <class T, class Isa>
-FLAGGEMS_INLINE void insert_first(const host_block<Isa>& block, i64 n, i64 k, const row_in<T>& x,
-                                  bool largest, const sort_buffers<bits_type<T>>& data) {
+FLAGGEMS_HOST_INLINE void insert_first(const host_block<Isa>& block, i64 n, i64 k,
+                                       const row_in<T>& x, bool largest,
+                                       const sort_buffers<bits_type<T>>& data) {
   using U = bits_type<T>;
   const auto insert = [&](i64 place, U key, i64 i) FLAGGEMS_LAMBDA {
     for (; place > 0 && data.keys[place - 1] > key; --place) {
@@ -85,15 +87,15 @@ FLAGGEMS_INLINE void insert_first(const host_block<Isa>& block, i64 n, i64 k, co
 
 struct least_number {
   template <class V>
-  FLAGGEMS_INLINE V operator()(const V& a, const V& b) const {
+  FLAGGEMS_HOST_INLINE V operator()(const V& a, const V& b) const {
     return select((a < b) | (b != b), a, b);
   }
 };
 
 /// The index of the first element of a row, which is short: found by its value.
 template <class T, class Isa>
-FLAGGEMS_INLINE i64 find_one(const host_block<Isa>& block, i64 n, const row_in<T>& x,
-                             bool largest) {
+FLAGGEMS_HOST_INLINE i64 find_one(const host_block<Isa>& block, i64 n, const row_in<T>& x,
+                                  bool largest) {
   using C = ordered_as<T>;
   const auto element = [&](auto lane) FLAGGEMS_LAMBDA { return x.template load<C>(lane); };
   const C best = largest ? block.reduce(n, lowest<C>(), maximum_of{}, element)
@@ -116,10 +118,10 @@ FLAGGEMS_INLINE i64 find_one(const host_block<Isa>& block, i64 n, const row_in<T
 /// Many: in a buffer of twice as many, of which the k first remain when it is full. Sorted in the
 /// end.
 template <class T, class Isa, class Counters>
-FLAGGEMS_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& block, i64 n, i64 k,
-                                                         const row_in<T>& x, bool largest,
-                                                         sort_buffers<bits_type<T>> data,
-                                                         const Counters& counters) {
+FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& block, i64 n, i64 k,
+                                                              const row_in<T>& x, bool largest,
+                                                              sort_buffers<bits_type<T>> data,
+                                                              const Counters& counters) {
   using U = bits_type<T>;
   const i64 capacity = collected(n, k);
   i64 count = 0, last = 0;  // how many are collected, and the index of the k-th
@@ -162,10 +164,10 @@ FLAGGEMS_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& block,
 }
 
 template <class T, class Isa, class Counters>
-FLAGGEMS_INLINE sort_buffers<bits_type<T>> find_first(host_block<Isa>& block, i64 n, i64 k,
-                                                      const row_in<T>& x, bool largest,
-                                                      const sort_buffers<bits_type<T>>& data,
-                                                      const Counters& counters) {
+FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> find_first(host_block<Isa>& block, i64 n, i64 k,
+                                                           const row_in<T>& x, bool largest,
+                                                           const sort_buffers<bits_type<T>>& data,
+                                                           const Counters& counters) {
   if (k == 1 && n <= 4096) {
     const i64 i = find_one(block, n, x, largest);
     data.keys[0] = order_key(x.template read<T>(i), largest);
