@@ -190,9 +190,9 @@ struct attention_decode {
         if (j + my_key < min_of(end, visible))
           score = scores.template apply<f32>(lane_scalar{j + my_key}, dots[0]);
         f32 now = maximum_of{}.template operator()<f32>(largest, score);
-        for (int far = spread; far < spread * keys; far *= 2)
-          now = maximum_of{}.template operator()<f32>(now,
-                                                      block.template of_neighbour<f32>(now, far));
+        for (int beyond = spread; beyond < spread * keys; beyond *= 2)
+          now = maximum_of{}.template operator()<f32>(
+              now, block.template of_neighbour<f32>(now, beyond));
         // Nothing seen so far: any number but -inf will do, all exponentials are 0.
         const f32 shift = now == lowest<f32>() ? 0.0F : now;
         f32 correction[Rows], weights[count];
@@ -215,8 +215,8 @@ struct attention_decode {
           });
         });
       }
-      for (int far = spread; far < spread * keys; far *= 2)
-        total += block.template of_neighbour<f32>(total, far);
+      for (int beyond = spread; beyond < spread * keys; beyond *= 2)
+        total += block.template of_neighbour<f32>(total, beyond);
 
       block.sync();  // what the tile before left may still be read
       if (lane % (spread * keys) == 0) findings.largest.write(team * Rows + my_row, largest);

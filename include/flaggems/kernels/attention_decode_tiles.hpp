@@ -139,9 +139,9 @@ struct attention_decode_tiles {
                     : lowest<f32>();
             now = maximum_of{}.template operator()<f32>(now, s);
           });
-          for (int far = 4; far < 32; far *= 2)
-            now = maximum_of{}.template operator()<f32>(now,
-                                                        block.template of_neighbour<f32>(now, far));
+          for (int beyond = 4; beyond < 32; beyond *= 2)
+            now = maximum_of{}.template operator()<f32>(
+                now, block.template of_neighbour<f32>(now, beyond));
           // Nothing seen so far: any number but -inf will do, all exponentials are 0.
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
           correction[r] = exp(largest[r] - shift);
@@ -175,8 +175,8 @@ struct attention_decode_tiles {
       }
 
       static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
-        for (int far = 4; far < 32; far *= 2)
-          total[r] += block.template of_neighbour<f32>(total[r], far);
+        for (int beyond = 4; beyond < 32; beyond *= 2)
+          total[r] += block.template of_neighbour<f32>(total[r], beyond);
       });
       block.sync();  // what the tile before left may still be read
       if (g == 0)

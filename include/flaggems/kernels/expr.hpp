@@ -36,10 +36,10 @@ inline constexpr int largest_item = 1;
 
 // ---- leaves
 /// N consecutive elements of T that have been read, as values of C.
-template <class T, class C, int N>
+template <class T, class C, int Width>
 struct fetched {
   using value_type = C;
-  pack<T, N> elements;
+  pack<T, Width> elements;
   FLAGGEMS_INLINE C load(lane_scalar lane) const { return number_cast<C>(elements.at[lane.begin]); }
 };
 
@@ -65,14 +65,14 @@ struct arg {
     return {data + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
   /// The elements at a place, given as leaf K of a formula; they are consecutive, or all the same.
-  template <int N, int K, class Place>
-  FLAGGEMS_INLINE fetched<T, C, N> fetch(const Place& place) const {
+  template <int Width, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
     const global_ptr<const T> p = data + place.template offset<K>();
-    if (N == 1 || strides[place.inner] != 0) return {load_pack<N>(p)};
-    fetched<T, C, N> r;
+    if (Width == 1 || strides[place.inner] != 0) return {load_pack<Width>(p)};
+    fetched<T, C, Width> r;
     const T x = *p;
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < N; ++k) r.elements.at[k] = x;
+    for (int k = 0; k < Width; ++k) r.elements.at[k] = x;
     return r;
   }
   /// Goes `steps` further along dimension d.
@@ -92,14 +92,14 @@ template <class T, class C>
 struct flat_arg {
   using value_type = C;
   global_ptr<const T> data;
-  template <int N, int K, class Place>
-  FLAGGEMS_INLINE fetched<T, C, N> fetch(const Place& place) const {
-    return {load_pack<N>(data + place.template offset<K>())};
+  template <int Width, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
+    return {load_pack<Width>(data + place.template offset<K>())};
   }
   /// Whether element i begins a pack of N.
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return begins_pack<N>(data + i);
+    return begins_pack<Width>(data + i);
   }
   FLAGGEMS_INLINE flat_arg at(const coordinates& c) const { return {data + c.inner}; }
   template <class Lane>
@@ -120,13 +120,13 @@ struct literal {
   using value_type = C;
   C value;
   FLAGGEMS_INLINE void move(const coordinates&) {}
-  template <int N, int K, class Place>
+  template <int Width, int K, class Place>
   FLAGGEMS_INLINE literal fetch(const Place&) const {
     return {value};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place&, int, u32) const {}
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64) const {
     return true;
   }
@@ -161,7 +161,7 @@ struct position {
   FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
     return {first + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
-  template <int N, int K, class Place>
+  template <int Width, int K, class Place>
   FLAGGEMS_INLINE position_row<C> fetch(const Place& place) const {
     return {first + place.template offset<K>(), strides[place.inner], 0};
   }
@@ -169,7 +169,7 @@ struct position {
   FLAGGEMS_INLINE void advance(Place& place, int d, u32 steps) const {
     place.template add<K>(steps, strides[d]);
   }
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64) const {
     return true;
   }
@@ -217,18 +217,18 @@ struct node<R, F, A> {
   F f;
   A a;
   FLAGGEMS_INLINE void move(const coordinates& c) { a.move(c); }
-  template <int N, int K, class Place>
+  template <int Width, int K, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place)))>{
-        f, a.template fetch<N, K>(place)};
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place)))>{
+        f, a.template fetch<Width, K>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
     a.template advance<K>(place, dim, steps);
   }
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<N>(i);
+    return a.template begins_packs<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
@@ -249,20 +249,20 @@ struct node<R, F, A, B> {
     a.move(c);
     b.move(c);
   }
-  template <int N, int K, class Place>
+  template <int Width, int K, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place))),
-                decltype(copy_of(b.template fetch<N, K + leaf_count<A>>(place)))>{
-        f, a.template fetch<N, K>(place), b.template fetch<N, K + leaf_count<A>>(place)};
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place))),
+                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>>(place)))>{
+        f, a.template fetch<Width, K>(place), b.template fetch<Width, K + leaf_count<A>>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
     a.template advance<K>(place, dim, steps);
     b.template advance<K + leaf_count<A>>(place, dim, steps);
   }
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<N>(i) && b.template begins_packs<N>(i);
+    return a.template begins_packs<Width>(i) && b.template begins_packs<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
@@ -285,13 +285,14 @@ struct node<R, F, A, B, D> {
     b.move(c);
     d.move(c);
   }
-  template <int N, int K, class Place>
+  template <int Width, int K, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<N, K>(place))),
-                decltype(copy_of(b.template fetch<N, K + leaf_count<A>>(place))),
-                decltype(copy_of(d.template fetch<N, K + leaf_count<A> + leaf_count<B>>(place)))>{
-        f, a.template fetch<N, K>(place), b.template fetch<N, K + leaf_count<A>>(place),
-        d.template fetch<N, K + leaf_count<A> + leaf_count<B>>(place)};
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place))),
+                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>>(place))),
+                decltype(copy_of(
+                    d.template fetch<Width, K + leaf_count<A> + leaf_count<B>>(place)))>{
+        f, a.template fetch<Width, K>(place), b.template fetch<Width, K + leaf_count<A>>(place),
+        d.template fetch<Width, K + leaf_count<A> + leaf_count<B>>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
@@ -299,10 +300,10 @@ struct node<R, F, A, B, D> {
     b.template advance<K + leaf_count<A>>(place, dim, steps);
     d.template advance<K + leaf_count<A> + leaf_count<B>>(place, dim, steps);
   }
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<N>(i) && b.template begins_packs<N>(i) &&
-           d.template begins_packs<N>(i);
+    return a.template begins_packs<Width>(i) && b.template begins_packs<Width>(i) &&
+           d.template begins_packs<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),

@@ -123,22 +123,22 @@ struct looked_up {
     place.template add<K>(steps, in.strides[d]);
     place.template add<K + 1>(steps, in.index_strides[d]);
   }
-  template <int N, int K, class Place>
-  FLAGGEMS_INLINE fetched<T, T, N> fetch(const Place& place) const {
+  template <int Width, int K, class Place>
+  FLAGGEMS_INLINE fetched<T, T, Width> fetch(const Place& place) const {
     const i64 index = static_cast<i64>(in.index[place.template offset<K + 1>()]);
     // Without a branch, so that several of them are under way.
     const bool exists = static_cast<u64>(index) < static_cast<u64>(in.size);
     const global_ptr<const T> row = in.data + (exists ? index : 0) * in.step;
-    auto r = fetched<T, T, N>{};
+    auto r = fetched<T, T, Width>{};
     const global_ptr<const T> p = row + place.template offset<K>();
-    if (N == 1 || in.strides[place.inner] != 0) {
-      r = {load_pack<N>(p)};
+    if (Width == 1 || in.strides[place.inner] != 0) {
+      r = {load_pack<Width>(p)};
     } else {
       FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < N; ++k) r.elements.at[k] = *p;
+      for (int k = 0; k < Width; ++k) r.elements.at[k] = *p;
     }
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < N; ++k) r.elements.at[k] = exists ? r.elements.at[k] : T(0);
+    for (int k = 0; k < Width; ++k) r.elements.at[k] = exists ? r.elements.at[k] : T(0);
     return r;
   }
 };

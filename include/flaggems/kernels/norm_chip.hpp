@@ -23,13 +23,14 @@ FLAGGEMS_INLINE C square_scale(C mean) {
 }
 
 /// The values of a window times the weights of the same elements, if there are any.
-template <bool Whole, class C, int N, class W>
-FLAGGEMS_INLINE window_values<C, N> weighted(window_values<C, N> x, global_ptr<const W> weight,
-                                             int at, int n, bool inside) {
+template <bool Whole, class C, int Width, class W>
+FLAGGEMS_INLINE window_values<C, Width> weighted(window_values<C, Width> x,
+                                                 global_ptr<const W> weight, int at, int n,
+                                                 bool inside) {
   if (weight != nullptr) {
-    const auto w = load_window<Whole, C, N>(weight, at, n, inside, C(0));
+    const auto w = load_window<Whole, C, Width>(weight, at, n, inside, C(0));
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < N; ++j) x.at[j] = x.at[j] * w.at[j];
+    for (int j = 0; j < Width; ++j) x.at[j] = x.at[j] * w.at[j];
   }
   return x;
 }

@@ -24,18 +24,18 @@ inline constexpr int packs_in_flight<node<f32, gelu_fn, A>> = 4;
 inline constexpr i64 many_packs = i64{1} << 19;
 
 /// The values of N fetched elements as T.
-template <class T, int N, class E>
-FLAGGEMS_INLINE pack<T, N> pack_of_values(const E& e) {
+template <class T, int Width, class E>
+FLAGGEMS_INLINE pack<T, Width> pack_of_values(const E& e) {
   const auto formula = narrowed<T>(e);
-  pack<T, N> r;
+  pack<T, Width> r;
   FLAGGEMS_CHIP_UNROLL
-  for (int k = 0; k < N; ++k) r.at[k] = number_cast<T>(formula.load(lane_scalar{k}));
+  for (int k = 0; k < Width; ++k) r.at[k] = number_cast<T>(formula.load(lane_scalar{k}));
   return r;
 }
 
 /// Elements that are those of a pack already.
-template <class T, int N>
-FLAGGEMS_INLINE pack<T, N> pack_of_values(const fetched<T, T, N>& e) {
+template <class T, int Width>
+FLAGGEMS_INLINE pack<T, Width> pack_of_values(const fetched<T, T, Width>& e) {
   return e.elements;
 }
 
@@ -77,31 +77,33 @@ struct pointwise_packs {
 
  private:
   /// Steps of N elements from `first` on, a thread Count at a time.
-  template <int N, int Count, class Block>
+  template <int Width, int Count, class Block>
   FLAGGEMS_INLINE static void walk(const Block& block, i64 first, i64 steps, global_ptr<T> out,
                                    const E& e) {
     const i64 threads = block.threads(), tile = threads * Count;
     for (i64 start = block.index() * tile; start < steps; start += block.count() * tile)
-      several<N, Count>(start + block.thread(), threads, steps, first, out, e);
+      several<Width, Count>(start + block.thread(), threads, steps, first, out, e);
   }
   /// Steps i, i + stride, ...: all are read before one is computed. What lies behind the last is
   /// read as the last, and not written.
-  template <int N, int Count>
+  template <int Width, int Count>
   FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
                                       const E& e) {
-    several<N>(i, stride, steps, first, out, e, make_int_sequence<Count>{});
+    several<Width>(i, stride, steps, first, out, e, make_int_sequence<Count>{});
   }
   // (Functors in rows need neither a default constructor nor an assignment.)
-  template <int N, int... U>
+  template <int Width, int... U>
   FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
                                       const E& e, int_sequence<U...>) {
     constexpr int Count = sizeof...(U);
-    const decltype(copy_of(e.template fetch<N, 0>(flat_place{0}))) rows[Count] = {
-        e.template fetch<N, 0>(flat_place{first + min_of(i + U * stride, steps - 1) * N})...};
+    const decltype(copy_of(e.template fetch<Width, 0>(flat_place{0}))) rows[Count] = {
+        e.template fetch<Width, 0>(
+            flat_place{first + min_of(i + U * stride, steps - 1) * Width})...};
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u)
       if (i + u * stride < steps)
-        store_pack<N>(out + first + (i + u * stride) * N, pack_of_values<T, N>(rows[u]));
+        store_pack<Width>(out + first + (i + u * stride) * Width,
+                          pack_of_values<T, Width>(rows[u]));
   }
 };
 
@@ -158,20 +160,20 @@ struct pointwise_strided {
  private:
   using place = strided_place<leaf_count<E> + 1>;  // the output behind the others
 
-  template <int N, int Count, class Block>
+  template <int Width, int Count, class Block>
   FLAGGEMS_INLINE static void walk(const Block& block, const strided_space& space,
                                    const target<T>& out, const E& e) {
     const u32 threads = static_cast<u32>(block.threads()), tile = threads * Count;
     const u32 grid = static_cast<u32>(block.count()) * tile;
     for (u32 start = static_cast<u32>(block.index()) * tile; start < space.steps; start += grid)
-      several<N, Count>(start + static_cast<u32>(block.thread()), threads, space, out, e);
+      several<Width, Count>(start + static_cast<u32>(block.thread()), threads, space, out, e);
   }
   FLAGGEMS_INLINE static void advance(place& p, const target<T>& out, const E& e, int d,
                                       u32 steps) {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
-  template <int N, int Count>
+  template <int Width, int Count>
   FLAGGEMS_INLINE static void several(u32 i, u32 stride, const strided_space& space,
                                       const target<T>& out, const E& e) {
     const int inner = space.rank - 1;
@@ -185,7 +187,7 @@ struct pointwise_strided {
     }
     for (int d = inner; d > 0; --d) {
       const divider size = space.sizes[d];
-      const u32 step = d == inner ? N : 1;
+      const u32 step = d == inner ? Width : 1;
       FLAGGEMS_CHIP_UNROLL
       for (int u = 0; u < Count; ++u) {
         const u32 next = size.quotient(rest[u]);
@@ -193,21 +195,21 @@ struct pointwise_strided {
         rest[u] = next;
       }
     }
-    const u32 step = inner == 0 ? N : 1;
+    const u32 step = inner == 0 ? Width : 1;
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u) advance(places[u], out, e, 0, rest[u] * step);
-    store_all<N>(places, i, stride, space.steps, out, e, make_int_sequence<Count>{});
+    store_all<Width>(places, i, stride, space.steps, out, e, make_int_sequence<Count>{});
   }
-  template <int N, class Place, int Count, int... U>
+  template <int Width, class Place, int Count, int... U>
   FLAGGEMS_INLINE static void store_all(const Place (&places)[Count], u32 i, u32 stride, u32 steps,
                                         const target<T>& out, const E& e, int_sequence<U...>) {
-    const decltype(copy_of(e.template fetch<N, 0>(places[0]))) rows[Count] = {
-        e.template fetch<N, 0>(places[U])...};
+    const decltype(copy_of(e.template fetch<Width, 0>(places[0]))) rows[Count] = {
+        e.template fetch<Width, 0>(places[U])...};
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < Count; ++u)
       if (i + static_cast<u32>(u) * stride < steps)
-        store_pack<N>(out.data + places[u].template offset<leaf_count<E>>(),
-                      pack_of_values<T, N>(rows[u]));
+        store_pack<Width>(out.data + places[u].template offset<leaf_count<E>>(),
+                          pack_of_values<T, Width>(rows[u]));
   }
 };
 

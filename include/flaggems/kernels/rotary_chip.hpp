@@ -38,7 +38,7 @@ struct rotary_packs {
   }
 
  private:
-  template <int N, class Block>
+  template <int Width, class Block>
   FLAGGEMS_INLINE static void walk(const Block& block, const rotary_steps& s,
                                    const rotary_tensors<T>& x, const row_arg<W>& cos,
                                    const row_arg<W>& sin, const row_arg<J>& ids) {
@@ -46,10 +46,10 @@ struct rotary_packs {
     const u32 grid = static_cast<u32>(block.count()) * threads;
     for (u32 i = static_cast<u32>(block.index()) * threads + static_cast<u32>(block.thread());
          i < s.steps; i += grid)
-      step<N>(i, s, x, cos, sin, ids);
+      step<Width>(i, s, x, cos, sin, ids);
   }
 
-  template <int N>
+  template <int Width>
   FLAGGEMS_INLINE static void step(u32 i, const rotary_steps& s, const rotary_tensors<T>& x,
                                    const row_arg<W>& cos, const row_arg<W>& sin,
                                    const row_arg<J>& ids) {
@@ -71,39 +71,40 @@ struct rotary_packs {
     const global_ptr<const T> in = t.in + in_offset;
     const global_ptr<T> out = t.out + out_offset;
     if (part >= s.rotated) {
-      const i64 at = 2 * s.space.pairs + i64{N} * (part - s.rotated);
-      store_pack<N>(out + at * t.out_step, load_pack<N>(in + at * t.in_step));
+      const i64 at = 2 * s.space.pairs + i64{Width} * (part - s.rotated);
+      store_pack<Width>(out + at * t.out_step, load_pack<Width>(in + at * t.in_step));
       return;
     }
     if (ids.data != nullptr) position = static_cast<i64>(ids.data[position]);
     position = max_of(i64(0), min_of(position, s.space.positions - 1));
     const global_ptr<const W> cos_row = cos.data + position * cos.strides[0];
     const global_ptr<const W> sin_row = sin.data + position * sin.strides[0];
-    if (N > 1 && s.space.pair == 2) {
-      constexpr int pairs = N > 1 ? N / 2 : 1;
-      const i64 at = i64{N} * part;
-      const auto v = load_pack<N>(in + at);
+    if (Width > 1 && s.space.pair == 2) {
+      constexpr int pairs = Width > 1 ? Width / 2 : 1;
+      const i64 at = i64{Width} * part;
+      const auto v = load_pack<Width>(in + at);
       const auto co = load_pack<pairs>(cos_row + at / 2);
       const auto si = load_pack<pairs>(sin_row + at / 2);
-      pack<T, N> result;
+      pack<T, Width> result;
       FLAGGEMS_CHIP_UNROLL
       for (int k = 0; k < pairs; ++k)
-        rotate(v.at[2 * k % N], v.at[(2 * k + 1) % N], co.at[k], si.at[k], result.at[2 * k % N],
-               result.at[(2 * k + 1) % N]);
-      store_pack<N>(out + at, result);
+        rotate(v.at[2 * k % Width], v.at[(2 * k + 1) % Width], co.at[k], si.at[k],
+               result.at[2 * k % Width], result.at[(2 * k + 1) % Width]);
+      store_pack<Width>(out + at, result);
       return;
     }
-    const i64 pair = i64{N} * part, first = pair * s.space.pair, second = first + s.space.second;
-    const auto a = load_pack<N>(in + first * t.in_step);
-    const auto b = load_pack<N>(in + second * t.in_step);
-    const auto co = load_pack<N>(cos_row + pair * cos.strides[1]);
-    const auto si = load_pack<N>(sin_row + pair * sin.strides[1]);
-    pack<T, N> rotated, other;
+    const i64 pair = i64{Width} * part, first = pair * s.space.pair,
+              second = first + s.space.second;
+    const auto a = load_pack<Width>(in + first * t.in_step);
+    const auto b = load_pack<Width>(in + second * t.in_step);
+    const auto co = load_pack<Width>(cos_row + pair * cos.strides[1]);
+    const auto si = load_pack<Width>(sin_row + pair * sin.strides[1]);
+    pack<T, Width> rotated, other;
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < N; ++k)
+    for (int k = 0; k < Width; ++k)
       rotate(a.at[k], b.at[k], co.at[k], si.at[k], rotated.at[k], other.at[k]);
-    store_pack<N>(out + first * t.out_step, rotated);
-    store_pack<N>(out + second * t.out_step, other);
+    store_pack<Width>(out + first * t.out_step, rotated);
+    store_pack<Width>(out + second * t.out_step, other);
   }
 
   FLAGGEMS_INLINE static void rotate(const T& first, const T& second, const W& cos, const W& sin,

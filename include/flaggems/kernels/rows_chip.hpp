@@ -16,36 +16,36 @@ template <class T, int Count>
 inline constexpr int piece_size = Count < pack_size<T> ? Count : pack_size<T>;
 
 /// N elements as 32-bit words: apart, those of 16 bits would take a register each.
-template <class T, int N>
-using packed = pack<u32, static_cast<int>(sizeof(T)) * N / 4>;
+template <class T, int Width>
+using packed = pack<u32, static_cast<int>(sizeof(T)) * Width / 4>;
 
 /// The elements p[0 .. N) in words; p begins a pack.
-template <int N, class T>
-FLAGGEMS_INLINE packed<T, N> load_packed(global_ptr<const T> p) {
+template <int Width, class T>
+FLAGGEMS_INLINE packed<T, Width> load_packed(global_ptr<const T> p) {
 #if FLAGGEMS_DEVICE_CODE
-  return *reinterpret_cast<global_ptr<const packed<T, N>>>(p);
+  return *reinterpret_cast<global_ptr<const packed<T, Width>>>(p);
 #else  // to the host's compiler, a u32 is no part of a tensor of T
-  return bit_cast<packed<T, N>>(load_pack<N>(p));
+  return bit_cast<packed<T, Width>>(load_pack<Width>(p));
 #endif
 }
 /// Element j of N as a C.
-template <class C, class T, int N>
-FLAGGEMS_INLINE C element(const packed<T, N>& x, int j) {
+template <class C, class T, int Width>
+FLAGGEMS_INLINE C element(const packed<T, Width>& x, int j) {
   if constexpr (is_same<T, bf16> && is_same<C, f32>)  // the upper side of an f32
     return bit_cast<f32>(j % 2 == 0 ? x.at[j / 2] << 16 : x.at[j / 2] & 0xffff0000u);
   else
-    return number_cast<C>(bit_cast<pack<T, N>>(x).at[j]);
+    return number_cast<C>(bit_cast<pack<T, Width>>(x).at[j]);
 }
 
 /// The N elements from p on, where p - off begins a pack, by two accesses and shifts by bytes.
-template <int N, class T>
-FLAGGEMS_INLINE packed<T, N> load_across(global_ptr<const T> p, int off) {
-  constexpr int count = static_cast<int>(sizeof(T)) * N / 4;
+template <int Width, class T>
+FLAGGEMS_INLINE packed<T, Width> load_across(global_ptr<const T> p, int off) {
+  constexpr int count = static_cast<int>(sizeof(T)) * Width / 4;
   const int bytes = off * static_cast<int>(sizeof(T));
   u32 w[2 * count + 1] = {};
   FLAGGEMS_CHIP_UNROLL
   for (int side = 0; side < 2; ++side) {
-    const auto some = load_packed<N>(p + (side * N - off));
+    const auto some = load_packed<Width>(p + (side * Width - off));
     FLAGGEMS_CHIP_UNROLL
     for (int k = 0; k < count; ++k) w[side * count + k] = some.at[k];
   }
@@ -55,7 +55,7 @@ FLAGGEMS_INLINE packed<T, N> load_across(global_ptr<const T> p, int off) {
     for (int k = 0; k + step < 2 * count; ++k)
       if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
   }
-  packed<T, N> r;
+  packed<T, Width> r;
   FLAGGEMS_CHIP_UNROLL
   for (int k = 0; k < count; ++k)
     r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
@@ -63,22 +63,22 @@ FLAGGEMS_INLINE packed<T, N> load_across(global_ptr<const T> p, int off) {
 }
 
 /// Values of a window: N neighbouring elements of a row.
-template <class C, int N>
+template <class C, int Width>
 struct window_values {
-  static constexpr int count = N;
-  C at[N];
+  static constexpr int count = Width;
+  C at[Width];
 };
 
 /// The elements [at, at + N) of a row of n; `fill` if `inside` is false. Where windows are `Whole`,
 /// they begin where an access may.
-template <bool Whole, class C, int N, class T>
-FLAGGEMS_INLINE window_values<C, N> load_window(global_ptr<const T> row, int at, int n, bool inside,
-                                                C fill) {
-  window_values<C, N> r;
+template <bool Whole, class C, int Width, class T>
+FLAGGEMS_INLINE window_values<C, Width> load_window(global_ptr<const T> row, int at, int n,
+                                                    bool inside, C fill) {
+  window_values<C, Width> r;
   FLAGGEMS_CHIP_UNROLL
-  for (int j = 0; j < N; ++j) r.at[j] = fill;
-  constexpr int piece = piece_size<T, N>;
-  if constexpr (N > 1 && sizeof(T) * piece >= 4) {
+  for (int j = 0; j < Width; ++j) r.at[j] = fill;
+  constexpr int piece = piece_size<T, Width>;
+  if constexpr (Width > 1 && sizeof(T) * piece >= 4) {
     const auto take = [&](const packed<T, piece>& some, int first) FLAGGEMS_LAMBDA {
       FLAGGEMS_CHIP_UNROLL
       for (int j = 0; j < piece; ++j) r.at[first + j] = element<C, T, piece>(some, j);
@@ -86,46 +86,46 @@ FLAGGEMS_INLINE window_values<C, N> load_window(global_ptr<const T> row, int at,
     if constexpr (Whole) {
       if (inside) {
         FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < N; k += piece) take(load_packed<piece>(row + at + k), k);
+        for (int k = 0; k < Width; k += piece) take(load_packed<piece>(row + at + k), k);
       }
       return r;
     }
     const int off = static_cast<int>(reinterpret_cast<u64>(row + at) / sizeof(T) % piece);
     if (inside && off == 0) {
       FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < N; k += piece) take(load_packed<piece>(row + at + k), k);
+      for (int k = 0; k < Width; k += piece) take(load_packed<piece>(row + at + k), k);
       return r;
     }
     // Chips may read all of an aligned access with an element of the row in it.
-    if (inside && (FLAGGEMS_DEVICE_CODE || (at >= off && at - off + N + piece <= n))) {
+    if (inside && (FLAGGEMS_DEVICE_CODE || (at >= off && at - off + Width + piece <= n))) {
       FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < N; k += piece) take(load_across<piece>(row + at + k, off), k);
+      for (int k = 0; k < Width; k += piece) take(load_across<piece>(row + at + k, off), k);
       return r;
     }
   }
   if (inside) {
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < N; ++j) r.at[j] = number_cast<C>(row[at + j]);
+    for (int j = 0; j < Width; ++j) r.at[j] = number_cast<C>(row[at + j]);
   }
   return r;
 }
 /// Writes a window, if it is inside.
-template <bool Whole, class T, class C, int N>
+template <bool Whole, class T, class C, int Width>
 FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
-                                  const window_values<C, N>& x) {
-  constexpr int piece = piece_size<T, N>;
+                                  const window_values<C, Width>& x) {
+  constexpr int piece = piece_size<T, Width>;
   if (!inside) return;
-  if (N > 1 && (Whole || begins_pack<piece>(row + at))) {
+  if (Width > 1 && (Whole || begins_pack<piece>(row + at))) {
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < N; k += piece) {
+    for (int k = 0; k < Width; k += piece) {
       pack<T, piece> some;
       FLAGGEMS_CHIP_UNROLL
       for (int j = 0; j < piece; ++j) some.at[j] = number_cast<T>(x.at[k + j]);
       store_pack<piece>(row + at + k, some);
     }
-  } else if constexpr (N == 1 || !Whole) {
+  } else if constexpr (Width == 1 || !Whole) {
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < N; ++j) row[at + j] = number_cast<T>(x.at[j]);
+    for (int j = 0; j < Width; ++j) row[at + j] = number_cast<T>(x.at[j]);
   }
 }
 

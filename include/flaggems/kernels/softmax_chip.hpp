@@ -27,16 +27,16 @@ struct softmax_state {
   FLAGGEMS_INLINE static softmax_state none() {
     return {-bit_cast<C>(bit_cast<typename float_format<C>::bits>(highest<C>()) - 1), C(0)};
   }
-  template <int N>
-  FLAGGEMS_INLINE void raise_to(const window_values<C, N>& x) {
+  template <int Width>
+  FLAGGEMS_INLINE void raise_to(const window_values<C, Width>& x) {
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < N; ++j) top = greater_number{}(top, x.at[j]);
+    for (int j = 0; j < Width; ++j) top = greater_number{}(top, x.at[j]);
   }
   /// Adds elements up to `top`; their exponentials.
-  template <int N>
-  FLAGGEMS_INLINE window_values<C, N> add(window_values<C, N> x) {
+  template <int Width>
+  FLAGGEMS_INLINE window_values<C, Width> add(window_values<C, Width> x) {
     FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < N; ++j) {
+    for (int j = 0; j < Width; ++j) {
       x.at[j] = softmax_power(C(x.at[j] - top));
       sum = sum + x.at[j];
     }
