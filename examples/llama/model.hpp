@@ -88,7 +88,11 @@ class model {
 
   /// Queues a step with the best token for the last logits; those of the next one are in their
   /// place then. Raises out_of_range if there is no room.
-  void step() requires(queues_steps);
+  void step() requires(queues_steps) {
+    check_room(1);
+    fg::argmax(stream_, logits_.select(0, 0), token_.select(0, 0));
+    run_step();
+  }
   /// Where the token of `position` stands once its step is done.
   [[nodiscard]] fg::tensor_view<const i64, Device> token_at(i64 position) const
       requires(queues_steps) {
@@ -350,13 +354,6 @@ fg::tensor_view<const float, Device> model<Device>::run(std::span<const token_id
     past_ += n;
   }
   return logits_.select(0, 0);
-}
-
-template <class Device>
-void model<Device>::step() requires(queues_steps) {
-  check_room(1);
-  fg::argmax(stream_, logits_.select(0, 0), token_.select(0, 0));
-  run_step();
 }
 
 template <class Device>
