@@ -202,11 +202,16 @@ def section(name, result, charts):
     copies = ", ".join(f"{b / s * 1e-12:.2f} TB/s at {bytes_text(b)}" for b, s in large)
     lines = [f"### {result['gpu']} (`{name}`)", "",
              f"{result['date']}, driver {result['driver']}, NVRTC {result.get('nvrtc', '?')}, "
-             f"{result.get('cxx', 'g++')}; PyTorch {result['torch']}, Triton {result['triton']}. Copying on the device: "
-             f"{copies}.", "", *table(COLUMNS, summary_rows(result)), "", *host_lines(result)]
+             f"{result.get('cxx', 'g++')}; PyTorch {result['torch']}, Triton {result['triton']}. Copying on the "
+             f"device: {copies}.", "", *table(COLUMNS, summary_rows(result)), "", *host_lines(result)]
     wrong = [f"{r['op']} {r['shape']} {r['dtype']} ({r['error'][:60]})" for r in result["rows"] if r["error"]]
     if wrong:
         lines += ["", "Wrong or not run: " + "; ".join(wrong) + "."]
+    repeated = list(dict.fromkeys(f"{r['op']} {r['shape']}" for r in result["rows"] if r.get("note")))
+    if repeated:
+        lines += ["", "Not captured, since our calls that need memory may not be in a graph that others capture,",
+                  "but called again and again, so that short ones have in their time what a call costs the host: " +
+                  ", ".join(repeated) + "."]
     slow = sorted((r for r in result["rows"] if ratio(r) and ratio(r) < 0.9), key=ratio)[:25]
     if slow:
         lines += ["", "Where the best peer is furthest ahead:", ""]

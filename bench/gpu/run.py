@@ -164,7 +164,8 @@ def main():
         sides = host.ours(arguments.build / "host_cost")
         sides["host_peers"] = host.peers()
     torch.backends.cuda.matmul.allow_tf32 = False
-    result = {"date": datetime.date.today().isoformat(), "command": "bench/gpu/run.py " + " ".join(sys.argv[1:]),
+    words = [w for k, w in enumerate(sys.argv) if "--out" not in sys.argv[max(1, k - 1):k + 1]]
+    result = {"date": datetime.date.today().isoformat(), "command": "bench/gpu/run.py " + " ".join(words[1:]),
               **versions(torch), **sides, "roofs": measure.roofs(arguments), "rows": []}
     print(report.HEAD)
     for case in chosen:
