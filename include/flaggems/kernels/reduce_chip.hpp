@@ -135,7 +135,8 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, const Places& places, u32 n, u32
       // other.
       best = op(best, folded<0, Width>(op, [&](int k) FLAGGEMS_LAMBDA {
                   return folded<0, ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
-                    return packs::template value<Width>(row, of[u], k, i + u * stride);
+                    return packs::template value<Width>(row, of[u], k,
+                                                        i + static_cast<u32>(u) * stride);
                   });
                 }));
     }
@@ -164,8 +165,8 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, const Places& places, u32 n, u32
       const C v = packs::template value<Width>(row, of, Width - 1 - k, place);
       if (v == best || v != v) first = Width - 1 - k;
     });
-    total = typename Reducer::op{}(total,
-                                   Reducer::enter(best, places.load(lane_scalar{place + first})));
+    total = typename Reducer::op{}(
+        total, Reducer::enter(best, places.load(lane_scalar{place + static_cast<u32>(first)})));
   } else {
     total = op(total, best);
   }
