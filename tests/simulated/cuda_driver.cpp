@@ -66,6 +66,12 @@ long flaggems_sim_live(const char* what) {
          : asked == "graphs"      ? static_cast<long>(m.graphs.size())
                                   : -1;
 }
+int flaggems_sim_finish() {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  for (stream* s : sim().streams) drain(*s);
+  for (stream& s : sim().default_streams) drain(s);
+  return sim().sticky;
+}
 long flaggems_sim_calls(const char* name) {
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
   return sim().calls[name];

@@ -19,6 +19,8 @@ void flaggems_sim_fail(const char* name, int nth, int result);
 void flaggems_sim_capacity(long bytes);
 /// What is alive: "bytes", "allocations", "pinned", "streams", "events", "modules", "graphs".
 long flaggems_sim_live(const char* what);
+/// Runs all that is queued; what a kernel that failed left, or 0.
+int flaggems_sim_finish();
 /// How often a function of the driver was called.
 long flaggems_sim_calls(const char* name);
 }
