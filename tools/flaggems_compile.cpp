@@ -37,7 +37,7 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
   --check           compiles many kernels a unit, faster, and keeps nothing
-  --in-turn         each kernel for the first target and for one of the others, in turn
+  --every N         only every Nth kernel, for one of the targets in turn
   --list            prints the kernels' types and compiles nothing
   -j N              so many processes
 )";
@@ -45,8 +45,8 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
 struct options {
   std::vector<std::string> targets, files;
   std::string match, object;
-  bool check = false, list = false, in_turn = false;
-  int processes = 1;
+  bool check = false, list = false;
+  int processes = 1, every = 0;  // 0: all, for all targets
 };
 
 /// What stands in the files: instances, each once, and texts.
@@ -262,8 +262,8 @@ options parse(int count, char** arguments) {
       o.object = value();
     } else if (word == "--check") {
       o.check = true;
-    } else if (word == "--in-turn") {
-      o.in_turn = true;
+    } else if (word == "--every") {
+      o.every = std::max(1, std::atoi(value().c_str()));
     } else if (word == "--list") {
       o.list = true;
     } else if (word == "-j") {
@@ -309,9 +309,10 @@ int run(options o) {
     fail("the files have no texts of kernels: were they compiled with FLAGGEMS_EMBED=0?");
 
   std::vector<job> jobs;
+  const auto every = static_cast<std::size_t>(o.every);
   for (std::size_t t = 0; t < o.targets.size(); ++t)
     for (std::size_t k = 0; k < instances.size(); ++k)
-      if (!o.in_turn || t == 0 || k % (o.targets.size() - 1) == t - 1)
+      if (every == 0 || (k % every == 0 && k / every % o.targets.size() == t))
         jobs.push_back({instances[k], o.targets[t]});
   bool good = true;
   if (o.check) {
@@ -338,7 +339,7 @@ int run(options o) {
     }
     write_object(o.object, images, found);
   }
-  std::cout << instances.size() << " kernels for";
+  std::cout << jobs.size() << " compilations of " << instances.size() << " kernels for";
   for (const std::string& target : o.targets) std::cout << ' ' << target;
   const fd::disk_cache& cache = compiler_type::get().cache();
   if (!o.object.empty())

@@ -7,8 +7,9 @@ Every header of include/flaggems/kernels alone, then every tests/device_compile/
 kernels/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
 declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
-launch on flaggems::cuda to machine code: for the first of TARGETS, and for the others in turn (with
---all for all of them, which takes twice as long). Exit status 77: the compiler or the headers are not here.
+launch on flaggems::cuda to machine code: every third for one of TARGETS in turn, with --all all of
+them for all, which takes twelve times as long. Exit status 77: the compiler or the headers are not
+here.
 """
 import argparse
 import os
@@ -72,7 +73,7 @@ def instances_of(programs, every):
     if not library:
         return SKIP
     command = [*map(str, programs), "--check", "-j", str(os.cpu_count() or 1)]
-    command += [] if every else ["--in-turn"]
+    command += [] if every else ["--every", "3"]
     for target in TARGETS:
         command += ["--target", target]
     return subprocess.run(command, env={**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library,
