@@ -82,15 +82,7 @@ def summary(result):
     return "\n".join(lines)
 
 
-def save(result, path):
-    """One row a line, so that changes can be read."""
-    head = {k: v for k, v in result.items() if k != "rows"}
-    rows = ",\n".join(json.dumps(r) for r in result["rows"])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(head, indent=1)[:-2] + ',\n "rows": [\n' + rows + "\n]}\n", encoding="ascii")
-
-
-# ---- charts, in the style of those of the host
+# ---- files and charts, in the form of those of the host
 
 def host_report():
     path = pathlib.Path(__file__).resolve().parents[1] / "compare/report.py"
@@ -98,6 +90,10 @@ def host_report():
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def save(result, path):
+    host_report().save(result, path)
 
 
 SIDES = {"flaggems": "#2f81f7", "torch": "#e0701a", "torch.compile": "#2da35f", "triton": "#9a6ee0"}
