@@ -52,7 +52,8 @@ namespace detail {
     mix(word);
   }
   u64 rest = 0;
-  std::memcpy(&rest, bytes.data(), bytes.size());
+  // An empty view's pointer may be null.
+  if (!bytes.empty()) std::memcpy(&rest, bytes.data(), bytes.size());
   mix(rest);
   return h;
 }
