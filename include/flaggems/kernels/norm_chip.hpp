@@ -55,17 +55,9 @@ struct layer_norm_chip {
       C means[Rows];
       indexed<C, C> sums[Rows];
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const i64 row = first + r * step;
-        const bool exists = row < space.rows;
-        i64 at_in, at_out;
-        locate_row(space, space.outer_rank, exists ? row : 0, in.strides, out.strides, at_in,
-                   at_out);
-        from[r] = in.data + at_in;
-        to[r] = out.data + at_out;
-        x[r].place(from[r], exists ? space.length : 0, lane, size);
-        x[r].load(from[r], number_cast<T>(C(0)));
-      }
+      for (int r = 0; r < Rows; ++r)
+        take_row(space, space.outer_rank, first + r * step, in, out, lane, size, C(0), x[r],
+                 from[r], to[r]);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         C sum = C(0);
@@ -142,17 +134,9 @@ struct rms_norm_chip {
       global_ptr<Out> to[Rows];
       C squares[Rows];
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const i64 row = first + r * step;
-        const bool exists = row < space.rows;
-        i64 at_in, at_out;
-        locate_row(space, space.outer_rank, exists ? row : 0, in.strides, out.strides, at_in,
-                   at_out);
-        from[r] = in.data + at_in;
-        to[r] = out.data + at_out;
-        x[r].place(from[r], exists ? space.length : 0, lane, size);
-        x[r].load(from[r], number_cast<T>(C(0)));
-      }
+      for (int r = 0; r < Rows; ++r)
+        take_row(space, space.outer_rank, first + r * step, in, out, lane, size, C(0), x[r],
+                 from[r], to[r]);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         C sum = C(0);
@@ -197,17 +181,9 @@ struct fused_add_rms_norm_chip {
       global_ptr<R> sums[Rows];
       C squares[Rows];
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const i64 row = first + r * step;
-        const bool exists = row < space.rows;
-        i64 at_in, at_out;
-        locate_row(space, space.outer_rank, exists ? row : 0, x.strides, residual.strides, at_in,
-                   at_out);
-        inout[r] = x.data + at_in;
-        sums[r] = residual.data + at_out;
-        total[r].place(sums[r], exists ? space.length : 0, lane, size);
-        total[r].load(sums[r], number_cast<R>(C(0)));
-      }
+      for (int r = 0; r < Rows; ++r)
+        take_row(space, space.outer_rank, first + r * step, residual, x, lane, size, C(0), total[r],
+                 sums[r], inout[r]);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         const int n = total[r].length();

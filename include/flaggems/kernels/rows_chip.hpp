@@ -138,6 +138,7 @@ FLAGGEMS_INLINE constexpr int row_edges(int packs) { return packs == 1 ? 4 : 1; 
 template <class T, int Packs, bool Whole>
 class row_share {
  public:
+  using value_type = T;
   static constexpr int width = pack_size<T>;
   /// Elements beside the windows that a thread may hold: of short rows they are many.
   static constexpr int edges = Whole ? 0 : row_edges(Packs);
@@ -319,6 +320,21 @@ struct row_teams {
                             : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
   }
 };
+
+/// Where a row begins in two operands, a and b, and what thread `lane` of a team of `size` holds of
+/// that of a, else `fill`. A row beyond the last has no elements. `rank`: the dimensions of `space`
+/// between rows.
+template <class Space, class A, class B, class C, class Share, class InA, class InB>
+FLAGGEMS_INLINE void take_row(const Space& space, int rank, i64 row, const A& a, const B& b,
+                              int lane, int size, C fill, Share& held, InA& in_a, InB& in_b) {
+  const bool exists = row < space.rows;
+  i64 at_a, at_b;
+  locate_row(space, rank, exists ? row : 0, a.strides, b.strides, at_a, at_b);
+  in_a = a.data + at_a;
+  in_b = b.data + at_b;
+  held.place(in_a, exists ? space.length : 0, lane, size);
+  held.load(in_a, number_cast<typename Share::value_type>(fill));
+}
 
 }  // namespace flaggems::kernels
 

@@ -78,16 +78,9 @@ struct softmax_chip {
       window_values<C, width> powers[Rows * Packs];
       window_values<C, 1> edge_powers[Rows * share::edges + 1];
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const i64 row = first + r * step;
-        const bool exists = row < space.rows;
-        i64 at_in, at_out;
-        locate_row(space, space.rank, exists ? row : 0, in.strides, out.strides, at_in, at_out);
-        from[r] = in.data + at_in;
-        to[r] = out.data + at_out;
-        x[r].place(from[r], exists ? space.length : 0, lane, size);
-        x[r].load(from[r], number_cast<T>(lowest<C>()));
-      }
+      for (int r = 0; r < Rows; ++r)
+        take_row(space, space.rank, first + r * step, in, out, lane, size, lowest<C>(), x[r],
+                 from[r], to[r]);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         state s = state::none();
