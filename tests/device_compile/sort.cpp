@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/sort.hpp>
+#include <flaggems/kernels/sort_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -8,6 +9,10 @@ namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(sort_f32, fk::sort<float>, fk::row_space, fk::row_arg<float>,
                   fk::row_target<float>, fk::row_target<flaggems::i64>,
                   fk::sort_workspace<flaggems::u32>, flaggems::i32)
-FLAGGEMS_INSTANCE(sort_bf16, fk::sort<flaggems::bf16>, fk::row_space, fk::row_arg<flaggems::bf16>,
-                  fk::row_target<flaggems::bf16>, fk::row_target<flaggems::i64>,
-                  fk::sort_workspace<flaggems::u16>, flaggems::i32)
+FLAGGEMS_INSTANCE(sort_bf16, fk::sort_chip<flaggems::bf16>, fk::row_space,
+                  fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::bf16>,
+                  fk::row_target<flaggems::i64>, flaggems::i32)
+FLAGGEMS_INSTANCE(sort_i64, fk::sort_chip<flaggems::i64>, fk::row_space, fk::row_arg<flaggems::i64>,
+                  fk::row_target<flaggems::i64>, fk::row_target<flaggems::i64>, flaggems::i32)
+FLAGGEMS_INSTANCE(sort_short_f32, fk::sort_short<float>, fk::row_space, fk::row_arg<float>,
+                  fk::row_target<float>, fk::row_target<flaggems::i64>, flaggems::i32)

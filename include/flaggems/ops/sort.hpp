@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/kernels/sort_chip.hpp>
 #include <flaggems/kernels/sort_host.hpp>
 #include <flaggems/kernels/sort_long.hpp>
 #include <flaggems/ops/rows.hpp>
@@ -113,32 +114,77 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
   }
 }
 
+/// Sorts rows that fit a chip's block-local memory there; false: they do not.
+template <class S, class T>
+bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& space,
+                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
+                    const kernels::row_target<i64>& indices, bool descending) {
+  using U = kernels::bits_type<T>;
+  using item = kernels::sort_item_of<U>;
+  using few = kernels::short_sort;
+  using plan = kernels::block_sort<U>;
+  const i64 n = space.length;
+  launch_config config;
+  config.op = op;
+  config.tiles = space.rows;
+  config.work = work_of(space.rows, n, 64);
+  const i32 reversed = descending ? 1 : 0;
+  if (n <= few::most) {
+    config.threads = few::threads;
+    config.tiles = kernels::ceil_div(space.rows, few::threads / n);
+    config.scratch = scratch_bytes<item>(few::threads) + scratch_bytes<U>(few::threads) +
+                     scratch_bytes<i32>(few::threads);
+    launch<kernels::sort_short<T>>(stream, config, space, x, values, indices, reversed);
+    return true;
+  }
+  if (n > plan::most) return false;
+  constexpr int warp = device_of<S>::geometry::warp_size;
+  config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
+  config.scratch = scratch_bytes<item>(plan::slot(config.threads * plan::keys)) +
+                   scratch_bytes<u32>(plan::words * config.threads);
+  launch<kernels::sort_chip<T>>(stream, config, space, x, values, indices, reversed);
+  return true;
+}
+
+/// Sorts each row by a block, in a workspace.
+template <class S, class T, class D = device_of<S>>
+void sort_in_workspace(const char* op, const S& stream, const kernels::row_space& space,
+                       const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
+                       const kernels::row_target<i64>& indices, bool descending) {
+  sort_memory<kernels::bits_type<T>, D> memory(op, stream, space.rows, space.length, space.length);
+  launch_config config;
+  config.op = op;
+  config.tiles = memory.slots;
+  config.work = work_of(space.rows, space.length, 64);
+  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
+  config.threads = static_cast<int>(kernels::sort_threads);
+  launch<kernels::sort<T>>(stream, config, space, x, values, indices, memory.arg(),
+                           static_cast<i32>(descending ? 1 : 0));
+}
+
 /// The last checks are done: sorts. `values` has no data if only the order is asked for.
 template <class S, class T, class D, class X>
 void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T, D>& values,
                const tensor_view<i64, D>& indices, int dim, bool descending) {
   const bool with_values = values.data() != nullptr;
-  row_plan plan(x.sizes(), dim);
+  const bool dense = dim + 1 == x.rank() && x.is_contiguous() && indices.is_contiguous() &&
+                     (!with_values || values.is_contiguous());
+  row_plan plan(x.sizes(), dim, dense);
   plan.add(x);
   plan.add(indices);
   if (with_values) plan.add(values);
   if (plan.empty()) return;
   const kernels::row_space space = plan.space();
+  const auto from = plan.arg(0, x);
+  const auto places = plan.target(1, indices);
   const kernels::row_target<T> to = with_values ? plan.target(2, values) : kernels::row_target<T>{};
-  if (const i64 parts = parts_of_row<D>(space.rows, space.length); parts > 1) {
-    sort_long<S, T, D>(op, stream, space, plan.arg(0, x), to, plan.target(1, indices), parts,
-                       descending);
-    return;
+  if constexpr (!host_accessible<D>) {
+    if (sort_in_blocks(op, stream, space, from, to, places, descending)) return;
   }
-  sort_memory<kernels::bits_type<T>, D> memory(op, stream, space.rows, space.length, space.length);
-  launch_config config;
-  config.op = op;
-  config.tiles = memory.slots;
-  config.work = work_of(x.numel(), 64);
-  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
-  config.threads = static_cast<int>(kernels::sort_threads);
-  launch<kernels::sort<T>>(stream, config, space, plan.arg(0, x), to, plan.target(1, indices),
-                           memory.arg(), static_cast<i32>(descending ? 1 : 0));
+  if (const i64 parts = parts_of_row<D>(space.rows, space.length); parts > 1)
+    sort_long<S, T, D>(op, stream, space, from, to, places, parts, descending);
+  else
+    sort_in_workspace(op, stream, space, from, to, places, descending);
 }
 
 }  // namespace detail
