@@ -205,8 +205,8 @@ def section(name, result, charts):
         lines += ["", "Wrong or not run: " + "; ".join(wrong) + "."]
     repeated = list(dict.fromkeys(f"{r['op']} {r['shape']}" for r in result["rows"] if r.get("note")))
     if repeated:
-        lines += ["", "Not captured, since our calls that need memory may not be in a graph that others capture,",
-                  "but called again and again, so that short ones have in their time what a call costs the host: " +
+        lines += ["", "Not captured but called again and again, so that short ones have in their time what a call "
+                  "costs the host: " +
                   ", ".join(repeated) + "."]
     slow = sorted((r for r in result["rows"] if ratio(r) and ratio(r) < 0.9), key=ratio)[:25]
     if slow:

@@ -20,6 +20,7 @@ class cuda_graph : public cuda_driver {
   void TearDown() override {
     cuda_driver::TearDown();
     EXPECT_EQ(live("graphs"), 0);
+    EXPECT_EQ(live("objects"), 0);
   }
   static std::vector<f32> times(i64 n, f32 value) {
     return std::vector<f32>(static_cast<std::size_t>(n), value);
@@ -237,33 +238,247 @@ TEST_F(cuda_graph, other_streams_may_be_waited_for) {
   EXPECT_EQ(values_of(s, y), (std::vector<f32>{2, 3}));
 }
 
+// A graph that somebody else captures in a stream that the library was given.
+class others_graph {
+ public:
+  explicit others_graph(void* stream, int mode = 0) : stream_(stream) {
+    EXPECT_EQ(simulated<int(void*, int)>("cuStreamBeginCapture_v2")(stream, mode), 0);
+  }
+  int end() {
+    void* graph = nullptr;
+    const int result = simulated<int(void*, void**)>("cuStreamEndCapture")(stream_, &graph);
+    if (result != 0) return result;
+    EXPECT_EQ(simulated<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(
+                  &executable_, graph, 0),
+              0);
+    simulated<int(void*)>("cuGraphDestroy")(graph);
+    return 0;
+  }
+  void launch(void* stream) const {
+    EXPECT_EQ(simulated<int(void*, void*)>("cuGraphLaunch")(executable_, stream), 0);
+  }
+  ~others_graph() {
+    if (executable_ != nullptr) simulated<int(void*)>("cuGraphExecDestroy")(executable_);
+  }
+  others_graph(const others_graph&) = delete;
+  others_graph& operator=(const others_graph&) = delete;
+
+ private:
+  void *stream_, *executable_ = nullptr;
+};
+
 // As PyTorch captures: in the mode that forbids other threads much, too.
-TEST_F(cuda_graph, in_a_capture_of_somebody_else_memory_is_the_callers) {
+TEST_F(cuda_graph, of_others_keeps_memory_while_it_may_be_launched) {
+  const fg::stream<cuda> s, other;
+  tensor x = fg::from_values<f32>(s, {1, 2}, {2}), y;
+  const auto before = fg::memory_stats<cuda>();
+  {
+    others_graph g(s.handle());
+    const void *first = nullptr, *second = nullptr;
+    {
+      const auto a = fg::mul(s, x, 3);  // launched for the first time
+      first = a.data();
+      y = fg::add(s, a, 1);
+    }
+    {
+      const auto b = fg::add(s, x, 2);  // used again inside
+      second = b.data();
+      fg::add(s, y, b, y);
+    }
+    EXPECT_EQ(first, second);
+    std::thread([&] {
+      fg::empty_cache<cuda>();
+      const fg::stream<cuda> own;
+      expect_works(own);
+      fg::empty_cache<cuda>();
+    }).join();
+    ASSERT_EQ(g.end(), 0);
+    for (int round = 0; round < 3; ++round) {
+      const f32 v = static_cast<f32>(round);
+      put(s, x, {v, 2 * v});
+      g.launch(s.handle());
+      EXPECT_EQ(values_of(s, y), (std::vector<f32>{4 * v + 3, 8 * v + 3}));
+      std::vector<tensor> many;
+      for (int k = 0; k < 8; ++k) many.push_back(fg::add(k % 2 == 0 ? s : other, x, 5));
+      for (const tensor& t : many) EXPECT_TRUE(t.data() != first && t.data() != y.data());
+      many.clear();
+      fg::empty_cache<cuda>();
+    }
+    const void* const kept = y.data();
+    y = {};  // the graph writes it nevertheless
+    const auto next = fg::add(other, x, 5);
+    EXPECT_NE(next.data(), kept);
+    g.launch(other.handle());
+    EXPECT_EQ(values_of(other, next), (std::vector<f32>{7, 9}));
+    EXPECT_EQ(live("objects"), 1);
+  }  // the graph ends
+  EXPECT_EQ(live("objects"), 0);
+  fg::empty_cache<cuda>();
+  const auto after = fg::memory_stats<cuda>();
+  EXPECT_EQ(after.allocation.current, before.allocation.current);
+  EXPECT_EQ(after.requested_bytes.current, before.requested_bytes.current);
+  EXPECT_EQ(after.reserved_bytes.current, after.allocated_bytes.current);
+  EXPECT_EQ(after.lost_bytes, before.lost_bytes);
+}
+
+// What it wrote is the caller's, and its memory serves others behind its launches only.
+TEST_F(cuda_graph, of_others_may_end_before_its_launches_and_results) {
+  const fg::stream<cuda> s, other;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  tensor y, z = fg::from_values<f32>(s, {0, 0}, {2});
+  {
+    others_graph g(s.handle(), 1);
+    const auto between = fg::add(s, x, 1);
+    y = fg::mul(s, between, 2);
+    fg::add(s, between, y, z);
+    ASSERT_EQ(g.end(), 0);
+    g.launch(other.handle());
+  }
+  EXPECT_EQ(live("objects"), 1);  // nothing has run so far
+  std::vector<tensor> filled;
+  for (int k = 0; k < 4; ++k) filled.push_back(fg::from_values<f32>(s, {7, 7}));
+  EXPECT_EQ(values_of(other, z), (std::vector<f32>{6, 9}));
+  EXPECT_EQ(live("objects"), 0);
+  for (int k = 0; k < 4; ++k) filled.push_back(fg::from_values<f32>(other, {8, 8}));
+  EXPECT_EQ(values_of(other, y), (std::vector<f32>{4, 6}));
+  for (int k = 0; k < 8; ++k)
+    EXPECT_EQ(values_of(other, filled[static_cast<std::size_t>(k)]), times(2, k < 4 ? 7 : 8));
+}
+
+TEST_F(cuda_graph, of_others_are_captured_side_by_side) {
+  const fg::stream<cuda> s, t, side;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  s.synchronize();
+  tensor y, z;
+  fg::event<cuda> forked, joined;
+  others_graph g(s.handle(), 2), h(t.handle(), 2);
+  for (int k = 0; k < 3; ++k) {
+    const auto a = fg::add(s, x, static_cast<f32>(k));
+    const auto b = fg::mul(t, x, static_cast<f32>(k));
+    EXPECT_NE(a.data(), b.data());
+    y = fg::add(s, a, 1);
+    z = fg::add(t, b, 1);
+  }
+  forked.record(s);
+  side.wait(forked);  // it joins the first
+  auto c = fg::mul(side, y, 10);
+  joined.record(side);
+  s.wait(joined);
+  c.record_stream(s);
+  y = fg::add(s, c, 1);
+  c = {};
+  EXPECT_EQ(live("objects"), 2);
+  ASSERT_EQ(g.end(), 0);
+  z = fg::add(t, z, 1);  // the other goes on
+  ASSERT_EQ(h.end(), 0);
+  for (int k = 0; k < 2; ++k) {
+    g.launch(side.handle());
+    h.launch(s.handle());
+    EXPECT_EQ(values_of(side, y), (std::vector<f32>{41, 51}));
+    EXPECT_EQ(values_of(s, z), (std::vector<f32>{4, 6}));
+  }
+}
+
+TEST_F(cuda_graph, of_others_may_be_given_up) {
   const fg::stream<cuda> s;
   const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
-  tensor y = fg::empty<f32>(s, {2});
-  const auto begin = simulated<int(void*, int)>("cuStreamBeginCapture_v2");
-  const auto end = simulated<int(void*, void**)>("cuStreamEndCapture");
-  ASSERT_EQ(begin(s.handle(), 0), 0);
-  fg::mul(s, x, 3, y);  // launched for the first time
-  const fg::error e = error_of([&] { (void)fg::mul(s, x, 3); });
-  EXPECT_EQ(e.code(), errc::not_supported);
-  EXPECT_TRUE(contains(e, "flaggems::capture")) << e.what();
-  std::thread([&] {
+  expect_works(s);
+  {  // Never launched.
+    others_graph g(s.handle());
+    const auto y = fg::add(s, x, 1);
+    EXPECT_EQ(g.end(), 0);
+  }
+  {  // It becomes invalid.
+    others_graph g(s.handle());
+    const auto y = fg::add(s, x, 1);
+    EXPECT_EQ(error_of([&] { s.synchronize(); }).code(), errc::driver_error);
+    const fg::error e = error_of([&] { (void)fg::add(s, y, 1); });
+    EXPECT_EQ(e.code(), errc::driver_error);
+    EXPECT_TRUE(contains(e, "CAPTURE_INVALIDATED")) << e.what();
     fg::empty_cache<cuda>();
-    const fg::stream<cuda> own;
-    expect_works(own);
-    fg::empty_cache<cuda>();
-  }).join();
-  void *graph = nullptr, *executable = nullptr;
-  ASSERT_EQ(end(s.handle(), &graph), 0);
-  ASSERT_EQ(simulated<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(
-                &executable, graph, 0),
-            0);
-  EXPECT_EQ(simulated<int(void*, void*)>("cuGraphLaunch")(executable, s.handle()), 0);
-  EXPECT_EQ(values_of(s, y), (std::vector<f32>{3, 6}));
-  simulated<int(void*)>("cuGraphExecDestroy")(executable);
-  simulated<int(void*)>("cuGraphDestroy")(graph);
+    EXPECT_NE(g.end(), 0);
+  }
+  EXPECT_EQ(live("objects"), 0);
+  expect_works(s);
+}
+
+TEST_F(cuda_graph, of_others_meets_exhausted_memory) {
+  const fg::stream<cuda> s, other;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  tensor y;
+  { const auto big = fg::add(other, fg::empty<f32>(other, {1 << 20}), 1); }
+  s.synchronize();
+  others_graph g(s.handle());
+  const long freed = calls("cuMemFree_v2");
+  fail("cuMemAlloc_v2", 1, 2);
+  y = fg::add(s, x, 1);
+  EXPECT_GT(calls("cuMemFree_v2"), freed);
+  const fg::error e = error_of([&] { (void)fg::empty<f32>(s, {i64{1} << 40}); });
+  EXPECT_EQ(e.code(), errc::out_of_memory) << e.what();
+  y = fg::add(s, y, 1);
+  ASSERT_EQ(g.end(), 0);
+  g.launch(s.handle());
+  EXPECT_EQ(values_of(s, y), (std::vector<f32>{3, 4}));
+}
+
+// Streams of the library, and others, of which it is not told.
+TEST_F(cuda_graph, of_others_may_outlive_its_stream) {
+  const fg::stream<cuda> launches;
+  const tensor x = fg::from_values<f32>(launches, {1, 2}, {2});
+  launches.synchronize();
+  const i64 lost = fg::memory_stats<cuda>().lost_bytes;
+  for (const bool is_own : {true, false}) {
+    fg::stream<cuda> own;
+    void* handle = own.handle();
+    if (!is_own) {
+      ASSERT_EQ(simulated<int(void**, unsigned, int)>("cuStreamCreateWithPriority")(&handle, 1, 0),
+                0);
+    }
+    const fg::stream_ref<cuda> s(static_cast<cuda::stream_handle>(handle), 0);
+    tensor z = fg::from_values<f32>(launches, {0, 0}, {2});
+    {
+      others_graph g(handle);
+      {
+        const auto between = fg::add(s, x, 1);
+        fg::mul(s, between, 2, z);
+      }
+      ASSERT_EQ(g.end(), 0);
+      if (is_own)
+        own = fg::stream<cuda>();
+      else
+        simulated<int(void*)>("cuStreamDestroy_v2")(handle);
+      g.launch(launches.handle());
+      EXPECT_EQ(values_of(launches, z), (std::vector<f32>{4, 6}));
+    }
+    std::vector<tensor> many;
+    for (int k = 0; k < 4; ++k) many.push_back(fg::add(launches, x, 5));
+    for (const tensor& t : many) EXPECT_EQ(values_of(launches, t), (std::vector<f32>{6, 7}));
+  }
+  fg::empty_cache<cuda>();
+  EXPECT_EQ(fg::memory_stats<cuda>().lost_bytes, lost);
+}
+
+TEST_F(cuda_graph, of_others_may_fail_to_take_memory_along) {
+  const fg::stream<cuda> s;
+  const tensor x = fg::from_values<f32>(s, {1, 2}, {2});
+  expect_works(s);
+  for (const char* function :
+       {"cuStreamGetCaptureInfo_v2", "cuUserObjectCreate", "cuGraphRetainUserObject"})
+    for (int nth = 1; nth <= (function[2] == 'S' ? 2 : 1); ++nth) {
+      SCOPED_TRACE(function);
+      tensor y;
+      others_graph g(s.handle());
+      fail(function, nth, 999);
+      const fg::error e = error_of([&] { (void)fg::add(s, x, 1); });
+      EXPECT_EQ(e.code(), errc::driver_error) << e.what();
+      EXPECT_TRUE(contains(e, function)) << e.what();
+      EXPECT_EQ(live("objects"), 0);
+      y = fg::add(s, x, 1);
+      EXPECT_EQ(live("objects"), 1);
+      ASSERT_EQ(g.end(), 0);
+      g.launch(s.handle());
+      EXPECT_EQ(values_of(s, y), (std::vector<f32>{2, 3}));
+    }
 }
 
 TEST_F(cuda_graph, the_default_stream_cannot_be_captured) {

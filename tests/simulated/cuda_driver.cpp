@@ -8,28 +8,7 @@
 // is not the device's, limits of a launch, calls that a capture forbids, calls without a context.
 #include "machine.hpp"
 
-#include <algorithm>
-
 using namespace flaggems_simulated;
-
-namespace {
-size bytes_on(int device) {
-  size sum = 0;
-  for (const auto& [address, bytes] : sim().allocations)
-    if (sim().device_of[address] == device) sum += bytes;
-  return sum;
-}
-// CUlaunchConfig and CUlaunchAttribute
-struct launch_attribute {
-  int id, unused, value[16];
-};
-struct launch_config {
-  unsigned grid[3], block[3], shared;
-  void* stream;
-  const launch_attribute* attributes;
-  unsigned attribute_count;
-};
-}  // namespace
 
 extern "C" {
 
@@ -64,6 +43,7 @@ long flaggems_sim_live(const char* what) {
          : asked == "events"      ? static_cast<long>(m.events.size())
          : asked == "modules"     ? static_cast<long>(m.modules.size())
          : asked == "graphs"      ? static_cast<long>(m.graphs.size())
+         : asked == "objects"     ? user_object::count
                                   : -1;
 }
 int flaggems_sim_finish() {
@@ -98,24 +78,7 @@ int cuDriverGetVersion(int* version) {
   return *version = 13000, ok;
 }
 int cuGetErrorName(int code, const char** text) {
-  *text = code == ok                    ? "CUDA_SUCCESS"
-          : code == invalid_value       ? "CUDA_ERROR_INVALID_VALUE"
-          : code == out_of_memory       ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : code == not_initialized     ? "CUDA_ERROR_NOT_INITIALIZED"
-          : code == invalid_device      ? "CUDA_ERROR_INVALID_DEVICE"
-          : code == invalid_image       ? "CUDA_ERROR_INVALID_IMAGE"
-          : code == invalid_context     ? "CUDA_ERROR_INVALID_CONTEXT"
-          : code == invalid_handle      ? "CUDA_ERROR_INVALID_HANDLE"
-          : code == not_found           ? "CUDA_ERROR_NOT_FOUND"
-          : code == not_ready           ? "CUDA_ERROR_NOT_READY"
-          : code == launch_failed       ? "CUDA_ERROR_LAUNCH_FAILED"
-          : code == capture_unsupported ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
-          : code == capture_invalidated ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
-          : code == capture_unjoined    ? "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"
-          : code == capture_isolation   ? "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"
-          : code == capture_implicit    ? "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"
-          : code == captured_event      ? "CUDA_ERROR_CAPTURED_EVENT"
-                                        : nullptr;
+  *text = name_of(code);
   return *text != nullptr ? ok : invalid_value;
 }
 int cuGetErrorString(int code, const char** text) {
@@ -528,6 +491,7 @@ int cuStreamBeginCapture_v2(void* handle, int mode) {
   s->captured = std::make_shared<capture>();
   s->captured->origin = s;
   s->captured->mode = static_cast<capture_mode>(mode);
+  s->captured->id = sim().captures++;
   return ok;
 }
 int cuStreamEndCapture(void* handle, void** out) {
@@ -560,6 +524,45 @@ int cuStreamIsCapturing(void* handle, int* status) {
   *status = s->captured == nullptr ? 0 : s->captured->is_broken ? 2 : 1;
   return ok;
 }
+int cuStreamGetCaptureInfo_v2(void* handle, int* status, u64* id, void** graph_out,
+                              void* const** nodes, size* count) {
+  ENTER();
+  const stream* const s = stream_of(handle);
+  if (s == nullptr) return invalid_handle;
+  if (nodes != nullptr || count != nullptr) return invalid_value;  // not simulated
+  *status = s->captured == nullptr ? 0 : s->captured->is_broken ? 2 : 1;
+  if (*status == 1) {  // else what is not told stays as it was
+    *id = s->captured->id;
+    *graph_out = &s->captured->nodes;
+  }
+  return ok;
+}
+int cuUserObjectCreate(void** object, void* data, void (*end)(void*), unsigned references,
+                       unsigned flags) {
+  ENTER();
+  if (object == nullptr || end == nullptr || references == 0 || flags != 1) return invalid_value;
+  const auto made = std::make_shared<user_object>(data, end);
+  *object = made.get();
+  sim().objects[*object] = {made, references};
+  return ok;
+}
+int cuUserObjectRelease(void* object, unsigned references) {
+  ENTER_ALWAYS();
+  const auto found = sim().objects.find(object);
+  if (found == sim().objects.end() || references == 0 || references > found->second.second)
+    return invalid_value;
+  if ((found->second.second -= references) == 0) sim().objects.erase(found);
+  return ok;
+}
+int cuGraphRetainUserObject(void* handle, void* object, unsigned references, unsigned flags) {
+  ENTER();
+  auto* const g = static_cast<graph*>(handle);
+  const auto found = sim().objects.find(object);
+  if (!is_graph(g) || found == sim().objects.end() || references == 0 || flags != 0)
+    return invalid_value;
+  g->objects.insert(g->objects.end(), references, found->second.first);
+  return ok;
+}
 int cuThreadExchangeStreamCaptureMode(int* mode) {
   ENTER_ALWAYS(false);
   if (*mode < of_all_threads || *mode > relaxed) return invalid_value;
@@ -570,7 +573,7 @@ int cuGraphInstantiateWithFlags(void** executable, void* handle, unsigned long l
   ENTER();
   auto* const g = static_cast<graph*>(handle);
   if (sim().graphs.count(g) == 0 || flags != 0) return invalid_value;
-  auto* const copy = new graph{g->nodes};
+  auto* const copy = new graph(*g);
   sim().graphs.insert(copy);
   *executable = copy;
   return ok;
@@ -581,7 +584,8 @@ int cuGraphLaunch(void* executable, void* handle) {
   if (sim().graphs.count(g) == 0) return invalid_value;
   for (const work& node : g->nodes)
     if (const int refused = enqueue(stream_of(handle), node); refused != ok) return refused;
-  return ok;
+  if (g->objects.empty()) return ok;
+  return enqueue(stream_of(handle), [objects = g->objects] { return ok; });
 }
 int cuGraphDestroy(void* handle) {
   ENTER_ALWAYS();

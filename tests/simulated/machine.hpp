@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -40,6 +41,7 @@ enum result : int {
   not_ready = 600,
   peer_already_enabled = 704,
   launch_failed = 719,
+  not_permitted = 800,
   capture_unsupported = 900,
   capture_invalidated = 901,
   capture_unmatched = 903,
@@ -50,6 +52,28 @@ enum result : int {
   capture_wrong_thread = 908
 };
 
+inline const char* name_of(int code) {
+  return code == ok                    ? "CUDA_SUCCESS"
+         : code == invalid_value       ? "CUDA_ERROR_INVALID_VALUE"
+         : code == out_of_memory       ? "CUDA_ERROR_OUT_OF_MEMORY"
+         : code == not_initialized     ? "CUDA_ERROR_NOT_INITIALIZED"
+         : code == invalid_device      ? "CUDA_ERROR_INVALID_DEVICE"
+         : code == invalid_image       ? "CUDA_ERROR_INVALID_IMAGE"
+         : code == invalid_context     ? "CUDA_ERROR_INVALID_CONTEXT"
+         : code == invalid_handle      ? "CUDA_ERROR_INVALID_HANDLE"
+         : code == not_found           ? "CUDA_ERROR_NOT_FOUND"
+         : code == not_ready           ? "CUDA_ERROR_NOT_READY"
+         : code == launch_failed       ? "CUDA_ERROR_LAUNCH_FAILED"
+         : code == capture_unsupported ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+         : code == capture_invalidated ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
+         : code == capture_unjoined    ? "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"
+         : code == capture_isolation   ? "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"
+         : code == capture_implicit    ? "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"
+         : code == captured_event      ? "CUDA_ERROR_CAPTURED_EVENT"
+         : code == not_permitted       ? "CUDA_ERROR_NOT_PERMITTED"
+                                       : nullptr;
+}
+
 constexpr int devices = 2;
 constexpr size default_shared = 48 * 1024, most_shared = 227 * 1024;
 constexpr long exchange_bytes = 512;  // of shared memory, before the scratch (kernels/machine.hpp)
@@ -57,8 +81,26 @@ constexpr size arena_bytes = size{1} << 36;  // of addresses
 
 using work = std::function<int()>;
 
+// What graphs refer to, until the last of them, and of their launches, has ended. Nothing of the
+// driver may be called then.
+struct user_object {
+  user_object(void* given, void (*f)(void*)) : data(given), end(f) { ++count; }
+  ~user_object() {
+    is_ending = true;
+    end(data);
+    is_ending = false;
+    --count;
+  }
+  user_object(const user_object&) = delete;
+  user_object& operator=(const user_object&) = delete;
+  void* data;
+  void (*end)(void*);
+  static inline long count = 0;
+  static inline thread_local bool is_ending = false;
+};
 struct graph {
   std::vector<work> nodes;
+  std::vector<std::shared_ptr<user_object>> objects;
 };
 struct stream;
 enum capture_mode : int { of_all_threads, of_thread, relaxed };
@@ -68,6 +110,7 @@ struct capture {
   capture_mode mode = of_all_threads;
   pthread_t thread = pthread_self();
   bool is_broken = false;
+  u64 id = 0;
 };
 struct stream {
   int device = 0;
@@ -91,6 +134,16 @@ struct function {
   flaggems_sim_entry entry;
   size shared = default_shared;
 };
+// CUlaunchConfig and CUlaunchAttribute
+struct launch_attribute {
+  int id, unused, value[16];
+};
+struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  const launch_attribute* attributes;
+  unsigned attribute_count;
+};
 struct module {
   std::string types;
   std::unique_ptr<function> entry;
@@ -110,6 +163,9 @@ struct machine {
   std::set<event*> events;
   std::set<module*> modules;
   std::set<graph*> graphs;
+  std::map<void*, std::pair<std::shared_ptr<user_object>, unsigned>>
+      objects;  // callers' references
+  u64 captures = 0;
   std::map<std::string, flaggems_sim_entry> entries;
   std::map<std::string, std::pair<int, int>> faults;  // how many calls from now, what
   std::map<std::string, long> calls;
@@ -129,6 +185,12 @@ inline int current_device() { return current_context == nullptr ? 0 : *current_c
 
 // ---- memory
 
+inline size bytes_on(int device) {
+  size sum = 0;
+  for (const auto& [address, bytes] : sim().allocations)
+    if (sim().device_of[address] == device) sum += bytes;
+  return sum;
+}
 // The bytes from `address` are one allocation's.
 inline bool is_device_memory(u64 address, size bytes) {
   auto& all = sim().allocations;
@@ -212,6 +274,14 @@ inline bool is_unsafe() {
     }
   return any;
 }
+// Also one that is being captured.
+inline bool is_graph(const graph* g) {
+  bool found = false;
+  for (const graph* made : sim().graphs) found = found || made == g;
+  for (const stream* s : sim().streams)
+    found = found || (s->captured != nullptr && &s->captured->nodes == g);
+  return found;
+}
 // What asks how far a stream is.
 inline int refuse_captured(const stream& s) {
   if (s.captured == nullptr) return ok;
@@ -225,6 +295,9 @@ inline int enter(const char* name, bool needs_context = true) {
   machine& m = sim();
   ++m.calls[name];
   if (m.process == 0 || m.process != getpid()) return not_initialized;
+  if (user_object::is_ending) return not_permitted;
+  for (stream* s : m.streams)  // as early as the real one may
+    if (s->captured != nullptr && s->captured->is_broken) s->captured->nodes.objects.clear();
   const auto fault = m.faults.find(name);
   if (fault != m.faults.end() && --fault->second.first == 0) {
     const int result = fault->second.second;

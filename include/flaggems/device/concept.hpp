@@ -247,15 +247,22 @@ concept device_modules = detail::has_module_handle<D> && detail::has_function_ha
     detail::has_load_module<D> && detail::has_unload_module<D> && detail::has_find_function<D>;
 /// Graphs, for `capture`. Optional: `begin_capture` makes a stream keep what is queued in it
 /// instead of doing it, `end_capture` makes a graph of that, to be launched any number of times,
-/// and `abandon_capture` drops it. Either ends the capture, even where it raises.
+/// and `abandon_capture` drops it. Either ends the capture, even where it raises. For captures that
+/// others began: `capture_id` is 0 for a stream that takes part in none, else the same for all that
+/// take part in one, and never used again; `at_graph_end(s, f, data)` has f(data) called once, by
+/// any thread, when the graph that is being captured in `s`, all graphs made of that, and their
+/// launches have ended, or when it raises. f calls nothing of the device.
 template <class D>
 concept device_graphs = detail::has_stream_handle<D> && std::regular<typename D::graph_handle> &&
-    requires(typename D::stream_handle s, typename D::graph_handle g) {
+    requires(typename D::stream_handle s, typename D::graph_handle g, void (*f)(void*),
+             void* data) {
   { D::begin_capture(s) } -> std::same_as<void>;
   { D::end_capture(s) } -> std::same_as<typename D::graph_handle>;
   { D::abandon_capture(s) }
   noexcept->std::same_as<void>;
   { D::is_capturing(s) } -> std::same_as<bool>;
+  { D::capture_id(s) } -> std::same_as<u64>;
+  { D::at_graph_end(s, f, data) } -> std::same_as<void>;
   { D::launch_graph(g, s) } -> std::same_as<void>;
   { D::destroy_graph(g) }
   noexcept->std::same_as<void>;

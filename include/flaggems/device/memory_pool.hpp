@@ -7,8 +7,9 @@
 // stream it waits until its own is idle, or, when the device's memory is exhausted, makes the other
 // stream wait by an event. So no host synchronisation happens on the way.
 //
-// While a stream is captured into a graph, what is allocated in its order becomes the graph's: it
-// is used again there in stream order, and elsewhere once the graph has ended.
+// While a stream is captured into a graph, by this library or by others, what is allocated in its
+// order becomes the graph's: it is used again there in stream order, and elsewhere once the graph
+// has ended.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -54,9 +55,9 @@ class memory_pool {
     reservation* owner = nullptr;
     {
       detail::pool_lock lock(mutex_);
+      if (any_has_ended_.load(detail::memory_order::relaxed)) [[unlikely]]
+        end_captures_of_others();
       owner = capture_of(stream);
-      if (owner == nullptr && is_captured(stream)) [[unlikely]]
-        raise_foreign_capture(op);
       // A block somewhat too large rather than one more: sizes that grow step by step would leave
       // one of each.
       for (int larger = 0; larger <= 2 && block == nullptr; ++larger)
@@ -108,17 +109,20 @@ class memory_pool {
     const auto release = [&](record* b) {
       // Captured work does not run before its graph does, and the graph knows where it was
       // launched.
-      const bool has_work = b->owner == nullptr || !b->owner->is_capturing;
+      const auto has_work = [&] {
+        return b->owner == nullptr ||
+               !(b->is_captured || is_captured_for(*b->owner, stream.handle()));
+      };
       for (typename record::user** link = &b->users; *link != nullptr;) {
         if ((*link)->stream == stream) {
-          if (has_work && !wait()) b->is_lost = true;
+          if (has_work() && !wait()) b->is_lost = true;
           delete std::exchange(*link, (*link)->next);
         } else {
           link = &(*link)->next;
         }
       }
       if (b->any_stream || !(on(b->stream) == stream)) return;
-      if (has_work && !wait()) b->is_lost = true;
+      if (has_work() && !wait()) b->is_lost = true;
       b->any_stream = true;
     };
     for (record* b = in_use_; b != nullptr; b = b->next) release(b);
@@ -144,6 +148,7 @@ class memory_pool {
     record* all = nullptr;
     {
       detail::pool_lock lock(mutex_);
+      end_captures_of_others();
       all = detach_cache();
     }
     if (all != nullptr) give_back(all);
@@ -185,26 +190,7 @@ class memory_pool {
     detail::pool_lock lock(mutex_);
     reservation** link = &reservations_;
     while (*link != r) link = &(*link)->next;
-    *link = r->next;
-    const auto settle = [&](record* b) {
-      b->owner = nullptr;
-      b->is_lost = b->is_lost || r->is_lost;
-      if (r->any_stream) return;
-      if (b->any_stream) {
-        b->stream = r->stream;
-        b->any_stream = false;
-      } else if (!(b->stream == r->stream)) {
-        if (!detail::succeeds([&] { add_user(b, on(r->stream)); })) b->is_lost = true;
-      }
-    };
-    for (record* b = in_use_; b != nullptr; b = b->next)
-      if (b->owner == r) settle(b);
-    while (r->unused != nullptr) {
-      record* b = std::exchange(r->unused, r->unused->next);
-      settle(b);
-      b->is_lost ? forget(b) : cache(b);
-    }
-    delete r;
+    drop(link);
   }
 
   [[nodiscard]] memory_statistics stats() const {
@@ -280,16 +266,79 @@ class memory_pool {
       if ((*l)->any_stream && (*l)->users == nullptr) return std::exchange(*l, (*l)->next);
     return nullptr;
   }
-  // The graph that is being captured in `stream`, or by this thread in one that `stream` joined.
-  reservation* capture_of([[maybe_unused]] native_stream stream) const {
-    if constexpr (device_graphs<Device>)
+  // Lets the blocks of a graph that has ended serve others, and forgets it.
+  void drop(reservation** link) noexcept {
+    reservation* const r = std::exchange(*link, (*link)->next);
+    const auto settle = [&](record* b) {
+      b->owner = nullptr;
+      b->is_lost = b->is_lost || r->is_lost;
+      if (b->is_captured) {
+        b->any_stream = true;
+        forget_users(b);
+      }
+      if (r->any_stream) return;
+      if (b->any_stream) {
+        b->stream = r->stream;
+        b->any_stream = false;
+      } else if (!(b->stream == r->stream)) {
+        if (!detail::succeeds([&] { add_user(b, on(r->stream)); })) b->is_lost = true;
+      }
+    };
+    for (record* b = in_use_; b != nullptr; b = b->next)
+      if (b->owner == r) settle(b);
+    while (r->unused != nullptr) {
+      record* b = std::exchange(r->unused, r->unused->next);
+      settle(b);
+      b->is_lost ? forget(b) : cache(b);
+    }
+    delete r;
+  }
+  void end_captures_of_others() noexcept {
+    if (!any_has_ended_.exchange(false)) return;
+    for (reservation** link = &reservations_; *link != nullptr;)
+      if ((*link)->has_ended.load())
+        drop(link);
+      else
+        link = &(*link)->next;
+  }
+  // The graph that is being captured in `stream`, or by this thread in one that `stream` joined;
+  // one that others capture there begins to keep memory now.
+  reservation* capture_of([[maybe_unused]] native_stream stream) {
+    if constexpr (device_graphs<Device>) {
+      const bool is_captured = Device::is_capturing(stream);
       if (captures_ != 0) [[unlikely]]
         for (reservation* r = reservations_; r != nullptr; r = r->next)
           if (r->is_capturing &&
-              (r->stream == stream ||
-               (pthread_equal(r->thread, pthread_self()) && Device::is_capturing(stream))))
+              (r->stream == stream || (pthread_equal(r->thread, pthread_self()) && is_captured)))
             return r;
+      if (is_captured) [[unlikely]]
+        return capture_of_others(stream);
+    }
     return nullptr;
+  }
+  FLAGGEMS_COLD reservation* capture_of_others(native_stream stream) {
+    const u64 id = Device::capture_id(stream);
+    for (reservation* r = reservations_; r != nullptr; r = r->next)
+      if (r->capture_id == id) return r;
+    auto* const made = new reservation;
+    made->is_capturing = false;
+    made->any_has_ended = &any_has_ended_;
+    made->next = std::exchange(reservations_, made);
+    Device::at_graph_end(stream, reservation::end, made);
+    made->capture_id = id;
+    return made;
+  }
+  // Whether work that `stream` is given now goes into the graph.
+  static bool is_captured_for([[maybe_unused]] const reservation& r,
+                              [[maybe_unused]] native_stream stream) noexcept {
+    if constexpr (device_graphs<Device>) {
+      u64 id = 0;
+      if (r.is_capturing) return true;
+      if (r.capture_id != 0 && !r.has_ended.load())
+        detail::succeeds([&] { id = Device::capture_id(stream); });
+      return id != 0 && id == r.capture_id;
+    }
+    return false;
   }
   static bool is_captured([[maybe_unused]] native_stream stream) {
     if constexpr (device_graphs<Device>)
@@ -301,7 +350,10 @@ class memory_pool {
   // is read by the graph's launches as it is: it becomes the graph's, and is not used again there.
   reservation* owner_of_freed(record& b) noexcept {
     if constexpr (device_graphs<Device>) {
-      if (b.owner != nullptr && b.owner->is_capturing && b.users != nullptr) b.any_stream = true;
+      if (b.owner != nullptr && !b.any_stream && is_captured_for(*b.owner, b.stream)) {
+        b.is_captured = !b.owner->is_capturing;
+        b.any_stream = b.users != nullptr;
+      }
       if (b.owner != nullptr || captures_ == 0) [[likely]]
         return b.owner;
       for (reservation* r = reservations_; r != nullptr; r = r->next) {
@@ -326,7 +378,7 @@ class memory_pool {
     block->requested = bytes;
     block->owner = owner;
     block->stream = stream;
-    block->any_stream = false;
+    block->any_stream = block->is_captured = false;
     block->previous = nullptr;
     block->next = in_use_;
     if (in_use_ != nullptr) in_use_->previous = block;
@@ -344,8 +396,11 @@ class memory_pool {
     stats_.segment.decrease(1);
     stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
     stats_.lost_bytes += classes::size_of(block->size_class);
-    while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
+    forget_users(block);
     delete block;
+  }
+  static void forget_users(record* block) noexcept {
+    while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
   }
   void unlink(record* block) noexcept {
     (block->previous != nullptr ? block->previous->next : in_use_) = block->next;
@@ -376,7 +431,9 @@ class memory_pool {
     stats_.num_device_alloc += 1;
     stats_.segment.increase(1);
     stats_.reserved_bytes.increase(size);
-    use(block, bytes, stream, owner);
+    reservation* still = reservations_;  // the graph of a capture that others broke may have ended
+    while (still != owner && still != nullptr) still = still->next;
+    use(block, bytes, stream, still);
     return block;
   }
   void* take_from_device(i64 size, native_stream stream) {
@@ -494,13 +551,6 @@ class memory_pool {
     }
   }
 
-  [[noreturn]] FLAGGEMS_COLD static void raise_foreign_capture(const char* op) {
-    raise(
-        errc::not_supported, op,
-        "a stream that nobody, or flaggems::capture, captures: only such graphs keep memory of the"
-        " pool. Write into memory of your own",
-        "one that is captured otherwise");
-  }
   [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, const char* op) {
     if (bytes < 0)
       raise(errc::invalid_argument, op, "a size that is not negative", detail::text(bytes));
@@ -529,72 +579,13 @@ class memory_pool {
   bool is_forking_ = false;
   record* in_use_ = nullptr;
   record* free_[classes::count] = {};
-  reservation* reservations_ = nullptr;  // of all graphs
-  int captures_ = 0;                     // of them, being captured
+  reservation* reservations_ = nullptr;        // of all graphs
+  int captures_ = 0;                           // of them, being captured by this library
+  detail::atomic<bool> any_has_ended_{false};  // of those that others captured
   memory_statistics stats_;
 };
-
-namespace detail {
-
-/// The most devices of one type.
-inline constexpr int max_devices = 64;
-
-template <class Device>
-atomic<memory_pool<Device>*>* pool_slots() noexcept {
-  static atomic<memory_pool<Device>*> slots[max_devices] = {};
-  return slots;
-}
-template <class Device, class F>
-void for_each_pool(F&& f) noexcept {
-  for (int i = 0; i < max_devices; ++i)
-    if (auto* p = pool_slots<Device>()[i].load(memory_order::acquire)) f(*p);
-}
-template <class Device>
-void guard_pools_at_fork() noexcept {
-  using pool_type = memory_pool<Device>;
-  const auto before = [] { for_each_pool<Device>([](pool_type& p) { p.before_fork(); }); };
-  const auto after = [] { for_each_pool<Device>([](pool_type& p) { p.after_fork(); }); };
-  // A pool that is made while the process forks is not locked, and after_fork knows.
-  static const int registered = pthread_atfork(before, after, after);
-  static_cast<void>(registered);
-}
-template <class Device>
-FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
-  if (device_index < 0 || device_index >= max_devices || device_index >= Device::device_count())
-    raise_no_device<Device>("pool", device_index);
-  // Never destroyed: tensors of static storage duration may outlive any order of destruction, and
-  // at exit a driver may be gone already.
-  guard_pools_at_fork<Device>();
-  auto* made = new memory_pool<Device>(device_index);
-  memory_pool<Device>* there = nullptr;
-  if (pool_slots<Device>()[device_index].compare_exchange_strong(there, made)) return *made;
-  delete made;
-  return *there;
-}
-
-template <class Device>
-void release_stream(const stream_ref<Device>& stream) noexcept {
-  if constexpr (!is_synchronous<Device>)
-    for_each_pool<Device>([&](memory_pool<Device>& p) { p.release_stream(stream); });
-}
-
-}  // namespace detail
-
-/// The pool of a device. Raises device_unavailable if there is no such device.
-template <class Device>
-[[nodiscard]] memory_pool<Device>& pool(int device_index) {
-  if (device_index >= 0 && device_index < detail::max_devices) [[likely]]
-    if (auto* p = detail::pool_slots<Device>()[device_index].load(detail::memory_order::acquire))
-        [[likely]]
-      return *p;
-  return detail::make_pool<Device>(device_index);
-}
-/// The pool of the current device.
-template <class Device>
-[[nodiscard]] memory_pool<Device>& pool() {
-  return pool<Device>(Device::current_device());
-}
 
 }  // namespace flaggems
 
 #include <flaggems/device/pool_block.hpp>
+#include <flaggems/device/pools.hpp>

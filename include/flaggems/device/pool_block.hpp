@@ -4,7 +4,7 @@
 // Memory from the pool of a device, and what the pool tells.
 #pragma once
 
-#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/device/pools.hpp>
 
 #include <utility>
 

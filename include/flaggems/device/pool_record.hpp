@@ -4,6 +4,7 @@
 // What a memory pool keeps: statistics, size classes, blocks, and what a graph holds of them.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/kernels/prelude.hpp>
 
 #include <pthread.h>
@@ -84,8 +85,9 @@ struct pool_block_record {
   void* data = nullptr;
   i64 requested = 0;
   int size_class = 0;
-  bool any_stream = false;  // no stream has work on it
-  bool is_lost = false;     // its stream failed and is gone: whether it is in use, nobody knows
+  bool any_stream = false;   // no stream has work on it
+  bool is_lost = false;      // its stream failed and is gone: whether it is in use, nobody knows
+  bool is_captured = false;  // all work on it is in the graph of others that is its owner
   typename Device::stream_handle stream{};
   pool_reservation<Device>* owner = nullptr;  // the graph whose launches use it
   pool_block_record* next = nullptr;          // in a list of free blocks, or of those in use
@@ -98,7 +100,8 @@ struct pool_block_record {
 };
 
 /// The blocks of a graph: every launch of it uses them again, so that they serve nothing else
-/// before it ends.
+/// before it ends. A graph that others capture tells the pool, from whichever thread, when it and
+/// its launches have ended.
 template <class Device>
 struct pool_reservation {
   typename Device::stream_handle stream{};  // the captured one, afterwards that of the last launch
@@ -109,6 +112,16 @@ struct pool_reservation {
   pool_block_record<Device>* unused = nullptr;  // which no tensor holds; `any_stream`: not to be
                                                 // used again, even while it is captured
   pool_reservation* next = nullptr;
+
+  u64 capture_id = 0;                     // of a capture by others
+  atomic<bool> has_ended{false};          // the graph of that
+  atomic<bool>* any_has_ended = nullptr;  // the pool's
+  static void end(void* reservation) noexcept {
+    auto* const r = static_cast<pool_reservation*>(reservation);
+    atomic<bool>* const any = r->any_has_ended;  // then it may be gone
+    r->has_ended.store(true);
+    any->store(true);
+  }
 };
 
 }  // namespace detail

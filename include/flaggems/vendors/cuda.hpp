@@ -74,6 +74,10 @@ struct cuda_api {
       .begin_capture = {"cuStreamBeginCapture_v2"},
       .end_capture = {"cuStreamEndCapture"},
       .is_capturing = {"cuStreamIsCapturing"},
+      .capture_info = {"cuStreamGetCaptureInfo_v2"},
+      .create_user_object = {"cuUserObjectCreate"},
+      .release_user_object = {"cuUserObjectRelease"},
+      .retain_user_object = {"cuGraphRetainUserObject"},
       .exchange_capture_mode = {"cuThreadExchangeStreamCaptureMode"},
       .instantiate = {"cuGraphInstantiateWithFlags"},
       .destroy_graph = {"cuGraphDestroy"},
@@ -114,6 +118,9 @@ struct cuda_api {
       .capture_relaxed = 2,
       .first_capture_error = 900,
       .last_capture_error = 908,
+      .is_active = 1,
+      .capture_invalidated = 901,
+      .unsynchronized_object = 1,
   };
 
   /// "sm_90a": with the instructions of that chip alone, since the code is for this machine.

@@ -4,6 +4,9 @@
 // Our declarations of the CUDA driver API and of NVRTC against NVIDIA's own headers. Compiled only.
 #include <flaggems/vendors/cuda.hpp>
 
+// With what newer headers keep for older programs: drivers before 12.3 have no later function than
+// cuStreamGetCaptureInfo_v2.
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier)
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -86,6 +89,10 @@ FLAGGEMS_SAME(elapsed, cuEventElapsedTime);
 FLAGGEMS_SAME(begin_capture, cuStreamBeginCapture_v2);
 FLAGGEMS_SAME(end_capture, cuStreamEndCapture);
 FLAGGEMS_SAME(is_capturing, cuStreamIsCapturing);
+FLAGGEMS_SAME(capture_info, cuStreamGetCaptureInfo_v2);
+FLAGGEMS_SAME(create_user_object, cuUserObjectCreate);
+FLAGGEMS_SAME(release_user_object, cuUserObjectRelease);
+FLAGGEMS_SAME(retain_user_object, cuGraphRetainUserObject);
 FLAGGEMS_SAME(exchange_capture_mode, cuThreadExchangeStreamCaptureMode);
 FLAGGEMS_SAME(instantiate, cuGraphInstantiateWithFlags);
 FLAGGEMS_SAME(destroy_graph, cuGraphDestroy);

@@ -79,6 +79,12 @@ struct driver_launch {
   X(begin_capture, int(void* stream, int mode))                                                   \
   X(end_capture, int(void* stream, void** graph))                                                 \
   X(is_capturing, int(void* stream, int* status))                                                 \
+  X(capture_info, int(void* stream, int* status, u64* id, void** graph, void* const** nodes,      \
+                      std::size_t* count))                                                        \
+  X(create_user_object,                                                                           \
+    int(void** object, void* data, void (*end)(void*), unsigned references, unsigned flags))      \
+  X(release_user_object, int(void* object, unsigned references))                                  \
+  X(retain_user_object, int(void* graph, void* object, unsigned references, unsigned flags))      \
   X(exchange_capture_mode, int(int* mode))                                                        \
   X(instantiate, int(void** executable, void* graph, unsigned long long flags))                   \
   X(destroy_graph, int(void* graph))                                                              \
@@ -127,6 +133,10 @@ struct driver_numbers {
   int capture_of_thread, capture_relaxed;
   // results that say what may not be captured, from and to
   int first_capture_error, last_capture_error;
+  // whether a capture goes on, and what others of its functions answer once it is invalid
+  int is_active, capture_invalidated;
+  // flags of user objects whose end nobody waits for
+  unsigned unsynchronized_object;
 };
 
 /// The driver of `Api`, opened when first asked for.

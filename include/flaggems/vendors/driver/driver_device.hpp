@@ -225,6 +225,35 @@ struct driver_device {
     call("capture", functions().is_capturing, s, &status);
     return status != 0;
   }
+  static u64 capture_id(stream_handle s) {
+    u64 id = 0;
+    void* graph = nullptr;
+    if (const int result = capture_of(s, id, graph); result != 0) [[unlikely]]
+      driver().raise_result("capture", functions().capture_info.name, result);
+    return id;
+  }
+  /// By a user object of the driver's, which the graph, and what is made of it, refers to.
+  static void at_graph_end(stream_handle s, void (*f)(void*), void* data) {
+    const beside_captures scope;
+    u64 id = 0;
+    void *graph = nullptr, *object = nullptr;
+    const char* name = functions().capture_info.name;
+    int result = capture_of(s, id, graph);
+    if (result == 0) {
+      name = functions().create_user_object.name;
+      result = result_of(functions().create_user_object, &object, data, f, 1U,
+                         Api::numbers.unsynchronized_object);
+    }
+    if (object != nullptr) {
+      name = functions().retain_user_object.name;
+      result = result_of(functions().retain_user_object, graph, object, 1U, 0U);
+      functions().release_user_object.call(object, 1U);  // the graph's reference is left, if any
+    } else {
+      f(data);
+    }
+    if (result != 0) [[unlikely]]
+      driver().raise_result("capture", name, result);
+  }
   static void launch_graph(graph_handle g, stream_handle s) {
     call("graph", functions().launch_graph, g, s);
   }
@@ -288,6 +317,15 @@ struct driver_device {
     int mode_ = Api::numbers.capture_relaxed;
     bool is_set_;
   };
+
+  // The capture that a stream takes part in, and its graph; its id is 0 if there is none.
+  static int capture_of(stream_handle s, u64& id, void*& graph) {
+    int status = 0;
+    const int result =
+        result_of(functions().capture_info, s, &status, &id, &graph, nullptr, nullptr);
+    id = result == 0 && status == Api::numbers.is_active ? id + 1 : 0;
+    return result != 0 || status == 0 || id != 0 ? result : Api::numbers.capture_invalidated;
+  }
 
   static const detail::driver<Api>& driver() noexcept { return detail::driver<Api>::get(); }
   static const detail::driver_functions& functions() noexcept { return driver().functions(); }
