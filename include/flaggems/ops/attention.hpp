@@ -117,11 +117,12 @@ struct attention_call {
     if (heads >= 0) batch[heads] = k.size(heads);
     iteration it(batch);
     const auto add = [&](const auto& view, i64 factor) {
-      shape strides = batch_of(shape(view.strides()));
-      for (int d = 0; d < rank - 2; ++d)
-        if (view.size(d) == 1) strides[d] = 0;
-      if (heads >= 0) strides[heads] = view.stride(heads) * factor;
-      it.add(batch, strides);
+      i64 strides[max_rank];
+      const auto lead = static_cast<std::size_t>(rank - 2);
+      for (std::size_t d = 0; d < lead; ++d)
+        strides[d] = view.sizes()[d] == 1 ? 0 : view.strides()[d];
+      if (heads >= 0) strides[heads] = view.strides()[static_cast<std::size_t>(heads)] * factor;
+      it.add(batch, std::span<const i64>(strides, lead));
     };
     add(out, group);
     add(q, group);
@@ -151,23 +152,30 @@ struct attention_call {
     space.diagonal = !options.is_causal                                ? space.keys
                      : options.alignment == causal_alignment::top_left ? 0
                                                                        : space.keys - space.queries;
-    const auto arg = [&](int operand, auto to, const auto& view) {
+    const auto fill = [&](int operand, auto& to, const auto& view) {
+      const auto strides = view.strides();
+      const auto last = static_cast<std::size_t>(rank - 1);
       to.data = view.data();
-      for (int d = 0; d < it.rank(); ++d) to.batch[d] = it.stride(operand, d);
-      to.head = heads >= 0 ? view.stride(heads) : 0;
-      to.position = view.stride(-2);
-      to.element = view.stride(-1);
-      return to;
+      it.copy_strides(operand, to.batch);
+      to.head = heads >= 0 ? strides[static_cast<std::size_t>(heads)] : 0;
+      to.position = strides[last - 1];
+      to.element = strides[last];
     };
-    auto kernel_out = arg(0, kernels::attention_arg<O>{}, out);
-    auto kernel_q = arg(1, kernels::attention_arg<const T>{}, q);
-    auto kernel_k = arg(2, kernels::attention_arg<const Key>{}, k),
-         kernel_v = arg(3, kernels::attention_arg<const Key>{}, v);
+    kernels::attention_arg<O> kernel_out{};
+    kernels::attention_arg<const T> kernel_q{};
+    kernels::attention_arg<const Key> kernel_k{}, kernel_v{};
+    fill(0, kernel_out, out);
+    fill(1, kernel_q, q);
+    fill(2, kernel_k, k);
+    fill(3, kernel_v, v);
     auto kernel_mask = [&] {
-      if constexpr (masked)
-        return arg(4, kernels::attention_mask<typename Mask::value_type>{}, whole_mask);
-      else
+      if constexpr (masked) {
+        kernels::attention_mask<typename Mask::value_type> to{};
+        fill(4, to, whole_mask);
+        return to;
+      } else {
         return kernels::no_mask{};
+      }
     }();
     const C scale = static_cast<C>(
         options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));

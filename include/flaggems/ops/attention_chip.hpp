@@ -9,6 +9,8 @@
 #include <flaggems/kernels/attention_decode_tiles.hpp>
 #include <flaggems/launch/launch.hpp>
 
+#include <optional>
+
 namespace flaggems::detail {
 
 /// How chips attend with few queries.
@@ -26,7 +28,7 @@ struct decode_policy {
 
   /// The parts of the keys, `longest` at most, so that such rounds of blocks are nearly full.
   static i64 parts(i64 tiles, i64 longest) {
-    if (tiles >= 10 * blocks) return 1;
+    if (tiles >= 10 * blocks || longest == 1) return 1;
     i64 best = 0, filled = 0;  // percent
     const i64 first = kernels::max_of(blocks * 9 / 10 / tiles, i64{1});
     for (i64 p = first; p < first + 4 && filled < 90; ++p) {
@@ -128,22 +130,22 @@ struct decode_call {
     const i64 length =
         kernels::round_up(kernels::ceil_div(space.keys, decode_policy::parts(tiles, most)), step);
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
-    const auto found = empty<f32>(
-        stream,
-        shape{parts > 1 ? space.batches * rows * parts * kernels::decode_found(space.value_size)
-                        : 0},
-        config.op);
+    std::optional<tensor<f32, device_of<S>>> memory;
+    if (parts > 1)
+      memory = empty<f32>(
+          stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
+          config.op);
+    f32* const found = memory ? memory->data() : nullptr;
     config.tiles = tiles * parts;
     config.threads = decode_policy::threads;
     config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
                      scratch_bytes<f32>(teams * rows_at_once * size);
-    launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length,
-                   const_cast<f32*>(found.data()));
+    launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
     if (parts == 1) return;
     config.tiles = space.batches * rows;
     config.threads = merge::max_threads;
     config.scratch = scratch_bytes<f32>(parts) + scratch_bytes<f32>(merge::max_threads);
-    launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found.data()));
+    launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found));
   }
 };
 

@@ -75,7 +75,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   plan.check_some(dim);
   check_output_sizes(op, plan.sizes, out);
   check_writable(op, out);
-  const memory_layout to = layout_of(out);
+  const placed_layout to = layout_of(out);
   for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
   i64 start = 0;
@@ -88,26 +88,21 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
     const i64 length = x.sizes()[static_cast<std::size_t>(plan.dim)];
     // Same dtype: bits are copied, so NaNs keep theirs, and types of one size share a kernel.
     constexpr bool same = std::is_same_v<typename X::value_type, T> && sizeof(T) <= 8;
-    if constexpr (same && host_accessible<D>) {
+    if constexpr (same) {
       const memory_layout from = layout_of(x);
       const i64 offset = start * to.strides[plan.dim];
       const memory_layout part{to.data + offset * from.item, from.item, from.sizes, to.strides};
-      const i64 bytes = x.numel() * from.item;
-      if (bytes == 0) return;
-      if (are_contiguous(part, from))
-        copy_contiguous(op, stream, part, from, bytes, total);
+      const i64 n = x.numel();
+      if (n == 0) return;
+      const bool flat = are_contiguous(part, from);
+      if constexpr (!host_accessible<D>)
+        copy_on_chip<kernels::uint_of_size<int{sizeof(T)}>>(op, stream, part, from, n, flat);
+      else if (flat)
+        copy_contiguous(op, stream, part, from, n * from.item, total);
       else
         copy_layout<sizeof(T)>(op, stream, part, from, total);
     } else {
-      const auto part = out.narrow(plan.dim, start, length);
-      if constexpr (same) {
-        const auto from = input_of(x);
-        flat_operands<tensor_view<T, D>> flat(part);
-        flat(from);
-        if (flat.n > 0) copy_on_chip(op, stream, words_of(part), words_of(from), flat.all);
-      } else {
-        assign_node(op, stream, part, node_of(x));
-      }
+      assign_node(op, stream, out.narrow(plan.dim, start, length), node_of(x));
     }
     start += length;
   });

@@ -28,16 +28,17 @@ FLAGGEMS_NOINLINE inline void check_writable(const char* op, const memory_layout
     raise(errc::overlap, op, "an output without internal overlap",
           "strides that put several elements on one place");
 }
-/// For operators that work in place.
-FLAGGEMS_NOINLINE inline void check_apart_or_same(const char* op, const placed_layout& out,
-                                                  const placed_layout& in) {
+/// For operators that work in place. The input may be a placed_layout, too.
+template <class Layout>
+FLAGGEMS_NOINLINE void check_apart_or_same(const char* op, const placed_layout& out,
+                                           const Layout& in) {
   if (overlap(out, in) == overlap_kind::partial) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
           "an output that overlaps an input in part");
 }
 /// For those that do not.
-FLAGGEMS_NOINLINE inline void check_apart(const char* op, const placed_layout& out,
-                                          const placed_layout& in) {
+template <class Layout>
+FLAGGEMS_NOINLINE void check_apart(const char* op, const placed_layout& out, const Layout& in) {
   if (overlap(out, in) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input",
           "an output that overlaps an input");
@@ -60,6 +61,14 @@ inline bool same_sizes(int_list a, int_list b) noexcept {
   bool same = a.size() == b.size();
   for (int d = 0; same && d < a.size(); ++d) same = a[d] == b[d];
   return same;
+}
+
+/// Whether a tensor of sizes `a` broadcasts to sizes `to`.
+inline bool broadcasts_to(int_list a, int_list to) noexcept {
+  const int missing = to.size() - a.size();
+  bool fits = missing >= 0;
+  for (int d = 0; fits && d < a.size(); ++d) fits = a[d] == to[missing + d] || a[d] == 1;
+  return fits;
 }
 
 /// Raises unless `out` has these sizes.
@@ -115,7 +124,10 @@ void check_same_sizes(const char* op, const A& a, const B& b) {
 template <class Out, class... In>
 void check_output(const char* op, const Out& out, const In&... in) {
   detail::check_writable(op, out);
-  (detail::check_apart_or_same(op, detail::layout_of(out), detail::layout_of(in)), ...);
+  if constexpr (sizeof...(In) > 0) {
+    const detail::placed_layout to(detail::layout_of(out));
+    (detail::check_apart_or_same(op, to, detail::layout_of(in)), ...);
+  }
 }
 
 namespace detail {

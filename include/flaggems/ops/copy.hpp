@@ -313,31 +313,31 @@ inline kernels::transposed_space transposed_space_of(const iteration& it, i64 ro
   return space;
 }
 
-/// The elements of a view as unsigned integers of their size.
-template <class T, class D>
-auto words_of(const tensor_view<T, D>& v) {
-  using bits = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
-  using word = std::conditional_t<std::is_const_v<T>, const bits, bits>;
-  return tensor_view<word, D>(unchecked_t{}, reinterpret_cast<word*>(v.data()), shape(v.sizes()),
-                              shape(v.strides()));
-}
-
-/// out = x on a chip, of the same sizes, or x broadcasts. There are elements, and all checks have
-/// passed.
-template <class S, class Word, class D>
-void copy_on_chip(const char* op, const S& stream, const tensor_view<Word, D>& out,
-                  const tensor_view<const Word, D>& x, bool flat) {
-  using tile = kernels::transposed_tile<Word>;
-  launch_config config;
-  config.op = op;
-  config.work = work_of(out.numel(), sizeof(Word), 2);
-  if (flat) return launch_flat(stream, config, out, kernels::flat_arg<Word, Word>{x.data()});
-  const memory_layout layouts[] = {layout_of(out), layout_of(x)};
-  iteration it(out.sizes());
-  it.add(out.sizes(), out.strides());
-  it.add(x.sizes(), x.strides());
+/// The space of a copy.
+FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const memory_layout& x) {
+  iteration it(out.sizes);
+  it.add(out.sizes, out.strides);
+  it.add(x.sizes, x.strides);
   it.collapse();
   it.arrange_transposed();
+  return it;
+}
+
+/// out = x on a chip, n elements of Word's size; x has the same sizes, or broadcasts. There are
+/// elements, and all checks have passed.
+template <class Word, class S>
+void copy_on_chip(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
+                  i64 n, bool flat) {
+  using tile = kernels::transposed_tile<Word>;
+  auto* const written_words = reinterpret_cast<Word*>(written(out));
+  const auto* const read_words = reinterpret_cast<const Word*>(x.data);
+  launch_config config;
+  config.op = op;
+  config.work = work_of(n, sizeof(Word), 2);
+  if (flat)
+    return launch_flat(stream, config, n, written_words, kernels::flat_arg<Word, Word>{read_words});
+  const memory_layout layouts[] = {out, x};
+  const iteration it = plan_copy(out, x);
   if (is_transposed(it, sizeof(Word))) {
     using packed = kernels::transposed_packs<Word>;
     using single = kernels::transposed_singles<Word>;
@@ -348,11 +348,11 @@ void copy_on_chip(const char* op, const S& stream, const tensor_view<Word, D>& o
     config.threads = tile::threads;
     config.blocks_per_unit = 0;
     config.scratch = packs ? packed::scratch_bytes : single::scratch_bytes;
-    if (packs) return launch<packed>(stream, config, space, out.data(), x.data());
-    return launch<single>(stream, config, space, out.data(), x.data());
+    if (packs) return launch<packed>(stream, config, space, written_words, read_words);
+    return launch<single>(stream, config, space, written_words, read_words);
   }
-  kernels::target<Word> to{out.data(), {}};
-  kernels::arg<Word, Word> from{x.data(), {}};
+  kernels::target<Word> to{written_words, {}};
+  kernels::arg<Word, Word> from{read_words, {}};
   it.copy_strides(0, to.strides);
   it.copy_strides(1, from.strides);
   launch_strided(stream, config, it, layouts, to, from);
@@ -371,7 +371,8 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
     if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
     if (bytes == 0 || replaced<operators::copy_>(op, stream, x, out)) return;
     if constexpr (!host_accessible<D>)
-      copy_on_chip(op, stream, words_of(out), words_of(x), flat.all);
+      copy_on_chip<kernels::uint_of_size<int{sizeof(T)}>>(op, stream, layout_of(out), layout_of(x),
+                                                          flat.n, flat.all);
     else if (flat.all)
       copy_contiguous(op, stream, layout_of(out), layout_of(x), bytes, bytes);
     else

@@ -99,7 +99,12 @@ struct broadcast_sizes {
   void operator()(const tensor_view<T, D>& v) {
     add(v.sizes());
   }
-  void add(int_list own) { sizes = broadcast_shapes(sizes, shape(own), op); }
+  void add(int_list own) {
+    if (sizes.rank() == 0)
+      sizes = own;
+    else if (!same_sizes(sizes, own))
+      sizes = broadcast_shapes(sizes, shape(own), op);
+  }
   void position() {}
 };
 
@@ -192,16 +197,24 @@ FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) 
     if (!is_position(leaf)) all.add(leaf.sizes);
   return all.sizes;
 }
+/// Raises what forbids tensors one of which does not broadcast to an output of these sizes.
+[[noreturn]] FLAGGEMS_COLD inline void raise_broadcast(const char* op, layout_list leaves,
+                                                       int_list sizes) {
+  const shape all = broadcast_of(op, leaves);
+  static_cast<void>(broadcast_shapes(all, shape(sizes), op));
+  raise_output_sizes(op, all, sizes);
+}
 
 /// Checks an assignment of any operands and gives its iteration space, the output first.
 inline iteration plan_assignment(const char* op, const memory_layout& out, layout_list leaves) {
-  const shape all = broadcast_of(op, leaves), sizes(out.sizes);
-  if (broadcast_shapes(all, sizes, op) != sizes) [[unlikely]]
-    raise_output_sizes(op, all, sizes);
-  check_writable(op, out);
   for (const memory_layout& leaf : leaves)
-    if (!is_position(leaf)) check_apart_or_same(op, out, leaf);
-  iteration it(sizes);
+    if (!is_position(leaf) && !broadcasts_to(leaf.sizes, out.sizes)) [[unlikely]]
+      raise_broadcast(op, leaves, out.sizes);
+  check_writable(op, out);
+  const placed_layout to(out);
+  for (const memory_layout& leaf : leaves)
+    if (!is_position(leaf)) check_apart_or_same(op, to, leaf);
+  iteration it(out.sizes);
   if (it.empty()) return it;
   it.add(out.sizes, out.strides);
   for (const memory_layout& leaf : leaves) {
@@ -242,7 +255,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
       launch<kernels::pointwise_flat<T, E>>(
           stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
     } else {
-      launch_flat(stream, config, out, e);
+      launch_flat(stream, config, n, out.data(), e);
     }
     return;
   }

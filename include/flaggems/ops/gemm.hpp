@@ -39,6 +39,13 @@ auto as_row(const View& v) {
   return v.unsqueeze(-2);
 }
 
+/// The same of a vector, without the detour by which views of any rank are made.
+template <class T, class D>
+tensor_view<T, D> row_of_vector(const tensor_view<T, D>& v) {
+  const i64 n = v.sizes()[0], stride = v.strides()[0];
+  return {unchecked_t{}, v.data(), {1, n}, {wrapped_product(n, stride), stride}};
+}
+
 template <class S, class Input, class A, class B, class Out, class Scalars>
 void add_product(const char* op, const S& stream, const Input& input, const A& a, const B& b,
                  const Out& out, const Scalars& scalars) {
@@ -91,15 +98,17 @@ shape linear_shape(const X& x, const W& w) {
   return r;
 }
 
-/// [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; at the
-/// highest rank there is no room for one more, and they are [..., K] with the last as rows.
+/// [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; a matrix is
+/// one already, and at the highest rank there is no room for one more: they are [..., K] with the
+/// last as rows.
 template <class View>
 auto linear_rows(const View& v) {
-  return v.rank() < max_rank ? as_row(v) : v.view();
+  return v.rank() == 2 || v.rank() == max_rank ? v.view() : as_row(v);
 }
 /// The weight for each of those.
 template <class X, class W>
 auto linear_weight(const X& x, const W& w) {
+  if (x.rank() == 2) return w.view();
   shape all = linear_rows(x).shape_of();
   all[all.rank() - 2] = w.size(0);
   all[all.rank() - 1] = w.size(1);
@@ -107,10 +116,10 @@ auto linear_weight(const X& x, const W& w) {
 }
 
 /// A vector in the place of the output may have been meant as the bias.
-FLAGGEMS_NOINLINE inline void check_linear_sizes(const shape& got, const shape& expected) {
-  if (got == expected) return;
+FLAGGEMS_NOINLINE inline void check_linear_sizes(int_list got, const shape& expected) {
+  if (same_sizes(got, expected)) return;
   const int rank = expected.rank();
-  const bool may_be_bias = got.rank() == 1 && rank > 1 && got[0] == expected[rank - 1];
+  const bool may_be_bias = got.size() == 1 && rank > 1 && got[0] == expected[rank - 1];
   raise(errc::shape_mismatch, "linear", "out of sizes " + to_string(expected),
         to_string(got) + (may_be_bias ? " (a bias is with_bias(b))" : ""));
 }
@@ -170,7 +179,7 @@ void bmm_into(const S& stream, const A& a, const B& b, const Out& out, const Add
 template <class S, class X, class W, class Out, class Added>
 void linear_into(const S& stream, const X& x, const W& w, const Out& out, const Added& added,
                  const u8* packed = nullptr) {
-  check_linear_sizes(out.shape_of(), linear_shape(x, w));
+  check_linear_sizes(out.sizes(), linear_shape(x, w));
   check_separate_output("linear", out, x, w);
   check_added("linear", out, added);
   multiply("linear", stream, linear_rows(x), linear_weight(x, w), linear_rows(out), out.shape_of(),
@@ -315,8 +324,8 @@ void mv(const S& stream, const A& mat, const X& vec, Out&& out) {
   detail::check_size("mv", "elements of the vector", a.size(1), x.size(0));
   detail::check_sizes("mv", to, shape{a.size(0)});
   detail::check_separate_output("mv", to, a, x);
-  detail::gemm("mv", stream, detail::as_row(x), a, detail::as_row(to), detail::no_bias_view{}, 1,
-               0);
+  detail::gemm("mv", stream, detail::row_of_vector(x), a, detail::row_of_vector(to),
+               detail::no_bias_view{}, 1, 0);
 }
 /// mat * vec in a new tensor of mat's dtype.
 template <stream_like S, tensor_like A, tensor_like X>

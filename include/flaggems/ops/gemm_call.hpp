@@ -13,6 +13,7 @@
 #include <flaggems/kernels/gemm_host.hpp>
 #include <flaggems/kernels/gemm_small.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/gemm_chip.hpp>
 #include <flaggems/ops/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -66,7 +67,7 @@ inline void check_size(const char* op, const char* what, i64 expected, i64 got) 
 }
 template <class View>
 void check_sizes(const char* op, const View& v, const shape& expected) {
-  if (v.shape_of() != expected) [[unlikely]]
+  if (!same_sizes(v.sizes(), expected)) [[unlikely]]
     raise(errc::shape_mismatch, op, "out of sizes " + to_string(expected), to_string(v.shape_of()));
 }
 template <class View>
@@ -81,17 +82,19 @@ void check_broadcasts(const char* op, const View& v, const shape& to) {
           to_string(v.shape_of()));
 }
 
+/// What a product reads, beside what it writes.
+template <class T, class D>
+void check_operand_apart(const char* op, const placed_layout& out, const tensor_view<T, D>& in) {
+  check_apart(op, out, layout_of(in));
+}
 /// Raises unless `out` can be written element by element and shares no memory with any input.
 template <class Out, class... In>
 void check_separate_output(const char* op, const Out& out, const In&... in) {
   static_assert(!std::is_const_v<typename Out::element_type>,
                 "flaggems: expected an output that can be written, got a view of const elements");
-  if (has_internal_overlap(out)) [[unlikely]]
-    raise(errc::overlap, op, "an output without internal overlap",
-          "strides that put several elements on one place");
-  if (((overlap(out, in) != overlap_kind::none) || ... || false)) [[unlikely]]
-    raise(errc::overlap, op, "an output that shares no memory with an input",
-          "an output that overlaps an input");
+  check_writable(op, layout_of(out));
+  [[maybe_unused]] const placed_layout to(layout_of(out));
+  (check_operand_apart(op, to, in), ...);
 }
 
 /// The strides of a tensor that is read beside the product, over the result.
@@ -188,7 +191,8 @@ struct gemm_call {
                   std::is_same_v<Out, C>) {
       // A small matrix is spared the plan of a batch: 300 of 1,400 instructions around 16^3.
       const i64 m = vo.size(-2), n = vo.size(-1), k = va.size(-1);
-      if (vo.rank() == 2 && vo.stride(1) == 1 && gemm_policy::is_small(m, n, k)) {
+      if (packed == nullptr && vo.rank() == 2 && vo.stride(1) == 1 &&
+          gemm_policy::is_small(m, n, k)) {
         launch_config config;
         config.op = op;
         launch<kernels::gemm_small_matrix<C>>(

@@ -61,14 +61,9 @@ class lazy_matrix {
   bool row_ = false;
 };
 
-/// Whether an output shares memory with a tensor of the expression.
-template <class Out, class Node>
-overlap_kind overlap(const Out& out, const lazy_matrix<Node>& x) {
-  overlap_kind worst = overlap_kind::none;
-  x.node().for_each_leaf([&](const auto& v) {
-    if (overlap(out, v) != overlap_kind::none) worst = overlap_kind::partial;
-  });
-  return worst;
+template <class Node>
+void check_operand_apart(const char* op, const placed_layout& out, const lazy_matrix<Node>& x) {
+  x.node().for_each_leaf([&](const auto& v) { check_apart(op, out, layout_of(v)); });
 }
 
 /// What stands beside a product with such an operand.

@@ -71,31 +71,44 @@ shape lookup_shape(const char* op, const X& x, int d, const Index& index) {
   return sizes;
 }
 
+/// Whether the output has those sizes.
+FLAGGEMS_NOINLINE inline bool has_lookup_sizes(const memory_layout& out, const memory_layout& x,
+                                               int d, const memory_layout& index) {
+  const int rank = index.sizes.size(), more = rank - 1;
+  bool same = out.sizes.size() == x.sizes.size() + more;
+  for (int i = 0; same && i < x.sizes.size(); ++i)
+    same = i == d || out.sizes[i < d ? i : i + more] == x.sizes[i];
+  for (int i = 0; same && i < rank; ++i) same = out.sizes[d + i] == index.sizes[i];
+  return same;
+}
+
 /// out[a..., i..., b...] = x[a..., index[i...], b...], `index` standing for dimension d of x.
 template <class Op, class S, class T, class J, class D>
 void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
              const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
   static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
                 "flaggems: indices are of dtype i32 or i64");
-  const shape sizes = lookup_shape(op, x, d, index);
-  detail::check_output_sizes(op, sizes, out);
+  if (!has_lookup_sizes(layout_of(out), layout_of(x), d, layout_of(index))) [[unlikely]]
+    raise_output_sizes(op, lookup_shape(op, x, d, index), out.sizes());
   check_output(op, out);
-  if (overlap(out, x) != overlap_kind::none || overlap(out, index) != overlap_kind::none)
-      [[unlikely]]
-    raise(errc::overlap, op, "an output that shares no memory with an input", "one that does");
+  const placed_layout written = layout_of(out);
+  check_apart(op, written, layout_of(x));
+  check_apart(op, written, layout_of(index));
   check_indices(op, stream, index, x.size(d));
 
   iteration it(out.sizes());
   if (it.empty() || replaced<Op>(op, stream, x, d, index, out)) return;
-  shape of_x, of_index;  // strides over the output's dimensions
+  i64 of_x[max_rank], of_index[max_rank];  // strides over the output's dimensions
+  const auto rank = static_cast<std::size_t>(out.rank());
   for (int i = 0; i < out.rank(); ++i) {
     const bool indexed = i >= d && i < d + index.rank();
-    of_index.push_back(indexed ? index.stride(i - d) : 0);
-    of_x.push_back(indexed ? 0 : x.stride(i < d ? i : i - index.rank() + 1));
+    const auto own = static_cast<std::size_t>(indexed ? i - d : i < d ? i : i - index.rank() + 1);
+    of_index[i] = indexed ? index.strides()[own] : 0;
+    of_x[i] = indexed ? 0 : x.strides()[own];
   }
   it.add(out.sizes(), out.strides());
-  it.add(out.sizes(), of_x);
-  it.add(out.sizes(), of_index);
+  it.add(out.sizes(), std::span<const i64>(of_x, rank));
+  it.add(out.sizes(), std::span<const i64>(of_index, rank));
   it.collapse();
   using word = typename word_of<T>::type;
   kernels::target<word> to{reinterpret_cast<word*>(out.data()), {}};

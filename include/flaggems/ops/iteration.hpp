@@ -141,6 +141,22 @@ class iteration {
     while (outer > 0) t.tiles *= sizes_[--outer];
     return t;
   }
+  /// Whether 32 bits hold every count and every offset from an operand's first element, by far:
+  /// soon found, and true of most.
+  [[nodiscard]] bool is_small() const {
+    u64 large = 0, elements = 1;  // nothing wraps before it shows in `large`
+    for (int d = 0; d < rank_; ++d) large |= elements *= static_cast<u64>(sizes_[d]);
+    for (int k = 0; k < operands_; ++k) {
+      u64 reach = 0;
+      for (int d = 0; d < rank_; ++d) {
+        const u64 step = static_cast<u64>(magnitude(strides_[k][d]));
+        large |= step;
+        reach += static_cast<u64>(sizes_[d] - 1) * step;
+      }
+      large |= reach;
+    }
+    return large < u64{1} << 30;
+  }
   /// Calls f(part, its first coordinates) for parts of the space in which 32 bits hold every count
   /// and every offset from an operand's first element: for one mostly.
   template <class F>
@@ -229,41 +245,43 @@ inline void plan_steps(launch_config& config, i64 steps, int in_flight = 1) {
 
 /// n / divisor for n < 2^31 is (n * factor / 2^32 + n) / 2^shift (Granlund and Montgomery, 1994).
 inline kernels::divider divider_by(i64 divisor) {
-  u32 shift = 0;
-  while ((i64{1} << shift) < divisor) ++shift;
+  const u32 shift =
+      divisor > 1 ? 64 - static_cast<u32>(__builtin_clzll(static_cast<u64>(divisor - 1))) : 0;
   const u64 above = (u64{1} << shift) - static_cast<u64>(divisor);
   return {static_cast<u32>(divisor),
           static_cast<u32>((above << 32) / static_cast<u64>(divisor) + 1), shift};
 }
 
-/// Whether packs of `size` elements lie along the inner dimension of every operand of a part of a
-/// space; `layouts` tells where each begins, and the size of its elements.
-inline bool has_packs(const iteration& it, const kernels::coordinates& first, int size,
-                      std::span<const memory_layout> layouts) {
+/// Whether packs of `size` elements, a power of two, lie along the inner dimension of every operand
+/// of a part of a space, which begins at element `first` of that; `layouts` tells where each
+/// operand begins, and the size of its elements.
+FLAGGEMS_NOINLINE inline bool has_packs(const iteration& it, i64 first, int size,
+                                        std::span<const memory_layout> layouts) {
   const int inner = it.rank() - 1;
-  if (inner < 0 || it.size(inner) % size != 0 || it.stride(0, inner) != 1) return false;
+  if (inner < 0 || it.stride(0, inner) != 1) return false;
+  i64 odd = it.size(inner) | first;  // all that has to be a multiple
   for (int k = 0; k < static_cast<int>(layouts.size()); ++k) {
     const memory_layout& operand = layouts[static_cast<std::size_t>(k)];
     if (operand.item == 0 || it.stride(k, inner) == 0) continue;
-    const i64 pack = size * operand.item;
-    bool fits = it.stride(k, inner) == 1 &&
-                reinterpret_cast<u64>(operand.data) % static_cast<u64>(pack) == 0 &&
-                first.inner % size == 0;
-    for (int d = 0; fits && d < inner; ++d) fits = it.stride(k, d) % size == 0;
-    if (!fits) return false;
+    const u64 pack = static_cast<u64>(size * operand.item);
+    if (it.stride(k, inner) != 1 || (reinterpret_cast<u64>(operand.data) & (pack - 1)) != 0)
+      return false;
+    for (int d = 0; d < inner; ++d) odd |= it.stride(k, d);
   }
-  return true;
+  return (odd & (size - 1)) == 0;
 }
 
 /// A narrow part of a space for a kernel whose steps are single elements, or packs of `size`.
-inline kernels::strided_space strided_space_of(const iteration& it, bool packed, int size) {
+FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it, bool packed,
+                                                                 int size) {
   kernels::strided_space space{};
   const int inner = it.rank() - 1;
   space.rank = inner < 0 ? 1 : it.rank();
   space.packed = packed;
   i64 steps = 1;
   for (int d = 0; d <= inner; ++d) {
-    const i64 n = d == inner && packed ? it.size(d) / size : it.size(d);
+    const i64 n = d == inner && packed ? it.size(d) >> __builtin_ctz(static_cast<unsigned>(size))
+                                       : it.size(d);
     if (d > 0) space.sizes[d] = divider_by(n);
     steps *= n;
   }

@@ -132,14 +132,14 @@ void check_normalized(const char* op, const X& x, const shape& normalized_shape)
           to_string(shape(x.sizes())));
 }
 /// Raises unless an optional weight has the sizes it must have and shares no memory with `out`.
-template <class V, class Out>
+template <class V>
 void check_weight(const char* op, const char* what, const std::optional<V>& weight,
-                  const shape& normalized_shape, const Out& out) {
+                  const shape& normalized_shape, const placed_layout& out) {
   if (!weight) return;
   if (!same_sizes(weight->sizes(), normalized_shape)) [[unlikely]]
     raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
           to_string(shape(weight->sizes())));
-  if (overlap(out, *weight) != overlap_kind::none) [[unlikely]]
+  if (overlap(out, layout_of(*weight)) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, detail::text("an output that shares no memory with the ") + what,
           "one that does");
 }
@@ -231,8 +231,9 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   const auto b = detail::optional_view<WeightType, D>(bias);
   detail::check_normalized(op, from, normalized_shape);
   const bool dense = detail::check_alike(op, to, from);
-  detail::check_weight(op, "weight", w, normalized_shape, to);
-  detail::check_weight(op, "bias", b, normalized_shape, to);
+  const detail::placed_layout written = detail::layout_of(to);
+  detail::check_weight(op, "weight", w, normalized_shape, written);
+  detail::check_weight(op, "bias", b, normalized_shape, written);
   detail::norm_plan plan(from.sizes(), normalized_shape.rank(),
                          dense && detail::is_dense(w) && detail::is_dense(b));
   plan.add(from);
@@ -294,7 +295,7 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   const auto w = detail::optional_view<WeightType, D>(weight);
   detail::check_normalized(op, from, normalized_shape);
   const bool dense = detail::check_alike(op, to, from);
-  detail::check_weight(op, "weight", w, normalized_shape, to);
+  detail::check_weight(op, "weight", w, normalized_shape, detail::layout_of(to));
   detail::norm_plan plan(from.sizes(), normalized_shape.rank(), dense && detail::is_dense(w));
   plan.add(from);
   plan.add(to);
@@ -350,11 +351,12 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
   const shape normalized_shape(w->sizes());
   detail::check_normalized(op, in, normalized_shape);
   check_same_sizes(op, in, sum);
-  detail::check_weight(op, "weight", w, normalized_shape, in);
-  detail::check_weight(op, "weight", w, normalized_shape, sum);
-  check_output(op, in);
-  check_output(op, sum);
-  if (overlap(in, sum) != overlap_kind::none) [[unlikely]]
+  const detail::placed_layout of_in = detail::layout_of(in), of_sum = detail::layout_of(sum);
+  detail::check_weight(op, "weight", w, normalized_shape, of_in);
+  detail::check_weight(op, "weight", w, normalized_shape, of_sum);
+  detail::check_writable(op, in);
+  detail::check_writable(op, sum);
+  if (overlap(of_in, of_sum) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an input and a residual that share no memory", "two that do");
   detail::norm_plan plan(in.sizes(), normalized_shape.rank(),
                          detail::is_dense(in) && detail::is_dense(sum) && detail::is_dense(w));

@@ -21,17 +21,15 @@ inline constexpr i64 chip_part_packs = 16;  // packs that a thread reads of a pa
 
 /// The least power of two that is at least n, and at most `most`, a power of two.
 constexpr i64 team_for(i64 n, i64 most) noexcept {
-  i64 team = 1;
-  while (team < n && team < most) team *= 2;
-  return team;
+  if (n >= most) return most;
+  return n > 1 ? i64{1} << (64 - __builtin_clzll(static_cast<u64>(n - 1))) : 1;
 }
 
-/// Which power of two a team is.
-constexpr int bits_of(i64 team) noexcept {
-  int bits = 0;
-  while (i64{1} << bits < team) ++bits;
-  return bits;
-}
+/// Which power of two.
+constexpr int bits_of(i64 n) noexcept { return __builtin_ctzll(static_cast<u64>(n)); }
+
+/// n / 2^bits, rounded up.
+constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> bits) + 1 : 0; }
 
 /// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
 /// `steps`, and gets the rest.
@@ -39,10 +37,10 @@ struct chip_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
 
-  /// Lanes along a reduced dimension, packs of `pack` elements.
+  /// Lanes along a reduced dimension, packs of `pack` elements, a power of two.
   template <class Space>
   static chip_shares inner(Space& space, i64 pack) {
-    const i64 packs = kernels::ceil_div(space.inner, pack);
+    const i64 packs = ceil_shift(space.inner, bits_of(pack));
     const i64 all = work_of(packs, space.steps);  // of a result
     i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
     while (team < chip_block && team < all && work_of(space.outputs, team) < chip_busy) team *= 2;
@@ -53,10 +51,11 @@ struct chip_shares {
                                         all / (chip_block * chip_part_packs));
       if (parts > 1) cut(space, parts, packs, pack);
     }
-    const i64 along = team_for(kernels::ceil_div(space.chunk, pack), team);
-    const i64 items = space.outputs * space.parts;
-    return {kernels::ceil_div(items, chip_block / team),
-            {items, kernels::ceil_div(space.steps, space.parts), bits_of(team), bits_of(along)}};
+    const i64 along = team_for(ceil_shift(space.chunk, bits_of(pack)), team);
+    const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
+    return {ceil_shift(items, bits_of(teams)),
+            {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
+             bits_of(team), bits_of(along)}};
   }
 
   /// Lanes along a kept dimension, `pack` of them a thread.

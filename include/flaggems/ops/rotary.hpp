@@ -33,29 +33,30 @@ shape leading_sizes(const char* op, const View& x) {
 template <class T, class D>
 kernels::rotary_tensor<T> rotary_operand(const tensor_view<const T, D>& in,
                                          const tensor_view<T, D>& out) {
-  return {in.data(),      out.data(),    {}, {}, in.stride(-2), in.stride(-1),
-          out.stride(-2), out.stride(-1)};
+  const auto last = static_cast<std::size_t>(in.rank() - 1);
+  const auto read = in.strides(), written = out.strides();
+  return {in.data(),  out.data(),        {},           {}, read[last - 1],
+          read[last], written[last - 1], written[last]};
 }
 
-/// Whether a chip may move packs of `size` elements of q or k: of both halves of the pairs.
+/// Whether a chip may move packs of `size` elements, a power of two, of q or k: of both halves of
+/// the pairs.
 template <class T>
 bool in_rotary_packs(int size, const kernels::rotary_space& space,
                      const kernels::rotary_tensor<T>& x) {
-  const i64 item = sizeof(T), pack = size * item;
-  bool fits = x.in_step == 1 && x.out_step == 1 && x.in_head % size == 0 &&
-              x.out_head % size == 0 && reinterpret_cast<u64>(x.in) % static_cast<u64>(pack) == 0 &&
-              reinterpret_cast<u64>(x.out) % static_cast<u64>(pack) == 0;
-  for (int d = 0; fits && d < space.rank; ++d)
-    fits = x.in_strides[d] % size == 0 && x.out_strides[d] % size == 0;
-  return fits;
+  const u64 pack = static_cast<u64>(size) * sizeof(T);
+  const u64 ends = reinterpret_cast<u64>(x.in) | reinterpret_cast<u64>(x.out);
+  i64 odd = x.in_head | x.out_head;  // all that has to be a multiple
+  for (int d = 0; d < space.rank; ++d) odd |= x.in_strides[d] | x.out_strides[d];
+  return x.in_step == 1 && x.out_step == 1 && (odd & (size - 1)) == 0 && (ends & (pack - 1)) == 0;
 }
 /// And of the angles, half as many where pairs are neighbours.
 template <class W>
 bool has_angle_packs(int size, const kernels::rotary_space& space,
                      const kernels::row_arg<W>& angles) {
-  const i64 count = space.pair == 2 ? size / 2 : size, item = sizeof(W);
-  return angles.strides[1] == 1 && angles.strides[0] % count == 0 &&
-         reinterpret_cast<u64>(angles.data) % static_cast<u64>(count * item) == 0;
+  const i64 count = space.pair == 2 ? size / 2 : size, bytes = count * i64{sizeof(W)};
+  return angles.strides[1] == 1 && (angles.strides[0] & (count - 1)) == 0 &&
+         (reinterpret_cast<u64>(angles.data) & static_cast<u64>(bytes - 1)) == 0;
 }
 /// The steps of a chip; false if they are too many to count in 32 bits.
 inline bool plan_rotary(kernels::rotary_steps& steps, const kernels::rotary_space& space, int size,

@@ -80,9 +80,8 @@ class row_plan {
 
  private:
   static shape without(std::span<const i64> list, int dim) {
-    shape r;
-    for (std::size_t d = 0; d < list.size(); ++d)
-      if (static_cast<int>(d) != dim) r.push_back(list[d]);
+    shape r(list);
+    if (r.rank() > 0) r.erase(dim);
     return r;
   }
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
@@ -122,13 +121,13 @@ bool streams_rows(const X& x, const Out& out) {
                         i64{sizeof(typename X::value_type) + sizeof(typename Out::value_type)});
 }
 
-/// Whether each pack of `width` elements of an operand's rows, which are contiguous, begins where
-/// an access of 16 bytes may; an operand without data has none.
+/// Whether each pack of `width` elements, a power of two, of an operand's rows, which are
+/// contiguous, begins where an access of 16 bytes may; an operand without data has none.
 template <class Operand>
 bool begins_packs(const Operand& x, int rank, i64 width) {
   i64 all = 0;
   for (int d = 0; d < rank; ++d) all |= x.strides[d];
-  return reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && all % width == 0;
+  return reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && (all & (width - 1)) == 0;
 }
 
 /// How the rows of a launch are held in the registers of a chip's threads (kernels/rows_chip.hpp).
@@ -142,11 +141,12 @@ struct held_rows {
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
 
-  /// For rows of n elements; `width` of them make a pack. `aligned`: operands begin with one. In
-  /// `many_passes` over wide packs, what comes once a row and thread costs more than idle memory.
+  /// For rows of n elements; `width` of them, a power of two, make a pack. `aligned`: operands
+  /// begin with one. In `many_passes` over wide packs, what comes once a row and thread costs more
+  /// than idle memory.
   held_rows(i64 n, int width, bool aligned, bool many_passes)
-      : whole(aligned && n % width == 0), teams{0} {
-    const i64 all = n / width;
+      : whole(aligned && (n & (width - 1)) == 0), teams{0} {
+    const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     if (all <= (whole ? 2 : 16))
       packs = 1;
     else if (all <= (whole ? 16 : 32))

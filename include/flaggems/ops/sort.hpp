@@ -51,24 +51,40 @@ struct sort_memory {
   kernels::sort_workspace<U> arg() { return {keys.data(), indices.data(), slots, capacity}; }
 };
 
-/// Raises unless `indices` can take the indices that go with x.
+/// Raises unless `indices` can take the indices that go with x, and `values`, if there are any,
+/// those values.
+FLAGGEMS_NOINLINE inline void check_sorted_memory(const char* op, const memory_layout& x,
+                                                  const memory_layout* values,
+                                                  const memory_layout& indices) {
+  const placed_layout from(x), places(indices), to(values != nullptr ? *values : x);
+  if (values != nullptr) {
+    check_writable(op, *values);
+    check_apart_or_same(op, to, from);
+  }
+  check_writable(op, indices);
+  if (overlap(places, from) != overlap_kind::none) [[unlikely]]
+    raise(errc::overlap, op, "indices that share no memory with the input", "indices that do");
+  if (overlap(to, places) != overlap_kind::none) [[unlikely]]
+    raise(errc::overlap, op, "values and indices that share no memory", "overlapping outputs");
+}
 template <class X, class Indices>
 void check_indices_output(const char* op, const X& x, const Indices& indices) {
   static_assert(std::is_same_v<typename Indices::value_type, i64>,
                 "flaggems: indices are written to a tensor of i64");
-  check_output(op, indices);
-  if (overlap(indices, x) != overlap_kind::none) [[unlikely]]
-    raise(errc::overlap, op, "indices that share no memory with the input", "indices that do");
+  check_elements_written<typename Indices::element_type>();
+  check_sorted_memory(op, layout_of(x), nullptr, layout_of(indices));
 }
 template <class X, class Values, class Indices>
 void check_sorted_outputs(const char* op, const X& x, const Values& values,
                           const Indices& indices) {
   static_assert(std::is_same_v<typename X::value_type, typename Values::value_type>,
                 "flaggems: values have the dtype of the input");
-  check_output(op, values, x);
-  check_indices_output(op, x, indices);
-  if (overlap(values, indices) != overlap_kind::none) [[unlikely]]
-    raise(errc::overlap, op, "values and indices that share no memory", "overlapping outputs");
+  static_assert(std::is_same_v<typename Indices::value_type, i64>,
+                "flaggems: indices are written to a tensor of i64");
+  check_elements_written<typename Values::element_type>();
+  check_elements_written<typename Indices::element_type>();
+  const memory_layout written = layout_of(values);
+  check_sorted_memory(op, layout_of(x), &written, layout_of(indices));
 }
 
 /// The parts that a row of few is sorted in; 1: rows are sorted one by a block. A part has enough
@@ -90,9 +106,10 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
   const i64 n = space.length, share = kernels::ceil_div(n, parts);
   constexpr bool on_host = host_accessible<D>;
   const i64 piece = on_host ? i64{8192} : i64{4096}, step = on_host ? piece : i64{16};
-  auto keys = empty<U>(stream, {2, n}, op);
-  auto places = empty<i64>(stream, {2, n}, op);
-  kernels::sort_buffers<U> data{keys.data(), keys.data() + n, places.data(), places.data() + n};
+  auto memory = empty<u8>(stream, {n, 2 * i64{sizeof(i64) + sizeof(U)}}, op);
+  auto* const places = reinterpret_cast<i64*>(memory.data());
+  auto* const keys = reinterpret_cast<U*>(places + 2 * n);
+  kernels::sort_buffers<U> data{keys, keys + n, places, places + n};
   launch_config sorting, merging;
   sorting.op = merging.op = op;
   sorting.tiles = kernels::ceil_div(n, share);

@@ -48,7 +48,8 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   const auto places = as_view(indices);
   const int d = normalize_dim(dim, from.rank(), op);
   const shape sizes = detail::topk_shape(from, k, d);
-  if (shape(to.sizes()) != sizes || shape(places.sizes()) != sizes) [[unlikely]]
+  if (!detail::same_sizes(to.sizes(), sizes) || !detail::same_sizes(places.sizes(), sizes))
+      [[unlikely]]
     raise(errc::shape_mismatch, op, "values and indices of sizes " + to_string(sizes),
           to_string(shape(to.sizes())) + " and " + to_string(shape(places.sizes())));
   detail::check_sorted_outputs(op, from, to, places);

@@ -46,18 +46,15 @@ struct address_set {
 /// The interval of addresses of a view: the part of address_set that needs no order.
 [[nodiscard]] constexpr byte_range range_of(u64 data, i64 item, int_list sizes,
                                             int_list strides) noexcept {
-  u64 below = 0, above = static_cast<u64>(item);
+  u64 first = 0, last = 0;  // of the elements
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return {};
     // Unsigned: the stride of one element may be any number.
-    const u64 stride = static_cast<u64>(strides[i]), steps = static_cast<u64>(sizes[i] - 1);
-    const u64 bytes = steps * static_cast<u64>(item);
-    if (strides[i] < 0)
-      below += bytes * (u64{0} - stride);
-    else
-      above += bytes * stride;
+    const u64 reach = static_cast<u64>(sizes[i] - 1) * static_cast<u64>(strides[i]);
+    (strides[i] < 0 ? first : last) += reach;
   }
-  return {data - below, data + above};
+  const u64 bytes = static_cast<u64>(item);
+  return {data + first * bytes, data + last * bytes + bytes};
 }
 
 [[nodiscard]] constexpr address_set addresses_of(u64 data, i64 item, int_list sizes,
@@ -171,8 +168,10 @@ struct memory_layout {
 };
 template <class T, class Device>
 [[nodiscard]] memory_layout layout_of(const tensor_view<T, Device>& v) noexcept {
-  return {reinterpret_cast<const unsigned char*>(v.data()), static_cast<i64>(sizeof(T)), v.sizes(),
-          v.strides()};
+  return {reinterpret_cast<const unsigned char*>(v.data()),
+          static_cast<i64>(sizeof(T)),
+          {v.sizes().data(), v.rank()},
+          {v.strides().data(), v.rank()}};
 }
 
 /// The view itself, if it is one of rank known at run time, else a copy as such: what only looks at
@@ -194,14 +193,20 @@ struct placed_layout : memory_layout {
       : memory_layout(v), within(v.range()) {}
 };
 
-[[nodiscard]] inline overlap_kind overlap(const placed_layout& a, const placed_layout& b) noexcept {
-  if (!a.within.intersects(b.within)) [[likely]]
-    return overlap_kind::none;
+/// Of two whose intervals meet.
+[[nodiscard]] FLAGGEMS_NOINLINE inline overlap_kind overlap_of_near(
+    const memory_layout& a, const memory_layout& b) noexcept {
   bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
   for (int i = 0; same && i < a.sizes.size(); ++i)
     same = a.sizes[i] == b.sizes[i] && (a.sizes[i] == 1 || a.strides[i] == b.strides[i]);
   if (same) return overlap_kind::exact;
   return share_byte(a.addresses(), b.addresses()) ? overlap_kind::partial : overlap_kind::none;
+}
+[[nodiscard]] inline overlap_kind overlap(const placed_layout& a, const placed_layout& b) noexcept {
+  return a.within.intersects(b.within) ? overlap_of_near(a, b) : overlap_kind::none;
+}
+[[nodiscard]] inline overlap_kind overlap(const placed_layout& a, const memory_layout& b) noexcept {
+  return a.within.intersects(b.range()) ? overlap_of_near(a, b) : overlap_kind::none;
 }
 
 }  // namespace detail

@@ -20,7 +20,7 @@ namespace detail {
 /// A kernel's instance on one device; all zero until it is loaded.
 struct loaded_kernel {
   atomic<void*> function{nullptr};
-  int max_threads = 0;    // a block of it may have, by its registers
+  int max_threads = 0;    // a block of it may have, by its registers: whole warps
   int compute_units = 0;  // of the device
   bool overlaps = false;  // begins before the one before it has ended, and waits
   i64 max_shared = 0;     // bytes that a launch may ask for
@@ -427,6 +427,7 @@ struct driver_device {
     void* const function = find_image(op, instance, p.arch.view(), code);
     call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
          function);
+    kernel.max_threads -= kernel.max_threads % Api::warp_size;
     // What a launch may ask for beyond the driver's first limit must be announced.
     kernel.max_shared = p.shared_memory_per_block;
     call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
@@ -443,31 +444,34 @@ struct driver_device {
 
   static void launch_packed(const detail::loaded_kernel& kernel, stream_handle stream,
                             const launch_config& config, int device, void* pack) {
-    constexpr int warp = Api::warp_size;
-    const int most = kernel.max_threads / warp * warp;
-    const int wanted = kernels::round_up((std::max)(config.threads, 1), warp);
-    const auto threads = static_cast<unsigned>((std::min)(wanted, most));
-    i64 shared = kernels::exchange_bytes + config.scratch;
+    const i64 shared = kernels::exchange_bytes + config.scratch;
+    if (shared > kernel.max_shared) [[unlikely]]
+      return launch_in_workspace(kernel, stream, config, device, pack);
     const i64 most_blocks = config.blocks_per_unit > 0
                                 ? i64{kernel.compute_units} * config.blocks_per_unit
                                 : i64{Api::device_type::geometry::max_grid};
-    i64 grid = (std::min)(config.tiles, most_blocks);
-    unsigned char* workspace = nullptr;
-    i64 slice = 0;
-    pool_block<typename Api::device_type> memory;
-    if (shared > kernel.max_shared) [[unlikely]] {
-      // Scratch that does not fit lies in global memory, a slice a block.
-      slice = kernels::round_up(config.scratch, 256);
-      shared = kernels::exchange_bytes;
-      grid = (std::min)(config.tiles, i64{kernel.compute_units} * 2);
-      memory = pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
-      workspace = static_cast<unsigned char*>(memory.data());
-    }
+    start(kernel, stream, config, (std::min)(config.tiles, most_blocks), shared, pack, nullptr, 0);
+  }
+  /// Scratch that a block's memory does not hold lies in global memory, a slice a block.
+  FLAGGEMS_COLD static void launch_in_workspace(const detail::loaded_kernel& kernel,
+                                                stream_handle stream, const launch_config& config,
+                                                int device, void* pack) {
+    const i64 slice = kernels::round_up(config.scratch, 256);
+    const i64 grid = (std::min)(config.tiles, i64{kernel.compute_units} * 2);
+    const pool_block<typename Api::device_type> memory =
+        pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
+    start(kernel, stream, config, grid, kernels::exchange_bytes, pack,
+          static_cast<unsigned char*>(memory.data()), slice);
+  }
+  static void start(const detail::loaded_kernel& kernel, stream_handle stream,
+                    const launch_config& config, i64 grid, i64 shared, void* pack,
+                    unsigned char* workspace, i64 slice) {
     void* arguments[] = {pack, &workspace, &slice};
     static constexpr detail::driver_launch_attribute overlaps{Api::numbers.launch_overlaps, 0, {1}};
+    const int wanted = kernels::round_up((std::max)(config.threads, 1), Api::warp_size);
     detail::driver_launch how;
     how.grid[0] = static_cast<unsigned>(grid);
-    how.block[0] = threads;
+    how.block[0] = static_cast<unsigned>((std::min)(wanted, kernel.max_threads));
     how.shared_bytes = static_cast<unsigned>(shared);
     how.stream = stream;
     how.attributes = &overlaps;
