@@ -89,6 +89,29 @@
 #define FLAGGEMS_COMPILER_GCC 0
 #endif
 
+// ---- switches a user may set, that the annotations below depend on
+/// The highest instruction-set level (`isa_level`: 0 baseline, 1 avx2, 2 avx512, 3 avx512_bf16,
+/// 4 amx) that the host's kernels are compiled for and run at. A lower one makes programs smaller
+/// and compilations shorter. The same in all files of a program.
+#ifndef FLAGGEMS_MAX_ISA
+#define FLAGGEMS_MAX_ISA 4
+#endif
+
+/// 0: the compiler chooses which functions of the device subset it inlines, which makes
+/// compilations shorter and kernels slower. For the baseline alone: a vector passed between
+/// functions compiled for different instruction sets changes its ABI. The same in all files of a
+/// program.
+#ifndef FLAGGEMS_FORCE_INLINE
+#define FLAGGEMS_FORCE_INLINE 1
+#elif !FLAGGEMS_FORCE_INLINE && FLAGGEMS_MAX_ISA > 0
+#error "flaggems: FLAGGEMS_FORCE_INLINE=0 needs FLAGGEMS_MAX_ISA=0"
+#endif
+#if FLAGGEMS_FORCE_INLINE
+#define FLAGGEMS_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define FLAGGEMS_ALWAYS_INLINE
+#endif
+
 // ---- function annotations of the device subset
 #if FLAGGEMS_LANGUAGE_CUDA
 #define FLAGGEMS_HD __host__ __device__
@@ -96,20 +119,18 @@
 #define FLAGGEMS_LAMBDA
 #elif FLAGGEMS_LANGUAGE_HIP
 #define FLAGGEMS_HD __attribute__((host)) __attribute__((device))
-#define FLAGGEMS_INLINE \
-  __attribute__((host)) __attribute__((device)) inline __attribute__((always_inline))
-#define FLAGGEMS_LAMBDA __attribute__((host)) __attribute__((device)) __attribute__((always_inline))
+#define FLAGGEMS_INLINE __attribute__((host)) __attribute__((device)) inline FLAGGEMS_ALWAYS_INLINE
+#define FLAGGEMS_LAMBDA __attribute__((host)) __attribute__((device)) FLAGGEMS_ALWAYS_INLINE
 #else
 #define FLAGGEMS_HD
-/// Before every function of the device subset. Always inline, because a vector passed between
-/// functions compiled for different instruction sets changes its ABI.
-#define FLAGGEMS_INLINE inline __attribute__((always_inline))
-/// After the parameter list of every lambda of the device subset, for the same reason.
-#define FLAGGEMS_LAMBDA __attribute__((always_inline))
+/// Before every function of the device subset.
+#define FLAGGEMS_INLINE inline FLAGGEMS_ALWAYS_INLINE
+/// After the parameter list of every lambda of the device subset.
+#define FLAGGEMS_LAMBDA FLAGGEMS_ALWAYS_INLINE
 #endif
 
 /// As FLAGGEMS_INLINE, of what only the host runs: nvcc takes no vectors in code for chips.
-#define FLAGGEMS_HOST_INLINE inline __attribute__((always_inline))
+#define FLAGGEMS_HOST_INLINE inline FLAGGEMS_ALWAYS_INLINE
 
 /// The type of a parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with
 /// an address space from a reference; on the host a vector by value is a question of ABI.
@@ -247,17 +268,10 @@
 /// Error paths: out of line and away from the hot code.
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 
-// ---- switches a user may set
+// ---- other switches a user may set
 /// 1: element access through a view is checked. Independent of NDEBUG.
 #ifndef FLAGGEMS_BOUNDS_CHECK
 #define FLAGGEMS_BOUNDS_CHECK 0
-#endif
-
-/// The highest instruction-set level (`isa_level`: 0 baseline, 1 avx2, 2 avx512, 3 avx512_bf16,
-/// 4 amx) that the host's kernels are compiled for and run at. A lower one makes programs smaller
-/// and compilations shorter. The same in all files of a program.
-#ifndef FLAGGEMS_MAX_ISA
-#define FLAGGEMS_MAX_ISA 4
 #endif
 
 /// 1: errors are thrown; 0 (-fno-exceptions): they go to the handler of `set_error_handler`.
