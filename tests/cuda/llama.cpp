@@ -7,7 +7,9 @@
 
 #include <vector>
 
-#include "../../examples/llama/generate.hpp"
+#include <llama/generate.hpp>
+#include <llama/instances.hpp>
+
 #include "fixture.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // That the committed golden data belong to the tokenizer's ids; the forward pass that must give
-// their logits and tokens is tested in model.cpp.
+// their logits and tokens is tested in program.cpp.
 #include <llama/chat.hpp>
 #include <llama/tokenizer.hpp>
 

@@ -81,8 +81,7 @@ void check(const problem& p, layout how = layout::contiguous) {
 
 template <class Case>
 class attention_test : public ::testing::Test {};
-using attention_cases = unless_reduced<
-    cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f64>, on<chip32, f32>>>;
+using attention_cases = unless_reduced<cases<on_host<f32, bf16, f64>, on_chips<f32>>>;
 TYPED_TEST_SUITE(attention_test, attention_cases);
 
 TYPED_TEST(attention_test, sizes) {

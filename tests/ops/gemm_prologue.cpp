@@ -66,12 +66,19 @@ void check_sizes() {
     check<D, T>(35, 70, 90, flat, flat, layout::transposed, flat);
   });
 }
-TEST(gemm_prologue, sizes) {
-  check_sizes<host, f32>();
-  check_sizes<host, bf16>();
-  check_sizes<host, f64>();
-  check_sizes<chip32, bf16>();
+template <class Case>
+class gemm_prologue_types : public ::testing::Test {};
+using prologue_cases = unless_reduced<cases<on_host<f32, bf16, f64>, on_chips<bf16>>>;
+TYPED_TEST_SUITE(gemm_prologue_types, prologue_cases);
+
+TYPED_TEST(gemm_prologue_types, sizes) {
+  check_sizes<typename TypeParam::device, typename TypeParam::type>();
 }
+
+template <class Device>
+class gemm_prologue_devices : public ::testing::Test {};
+using devices = devices_and_own<host, chip32>;
+TYPED_TEST_SUITE(gemm_prologue_devices, devices);
 
 template <class D>
 void check_layouts() {
@@ -83,10 +90,7 @@ void check_layouts() {
   for (const layout lo : output_layouts)
     check<D, f32>(70, 30, 80, layout::contiguous, layout::transposed, layout::contiguous, lo);
 }
-TEST(gemm_prologue, layouts) {
-  check_layouts<host>();
-  check_layouts<chip32>();
-}
+TYPED_TEST(gemm_prologue_devices, layouts) { check_layouts<TypeParam>(); }
 
 /// A batch, with factors of the columns, the rows and the matrices; a bias, an epilogue.
 template <class D>
@@ -117,9 +121,8 @@ void check_broadcast() {
   run({m, 1}, [&](std::size_t e) { return e / index(k) % index(m); });
   run({batch, 1, 1}, [&](std::size_t e) { return e / index(m * k); });
 }
-TEST(gemm_prologue, broadcast_with_bias_and_epilogue) {
-  check_broadcast<host>();
-  check_broadcast<chip32>();
+TYPED_TEST(gemm_prologue_devices, broadcast_with_bias_and_epilogue) {
+  check_broadcast<TypeParam>();
 }
 
 /// The bits of a product of the expression's values, stored before.

@@ -92,10 +92,9 @@ std::vector<double> weights(const shape& sizes) {
 
 template <class Case>
 class multinomial_test : public ::testing::Test {};
-using cases =
-    unless_reduced<cases_and_own<f32, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                 on<chip32, f32>, on<simt64, bf16>, on<simt64, f64>>>;
-TYPED_TEST_SUITE(multinomial_test, cases);
+using multinomial_cases =
+    unless_reduced<cases<on_host<f32, bf16, f16, f64>, on_chips<f32, bf16, f64>>>;
+TYPED_TEST_SUITE(multinomial_test, multinomial_cases);
 
 // The same reference for all devices and levels: all give the same bits.
 TYPED_TEST(multinomial_test, rows) {

@@ -7,13 +7,14 @@
 namespace flaggems_test {
 namespace {
 
-TEST(pointwise_binary_small, bf16) { check_binary_rows<host, bf16>(); }
-#if !FLAGGEMS_TEST_REDUCED
-TEST(pointwise_binary_small, f16) { check_binary_rows<host, f16>(); }
-TEST(pointwise_binary_small, chip_bf16) { check_binary_rows<chip32, bf16>(); }
-TEST(pointwise_binary_small, i8) { check_binary_rows<host, std::int8_t>(); }
-TEST(pointwise_binary_small, u8) { check_binary_rows<host, std::uint8_t>(); }
-#endif
+template <class Case>
+class pointwise_binary_small : public ::testing::Test {};
+using small_cases = unless_reduced<cases<on_host<bf16, f16, fg::i8, fg::u8>, on_chips<bf16>>>;
+TYPED_TEST_SUITE(pointwise_binary_small, small_cases);
+
+TYPED_TEST(pointwise_binary_small, rows) {
+  check_binary_rows<typename TypeParam::device, typename TypeParam::type>();
+}
 
 }  // namespace
 }  // namespace flaggems_test

@@ -7,12 +7,14 @@
 namespace flaggems_test {
 namespace {
 
-TEST(pointwise_unary_small, bf16) { check_unary_rows<host, bf16>(); }
-#if !FLAGGEMS_TEST_REDUCED
-TEST(pointwise_unary_small, f16) { check_unary_rows<host, f16>(); }
-TEST(pointwise_unary_small, chip_bf16) { check_unary_rows<chip32, bf16>(); }
-TEST(pointwise_unary_small, u8) { check_unary_rows<host, std::uint8_t>(); }
-#endif
+template <class Case>
+class pointwise_unary_small : public ::testing::Test {};
+using small_cases = unless_reduced<cases<on_host<bf16, f16, fg::u8>, on_chips<bf16>>>;
+TYPED_TEST_SUITE(pointwise_unary_small, small_cases);
+
+TYPED_TEST(pointwise_unary_small, rows) {
+  check_unary_rows<typename TypeParam::device, typename TypeParam::type>();
+}
 
 }  // namespace
 }  // namespace flaggems_test

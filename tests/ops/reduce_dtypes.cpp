@@ -76,17 +76,17 @@ void check_all() {
   });
 }
 
-TEST(reduce_dtypes, f64) { check_all<f64, host>(); }
-TEST(reduce_dtypes, bf16) { check_all<bf16, host>(); }
-TEST(reduce_dtypes, f16) { check_all<f16, host>(); }
-TEST(reduce_dtypes, i32) { check_all<int32_t, host>(); }
-TEST(reduce_dtypes, i64) { check_all<i64, host>(); }
-TEST(reduce_dtypes, u8) { check_all<uint8_t, host>(); }
-TEST(reduce_dtypes, boolean) { check_all<bool, host>(); }
-TEST(reduce_dtypes, chip_bf16) { check_all<bf16, chip32>(); }
-TEST(reduce_dtypes, chip_u8) { check_all<uint8_t, chip32>(); }
+template <class Case>
+class reduce_dtypes : public ::testing::Test {};
+using dtype_cases =
+    cases<on_host<f64, bf16, f16, fg::i32, i64, fg::u8, bool>, on_chips<bf16, fg::u8>>;
+TYPED_TEST_SUITE(reduce_dtypes, dtype_cases);
 
-TEST(reduce_dtypes, other_result) {
+TYPED_TEST(reduce_dtypes, rows_and_columns) {
+  check_all<typename TypeParam::type, typename TypeParam::device>();
+}
+
+TEST(reduce_other_result, of_int_in_f32) {
   test_tensor<int32_t> x({3, 5}, layout::contiguous, random_integers({3, 5}, -9, 9));
   test_tensor<f32> out({3});
   fg::sum(test_stream<host>(), x.in(), out.view(), {1});

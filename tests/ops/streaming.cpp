@@ -126,19 +126,19 @@ TEST(streaming, takes_rows_of_bf16) { check_rows<bf16>(); }
 /// What the host's own loop stands for.
 TEST(streaming, has_a_portable_form_of_flat_operands) {
   namespace fk = fg::kernels;
-  const auto& stream = test_stream<chip32>();
+  const auto& stream = test_stream<fg::simt32>();
   using formula = fk::node<f32, fk::add_fn, fk::flat_arg<f32, f32>, fk::literal<f32>>;
   for (const i64 n : {1, 31, 1000, 20000}) {
     std::vector<f32> in(static_cast<std::size_t>(n));
     for (i64 i = 0; i < n; ++i) in[static_cast<std::size_t>(i)] = number<f32>(i);
     auto x = fg::empty<f32>(stream, {n}), y = fg::empty<f32>(stream, {n});
-    chip32::copy(x.data(), in.data(), n * 4, fg::copy_kind::host_to_device, stream.handle());
+    fg::simt32::copy(x.data(), in.data(), n * 4, fg::copy_kind::host_to_device, stream.handle());
     fg::launch_config config;
     config.op = "pointwise_flat";
     config.tiles = fk::ceil_div(n, fk::flat_chunk);
     launch<fk::pointwise_flat<f32, formula>>(stream, config, n, false, y.data(),
                                              formula{{}, {x.data()}, {1}});
-    chip32::copy(in.data(), y.data(), n * 4, fg::copy_kind::device_to_host, stream.handle());
+    fg::simt32::copy(in.data(), y.data(), n * 4, fg::copy_kind::device_to_host, stream.handle());
     for (i64 i = 0; i < n; ++i)
       ASSERT_EQ(in[static_cast<std::size_t>(i)], number<f32>(i) + 1) << n << ", " << i;
   }

@@ -8,7 +8,13 @@
 // on it alone.
 #pragma once
 
+#include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/simt.hpp>
+
 #include <gtest/gtest.h>
+
+#include <tuple>
+#include <type_traits>
 
 namespace flaggems_test {
 
@@ -19,33 +25,79 @@ struct on {
   using type = T;
 };
 
+/// A chip with warps of 32 lanes: the emulator, or a device type over a simulated driver whose
+/// launches the emulator runs (simulated/cuda.hpp), so that no kernel is compiled for both.
+#ifdef FLAGGEMS_TEST_CHIP32
+using chip32 = FLAGGEMS_TEST_CHIP32;
+#else
+using chip32 = flaggems::simt32;
+#endif
+
+/// Whether the typed suites of this program run on the host, and on our chips. Kernels of chips
+/// compile much sooner with options that the host's cannot have, in a program of their own
+/// (tests/CMakeLists.txt).
+#ifndef FLAGGEMS_TEST_HOST
+#define FLAGGEMS_TEST_HOST 1
+#endif
+#ifndef FLAGGEMS_TEST_CHIPS
+#define FLAGGEMS_TEST_CHIPS 1
+#endif
+
 namespace detail {
-template <class... Own>
-struct lists {
-#ifdef FLAGGEMS_TEST_DEVICE_ONLY
-  template <class...>
-  using devices = ::testing::Types<Own...>;
-  template <class T, class...>
-  using cases = ::testing::Types<on<Own, T>...>;
-#else
-  template <class... D>
-  using devices = ::testing::Types<D..., Own...>;
-  template <class T, class... Cases>
-  using cases = ::testing::Types<Cases..., on<Own, T>...>;
-#endif
-};
 #ifdef FLAGGEMS_TEST_DEVICE
-using own_lists = lists<FLAGGEMS_TEST_DEVICE>;
+using own_device = FLAGGEMS_TEST_DEVICE;
 #else
-using own_lists = lists<>;
+struct own_device;
 #endif
+#if defined(FLAGGEMS_TEST_DEVICE_ONLY)
+template <class>
+inline constexpr bool runs_here = false;
+#else
+template <class D>
+inline constexpr bool runs_here = FLAGGEMS_TEST_CHIPS;
+template <>
+inline constexpr bool runs_here<flaggems::host> = FLAGGEMS_TEST_HOST;
+#endif
+#ifdef FLAGGEMS_TEST_DEVICE
+template <>
+inline constexpr bool runs_here<own_device> = true;
+#else
+template <>
+inline constexpr bool runs_here<own_device> = false;
+#endif
+template <class D, class T>
+inline constexpr bool runs_here<on<D, T>> = runs_here<D>;
+
+template <class Chosen, class... Rest>
+struct those_here;
+template <class... Chosen>
+struct those_here<std::tuple<Chosen...>> {
+  using type = ::testing::Types<Chosen...>;
+};
+template <class... Chosen, class First, class... Rest>
+struct those_here<std::tuple<Chosen...>, First, Rest...>
+    : those_here<
+          std::conditional_t<runs_here<First>, std::tuple<Chosen..., First>, std::tuple<Chosen...>>,
+          Rest...> {};
+
+template <class Host, class Chips>
+struct cases;
+template <template <class...> class Host, class... H, template <class...> class Chips, class... C>
+struct cases<Host<H...>, Chips<C...>>
+    : those_here<std::tuple<>, on<flaggems::host, H>..., on<chip32, C>..., on<own_device, C>...> {};
 }  // namespace detail
 
 /// D..., and yours.
 template <class... D>
-using devices_and_own = detail::own_lists::devices<D...>;
-/// Cases..., each an on<D, T>, and on<yours, T>.
-template <class T, class... Cases>
-using cases_and_own = detail::own_lists::cases<T, Cases...>;
+using devices_and_own = typename detail::those_here<std::tuple<>, D..., detail::own_device>::type;
+
+/// The types to test on the host, and those on a chip, ours and yours: cases<on_host<f32, bf16>,
+/// on_chips<bf16>> are the on<D, T>.
+template <class... T>
+struct on_host;
+template <class... T>
+struct on_chips;
+template <class Host, class Chips>
+using cases = typename detail::cases<Host, Chips>::type;
 
 }  // namespace flaggems_test

@@ -35,13 +35,6 @@ using fg::host;
 using fg::i64;
 using fg::shape;
 using fg::simt64;
-/// A chip with warps of 32 lanes: the emulator, or a device type over a simulated driver whose
-/// launches the emulator runs (simulated/cuda.hpp), so that no kernel is compiled for both.
-#ifdef FLAGGEMS_TEST_CHIP32
-using chip32 = FLAGGEMS_TEST_CHIP32;
-#else
-using chip32 = fg::simt32;
-#endif
 
 // ---- devices
 /// The stream on which the tests of device D run.
@@ -75,19 +68,18 @@ void at_every_level(F&& f) {
 /// Every type that computes on the host, a 16-bit one on the emulated chip. (f32 on all devices is
 /// what the tests of layouts run.)
 #if FLAGGEMS_TEST_REDUCED
-using float_cases = cases_and_own<f32, on<host, f32>, on<host, bf16>>;
+using float_cases = cases<on_host<f32, bf16>, on_chips<f32>>;
 using all_devices = devices_and_own<host, chip32>;
 template <class... Chips>
 using elementwise_devices = devices_and_own<host>;
 #else
-using float_cases = cases_and_own<bf16, on<host, f32>, on<host, bf16>, on<host, f16>, on<host, f64>,
-                                  on<chip32, bf16>>;
+using float_cases = cases<on_host<f32, bf16, f16, f64>, on_chips<bf16>>;
 using all_devices = devices_and_own<host, chip32, simt64>;
 /// The host and Chips, for kernels whose threads share nothing.
 template <class... Chips>
 using elementwise_devices = devices_and_own<host, Chips...>;
 #endif
-/// `Cases`, a list of on<D, T>, but `float_cases` in a reduced build.
+/// `Cases`, but `float_cases` in a reduced build.
 template <class Cases>
 using unless_reduced = std::conditional_t<FLAGGEMS_TEST_REDUCED, float_cases, Cases>;
 
