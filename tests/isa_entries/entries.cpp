@@ -13,8 +13,11 @@ int main() {
   stream<host> s;
   auto x = empty<f32>(s, {4, 64});
   assign(s, x, 1);
-  softmax(s, x, x, 1);
   add(s, silu(x), 1, x);
+#ifdef FEW_ENTRIES  // for the test of the check itself
+  return 0;
+#else
+  softmax(s, x, x, 1);
   auto total = sum(s, x, {1});
   auto half = empty<f16>(s, {4, 64});
   assign(s, half, x * 2);
@@ -25,4 +28,5 @@ int main() {
   auto sums = empty<i32>(s, {64, 64});
   mm(s, bytes, bytes, sums);
   return total.numel() == 4 ? 0 : 1;
+#endif
 }
