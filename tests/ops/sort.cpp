@@ -89,7 +89,7 @@ TYPED_TEST(sort_test, rows) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;
   at_every_level<D>([] {
-    for (const i64 n : {1, 2, 17, 48, 49, 256, 300, 1000}) {
+    for (const i64 n : {1, 2, 17, 48, 128, 129, 300, 1000}) {
       const shape sizes{4, n};
       check<D, T>(sizes, -1, layout::contiguous, layout::contiguous, mixed_values<T>(sizes));
     }
@@ -181,8 +181,26 @@ TYPED_TEST(sort_layouts, parts_of_a_row) {
     expect_equal(x.read(), want.values);
     host::set_num_threads(before);
   } else {
-    check<TypeParam, f32>({2, 9001}, 1, layout::strided, layout::contiguous,
-                          mixed_values<f32>({2, 9001}));
+    // What block-local memory holds, and more, for all blocks together and for each alone.
+    check<TypeParam, f32>({9001, 2}, 0, layout::strided, layout::contiguous,
+                          mixed_values<f32>({9001, 2}));
+    check<TypeParam, f32>({16385}, 0, layout::offset, layout::contiguous,
+                          random_integers({16385}, -300, 300));
+    const shape sizes{5, 400};
+    test_tensor<f32, TypeParam> x(sizes, layout::strided, mixed_values<f32>(sizes)), values(sizes);
+    test_tensor<i64, TypeParam> indices(sizes);
+    const auto in = x.in();
+    const auto to = values.view();
+    const auto places = indices.view();
+    fg::row_plan plan(sizes, 1);
+    plan.add(in);
+    plan.add(to);
+    plan.add(places);
+    fg::detail::sort_in_workspace("sort", test_stream<TypeParam>(), plan.space(), plan.arg(0, in),
+                                  plan.target(1, to), plan.target(2, places), true);
+    const sorted want = reference(x.values(), sizes, 1, true);
+    expect_equal(values.read(), want.values);
+    expect_equal(indices.read(), want.indices);
   }
 }
 
