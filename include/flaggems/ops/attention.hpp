@@ -117,7 +117,7 @@ struct attention_call {
     if (heads >= 0) batch[heads] = k.size(heads);
     iteration it(batch);
     const auto add = [&](const auto& view, i64 factor) {
-      i64 strides[max_rank];
+      i64 strides[max_rank] = {};
       const auto lead = static_cast<std::size_t>(rank - 2);
       for (std::size_t d = 0; d < lead; ++d)
         strides[d] = view.sizes()[d] == 1 ? 0 : view.strides()[d];
