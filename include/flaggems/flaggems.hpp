@@ -14,6 +14,7 @@
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/device/pool_block.hpp>
 #include <flaggems/device/pool_record.hpp>
+#include <flaggems/device/pools.hpp>
 #include <flaggems/device/properties.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/device/tensor.hpp>
