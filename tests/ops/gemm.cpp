@@ -208,6 +208,8 @@ TYPED_TEST(gemm_layouts, addmm) {
               b.in().unsqueeze(0).expand({2, 9, 6}), batches.view(), {.beta = 0});
 }
 
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
+
 TEST(gemm, mixed_types) {
   at_every_level<host>([] {
     for (const i64 m : {1, 6})
@@ -313,6 +315,7 @@ TEST(gemm, same_bits_with_any_number_of_threads) {
   host::set_num_threads(3);
   expect_equal(values_of(fg::mm(s, a.in(), b.in())), one);
 }
+#endif
 
 }  // namespace
 }  // namespace flaggems_test

@@ -286,6 +286,8 @@ TYPED_TEST(reduce_layouts, expressions) {
   expect_close<f32>(columns.read(), across, {1e-5, 1e-4});
 }
 
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
+
 TEST(reduce, argmax_of_many) {  // cut into parts
   const i64 n = 1000003;
   auto x = fg::empty<f32>(test_stream<host>(), {n});
@@ -451,6 +453,7 @@ TEST(reduce, errors) {
   EXPECT_TRUE(x.untouched());
   EXPECT_TRUE(index.untouched());
 }
+#endif
 
 }  // namespace
 }  // namespace flaggems_test
