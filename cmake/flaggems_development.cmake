@@ -31,18 +31,19 @@ if(FLAGGEMS_SANITIZE)
   endif()
 endif()
 
-# A build with tests is for this machine: half of the compile time would be for what it cannot run.
-# A program may have another level as its property FLAGGEMS_MAX_ISA.
+# The FLAGGEMS_MAX_ISA of a program is its property of that name. Without one it has all levels, but
+# in a build with tests those of this machine: half of the compile time would be for others.
 set(FLAGGEMS_TEST_MAX_ISA "" CACHE STRING
     "FLAGGEMS_MAX_ISA of a build with tests; empty: the highest level that this machine can run")
+set(max_isa "")
 if(FLAGGEMS_BUILD_TESTS)
   include(flaggems_isa_levels)
   set(max_isa "${FLAGGEMS_TEST_MAX_ISA}")
   if(max_isa STREQUAL "")
     set(max_isa "${flaggems_max_isa}")
   endif()
-  set(own "$<TARGET_PROPERTY:FLAGGEMS_MAX_ISA>")
-  set(level "$<IF:$<STREQUAL:${own},>,${max_isa},${own}>")
-  target_compile_definitions(flaggems_development
-                             INTERFACE "$<$<NOT:$<STREQUAL:${level},>>:FLAGGEMS_MAX_ISA=${level}>")
 endif()
+set(own "$<TARGET_PROPERTY:FLAGGEMS_MAX_ISA>")
+set(level "$<IF:$<STREQUAL:${own},>,${max_isa},${own}>")
+target_compile_definitions(flaggems_development
+                           INTERFACE "$<$<NOT:$<STREQUAL:${level},>>:FLAGGEMS_MAX_ISA=${level}>")
