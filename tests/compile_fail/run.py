@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -39,10 +40,21 @@ def cases(path):
     return found
 
 
-def try_one(compiler, path, flags, texts):
+def precompiled(compiler, folder):
+    """Options by which the compiler takes the headers, most of the time of a program that fails, as parsed."""
+    header = folder / f"{pathlib.Path(compiler).name}.hpp"
+    header.write_text("#include <flaggems/flaggems.hpp>\n")
+    clang = "clang" in compiler
+    parsed = header.with_name(header.name + (".pch" if clang else ".gch"))
+    subprocess.run([compiler, *[f for f in FLAGS if f != "-fsyntax-only"], "-x", "c++-header", str(header),
+                    "-o", str(parsed)], check=True)
+    return ["-include-pch", str(parsed)] if clang else ["-Winvalid-pch", "-include", str(header)]
+
+
+def try_one(compiler, headers, path, flags, texts):
     """None if it went as expected, else what went wrong."""
     every_error = ["-ferror-limit=0"] if "clang" in compiler else ["-fmax-errors=0"]
-    done = subprocess.run([compiler, *FLAGS, *every_error, *flags, str(path)],
+    done = subprocess.run([compiler, *FLAGS, *headers, *every_error, *flags, str(path)],
                           capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     where = f"{path.name} {' '.join(flags)} ({compiler})"
     output = done.stderr
@@ -74,11 +86,14 @@ def main():
 
     compilers = options.cxx or ["g++", "clang++-14"]
     missing = [c for c in compilers if shutil.which(c) is None]
-    work = [(compiler, path, flags, texts)
-            for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
-            for flags, texts in cases(path).items()
-            for compiler in compilers if compiler not in missing]
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    present = [c for c in compilers if c not in missing]
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        headers = dict(zip(present, pool.map(lambda c: precompiled(c, pathlib.Path(folder)), present)))
+        work = [(compiler, headers[compiler], path, flags, texts)
+                for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
+                for flags, texts in cases(path).items()
+                for compiler in present]
         results = list(pool.map(lambda w: try_one(*w), work))
     failures = [r for r in results if r is not None]
     for failure in failures:

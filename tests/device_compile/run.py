@@ -152,10 +152,10 @@ def opencl(files, instances, build, cxx):
 
 def hip(files, instances, build, cxx):
     del cxx
-    # -S: machine instructions of gfx90a, as text; an object would need the chip's linker.
+    # -S -O1: machine instructions of gfx90a, as text; an object would need the chip's linker.
     return with_clang(files, instances, build,
                       ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib",
-                       "--offload-arch=gfx90a", "-Wno-cuda-compat", "-S", "-O2"],
+                       "--offload-arch=gfx90a", "-Wno-cuda-compat", "-S", "-O1"],
                       ".s", lambda name: f".amdhsa_kernel {name}")
 
 
