@@ -57,24 +57,36 @@ std::string implementation_on() {
   else
     return "portable kernel";
 }
-template <class Op, class... D>
-json implementations() {
-  json r;
-  ((r[D::name] = implementation_on<Op, D>()), ...);
-  return r;
-}
 
-json operators() {
-  using namespace flaggems;
-  json list = json::array();
-#define X(name, header, schema, type) \
-  list.push_back({{"name", name},     \
-                  {"header", header}, \
-                  {"schema", schema}, \
-                  {"implementation",  \
-                   implementations<flaggems::operators::type, host, cuda, simt32, simt64>()}});
+/// A table, as an object made in place for each operator takes the compiler half a minute.
+struct operator_entry {
+  const char *name, *header, *schema;
+  std::string (*host)(), (*cuda)(), (*simt32)(), (*simt64)();
+};
+const operator_entry entries[] = {
+#define X(name, header, schema, type)                              \
+  {name,                                                           \
+   header,                                                         \
+   schema,                                                         \
+   implementation_on<flaggems::operators::type, flaggems::host>,   \
+   implementation_on<flaggems::operators::type, flaggems::cuda>,   \
+   implementation_on<flaggems::operators::type, flaggems::simt32>, \
+   implementation_on<flaggems::operators::type, flaggems::simt64>},
 #include "operators.inc"
 #undef X
+};
+
+json operators() {
+  json list = json::array();
+  for (const operator_entry& e : entries)
+    list.push_back({{"name", e.name},
+                    {"header", e.header},
+                    {"schema", e.schema},
+                    {"implementation",
+                     {{flaggems::host::name, e.host()},
+                      {flaggems::cuda::name, e.cuda()},
+                      {flaggems::simt32::name, e.simt32()},
+                      {flaggems::simt64::name, e.simt64()}}}});
   return list;
 }
 
