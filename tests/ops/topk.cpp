@@ -97,6 +97,16 @@ TYPED_TEST(topk_test, rows) {
   });
 }
 
+/// Rows of n, of which a few elements have to be found, and of which many tie, or come in an order
+/// that a chip's bounds do not expect: those of its first threads are the best.
+std::vector<double> awkward_rows(i64 n) {
+  std::vector<double> values = random_values(shape{n});
+  for (i64 i = 0; i < n; ++i)
+    values.push_back(i % 911 == 7 ? static_cast<double>(i % 3) : -HUGE_VAL);
+  for (i64 i = 0; i < n; ++i) values.push_back(-static_cast<double>(i % (n < 8192 ? 512 : 2048)));
+  return values;
+}
+
 template <class Device>
 class topk_layouts : public ::testing::Test {};
 using devices = all_devices;
@@ -123,6 +133,21 @@ TYPED_TEST(topk_layouts, distinct_and_equal) {
                             std::vector<double>(700, 0.25));
     }
   });
+}
+
+// In teams of threads, in blocks, and in parts, in two steps and in more.
+TYPED_TEST(topk_layouts, long_rows) {
+  if constexpr (!fg::host_accessible<TypeParam>) {
+    const auto run = [](i64 n, i64 k, layout in, layout to) {
+      check<TypeParam, f32>({3, n}, k, 1, in, to, awkward_rows(n));
+      check<TypeParam, bf16>({1, 3 * n}, k, 1, in, to, awkward_rows(n));
+    };
+    run(4096, 8, layout::contiguous, layout::contiguous);
+    run(1001, 30, layout::offset, layout::strided);
+    run(5000, 70, layout::transposed, layout::contiguous);
+    run(16001, 600, layout::contiguous, layout::contiguous);
+    run(16500, 64, layout::contiguous, layout::contiguous);
+  }
 }
 
 TYPED_TEST(topk_layouts, empty_and_scalar) {

@@ -41,20 +41,27 @@ FLAGGEMS_INLINE constexpr bits_type<T> infinity_bits() {
     return static_cast<bits_type<T>>(T::format::limit);
 }
 
+/// The bits of a number, the highest of a word that is 0 below, made smaller for a smaller number.
+template <class T, class Word>
+FLAGGEMS_INLINE constexpr Word order_bits(Word bits) {
+  constexpr int below = 8 * static_cast<int>(sizeof(Word) - sizeof(T));
+  constexpr Word all = static_cast<Word>(static_cast<Word>(~Word(0)) >> below << below);
+  constexpr Word sign = static_cast<Word>(Word(1) << (sizeof(Word) * 8 - 1));
+  if constexpr (is_floating<T>) {
+    constexpr Word infinity = static_cast<Word>(static_cast<Word>(infinity_bits<T>()) << below);
+    const Word magnitude = static_cast<Word>(bits & static_cast<Word>(~sign));
+    const Word ordered = static_cast<Word>(bits & sign ? bits ^ all : bits | sign);
+    return magnitude == 0 ? sign : magnitude > infinity ? all : ordered;
+  } else {
+    return is_signed_integer<T> ? static_cast<Word>(bits ^ sign) : bits;
+  }
+}
+
 /// An integer that is smaller for a smaller number; reversed if `descending`.
 template <class T>
 FLAGGEMS_INLINE constexpr bits_type<T> order_key(T x, bool descending) {
   using U = bits_type<T>;
-  constexpr U all = static_cast<U>(~U(0));
-  constexpr U sign = static_cast<U>(U(1) << (sizeof(U) * 8 - 1));
-  U key = to_bits(x);
-  if constexpr (is_floating<T>) {
-    const U magnitude = static_cast<U>(key & static_cast<U>(~sign));
-    const U ordered = static_cast<U>(key & sign ? U(~key) : U(key | sign));
-    key = magnitude == 0 ? sign : magnitude > infinity_bits<T>() ? all : ordered;
-  } else if constexpr (is_signed_integer<T>) {
-    key = static_cast<U>(key ^ sign);
-  }
+  const U key = order_bits<T, U>(to_bits(x));
   return descending ? static_cast<U>(~key) : key;
 }
 

@@ -1,96 +1,121 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first of a row on a chip, for a k that is not large. Every thread finds the least keys of a
-// few groups of elements; the k-th of those is a bound that k elements do not exceed, and few more
-// do not. A second reading collects them in block-local memory, where they are sorted. A row with
-// more ties than that memory holds goes through `select_least`.
+// The k first of a row on a chip, for a k that is not large. Threads hold a row in registers and
+// find the first of each of many groups of its elements; the k-th of those is a bound: k elements
+// are not behind it, and few more are not. Those are collected in block-local memory and put in
+// order. Short rows go several a block (topk_teams), others one a block (topk_blocks), the longest
+// in parts, whose first ones are a row to be gone through in turn.
 #pragma once
 
-#include <flaggems/kernels/row_packs.hpp>
+#include <flaggems/kernels/pack.hpp>
+#include <flaggems/kernels/rows_chip.hpp>
 #include <flaggems/kernels/topk.hpp>
 
 namespace flaggems::kernels {
 
-/// Elements that a block collects, and the largest k; a quarter of that finds a bound.
-inline constexpr i64 chip_collected = 2048, chip_most_first = 1024;
-/// Groups of a thread.
-inline constexpr int chip_groups = 4;
+/// What holds a key, its highest bits, in a register.
+template <class U>
+using key_word = conditional<(sizeof(U) < 4), u32, U>;
 
-/// Calls f(key, i, u) for the elements of a row whose turn this thread is; u < chip_groups says
-/// whose group it is.
-template <class T, class Block, class F>
-FLAGGEMS_INLINE void for_each_key(const Block& block, const row_in<T>& x, i64 n, bool largest,
-                                  const F& f) {
-  using row_type = arg_row<T, T>;
-  using packs = row_packs<row_type>;
-  constexpr int width = packs::most;
-  const row_type row{x.data, x.stride, 0};
-  const int head = packs::template head<width>(row);
-  const i64 begin = head >= 0 && head < width ? min_of<i64>(head, n) : n;
-  const i64 end = begin + (n - begin) / width * width;
-  const i64 stride = static_cast<i64>(block.threads()) * width;
-  for (i64 i = begin + static_cast<i64>(block.thread()) * width; i < end;
-       i += chip_groups * stride) {
-    pack<T, width> of[chip_groups];
-    static_for<chip_groups>([&](auto u) FLAGGEMS_LAMBDA {
-      const i64 at = i + u * stride;
-      of[u] = load_pack<width, T>(row.data + (at < end ? at : i));
-    });
-    static_for<chip_groups>([&](auto u) FLAGGEMS_LAMBDA {
-      const i64 at = i + u * stride;
-      if (at < end)
-        static_for<width>([&](auto k) FLAGGEMS_LAMBDA {
-          f(order_key(of[u].at[k], largest), at + k, static_cast<int>(u));
-        });
-    });
+/// A key and its place in a row in one word, the key on top: of equal keys the first place is
+/// first.
+template <class Word>
+struct ranked_word {
+  static constexpr int digits = static_cast<int>(sizeof(Word));
+  Word word;
+
+  FLAGGEMS_INLINE static ranked_word of(u32 key, i32 place) {
+    return {static_cast<Word>(key) << (8 * digits - 32) | static_cast<u32>(place)};
   }
-  for (i64 k = block.thread(); k < n - (end - begin); k += block.threads()) {
-    const i64 i = k < begin ? k : k + (end - begin);
-    f(order_key(x.template read<T>(i), largest), i, 0);
+  /// Behind all others.
+  FLAGGEMS_INLINE static ranked_word last() { return {static_cast<Word>(~Word(0))}; }
+  FLAGGEMS_INLINE bool is_before(const ranked_word& b) const { return word < b.word; }
+  FLAGGEMS_INLINE i32 place() const {
+    return static_cast<i32>(word & (static_cast<Word>(~Word(0)) >> (4 * digits)));
   }
+  /// Its bytes, from the top.
+  FLAGGEMS_INLINE u32 digit(int d) const {
+    return static_cast<u32>(word >> (8 * (digits - 1 - d))) & 255U;
+  }
+  FLAGGEMS_INLINE void put_digit(int d, u32 x) {
+    const int shift = 8 * (digits - 1 - d);
+    word = (word & ~(Word(255) << shift)) | Word(x) << shift;
+  }
+};
+/// Of keys of 64 bits.
+struct ranked_pair {
+  static constexpr int digits = 12;
+  u64 key, at;
+
+  FLAGGEMS_INLINE static ranked_pair of(u64 key, i32 place) {
+    return {key, static_cast<u64>(place)};
+  }
+  FLAGGEMS_INLINE static ranked_pair last() { return {~u64(0), 0xffffffffU}; }
+  FLAGGEMS_INLINE bool is_before(const ranked_pair& b) const {
+    return key < b.key || (key == b.key && at < b.at);
+  }
+  FLAGGEMS_INLINE i32 place() const { return static_cast<i32>(at); }
+  FLAGGEMS_INLINE u32 digit(int d) const {
+    return static_cast<u32>(d < 8 ? key >> (56 - 8 * d) : at >> (88 - 8 * d)) & 255U;
+  }
+  FLAGGEMS_INLINE void put_digit(int d, u32 x) {
+    if (d < 8)
+      key = (key & ~(u64(255) << (56 - 8 * d))) | u64(x) << (56 - 8 * d);
+    else
+      at = (at & ~(u64(255) << (88 - 8 * d))) | u64(x) << (88 - 8 * d);
+  }
+};
+template <class U>
+using ranked_key = conditional<(sizeof(U) == 8), ranked_pair,
+                               ranked_word<conditional<(sizeof(U) <= 2), u32, u64>>>;
+
+struct first_ranked {
+  template <class R>
+  FLAGGEMS_INLINE R operator()(R a, R b) const {  // (references: OpenCL would deduce a space)
+    return b.is_before(a) ? b : a;
+  }
+};
+
+/// How many of the keys [0, n) are before x.
+template <class Keys, class R>
+FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
+  i32 rank = 0;
+  for (i32 i = 0; i < n; ++i) rank += keys.read(i).is_before(x) ? 1 : 0;
+  return rank;
 }
 
-/// The k-th least of what the threads' groups have, or a key between it and the next one.
-template <class U, class Block>
-FLAGGEMS_INLINE U bound_of_groups(const Block& block, i64 k, const U (&least)[chip_groups]) {
-  U bound = 0;
-  for (int bit = static_cast<int>(sizeof(U)) * 8 - 1; bit >= 0; --bit) {
-    const U next = static_cast<U>(bound | static_cast<U>(U(1) << bit));
-    i32 mine = 0;
-    static_for<chip_groups>([&](auto u) FLAGGEMS_LAMBDA { mine += least[u] < next ? 1 : 0; });
-    const i32 below = block.fold(mine, 0, plus{});
-    if (below == k) return static_cast<U>(next - 1);
-    if (below < k) bound = next;
-  }
-  return bound;
-}
-
-/// Sorts `count` keys in block-local memory, equal ones by their places; `capacity`, a power of
-/// two, is at least count.
-template <class Block, class Keys, class Places>
-FLAGGEMS_INLINE void sort_collected(const Block& block, i64 count, const Keys& keys,
-                                    const Places& places) {
-  using U = typename Keys::value_type;
-  i64 size = 2;
-  while (size < count) size *= 2;
-  block.for_each(size - count, [&](i64 i) FLAGGEMS_LAMBDA {
-    keys.write(count + i, static_cast<U>(~U(0)));
-    places.write(count + i, highest<i32>());
+/// Collects the k first of a row, whatever it is, by reading it several times.
+template <class T, class Block, class Counters, class Found>
+FLAGGEMS_INLINE void select_in_order(Block& block, i64 n, i64 k, const row_in<T>& x, bool largest,
+                                     const Counters& counters, const Found& found) {
+  using U = bits_type<T>;
+  const auto key_at = [&](i64 i)
+                          FLAGGEMS_LAMBDA { return order_key(x.template read<T>(i), largest); };
+  select_least<U>(block, n, k, key_at, counters, [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
+    constexpr int below = 8 * static_cast<int>(sizeof(key_word<U>) - sizeof(U));
+    found.write(place, ranked_key<U>::of(static_cast<key_word<U>>(key_at(i)) << below,
+                                         static_cast<i32>(i)));
   });
+}
+
+/// Sorts `count` keys in block-local memory that has room for the next power of two.
+template <class Block, class Keys>
+FLAGGEMS_INLINE void sort_collected(const Block& block, i32 count, const Keys& keys) {
+  using ranked = typename Keys::value_type;
+  i32 size = 2;
+  while (size < count) size *= 2;
+  block.for_each(size - count,
+                 [&](i64 i) FLAGGEMS_LAMBDA { keys.write(count + i, ranked::last()); });
   block.sync();
-  for (i64 run = 2; run <= size; run *= 2) {
-    for (i64 step = run / 2; step > 0; step /= 2) {
-      block.for_each(size / 2, [&](i64 i) FLAGGEMS_LAMBDA {
-        const i64 low = 2 * i - (i & (step - 1)), high = low + step;
-        const U a = keys.read(low), b = keys.read(high);
-        const i32 at_a = places.read(low), at_b = places.read(high);
-        const bool ordered = a < b || (a == b && at_a < at_b);
-        if (ordered != ((low & run) == 0)) {
+  for (i32 run = 2; run <= size; run *= 2) {
+    for (i32 step = run / 2; step > 0; step /= 2) {
+      block.for_each(size / 2, [&](i64 pair) FLAGGEMS_LAMBDA {
+        const i32 i = static_cast<i32>(pair), low = 2 * i - (i & (step - 1)), high = low + step;
+        const ranked a = keys.read(low), b = keys.read(high);
+        if (a.is_before(b) != ((low & run) == 0)) {
           keys.write(low, b);
           keys.write(high, a);
-          places.write(low, at_b);
-          places.write(high, at_a);
         }
       });
       block.sync();
@@ -98,72 +123,330 @@ FLAGGEMS_INLINE void sort_collected(const Block& block, i64 count, const Keys& k
   }
 }
 
-/// The k largest (or least) of each row, sorted, and where they came from: k up to chip_most_first,
-/// rows of less than 2^31 elements.
+/// A thread's turn through a row that it shares with others.
 template <class T>
-struct topk_chip {
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, row_space space, i64 k, row_arg<T> in,
-                                  row_target<T> values, row_target<i64> indices, i32 largest) {
-    using U = bits_type<T>;
-    const auto keys = block.template scratch<U>(chip_collected);
-    const auto places = block.template scratch<i32>(chip_collected);
-    const auto counters = block.template scratch<i64>(264);
-    const bool descending = largest != 0;
-    const i64 n = space.length;
-    for_each_row(block, space, [&](const coordinates& c) FLAGGEMS_LAMBDA {
-      const auto x = in.at(c);
-      const auto collect = [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-        keys.write(place, order_key(x.template read<T>(i), descending));
-        places.write(place, static_cast<i32>(i));
-      };
-      i64 count = n;
-      if (n <= chip_collected) {
-        block.for_each(n, [&](i64 i) FLAGGEMS_LAMBDA { collect(i, i); });
-      } else {
-        U bound = static_cast<U>(~U(0));
-        if (k <= chip_most_first / 4) {
-          U least[chip_groups];
-          static_for<chip_groups>([&](auto u) FLAGGEMS_LAMBDA { least[u] = bound; });
-          for_each_key<T>(block, x, n, descending, [&](U key, i64, int u) FLAGGEMS_LAMBDA {
-            least[u] = min_of(least[u], key);
-          });
-          bound = bound_of_groups(block, k, least);
-          block.single([&]() FLAGGEMS_LAMBDA { counters.write(0, 0); });
-          block.sync();
-          for_each_key<T>(block, x, n, descending, [&](U key, i64 i, int) FLAGGEMS_LAMBDA {
-            if (key > bound) return;
-            const i64 place = block.template atomic_add<i64>(counters, 0, 1);
-            if (place >= chip_collected) return;
-            keys.write(place, key);
-            places.write(place, static_cast<i32>(i));
-          });
-          block.sync();
-          count = counters.read(0);
-          block.sync();
-        }
-        if (count > chip_collected) {
-          const auto key_at = [&](i64 i) FLAGGEMS_LAMBDA {
-            return order_key(x.template read<T>(i), descending);
-          };
-          select_least<U>(block, n, k, key_at, counters, collect);
-          count = k;
-        }
+class topk_turn {
+ public:
+  using U = bits_type<T>;
+  using ranked = ranked_key<U>;
+  /// What it reads before it looks at the first: packs, or elements.
+  static constexpr int steps = 4, width = pack_size<T>;
+
+  FLAGGEMS_INLINE topk_turn(const row_in<T>& x, i32 n, i32 thread, i32 threads, bool largest)
+      : x_(x), n_(n), thread_(thread), threads_(threads) {
+    flip_ = largest ? static_cast<word>(static_cast<word>(~word(0)) >> below << below) : word(0);
+    const u64 off = reinterpret_cast<u64>(x.data) % 16;
+    by_packs_ = x.stride == 1 && off % sizeof(T) == 0;
+    begin_ = min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n);
+    end_ = begin_ + (n - begin_) / width * width;
+  }
+  /// Calls f(ranked, step, i) for each element, of pack or element number `step` of those that are
+  /// read together, unless skips(step).
+  template <class Skips, class F>
+  FLAGGEMS_INLINE void for_each(const Skips& skips, const F& f) const {
+    if (!by_packs_) {
+      for (i32 i = thread_; i < n_; i += steps * threads_) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 0; s < steps; ++s)
+          if (i + s * threads_ < n_ && !skips(s)) call(f, i + s * threads_, s);
       }
-      sort_collected(block, count, keys, places);
-      // The elements themselves, before the row is overwritten, which may be where it came from.
-      block.for_each(k, [&](i64 i) FLAGGEMS_LAMBDA {
-        keys.write(i, to_bits(x.template read<T>(places.read(i))));
-      });
+      return;
+    }
+    const i32 pitch = threads_ * width;
+    for (i32 at = begin_ + thread_ * width; at < end_; at += steps * pitch) {
+      packed<T, width> some[steps];
+      FLAGGEMS_CHIP_UNROLL
+      for (int s = 0; s < steps; ++s)  // without branches, so that all are under way
+        some[s] = load_packed<width, T>(x_.data + (at + s * pitch < end_ ? at + s * pitch : at));
+      FLAGGEMS_CHIP_UNROLL
+      for (int s = 0; s < steps; ++s) {
+        if (at + s * pitch >= end_ || skips(s)) continue;
+        FLAGGEMS_CHIP_UNROLL
+        for (int i = 0; i < width; ++i)
+          f(ranked::of(key_of(element_of(some[s], i)), at + s * pitch + i), s, i);
+      }
+    }
+    const i32 beside = n_ - (end_ - begin_);  // fewer than two packs
+    if (skips(0)) return;
+    for (i32 i = thread_; i < beside; i += threads_)
+      call(f, i < begin_ ? i : i + (end_ - begin_), 0);
+  }
+
+ private:
+  using word = key_word<U>;
+  static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
+  template <class F>
+  FLAGGEMS_INLINE void call(const F& f, i32 i, int step) const {
+    const word bits = to_bits(x_.template read<T>(i));
+    f(ranked::of(key_of(static_cast<word>(bits << below)), i), step, 0);
+  }
+  /// The bits of element i of a pack, the highest of a word.
+  FLAGGEMS_INLINE static word element_of(const packed<T, width>& x, int i) {
+    if constexpr (sizeof(T) < 4) {
+      constexpr int each = 4 / static_cast<int>(sizeof(T));
+      const word w = x.at[i / each] << (below - 8 * static_cast<int>(sizeof(T)) * (i % each));
+      return w & static_cast<word>(~word(0) << below);
+    } else {
+      return to_bits(bit_cast<pack<T, width>>(x).at[i]);
+    }
+  }
+  FLAGGEMS_INLINE word key_of(word bits) const { return order_bits<T, word>(bits) ^ flip_; }
+
+  row_in<T> x_;
+  i32 n_, thread_, threads_, begin_, end_;
+  word flip_;
+  bool by_packs_;
+};
+
+/// The first ones of the groups that a thread's elements are in.
+template <class T>
+struct group_firsts {
+  using ranked = ranked_key<bits_type<T>>;
+  static constexpr int groups = 4;
+  ranked of[groups];
+
+  /// Those of packs that are read together, or of the elements of a pack.
+  template <bool ByPack>
+  FLAGGEMS_INLINE static group_firsts find(const topk_turn<T>& turn) {
+    group_firsts r;
+    FLAGGEMS_CHIP_UNROLL
+    for (int g = 0; g < groups; ++g) r.of[g] = ranked::last();
+    turn.for_each([](int) FLAGGEMS_LAMBDA { return false; },
+                  [&](const ranked& x, int step, int i) FLAGGEMS_LAMBDA {
+                    const int g = ByPack ? step : (step * topk_turn<T>::width + i) % groups;
+                    r.of[g] = first_ranked{}(r.of[g], x);
+                  });
+    return r;
+  }
+  FLAGGEMS_INLINE ranked first() const {
+    const first_ranked op;
+    return op(op(of[0], of[1]), op(of[2], of[3]));
+  }
+};
+
+/// Elements of a thread: of short rows that many share a block, and of others.
+inline constexpr i64 topk_few_each = 8, topk_each = 32;
+
+/// Counters that select_least takes.
+inline constexpr i64 topk_counters = 264;
+
+/// Rows that fit the registers of a team, a power of two of threads, of which a block has several;
+/// k is at most half of its threads. The first ones of `groups` of them make the bound. (Teams meet
+/// as blocks do, since a warp has any size.)
+template <class T>
+struct topk_teams {
+  static constexpr int max_threads = 256, min_blocks = 4;
+  static constexpr int least_team = 32, most_team = 128, most_together = max_threads / least_team;
+  static constexpr int per_thread = 4;  // elements that are collected
+  using U = bits_type<T>;
+  using ranked = ranked_key<U>;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team, i32 groups,
+                                  const row_arg<T>& in, const row_target<T>& values,
+                                  const row_target<i64>& indices, i32 largest) {
+    const i32 n = static_cast<i32>(space.length), together = block.threads() / team;
+    const i32 own = block.thread() / team, lane = block.thread() - own * team;
+    const i32 joined = team / groups, capacity = per_thread * team;
+    const auto bounds = block.template scratch<ranked>(most_together);
+    const auto counts = block.template scratch<i32>(most_together + 1);  // and rows that do not fit
+    const auto firsts = block.template scratch<ranked>(max_threads);
+    const auto found = block.template scratch<ranked>(max_threads * per_thread);
+    const auto elements = block.template scratch<U>(max_threads / 2);
+    const auto places = block.template scratch<i32>(max_threads / 2);
+    const auto counters = block.template scratch<i64>(topk_counters);
+    const auto own_firsts = firsts.from(own * groups);
+    const auto own_found = found.from(own * capacity);
+    const auto row_at = [&](i64 row, i64& at, i64& to) FLAGGEMS_LAMBDA {
+      i64 from;
+      locate_row(space, space.rank, row, in.strides, values.strides, from, to);
+      locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
+      return row_in<T>{in.data + from, in.strides[space.rank]};
+    };
+    block.for_each_tile(ceil_div<i64>(space.rows, together), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 row = tile * together + own;
+      const bool exists = row < space.rows;
+      i64 to, at;
+      const row_in<T> x = row_at(exists ? row : 0, at, to);
+      const topk_turn<T> turn(x, exists ? n : 0, lane, team, largest != 0);
+      const auto packs = group_firsts<T>::template find<true>(turn);
+      const ranked mine =
+          block.template fold_neighbours<ranked>(packs.first(), first_ranked{}, joined);
+      if (lane % joined == 0) own_firsts.write(lane / joined, mine);
+      if (lane == 0) {
+        bounds.write(own, ranked::last());
+        counts.write(own, 0);
+      }
+      block.single([&]() FLAGGEMS_LAMBDA { counts.write(most_together, 0); });
       block.sync();
-      const auto to = values.at(c);
-      const auto at = indices.at(c);
-      block.for_each(k, [&](i64 i) FLAGGEMS_LAMBDA {
-        to.write(i, from_bits<T>(keys.read(i)));
-        at.write(i, static_cast<i64>(places.read(i)));
-      });
-      block.sync();  // the next row collects there
+      if (lane < groups) {
+        const ranked candidate = own_firsts.read(lane);
+        if (candidate.is_before(ranked::last()) &&
+            rank_among(own_firsts, groups, candidate) == k - 1)
+          bounds.write(own, candidate);
+      }
+      block.sync();
+      const ranked bound = bounds.read(own);
+      const auto collect = [&](const ranked& one, int, int) FLAGGEMS_LAMBDA {
+        if (bound.is_before(one)) return;
+        const i32 place = block.template atomic_add<i32>(counts, own, 1);
+        if (place < capacity)
+          own_found.write(place, one);
+        else if (place == capacity)
+          block.template atomic_add<i32>(counts, most_together, 1);
+      };
+      if (!bound.is_before(packs.first()))
+        turn.for_each([&](int s) FLAGGEMS_LAMBDA { return bound.is_before(packs.of[s]); }, collect);
+      block.sync();
+      i32 count = counts.read(own);
+      if (counts.read(most_together) > 0) {
+        for (i32 r = 0; r < together; ++r) {
+          if (counts.read(r) <= capacity) continue;
+          i64 unused;
+          const row_in<T> other = row_at(tile * together + r, unused, unused);
+          select_in_order<T>(block, n, k, other, largest != 0, counters, found.from(r * capacity));
+          if (own == r) count = k;
+        }
+        block.sync();
+      }
+      for (i32 i = lane; i < count; i += team) {
+        const ranked one = own_found.read(i);
+        const i32 rank = rank_among(own_found, count, one);
+        if (rank >= k) continue;
+        elements.write(own * k + rank, to_bits(x.template read<T>(one.place())));
+        places.write(own * k + rank, one.place());
+      }
+      block.sync();
+      if (!exists) return;
+      for (i32 i = lane; i < k; i += team) {
+        values.data[to + i * values.strides[space.rank]] = from_bits<T>(elements.read(own * k + i));
+        indices.data[at + i * indices.strides[space.rank]] = places.read(own * k + i);
+      }
     });
+  }
+};
+
+/// Rows, or `parts` of `share` elements of each, that fit the registers of a block. `map`, if there
+/// is one, has the indices of the elements of `in`, and its strides. Of parts, the first k of each
+/// follow each other in the outputs.
+template <class T>
+struct topk_blocks {
+  static constexpr int max_threads = 512, min_blocks = 2;
+  using U = bits_type<T>;
+  using ranked = ranked_key<U>;
+  /// Elements that are collected, and those that are ordered by rank.
+  static constexpr i32 capacity = 2048, most_by_rank = 384;
+  static constexpr i64 most = max_threads * topk_each, most_first = 1024;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i64 parts, i64 share,
+                                  const row_arg<T>& in, global_ptr<const i64> map,
+                                  const row_target<T>& values, const row_target<i64>& indices,
+                                  i32 largest) {
+    const auto found = block.template scratch<ranked>(capacity);
+    const auto elements = block.template scratch<U>(most_first);
+    const auto places = block.template scratch<i32>(most_first);
+    const auto counters = block.template scratch<i64>(topk_counters);
+    const auto digits = counters.template as<i32>();
+    const i64 stride = in.strides[space.rank];
+    block.for_each_tile(space.rows * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 row = parts == 1 ? tile : tile / parts, begin = (tile - row * parts) * share;
+      const i32 n = static_cast<i32>(min_of(share, space.length - begin)), kept = min_of(k, n);
+      i64 from, to, at;
+      locate_row(space, space.rank, row, in.strides, values.strides, from, to);
+      locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
+      from += begin * stride;
+      const row_in<T> x{in.data + from, stride};
+      const topk_turn<T> turn(x, n, block.thread(), block.threads(), largest != 0);
+      const auto own = group_firsts<T>::template find<false>(turn);
+      const ranked bound = bound_of(block, kept, own, digits);
+      block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
+      block.sync();
+      const auto collect = [&](const ranked& one, int, int) FLAGGEMS_LAMBDA {
+        if (bound.is_before(one)) return;
+        const i32 place = block.template atomic_add<i32>(digits, 0, 1);
+        if (place < capacity) found.write(place, one);
+      };
+      if (!bound.is_before(own.first()))
+        turn.for_each([](int) FLAGGEMS_LAMBDA { return false; }, collect);
+      block.sync();
+      i32 count = digits.read(0);
+      block.sync();
+      if (count > capacity) {
+        select_in_order<T>(block, n, kept, x, largest != 0, counters, found);
+        count = kept;
+        block.sync();
+      }
+      const auto take = [&](i32 i, const ranked& one) FLAGGEMS_LAMBDA {
+        elements.write(i, to_bits(x.template read<T>(one.place())));
+        places.write(i, one.place());
+      };
+      if (count <= most_by_rank) {
+        block.for_each(count, [&](i64 i) FLAGGEMS_LAMBDA {
+          const ranked one = found.read(i);
+          const i32 rank = rank_among(found, count, one);
+          if (rank < kept) take(rank, one);
+        });
+      } else {
+        sort_collected(block, count, found);
+        block.for_each(kept,
+                       [&](i64 i) FLAGGEMS_LAMBDA { take(static_cast<i32>(i), found.read(i)); });
+      }
+      block.sync();
+      const i64 first = (tile - row * parts) * k;
+      block.for_each(kept, [&](i64 i) FLAGGEMS_LAMBDA {
+        const i32 place = places.read(i);
+        values.data[to + (first + i) * values.strides[space.rank]] = from_bits<T>(elements.read(i));
+        indices.data[at + (first + i) * indices.strides[space.rank]] =
+            map != nullptr ? map[from + place] : begin + place;
+      });
+    });
+  }
+
+ private:
+  /// The k-th of what comes first of the threads' groups, or one between it and some that follow.
+  template <class Block, class Counters>
+  FLAGGEMS_INLINE static ranked bound_of(const Block& block, i32 k, const group_firsts<T>& found,
+                                         const Counters& counters) {
+    constexpr int groups = group_firsts<T>::groups;
+    const bool apart = 4 * k > block.threads();  // else a thread's groups are one
+    ranked own[groups];
+    bool open[groups];  // whether its bytes so far are the bound's
+    FLAGGEMS_CHIP_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      own[g] = found.of[g];
+      open[g] = apart || g == 0;
+    }
+    if (!apart) own[0] = found.first();
+    ranked bound = ranked::last();
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (int d = 0; d < ranked::digits; ++d) {
+      block.for_each(256, [&](i64 i) FLAGGEMS_LAMBDA { counters.write(i, 0); });
+      block.sync();
+      FLAGGEMS_CHIP_UNROLL
+      for (int g = 0; g < groups; ++g)
+        if (open[g]) block.template atomic_add<i32>(counters, own[g].digit(d), 1);
+      block.sync();
+      block.template exclusive_scan<i32>(
+          256, 0, [&](i64 i) FLAGGEMS_LAMBDA { return counters.read(i); },
+          [&](i64 i, i32 before) FLAGGEMS_LAMBDA {
+            const i32 count = counters.read(i);
+            if (before < k && k <= before + count) {  // one digit only
+              counters.write(256, static_cast<i32>(i));
+              counters.write(257, before);
+              counters.write(258, count);
+            }
+          });
+      block.sync();
+      const u32 digit = static_cast<u32>(counters.read(256));
+      const i32 count = counters.read(258);
+      k -= counters.read(257);
+      bound.put_digit(d, digit);
+      FLAGGEMS_CHIP_UNROLL
+      for (int g = 0; g < groups; ++g) open[g] = open[g] && own[g].digit(d) == digit;
+      if (count - k <= 8 + k / 2) break;
+    }
+    return bound;
   }
 };
 

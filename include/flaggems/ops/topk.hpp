@@ -6,6 +6,8 @@
 #include <flaggems/kernels/topk_host.hpp>
 #include <flaggems/ops/sort.hpp>
 
+#include <algorithm>
+
 namespace flaggems {
 
 namespace operators {
@@ -22,6 +24,87 @@ shape topk_shape(const X& x, i64 k, int dim) {
   shape sizes(x.sizes());
   if (sizes.rank() > 0) sizes[dim] = k;
   return sizes;
+}
+
+/// Rows that fit a team of threads, of which a block has some; false: they do not.
+template <class T, class S>
+bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& space, i64 k,
+                   const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
+                   const kernels::row_target<i64>& indices, bool largest) {
+  using U = kernels::bits_type<T>;
+  using kernel = kernels::topk_teams<T>;
+  using ranked = typename kernel::ranked;
+  const i64 each =
+      space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
+  i64 team = kernel::least_team, groups = team;
+  while (team < 2 * k || team * each < space.length) team *= 2;
+  while (groups < 4 * k && groups < team) groups *= 2;
+  if (team > kernel::most_team) return false;
+  launch_config config;
+  config.op = op;
+  config.tiles = kernels::ceil_div(space.rows, kernel::max_threads / team);
+  config.threads = kernel::max_threads;
+  config.work = work_of(space.rows, space.length, 16);
+  config.blocks_per_unit = 0;
+  config.scratch =
+      scratch_bytes<ranked>(kernel::most_together + kernel::max_threads +
+                            kernel::max_threads * kernel::per_thread) +
+      scratch_bytes<i32>(kernel::most_together + 1) + scratch_bytes<U>(kernel::max_threads / 2) +
+      scratch_bytes<i32>(kernel::max_threads / 2) + scratch_bytes<i64>(kernels::topk_counters);
+  launch<kernel>(stream, config, space, static_cast<i32>(k), static_cast<i32>(team),
+                 static_cast<i32>(groups), in, values, indices, static_cast<i32>(largest ? 1 : 0));
+  return true;
+}
+
+/// The first k, at most topk_blocks::most_first, of rows of less than 2^31 elements. `map`, if
+/// there is one, has their indices.
+template <class T, class S>
+void topk_on_chip(const char* op, const S& stream, const kernels::row_space& space, i64 k,
+                  const kernels::row_arg<T>& in, const i64* map,
+                  const kernels::row_target<T>& values, const kernels::row_target<i64>& indices,
+                  bool largest) {
+  using kernel = kernels::topk_blocks<T>;
+  using ranked = typename kernel::ranked;
+  if (map == nullptr && topk_in_teams<T>(op, stream, space, k, in, values, indices, largest))
+    return;
+  const i64 n = space.length, fewer = 256 * kernels::topk_each;
+  launch_config config;
+  config.op = op;
+  // Enough groups, but of long rows as many blocks as may be.
+  config.threads = n <= fewer ? (k <= 512 ? 256 : 512) : (n > kernel::most && k <= 64 ? 256 : 512);
+  const i64 most = config.threads * kernels::topk_each;
+  i64 parts = kernels::ceil_div(n, most);
+  const i64 share = parts == 1 ? n : kernels::round_up(kernels::ceil_div(n, parts), i64{64});
+  parts = kernels::ceil_div(n, share);
+  config.tiles = space.rows * parts;
+  config.work = work_of(space.rows, n, 16);
+  config.blocks_per_unit = 0;
+  config.scratch = scratch_bytes<ranked>(kernel::capacity) +
+                   scratch_bytes<kernels::bits_type<T>>(kernel::most_first) +
+                   scratch_bytes<i32>(kernel::most_first) +
+                   scratch_bytes<i64>(kernels::topk_counters);
+  const auto run = [&](const kernels::row_target<T>& to, const kernels::row_target<i64>& places) {
+    launch<kernel>(stream, config, space, static_cast<i32>(k), parts, share, in, map, to, places,
+                   static_cast<i32>(largest ? 1 : 0));
+  };
+  if (parts == 1) return run(values, indices);
+
+  kernels::row_space next = space;
+  next.length = (parts - 1) * k + kernels::min_of(k, n - (parts - 1) * share);
+  auto some = empty<T>(stream, {space.rows, next.length}, op);
+  auto places = empty<i64>(stream, {space.rows, next.length}, op);
+  kernels::row_target<T> to{some.data(), {}};
+  to.strides[space.rank] = 1;
+  for (i64 d = space.rank, step = next.length; d > 0; --d) {
+    to.strides[d - 1] = step;
+    step *= space.sizes[d - 1];
+  }
+  kernels::row_target<i64> at{places.data(), {}};
+  kernels::row_arg<T> from{some.data(), {}};
+  std::copy_n(to.strides, max_rank, at.strides);
+  std::copy_n(to.strides, max_rank, from.strides);
+  run(to, at);
+  topk_on_chip<T>(op, stream, next, k, from, places.data(), values, indices, largest);
 }
 
 }  // namespace detail
@@ -63,20 +146,9 @@ void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
   if constexpr (!host_accessible<device_of<S>>) {
-    if (count <= kernels::chip_most_first && space.length < i64{1} << 31) {
-      launch_config config;
-      config.op = op;
-      config.tiles = space.rows;
-      config.work = work_of(from.numel(), 16);
-      config.scratch = scratch_bytes<kernels::bits_type<T>>(kernels::chip_collected) +
-                       scratch_bytes<i32>(kernels::chip_collected) + scratch_bytes<i64>(264);
-      // Few long rows: more threads each.
-      if (space.rows < 256 && space.length > 8192) config.threads = 1024;
-      launch<kernels::topk_chip<T>>(stream, config, space, count, plan.arg(0, from),
-                                    plan.target(1, to), plan.target(2, places),
-                                    static_cast<i32>(largest ? 1 : 0));
-      return;
-    }
+    if (count <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
+      return detail::topk_on_chip<T>(op, stream, space, count, plan.arg(0, from), nullptr,
+                                     plan.target(1, to), plan.target(2, places), largest);
   }
   const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
   detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows,
