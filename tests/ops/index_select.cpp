@@ -52,6 +52,19 @@ TYPED_TEST(index_select_layouts, all) {
   });
 }
 
+// What chips do with rows of which most is picked, and with rows of words that are no packs.
+TYPED_TEST(index_select_layouts, picked_and_words) {
+  for (const layout in : {layout::contiguous, layout::offset}) {
+    check<TypeParam, bf16, i64>({5, 331}, 1, 70, in, layout::contiguous, in);
+    check<TypeParam, fg::u8, fg::i32>({2, 3, 4000}, 2, 9000, in, layout::contiguous,
+                                      layout::contiguous);
+    for (const i64 n : {2, 4, 6, 12, 20}) {
+      check<TypeParam, bf16, i64>({9, n}, 0, 8, in, layout::contiguous, layout::contiguous);
+      check<TypeParam, fg::u8, i64>({2, 9, 2 * n}, 1, 8, in, layout::strided, layout::contiguous);
+    }
+  }
+}
+
 TYPED_TEST(index_select_layouts, empty) {
   test_tensor<f32, TypeParam> x({3, 4}), out({0, 4});
   test_tensor<i64, TypeParam> none({0});
