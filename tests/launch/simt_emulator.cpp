@@ -176,6 +176,25 @@ TYPED_TEST(SimtEmulator, AtomicsCountAndDoNotRace) {
   EXPECT_EQ(std::vector<int>(bins, bins + 5), (std::vector<int>{201, 201, 201, 200, 200}));
 }
 
+TYPED_TEST(SimtEmulator, ThreadsOfAWarpCountInTurn) {
+  const int w = this->warp, threads = 192, rounds = 3;
+  const auto entry = [](int thread, int round) { return (thread * thread + round) % 7; };
+  std::vector<u32> got(rounds * threads), expected;
+  this->launch(1, threads, threads / w * 8 * 4, [&](auto& block) {
+    const auto counts = block.template scratch<u32>(threads / w * 8);
+    block.for_each(threads / w * 8, [&](i64 i) { counts.write(i, 0); });
+    block.sync();
+    const auto own = counts.from(block.thread() / w * 8);
+    for (int round = 0; round < rounds; ++round)
+      got[std::size_t(round * threads + block.thread())] =
+          block.template count_in_turn<3>(own, entry(block.thread(), round));
+  });
+  std::vector<u32> counts(std::size_t(threads / w * 8));
+  for (int k = 0, t = 0; k < rounds * threads; ++k, t = k % threads)
+    expected.push_back(counts[std::size_t(t / w * 8 + entry(t, k / threads))]++);
+  EXPECT_EQ(got, expected);
+}
+
 TYPED_TEST(SimtEmulator, TilesAreStridedOverBlocks) {
   std::vector<int> visits(100, 0);
   this->launch(3, this->warp, 0, [&](auto& block) {
@@ -312,6 +331,12 @@ TYPED_TEST(SimtEmulator, EveryReportNamesALine) {
                          9, 0, [](i64) { return 1; }, [](i64, int) {});
   });
   EXPECT_TRUE(contains(e.got(), "in shuffle_up(1) at " + line_text(line))) << e.what();
+  e = this->refused([&](auto& block) {
+    const auto s = block.template scratch<u32>(block.threads());
+    s.write(block.thread(), 0);
+    if (block.thread() % w != 0) line = __LINE__, (void)block.template count_in_turn<1>(s, 0);
+  });
+  EXPECT_TRUE(contains(e.got(), "in ballot at " + line_text(line))) << e.what();
   e = this->refused([&](auto& block) {
     auto s = block.template scratch<int>(1);
     block.single([&] { s.write(0, 0); });

@@ -38,7 +38,7 @@ class simt_team {
   static constexpr int max_threads = 1024;
   static constexpr i64 exchange_bytes = 2 * 32 * 16;
   enum class access { read, write, update };
-  enum class state { ready, barrier, shuffle_xor, shuffle_up, returned };
+  enum class state { ready, barrier, shuffle_xor, shuffle_up, shuffle_from, ballot, returned };
 
   /// What one launch runs: `body(context, thread)` for each thread of each block.
   struct job {
@@ -91,7 +91,7 @@ class simt_team {
 
   void sync(int thread, int line) { wait(thread, state::barrier, line); }
 
-  u32 shuffle(int thread, state kind, u32 x, int argument, int line) {
+  u64 shuffle(int thread, state kind, u32 x, int argument, int line) {
     lane& self = at(thread);
     self.value = x;
     self.argument = argument;
@@ -142,7 +142,7 @@ class simt_team {
     state now = state::ready;
     int line = 0;
     int argument = 0;
-    u32 value = 0;
+    u64 value = 0;
   };
 
   /// Who touched a byte since the last barrier. Two different readers and two different updaters
@@ -193,19 +193,25 @@ class simt_team {
       bool same = true;
       for (int t = first; t < first + size; ++t) {
         if (at(t).now == state::ready) resume(t);
-        if (at(t).now == state::shuffle_xor || at(t).now == state::shuffle_up) ++shuffling;
+        if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot) ++shuffling;
         same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
-               at(t).argument == at(first).argument;
+               (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
       }
       if (shuffling == 0) return;
       if (shuffling != size || !same)
         refuse_divergence("all lanes of a warp in the same shuffle", first, first + size);
-      const int distance = at(first).argument;
-      u32 sent[64];
-      for (int k = 0; k < size; ++k) sent[k] = at(first + k).value;
+      const state kind = at(first).now;
+      u64 sent[64], all = 0;
       for (int k = 0; k < size; ++k) {
-        const int from = at(first).now == state::shuffle_xor ? k ^ distance : k - distance;
-        at(first + k).value = sent[from < 0 ? k : from];
+        sent[k] = at(first + k).value;
+        all |= (sent[k] & 1) << k;
+      }
+      for (int k = 0; k < size; ++k) {
+        const int argument = at(first + k).argument;
+        const int from = kind == state::shuffle_xor    ? k ^ argument
+                         : kind == state::shuffle_from ? argument
+                                                       : k - argument;
+        at(first + k).value = kind == state::ballot ? all : sent[from < 0 ? k : from];
       }
       for (int t = first; t < first + size; ++t) at(t).now = state::ready;
     }
@@ -376,6 +382,8 @@ class simt_team {
       case state::shuffle_up:
         return " in shuffle_up(" + std::to_string(t.argument) + ") at " + at_line(t.line);
       case state::returned: return " returned";
+      case state::shuffle_from: return " in shuffle_from at " + at_line(t.line);
+      case state::ballot: return " in ballot at " + at_line(t.line);
       default: return " running";
     }
   }
@@ -478,11 +486,18 @@ struct emulated_machine {
   void sync(int line) const { team->sync(thread_index, line); }
   u32 shuffle_xor(u32 x, int mask, int line = 0) const {
     team->check_distance(mask, WarpSize, line);
-    return team->shuffle(thread_index, state::shuffle_xor, x, mask, line);
+    return static_cast<u32>(team->shuffle(thread_index, state::shuffle_xor, x, mask, line));
   }
   u32 shuffle_up(u32 x, int delta, int line = 0) const {
     team->check_distance(delta, WarpSize, line);
-    return team->shuffle(thread_index, state::shuffle_up, x, delta, line);
+    return static_cast<u32>(team->shuffle(thread_index, state::shuffle_up, x, delta, line));
+  }
+  u32 shuffle_from(u32 x, int lane, int line = 0) const {
+    team->check_distance(lane, WarpSize, line);
+    return static_cast<u32>(team->shuffle(thread_index, state::shuffle_from, x, lane, line));
+  }
+  u64 ballot(bool x, int line = 0) const {
+    return team->shuffle(thread_index, state::ballot, x ? 1 : 0, 0, line);
   }
   template <class T>
   array_type<T> scratch(i64 offset, i64 count) const {

@@ -34,6 +34,29 @@ FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
 #endif
 }
 
+/// How many bits are set; the lowest that is.
+FLAGGEMS_INLINE int count_bits(u32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __popc(x);
+#else
+  return __builtin_popcount(x);
+#endif
+}
+FLAGGEMS_INLINE int lowest_bit(u32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __ffs(static_cast<int>(x)) - 1;
+#else
+  return __builtin_ctz(x);
+#endif
+}
+FLAGGEMS_INLINE int count_bits(u64 x) {
+  return count_bits(static_cast<u32>(x)) + count_bits(static_cast<u32>(x >> 32));
+}
+FLAGGEMS_INLINE int lowest_bit(u64 x) {
+  const u32 low = static_cast<u32>(x);
+  return low != 0 ? lowest_bit(low) : 32 + lowest_bit(static_cast<u32>(x >> 32));
+}
+
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
 
 /// Block-local memory of a chip. The pointer is generic, because it may lead into a workspace;
@@ -78,6 +101,8 @@ struct block_memory {
   FLAGGEMS_INLINE void sync(int) const {}
   FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const { return x ? 1 : 0; }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
     return x;
@@ -108,6 +133,10 @@ struct cuda_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
     return __shfl_up_sync(0xffffffffU, x, static_cast<unsigned>(delta));
   }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return __shfl_sync(0xffffffffU, x, lane);
+  }
+  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const { return __ballot_sync(0xffffffffU, x); }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
     if constexpr (is_integer<T> && sizeof(T) == 8) {
@@ -178,6 +207,14 @@ struct hip_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
     const int lane = lane_of_wave();
     return from_lane(x, lane % WarpSize < delta ? lane : lane - delta);
+  }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return from_lane(x, lane_of_wave() / WarpSize * WarpSize + lane);
+  }
+  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const {
+    constexpr int differ = 33;  // LLVM's number of this comparison
+    const u64 wave = __builtin_amdgcn_uicmp(static_cast<u32>(x ? 1 : 0), 0U, differ);
+    return WarpSize == hip_warp_size ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
@@ -256,6 +293,18 @@ struct opencl_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
     const int t = thread();
     return from_thread(x, t % WarpSize < delta ? t : t - delta);
+  }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return from_thread(x, thread() / WarpSize * WarpSize + lane);
+  }
+  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const {
+    slots[thread()] = x ? 1 : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    u64 all = 0;
+    for (int lane = WarpSize - 1; lane >= 0; --lane)
+      all = all << 1 | slots[thread() / WarpSize * WarpSize + lane];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return all;
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {

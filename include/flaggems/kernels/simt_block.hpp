@@ -5,6 +5,7 @@
 // (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
 #pragma once
 
+#include <flaggems/kernels/machine.hpp>
 #include <flaggems/kernels/small_tiles.hpp>
 
 namespace flaggems::kernels {
@@ -33,6 +34,8 @@ inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0
 ///   int thread(), threads();  i64 block(), blocks();
 ///   void sync(int line);  // a barrier of the whole block
 ///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
+///   u32 shuffle_from(u32 x, int lane, int line);  // of any lane's choice
+///   u64 ballot(bool x, int line);  // a bit for each lane
 ///     // within a warp, all lanes active
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
@@ -206,6 +209,27 @@ class simt_block {
       return machine_.transpose_tile(x);
     else
       return small_tiles::transpose(*this, x);
+  }
+
+  /// What entry i of `counts` is when this thread's turn comes, if the threads of a warp add 1 to
+  /// entries of theirs one after the other; i < 2^Bits. Until the next barrier those entries are
+  /// this warp's. All threads of the block take part.
+  template <int Bits>
+  FLAGGEMS_INLINE u32 count_in_turn(scratch_type<u32> counts, i32 i,
+                                    int line = FLAGGEMS_CALLER_LINE) const {
+    using lanes = conditional<(warp_size > 32), u64, u32>;
+    lanes same = static_cast<lanes>(~lanes(0));
+    FLAGGEMS_CHIP_UNROLL
+    for (int b = 0; b < Bits; ++b) {
+      const bool bit = (i & (1 << b)) != 0;
+      const lanes set = static_cast<lanes>(machine_.ballot(bit, line));
+      same &= bit ? set : static_cast<lanes>(~set);
+    }
+    const int before =
+        count_bits(static_cast<lanes>(same & ((lanes(1) << thread() % warp_size) - 1)));
+    u32 count = 0;
+    if (before == 0) count = atomic_add<u32>(counts, i, static_cast<u32>(count_bits(same)), line);
+    return machine_.shuffle_from(count, lowest_bit(same), line) + static_cast<u32>(before);
   }
 
   template <class T>
