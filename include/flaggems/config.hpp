@@ -66,6 +66,17 @@
 /// 1 where CUDA's code has instructions for small matrices of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
 
+/// KiB of shared memory that a block may have on every chip which CUDA's code is for.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
+#define FLAGGEMS_CUDA_SHARED_KIB 48
+#elif __CUDA_ARCH__ < 800
+#define FLAGGEMS_CUDA_SHARED_KIB 64
+#elif __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100
+#define FLAGGEMS_CUDA_SHARED_KIB 227
+#else
+#define FLAGGEMS_CUDA_SHARED_KIB 99
+#endif
+
 /// The lanes of a wave that HIP compiles for.
 #if defined(__AMDGCN_WAVEFRONT_SIZE)
 #define FLAGGEMS_HIP_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE

@@ -79,6 +79,14 @@ inline constexpr int least_blocks = 0;
 template <class Kernel>
 inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
 
+/// Whether scratch is in shared memory on every chip that CUDA's code is for, which the compiler
+/// can make use of: a kernel says by `most_scratch` how many bytes it is launched with.
+template <class Kernel, class = int>
+inline constexpr bool is_always_shared = false;
+template <class Kernel>
+inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
+    exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
+
 template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
@@ -108,8 +116,9 @@ namespace flaggems::kernels {
 template <class Kernel, class... Args>
 __device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
                                           unsigned char* workspace, i64 slice) {
-  unsigned char* const scratch = slice > 0 ? workspace + static_cast<i64>(blockIdx.x) * slice
-                                           : flaggems_shared + exchange_bytes;
+  unsigned char* scratch = flaggems_shared + exchange_bytes;
+  if (!is_always_shared<Kernel> && slice > 0)
+    scratch = workspace + static_cast<i64>(blockIdx.x) * slice;
   entry_of<Kernel, Args...>::template run<cuda_machine>(args,
                                                         cuda_machine(flaggems_shared, scratch));
 }
