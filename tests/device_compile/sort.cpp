@@ -15,4 +15,5 @@ FLAGGEMS_INSTANCE(sort_bf16, fk::sort_chip<flaggems::bf16>, fk::row_space,
 FLAGGEMS_INSTANCE(sort_i64, fk::sort_chip<flaggems::i64>, fk::row_space, fk::row_arg<flaggems::i64>,
                   fk::row_target<flaggems::i64>, fk::row_target<flaggems::i64>, flaggems::i32)
 FLAGGEMS_INSTANCE(sort_short_f32, fk::sort_short<float>, fk::row_space, fk::row_arg<float>,
-                  fk::row_target<float>, fk::row_target<flaggems::i64>, flaggems::i32)
+                  fk::row_target<float>, fk::row_target<flaggems::i64>, flaggems::i32,
+                  flaggems::i32)

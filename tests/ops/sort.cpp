@@ -95,6 +95,10 @@ TYPED_TEST(sort_test, rows) {
     }
     const shape sizes{3, 100, 2};
     check<D, T>(sizes, 1, layout::contiguous, layout::contiguous, mixed_values<T>(sizes));
+    if constexpr (!fg::host_accessible<D>) {  // more than a block holds
+      const shape longer{2, sizeof(T) == 8 ? 6200 : 16500};
+      check<D, T>(longer, 1, layout::contiguous, layout::contiguous, mixed_values<T>(longer));
+    }
   });
 }
 
@@ -181,25 +185,32 @@ TYPED_TEST(sort_layouts, parts_of_a_row) {
     expect_equal(x.read(), want.values);
     host::set_num_threads(before);
   } else {
-    // What block-local memory holds, and more, for all blocks together and for each alone.
+    // What block-local memory holds, and more, which all blocks sort together.
     check<TypeParam, f32>({9001, 2}, 0, layout::strided, layout::contiguous,
                           mixed_values<f32>({9001, 2}));
     check<TypeParam, f32>({16385}, 0, layout::offset, layout::contiguous,
                           random_integers({16385}, -300, 300));
-    const shape sizes{5, 400};
+    check<TypeParam, fg::u8>({16385}, 0, layout::negative, layout::strided,
+                             random_integers({16385}, 0, 255));
+    // In place; and one row after the other, with places of 64 bits, as in rows of 2^32 elements.
+    const auto& stream = test_stream<TypeParam>();
+    const shape sizes{2, 16500};
     test_tensor<f32, TypeParam> x(sizes, layout::strided, mixed_values<f32>(sizes)), values(sizes);
-    test_tensor<i64, TypeParam> indices(sizes);
+    test_tensor<i64, TypeParam> indices(sizes), places(sizes);
     const auto in = x.in();
     const auto to = values.view();
-    const auto places = indices.view();
+    const auto at = places.view();
     fg::row_plan plan(sizes, 1);
     plan.add(in);
     plan.add(to);
-    plan.add(places);
-    fg::detail::sort_in_workspace("sort", test_stream<TypeParam>(), plan.space(), plan.arg(0, in),
-                                  plan.target(1, to), plan.target(2, places), true);
+    plan.add(at);
+    fg::detail::sort_by_radix<fg::u64>("sort", stream, plan.space(), plan.arg(0, in),
+                                       plan.target(1, to), plan.target(2, at), true, 1);
     const sorted want = reference(x.values(), sizes, 1, true);
     expect_equal(values.read(), want.values);
+    expect_equal(places.read(), want.indices);
+    fg::sort(stream, x.in(), x.view(), indices.view(), 1, true);
+    expect_equal(x.read(), want.values);
     expect_equal(indices.read(), want.indices);
   }
 }

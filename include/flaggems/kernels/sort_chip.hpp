@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting on a chip, where rows fit block-local memory: read once and written once. Few keys are
-// ordered by counting those in front of each, several rows a block. More take a stable radix sort,
-// 4 bits a pass: a thread takes some neighbouring keys into registers, counts their digits in a
-// column of its own, and a scan of all columns says where they go. Not timed on a GPU yet.
+// Sorting on a chip, where a block holds whole rows: read once and written once. Few keys lie in
+// registers, several rows a block, and pass through a bitonic network. More take a stable radix
+// sort in block-local memory, 4 bits a pass: a thread takes some neighbouring keys, counts their
+// digits in a column of its own, and a scan of all columns says where they go.
 #pragma once
 
 #include <flaggems/kernels/rows_chip.hpp>
@@ -21,7 +21,10 @@ struct alignas(2 * static_cast<int>(sizeof(U))) sort_item {
   FLAGGEMS_INLINE u32 digit(int shift) const { return static_cast<u32>(key >> shift) & 15U; }
   FLAGGEMS_INLINE i32 place() const { return static_cast<i32>(at); }
   FLAGGEMS_INLINE bool is_before(const sort_item& b) const {
-    return key < b.key || (key == b.key && at < b.at);
+    if constexpr (sizeof(U) == 4)
+      return (static_cast<u64>(key) << 32 | at) < (static_cast<u64>(b.key) << 32 | b.at);
+    else
+      return key < b.key || (key == b.key && at < b.at);
   }
 };
 /// Of up to 16 bits they share a word.
@@ -36,58 +39,118 @@ struct short_sort_item {
 template <class U>
 using sort_item_of = conditional<(sizeof(U) <= 2), short_sort_item, sort_item<U>>;
 
-/// Rows of up to `most` keys are sorted by blocks of `threads`.
+/// Rows of up to `most` keys are sorted in registers by teams of a block of `threads`.
 struct short_sort {
-  static constexpr i64 most = 128;
+  static constexpr int keys = 4;  // a thread
+  static constexpr i64 most = 32 * keys;
   static constexpr int threads = 256;
 };
 
-/// Short rows sorted, as by `sort`.
+/// Short rows sorted, as by `sort`, each by 2^shift neighbouring threads.
 template <class T>
 struct sort_short {
   static constexpr int max_threads = short_sort::threads;
   using U = bits_type<T>;
   using item = sort_item_of<U>;
+  static constexpr int keys = short_sort::keys;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,
                                   const row_target<T>& values, const row_target<i64>& indices,
-                                  i32 descending) {
-    const auto items = block.template scratch<item>(max_threads);
-    const auto sorted = block.template scratch<U>(max_threads);
-    const auto places = block.template scratch<i32>(max_threads);
-    const i32 n = static_cast<i32>(space.length), together = block.threads() / n;
-    const i32 thread = block.thread(), own_row = thread / n, i = thread - own_row * n;
-    const i32 first = own_row * n;
-    const i64 stride = in.strides[space.rank];
+                                  i32 shift, i32 descending) {
+    const i32 n = static_cast<i32>(space.length), together = block.threads() >> shift;
+    const i32 lane = block.thread() & ((1 << shift) - 1), first = lane * keys;
     block.for_each_tile(ceil_div<i64>(space.rows, together), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 row = tile * together + own_row;
-      const bool active = own_row < together && row < space.rows;
-      U bits = 0;
-      item own{};
-      i64 from = 0, to = 0, at = 0;
-      if (active) {
-        locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
-        locate_row(space, space.rank, row, in.strides, values.strides, from, to);
-        const T x = in.data[from + i * stride];
-        bits = to_bits(x);
-        own = item::of(order_key(x, descending != 0), static_cast<u32>(i));
-        items.write(thread, own);
+      const i64 row = tile * together + (block.thread() >> shift);
+      const i32 count = row < space.rows ? n : 0;
+      i64 from, at, to;
+      locate_row(space, space.rank, row < space.rows ? row : 0, in.strides, indices.strides, from,
+                 at);
+      const row_in<T> x{in.data + from, in.strides[space.rank]};
+      const row_out<i64> places{indices.data + at, indices.strides[space.rank]};
+      item own[keys];
+      // Items behind the row's, of the greatest key, stay there.
+      const auto take = [&](int r, T element) FLAGGEMS_LAMBDA {
+        const U key =
+            first + r < count ? order_key(element, descending != 0) : static_cast<U>(~U(0));
+        own[r] = item::of(key, static_cast<u32>(first + r));
+      };
+      if (x.stride == 1 && first + keys <= count) {
+        const auto some = load_window<false, T, keys>(x.data, first, n, true, T{});
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r) take(r, some.at[r]);
+      } else {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r)
+          take(r, first + r < count ? x.template read<T>(first + r) : T{});
       }
-      block.sync();
-      if (active) {
-        i32 rank = 0;
-        for (i32 k = 0; k < n; ++k) rank += items.read(first + k).is_before(own) ? 1 : 0;
-        sorted.write(first + rank, bits);
-        places.write(first + rank, i);
+      sort_team(block, own, lane, 1 << shift);
+      if (values.data != nullptr) {  // all are read before any is written, where x may be
+        locate_row(space, space.rank, row < space.rows ? row : 0, in.strides, values.strides, from,
+                   to);
+        T sorted[keys];
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r)
+          if (first + r < count) sorted[r] = x.template read<T>(own[r].place());
+        block.sync();
+        const row_out<T> row_of_values{values.data + to, values.strides[space.rank]};
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r)
+          if (first + r < count) row_of_values.write(first + r, sorted[r]);
       }
-      block.sync();
-      if (active) {
-        if (values.data != nullptr)
-          values.data[to + i * values.strides[space.rank]] = from_bits<T>(sorted.read(thread));
-        indices.data[at + i * indices.strides[space.rank]] = places.read(thread);
+      if (places.stride == 1 && first + keys <= count) {
+        window_values<i64, keys> all;
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r) all.at[r] = own[r].place();
+        store_window<false>(places.data, first, true, all);
+      } else {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < keys; ++r)
+          if (first + r < count) places.write(first + r, own[r].place());
       }
     });
+  }
+
+ private:
+  FLAGGEMS_INLINE static void order(item& a, item& b) {
+    const item low = b.is_before(a) ? b : a, high = b.is_before(a) ? a : b;
+    a = low;
+    b = high;
+  }
+  /// Each item against that of the thread `mask` away, whose items are `Reversed`; this one keeps
+  /// the lesser of two if it is the `lower` one.
+  template <bool Reversed, class Block>
+  FLAGGEMS_INLINE static void exchange(const Block& block, item (&own)[keys], int mask,
+                                       bool lower) {
+    item other[keys];
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 0; r < keys; ++r) other[r] = block.of_neighbour(own[r], mask);
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 0; r < keys; ++r) {
+      const item one = other[Reversed ? keys - 1 - r : r];
+      if (one.is_before(own[r]) == lower) own[r] = one;
+    }
+  }
+  /// A bitonic network over the items of a team. No two are equal, so it is stable.
+  template <class Block>
+  FLAGGEMS_INLINE static void sort_team(const Block& block, item (&own)[keys], i32 lane, i32 size) {
+    order(own[0], own[1]);
+    order(own[2], own[3]);
+    order(own[0], own[3]);
+    order(own[1], own[2]);
+    order(own[0], own[1]);
+    order(own[2], own[3]);
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (i32 run = 1; run < size; run *= 2) {  // sorted runs of so many threads become one
+      exchange<true>(block, own, 2 * run - 1, (lane & run) == 0);
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (i32 step = run / 2; step > 0; step /= 2)
+        exchange<false>(block, own, step, (lane & step) == 0);
+      order(own[0], own[2]);
+      order(own[1], own[3]);
+      order(own[0], own[1]);
+      order(own[2], own[3]);
+    }
   }
 };
 
@@ -101,8 +164,12 @@ struct block_sort {
   static constexpr int words = 9;
 
   /// Where item i lies: as many threads read their first items, they are in different banks.
-  FLAGGEMS_INLINE static i32 slot(i32 i) {
+  FLAGGEMS_INLINE static constexpr i32 slot(i32 i) {
     return i + static_cast<i32>(static_cast<u32>(i) / keys);
+  }
+  /// Bytes for items and counts.
+  FLAGGEMS_INLINE static constexpr int scratch(int threads) {
+    return slot(threads * keys) * static_cast<int>(sizeof(sort_item_of<U>)) + words * threads * 4;
   }
 };
 
@@ -121,6 +188,7 @@ struct sort_chip {
   using plan = block_sort<U>;
   static constexpr int keys = plan::keys;
   static constexpr int max_threads = plan::most_threads, min_blocks = 1;
+  static constexpr int most_scratch = plan::scratch(max_threads);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting a row that is too long for one block: blocks sort parts of it, then merge pairs of parts,
-// round by round. In each round every block finds where its share of the result begins by a binary
+// flaggems: host only
+//
+// Sorting a row by all threads of the host: they sort parts of it, then merge pairs of parts, round
+// by round. In each round every thread finds where its share of the result begins by a binary
 // search along the merge path (Green, McColl, Bader 2012), so that all have as much to do.
 #pragma once
 
@@ -38,25 +40,20 @@ struct sort_parts {
   }
 };
 
-/// Merges sorted parts of `width` elements in pairs, to the spare buffers. A block writes `piece`
-/// elements at a time, a thread of it `step` in a row.
+/// Merges sorted parts of `width` elements in pairs, to the spare buffers, `piece` at a time.
 template <class U>
 struct merge_parts {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, i64 n, sort_buffers<U> data, i64 width, i64 piece,
-                                  i64 step) {
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, sort_buffers<U> data, i64 width, i64 piece) {
     block.for_each_tile(ceil_div(n, piece), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 begin = tile * piece, end = min_of(n, begin + piece);
-      block.for_each(ceil_div(end - begin, step), [&](i64 s) FLAGGEMS_LAMBDA {
-        const i64 stop = min_of(end, begin + (s + 1) * step);
-        for (i64 to = begin + s * step; to < stop;) {
-          const i64 first = to / (2 * width) * (2 * width);
-          const i64 middle = min_of(n, first + width), last = min_of(n, middle + width);
-          const i64 next = min_of(stop, last);
-          merge(data, first, middle, last, to, next);
-          to = next;
-        }
-      });
+      const i64 stop = min_of(n, (tile + 1) * piece);
+      for (i64 to = tile * piece; to < stop;) {
+        const i64 first = to / (2 * width) * (2 * width);
+        const i64 middle = min_of(n, first + width), last = min_of(n, middle + width);
+        const i64 next = min_of(stop, last);
+        merge(data, first, middle, last, to, next);
+        to = next;
+      }
     });
   }
 
@@ -129,5 +126,3 @@ struct write_row {
 };
 
 }  // namespace flaggems::kernels
-
-FLAGGEMS_TEXT("flaggems/kernels/sort_long.hpp");

@@ -6,6 +6,7 @@
 #include <flaggems/kernels/sort_chip.hpp>
 #include <flaggems/kernels/sort_host.hpp>
 #include <flaggems/kernels/sort_long.hpp>
+#include <flaggems/kernels/sort_radix.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -87,25 +88,22 @@ void check_sorted_outputs(const char* op, const X& x, const Values& values,
   check_sorted_memory(op, layout_of(x), &written, layout_of(indices));
 }
 
-/// The parts that a row of few is sorted in; 1: rows are sorted one by a block. A part has enough
-/// to do to pay for a merger.
-template <class D>
-i64 parts_of_row(i64 rows, i64 length) {
-  i64 most = 64, least = 2048;  // blocks of a chip
-  if constexpr (host_accessible<D>) most = host_thread_pool().num_threads(), least = 16384;
+/// The parts that a row of few is sorted in on the host; 1: rows are sorted one by a thread. A part
+/// has enough to do to pay for a merger.
+inline i64 parts_of_row(i64 rows, i64 length) {
+  const i64 most = host_thread_pool().num_threads(), least = 16384;
   if (rows >= most) return 1;
   return kernels::max_of(i64{1}, kernels::min_of(most, length / least));
 }
 
-/// Sorts the rows one after the other, each on all of the device.
-template <class S, class T, class D>
+/// Sorts the rows one after the other, each by all threads of the host.
+template <class S, class T>
 void sort_long(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                const kernels::row_target<i64>& indices, i64 parts, bool descending) {
   using U = kernels::bits_type<T>;
   const i64 n = space.length, share = kernels::ceil_div(n, parts);
-  constexpr bool on_host = host_accessible<D>;
-  const i64 piece = on_host ? i64{8192} : i64{4096}, step = on_host ? piece : i64{16};
+  const i64 piece = 8192;
   auto memory = empty<u8>(stream, {n, 2 * i64{sizeof(i64) + sizeof(U)}}, op);
   auto* const places = reinterpret_cast<i64*>(memory.data());
   auto* const keys = reinterpret_cast<U*>(places + 2 * n);
@@ -122,7 +120,7 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
     launch<kernels::sort_parts<T>>(stream, sorting, space, row, x, data, share,
                                    static_cast<i32>(descending ? 1 : 0));
     for (i64 width = share; width < n; width *= 2) {
-      launch<kernels::merge_parts<U>>(stream, merging, n, data, width, piece, step);
+      launch<kernels::merge_parts<U>>(stream, merging, n, data, width, piece);
       data = data.swapped();
     }
     if (values.data != nullptr)
@@ -137,7 +135,6 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
                     const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                     const kernels::row_target<i64>& indices, bool descending) {
   using U = kernels::bits_type<T>;
-  using item = kernels::sort_item_of<U>;
   using few = kernels::short_sort;
   using plan = kernels::block_sort<U>;
   const i64 n = space.length;
@@ -147,20 +144,78 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
   config.work = work_of(space.rows, n, 64);
   const i32 reversed = descending ? 1 : 0;
   if (n <= few::most) {
+    i32 shift = 0;  // of the threads that share a row
+    while (few::keys << shift < n) ++shift;
     config.threads = few::threads;
-    config.tiles = kernels::ceil_div(space.rows, few::threads / n);
-    config.scratch = scratch_bytes<item>(few::threads) + scratch_bytes<U>(few::threads) +
-                     scratch_bytes<i32>(few::threads);
-    launch<kernels::sort_short<T>>(stream, config, space, x, values, indices, reversed);
+    config.tiles = kernels::ceil_div(space.rows, i64{few::threads >> shift});
+    launch<kernels::sort_short<T>>(stream, config, space, x, values, indices, shift, reversed);
     return true;
   }
   if (n > plan::most) return false;
   constexpr int warp = device_of<S>::geometry::warp_size;
   config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
-  config.scratch = scratch_bytes<item>(plan::slot(config.threads * plan::keys)) +
-                   scratch_bytes<u32>(plan::words * config.threads);
+  config.scratch = plan::scratch(config.threads);
   launch<kernels::sort_chip<T>>(stream, config, space, x, values, indices, reversed);
   return true;
+}
+
+/// Sorts rows that blocks do not hold, on a chip; so many together as have `most` elements, at
+/// least one. I: an unsigned integer for places in a row.
+template <class I, class S, class T>
+void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
+                   const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
+                   const kernels::row_target<i64>& indices, bool descending,
+                   i64 most = i64{1} << 25) {
+  using U = kernels::bits_type<T>;
+  using pass_type = kernels::radix_pass<U, I>;
+  using tile = kernels::radix_tile;
+  constexpr int passes = sizeof(U);
+  const i64 n = space.length;
+  const i64 together = kernels::min_of(space.rows, kernels::max_of(i64{1}, most / n));
+  const i64 size = i64{tile::threads} * tile::keys, tiles = kernels::ceil_div(n, size);
+  const i64 lines = together * tile::digits;
+  // Pass by pass they go from one half to the other; those of the last pass are the result.
+  constexpr int halves = passes < 3 ? passes - 1 : 2;
+  auto keys = empty<U>(stream, {kernels::max_of(halves, 1), together, n}, op);
+  auto places = empty<I>(stream, {halves, together, n}, op);
+  auto counts = empty<I>(stream, {lines, tiles + 1}, op);
+
+  pass_type pass{};
+  pass.tiles = tiles;
+  pass.counts = counts.data();
+  pass.totals = counts.data() + lines * tiles;
+  pass.descending = descending ? 1 : 0;
+  launch_config counting, scanning, moving, taking;
+  counting.op = scanning.op = moving.op = taking.op = op;
+  counting.threads = moving.threads = tile::threads;
+  counting.scratch = tile::count_scratch;
+  scanning.threads = static_cast<int>(kernels::min_of<i64>(1024, tiles));
+  moving.scratch = tile::move_scratch<U, I>();
+  for (; pass.first < space.rows; pass.first += together) {
+    pass.rows = kernels::min_of(together, space.rows - pass.first);
+    counting.tiles = moving.tiles = pass.rows * tiles;
+    scanning.tiles = pass.rows * tile::digits;
+    taking.tiles = pass.rows * kernels::ceil_div(n, kernels::taken_together);
+    counting.work = moving.work = taking.work = work_of(pass.rows, n, 16);
+    scanning.work = work_of(scanning.tiles, tiles, 1);
+    for (int k = 0; k < passes; ++k) {
+      const i64 from = (k + 1) % 2 * together * n, to = k % 2 * together * n;
+      pass.shift = k * tile::bits;
+      pass.keys = k == 0 ? nullptr : keys.data() + from;
+      pass.places = k == 0 ? nullptr : places.data() + from;
+      pass.next_keys = k + 1 == passes ? nullptr : keys.data() + to;
+      pass.next_places = k + 1 == passes ? nullptr : places.data() + to;
+      launch<kernels::radix_count<T, I>>(stream, counting, space, x, indices, pass);
+      launch<kernels::radix_scan<I>>(stream, scanning, scanning.tiles, tiles, pass.counts,
+                                     pass.totals);
+      launch<kernels::radix_move<T, I>>(stream, moving, space, x, indices, pass);
+    }
+    if (values.data == nullptr) continue;
+    T* const spare = values.data == x.data ? reinterpret_cast<T*>(keys.data()) : nullptr;
+    for (i32 from = 0; from < (spare != nullptr ? 2 : 1); ++from)
+      launch<kernels::take_sorted<T>>(stream, taking, space, pass.first, pass.rows, x, values,
+                                      indices, spare, from);
+  }
 }
 
 /// Sorts each row by a block, in a workspace.
@@ -195,13 +250,18 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   const auto from = plan.arg(0, x);
   const auto places = plan.target(1, indices);
   const kernels::row_target<T> to = with_values ? plan.target(2, values) : kernels::row_target<T>{};
-  if constexpr (!host_accessible<D>) {
+  if constexpr (host_accessible<D>) {
+    if (const i64 parts = parts_of_row(space.rows, space.length); parts > 1)
+      sort_long(op, stream, space, from, to, places, parts, descending);
+    else
+      sort_in_workspace(op, stream, space, from, to, places, descending);
+  } else {
     if (sort_in_blocks(op, stream, space, from, to, places, descending)) return;
+    if (space.length >> 32 == 0)
+      sort_by_radix<u32>(op, stream, space, from, to, places, descending);
+    else
+      sort_by_radix<u64>(op, stream, space, from, to, places, descending);
   }
-  if (const i64 parts = parts_of_row<D>(space.rows, space.length); parts > 1)
-    sort_long<S, T, D>(op, stream, space, from, to, places, parts, descending);
-  else
-    sort_in_workspace(op, stream, space, from, to, places, descending);
 }
 
 }  // namespace detail
