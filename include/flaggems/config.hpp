@@ -47,11 +47,14 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
-/// 1 where CUDA's code has the instruction that waits for the launch before.
+/// 1 where CUDA's code has the instruction that waits for the launch before, and where it has
+/// clusters of blocks.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
+#define FLAGGEMS_CUDA_CLUSTERS 1
 #else
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 0
+#define FLAGGEMS_CUDA_CLUSTERS 0
 #endif
 
 /// 1 where CUDA's code has the instruction that rounds f32 to bf16, and those for a maximum and a

@@ -14,7 +14,8 @@ struct every_block_operation {
     const auto row = block.template scratch<T>(n);
     const auto bins = block.template scratch<i32>(16);
     const auto sum = block.template scratch<f32>(1);
-    block.for_each_tile(rows, [&](i64 r) FLAGGEMS_LAMBDA {
+    const auto others = block.template scratch<f32>(1);
+    for (i64 r = block.cluster(); r < rows; r += block.clusters()) {
       const global_ptr<const T> x = in + r * n;
       const global_ptr<T> y = out + r * n;
       block.for_each(16, [&](i64 k) FLAGGEMS_LAMBDA { bins.write(k, 0); });
@@ -45,12 +46,18 @@ struct every_block_operation {
           16, 0, [&](i64 k) FLAGGEMS_LAMBDA { return bins.read(k); },
           [&](i64 k, i32 before) FLAGGEMS_LAMBDA { bins.write(k, before); });
       block.sync();
-      const f32 scale = moments[0] + moments[1] + largest.value + sum.read(0);
+      block.single([&]() FLAGGEMS_LAMBDA { others.write(0, moments[0]); });
+      const f32 all = block.fold_cluster(moments[1], 0.0F, plus{});
+      block.sync_cluster();
+      const int next = (block.cluster_block() + 1) % block.cluster_blocks();
+      const f32 scale = all + block.of_block(others, next).read(0) + largest.value + sum.read(0);
+      block.sync_cluster();
       block.for_each_lane(
           n, [&](auto lane) FLAGGEMS_LAMBDA { store(y, lane, load<f32>(row, lane) * scale); });
       block.single([&]() FLAGGEMS_LAMBDA { totals[r] = total + bins.read(15) + largest.index; });
       block.sync();
-    });
+    }
+    block.for_each_tile(0, [](i64) FLAGGEMS_LAMBDA {});
   }
 };
 

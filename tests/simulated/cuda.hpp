@@ -39,15 +39,15 @@ struct flaggems::detail::instance_observer<flaggems::detail::cuda_api> {
     flaggems_test::simulated<decltype(flaggems_sim_register)>("flaggems_sim_register")(
         std::string(instance.types()).c_str(), &run<Kernel, Args...>);
   }
-  // With a grid of -1, the bytes of the arguments.
+  // With -1 clusters, the bytes of the arguments.
   template <class Kernel, class... Args>
-  static int run(long grid, int threads, long scratch, void** arguments) {
+  static int run(long clusters, int cluster, int threads, long scratch, void** arguments) {
     using pack_type = kernels::argument_pack<Args...>;
-    if (grid < 0) return static_cast<int>(sizeof(pack_type));
+    if (clusters < 0) return static_cast<int>(sizeof(pack_type));
     try {
       const pack_type& pack = *static_cast<const pack_type*>(arguments[0]);
-      kernels::run_emulated<32, packed<Kernel, pack_type>>("simulated launch", grid, threads,
-                                                           scratch, pack);
+      kernels::run_emulated_clusters<32, packed<Kernel, pack_type>>(
+          "simulated launch", clusters, cluster, threads, scratch, pack);
       return 0;
     } catch (const error& failure) {
       std::fprintf(stderr, "%s\n", failure.what());

@@ -115,6 +115,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 38: return *value = 1 << 20, ok;
     case 75: return *value = 9, ok;
     case 76: return *value = 0, ok;
+    case 120:
+    case 127: return *value = 1, ok;
     case 97: return *value = static_cast<int>(most_shared), ok;
     default: return invalid_value;
   }
@@ -434,13 +436,43 @@ int cuModuleGetFunction(void** handle, void* module_handle, const char* name) {
 int cuFuncGetAttribute(int* value, int attribute, void*) {
   ENTER();
   if (attribute != 0 && attribute != 5) return invalid_value;
-  *value = attribute == 0 ? 1024 : 90;
+  *value = 1024;
+  if (attribute == 5 && !takes_fault("a function's target", *value)) *value = 90;
   return ok;
 }
 int cuFuncSetAttribute(void* handle, int attribute, int value) {
   ENTER();
   if (attribute != 8 || value < 0 || static_cast<size>(value) > most_shared) return invalid_value;
   static_cast<function*>(handle)->shared = static_cast<size>(value);
+  return ok;
+}
+int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const u64* sizes,
+                           const u64* strides, const unsigned* box, const unsigned* steps,
+                           int interleave, int swizzle, int l2_promotion, int fill) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  if (const int refused = enter(__func__, false); refused != ok) return refused;
+  constexpr unsigned bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+  if (reinterpret_cast<u64>(map) % 64 != 0 || type < 0 || type > 9 || rank < 1 || rank > 5 ||
+      address == nullptr || reinterpret_cast<u64>(address) % 16 != 0 || interleave != 0 ||
+      swizzle < 0 || swizzle > 3 || l2_promotion < 0 || l2_promotion > 3 || fill != 0)
+    return invalid_value;
+  const unsigned row = box[0] * bytes_of[type];
+  if (row % 16 != 0 || (swizzle > 0 && row > (16U << swizzle))) return invalid_value;
+  for (unsigned d = 0; d < rank; ++d)
+    if (sizes[d] == 0 || sizes[d] > u64{1} << 32 || box[d] == 0 || box[d] > 256 || steps[d] != 1 ||
+        (d > 0 && (strides[d - 1] % 16 != 0 || strides[d - 1] >= u64{1} << 40)))
+      return invalid_value;
+  std::memset(map, 0xEE, 128);
+  return ok;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* handle, int threads,
+                                                size shared) {
+  ENTER();
+  if (handle == nullptr) return invalid_handle;
+  if (threads <= 0 || threads > 1024 || shared > static_cast<function*>(handle)->shared)
+    return invalid_value;
+  // By threads and shared memory; the emulator has no registers.
+  *blocks = std::min(2048 / threads, static_cast<int>((most_shared + 1024) / (shared + 1024)));
   return ok;
 }
 int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, void** extra) {
@@ -455,19 +487,22 @@ int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, v
   if (!is_line(how->grid, 0x7fffffff) || !is_line(how->block, 1024) || shared > f->shared ||
       arguments == nullptr || extra != nullptr)
     return invalid_value;
-  for (unsigned k = 0; k < how->attribute_count; ++k)
-    if (how->attributes[k].id != 6 || how->attributes[k].value[0] != 1)  // its work is in order
+  unsigned cluster = 1;
+  for (unsigned k = 0; k < how->attribute_count; ++k) {
+    const auto& [id, unused, value] = how->attributes[k];
+    if (id == 4 && value[0] > 0 && value[0] <= 8 && grid_x % static_cast<unsigned>(value[0]) == 0 &&
+        value[1] == 1 && value[2] == 1)
+      cluster = static_cast<unsigned>(value[0]);
+    else if (id != 6 || value[0] != 1)  // its work is in order
       return invalid_value;
+  }
   stream* const s = stream_of(how->stream);
   if (s != nullptr && s->device != current_device()) return invalid_handle;
+  if (cluster > 1) ++sim().calls["launches of clusters"];
   int later = ok;
-  if (const auto fault = sim().faults.find("cuLaunchKernelEx later");
-      fault != sim().faults.end() && --fault->second.first == 0) {
-    later = fault->second.second;
-    sim().faults.erase(fault);
-  }
+  takes_fault("cuLaunchKernelEx later", later);
   // The arguments of kernels/entry.hpp, copied now: the pack, the workspace, a block's slice of it.
-  const size pack_bytes = size(f->entry(-1, 0, 0, nullptr));
+  const size pack_bytes = size(f->entry(-1, 0, 0, 0, nullptr));
   const auto* pack = static_cast<const unsigned char*>(arguments[0]);
   const u64 workspace = *static_cast<const u64*>(arguments[1]);
   const long slice = *static_cast<const long*>(arguments[2]);
@@ -477,123 +512,9 @@ int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, v
   return enqueue(s, [=, copied = std::vector<unsigned char>(pack, pack + pack_bytes)]() mutable {
     if (later != ok) return later;
     void* own[] = {copied.data()};
-    return f->entry(static_cast<long>(grid_x), static_cast<int>(block_x), scratch, own);
+    return f->entry(static_cast<long>(grid_x / cluster), static_cast<int>(cluster),
+                    static_cast<int>(block_x), scratch, own);
   });
 }
-
-int cuStreamBeginCapture_v2(void* handle, int mode) {
-  ENTER();
-  stream* const s = stream_of(handle);
-  if (s == nullptr) return invalid_handle;
-  if (handle == nullptr) return capture_unsupported;
-  if (mode < of_all_threads || mode > relaxed) return invalid_value;
-  if (s->captured != nullptr) return s->captured->is_broken = true, capture_unmatched;
-  s->captured = std::make_shared<capture>();
-  s->captured->origin = s;
-  s->captured->mode = static_cast<capture_mode>(mode);
-  s->captured->id = sim().captures++;
-  return ok;
-}
-int cuStreamEndCapture(void* handle, void** out) {
-  ENTER_ALWAYS();
-  stream* const s = stream_of(handle);
-  if (s == nullptr) return invalid_handle;
-  if (s->captured == nullptr) return invalid_value;
-  if (s->captured->origin != s) return s->captured->is_broken = true, capture_unmatched;
-  if (s->captured->mode != relaxed && !pthread_equal(s->captured->thread, pthread_self()))
-    return capture_wrong_thread;
-  *out = nullptr;
-  const std::shared_ptr<capture> ended = s->captured;
-  int result = ended->is_broken ? capture_invalidated : ok;
-  for (stream* other : sim().streams)
-    if (other->captured == ended) {
-      if (other != s && other->captured_work > other->joined_work && result == ok)
-        result = capture_unjoined;
-      other->captured = nullptr;
-    }
-  if (result != ok) return result;
-  auto* const g = new graph(std::move(ended->nodes));
-  sim().graphs.insert(g);
-  *out = g;
-  return ok;
-}
-int cuStreamIsCapturing(void* handle, int* status) {
-  ENTER();
-  const stream* const s = stream_of(handle);
-  if (s == nullptr) return invalid_handle;
-  *status = s->captured == nullptr ? 0 : s->captured->is_broken ? 2 : 1;
-  return ok;
-}
-int cuStreamGetCaptureInfo_v2(void* handle, int* status, u64* id, void** graph_out,
-                              void* const** nodes, size* count) {
-  ENTER();
-  const stream* const s = stream_of(handle);
-  if (s == nullptr) return invalid_handle;
-  if (nodes != nullptr || count != nullptr) return invalid_value;  // not simulated
-  *status = s->captured == nullptr ? 0 : s->captured->is_broken ? 2 : 1;
-  if (*status == 1) {  // else what is not told stays as it was
-    *id = s->captured->id;
-    *graph_out = &s->captured->nodes;
-  }
-  return ok;
-}
-int cuUserObjectCreate(void** object, void* data, void (*end)(void*), unsigned references,
-                       unsigned flags) {
-  ENTER();
-  if (object == nullptr || end == nullptr || references == 0 || flags != 1) return invalid_value;
-  const auto made = std::make_shared<user_object>(data, end);
-  *object = made.get();
-  sim().objects[*object] = {made, references};
-  return ok;
-}
-int cuUserObjectRelease(void* object, unsigned references) {
-  ENTER_ALWAYS();
-  const auto found = sim().objects.find(object);
-  if (found == sim().objects.end() || references == 0 || references > found->second.second)
-    return invalid_value;
-  if ((found->second.second -= references) == 0) sim().objects.erase(found);
-  return ok;
-}
-int cuGraphRetainUserObject(void* handle, void* object, unsigned references, unsigned flags) {
-  ENTER();
-  auto* const g = static_cast<graph*>(handle);
-  const auto found = sim().objects.find(object);
-  if (!is_graph(g) || found == sim().objects.end() || references == 0 || flags != 0)
-    return invalid_value;
-  g->objects.insert(g->objects.end(), references, found->second.first);
-  return ok;
-}
-int cuThreadExchangeStreamCaptureMode(int* mode) {
-  ENTER_ALWAYS(false);
-  if (*mode < of_all_threads || *mode > relaxed) return invalid_value;
-  std::swap(*mode, thread_mode);
-  return ok;
-}
-int cuGraphInstantiateWithFlags(void** executable, void* handle, unsigned long long flags) {
-  ENTER();
-  auto* const g = static_cast<graph*>(handle);
-  if (sim().graphs.count(g) == 0 || flags != 0) return invalid_value;
-  auto* const copy = new graph(*g);
-  sim().graphs.insert(copy);
-  *executable = copy;
-  return ok;
-}
-int cuGraphLaunch(void* executable, void* handle) {
-  ENTER();
-  auto* const g = static_cast<graph*>(executable);
-  if (sim().graphs.count(g) == 0) return invalid_value;
-  for (const work& node : g->nodes)
-    if (const int refused = enqueue(stream_of(handle), node); refused != ok) return refused;
-  if (g->objects.empty()) return ok;
-  return enqueue(stream_of(handle), [objects = g->objects] { return ok; });
-}
-int cuGraphDestroy(void* handle) {
-  ENTER_ALWAYS();
-  auto* const g = static_cast<graph*>(handle);
-  if (sim().graphs.erase(g) == 0) return invalid_value;
-  delete g;
-  return ok;
-}
-int cuGraphExecDestroy(void* handle) { return cuGraphDestroy(handle); }
 
 }  // extern "C"

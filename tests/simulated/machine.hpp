@@ -76,7 +76,7 @@ inline const char* name_of(int code) {
 
 constexpr int devices = 2;
 constexpr size default_shared = 48 * 1024, most_shared = 227 * 1024;
-constexpr long exchange_bytes = 512;  // of shared memory, before the scratch (kernels/machine.hpp)
+constexpr long exchange_bytes = 1024;  // of shared memory, before the scratch (kernels/machine.hpp)
 constexpr size arena_bytes = size{1} << 36;  // of addresses
 
 using work = std::function<int()>;
@@ -291,6 +291,14 @@ inline int refuse_captured(const stream& s) {
 
 // ---- the way into every function: counts, injected faults, sticky errors, a context
 
+// Whether this call of `name` is the one that shall answer `result`.
+inline bool takes_fault(const char* name, int& result) {
+  const auto fault = sim().faults.find(name);
+  if (fault == sim().faults.end() || --fault->second.first != 0) return false;
+  result = fault->second.second;
+  sim().faults.erase(fault);
+  return true;
+}
 inline int enter(const char* name, bool needs_context = true) {
   machine& m = sim();
   ++m.calls[name];
@@ -298,12 +306,7 @@ inline int enter(const char* name, bool needs_context = true) {
   if (user_object::is_ending) return not_permitted;
   for (stream* s : m.streams)  // as early as the real one may
     if (s->captured != nullptr && s->captured->is_broken) s->captured->nodes.objects.clear();
-  const auto fault = m.faults.find(name);
-  if (fault != m.faults.end() && --fault->second.first == 0) {
-    const int result = fault->second.second;
-    m.faults.erase(fault);
-    return result;
-  }
+  if (int result = ok; takes_fault(name, result)) return result;
   if (needs_context && current_context == nullptr) return invalid_context;
   return ok;
 }

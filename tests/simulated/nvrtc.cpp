@@ -40,10 +40,7 @@ int nvrtcCompileProgram(void* program, int, const char* const*) {
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
   ++sim().calls[__func__];
   auto& p = *static_cast<simulated_program*>(program);
-  if (const auto fault = sim().faults.find(__func__);
-      fault != sim().faults.end() && --fault->second.first == 0) {
-    const int result = fault->second.second;
-    sim().faults.erase(fault);
+  if (int result = 0; takes_fault(__func__, result)) {
     p.log = "flaggems_instance.cu(1): error: simulated\n";
     return result;
   }

@@ -16,6 +16,9 @@ struct launch_config {
   /// The most blocks for each compute unit of a device whose kernels stride over the other tiles;
   /// 0: a block for each tile, for tiles of one step a thread, which the hardware shares out best.
   int blocks_per_unit = 32;
+  /// Blocks that work on a tile together (simt_block::cluster), a power of two up to 8. Where
+  /// blocks cannot, there is one of as many threads as the device allows.
+  int cluster = 1;
 };
 
 /// The product of factors that are not negative, for launch_config::work; at most 2^62, so that two

@@ -147,6 +147,89 @@ struct cuda_machine : block_memory {
     }
   }
 
+#if FLAGGEMS_CUDA_CLUSTERS
+  static constexpr bool has_clusters = true;
+  FLAGGEMS_INLINE i64 cluster() const {
+    u32 r;
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE i64 clusters() const {
+    u32 r;
+    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE int cluster_block() const {
+    int r;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE int cluster_blocks() const {
+    int r;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE void sync_cluster(int) const {
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  }
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> of_block(array_type<T> s, int block) const {
+    u64 r;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(r) : "l"(reinterpret_cast<u64>(s.data)), "r"(block));
+    return {reinterpret_cast<T*>(r)};
+  }
+
+  // What box_loads (kernels/tensor_map.hpp) asks the copy engine for. One thread calls the first
+  // two.
+  static constexpr bool has_copy_engine = true;
+  FLAGGEMS_INLINE void expect_boxes(array_type<u64> arrival) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.proxy.async.shared::cta;" ::"r"(
+                     shared_address(arrival.data))
+                 : "memory");
+  }
+  template <class Map, int Rank>
+  FLAGGEMS_INLINE void load_box(const Map& map, const void* to, const i32 (&first)[Rank],
+                                array_type<u64> arrival, u32 bytes) const {
+    const u32 at = shared_address(to), bar = shared_address(arrival.data);
+    const u64 m = reinterpret_cast<u64>(&map);
+    asm volatile(
+        "fence.proxy.async.shared::cta;\n\tmbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], "
+        "%1;" ::"r"(bar),
+        "r"(bytes)
+        : "memory");
+#define FLAGGEMS_LOAD_BOX(dims, at_dims)                                                  \
+  asm volatile("cp.async.bulk.tensor." dims                                               \
+               ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " at_dims \
+               "], [%2];" ::"r"(at),                                                      \
+               "l"(m), "r"(bar), "r"(first[0]), "r"(first[at_1]), "r"(first[at_2]),       \
+               "r"(first[at_3]), "r"(first[at_4])                                         \
+               : "memory")
+    constexpr int last = Rank - 1, at_1 = last < 1 ? last : 1, at_2 = last < 2 ? last : 2,
+                  at_3 = last < 3 ? last : 3, at_4 = last;
+    if constexpr (Rank == 1) FLAGGEMS_LOAD_BOX("1d", "{%3}");
+    if constexpr (Rank == 2) FLAGGEMS_LOAD_BOX("2d", "{%3, %4}");
+    if constexpr (Rank == 3) FLAGGEMS_LOAD_BOX("3d", "{%3, %4, %5}");
+    if constexpr (Rank == 4) FLAGGEMS_LOAD_BOX("4d", "{%3, %4, %5, %6}");
+    if constexpr (Rank == 5) FLAGGEMS_LOAD_BOX("5d", "{%3, %4, %5, %6, %7}");
+#undef FLAGGEMS_LOAD_BOX
+  }
+  /// All threads: waits for what was loaded since the last time, of which `phase` is the parity.
+  FLAGGEMS_INLINE void await_boxes(array_type<u64> arrival, u32 phase) const {
+    const u32 bar = shared_address(arrival.data);
+    if (thread() == 0)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+    u32 done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(bar), "r"(phase)
+          : "memory");
+  }
+#endif
+
 #if FLAGGEMS_CUDA_TILES
   static constexpr bool has_matrix_unit = true;
   template <class T>
@@ -168,6 +251,13 @@ struct cuda_machine : block_memory {
     return r;
   }
 #endif
+
+ private:
+  FLAGGEMS_INLINE static u32 shared_address(const void* p) {
+    u64 r;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(r) : "l"(p));
+    return static_cast<u32>(r);
+  }
 #endif
 };
 

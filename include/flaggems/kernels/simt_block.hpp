@@ -29,6 +29,13 @@ template <class Machine>
 inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0)> =
     Machine::has_matrix_unit;
 
+/// Whether blocks of a machine may share memory.
+template <class Machine, class = int>
+inline constexpr bool clustering = false;
+template <class Machine>
+inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
+    Machine::has_clusters;
+
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
@@ -41,6 +48,7 @@ inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
+/// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
 template <class Machine>
@@ -51,6 +59,8 @@ class simt_block {
   using value = T;
   template <class T>
   using scratch_type = typename Machine::template array_type<T>;
+
+  using machine_type = Machine;
 
   FLAGGEMS_INLINE explicit simt_block(const Machine& machine) : machine_(machine) {}
 
@@ -157,6 +167,23 @@ class simt_block {
     return mine;
   }
 
+  /// The same of states that each block's threads have alike, for the blocks of a cluster.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    const int blocks = cluster_blocks();
+    if (blocks == 1) return mine;
+    const auto partial = next_exchange<S>();
+    if (thread() == 0) partial.write(0, mine, line);
+    sync_cluster(line);
+    int lanes = 2;
+    while (lanes < blocks) lanes *= 2;
+    const int from = thread() & (lanes - 1);
+    mine = neutral;
+    if (from < blocks) mine = of_block(partial, from).read(0, line);
+    sync_cluster(line);  // nobody goes on, or ends, while its state is read
+    return fold_neighbours(mine, op, lanes, line);
+  }
+
   /// The same of any power of two of neighbouring threads up to a block's; threads behind the last
   /// whole team get anything.
   template <class S, class Op>
@@ -231,6 +258,53 @@ class simt_block {
     if (before == 0) count = atomic_add<u32>(counts, i, static_cast<u32>(count_bits(same)), line);
     return machine_.shuffle_from(count, lowest_bit(same), line) + static_cast<u32>(before);
   }
+
+  /// A cluster: `launch_config::cluster` neighbouring blocks that run at the same time and reach
+  /// each other's block-local memory; a block alone where the device has no such. Which of so many
+  /// this one's is, and which of so many blocks of it this is.
+  FLAGGEMS_INLINE i64 cluster() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster();
+    else
+      return index();
+  }
+  FLAGGEMS_INLINE i64 clusters() const {
+    if constexpr (clustering<Machine>)
+      return machine_.clusters();
+    else
+      return count();
+  }
+  FLAGGEMS_INLINE int cluster_block() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster_block();
+    else
+      return 0;
+  }
+  FLAGGEMS_INLINE int cluster_blocks() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster_blocks();
+    else
+      return 1;
+  }
+  /// A barrier of all threads of the cluster. There is one before memory of another block is first
+  /// reached, as that may not have begun before, and one behind it, as that may end.
+  FLAGGEMS_INLINE void sync_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (clustering<Machine>)
+      machine_.sync_cluster(line);
+    else
+      machine_.sync(line);
+  }
+  /// What an array of this block is in another one of its cluster.
+  template <class T>
+  FLAGGEMS_INLINE auto of_block(const T& s, [[maybe_unused]] int block) const {
+    if constexpr (clustering<Machine>)
+      return machine_.of_block(s, block);
+    else
+      return s;
+  }
+
+  /// For what a machine can beside (kernels/tensor_map.hpp).
+  FLAGGEMS_INLINE const Machine& machine() const { return machine_; }
 
   template <class T>
   FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x,

@@ -40,6 +40,24 @@ void launch(const S& stream, const launch_config& config, const Args&... args) {
     device::template launch<Kernel>(on.handle(), config, args...);
 }
 
+/// How many blocks of a launch its stream's device runs at once, by the registers and the
+/// block-local memory that they take: for kernels that want a grid of just so many, or a workspace
+/// of a slice for each. At most `config.tiles`, which it is where the device type cannot tell.
+template <class Kernel, stream_like S, class... Args>
+[[nodiscard]] i64 resident_blocks(const S& stream, const launch_config& config,
+                                  const Args&... args) {
+  using device = device_of<S>;
+  if constexpr (requires { device::template resident_blocks_on<Kernel>(0, config, args...); }) {
+    const stream_ref<device> on = ref(stream);
+    const detail::on_device<device> scope(on.device_index());
+    const i64 blocks =
+        device::template resident_blocks_on<Kernel>(on.device_index(), config, args...);
+    return blocks < config.tiles ? blocks : config.tiles;
+  } else {
+    return config.tiles;
+  }
+}
+
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.
 template <class T>
 [[nodiscard]] constexpr i64 scratch_bytes(i64 n) noexcept {

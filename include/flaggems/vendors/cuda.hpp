@@ -88,7 +88,9 @@ struct cuda_api {
       .find_function = {"cuModuleGetFunction"},
       .function_attribute = {"cuFuncGetAttribute"},
       .set_function_attribute = {"cuFuncSetAttribute"},
+      .occupancy = {"cuOccupancyMaxActiveBlocksPerMultiprocessor"},
       .launch = {"cuLaunchKernelEx"},
+      .encode_tensor_map = {"cuTensorMapEncodeTiled"},
   };
   static constexpr driver_numbers numbers = {
       .out_of_memory = 2,
@@ -109,6 +111,12 @@ struct cuda_api {
       .function_max_threads = 0,
       .function_max_shared = 8,
       .function_target = 5,
+      .has_clusters = 120,
+      .launch_cluster = 4,
+      .most_cluster = 8,
+      .cluster_target = 90,
+      .has_tensor_maps = 127,
+      .l2_promotion = 2,
       .launch_overlaps = 6,
       .overlapping_target = 90,
       .overlapping_version = 12030,

@@ -31,10 +31,12 @@ struct simt_event {
 /// A launch runs when it is called and raises an `error` that names operator, kernel and line for:
 /// threads of a block at different barriers; a shuffle by a part of a warp; two threads that touch
 /// one element of block-local memory without a barrier between, at least one writing; reads of
-/// block-local memory that this block has not written; indices outside a scratch array; more
-/// scratch than `launch_config::scratch`; reduced states of more than 16 bytes. Memory comes filled
-/// with 0xCD, so what a kernel forgets to write shows. Races in global memory are not found:
-/// kernels reach it through plain pointers.
+/// block-local memory that this block has not written; two blocks of a cluster that touch one
+/// element without a barrier of the cluster between, or one that reaches another's memory before
+/// that may have begun or after it has ended; indices outside a scratch array; more scratch than
+/// `launch_config::scratch`; reduced states of more than 16 bytes. Memory comes filled with 0xCD,
+/// so what a kernel forgets to write shows. Races in global memory are not found: kernels reach it
+/// through plain pointers.
 template <int WarpSize>
 struct simt {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
@@ -61,6 +63,7 @@ struct simt {
     p.warp_size = WarpSize;
     p.max_threads_per_block = detail::simt_team::max_threads;
     p.shared_memory_per_block = 48 * 1024;
+    if constexpr (capabilities::clusters) p.max_cluster = detail::simt_team::max_cluster;
     return p;
   }
 
@@ -121,11 +124,13 @@ struct simt {
 
   template <class Kernel, class... Args>
   static void launch(stream_handle, const launch_config& config, const Args&... args) {
-    const int whole = kernels::round_up((std::max)(config.threads, 1), WarpSize);
-    const int threads = (std::min)(whole, detail::simt_team::max_threads);
-    kernels::run_emulated<WarpSize, Kernel>(config.op,
-                                            (std::min)(config.tiles, max_grid_slot().load()),
-                                            threads, config.scratch, args...);
+    const int cluster = capabilities::clusters ? config.cluster : 1;
+    const int wanted = (std::max)(config.threads, 1) * (config.cluster / cluster);
+    const int threads =
+        (std::min)(kernels::round_up(wanted, WarpSize), detail::simt_team::max_threads);
+    kernels::run_emulated_clusters<WarpSize, Kernel, capabilities::clusters>(
+        config.op, (std::min)(config.tiles, max_grid_slot().load()), cluster, threads,
+        config.scratch, args...);
   }
 
   // ---- policies
@@ -144,9 +149,9 @@ struct simt {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities {
-    static constexpr bool matrix_units = WarpSize == 32;  // so that tests see both ways
+    static constexpr bool matrix_units = WarpSize == 32;
     static constexpr bool async_copy = false;
-    static constexpr bool clusters = false;
+    static constexpr bool clusters = WarpSize == 32;  // so that tests see both ways
     static constexpr bool fp64 = true;
     static constexpr bool fp8 = false;
     // It is the host's memory, but whoever runs on a chip must copy, so the tests copy here too.

@@ -103,7 +103,9 @@ FLAGGEMS_SAME(unload_module, cuModuleUnload);
 FLAGGEMS_SAME(find_function, cuModuleGetFunction);
 FLAGGEMS_SAME(function_attribute, cuFuncGetAttribute);
 FLAGGEMS_SAME(set_function_attribute, cuFuncSetAttribute);
+FLAGGEMS_SAME(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor);
 FLAGGEMS_SAME(launch, cuLaunchKernelEx);
+FLAGGEMS_SAME(encode_tensor_map, cuTensorMapEncodeTiled);
 #undef FLAGGEMS_SAME
 
 #define FLAGGEMS_SAME(member, symbol, k)                                     \
@@ -137,6 +139,21 @@ static_assert(offsetof(driver_launch_attribute, value) == offsetof(CUlaunchAttri
 constexpr flaggems::detail::driver_numbers numbers = cuda_api::numbers;
 static_assert(numbers.function_target == CU_FUNC_ATTRIBUTE_PTX_VERSION);
 static_assert(numbers.launch_overlaps == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(numbers.has_tensor_maps == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
+static_assert(numbers.l2_promotion == CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+static_assert(sizeof(flaggems::kernels::tensor_map::encoded) == sizeof(CUtensorMap));
+static_assert(alignof(flaggems::kernels::tensor_map) == alignof(CUtensorMap) &&
+              offsetof(flaggems::kernels::tensor_map, encoded) == 0);
+// As driver_device computes them from bytes and pieces.
+static_assert(CU_TENSOR_MAP_DATA_TYPE_UINT8 == 1 / 2 && CU_TENSOR_MAP_DATA_TYPE_UINT16 == 2 / 2 &&
+              CU_TENSOR_MAP_DATA_TYPE_UINT32 == 4 / 2 && CU_TENSOR_MAP_DATA_TYPE_UINT64 == 4);
+static_assert(CU_TENSOR_MAP_SWIZZLE_NONE == 0 && CU_TENSOR_MAP_SWIZZLE_32B == 1 &&
+              CU_TENSOR_MAP_SWIZZLE_64B == 2 && CU_TENSOR_MAP_SWIZZLE_128B == 3);
+static_assert(CU_TENSOR_MAP_INTERLEAVE_NONE == 0 && CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE == 0);
+static_assert(numbers.has_clusters == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+static_assert(numbers.launch_cluster == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+static_assert(offsetof(CUlaunchAttributeValue, clusterDim.x) == 0 &&
+              offsetof(CUlaunchAttributeValue, clusterDim.z) == 2 * sizeof(int));
 static_assert(numbers.out_of_memory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(numbers.not_ready == CUDA_ERROR_NOT_READY);
 static_assert(numbers.invalid_context == CUDA_ERROR_INVALID_CONTEXT);

@@ -95,12 +95,18 @@ struct driver_launch {
   X(find_function, int(void** function, void* module, const char* name))                          \
   X(function_attribute, int(int* value, int attribute, void* function))                           \
   X(set_function_attribute, int(void* function, int attribute, int value))                        \
+  X(occupancy, int(int* blocks, void* function, int threads, std::size_t shared_bytes))           \
   X(launch, int(const driver_launch* how, void* function, void** arguments, void** extra))
 
 struct driver_functions {
 #define FLAGGEMS_DECLARE(member, ...) driver_function<__VA_ARGS__> member;
   FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_DECLARE)
 #undef FLAGGEMS_DECLARE
+  /// Of newer drivers: null where there is none.
+  driver_function<int(void* map, int type, unsigned rank, void* address, const u64* sizes,
+                      const u64* strides, const unsigned* box, const unsigned* steps,
+                      int interleave, int swizzle, int l2_promotion, int fill)>
+      encode_tensor_map;
 
   /// Binds all; false, and the library knows why, if one is missing.
   bool bind(dynamic_library& library) noexcept {
@@ -108,6 +114,8 @@ struct driver_functions {
 #define FLAGGEMS_BIND(member, ...) found = library.bind(member.name, member.call) && found;
     FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_BIND)
 #undef FLAGGEMS_BIND
+    if (encode_tensor_map.name != nullptr)
+      library.bind(encode_tensor_map.name, encode_tensor_map.call);
     return found;
   }
 };
@@ -122,6 +130,11 @@ struct driver_numbers {
       memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
   // attributes of functions
   int function_max_threads, function_max_shared, function_target;
+  // attributes of devices and launches: the blocks of a cluster, the most that every device with
+  // clusters has, and the first target whose code knows them
+  int has_clusters, launch_cluster, most_cluster, cluster_target;
+  // the attribute of devices with tensor maps; the driver's way to fetch 128 bytes at least
+  int has_tensor_maps, l2_promotion;
   // the attribute of a launch that begins while the one before ends, the first target whose kernels
   // wait for that one themselves (kernels/entry.hpp), the first driver whose graphs take it
   int launch_overlaps, overlapping_target, overlapping_version;

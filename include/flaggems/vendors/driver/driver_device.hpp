@@ -8,6 +8,7 @@
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/memory_pool.hpp>
+#include <flaggems/kernels/tensor_map.hpp>
 #include <flaggems/vendors/driver/driver.hpp>
 #include <flaggems/vendors/driver/linked.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>
@@ -22,6 +23,7 @@ struct loaded_kernel {
   atomic<void*> function{nullptr};
   int max_threads = 0;    // a block of it may have, by its registers: whole warps
   int compute_units = 0;  // of the device
+  int max_cluster = 1;    // blocks of one launch_config::cluster
   bool overlaps = false;  // begins before the one before it has ended, and waits
   i64 max_shared = 0;     // bytes that a launch may ask for
 };
@@ -85,6 +87,7 @@ struct driver_device {
     p.warp_size = attribute(n.warp_size);
     p.max_threads_per_block = attribute(n.max_threads_per_block);
     p.shared_memory_per_block = attribute(n.shared_memory);
+    p.max_cluster = attribute(n.has_clusters) != 0 ? n.most_cluster : 1;
     p.l2_cache = attribute(n.l2_cache);
     p.clock_khz = attribute(n.clock_khz);
     p.memory_clock_khz = attribute(n.memory_clock_khz);
@@ -274,6 +277,27 @@ struct driver_device {
     return static_cast<function_handle>(function);
   }
 
+  // ---- tensor maps
+  /// Fills in what the copy engine of a device reads, if it has one; the rest has been checked.
+  static void encode_tensor_map(kernels::tensor_map& map, int index) {
+    const char* const op = "tensor_map_of";
+    int device = 0, can = 0;
+    call(op, functions().device_get, &device, index);
+    call(op, functions().device_attribute, &can, Api::numbers.has_tensor_maps, device);
+    if (can == 0) return;
+    const auto& encode = functions().encode_tensor_map;
+    if (encode.call == nullptr)
+      raise(errc::not_supported, op, detail::text("a driver with ") + encode.name, "an older one");
+    constexpr unsigned steps[] = {1, 1, 1, 1, 1};
+    // Unsigned integers of 1, 2, 4 or 8 bytes, for whatever has as many.
+    const int type = map.element == 8 ? 4 : static_cast<int>(map.element / 2);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    void* const address = reinterpret_cast<void*>(map.address);
+    call(op, encode, map.encoded, type, static_cast<unsigned>(map.rank), address, map.sizes,
+         map.strides + 1, map.box, steps, 0, __builtin_ctz(map.swizzle), Api::numbers.l2_promotion,
+         0);
+  }
+
   // ---- errors, launch
   static detail::text error_text(int code) { return driver().error_text(code); }
 
@@ -285,16 +309,18 @@ struct driver_device {
   template <class Kernel, class... Args>
   static void launch_on(int device, stream_handle stream, const launch_config& config,
                         const Args&... args) {
-    static detail::loaded_kernel loaded[detail::max_devices];
-    detail::loaded_kernel& kernel = loaded[device];
-    if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
-      constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
-      detail::instance_observer<Api>::template on_first_launch<Kernel, Args...>(instance);
-      detail::register_linked<Kernel, Args...>();
-      load(kernel, config.op, instance, device);
-    }
+    const detail::loaded_kernel& kernel = loaded<Kernel, Args...>(device, config.op);
     kernels::argument_pack<Args...> pack = kernels::pack_of(args...);
     launch_packed(kernel, stream, config, device, &pack);
+  }
+  /// How many blocks of such a launch the current device, `device`, runs at once.
+  template <class Kernel, class... Args>
+  static i64 resident_blocks_on(int device, const launch_config& config, const Args&...) {
+    const detail::loaded_kernel& kernel = loaded<Kernel, Args...>(device, config.op);
+    const i64 shared = kernels::exchange_bytes + config.scratch;
+    return i64{kernel.compute_units} *
+           blocks_per_unit(kernel, config,
+                           shared > kernel.max_shared ? kernels::exchange_bytes : shared);
   }
 
  private:
@@ -414,6 +440,18 @@ struct driver_device {
     return find_function(code.module, detail::entry_name);
   }
 
+  template <class Kernel, class... Args>
+  FLAGGEMS_INLINE static const detail::loaded_kernel& loaded(int device, const char* op) {
+    static detail::loaded_kernel kernels[detail::max_devices];
+    detail::loaded_kernel& kernel = kernels[device];
+    if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
+      constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
+      detail::instance_observer<Api>::template on_first_launch<Kernel, Args...>(instance);
+      detail::register_linked<Kernel, Args...>();
+      load(kernel, op, instance, device);
+    }
+    return kernel;
+  }
   FLAGGEMS_COLD static void load(detail::loaded_kernel& kernel, const char* op,
                                  const detail::kernel_instance& instance, int device) {
     if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
@@ -436,6 +474,7 @@ struct driver_device {
     int target = 0, version = 0;
     call(op, functions().function_attribute, &target, Api::numbers.function_target, function);
     call(op, functions().version, &version);
+    kernel.max_cluster = target >= Api::numbers.cluster_target ? p.max_cluster : 1;
     kernel.overlaps =
         target >= Api::numbers.overlapping_target && version >= Api::numbers.overlapping_version;
     code.module = {};  // it stays loaded until the program ends
@@ -450,32 +489,63 @@ struct driver_device {
     const i64 most_blocks = config.blocks_per_unit > 0
                                 ? i64{kernel.compute_units} * config.blocks_per_unit
                                 : i64{Api::device_type::geometry::max_grid};
+    if (config.cluster != 1)
+      return start_clusters(kernel, stream, config, most_blocks, shared, pack);
     start(kernel, stream, config, (std::min)(config.tiles, most_blocks), shared, pack, nullptr, 0);
+  }
+  static void start_clusters(const detail::loaded_kernel& kernel, stream_handle stream,
+                             launch_config config, i64 most_blocks, i64 shared, void* pack) {
+    const int blocks = (std::min)(config.cluster, kernel.max_cluster);
+    config.threads *= config.cluster / blocks;
+    config.cluster = blocks;
+    start(kernel, stream, config, (std::min)(config.tiles, most_blocks / blocks) * blocks, shared,
+          pack, nullptr, 0);
   }
   /// Scratch that a block's memory does not hold lies in global memory, a slice a block.
   FLAGGEMS_COLD static void launch_in_workspace(const detail::loaded_kernel& kernel,
                                                 stream_handle stream, const launch_config& config,
                                                 int device, void* pack) {
     const i64 slice = kernels::round_up(config.scratch, 256);
-    const i64 grid = (std::min)(config.tiles, i64{kernel.compute_units} * 2);
+    // Two blocks a unit hide each other's waiting; of those that do not run at once, memory would
+    // lie idle.
+    const i64 at_once = blocks_per_unit(kernel, config, kernels::exchange_bytes);
+    const i64 grid =
+        (std::min)(config.tiles, i64{kernel.compute_units} * (std::min)(at_once, i64{2}));
     const pool_block<typename Api::device_type> memory =
         pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
     start(kernel, stream, config, grid, kernels::exchange_bytes, pack,
           static_cast<unsigned char*>(memory.data()), slice);
+  }
+  static unsigned threads_of(const detail::loaded_kernel& kernel, const launch_config& config) {
+    const int wanted = kernels::round_up((std::max)(config.threads, 1), Api::warp_size);
+    return static_cast<unsigned>((std::min)(wanted, kernel.max_threads));
+  }
+  static i64 blocks_per_unit(const detail::loaded_kernel& kernel, const launch_config& config,
+                             i64 shared) {
+    int blocks = 0;
+    call(config.op, functions().occupancy, &blocks, kernel.function.load(),
+         static_cast<int>(threads_of(kernel, config)), static_cast<std::size_t>(shared));
+    return (std::max)(blocks, 1);
   }
   static void start(const detail::loaded_kernel& kernel, stream_handle stream,
                     const launch_config& config, i64 grid, i64 shared, void* pack,
                     unsigned char* workspace, i64 slice) {
     void* arguments[] = {pack, &workspace, &slice};
     static constexpr detail::driver_launch_attribute overlaps{Api::numbers.launch_overlaps, 0, {1}};
-    const int wanted = kernels::round_up((std::max)(config.threads, 1), Api::warp_size);
+    detail::driver_launch_attribute both[2];
     detail::driver_launch how;
     how.grid[0] = static_cast<unsigned>(grid);
-    how.block[0] = static_cast<unsigned>((std::min)(wanted, kernel.max_threads));
+    how.block[0] = threads_of(kernel, config);
     how.shared_bytes = static_cast<unsigned>(shared);
     how.stream = stream;
     how.attributes = &overlaps;
     how.attribute_count = kernel.overlaps ? 1 : 0;
+    if (config.cluster > 1) {
+      both[0] = {Api::numbers.launch_cluster, 0, {config.cluster, 1, 1}};
+      both[1] = overlaps;
+      how.attributes = both;
+      ++how.attribute_count;
+    }
     call(config.op, functions().launch, &how, kernel.function.load(detail::memory_order::relaxed),
          static_cast<void**>(arguments), nullptr);
   }

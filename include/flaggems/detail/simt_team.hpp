@@ -1,0 +1,513 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The threads of the SIMT emulator: fibers, their barriers and shuffles, and their memory.
+#pragma once
+
+#include <flaggems/detail/fiber.hpp>
+#include <flaggems/kernels/simt_block.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace flaggems::detail {
+
+/// The name of a type as its compiler spells it.
+template <class Kernel>
+std::string simt_kernel_name() {
+  const std::string text = __PRETTY_FUNCTION__;
+  const std::string key = "Kernel = ";
+  const std::size_t begin = text.find(key) + key.size();
+  std::size_t end = text.rfind(']');
+  const std::size_t other = text.find("; std::string = ", begin);  // g++ explains its aliases
+  if (other != std::string::npos) end = other;
+  return text.substr(begin, end - begin);
+}
+
+/// The threads of one block, or of a cluster of them, their barriers, and their memory with a
+/// record of who touched what. One object an OS thread, used again by every launch.
+class simt_team {
+ public:
+  static constexpr int max_threads = 1024, max_cluster = 8;
+  static constexpr i64 exchange_bytes = 2 * 32 * 16;
+  enum class access { read, write, update };
+  enum class state {
+    ready,
+    barrier,
+    cluster_barrier,
+    shuffle_xor,
+    shuffle_up,
+    shuffle_from,
+    ballot,
+    returned
+  };
+
+  /// What one launch runs: `body(context, thread)` for each thread of each block; those of the
+  /// blocks of a cluster are numbered on.
+  struct job {
+    const char* op;
+    std::string (*kernel)();
+    int warp_size;
+    int threads;
+    int cluster;  // blocks of one, a divisor of their number
+    i64 blocks;
+    i64 scratch;
+    void (*body)(const void* context, simt_team& team, int thread);
+    const void* context;
+  };
+
+  simt_team() = default;
+  simt_team(const simt_team&) = delete;
+  simt_team& operator=(const simt_team&) = delete;
+
+  static simt_team& of_this_thread() {
+    static thread_local simt_team team;
+    return team;
+  }
+
+  /// Runs all blocks, one after another. Raises the first mistake found; the threads of its block
+  /// are then dropped where they stand, without unwinding.
+  void run(const job& work) {
+    if (job_ != nullptr)
+      raise(errc::not_supported, name_of(work), "a launch from outside kernels",
+            "a launch from within one");
+    if (work.threads <= 0 || work.threads > max_threads || work.threads % work.warp_size != 0)
+      raise(errc::invalid_argument, name_of(work),
+            "threads a block: a multiple of " + std::to_string(work.warp_size) + " up to " +
+                std::to_string(max_threads),
+            std::to_string(work.threads));
+    if (work.cluster <= 0 || work.cluster > max_cluster)
+      raise(errc::invalid_argument, name_of(work),
+            "blocks a cluster: up to " + std::to_string(max_cluster), std::to_string(work.cluster));
+    const int all = work.threads * work.cluster;
+    stacks_.reserve(all);
+    if (static_cast<int>(threads_.size()) < all) threads_.resize(static_cast<std::size_t>(all));
+    stride_ = kernels::round_up(exchange_bytes + work.scratch, 64);
+    reserve_memory(stride_ * work.cluster, work.cluster > 1);
+    struct scope {
+      simt_team& team;
+      ~scope() { team.job_ = nullptr; }
+    } leave{*this};
+    job_ = &work;
+    for (block_ = 0; block_ < work.blocks; block_ += work.cluster) run_cluster();
+  }
+
+  // ---- what a thread asks
+  [[nodiscard]] int threads() const noexcept { return job_->threads; }
+  [[nodiscard]] int cluster() const noexcept { return job_->cluster; }
+  [[nodiscard]] i64 first_block() const noexcept { return block_; }
+  [[nodiscard]] i64 blocks() const noexcept { return job_->blocks; }
+  /// The bytes of each block's memory.
+  [[nodiscard]] i64 stride() const noexcept { return stride_; }
+
+  void sync(int thread, int line) { wait(thread, state::barrier, line); }
+  void sync_cluster(int thread, int line) { wait(thread, state::cluster_barrier, line); }
+
+  u64 shuffle(int thread, state kind, u32 x, int argument, int line) {
+    lane& self = at(thread);
+    self.value = x;
+    self.argument = argument;
+    wait(thread, kind, line);
+    return self.value;
+  }
+
+  /// The bytes of an element, after the checks. Does not return if one fails.
+  unsigned char* touch(access kind, i64 offset, i64 size, i64 count, i64 i, int thread, int line) {
+    if (i < 0 || i >= count) [[unlikely]]
+      refuse_index(i, count, thread, line);
+    const i64 first = offset + i * size;
+    const int own = job_->cluster == 1 ? 0 : thread / job_->threads;
+    const bool is_own = job_->cluster == 1 || touch_in_cluster(kind, first, size, i, own, line);
+    for (i64 k = 0; k < size; ++k) {
+      record& r = records_.get()[first + k];
+      if (is_own) note(r, kind, epochs_[own], thread, i, size, line);
+      if (kind != access::write && r.block != block_stamp_) [[unlikely]]
+        refuse_uninitialised(i, size, thread, line);
+      if (kind != access::read) r.block = block_stamp_;
+    }
+    return memory_.data() + first;
+  }
+
+  void check_scratch(i64 offset, i64 count, i64 size) {
+    if (offset < 0 || count < 0 || offset > job_->scratch ||
+        count > (job_->scratch - offset) / size) [[unlikely]]
+      refuse_scratch(offset, count, size);
+  }
+  void check_exchange(i64 size) {
+    if (size > 16) [[unlikely]]
+      refuse_exchange(size);
+  }
+  void check_view(i64 i, i64 count, int thread, int line) {
+    if (i < 0 || i > count) [[unlikely]]
+      refuse_index(i, count, thread, line);
+  }
+  void check_distance(int distance, int warp_size, int line) {
+    if (distance < 0 || distance >= warp_size) [[unlikely]]
+      refuse_distance(distance, warp_size, line);
+  }
+
+ private:
+  struct lane {
+    fiber point;
+    state now = state::ready;
+    int line = 0;
+    int argument = 0;
+    u64 value = 0;
+  };
+
+  /// Who touched a byte since the last barrier: threads, since one of their block, and blocks,
+  /// since one of the cluster. Two different readers and two different updaters are enough to know
+  /// whether anybody but a given thread is among them.
+  enum slot { writer, reader, other_reader, updater, other_updater, slots };
+  struct record {
+    u64 epoch;  // the interval between two barriers that the rest is about
+    u64 block;  // the block, or cluster, that wrote the byte last
+    int line[slots];
+    short who[slots];
+  };
+
+  struct release {
+    void operator()(record* p) const noexcept { std::free(p); }
+  };
+
+  lane& at(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
+
+  void reserve_memory(i64 bytes, bool is_shared) {
+    const std::size_t n = static_cast<std::size_t>(bytes) + 64;
+    if (memory_.size() < n) {
+      memory_.resize(n);
+      make_records(records_);
+      cluster_records_.reset();
+    }
+    if (is_shared && cluster_records_ == nullptr) make_records(cluster_records_);
+  }
+
+  // ---- running
+  void run_cluster() {
+    const int all = job_->threads * job_->cluster;
+    ++block_stamp_;
+    begin_epochs(0, job_->cluster);
+    has_met_ = false;
+    for (int t = 0; t < all; ++t) {
+      at(t).now = state::ready;
+      at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_team::entry);
+    }
+    for (;;) {
+      for (int block = 0; block < job_->cluster; ++block) run_block(block);
+      require_same("all threads of a cluster at the same barrier", 0, all);
+      if (at(0).now == state::returned) return;
+      has_met_ = true;
+      begin_epochs(0, job_->cluster);
+      for (int t = 0; t < all; ++t) at(t).now = state::ready;
+    }
+  }
+  /// Runs the threads of a block of the cluster until they wait for the others or have returned.
+  void run_block(int block) {
+    const int begin = block * job_->threads, end = begin + job_->threads;
+    for (;;) {
+      for (int first = begin; first < end; first += job_->warp_size) run_warp(first);
+      // Now every thread waits at a barrier or has returned.
+      require_same("all threads of a block at the same barrier", begin, end);
+      if (at(begin).now != state::barrier) return;
+      begin_epochs(block, block + 1);
+      for (int t = begin; t < end; ++t) at(t).now = state::ready;
+    }
+  }
+  void require_same(const char* expected, int begin, int end) {
+    for (int t = begin + 1; t < end; ++t)
+      if (at(t).now != at(begin).now ||
+          (at(t).now != state::returned && at(t).line != at(begin).line))
+        refuse_divergence(expected, begin, end);
+  }
+  void begin_epochs(int begin, int end) {
+    for (int block = begin; block < end; ++block) epochs_[block] = ++last_epoch_;
+    if (end - begin == job_->cluster) cluster_epoch_ = last_epoch_;
+  }
+
+  /// Runs the threads of a warp until each waits at a barrier or has returned.
+  void run_warp(int first) {
+    const int size = job_->warp_size;
+    for (;;) {
+      int shuffling = 0;
+      bool same = true;
+      for (int t = first; t < first + size; ++t) {
+        if (at(t).now == state::ready) resume(t);
+        if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot) ++shuffling;
+        same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
+               (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
+      }
+      if (shuffling == 0) return;
+      if (shuffling != size || !same)
+        refuse_divergence("all lanes of a warp in the same shuffle", first, first + size);
+      const state kind = at(first).now;
+      u64 sent[64], all = 0;
+      for (int k = 0; k < size; ++k) {
+        sent[k] = at(first + k).value;
+        all |= (sent[k] & 1) << k;
+      }
+      for (int k = 0; k < size; ++k) {
+        const int argument = at(first + k).argument;
+        const int from = kind == state::shuffle_xor    ? k ^ argument
+                         : kind == state::shuffle_from ? argument
+                                                       : k - argument;
+        at(first + k).value = kind == state::ballot ? all : sent[from < 0 ? k : from];
+      }
+      for (int t = first; t < first + size; ++t) at(t).now = state::ready;
+    }
+  }
+
+  void resume(int thread) {
+    running_ = thread;
+    current() = this;
+    scheduler_.switch_to(at(thread).point);
+    if (failed_) raise_failure();
+#if FLAGGEMS_EXCEPTIONS
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+#endif
+  }
+
+  static simt_team*& current() {
+    static thread_local simt_team* team = nullptr;
+    return team;
+  }
+
+  static void entry() {
+    simt_team& team = *current();
+    const int thread = team.running_;
+    team.at(thread).point.entered(team.scheduler_);
+#if FLAGGEMS_EXCEPTIONS
+    try {
+      team.job_->body(team.job_->context, team, thread);
+    } catch (...) {
+      team.thrown_ = std::current_exception();
+    }
+#else
+    team.job_->body(team.job_->context, team, thread);
+#endif
+    team.at(thread).now = state::returned;
+    team.at(thread).point.switch_to(team.scheduler_, true);
+  }
+
+  void wait(int thread, state kind, int line) {
+    lane& self = at(thread);
+    self.now = kind;
+    self.line = line;
+    self.point.switch_to(scheduler_);
+  }
+
+  // ---- the record of accesses
+  void make_records(std::unique_ptr<record, release>& records) {
+    records.reset(static_cast<record*>(std::calloc(memory_.size(), sizeof(record))));
+    check(records != nullptr, errc::out_of_memory, "simt", "memory to record accesses");
+  }
+
+  /// Checks an access against those of other blocks; whether it is to the block's own memory.
+  FLAGGEMS_NOINLINE bool touch_in_cluster(access kind, i64 first, i64 size, i64 i, int block,
+                                          int line) {
+    const int owner = static_cast<int>(first / stride_);
+    if (owner != block && (!has_met_ || at(owner * job_->threads).now == state::returned))
+      refuse_reach(owner, block, line);
+    for (i64 k = 0; k < size; ++k)
+      note(cluster_records_.get()[first + k], kind, cluster_epoch_, block, i, size, line, true);
+    return owner == block;
+  }
+
+  static int conflict(const record& r, access kind, int who) {
+    const auto foreign = [&](int s) { return r.who[s] >= 0 && r.who[s] != who; };
+    if (foreign(writer)) return writer;
+    if (kind != access::read)
+      for (int s : {reader, other_reader})
+        if (foreign(s)) return s;
+    if (kind != access::update)
+      for (int s : {updater, other_updater})
+        if (foreign(s)) return s;
+    return -1;
+  }
+
+  /// An access by a thread, or, if `is_block`, a block. Does not return if it races.
+  void note(record& r, access kind, u64 epoch, int who, i64 i, i64 size, int line,
+            bool is_block = false) {
+    if (r.epoch != epoch) r = {epoch, r.block, {}, {-1, -1, -1, -1, -1}};
+    const int other = conflict(r, kind, who);
+    if (other >= 0) [[unlikely]]
+      refuse_race(r, other, kind, i, size, who, line, is_block);
+    int s = kind == access::write ? writer : kind == access::read ? reader : updater;
+    if (s != writer && r.who[s] >= 0 && r.who[s] != who) ++s;
+    r.who[s] = static_cast<short>(who);
+    r.line[s] = line;
+  }
+
+  // ---- mistakes
+  static std::string name_of(const job& work) {
+    const std::string kernel = work.kernel();
+    return *work.op == '\0' ? kernel : std::string(work.op) + " (kernel " + kernel + ")";
+  }
+
+  // The texts are built by functions that return before the fiber is dropped, so
+  // that no string is left on its stack.
+  static std::string at_line(int line) {
+    return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
+  }
+  static const char* verb(access kind) {
+    return kind == access::read ? "reads" : kind == access::write ? "writes" : "atomically updates";
+  }
+
+  FLAGGEMS_COLD void set_failure(errc code, std::string expected, std::string got) {
+    failed_ = true;
+    code_ = code;
+    expected_ = std::move(expected);
+    got_ = std::move(got);
+  }
+  [[noreturn]] FLAGGEMS_COLD void raise_failure() {
+    failed_ = false;
+    raise(code_, name_of(*job_), std::exchange(expected_, {}), std::exchange(got_, {}));
+  }
+  /// Leaves the running thread for good; the scheduler raises the failure.
+  [[noreturn]] FLAGGEMS_COLD void abandon() {
+    at(running_).point.switch_to(scheduler_, true);
+    std::abort();
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void refuse_index(i64 i, i64 count, int thread, int line) {
+    describe_index(i, count, thread, line);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_index(i64 i, i64 count, int thread, int line) {
+    set_failure(errc::out_of_range,
+                "an index below " + std::to_string(count) + " into block-local memory",
+                "index " + std::to_string(i) + " by thread " + std::to_string(thread) + " at " +
+                    at_line(line));
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void refuse_race(const record& r, int s, access kind, i64 i, i64 size,
+                                              int who, int line, bool is_block) {
+    describe_race(r, s, kind, i, size, who, line, is_block);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_race(const record& r, int s, access kind, i64 i, i64 size, int who,
+                                   int line, bool is_block) {
+    const access before = s == writer                        ? access::write
+                          : s == reader || s == other_reader ? access::read
+                                                             : access::update;
+    const std::string one = is_block ? "block " : "thread ";
+    set_failure(errc::driver_error,
+                std::string(is_block ? "a barrier of the cluster" : "a barrier") +
+                    " between accesses of two " + (is_block ? "blocks" : "threads") +
+                    " to one element of block-local memory",
+                "a race: " + one + std::to_string(r.who[s]) + " " + verb(before) + " at " +
+                    at_line(r.line[s]) + ", " + one + std::to_string(who) + " " + verb(kind) +
+                    " at " + at_line(line) + ", element " + std::to_string(i) + " of " +
+                    std::to_string(size) + " bytes");
+  }
+  [[noreturn]] FLAGGEMS_COLD void refuse_reach(int owner, int block, int line) {
+    describe_reach(owner, block, line);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_reach(int owner, int block, int line) {
+    set_failure(errc::driver_error,
+                "a barrier of the cluster before and behind what reaches another block's memory",
+                "block " + std::to_string(block) + " of it reaching block " +
+                    std::to_string(owner) + " at " + at_line(line) +
+                    (has_met_ ? " after that has ended" : " before any barrier"));
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void refuse_uninitialised(i64 i, i64 size, int thread, int line) {
+    describe_uninitialised(i, size, thread, line);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_uninitialised(i64 i, i64 size, int thread, int line) {
+    set_failure(errc::driver_error, "block-local memory that is written before it is read",
+                "thread " + std::to_string(thread) + " reads uninitialised element " +
+                    std::to_string(i) + " of " + std::to_string(size) + " bytes at " +
+                    at_line(line));
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void refuse_scratch(i64 offset, i64 count, i64 size) {
+    describe_scratch(offset, count, size);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_scratch(i64 offset, i64 count, i64 size) {
+    set_failure(errc::out_of_range,
+                "at most the " + std::to_string(job_->scratch) +
+                    " bytes of block-local memory that the launch asked for",
+                std::to_string(count) + " elements of " + std::to_string(size) +
+                    " bytes from byte " + std::to_string(offset));
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void refuse_exchange(i64 size) {
+    set_failure(errc::invalid_argument, "a state of at most 16 bytes", "");
+    got_ = std::to_string(size);
+    abandon();
+  }
+  [[noreturn]] FLAGGEMS_COLD void refuse_distance(int distance, int warp_size, int line) {
+    describe_distance(distance, warp_size, line);
+    abandon();
+  }
+  FLAGGEMS_COLD void describe_distance(int distance, int warp_size, int line) {
+    set_failure(errc::out_of_range,
+                "a shuffle over less than the " + std::to_string(warp_size) + " lanes of a warp",
+                std::to_string(distance) + " at " + at_line(line));
+  }
+
+  static std::string describe(const lane& t) {
+    switch (t.now) {
+      case state::barrier: return " at the barrier of " + at_line(t.line);
+      case state::cluster_barrier: return " at the cluster's barrier of " + at_line(t.line);
+      case state::shuffle_xor:
+        return " in shuffle_xor(" + std::to_string(t.argument) + ") at " + at_line(t.line);
+      case state::shuffle_up:
+        return " in shuffle_up(" + std::to_string(t.argument) + ") at " + at_line(t.line);
+      case state::returned: return " returned";
+      case state::shuffle_from: return " in shuffle_from at " + at_line(t.line);
+      case state::ballot: return " in ballot at " + at_line(t.line);
+      default: return " running";
+    }
+  }
+
+  /// Raises with what the threads [first, last) do, as ranges of threads that do the same.
+  [[noreturn]] FLAGGEMS_COLD void refuse_divergence(const char* expected, int first, int last) {
+    std::string got;
+    int ranges = 0;
+    const int zero = last - first > job_->threads ? 0 : first / job_->threads * job_->threads;
+    for (int t = first; t < last;) {
+      const std::string does = describe(at(t));
+      int end = t + 1;
+      while (end < last && describe(at(end)) == does) ++end;
+      if (!got.empty()) got += ", ";
+      if (++ranges > 8) {
+        got += "...";
+        break;
+      }
+      got += end - t == 1
+                 ? "thread " + std::to_string(t - zero)
+                 : "threads " + std::to_string(t - zero) + "-" + std::to_string(end - 1 - zero);
+      got += does;
+      t = end;
+    }
+    raise(errc::driver_error, name_of(*job_), expected, std::move(got));
+  }
+
+  const job* job_ = nullptr;
+  i64 block_ = 0, stride_ = 0;  // the first block of the cluster that runs; bytes of each
+  int running_ = 0;
+  bool has_met_ = false;  // since the cluster began
+  u64 last_epoch_ = 0, cluster_epoch_ = 0, epochs_[max_cluster] = {}, block_stamp_ = 0;
+  fiber scheduler_;
+  std::vector<lane> threads_;
+  stack_pool stacks_;
+  std::vector<unsigned char> memory_;
+  std::unique_ptr<record, release> records_, cluster_records_;
+
+  bool failed_ = false;
+  errc code_ = errc::driver_error;
+  std::string expected_, got_;
+#if FLAGGEMS_EXCEPTIONS
+  std::exception_ptr thrown_;
+#endif
+};
+
+}  // namespace flaggems::detail
