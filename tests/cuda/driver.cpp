@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // flaggems::cuda over the simulated driver: what the driver refuses, what fails, what is left.
+#include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/softmax.hpp>
@@ -9,6 +10,8 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
+#include <cmath>
 #include <thread>
 
 #include "fixture.hpp"
@@ -31,6 +34,7 @@ TEST_F(cuda_driver, properties_are_the_devices) {
   EXPECT_EQ(p.warp_size, 32);
   EXPECT_EQ(p.compute_units, 2);
   EXPECT_EQ(p.shared_memory_per_block, 227 * 1024);
+  EXPECT_EQ(p.max_cluster, 8);
   EXPECT_EQ(cuda::current_device(), 0);
   EXPECT_EQ(error_of([] { (void)cuda::properties(2); }).code(), errc::device_unavailable);
 }
@@ -156,6 +160,65 @@ TEST_F(cuda_driver, scratch_beyond_shared_memory_lies_in_a_workspace) {
   const auto y = fg::softmax(s, fg::zeros<f32>(s, {n, 2}), 0);
   EXPECT_EQ(values_of(s, y),
             std::vector<f32>(static_cast<std::size_t>(2 * n), 1.0F / static_cast<f32>(n)));
+}
+
+TEST_F(cuda_driver, tensor_maps_are_encoded_once) {
+  const fg::stream<cuda> s;
+  const auto x = fg::zeros<f32>(s, {10, 20});
+  const auto encoded = [&] { return calls("cuTensorMapEncodeTiled"); };
+  const long before = encoded();
+  const std::array<i64, 2> box{4, 8}, other{4, 4};
+  const fg::tensor_map map = fg::tensor_map_of(s, x.view(), box);
+  EXPECT_EQ(map.encoded[0], 0xEEEEEEEEEEEEEEEEU);
+  EXPECT_EQ(map.encoded[15], 0xEEEEEEEEEEEEEEEEU);
+  EXPECT_EQ(fg::tensor_map_of(s, x.view(), box).encoded[0], map.encoded[0]);
+  EXPECT_EQ(encoded(), before + 1);
+  (void)fg::tensor_map_of(s, x.view(), other);
+  (void)fg::tensor_map_of(s, x.view().narrow(1, 4, 12), box);
+  (void)fg::tensor_map_of(s, x.view().narrow(0, 0, 3), box);
+  (void)fg::tensor_map_of(s, x.view(), box, fg::box_swizzle::pieces_2);
+  EXPECT_EQ(encoded(), before + 5);
+  // What is refused by the driver is told, and not kept.
+  const auto y = fg::zeros<f32>(s, {10, 20});
+  fail("cuTensorMapEncodeTiled", 1, 1);
+  const auto map_of_y = [&] { (void)fg::tensor_map_of(s, y.view(), box); };
+  EXPECT_TRUE(contains(error_of(map_of_y), "success of cuTensorMapEncodeTiled"));
+  map_of_y();
+  EXPECT_EQ(encoded(), before + 7);
+}
+
+TEST_F(cuda_driver, tells_how_many_blocks_run_at_once) {
+  const fg::stream<cuda> s;
+  const auto at_once = [&](int threads, i64 scratch, i64 tiles = 1000) {
+    fg::launch_config config;
+    config.tiles = tiles;
+    config.threads = threads;
+    config.scratch = scratch;
+    return fg::resident_blocks<flaggems_test::row_sums>(s, config, fg::kernels::row_space{},
+                                                        fg::kernels::row_arg<f32>{},
+                                                        fg::kernels::row_target<f32>{});
+  };
+  EXPECT_EQ(at_once(256, 0), 2 * 8);  // by threads, on two units
+  EXPECT_EQ(at_once(250, 0), 2 * 8);
+  EXPECT_EQ(at_once(5000, 0), 2 * 2);
+  EXPECT_EQ(at_once(64, 54 << 10), 2 * 4);  // by shared memory
+  EXPECT_EQ(at_once(64, 1 << 20), 2 * 32);  // which a workspace stands in for
+  EXPECT_EQ(at_once(64, 0, 3), 3);
+}
+
+TEST_F(cuda_driver, long_rows_are_shared_by_clusters_where_code_knows_them) {
+  const fg::stream<cuda> s;
+  const i64 n = 33000;
+  const auto x = fg::zeros<f32>(s, {2, n});
+  const auto all = [&](f32 value) {
+    return std::vector<f32>(static_cast<std::size_t>(2 * n), value);
+  };
+  const long before = calls("launches of clusters");
+  EXPECT_EQ(values_of(s, fg::softmax(s, x, 1)), all(1.0F / static_cast<f32>(n)));
+  EXPECT_EQ(calls("launches of clusters"), before + 1);
+  fail("a function's target", 1, 80);
+  EXPECT_EQ(values_of(s, fg::log_softmax(s, x, 1)), all(-std::log(static_cast<f32>(n))));
+  EXPECT_EQ(calls("launches of clusters"), before + 1);
 }
 
 TEST_F(cuda_driver, after_a_fork_the_child_is_told) {

@@ -282,18 +282,23 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64
   at_b += row * b[0];
 }
 
-/// How the threads of a block share rows: in teams of 2^shift neighbours, up to 32, or, where
-/// `shift` is negative, as one.
+/// How threads share rows: in teams of 2^shift neighbours, up to 32, or where `shift` is negative
+/// as a block, or those of a cluster.
 struct row_teams {
   int shift;
+  static constexpr int block = -1, cluster = -2;
 
   template <class Block>
   FLAGGEMS_INLINE int threads(const Block& block) const {
-    return shift < 0 ? block.threads() : 1 << shift;
+    return shift == cluster ? block.threads() * block.cluster_blocks()
+           : shift < 0      ? block.threads()
+                            : 1 << shift;
   }
   template <class Block>
   FLAGGEMS_INLINE int lane(const Block& block) const {
-    return shift < 0 ? block.thread() : block.thread() & ((1 << shift) - 1);
+    return shift == cluster ? block.cluster_block() * block.threads() + block.thread()
+           : shift < 0      ? block.thread()
+                            : block.thread() & ((1 << shift) - 1);
   }
   /// Calls f(first, step) for the rows of this block's share: a team works on `Rows` rows at once,
   /// the first one and those each `step` further; they may be beyond the last. All threads of a
@@ -302,8 +307,10 @@ struct row_teams {
   FLAGGEMS_INLINE void for_each(const Block& block, i64 rows, const F& f) const {
     const int teams = shift < 0 ? 1 : block.threads() >> shift;
     const int own = shift < 0 ? 0 : block.thread() >> shift;
-    const i64 step = block.count() * (teams * Rows);
-    for (i64 row = block.index() * (teams * Rows); row < rows; row += step) f(row + own, teams);
+    const i64 count = shift == cluster ? block.clusters() : block.count();
+    const i64 index = shift == cluster ? block.cluster() : block.index();
+    const i64 step = count * (teams * Rows);
+    for (i64 row = index * (teams * Rows); row < rows; row += step) f(row + own, teams);
   }
   /// Threads that meet by shuffles alone: a team's, or a warp's of a team that is a block.
   template <class Block>
@@ -318,6 +325,10 @@ struct row_teams {
     for (int r = 0; r < Rows; ++r)
       states[r] = shift < 0 ? block.template fold<S>(states[r], neutral, op, line)
                             : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
+    if constexpr (Rows == 1) {
+      if (shift == cluster)
+        states[0] = block.template fold_cluster<S>(states[0], neutral, op, line);
+    }
   }
 };
 

@@ -122,6 +122,10 @@ struct softmax_chip {
         for (int r = 0; r < Rows; ++r)
           states[r] = block.fold_warps(states[r], state::none(), softmax_join{});
       }
+      if constexpr (Rows == 1) {
+        if (teams.shift == row_teams::cluster)
+          states[0] = block.fold_cluster(states[0], state::none(), softmax_join{});
+      }
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();

@@ -178,7 +178,8 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
 /// one that is held.
 template <class D, class F, class First, class... Operands>
 bool launch_held_norm(launch_config config, const kernels::norm_space& space, bool many_passes,
-                      const F& f, const First& first, const Operands&... operands) {
+                      bool in_clusters, const F& f, const First& first,
+                      const Operands&... operands) {
   if constexpr (host_accessible<D>) {
     return false;
   } else {
@@ -191,9 +192,9 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, bo
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;
     const held_rows held(
-        space.length, width,
+        space.rows, space.length, width,
         begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        many_passes);
+        many_passes, in_clusters);
     held.configure(config, space.rows);
     held.visit(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
@@ -256,7 +257,8 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
     launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, true, held, in, weights, biases, target)) return;
+  if (detail::launch_held_norm<D>(config, space, true, false, held, in, weights, biases, target))
+    return;
   launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
                                                    target, static_cast<C>(eps));
 }
@@ -316,7 +318,7 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
     launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, target, static_cast<C>(epsilon));
   };
-  if (detail::launch_held_norm<D>(config, space, false, held, in, weights, target)) return;
+  if (detail::launch_held_norm<D>(config, space, false, true, held, in, weights, target)) return;
   launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
                                                  static_cast<C>(epsilon));
 }
@@ -377,7 +379,7 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
     launch<kernels::fused_add_rms_norm_chip<T, Sum, WeightType, C, packs, rows, whole>>(
         stream, c, space, teams, inout, sums, weights, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, false, held, sums, inout, weights)) return;
+  if (detail::launch_held_norm<D>(config, space, false, false, held, sums, inout, weights)) return;
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
                                                              weights, static_cast<C>(eps));
 }

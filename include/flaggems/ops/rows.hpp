@@ -132,19 +132,21 @@ bool begins_packs(const Operand& x, int rank, i64 width) {
 
 /// How the rows of a launch are held in the registers of a chip's threads (kernels/rows_chip.hpp).
 struct held_rows {
-  int packs;    // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
-  bool whole;   // packs are
-  int threads;  // a block
+  int packs;        // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
+  bool whole;       // packs are
+  int threads;      // a block
+  int cluster = 1;  // blocks that share a row
   int blocks_per_unit;
   kernels::row_teams teams;
 
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
 
-  /// For rows of n elements; `width` of them, a power of two, make a pack. `aligned`: operands
-  /// begin with one. In `many_passes` over wide packs, what comes once a row and thread costs more
-  /// than idle memory.
-  held_rows(i64 n, int width, bool aligned, bool many_passes)
+  /// For `all_rows` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
+  /// operands begin with one. In `many_passes` over wide packs, what comes once a row and thread
+  /// costs more than idle memory. Where rows are few, or else if `in_clusters`, blocks share a long
+  /// one.
+  held_rows(i64 all_rows, i64 n, int width, bool aligned, bool many_passes, bool in_clusters)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     if (all <= (whole ? 2 : 16))
@@ -161,7 +163,14 @@ struct held_rows {
     } else {
       const i64 wanted = (all + packs - 1) / packs;
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
-      teams.shift = -1;
+      teams.shift = kernels::row_teams::block;
+    }
+    const bool is_few = all_rows <= 64;
+    if (is_few ? all > 2048 : in_clusters && all > 8192) {
+      teams.shift = kernels::row_teams::cluster;
+      threads = is_few ? 256 : 512;
+      while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
+      while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
     }
     // Tiny rows: a block has less to do than it takes to begin.
     blocks_per_unit = all <= 2 ? 32 : 0;
@@ -176,6 +185,7 @@ struct held_rows {
   void configure(launch_config& config, i64 all) const {
     config.tiles = tiles(all);
     config.threads = threads;
+    config.cluster = cluster;
     config.scratch = 0;
     config.blocks_per_unit = blocks_per_unit;
   }
