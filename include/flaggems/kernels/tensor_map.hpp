@@ -44,6 +44,12 @@ template <class Machine>
 inline constexpr bool copy_engine<Machine, decltype(Machine::has_copy_engine + 0)> =
     Machine::has_copy_engine;
 
+/// An element, by its index in each dimension, in a map's order.
+template <int Rank>
+struct box_corner {
+  i32 at[Rank];
+};
+
 /// The boxes that a block loads. All its threads call each member; `load`s end with the next
 /// `wait`, behind which every thread sees them. Between that and the next `load` there is a `sync`.
 template <class Block>
@@ -57,17 +63,18 @@ class box_loads {
       block.sync(line);
     }
   }
-  /// Loads the box whose first element is at `first` (in the map's order) to `to`, which begins at
+  /// Loads the box whose first element is `first` to `to`, which begins at
   /// a multiple of 128 bytes, swizzled of 1024: arrays that are taken first do. Elements outside of
   /// the tensor are 0.
   template <class T, int Rank>
   FLAGGEMS_INLINE void load(const tensor_map& map,
                             const typename Block::template scratch_type<T>& to,
-                            const i32 (&first)[Rank], int line = FLAGGEMS_CALLER_LINE) {
+                            box_corner<Rank> first, int line = FLAGGEMS_CALLER_LINE) {
     const u32 n = map.box_elements();
     if constexpr (by_engine) {
       if (block_.thread() == 0)
-        block_.machine().load_box(map, to.data, first, arrival_, n * static_cast<u32>(sizeof(T)));
+        block_.machine().load_box(map, to.data, first.at, arrival_,
+                                  n * static_cast<u32>(sizeof(T)));
     } else {
       for (u32 i = static_cast<u32>(block_.thread()); i < n;
            i += static_cast<u32>(block_.threads())) {
@@ -75,7 +82,7 @@ class box_loads {
         bool inside = true;
         u32 rest = i;
         for (int d = 0; d < Rank; ++d) {
-          const i64 x = i64{first[d]} + rest % map.box[d];
+          const i64 x = i64{first.at[d]} + rest % map.box[d];
           rest /= map.box[d];
           inside = inside && x >= 0 && static_cast<u64>(x) < map.sizes[d];
           at += static_cast<u64>(x) * map.strides[d];
