@@ -34,6 +34,7 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/chips.hpp>
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/copy_rows_chip.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>

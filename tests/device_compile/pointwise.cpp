@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/copy_chip.hpp>
+#include <flaggems/kernels/copy_rows_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -70,6 +71,9 @@ FLAGGEMS_INSTANCE(copy_u32, fk::transposed_packs<flaggems::u32>, fk::transposed_
                   fk::global_ptr<flaggems::u32>, fk::global_ptr<const flaggems::u32>)
 FLAGGEMS_INSTANCE(copy_u8, fk::transposed_singles<flaggems::u8>, fk::transposed_space,
                   fk::global_ptr<flaggems::u8>, fk::global_ptr<const flaggems::u8>)
+
+FLAGGEMS_INSTANCE(join_packs, fk::join_rows<16>, fk::joined_space, fk::global_ptr<flaggems::u8>)
+FLAGGEMS_INSTANCE(join_u16, fk::join_rows<2>, fk::joined_space, fk::global_ptr<flaggems::u8>)
 
 using to_int = fk::cast<int, y>;
 FLAGGEMS_INSTANCE(to_i32, fk::pointwise_strided<int, to_int>, fk::strided_space, fk::target<int>,

@@ -96,6 +96,36 @@ TEST(cat, rows_of_any_length) {
   fg::detail::stream_threshold.store(before, fg::detail::memory_order::relaxed);
 }
 
+// On a chip a launch takes 16 operands, and of many rows a thread takes several.
+template <class D, class T>
+void check_rows(i64 rows, const std::vector<i64>& lengths) {
+  std::vector<test_tensor<T, D>> tensors;
+  std::vector<std::vector<double>> parts;
+  std::vector<fg::tensor_view<const T, D>> views;
+  i64 all = 0;
+  for (const i64 n : lengths) {
+    tensors.emplace_back(shape{rows, n}, layout::contiguous, random_integers({rows, n}, 0, 100));
+    all += n;
+  }
+  for (auto& t : tensors) {
+    parts.push_back(t.values());
+    views.push_back(t.in());
+  }
+  test_tensor<T, D> out({rows, all});
+  fg::cat(test_stream<D>(), views, out.view(), 1);
+  expect_equal(out.read(), joined(parts, lengths, rows, 1));
+}
+
+TEST(cat, many_rows_and_operands) {
+  check_rows<chip32, f32>(9, {4, 8, 12, 4, 4, 4, 4, 4, 16, 4, 4, 4, 4, 4, 4, 4, 20, 4, 8});
+  check_rows<chip32, bf16>(9, {1, 2, 3, 4, 5, 1, 1, 1, 1, 7, 1, 1, 1, 1, 1, 1, 2, 3});
+  check_rows<chip32, bf16>(601, {400, 37});    // elements, two rows a thread
+  check_rows<chip32, f32>(1031, {1024, 64});   // packs
+  check_rows<chip32, std::int8_t>(3, {5, 6});  // few rows
+  check_rows<chip32, std::int8_t>(9, {5, 6});
+  check_rows<chip32, f32>(9, {2, 4});  // units of 8 bytes
+}
+
 TEST(cat, promotes) {
   test_tensor<bf16> a({2}, layout::contiguous, {1, 2});
   test_tensor<f32> b({1}, layout::contiguous, {0.1});

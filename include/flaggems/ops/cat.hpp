@@ -67,6 +67,31 @@ void for_each_operand(const List& list, F&& f) {
   for (const auto& x : list) f(in_place(x));
 }
 
+/// Whether all of a list's elements are T.
+template <class List, class T>
+inline constexpr bool is_list_of =
+    std::is_same_v<value_t<decltype(*std::begin(std::declval<const List&>()))>, T>;
+template <class... X, class T>
+inline constexpr bool is_list_of<std::tuple<X...>, T> = (std::is_same_v<value_t<X>, T> && ...);
+
+/// Joins tensors with the output's dtype on a chip, if they and it consist of rows; whether it did.
+template <class S, class List>
+bool join_on_chip(const S& stream, const List& list, int dim, const memory_layout& out, i64 work) {
+  row_joiner rows(out, dim);
+  for_each_operand(list, [&](const auto& x) {
+    if (!x.empty()) rows.measure(layout_of(x));
+  });
+  if (!rows.settle()) return false;
+  launch_config config;
+  config.op = "cat";
+  config.work = work;
+  for_each_operand(list, [&](const auto& x) {
+    if (!x.empty()) rows.add(stream, config, layout_of(x));
+  });
+  rows.flush(stream, config);
+  return true;
+}
+
 template <class S, class List, class T, class D>
 void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
   constexpr const char* op = "cat";
@@ -78,6 +103,9 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   const placed_layout to = layout_of(out);
   for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
+  if constexpr (!host_accessible<D> && is_list_of<List, T>)
+    if (join_on_chip(stream, list, plan.dim, layout_of(out), work_of(out.numel(), sizeof(T), 2)))
+      return;
   i64 start = 0;
   [[maybe_unused]] const i64 total = out.numel() * i64{sizeof(T)};
   for_each_operand(list, [&](const auto& x) {

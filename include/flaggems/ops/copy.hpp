@@ -4,6 +4,7 @@
 
 #include <flaggems/kernels/copy_chip.hpp>
 #include <flaggems/kernels/copy_host.hpp>
+#include <flaggems/ops/copy_rows_chip.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems {
@@ -350,6 +351,17 @@ void copy_on_chip(const char* op, const S& stream, const memory_layout& out, con
     config.scratch = packs ? packed::scratch_bytes : single::scratch_bytes;
     if (packs) return launch<packed>(stream, config, space, written_words, read_words);
     return launch<single>(stream, config, space, written_words, read_words);
+  }
+  if (it.rank() == 2 && it.stride(0, 1) == 1 && it.stride(1, 1) == 1) {
+    const i64 sizes[] = {it.size(0), it.size(1)};
+    const i64 strides[][2] = {{it.stride(0, 0), 1}, {it.stride(1, 0), 1}};
+    row_joiner rows({out.data, out.item, sizes, strides[0]}, 1);
+    const memory_layout row_input{x.data, x.item, sizes, strides[1]};
+    rows.measure(row_input);
+    if (rows.settle()) {
+      rows.add(stream, config, row_input);
+      return rows.flush(stream, config);
+    }
   }
   kernels::target<Word> to{written_words, {}};
   kernels::arg<Word, Word> from{read_words, {}};
