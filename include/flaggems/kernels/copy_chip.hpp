@@ -110,47 +110,62 @@ template <class T>
 struct transposed_singles {
   using tile = transposed_tile<T>;
   static constexpr int line = tile::side + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
-  static constexpr int count = tile::columns * tile::side, in_flight = 8;
+  static constexpr int in_flight = 8;
   static constexpr i64 scratch_bytes = i64{tile::columns} * line * static_cast<i64>(sizeof(T));
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const transposed_space& space, global_ptr<T> out,
                                   global_ptr<const T> in) {
     const auto lines = block.template scratch<T>(tile::columns * line);
-    const int threads = block.threads(), thread = block.thread();
+    const share read(block, tile::side), write(block, tile::columns);
     block.for_each_tile(space.tiles, [&](i64 index) FLAGGEMS_LAMBDA {
       const tile t(space, static_cast<u32>(index));
       block.sync();
-      for (int first = thread; first < count; first += in_flight * threads) {
-        T taken[in_flight];
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < in_flight; ++u) {
-          const int i = first + u * threads, column = i / tile::side, row = i % tile::side;
-          if (column < t.wide && row < t.high)
-            taken[u] = in[t.from + column * space.from_column + row];
-        }
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < in_flight; ++u) {
-          const int i = first + u * threads, column = i / tile::side, row = i % tile::side;
-          if (column < t.wide && row < t.high) lines.write(column * line + row, taken[u]);
+      for (int row = read.along; row < t.high; row += read.across) {
+        const i64 step = read.step * space.from_column;
+        global_ptr<const T> p = in + t.from + row + read.first * space.from_column;
+        for (int column = read.first; column < t.wide; column += in_flight * read.step) {
+          T taken[in_flight];
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u, p += step)
+            if (column + u * read.step < t.wide) taken[u] = *p;
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u)
+            if (column + u * read.step < t.wide)
+              lines.write((column + u * read.step) * line + row, taken[u]);
         }
       }
       block.sync();
-      for (int first = thread; first < count; first += in_flight * threads) {
-        T taken[in_flight];
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < in_flight; ++u) {
-          const int i = first + u * threads, row = i / tile::columns, column = i % tile::columns;
-          if (column < t.wide && row < t.high) taken[u] = lines.read(column * line + row);
-        }
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < in_flight; ++u) {
-          const int i = first + u * threads, row = i / tile::columns, column = i % tile::columns;
-          if (column < t.wide && row < t.high) out[t.to + row * space.to_row + column] = taken[u];
+      for (int column = write.along; column < t.wide; column += write.across) {
+        const i64 step = write.step * space.to_row;
+        global_ptr<T> p = out + t.to + column + write.first * space.to_row;
+        for (int row = write.first; row < t.high; row += in_flight * write.step) {
+          T taken[in_flight];
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u)
+            if (row + u * write.step < t.high)
+              taken[u] = lines.read(column * line + row + u * write.step);
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u, p += step)
+            if (row + u * write.step < t.high) *p = taken[u];
         }
       }
     });
   }
+
+ private:
+  /// What of a tile a thread moves: `along` and each `across` further along its lines of `length`,
+  /// and of those lines `first` and each `step` further.
+  struct share {
+    int across, along, step, first;
+    template <class Block>
+    FLAGGEMS_INLINE share(const Block& block, int length) {
+      across = min_of(length, block.threads());
+      step = block.threads() / across;
+      first = block.thread() / across;
+      along = first < step ? block.thread() - first * across : length;
+    }
+  };
 };
 
 }  // namespace flaggems::kernels
