@@ -142,6 +142,39 @@ TYPED_TEST(expr_devices, rows_of_packs) {
   });
 }
 
+// Of many steps a thread of a chip takes several: rows of packs, of elements, and one dimension.
+TEST(expr, many_steps) {
+  using D = chip32;
+  const auto gelu = [](double v) { return v / 2 * std::erfc(-v * std::sqrt(0.5)); };
+  {
+    const shape sizes{1025, 4104}, row{4104};
+    test_tensor<bf16, D> x(sizes, layout::contiguous, random_values(sizes, -3, 3));
+    test_tensor<bf16, D> scale(row, layout::contiguous, random_values(row));
+    test_tensor<bf16, D> bias({1025, 1}, layout::contiguous, random_values({1025, 1}));
+    test_tensor<bf16, D> out(sizes);
+    fg::assign(test_stream<D>(), out.view(),
+               fg::gelu_none(x.in() * scale.in() + bias.in()) + x.in());
+    std::vector<double> want;
+    for (std::size_t k = 0; k < x.values().size(); ++k)
+      want.push_back(gelu(x.values()[k] * scale.values()[k % 4104] + bias.values()[k / 4104]) +
+                     x.values()[k]);
+    expect_close<bf16>(out.read(), want, tolerance_of<bf16>());
+  }
+  for (const shape& sizes : {shape{263, 2003}, shape{524291}}) {
+    test_tensor<f32, D> x(sizes, layout::strided, random_values(sizes)), out(sizes);
+    fg::assign(test_stream<D>(), out.view(), x.in() + 1);
+    std::vector<double> want;
+    for (const double v : x.values()) want.push_back(static_cast<float>(v + 1));
+    expect_close<f32>(out.read(), want, {1e-6, 1e-6});
+  }
+  const shape flat{(i64{1} << 22) + 5};
+  test_tensor<f32, D> x(flat, layout::contiguous, random_values(flat, -3, 3)), out(flat);
+  fg::assign(test_stream<D>(), out.view(), fg::silu(x.in()));
+  std::vector<double> want;
+  for (const double v : x.values()) want.push_back(v / (1 + std::exp(-v)));
+  expect_close<f32>(out.read(), want, {2e-6, 1e-9});
+}
+
 TEST(expr, parts_of_a_space_are_narrow) {
   // 2^33 elements with one operand that reaches farther: every element is in one part.
   const i64 n = (i64{1} << 32) + 3;

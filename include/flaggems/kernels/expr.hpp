@@ -39,8 +39,8 @@ inline constexpr int largest_item = 1;
 template <class T, class C, int Width>
 struct fetched {
   using value_type = C;
-  pack<T, Width> elements;
-  FLAGGEMS_INLINE C load(lane_scalar lane) const { return number_cast<C>(elements.at[lane.begin]); }
+  kept_pack<T, Width> words;
+  FLAGGEMS_INLINE pack<T, Width> elements() const { return bit_cast<pack<T, Width>>(words); }
 };
 
 template <class T, class C>
@@ -64,16 +64,14 @@ struct arg {
   FLAGGEMS_INLINE arg_row<T, C> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
-  /// The elements at a place, given as leaf K of a formula; they are consecutive, or all the same.
-  template <int Width, int K, class Place>
+  /// The elements at a place, given as leaf K of a formula; they are consecutive, or with `Splat`
+  /// may be all the same.
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
     const global_ptr<const T> p = data + place.template offset<K>();
-    if (Width == 1 || strides[place.inner] != 0) return {load_pack<Width>(p)};
-    fetched<T, C, Width> r;
-    const T x = *p;
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < Width; ++k) r.elements.at[k] = x;
-    return r;
+    if constexpr (Splat)
+      if (strides[place.inner] == 0) return {kept_same<Width>(*p)};
+    return {load_kept<Width>(p)};
   }
   /// Goes `steps` further along dimension d.
   template <int K, class Place>
@@ -92,9 +90,9 @@ template <class T, class C>
 struct flat_arg {
   using value_type = C;
   global_ptr<const T> data;
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
-    return {load_pack<Width>(data + place.template offset<K>())};
+    return {load_kept<Width>(data + place.template offset<K>())};
   }
   /// Whether element i begins a pack of N.
   template <int Width>
@@ -120,7 +118,7 @@ struct literal {
   using value_type = C;
   C value;
   FLAGGEMS_INLINE void move(const coordinates&) {}
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE literal fetch(const Place&) const {
     return {value};
   }
@@ -161,7 +159,7 @@ struct position {
   FLAGGEMS_INLINE position_row<C> at(const coordinates& c) const {
     return {first + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE position_row<C> fetch(const Place& place) const {
     return {first + place.template offset<K>(), strides[place.inner], 0};
   }
@@ -217,10 +215,10 @@ struct node<R, F, A> {
   F f;
   A a;
   FLAGGEMS_INLINE void move(const coordinates& c) { a.move(c); }
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place)))>{
-        f, a.template fetch<Width, K>(place)};
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K, Splat>(place)))>{
+        f, a.template fetch<Width, K, Splat>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
@@ -249,11 +247,12 @@ struct node<R, F, A, B> {
     a.move(c);
     b.move(c);
   }
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place))),
-                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>>(place)))>{
-        f, a.template fetch<Width, K>(place), b.template fetch<Width, K + leaf_count<A>>(place)};
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K, Splat>(place))),
+                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>, Splat>(place)))>{
+        f, a.template fetch<Width, K, Splat>(place),
+        b.template fetch<Width, K + leaf_count<A>, Splat>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {
@@ -285,14 +284,15 @@ struct node<R, F, A, B, D> {
     b.move(c);
     d.move(c);
   }
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE auto fetch(const Place& place) const {
-    return node<R, F, decltype(copy_of(a.template fetch<Width, K>(place))),
-                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>>(place))),
+    return node<R, F, decltype(copy_of(a.template fetch<Width, K, Splat>(place))),
+                decltype(copy_of(b.template fetch<Width, K + leaf_count<A>, Splat>(place))),
                 decltype(copy_of(
-                    d.template fetch<Width, K + leaf_count<A> + leaf_count<B>>(place)))>{
-        f, a.template fetch<Width, K>(place), b.template fetch<Width, K + leaf_count<A>>(place),
-        d.template fetch<Width, K + leaf_count<A> + leaf_count<B>>(place)};
+                    d.template fetch<Width, K + leaf_count<A> + leaf_count<B>, Splat>(place)))>{
+        f, a.template fetch<Width, K, Splat>(place),
+        b.template fetch<Width, K + leaf_count<A>, Splat>(place),
+        d.template fetch<Width, K + leaf_count<A> + leaf_count<B>, Splat>(place)};
   }
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int dim, u32 steps) const {

@@ -123,22 +123,19 @@ struct looked_up {
     place.template add<K>(steps, in.strides[d]);
     place.template add<K + 1>(steps, in.index_strides[d]);
   }
-  template <int Width, int K, class Place>
+  template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, T, Width> fetch(const Place& place) const {
     const i64 index = static_cast<i64>(in.index[place.template offset<K + 1>()]);
     // Without a branch, so that several of them are under way.
     const bool exists = static_cast<u64>(index) < static_cast<u64>(in.size);
     const global_ptr<const T> row = in.data + (exists ? index : 0) * in.step;
-    auto r = fetched<T, T, Width>{};
     const global_ptr<const T> p = row + place.template offset<K>();
-    if (Width == 1 || in.strides[place.inner] != 0) {
-      r = {load_pack<Width>(p)};
-    } else {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Width; ++k) r.elements.at[k] = *p;
-    }
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < Width; ++k) r.elements.at[k] = exists ? r.elements.at[k] : T(0);
+    fetched<T, T, Width> r{};
+    if (Splat && in.strides[place.inner] == 0)
+      r = {kept_same<Width>(*p)};
+    else
+      r = {load_kept<Width>(p)};
+    for (auto& word : r.words.at) word = exists ? word : 0;
     return r;
   }
 };

@@ -24,7 +24,7 @@ FLAGGEMS_INLINE f32 gelu_narrow(f32 x) {
   const f32 power = exp2_narrow(a * a * -0.72134752f);
   const f32 rest = u * horner(u, 0.131648087f, 0.131630383f, 0.119338045f, 0.0708915407f,
                               0.10727807f, -0.0607972009f);
-  return fma(-a * power, rest, greater_of(-0.0f, x));
+  return fma(-a * power, rest, greater_of(-1e-45f, x));
 }
 
 FLAGGEMS_INLINE f32 tanh_narrow(f32 x) {
@@ -39,56 +39,16 @@ FLAGGEMS_INLINE f32 tanh_narrow(f32 x) {
 struct gelu_narrow_fn {
   FLAGGEMS_INLINE f32 operator()(f32 a) const { return gelu_narrow(a); }
 };
-struct gelu_either_narrow_fn {
-  bool by_tanh;
-  FLAGGEMS_INLINE f32 operator()(f32 a) const {
-    if (by_tanh) {
-      stay_in_branch();
-      return gelu_tanh(a);
-    }
-    stay_in_branch();
-    return gelu_narrow(a);
-  }
-};
-struct gelu_and_mul_narrow_fn {
-  gelu_either_narrow_fn gelu;
-  FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return gelu(a) * b; }
-};
 struct tanh_narrow_fn {
   FLAGGEMS_INLINE f32 operator()(f32 a) const { return tanh_narrow(a); }
 };
 
 template <class F>
-FLAGGEMS_INLINE F narrow_form(const F& f) {
+FLAGGEMS_INLINE F narrow_form(F f) {
   return f;
 }
-FLAGGEMS_INLINE gelu_narrow_fn narrow_form(const gelu_none_fn&) { return {}; }
-FLAGGEMS_INLINE gelu_either_narrow_fn narrow_form(const gelu_fn& f) { return {f.by_tanh}; }
-FLAGGEMS_INLINE gelu_and_mul_narrow_fn narrow_form(const gelu_and_mul_fn& f) {
-  return {{f.gelu.by_tanh}};
-}
-FLAGGEMS_INLINE tanh_narrow_fn narrow_form(const tanh_fn&) { return {}; }
-
-/// A formula whose result is stored as T: of 16 bits, its last function may be a narrow one.
-template <class T, class E>
-FLAGGEMS_INLINE E narrowed(const E& e) {
-  return e;
-}
-template <class T, class F, class A>
-FLAGGEMS_INLINE auto narrowed(const node<f32, F, A>& e) {
-  if constexpr (is_small_float<T> && is_same<typename A::value_type, f32>)
-    return node<f32, decltype(narrow_form(e.f)), A>{narrow_form(e.f), e.a};
-  else
-    return e;
-}
-template <class T, class F, class A, class B>
-FLAGGEMS_INLINE auto narrowed(const node<f32, F, A, B>& e) {
-  if constexpr (is_small_float<T> && is_same<typename A::value_type, f32> &&
-                is_same<typename B::value_type, f32>)
-    return node<f32, decltype(narrow_form(e.f)), A, B>{narrow_form(e.f), e.a, e.b};
-  else
-    return e;
-}
+FLAGGEMS_INLINE gelu_narrow_fn narrow_form(gelu_none_fn) { return {}; }
+FLAGGEMS_INLINE tanh_narrow_fn narrow_form(tanh_fn) { return {}; }
 
 }  // namespace flaggems::kernels
 

@@ -45,6 +45,32 @@ FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, Count>& x) {
   *reinterpret_cast<global_ptr<pack<T, Count>>>(p) = x;
 }
 
+/// The elements of a pack as they are kept: smaller ones together in words, since compilers choose
+/// between packs, or move them, member by member.
+template <class T, int Count>
+using kept_pack =
+    conditional<sizeof(T) < 4 && sizeof(T) * Count % 4 == 0,
+                pack<u32, max_of(static_cast<int>(sizeof(T)) * Count / 4, 1)>, pack<T, Count>>;
+
+/// A pack at p, which begins one.
+template <int Count, class T>
+FLAGGEMS_INLINE kept_pack<T, Count> load_kept(global_ptr<const T> p) {
+  return bit_cast<kept_pack<T, Count>>(load_pack<Count>(p));
+}
+/// A pack of one element.
+template <int Count, class T>
+FLAGGEMS_INLINE kept_pack<T, Count> kept_same(T x) {
+  kept_pack<T, Count> r;
+  if constexpr (is_same<kept_pack<T, Count>, pack<T, Count>>) {
+    static_for<Count>([&](auto k) FLAGGEMS_LAMBDA { r.at[int(k)] = x; });
+  } else {
+    u32 word = bit_cast<uint_of_size<sizeof(T)>>(x);
+    for (int bits = 8 * static_cast<int>(sizeof(T)); bits < 32; bits *= 2) word |= word << bits;
+    static_for<sizeof(r) / 4>([&](auto k) FLAGGEMS_LAMBDA { r.at[int(k)] = word; });
+  }
+  return r;
+}
+
 /// The elements of a pack as C, which the caller names: OpenCL would deduce an address space.
 template <class C, class T, int Count>
 FLAGGEMS_INLINE void unpack(const pack<T, Count>& x, identity<C>* to) {

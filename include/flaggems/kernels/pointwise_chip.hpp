@@ -13,30 +13,107 @@ namespace flaggems::kernels {
 /// Elements of a pack of every operand of out = e: 16 bytes of the largest.
 template <class T, class E>
 inline constexpr int common_pack_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
-/// Packs that a thread reads before it computes: several where it computes for long.
-template <class E>
+/// Packs from which on a thread takes several: with fewer, more threads are sooner done.
+inline constexpr i64 many_packs = i64{1} << 20;
+/// How many it reads then, before it computes: more where it computes for long.
+template <class T, class E>
 inline constexpr int packs_in_flight = is_brief<E> ? 1 : 2;
-template <class A>
-inline constexpr int packs_in_flight<node<f32, gelu_none_fn, A>> = 4;
-template <class A>
-inline constexpr int packs_in_flight<node<f32, gelu_fn, A>> = 4;
-/// Packs of an output from which on they do so; fewer are done sooner by more threads.
-inline constexpr i64 many_packs = i64{1} << 19;
+template <class T, class A>
+inline constexpr int packs_in_flight<T, node<f32, gelu_none_fn, A>> = 16 / common_pack_size<T, A>;
+template <class T, class A>
+inline constexpr int packs_in_flight<T, node<f32, gelu_fn, A>> = 16 / common_pack_size<T, A>;
+
+/// Whether a formula reads floats of 16 bits alone. If its result is one too, functions inside may
+/// be narrow: operator by operator, each result would be rounded to 16 bits.
+template <class E>
+inline constexpr bool is_of_small_floats = false;
+template <class T, class C, int Width>
+inline constexpr bool is_of_small_floats<fetched<T, C, Width>> = is_small_float<T>;
+template <class C>
+inline constexpr bool is_of_small_floats<literal<C>> = true;
+template <class R, class F, class... E>
+inline constexpr bool is_of_small_floats<node<R, F, E...>> = is_same<R, f32> &&
+                                                             (is_of_small_floats<E> && ...);
+
+// By value, since OpenCL would deduce address spaces from references, and choose others for them.
+
+/// The values of a formula for the elements of a pack, function by function.
+template <class C, int Width>
+struct pack_values {
+  C at[Width];
+};
+
+/// f for each; `Narrow`: its narrow form.
+template <bool Narrow, class R, int Width, class F, class... C>
+FLAGGEMS_INLINE pack_values<R, Width> for_values(F f, pack_values<C, Width>... x) {
+  pack_values<R, Width> r;
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < Width; ++k) {
+    if constexpr (Narrow)
+      r.at[k] = as_result<R>(narrow_form(f)(x.at[k]...));
+    else
+      r.at[k] = as_result<R>(f(x.at[k]...));
+  }
+  return r;
+}
+/// One branch for all elements, so that their instructions mix.
+template <bool Narrow, class R, int Width>
+FLAGGEMS_INLINE pack_values<R, Width> for_values(gelu_fn f, pack_values<R, Width> x) {
+  if (f.by_tanh) {
+    stay_in_branch();
+    return for_values<Narrow, R>(gelu_tanh_fn{}, x);
+  }
+  stay_in_branch();
+  return for_values<Narrow, R>(gelu_none_fn{}, x);
+}
+template <bool Narrow, class R, int Width>
+FLAGGEMS_INLINE pack_values<R, Width> for_values(gelu_and_mul_fn f, pack_values<R, Width> x,
+                                                 pack_values<R, Width> y) {
+  return for_values<Narrow, R>(mul_fn{}, for_values<Narrow, R>(f.gelu, x), y);
+}
+
+template <bool Narrow, int Width, class E>
+FLAGGEMS_INLINE pack_values<typename E::value_type, Width> values_of(E leaf) {
+  pack_values<typename E::value_type, Width> r;
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < Width; ++k) r.at[k] = leaf.load(lane_scalar{k});
+  return r;
+}
+template <bool Narrow, int Width, class T, class C>
+FLAGGEMS_INLINE pack_values<C, Width> values_of(fetched<T, C, Width> leaf) {
+  pack_values<C, Width> r;
+  unpack<C>(leaf.elements(), r.at);
+  return r;
+}
+template <bool Narrow, int Width, class R, class F, class A>
+FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A> e) {
+  return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
+}
+template <bool Narrow, int Width, class R, class F, class A, class B>
+FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A, B> e) {
+  return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a), values_of<Narrow, Width>(e.b));
+}
+template <bool Narrow, int Width, class R, class F, class A, class B, class D>
+FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A, B, D> e) {
+  return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a), values_of<Narrow, Width>(e.b),
+                               values_of<Narrow, Width>(e.d));
+}
 
 /// The values of N fetched elements as T.
 template <class T, int Width, class E>
-FLAGGEMS_INLINE pack<T, Width> pack_of_values(const E& e) {
-  const auto formula = narrowed<T>(e);
+FLAGGEMS_INLINE pack<T, Width> pack_of_values(E e) {
+  constexpr bool is_narrow = is_small_float<T> && is_of_small_floats<E>;
+  const auto values = values_of<is_narrow, Width>(e);
   pack<T, Width> r;
   FLAGGEMS_CHIP_UNROLL
-  for (int k = 0; k < Width; ++k) r.at[k] = number_cast<T>(formula.load(lane_scalar{k}));
+  for (int k = 0; k < Width; ++k) r.at[k] = number_cast<T>(values.at[k]);
   return r;
 }
 
 /// Elements that are those of a pack already.
 template <class T, int Width>
-FLAGGEMS_INLINE pack<T, Width> pack_of_values(const fetched<T, T, Width>& e) {
-  return e.elements;
+FLAGGEMS_INLINE pack<T, Width> pack_of_values(fetched<T, T, Width> e) {
+  return e.elements();
 }
 
 /// Where all operands have the same offset.
@@ -50,7 +127,8 @@ struct flat_place {
 };
 
 /// out = e for n elements of contiguous tensors, as pointwise_flat. Packs begin where those of the
-/// output do; where an operand has none there, elements are moved one by one, several a thread.
+/// output do. What is before the first and behind the last, or all where an operand has no packs
+/// there, is moved element by element.
 template <class T, class E>
 struct pointwise_packs {
   static constexpr int size = common_pack_size<T, E>;
@@ -58,52 +136,48 @@ struct pointwise_packs {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
     const i64 before = static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
-    if (!e.template begins_packs<size>(before)) {
-      walk<1, min_of(size, 8)>(block, 0, n, out, e);
-      return;
-    }
-    const i64 head = min_of(before, n), packs = (n - head) / size;
-    if (packs < many_packs)
-      walk<size, 1>(block, head, packs, out, e);
-    else
-      walk<size, packs_in_flight<E>>(block, head, packs, out, e);
-    if (block.index() == 0) {
-      const i64 rest = n - head - packs * size;
-      block.for_each(head + rest, [&](i64 i) FLAGGEMS_LAMBDA {
-        several<1, 1>(i < head ? i : i + packs * size, 1, n, 0, out, e);
-      });
-    }
+    const i64 head = e.template begins_packs<size>(before) ? min_of(before, n) : n;
+    const i64 packs = (n - head) / size, inside = packs * size;
+    constexpr int most = packs_in_flight<T, E>;
+    walk<size, most>(block, packs, packs < many_packs ? 1 : most, {head, n, 0}, out, e);
+    walk<1, min_of(size, 4)>(block, n - inside, min_of(size, 4), {0, head, inside}, out, e);
   }
 
  private:
-  /// Steps of N elements from `first` on, a thread Count at a time.
+  /// Where steps begin: the first at `first`; from `gap` on they are `across` further.
+  struct course {
+    i64 first, gap, across;
+    template <int Width>
+    FLAGGEMS_INLINE i64 at(i64 step) const {
+      const i64 element = first + step * Width;
+      return Width > 1 || element < gap ? element : element + across;
+    }
+  };
+  /// Steps of N elements, a thread `count` of at most Count at a time.
   template <int Width, int Count, class Block>
-  FLAGGEMS_INLINE static void walk(const Block& block, i64 first, i64 steps, global_ptr<T> out,
-                                   const E& e) {
-    const i64 threads = block.threads(), tile = threads * Count;
+  FLAGGEMS_INLINE static void walk(const Block& block, i64 steps, int count, const course& on,
+                                   global_ptr<T> out, const E& e) {
+    const i64 threads = block.threads(), tile = threads * count;
     for (i64 start = block.index() * tile; start < steps; start += block.count() * tile)
-      several<Width, Count>(start + block.thread(), threads, steps, first, out, e);
+      several<Width>(start + block.thread(), threads, min_of(steps, start + tile), on, out, e,
+                     make_int_sequence<Count>{});
   }
   /// Steps i, i + stride, ...: all are read before one is computed. What lies behind the last is
-  /// read as the last, and not written.
-  template <int Width, int Count>
-  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
-                                      const E& e) {
-    several<Width>(i, stride, steps, first, out, e, make_int_sequence<Count>{});
-  }
-  // (Functors in rows need neither a default constructor nor an assignment.)
+  /// read as the first, and not written. (Functors in rows need neither a default constructor nor
+  /// an assignment.)
   template <int Width, int... U>
-  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, i64 first, global_ptr<T> out,
-                                      const E& e, int_sequence<U...>) {
-    constexpr int Count = sizeof...(U);
-    const decltype(copy_of(e.template fetch<Width, 0>(flat_place{0}))) rows[Count] = {
-        e.template fetch<Width, 0>(
-            flat_place{first + min_of(i + U * stride, steps - 1) * Width})...};
+  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 end, const course& on,
+                                      global_ptr<T> out, const E& e, int_sequence<U...>) {
+    if (i >= end) return;
+    const auto place = [&](int u) FLAGGEMS_LAMBDA {
+      return on.template at<Width>(i + u * stride < end ? i + u * stride : i);
+    };
+    const decltype(copy_of(e.template fetch<Width, 0, false>(flat_place{0}))) rows[] = {
+        e.template fetch<Width, 0, false>(flat_place{place(U)})...};
     FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u)
-      if (i + u * stride < steps)
-        store_pack<Width>(out + first + (i + u * stride) * Width,
-                          pack_of_values<T, Width>(rows[u]));
+    for (int u = 0; u < static_cast<int>(sizeof...(U)); ++u)
+      if (i + u * stride < end)
+        store_pack<Width>(out + place(u), pack_of_values<T, Width>(rows[u]));
   }
 };
 
@@ -118,8 +192,13 @@ struct divider {
 /// An iteration space of fewer than 2^31 elements, whose operands reach less than 2^31 elements
 /// from their first one. `sizes` are those of all dimensions but the outermost.
 struct strided_space {
-  int rank;     // 1 at least
-  bool packed;  // steps are packs: all operands have them along the inner dimension
+  int rank;        // 1 at least
+  bool packed;     // steps are packs: all operands have them along the inner dimension
+  bool has_splat;  // and some are the same for all of it
+  // A thread finds its place once and takes several steps, along the dimension before the inner one
+  // or the only one: from `each` times its coordinate on, `apart` from each other, within `length`.
+  // `steps` and `sizes` count the threads.
+  u32 each, apart, length;
   u32 steps;
   divider sizes[max_rank];
 };
@@ -140,8 +219,7 @@ struct strided_place {
 };
 
 /// Steps that a thread reads before it computes: packs, or single elements.
-template <bool Packed>
-inline constexpr int steps_in_flight = Packed ? 2 : 4;
+FLAGGEMS_INLINE constexpr int steps_in_flight(bool packed) { return packed ? 2 : 4; }
 
 /// out = e for operands of any strides.
 template <class T, class E>
@@ -152,64 +230,67 @@ struct pointwise_strided {
   FLAGGEMS_INLINE static void run(Block& block, const strided_space& space, const target<T>& out,
                                   const E& e) {
     if (space.packed)
-      walk<size, steps_in_flight<true>>(block, space, out, e);
+      walk<size>(block, space, out, e);
     else
-      walk<1, steps_in_flight<false>>(block, space, out, e);
+      walk<1>(block, space, out, e);
   }
 
  private:
   using place = strided_place<leaf_count<E> + 1>;  // the output behind the others
 
-  template <int Width, int Count, class Block>
+  template <int Width, class Block>
   FLAGGEMS_INLINE static void walk(const Block& block, const strided_space& space,
                                    const target<T>& out, const E& e) {
-    const u32 threads = static_cast<u32>(block.threads()), tile = threads * Count;
-    const u32 grid = static_cast<u32>(block.count()) * tile;
-    for (u32 start = static_cast<u32>(block.index()) * tile; start < space.steps; start += grid)
-      several<Width, Count>(start + static_cast<u32>(block.thread()), threads, space, out, e);
+    const u32 threads = static_cast<u32>(block.threads());
+    const u32 grid = static_cast<u32>(block.count()) * threads;
+    for (u32 i = static_cast<u32>(block.index()) * threads + static_cast<u32>(block.thread());
+         i < space.steps; i += grid)
+      several<Width>(i, space, out, e, make_int_sequence<steps_in_flight(Width > 1)>{});
   }
   FLAGGEMS_INLINE static void advance(place& p, const target<T>& out, const E& e, int d,
                                       u32 steps) {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
-  template <int Width, int Count>
-  FLAGGEMS_INLINE static void several(u32 i, u32 stride, const strided_space& space,
-                                      const target<T>& out, const E& e) {
-    const int inner = space.rank - 1;
-    u32 rest[Count];
-    place places[Count];
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u) {
-      rest[u] = min_of(i + static_cast<u32>(u) * stride, space.steps - 1);
-      places[u] = {};
-      places[u].inner = inner;
+  template <int Width, int... U>
+  FLAGGEMS_INLINE static void several(u32 i, const strided_space& space, const target<T>& out,
+                                      const E& e, int_sequence<U...>) {
+    constexpr int count = sizeof...(U);
+    const int inner = space.rank - 1, shared = max_of(inner - 1, 0);
+    place first{};
+    first.inner = inner;
+    u32 rest = i, unit = Width;  // elements of a step
+    const auto take = [&](int d) FLAGGEMS_LAMBDA {
+      const u32 next = d > 0 ? space.sizes[d].quotient(rest) : 0;
+      const u32 at = rest - next * space.sizes[d].divisor;
+      rest = next;
+      return at;
+    };
+    if (inner > 0) {
+      advance(first, out, e, inner, take(inner) * unit);
+      unit = 1;
     }
-    for (int d = inner; d > 0; --d) {
-      const divider size = space.sizes[d];
-      const u32 step = d == inner ? Width : 1;
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < Count; ++u) {
-        const u32 next = size.quotient(rest[u]);
-        advance(places[u], out, e, d, (rest[u] - next * size.divisor) * step);
-        rest[u] = next;
-      }
-    }
-    const u32 step = inner == 0 ? Width : 1;
+    const u32 begin = take(shared) * space.each, last = space.length - 1 - begin;
+    advance(first, out, e, shared, begin * unit);
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (int d = shared - 1; d >= 0; --d) advance(first, out, e, d, take(d));
+    // What lies behind the end is read as the first, and not written.
+    place places[count] = {(static_cast<void>(U), first)...};
     FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u) advance(places[u], out, e, 0, rest[u] * step);
-    store_all<Width>(places, i, stride, space.steps, out, e, make_int_sequence<Count>{});
-  }
-  template <int Width, class Place, int Count, int... U>
-  FLAGGEMS_INLINE static void store_all(const Place (&places)[Count], u32 i, u32 stride, u32 steps,
-                                        const target<T>& out, const E& e, int_sequence<U...>) {
-    const decltype(copy_of(e.template fetch<Width, 0>(places[0]))) rows[Count] = {
-        e.template fetch<Width, 0>(places[U])...};
+    for (u32 u = 1; u < count; ++u)
+      advance(places[u], out, e, shared, u * space.apart <= last ? u * space.apart * unit : 0);
+    using row = decltype(copy_of(e.template fetch<Width, 0, false>(first)));
+    struct rows {
+      row at[count];
+    };
+    const rows read = Width > 1 && space.has_splat
+                          ? rows{{e.template fetch<Width, 0, (Width > 1)>(places[U])...}}
+                          : rows{{e.template fetch<Width, 0, false>(places[U])...}};
     FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < Count; ++u)
-      if (i + static_cast<u32>(u) * stride < steps)
+    for (u32 u = 0; u < count; ++u)
+      if (u * space.apart <= last)
         store_pack<Width>(out.data + places[u].template offset<leaf_count<E>>(),
-                          pack_of_values<T, Width>(rows[u]));
+                          pack_of_values<T, Width>(read.at[u]));
   }
 };
 

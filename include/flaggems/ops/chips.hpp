@@ -16,7 +16,7 @@ using layout_list = std::span<const memory_layout>;
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
   const i64 packs = kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>});
-  plan_steps(config, packs, packs < kernels::many_packs ? 1 : kernels::packs_in_flight<E>);
+  plan_steps(config, packs, packs < kernels::many_packs ? 1 : kernels::packs_in_flight<T, E>);
   launch<kernels::pointwise_packs<T, E>>(stream, config, n, out, e);
 }
 /// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
@@ -28,11 +28,10 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
   const auto run = [&](const iteration& part, i64 first, const kernels::target<T>& to,
                        const E& from) {
     const bool by_packs = packed && has_packs(part, first, size, operands);
-    const kernels::strided_space space = strided_space_of(part, by_packs, size);
-    if (by_packs)
-      plan_steps(config, part.numel() / size, kernels::steps_in_flight<true>);
-    else
-      plan_steps(config, part.numel(), kernels::steps_in_flight<false>);
+    const kernels::strided_space space =
+        strided_space_of(part, by_packs, size, kernels::steps_in_flight(by_packs),
+                         static_cast<int>(operands.size()));
+    plan_steps(config, space.steps);
     launch<kernels::pointwise_strided<T, E>>(stream, config, space, to, from);
   };
   if (it.is_small()) return run(it, 0, out, e);
