@@ -119,7 +119,7 @@ TYPED_TEST(norm_layouts, all) {
 TYPED_TEST(norm_layouts, rows_of_all_lengths) {
   // What chips hold in registers depends on the length; of 33,000 a block does not hold all, nor
   // of 270,000 a cluster of blocks.
-  for (const i64 n : {8, 24, 200, 400, 900, 1500, 9000, 33000, 270000})
+  for (const i64 n : {8, 24, 200, 400, 900, 1500, 6000, 9000, 33000, 270000})
     for (const i64 more : {0, 1}) {
       const auto in = n < 1000 ? layout::offset : layout::contiguous;
       check<TypeParam, f32>({n < 1000 ? 3 : 1, n + more}, {n + more}, in, layout::contiguous,
@@ -175,14 +175,20 @@ TEST(norm, mixed_dtypes) {
   check<host, bf16, f32>({3, 40}, {40}, layout::contiguous, layout::contiguous, layout::contiguous);
 }
 
-TEST(norm, variance_does_not_cancel) {
-  // The mean is 10^4 times the deviation: E[x^2] - E[x]^2 would lose every digit of f32.
-  const shape sizes{2, 1000};
-  values v = random_values(sizes, -1, 1);
-  for (double& e : v) e += 10000;
-  test_tensor<f32> x(sizes, layout::contiguous, v);
-  expect_close<f32>(values_of(fg::layer_norm(test_stream<host>(), x.in(), {1000})),
-                    reference(x.values(), 1000, {}, {}, 1e-5, true), {1e-3, 2e-3});
+TYPED_TEST(norm_layouts, variance_does_not_cancel) {
+  // The mean is 10^4 times the deviation: E[x^2] - E[x]^2 would lose every digit of f32. So would,
+  // in the last row, the squares of differences from its first element.
+  for (const i64 n : {200, 1000, 40000}) {
+    const auto columns = static_cast<std::size_t>(n);
+    values v = random_values({3, n}, -1, 1);
+    for (std::size_t k = 0; k < 2 * columns; ++k) v[k] += 10000;
+    v[2 * columns] = 3000;
+    test_tensor<f32, TypeParam> x({3, n}, layout::contiguous, v);
+    expect_close<f32>(
+        values_of(fg::layer_norm(test_stream<TypeParam>(), x.in(), {n})),
+        reference(x.values(), columns, {}, {}, 1e-5, true),
+        std::is_same_v<TypeParam, host> ? tolerance{1e-3, 2e-3} : tolerance{1e-5, 1e-5});
+  }
 }
 
 TEST(norm, long_rows_and_many_threads) {

@@ -123,6 +123,19 @@ FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return V(a / b);
 }
 
+/// 1 / sqrt(x), where formulas can bear 2 ulp: by the instruction that a chip has.
+template <class V>
+FLAGGEMS_INLINE V near_inverse_root(FLAGGEMS_VALUE(V) x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<V, f32>) {
+    f32 r;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+  }
+#endif
+  return V(V(element_of<V>(1)) / sqrt(x));
+}
+
 FLAGGEMS_INLINE constexpr f32 abs(f32 x) { return bit_cast<f32>(bit_cast<u32>(x) & 0x7fffffffu); }
 FLAGGEMS_INLINE constexpr f64 abs(f64 x) {
   return bit_cast<f64>(bit_cast<u64>(x) & (~u64(0) >> 1));

@@ -10,35 +10,55 @@
 
 namespace flaggems::kernels {
 
-/// The most threads of a block whose threads hold so much.
+/// The most threads of a block whose threads hold so much, and how many blocks a unit shall have
+/// room for at least.
+template <int Packs, int Rows, bool Whole>
+inline constexpr int norm_threads = Rows > 1                              ? 128
+                                    : Packs < 4 || (Packs == 4 && !Whole) ? 512
+                                                                          : 1024;
 template <int Packs, int Rows>
-inline constexpr int norm_threads = Rows > 1 ? 512 : 1024;
+inline constexpr int norm_blocks = Rows > 1    ? 8
+                                   : Packs < 4 ? 3
+                                               : 1;
 
-/// A power of two by which differences from a mean are multiplied before they are squared, so that
-/// the squares of what rounding the mean left are finite; it is 1 for means of ordinary size.
-template <class C>
-FLAGGEMS_INLINE C square_scale(C mean) {
-  constexpr int digits = exponent_bias<C> / 2;
-  return abs(mean) > power_of_two<C>(digits) ? power_of_two<C>(-digits) : C(1);
-}
+/// What a weight or bias has at the elements of the rows that a thread works on at once. Of several
+/// rows of whole windows it is the same for all, and read once. One such row is read and folded
+/// before: what waits meanwhile takes registers, so room from other blocks. Windows that begin
+/// anywhere take longer to read, and come with the row.
+template <class W, class Share, int Rows>
+class row_weights {
+  static constexpr bool is_common = Share::whole && Rows > 1;
+  using companion = row_companion < W, Share, Share::packs<8 && (is_common || !Share::whole)>;
 
-/// The values of a window times the weights of the same elements, if there are any.
-template <bool Whole, class C, int Width, class W>
-FLAGGEMS_INLINE window_values<C, Width> weighted(window_values<C, Width> x,
-                                                 global_ptr<const W> weight, int at, int n,
-                                                 bool inside) {
-  if (weight != nullptr) {
-    const auto w = load_window<Whole, C, Width>(weight, at, n, inside, C(0));
-    FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < Width; ++j) x.at[j] = x.at[j] * w.at[j];
+ public:
+  FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
+      : data_(weight.data), neutral_(number_cast<W>(static_cast<f32>(neutral))) {
+    if constexpr (is_common) {
+      Share x;
+      x.place(nullptr, n, lane, size);
+      held_[0].load(x, data_, neutral_);
+    }
   }
-  return x;
-}
+  /// Before the rows x are folded.
+  FLAGGEMS_INLINE void meet(const Share (&x)[Rows]) {
+    if constexpr (!is_common) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) held_[r].load(x[r], data_, neutral_);
+    }
+  }
+  FLAGGEMS_INLINE const companion& of(int r) const { return held_[is_common ? 0 : r]; }
+
+ private:
+  global_ptr<const W> data_;
+  W neutral_;
+  companion held_[is_common ? 1 : Rows];
+};
 
 /// layer_norm
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
-  static constexpr int max_threads = norm_threads<Packs, Rows>;
+  static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
+                       min_blocks = norm_blocks<Packs, Rows>;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -47,69 +67,77 @@ struct layer_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_arg<W>& bias, const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
-    const C part = C(1) / static_cast<C>(space.length);
+    const C part = near_quotient(C(1), static_cast<C>(space.length));
+    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows> biases(bias, 0, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
-      C means[Rows];
-      indexed<C, C> sums[Rows];
-      FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r)
-        take_row(space, space.outer_rank, first + r * step, in, out, lane, size, C(0), x[r],
-                 from[r], to[r]);
-      FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        C sum = C(0);
-        // Divided before they are added: the sum of large numbers is one that C may not have.
-        x[r].template for_held<C>([&](auto v, int, bool) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
-          for (int j = 0; j < decltype(v)::count; ++j) sum = fma(v.at[j], part, sum);
-        });
-        means[r] = sum;
-      }
-      teams.fold<Rows, C>(block, means, C(0), plus{});
-      // So far a mean is an estimate, of a long row that of the part that is held. The differences
-      // from it tell what it is off, and their squares, less that, the variance.
-      FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        x[r].refresh();
-        const C scale = square_scale(means[r]), estimate = means[r] * scale;
-        indexed<C, C> s{C(0), C(0)};
-        x[r].template for_all<C>(from[r], [&](auto v, int, bool inside) FLAGGEMS_LAMBDA {
-          if (inside) {
+      C estimates[Rows], rests[Rows], variances[Rows];
+      take_rows(space, space.outer_rank, first, step, in, out, lane, size, C(0), x, from, to);
+      // The mean and the variance are those of differences from an estimate, less what it was off.
+      // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
+      // out to be so far off that digits of the variance are lost.
+      bool is_rough = Rows == 1 && teams.shift < 0;
+      if (is_rough) estimates[0] = number_cast<C>(from[0][0]);
+      weights.meet(x);
+      biases.meet(x);
+      if (!is_rough) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          C sum = C(0);
+          // Divided before they are added: the sum of large numbers is one that C may not have.
+          x[r].template for_held<C>([&](auto v, int, bool) FLAGGEMS_LAMBDA {
             FLAGGEMS_CHIP_UNROLL
-            for (int j = 0; j < decltype(v)::count; ++j) {
-              const C d = fma(v.at[j], scale, -estimate);
-              s.value = s.value + d;
-              s.index = fma(d, d, s.index);
+            for (int j = 0; j < decltype(v)::count; ++j) sum = fma(v.at[j], part, sum);
+          });
+          estimates[r] = sum;
+        }
+        teams.fold<Rows, C>(block, estimates, C(0), plus{});
+      }
+      for (;;) {
+        indexed<C, C> sums[Rows];
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          x[r].refresh();
+          const C estimate = estimates[r];
+          indexed<C, C> s{C(0), C(0)};
+          x[r].template for_all<C>(from[r], [&](auto v, int, bool inside) FLAGGEMS_LAMBDA {
+            if (inside) {
+              FLAGGEMS_CHIP_UNROLL
+              for (int j = 0; j < decltype(v)::count; ++j) {
+                const C d = v.at[j] - estimate;
+                s.value = fma(d, part, s.value);
+                s.index = fma(d, d, s.index);
+              }
             }
-          }
-        });
-        sums[r] = s;
+          });
+          sums[r] = s;
+        }
+        teams.fold<Rows, indexed<C, C>>(block, sums, indexed<C, C>{C(0), C(0)}, plus_both{});
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          const C rest = rests[r] = sums[r].value, spread = sums[r].index * part;
+          variances[r] = spread <= highest<C>() ? max_of(C(0), C(spread - rest * rest)) : spread;
+        }
+        if (!is_rough || rests[0] * rests[0] <= C(16) * variances[0]) break;
+        estimates[0] = estimates[0] + rests[0];
+        is_rough = false;
       }
-      teams.fold<Rows, indexed<C, C>>(block, sums, indexed<C, C>{C(0), C(0)}, plus_both{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
-        const C back = near_quotient(C(1), square_scale(means[r]));
-        const C rest = sums[r].value * part;
-        const C mean = means[r] + rest * back;
-        const C variance = max_of(C(0), C(sums[r].index * part - rest * rest)) * back * back;
-        const C scale = near_quotient(C(1), sqrt(C(variance + eps)));
-        const int n = x[r].length();
-        x[r].template for_all<C, true>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
-          constexpr int count = decltype(v)::count;
+        // The mean itself, rounded, would be off by more than the estimate and the rest are.
+        const C estimate = estimates[r], scale = near_inverse_root(C(variances[r] + eps));
+        const C rest = rests[r] * scale;
+        const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
-          for (int j = 0; j < count; ++j) v.at[j] = (v.at[j] - mean) * scale;
-          v = weighted<Whole>(v, weight.data, at, n, inside);
-          if (bias.data != nullptr) {
-            const auto b = load_window<Whole, C, count>(bias.data, at, n, inside, C(0));
-            FLAGGEMS_CHIP_UNROLL
-            for (int j = 0; j < count; ++j) v.at[j] = v.at[j] + b.at[j];
-          }
+          for (int j = 0; j < decltype(v)::count; ++j)
+            v.at[j] = fma(fma(C(v.at[j] - estimate), scale, -rest), w.at[j], b.at[j]);
           store_window<Whole>(to[r], at, inside, v);
-        });
+        };
+        x[r].template for_all<C, true>(from[r], write, weights.of(r), biases.of(r));
       }
     });
   }
@@ -118,7 +146,8 @@ struct layer_norm_chip {
 /// rms_norm
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct rms_norm_chip {
-  static constexpr int max_threads = norm_threads<Packs, Rows>;
+  static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
+                       min_blocks = norm_blocks<Packs, Rows>;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -127,16 +156,15 @@ struct rms_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
-    const C part = C(1) / static_cast<C>(space.length);
+    const C part = near_quotient(C(1), static_cast<C>(space.length));
+    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
       C squares[Rows];
-      FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r)
-        take_row(space, space.outer_rank, first + r * step, in, out, lane, size, C(0), x[r],
-                 from[r], to[r]);
+      take_rows(space, space.outer_rank, first, step, in, out, lane, size, C(0), x, from, to);
+      weights.meet(x);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         C sum = C(0);
@@ -150,13 +178,13 @@ struct rms_norm_chip {
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
-        const C scale = near_quotient(C(1), sqrt(C(squares[r] * part + eps)));
-        const int n = x[r].length();
-        x[r].template for_all<C, true>(from[r], [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+        const C scale = near_inverse_root(C(fma(squares[r], part, eps)));
+        const auto write = [&](auto v, int at, bool inside, auto w) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
-          for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale;
-          store_window<Whole>(to[r], at, inside, weighted<Whole>(v, weight.data, at, n, inside));
-        });
+          for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale * w.at[j];
+          store_window<Whole>(to[r], at, inside, v);
+        };
+        x[r].template for_all<C, true>(from[r], write, weights.of(r));
       }
     });
   }
@@ -165,7 +193,8 @@ struct rms_norm_chip {
 /// fused_add_rms_norm
 template <class T, class R, class W, class C, int Packs, int Rows, bool Whole>
 struct fused_add_rms_norm_chip {
-  static constexpr int max_threads = norm_threads<Packs, Rows>;
+  static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
+                       min_blocks = norm_blocks<Packs, Rows>;
   using share = row_share<R, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -174,58 +203,64 @@ struct fused_add_rms_norm_chip {
                                   const row_target<T>& x, const row_target<R>& residual,
                                   const row_arg<W>& weight, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
-    const C part = C(1) / static_cast<C>(space.length);
+    const C part = near_quotient(C(1), static_cast<C>(space.length));
+    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share total[Rows];
+      row_companion < T, share, Packs<8> added[Rows];
       global_ptr<T> inout[Rows];
       global_ptr<R> sums[Rows];
       C squares[Rows];
+      take_rows(space, space.outer_rank, first, step, residual, x, lane, size, C(0), total, sums,
+                inout);
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r)
-        take_row(space, space.outer_rank, first + r * step, residual, x, lane, size, C(0), total[r],
-                 sums[r], inout[r]);
+      for (int r = 0; r < Rows; ++r) added[r].load(total[r], inout[r], number_cast<T>(C(0)));
+      weights.meet(total);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        const int n = total[r].length();
         C sum = C(0);
-        // The norm is that of the rounded sum.
-        const auto add = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
-          constexpr int count = decltype(v)::count;
-          const auto more =
-              load_window<Whole, C, count>(global_ptr<const T>(inout[r]), at, n, inside, C(0));
+        const auto add = [](auto v, auto more) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
-          for (int j = 0; j < count; ++j) {
-            v.at[j] = number_cast<C>(number_cast<R>(v.at[j] + more.at[j]));
-            sum = fma(v.at[j], v.at[j], sum);
-          }
-          store_window<Whole>(sums[r], at, inside, v);
+          for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] + more.at[j];
           return v;
         };
+        const auto square = [&](auto v, int, bool) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int j = 0; j < decltype(v)::count; ++j) sum = fma(v.at[j], v.at[j], sum);
+        };
         FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < Packs; ++k)
-          total[r].put(k, add(total[r].template read<C>(k), total[r].at(k), total[r].has(k)));
+        for (int k = 0; k < Packs; ++k) {
+          if (k % share::group == 0) added[r].prepare(total[r], k);
+          total[r].put(k, add(total[r].template read<C>(k), added[r].template read<C>(k)));
+        }
         FLAGGEMS_CHIP_UNROLL
         for (int e = 0; e < share::edges; ++e)
-          total[r].put_edge(
-              e, add(total[r].template read_edge<C>(e), total[r].edge_at(e), total[r].has_edge(e)));
-        total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]),
-                                             [&](auto v, int at, bool inside)
-                                                 FLAGGEMS_LAMBDA { add(v, at, inside); });
+          total[r].put_edge(e, add(total[r].template read_edge<C>(e),
+                                   added[r].template read_edge<C>(total[r], e)));
+        total[r].store(sums[r]);
+        // The norm is that of the rounded sum.
+        total[r].template for_held<C>(square);
+        const auto rest = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+          v = add(v, added[r].template read_rest<C>(total[r], at));
+          FLAGGEMS_CHIP_UNROLL
+          for (int j = 0; j < width; ++j) v.at[j] = number_cast<C>(number_cast<R>(v.at[j]));
+          store_window<Whole>(sums[r], at, inside, v);
+          square(v, at, inside);
+        };
+        total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]), rest);
         squares[r] = sum;
       }
       teams.fold<Rows, C>(block, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         total[r].refresh();
-        const C scale = near_quotient(C(1), sqrt(C(squares[r] * part + eps)));
-        const int n = total[r].length();
-        total[r].template for_all<C, true>(
-            global_ptr<const R>(sums[r]), [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
-              FLAGGEMS_CHIP_UNROLL
-              for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale;
-              store_window<Whole>(inout[r], at, inside,
-                                  weighted<Whole>(v, weight.data, at, n, inside));
-            });
+        const C scale = near_inverse_root(C(fma(squares[r], part, eps)));
+        const auto write = [&](auto v, int at, bool inside, auto w) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale * w.at[j];
+          store_window<Whole>(inout[r], at, inside, v);
+        };
+        total[r].template for_all<C, true>(global_ptr<const R>(sums[r]), write, weights.of(r));
       }
     });
   }

@@ -15,9 +15,13 @@ namespace flaggems::kernels {
 template <class T, int Count>
 inline constexpr int piece_size = Count < pack_size<T> ? Count : pack_size<T>;
 
-/// N elements as 32-bit words: apart, those of 16 bits would take a register each.
+/// N elements as 32-bit words: apart, those of 16 bits would take a register each. (Fewer bytes
+/// than a word has stay elements.)
 template <class T, int Width>
-using packed = pack<u32, static_cast<int>(sizeof(T)) * Width / 4>;
+using packed =
+    conditional<(sizeof(T) * Width >= 4),
+                pack<u32, static_cast<int>(sizeof(T)) * Width / 4 + (sizeof(T) * Width < 4)>,
+                pack<T, Width>>;
 
 /// The elements p[0 .. N) in words; p begins a pack.
 template <int Width, class T>
@@ -31,7 +35,7 @@ FLAGGEMS_INLINE packed<T, Width> load_packed(global_ptr<const T> p) {
 /// Element j of N as a C.
 template <class C, class T, int Width>
 FLAGGEMS_INLINE C element(const packed<T, Width>& x, int j) {
-  if constexpr (is_same<T, bf16> && is_same<C, f32>)  // the upper side of an f32
+  if constexpr (is_same<T, bf16> && is_same<C, f32> && Width % 2 == 0)  // the upper side of an f32
     return bit_cast<f32>(j % 2 == 0 ? x.at[j / 2] << 16 : x.at[j / 2] & 0xffff0000u);
   else
     return number_cast<C>(bit_cast<pack<T, Width>>(x).at[j]);
@@ -69,43 +73,67 @@ struct window_values {
   C at[Width];
 };
 
+/// A window as it lies in memory.
+template <class T, int Width>
+struct held_window {
+  static constexpr int piece = piece_size<T, Width>;
+  packed<T, piece> at[Width / piece];
+
+  FLAGGEMS_INLINE static held_window all(T fill) {
+    pack<T, piece> some;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < piece; ++j) some.at[j] = fill;
+    held_window r;
+    FLAGGEMS_CHIP_UNROLL
+    for (auto& words : r.at) words = bit_cast<packed<T, piece>>(some);
+    return r;
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, Width> values() const {
+    window_values<C, Width> r;
+    FLAGGEMS_CHIP_UNROLL
+    for (int j = 0; j < Width; ++j) r.at[j] = element<C, T, piece>(at[j / piece], j % piece);
+    return r;
+  }
+};
+
 /// The elements [at, at + N) of a row of n; `fill` if `inside` is false. Where windows are `Whole`,
 /// they begin where an access may.
-template <bool Whole, class C, int Width, class T>
-FLAGGEMS_INLINE window_values<C, Width> load_window(global_ptr<const T> row, int at, int n,
-                                                    bool inside, C fill) {
-  window_values<C, Width> r;
-  FLAGGEMS_CHIP_UNROLL
-  for (int j = 0; j < Width; ++j) r.at[j] = fill;
-  constexpr int piece = piece_size<T, Width>;
-  if constexpr (Width > 1 && sizeof(T) * piece >= 4) {
-    const auto take = [&](const packed<T, piece>& some, int first) FLAGGEMS_LAMBDA {
-      FLAGGEMS_CHIP_UNROLL
-      for (int j = 0; j < piece; ++j) r.at[first + j] = element<C, T, piece>(some, j);
-    };
-    if constexpr (Whole) {
-      if (inside) {
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < Width; k += piece) take(load_packed<piece>(row + at + k), k);
-      }
-      return r;
-    }
-    const int off = static_cast<int>(reinterpret_cast<u64>(row + at) / sizeof(T) % piece);
-    if (inside && off == 0) {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Width; k += piece) take(load_packed<piece>(row + at + k), k);
-      return r;
-    }
+template <bool Whole, int Width, class T>
+FLAGGEMS_INLINE held_window<T, Width> fetch_window(global_ptr<const T> row, int at, int n,
+                                                   bool inside, T fill) {
+  auto r = held_window<T, Width>::all(fill);
+  if (!inside) return r;
+  constexpr int piece = piece_size<T, Width>, count = Width / piece;
+  constexpr bool is_wide = Width > 1 && sizeof(T) * piece >= 4;
+  int off = 0;
+  bool is_across = false;
+  if constexpr (is_wide && !Whole) {
+    off = static_cast<int>(reinterpret_cast<u64>(row + at) / sizeof(T) % piece);
     // Chips may read all of an aligned access with an element of the row in it.
-    if (inside && (FLAGGEMS_DEVICE_CODE || (at >= off && at - off + Width + piece <= n))) {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Width; k += piece) take(load_across<piece>(row + at + k, off), k);
-      return r;
-    }
+    is_across = FLAGGEMS_DEVICE_CODE || (at >= off && at - off + Width + piece <= n);
   }
-  if (inside) {
-    FLAGGEMS_CHIP_UNROLL
-    for (int j = 0; j < Width; ++j) r.at[j] = number_cast<C>(row[at + j]);
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < count; ++k) {
+    const auto from = row + at + k * piece;
+    if constexpr (Width > 1 && Whole) {
+      r.at[k] = load_packed<piece>(from);
+    } else {
+      bool is_read = false;
+      if constexpr (is_wide) {
+        is_read = off == 0 || is_across;
+        if (off == 0)
+          r.at[k] = load_packed<piece>(from);
+        else if (is_across)
+          r.at[k] = load_across<piece>(from, off);
+      }
+      if (!is_read) {
+        pack<T, piece> some;
+        FLAGGEMS_CHIP_UNROLL
+        for (int j = 0; j < piece; ++j) some.at[j] = number_cast<T>(from[j]);
+        r.at[k] = bit_cast<packed<T, piece>>(some);
+      }
+    }
   }
   return r;
 }
@@ -139,7 +167,11 @@ template <class T, int Packs, bool Whole>
 class row_share {
  public:
   using value_type = T;
-  static constexpr int width = pack_size<T>;
+  static constexpr int width = pack_size<T>, packs = Packs,
+                       group = Packs == 2 || Packs == 4 ? 2 : 1;
+  static constexpr bool whole = Whole;
+  /// Only threads that hold the most are launched for longer rows than a team can hold.
+  static constexpr bool has_rest = Packs >= 8;
   /// Elements beside the windows that a thread may hold: of short rows they are many.
   static constexpr int edges = Whole ? 0 : row_edges(Packs);
 
@@ -169,8 +201,8 @@ class row_share {
   FLAGGEMS_INLINE int edge_at(int e) const { return edge_at_[e]; }
   FLAGGEMS_INLINE bool has_edge(int e) const { return edge_at_[e] < n_; }
   /// Whether rows of n elements may have a rest, if teams have `size` threads.
-  FLAGGEMS_INLINE static bool has_rest(i64 n, int size) {
-    return n > static_cast<i64>(Packs) * width * size;
+  FLAGGEMS_INLINE static bool leaves_rest(i64 n, int size) {
+    return has_rest && n > static_cast<i64>(Packs) * width * size;
   }
 
   FLAGGEMS_INLINE void load(global_ptr<const T> row, T fill) {
@@ -230,18 +262,38 @@ class row_share {
   template <class C, bool Backwards, class F>
   FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, const F& f) const {
     const int first = at(Packs);
-    const int count = first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
+    const int count = has_rest && first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
     FLAGGEMS_CHIP_NO_UNROLL
     for (int k = 0; k < count; ++k) {
       const int i = first + (Backwards ? count - 1 - k : k) * step_;
       f(values<C>(load_packed<width>(row + i)), i, true);
     }
   }
-  /// The same for all of the row, of which the rest comes last.
-  template <class C, bool Backwards = false, class F>
-  FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f) const {
-    for_held<C>(f);
-    for_rest<C, Backwards>(row, f);
+  /// The same for all of the row, of which the rest comes last; `others`, which are companions, say
+  /// what they have there: f(values, at, inside, theirs...).
+  template <class C, bool Backwards = false, class F, class... Others>
+  FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f, Others... others) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k) {
+      if (k % group == 0) (others.prepare(*this, k), ...);
+      f(read<C>(k), at(k), has(k), others.template read<C>(k)...);
+    }
+    FLAGGEMS_CHIP_UNROLL
+    for (int e = 0; e < edges; ++e)
+      f(read_edge<C>(e), edge_at_[e], has_edge(e), others.template read_edge<C>(*this, e)...);
+    for_rest<C, Backwards>(row, [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
+      f(v, at, inside, others.template read_rest<C>(*this, at)...);
+    });
+  }
+
+  /// Writes all that is held to the row that it is of.
+  FLAGGEMS_INLINE void store(global_ptr<T> row) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Packs; ++k)
+      if (has(k)) store_pack<width>(row + at(k), bit_cast<pack<T, width>>(held_[k]));
+    FLAGGEMS_CHIP_UNROLL
+    for (int e = 0; e < edges; ++e)
+      if (has_edge(e)) row[edge_at_[e]] = edge_[e];
   }
 
  private:
@@ -265,6 +317,60 @@ class row_share {
   int n_, begin_, step_, end_, edge_at_[edges + 1];
 };
 
+/// What another operand has at the elements that a thread holds of a row: `Held` as well, so that
+/// it is on the way while the row is, or read when asked for, for `group` windows at once.
+template <class T, class Share, bool Held>
+class row_companion {
+ public:
+  /// `fill` where the thread holds nothing, or where `row` is null.
+  FLAGGEMS_INLINE void load(const Share& x, global_ptr<const T> row, T fill) {
+    row_ = row;
+    fill_ = fill;
+    if constexpr (Held) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < Share::packs; ++k) held_[k] = fetch<Share::width>(x, x.at(k), x.has(k));
+      FLAGGEMS_CHIP_UNROLL
+      for (int e = 0; e < Share::edges; ++e) edge_[e] = fetch<1>(x, x.edge_at(e), x.has_edge(e));
+    }
+  }
+  /// Before the windows from k on, a multiple of `group`, are read.
+  FLAGGEMS_INLINE void prepare(const Share& x, int k) {
+    if constexpr (!Held) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < Share::group; ++j)
+        held_[j] = fetch<Share::width>(x, x.at(k + j), x.has(k + j));
+    }
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, Share::width> read(int k) const {
+    return held_[Held ? k : k % Share::group].template values<C>();
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
+    if constexpr (Held)
+      return edge_[e].template values<C>();
+    else
+      return fetch<1>(x, x.edge_at(e), x.has_edge(e)).template values<C>();
+  }
+  /// A window of the rest.
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, Share::width> read_rest(const Share& x, int at) const {
+    return fetch<Share::width>(x, at, true).template values<C>();
+  }
+
+ private:
+  template <int Width>
+  FLAGGEMS_INLINE held_window<T, Width> fetch(const Share& x, int at, bool inside) const {
+    return fetch_window < Share::whole && (Width > 1),
+           Width > (row_, at, x.length(), inside && row_ != nullptr, fill_);
+  }
+
+  global_ptr<const T> row_;
+  T fill_;
+  held_window<T, Share::width> held_[Held ? Share::packs : Share::group];
+  held_window<T, 1> edge_[Held ? Share::edges + 1 : 1];
+};
+
 /// Where a row begins in two operands, whose strides between rows are a and b. (Without
 /// coordinates: arrays with an index known at run time are no registers.)
 template <class Space>
@@ -283,7 +389,7 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64
 }
 
 /// How threads share rows: in teams of 2^shift neighbours, up to 32, or where `shift` is negative
-/// as a block, or those of a cluster.
+/// as a block, or those of a cluster, which work on one row at a time.
 struct row_teams {
   int shift;
   static constexpr int block = -1, cluster = -2;
@@ -323,8 +429,9 @@ struct row_teams {
                             int line = FLAGGEMS_CALLER_LINE) const {
     FLAGGEMS_CHIP_UNROLL
     for (int r = 0; r < Rows; ++r)
-      states[r] = shift < 0 ? block.template fold<S>(states[r], neutral, op, line)
-                            : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
+      states[r] = Rows == 1 && shift < 0
+                      ? block.template fold<S>(states[r], neutral, op, line)
+                      : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
     if constexpr (Rows == 1) {
       if (shift == cluster)
         states[0] = block.template fold_cluster<S>(states[0], neutral, op, line);
@@ -332,19 +439,35 @@ struct row_teams {
   }
 };
 
-/// Where a row begins in two operands, a and b, and what thread `lane` of a team of `size` holds of
-/// that of a, else `fill`. A row beyond the last has no elements. `rank`: the dimensions of `space`
-/// between rows.
-template <class Space, class A, class B, class C, class Share, class InA, class InB>
-FLAGGEMS_INLINE void take_row(const Space& space, int rank, i64 row, const A& a, const B& b,
-                              int lane, int size, C fill, Share& held, InA& in_a, InB& in_b) {
-  const bool exists = row < space.rows;
-  i64 at_a, at_b;
-  locate_row(space, rank, exists ? row : 0, a.strides, b.strides, at_a, at_b);
-  in_a = a.data + at_a;
-  in_b = b.data + at_b;
-  held.place(in_a, exists ? space.length : 0, lane, size);
-  held.load(in_a, number_cast<typename Share::value_type>(fill));
+/// Where rows begin in two operands, a and b, the first one and those each `step` further, and what
+/// thread `lane` of a team of `size` holds of those of a, else `fill`. Rows beyond the last have no
+/// elements. `rank`: the dimensions of `space` between rows.
+template <int Rows, class Space, class A, class B, class C, class Share, class InA, class InB>
+FLAGGEMS_INLINE void take_rows(const Space& space, int rank, i64 first, i64 step, const A& a,
+                               const B& b, int lane, int size, C fill, Share (&held)[Rows],
+                               InA (&in_a)[Rows], InB (&in_b)[Rows]) {
+  if (rank <= 1) {
+    in_a[0] = a.data + first * a.strides[0];
+    in_b[0] = b.data + first * b.strides[0];
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 1; r < Rows; ++r) {
+      in_a[r] = in_a[r - 1] + step * a.strides[0];
+      in_b[r] = in_b[r - 1] + step * b.strides[0];
+    }
+  } else {
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      i64 at_a, at_b;
+      locate_row(space, rank, first + r * step, a.strides, b.strides, at_a, at_b);
+      in_a[r] = a.data + at_a;
+      in_b[r] = b.data + at_b;
+    }
+  }
+  FLAGGEMS_CHIP_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    held[r].place(in_a[r], first + r * step < space.rows ? space.length : 0, lane, size);
+    held[r].load(in_a[r], number_cast<typename Share::value_type>(fill));
+  }
 }
 
 }  // namespace flaggems::kernels

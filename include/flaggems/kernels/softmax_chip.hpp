@@ -58,11 +58,11 @@ struct softmax_join {
 /// a maximum of its own, so that the block meets once a row.
 template <class T, class Out, class C, bool Log, int Packs, int Rows, bool Whole>
 struct softmax_chip {
-  static constexpr int max_threads = Rows > 1 ? 512 : 1024;
+  static constexpr int max_threads = Rows > 1 ? 128 : Packs < 8 ? 512 : 1024;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
   // Exponentials wait in registers for their sum where those suffice.
-  static constexpr bool keeps_powers = !Log && Packs * width <= 32;
+  static constexpr bool keeps_powers = !Log && Packs < 8 && Packs * width <= 32;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_teams teams,
@@ -77,10 +77,7 @@ struct softmax_chip {
       C tops[Rows];  // of what the thread holds
       window_values<C, width> powers[Rows * Packs];
       window_values<C, 1> edge_powers[Rows * share::edges + 1];
-      FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r)
-        take_row(space, space.rank, first + r * step, in, out, lane, size, lowest<C>(), x[r],
-                 from[r], to[r]);
+      take_rows(space, space.rank, first, step, in, out, lane, size, lowest<C>(), x, from, to);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         state s = state::none();
@@ -108,7 +105,7 @@ struct softmax_chip {
           s.add(v);
         };
         x[0].template for_rest<C, false>(from[0], more);
-        if (share::has_rest(space.length, size))
+        if (share::leaves_rest(space.length, size))
           states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
         else
           states[0].sum = block.fold_neighbours(s.sum, plus{}, teams.neighbours(block));
@@ -117,7 +114,7 @@ struct softmax_chip {
         for (int r = 0; r < Rows; ++r)
           states[r].sum = block.fold_neighbours(states[r].sum, plus{}, teams.neighbours(block));
       }
-      if (teams.shift < 0) {
+      if (Rows == 1 && teams.shift < 0) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r)
           states[r] = block.fold_warps(states[r], state::none(), softmax_join{});

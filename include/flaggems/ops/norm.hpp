@@ -175,9 +175,9 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
 
 /// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
 /// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
-/// one that is held.
+/// one that is held; what is read once is the weights.
 template <class D, class F, class First, class... Operands>
-bool launch_held_norm(launch_config config, const kernels::norm_space& space, bool many_passes,
+bool launch_held_norm(launch_config config, const kernels::norm_space& space, bool is_read_once,
                       bool in_clusters, const F& f, const First& first,
                       const Operands&... operands) {
   if constexpr (host_accessible<D>) {
@@ -191,10 +191,11 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, bo
       return false;
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;
-    const held_rows held(
-        space.rows, space.length, width,
-        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        many_passes, in_clusters);
+    const bool aligned =
+        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...);
+    const bool whole = aligned && space.length % width == 0;
+    const held_rows held(space.rows, space.length, width, aligned, whole ? 4096 : 2048, in_clusters,
+                         is_read_once);
     held.configure(config, space.rows);
     held.visit(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });

@@ -133,6 +133,7 @@ bool begins_packs(const Operand& x, int rank, i64 width) {
 /// How the rows of a launch are held in the registers of a chip's threads (kernels/rows_chip.hpp).
 struct held_rows {
   int packs;        // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
+  int rows;         // that a team works on at once, so that each thread has as much to load
   bool whole;       // packs are
   int threads;      // a block
   int cluster = 1;  // blocks that share a row
@@ -141,22 +142,27 @@ struct held_rows {
 
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
+  /// Less work than keeps a large chip busy, in packs: what counts is how soon a row is done.
+  static constexpr i64 few_packs = i64{1} << 17;
 
-  /// For `all_rows` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
-  /// operands begin with one. In `many_passes` over wide packs, what comes once a row and thread
-  /// costs more than idle memory. Where rows are few, or else if `in_clusters`, blocks share a long
-  /// one.
-  held_rows(i64 all_rows, i64 n, int width, bool aligned, bool many_passes, bool in_clusters)
+  /// For `count` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
+  /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`. Where
+  /// rows are few, or else if `in_clusters`, blocks share a long one. Where much `is_read_once` for
+  /// all rows that a block works on, tiny ones have fewer blocks.
+  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool in_clusters,
+            bool is_read_once = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
+    const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
     if (all <= (whole ? 2 : 16))
       packs = 1;
-    else if (all <= (whole ? 16 : 32))
+    else if (all <= (whole ? 16 : 32) || few)
       packs = 2;
     else
-      packs = all <= 2048 && !(many_passes && width >= 8) ? 4 : 8;
-    if (all <= 32 * packs && (packs < 8 || many_passes)) {
-      threads = all <= 2 ? 128 : 256;
+      packs = all <= long_packs ? 4 : 8;
+    rows = packs < 4 && !few ? 4 / packs : 1;
+    if (all <= 32 * packs && packs < 8 && !few) {
+      threads = 128;
       const int edges = kernels::row_edges(packs);
       const i64 least = whole ? 1 : (2 * width - 2 + edges - 1) / edges;
       while (i64{packs} << teams.shift < all || i64{1} << teams.shift < least) ++teams.shift;
@@ -165,20 +171,17 @@ struct held_rows {
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
       teams.shift = kernels::row_teams::block;
     }
-    const bool is_few = all_rows <= 64;
+    const bool is_few = count <= 64;
     if (is_few ? all > 2048 : in_clusters && all > 8192) {
       teams.shift = kernels::row_teams::cluster;
       threads = is_few ? 256 : 512;
       while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
       while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
     }
-    // Tiny rows: a block has less to do than it takes to begin.
-    blocks_per_unit = all <= 2 ? 32 : 0;
+    blocks_per_unit = all <= 2 && is_read_once ? 32 : 0;
   }
-  /// Rows that a team works on at once, so that each thread has as much to load.
-  [[nodiscard]] int rows() const { return packs < 4 ? 4 / packs : 1; }
   [[nodiscard]] i64 tiles(i64 all) const {
-    const int together = rows() * (teams.shift < 0 ? 1 : threads >> teams.shift);
+    const int together = rows * (teams.shift < 0 ? 1 : threads >> teams.shift);
     return (all + together - 1) / together;
   }
   /// What the launch of `all` rows is.
@@ -204,7 +207,9 @@ struct held_rows {
     using kernels::int_constant;
     switch (packs) {
       case 1: return f(int_constant<1>{}, int_constant<4>{}, all);
-      case 2: return f(int_constant<2>{}, int_constant<2>{}, all);
+      case 2:
+        return rows == 1 ? f(int_constant<2>{}, int_constant<1>{}, all)
+                         : f(int_constant<2>{}, int_constant<2>{}, all);
       case 4: return f(int_constant<4>{}, int_constant<1>{}, all);
       default: return f(int_constant<8>{}, int_constant<1>{}, all);
     }
