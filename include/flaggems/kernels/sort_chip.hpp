@@ -76,7 +76,8 @@ struct sort_short {
         own[r] = item::of(key, static_cast<u32>(first + r));
       };
       if (x.stride == 1 && first + keys <= count) {
-        const auto some = load_window<false, T, keys>(x.data, first, n, true, T{});
+        const auto some =
+            fetch_window<false, keys>(x.data, first, n, true, T{}).template values<T>();
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < keys; ++r) take(r, some.at[r]);
       } else {
