@@ -20,12 +20,12 @@
 #include <flaggems/kernels/simt_block.hpp>
 
 // A launch may begin while the last blocks of the one before it run: each block waits here until
-// that one has ended and its memory is seen. (To let the next one begin earlier still takes room
-// from this one: a copy of 16 MiB took a fifth longer.)
+// that one has ended and its memory is seen. One of few blocks lets the next one begin at once, so
+// that it can fetch ahead; others do not, as it takes room from them: a copy of 16 MiB took a fifth
+// longer.
 #if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
 #define FLAGGEMS_AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" : : : "memory")
-#else
-#define FLAGGEMS_AWAIT_EARLIER() static_cast<void>(0)
+#define FLAGGEMS_ADMIT_LATER() asm volatile("griddepcontrol.launch_dependents;" : : : "memory")
 #endif
 
 namespace flaggems::kernels {
@@ -87,6 +87,22 @@ template <class Kernel>
 inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
     exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
 
+/// Whether a kernel says `fetches_ahead`: its `fetch_ahead(block, args...)` runs where launches
+/// wait for earlier ones, before it waits. What is in memory may still change then, so it must not
+/// be read: `prefetch` brings it near.
+template <class Kernel, class = int>
+inline constexpr bool fetches_ahead = false;
+template <class Kernel>
+inline constexpr bool fetches_ahead<Kernel, decltype(Kernel::fetches_ahead + 0)> =
+    Kernel::fetches_ahead;
+template <class Kernel>
+struct fetch_ahead_of {
+  template <class Block, class... Args>
+  FLAGGEMS_INLINE static void run(Block& block, const Args&... args) {
+    Kernel::fetch_ahead(block, args...);
+  }
+};
+
 template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
@@ -98,8 +114,15 @@ struct entry_of {
   // `Machine` is named by the caller: OpenCL would deduce it with an address space.
   template <class Machine>
   FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
-    FLAGGEMS_AWAIT_EARLIER();
     simt_block<Machine> block(machine);
+#if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
+    const bool is_small = block.count() <= 400;
+    if constexpr (fetches_ahead<Kernel>) {
+      if (is_small) args.template run<fetch_ahead_of<Kernel>>(block);
+    }
+    FLAGGEMS_AWAIT_EARLIER();
+    if (is_small) FLAGGEMS_ADMIT_LATER();
+#endif
     args.template run<Kernel>(block);
   }
 };

@@ -30,6 +30,46 @@ template <int Count, class T>
 FLAGGEMS_INLINE pack<T, Count> load_pack(global_ptr<const T> p) {
   return *reinterpret_cast<global_ptr<const pack<T, Count>>>(p);
 }
+/// The 16 bytes at p, which begins a pack, as words. (As a pack of elements of 16 bits they would
+/// be taken apart, and put together again.)
+template <class T>
+FLAGGEMS_INLINE pack<u32, 4> load_words(global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return *reinterpret_cast<const pack<u32, 4>*>(p);
+#else
+  return bit_cast<pack<u32, 4>>(load_pack<pack_size<T>>(p));
+#endif
+}
+/// The same of what is read once: it takes no room in the nearest cache.
+template <class T>
+FLAGGEMS_INLINE pack<u32, 4> load_words_once(global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  pack<u32, 4> w;
+  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(w.at[0]), "=r"(w.at[1]), "=r"(w.at[2]), "=r"(w.at[3])
+               : "l"(__cvta_generic_to_global(p)));
+  return w;
+#else
+  return load_words<T>(p);
+#endif
+}
+/// ... as elements.
+template <int Count, class T>
+FLAGGEMS_INLINE pack<T, Count> load_pack_once(global_ptr<const T> p) {
+  if constexpr (Count == pack_size<T>)
+    return bit_cast<pack<T, Count>>(load_words_once<T>(p));
+  else
+    return load_pack<Count>(p);
+}
+/// Asks for what stands at p, which is needed soon, without reading it.
+template <class T>
+FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+#else
+  static_cast<void>(p);
+#endif
+}
 template <int Count, class T>
 FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, Count>& x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -86,6 +126,14 @@ FLAGGEMS_INLINE void unpack(const pack<T, Count>& x, identity<C>* to) {
   } else {
     static_for<Count>([&](auto e) FLAGGEMS_LAMBDA { to[e] = number_cast<C>(x.at[int(e)]); });
   }
+}
+
+/// Count consecutive elements as C, by the largest packs there are; p begins one.
+template <int Count, class C, class T>
+FLAGGEMS_INLINE void load_packs(global_ptr<const T> p, identity<C> (&to)[Count]) {
+  constexpr int size = min_of(Count, pack_size<T>);
+  static_for<Count / size>(
+      [&](auto g) FLAGGEMS_LAMBDA { unpack<C>(load_pack<size>(p + g * size), to + g * size); });
 }
 
 }  // namespace flaggems::kernels
