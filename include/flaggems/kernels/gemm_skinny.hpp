@@ -10,14 +10,6 @@
 
 namespace flaggems::kernels {
 
-/// Count consecutive elements as C, by the largest packs there are; p begins one.
-template <int Count, class C, class T>
-FLAGGEMS_INLINE void load_packs(global_ptr<const T> p, identity<C> (&to)[Count]) {
-  constexpr int size = min_of(Count, pack_size<T>);
-  static_for<Count / size>(
-      [&](auto g) FLAGGEMS_LAMBDA { unpack<C>(load_pack<size>(p + g * size), to + g * size); });
-}
-
 /// Where a tile lies. space.rank is 1: indices of arrays that are not known when the kernel is
 /// compiled would move its arguments into memory.
 struct skinny_place {
@@ -48,15 +40,46 @@ struct gemm_skinny {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 3 : 2;
   static constexpr int width = pack_size<B>;
   static constexpr int count = Rows * Columns;
+  static constexpr int most_scratch = max_threads / Lanes * count * static_cast<int>(sizeof(C));
+  static constexpr bool fetches_ahead = true;
+
+  /// Which lines of a tile a thread's team has, and where its packs of them are.
+  struct share {
+    int sharing, line, begin, step;
+    template <class Block>
+    FLAGGEMS_INLINE share(const Block& block, const gemm_space& space) {
+      const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
+      sharing = min_of(static_cast<int>(space.depth), block.threads() / Lanes);
+      line = team / sharing * Columns;
+      begin = (team % sharing * Lanes + lane) * width;
+      step = sharing * Lanes * width;
+    }
+  };
+
+  template <class Block>
+  FLAGGEMS_INLINE static void fetch_ahead(Block& block, const gemm_space& space, const gemm_arg<A>&,
+                                          const gemm_arg<B>& b, const gemm_out<Out, C>&,
+                                          const Bias&) {
+    if (block.index() >= space.tiles()) return;
+    const share mine(block, space);
+    const skinny_place at = skinny_place::of(space, block.index());
+    static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+      const auto from = b.at(at.batch) + min_of(at.j + mine.line + c, space.n - 1) * b.line;
+      static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA {
+        const int q = mine.begin + u * mine.step;
+        if (q < space.k) prefetch(global_ptr<const B>(from + q));
+      });
+    });
+  }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
                                   gemm_out<Out, C> out, Bias bias) {
     const int teams = block.threads() / Lanes, team = block.thread() / Lanes,
               lane = block.thread() % Lanes;
-    const int sharing = min_of(static_cast<int>(space.depth), teams);
-    const int abreast = teams / sharing, line = team / sharing;
-    const int begin = (team % sharing * Lanes + lane) * width, step = sharing * Lanes * width;
+    const share mine(block, space);
+    const int sharing = mine.sharing, abreast = teams / sharing, line = mine.line;
+    const int begin = mine.begin, step = mine.step;
     const int k = static_cast<int>(space.k);
     const auto partial = block.template scratch<C>(teams * count);
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
@@ -72,7 +95,7 @@ struct gemm_skinny {
         // Lines beyond the last are the last one again: computed, not stored.
         global_ptr<const B> column[Columns];
         static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-          column[c] = from_b + min_of(first + line * Columns + c, space.n - 1) * b.line;
+          column[c] = from_b + min_of(first + line + c, space.n - 1) * b.line;
         });
         C sums[count];
         static_for<count>([&](auto e) FLAGGEMS_LAMBDA { sums[e] = C(0); });
@@ -90,22 +113,36 @@ struct gemm_skinny {
             });
           });
         };
-        int q = begin;
-        for (; q + (Unroll - 1) * step < k; q += Unroll * step) {
-          pack<B, width> y[Unroll][Columns];
-          static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA {
-            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-              y[u][c] = load_pack<width>(column[c] + q + u * step);
-            });
+        const auto fetch = [&](pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
+          static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+            if constexpr (Rows > 1)
+              y[c] = load_pack_once<width>(column[c] + q);
+            else
+              y[c] = load_pack<width>(column[c] + q);
           });
-          static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { add(y[u], q + u * step); });
-        }
+        };
+        int q = begin;
+        // Without these braces NVRTC 13 leaves out what stands behind a loop, too.
         if constexpr (Unroll > 1) {
+          for (; q + (Unroll - 1) * step < k; q += Unroll * step) {
+            pack<B, width> y[Unroll][Columns];
+            static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { fetch(y[u], q + u * step); });
+            static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { add(y[u], q + u * step); });
+          }
           for (; q < k; q += step) {
             pack<B, width> y[Columns];
-            static_for<Columns>([&](auto c)
-                                    FLAGGEMS_LAMBDA { y[c] = load_pack<width>(column[c] + q); });
+            fetch(y, q);
             add(y, q);
+          }
+        } else if (q < k) {  // each step fetches what the next one needs
+          pack<B, width> y[Columns];
+          fetch(y, q);
+          for (; q < k; q += step) {
+            pack<B, width> next[Columns];
+            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { next[c] = y[c]; });
+            if (q + step < k) fetch(next, q + step);
+            add(y, q);
+            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { y[c] = next[c]; });
           }
         }
         fold_values<count, Lanes / 2, C>(block, sums);
@@ -147,7 +184,9 @@ struct gemm_skinny_across {
   static constexpr int columns = Lanes * width;
 
   /// The elements of a block's scratch.
-  static constexpr i64 scratch(int threads) { return threads / Lanes * Rows * columns; }
+  FLAGGEMS_INLINE static constexpr i64 scratch(int threads) {
+    return threads / Lanes * Rows * columns;
+  }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,

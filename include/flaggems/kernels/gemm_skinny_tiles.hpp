@@ -16,6 +16,7 @@ template <class T, class Out, class Bias, int Wide, int Blocks, int Depth>
 struct gemm_skinny_tiles {
   static constexpr int max_threads = 256, min_blocks = Wide == 1 ? 3 : 2;
   static constexpr int lines = 16 * Blocks, rows = 8 * Wide, count = lines * rows;
+  static constexpr int most_scratch = max_threads / 32 * count * 4;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> a, gemm_arg<T> b,

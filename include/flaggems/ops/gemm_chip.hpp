@@ -25,8 +25,8 @@ struct skinny_policy {
   static constexpr int threads = 256;
   /// Blocks that keep the memory of a large chip busy.
   static constexpr i64 blocks = 528;
-  /// ... with tiles of matrix units, of which few fit in a unit of the chip.
-  static constexpr i64 tiles = 200;
+  /// The units of a large chip.
+  static constexpr i64 units = 132;
   /// Lines of the other matrix, so that no count of them overflows.
   static constexpr i64 widest = i64{1} << 48;
   /// Elements of an index of 32 bits.
@@ -84,10 +84,15 @@ class skinny_product {
  private:
   void along() {
     const i64 packs = call_.space.k / width;
-    const int sharing = packs >= 512 ? 8 : packs >= 256 ? 4 : packs >= 128 ? 2 : 1;
-    if (call_.space.m > 1)
+    int sharing = packs >= 512 ? 8 : packs >= 256 ? 4 : packs >= 128 ? 2 : 1;
+    const auto few_lines = [&] { return call_.space.n * sharing < skinny_policy::blocks / 2 * 32; };
+    // One pack of each a thread, so that there are more blocks.
+    while (sharing < 8 && packs > sharing * 32 && few_lines()) sharing *= 2;
+    if (call_.space.m > 4)
+      along_of<8, 4, 1, 32>(sharing);
+    else if (call_.space.m > 1)
       along_of<4, 4, 1, 32>(sharing);
-    else if (sharing > 1)
+    else if (sharing > 1 || few_lines())
       along_of<1, 4, 2, 32>(sharing);
     else
       along_of<1, 4, 2, 8>(1);
@@ -118,12 +123,19 @@ class skinny_product {
   void by_tiles_of() {
     using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Depth>;
     constexpr int teams = skinny_policy::threads / 32;
-    // As many lines in a block as leave enough blocks: fewer teams have sums to add then.
+    // The parts of the sum with which rounds of blocks take least: one has its share of the steps,
+    // and what takes it as long as two more.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{32 * Depth});
-    i64 sharing = 2;
-    while (sharing < teams && sharing < steps &&
-           call_.space.n * sharing < skinny_policy::tiles * teams * kernel::lines)
-      sharing *= 2;
+    i64 sharing = 2, least = 0;
+    for (i64 s = 2; s <= teams && (s == 2 || s / 2 < steps); s *= 2) {
+      const i64 blocks = kernels::ceil_div(call_.space.n, teams / s * kernel::lines);
+      const i64 rounds = kernels::ceil_div(blocks, skinny_policy::units * kernel::min_blocks);
+      const i64 taken = rounds * (kernels::ceil_div(steps, s) + 2);
+      if (least == 0 || taken < least) {
+        least = taken;
+        sharing = s;
+      }
+    }
     call_.tiles(kernel::rows, teams / sharing * kernel::lines);
     call_.space.depth = sharing;
     launch_config& config = call_.config;
