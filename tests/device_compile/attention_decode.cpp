@@ -14,8 +14,8 @@ FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_f16,
                   fk::attention_arg<const f16>, fk::attention_mask<bool>, fk::attention_arg<float>,
                   float, i64, i64, fk::global_ptr<float>)
 FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_tiles,
-                  fk::attention_decode_tiles<bf16, bf16, bf16, fk::no_mask, 1>, fk::attention_space,
-                  fk::attention_arg<const bf16>, fk::attention_arg<const bf16>,
+                  fk::attention_decode_tiles<bf16, bf16, bf16, fk::no_mask, 1, 128>,
+                  fk::attention_space, fk::attention_arg<const bf16>, fk::attention_arg<const bf16>,
                   fk::attention_arg<const bf16>, fk::no_mask, fk::attention_arg<bf16>, float, i64,
                   i64, fk::global_ptr<float>)
 FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_merge, fk::attention_decode_merge<bf16>,

@@ -33,40 +33,34 @@ FLAGGEMS_INLINE i64 decode_seen(const attention_space& space, int first, int las
   return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
 }
 
-/// Where a block's teams leave what they found, and how it becomes that of the block.
-template <class Block>
+/// Where a block's teams leave what they found of `rows` rows, sums of `size` elements, and how it
+/// becomes that of the block. (Numbers are known to the compiler: for few keys, what is not the
+/// loop over them is most of the time.)
+template <class Block, int teams, int rows, int size>
 struct decode_findings {
   template <class T>
   using array = typename Block::template scratch_type<T>;
   Block& block;
-  int teams, rows, size;  // rows of a tile, elements of a sum
   array<f32> largest, totals, sums;
 
-  FLAGGEMS_INLINE decode_findings(Block& b, int team_count, int row_count, int width)
+  FLAGGEMS_INLINE explicit decode_findings(Block& b)
       : block(b),
-        teams(team_count),
-        rows(row_count),
-        size(width),
-        largest(b.template scratch<f32>(team_count * row_count)),
-        totals(b.template scratch<f32>(team_count * row_count)),
-        sums(b.template scratch<f32>(team_count * row_count * width)) {}
-
-  /// The bytes of that.
-  static constexpr i64 bytes(i64 teams, i64 rows, i64 size) {
-    return teams * rows * (2 + size) * 4 + 3 * 16;
-  }
+        largest(b.template scratch<f32>(teams * rows)),
+        totals(b.template scratch<f32>(teams * rows)),
+        sums(b.template scratch<f32>(teams * rows * size)) {}
 
   FLAGGEMS_INLINE f32 most_of(int row) const {
     f32 most = lowest<f32>();
-    for (int s = 0; s < teams; ++s)
+    static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
       most = maximum_of{}.template operator()<f32>(most, largest.read(s * rows + row));
+    });
     return most;
   }
   /// What a team with this largest score multiplies its total and sums of a row with. After a
   /// barrier.
   FLAGGEMS_INLINE f32 factor(int row, f32 mine) const {
     const f32 most = most_of(row);
-    return exp(mine - (most == lowest<f32>() ? 0.0F : most));
+    return softmax_power<f32>(mine - (most == lowest<f32>() ? 0.0F : most));
   }
   FLAGGEMS_INLINE void put(int team, int row, int e, f32 sum) const {
     sums.write((team * rows + row) * size + e, sum);
@@ -85,10 +79,10 @@ struct decode_findings {
       const int r = static_cast<int>(i) / elements, e = static_cast<int>(i) - r * elements;
       const int row = first + r;
       f32 total = 0.0F, sum = 0.0F;
-      for (int s = 0; s < teams; ++s) {
+      static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
         total += totals.read(s * rows + r);
         sum += sums.read((s * rows + r) * size + e);
-      }
+      });
       if (parts > 1) {
         const auto here =
             found + ((batch * all_rows + row) * parts + part) * decode_found(elements);
@@ -117,6 +111,7 @@ struct attention_decode {
   static constexpr int keys = min_of(4, Lanes / Rows);
   static constexpr int count = Rows * keys;
   static constexpr int spread = Lanes / count;  // lanes with the same score
+  static constexpr int most_scratch = max_threads / Lanes * Rows * (2 + Lanes * width) * 4;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
@@ -124,9 +119,9 @@ struct attention_decode {
                                   attention_arg<Out> out, f32 scale, i64 parts, i64 length,
                                   global_ptr<f32> found) {
     using values = pack<Key, width>;
-    const int teams = block.threads() / Lanes, team = block.thread() / Lanes,
-              lane = block.thread() % Lanes;
-    const decode_findings<Block> findings(block, teams, Rows, Lanes * width);
+    constexpr int teams = max_threads / Lanes;
+    const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
+    const decode_findings<Block, teams, Rows, Lanes * width> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
     const int queries = static_cast<int>(space.queries);
     const int mine = lane * width;  // the first element of this lane's packs
@@ -196,8 +191,8 @@ struct attention_decode {
         // Nothing seen so far: any number but -inf will do, all exponentials are 0.
         const f32 shift = now == lowest<f32>() ? 0.0F : now;
         f32 correction[Rows], weights[count];
-        correction[0] = exp(largest - shift);
-        weights[0] = exp(score - shift);
+        correction[0] = softmax_power<f32>(largest - shift);
+        weights[0] = softmax_power<f32>(score - shift);
         total = fma(total, correction[0], weights[0]);
         largest = now;
         unfold_values<Rows, Lanes / 2, f32>(block, correction);
@@ -240,52 +235,72 @@ template <class Out>
 struct attention_decode_merge {
   static constexpr int max_threads = 512;
   static constexpr int at_once = 8;
+  static constexpr int most_scratch = 4096;
+
+  FLAGGEMS_INLINE static constexpr i64 teams(i64 threads, i64 size) {
+    return max_of(i64(1), threads / round_up(size, i64(32)));
+  }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
                                   i64 parts, global_ptr<const f32> found) {
     const int size = static_cast<int>(space.value_size), count = static_cast<int>(parts);
-    const int teams = max_of(1, block.threads() / round_up(size, 32));
-    const i64 rows = space.group * space.queries, step = decode_found(space.value_size);
-    const auto factors = block.template scratch<f32>(count);
-    const auto sums = block.template scratch<f32>(i64(teams) * size);
+    const int abreast = static_cast<int>(teams(block.threads(), size));
+    const i64 rows = space.group * space.queries;
+    const int step = static_cast<int>(decode_found(space.value_size));
+    const auto largest = block.template scratch<f32>(abreast);
+    const auto totals = block.template scratch<f32>(abreast);
+    const auto sums = block.template scratch<f32>(i64(abreast) * size);
     block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 batch = tile / rows, row = tile - batch * rows, head = row / space.queries;
       const auto from = found + tile * parts * step;
-      const f32 most = block.template reduce<f32>(
-          count, lowest<f32>(), maximum_of{},
-          [&](auto lane) FLAGGEMS_LAMBDA { return from[lane.begin * step]; });
-      const f32 shift = most == lowest<f32>() ? 0.0F : most;
-      block.sync();  // the factors before may still be read
-      const f32 total =
-          block.template reduce<f32>(count, 0.0F, plus{}, [&](auto lane) FLAGGEMS_LAMBDA {
-            const f32 factor = exp(from[lane.begin * step] - shift);
-            factors.write(lane.begin, factor);
-            return factor * from[lane.begin * step + 1];
-          });
-      block.sync();
-      block.for_each(i64(teams) * size, [&](i64 i) FLAGGEMS_LAMBDA {
+      block.sync();  // what the tile before left may still be read
+      block.for_each(i64(abreast) * size, [&](i64 i) FLAGGEMS_LAMBDA {
         const int team = static_cast<int>(i) / size, e = static_cast<int>(i) - team * size;
-        f32 sum = 0.0F;
-        for (int p = team; p < count; p += at_once * teams) {
-          f32 x[at_once];
+        f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
+        for (int p = team; p < count; p += at_once * abreast) {
+          f32 scores[at_once], parts_of[at_once], x[at_once], now = most;
           static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
-            const int part = p + s * teams;
-            x[s] = part < count ? from[part * step + 2 + e] : 0.0F;
+            const int part = p + s * abreast;
+            const auto here = from + i64(min_of(part, count - 1)) * step;
+            scores[s] = part < count ? here[0] : lowest<f32>();
+            parts_of[s] = here[1];
+            x[s] = here[2 + e];
           });
           static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
-            const int part = p + s * teams;
-            if (part < count) sum = fma(x[s], factors.read(part), sum);
+            now = maximum_of{}.template operator()<f32>(now, scores[s]);
+          });
+          const f32 shift = now == lowest<f32>() ? 0.0F : now,
+                    correction = softmax_power<f32>(most - shift);
+          most = now;
+          total *= correction;
+          sum *= correction;
+          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+            if (p + s * abreast >= count) return;
+            const f32 factor = softmax_power<f32>(scores[s] - shift);
+            total = fma(factor, parts_of[s], total);
+            sum = fma(factor, x[s], sum);
           });
         }
         sums.write(i, sum);
+        if (e == 0) {
+          largest.write(team, most);
+          totals.write(team, total);
+        }
       });
       block.sync();
       const auto to = out.at(decode_place(space, batch)) + head * out.head +
                       (row - head * space.queries) * out.position;
       block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
-        f32 sum = 0.0F;
-        for (int s = 0; s < teams; ++s) sum += sums.read(s * size + e);
+        f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
+        for (int s = 0; s < abreast; ++s)
+          most = maximum_of{}.template operator()<f32>(most, largest.read(s));
+        const f32 shift = most == lowest<f32>() ? 0.0F : most;
+        for (int s = 0; s < abreast; ++s) {
+          const f32 factor = softmax_power<f32>(largest.read(s) - shift);
+          total = fma(factor, totals.read(s), total);
+          sum = fma(factor, sums.read(s * size + e), sum);
+        }
         // No key seen: 0, an empty sum.
         store(to, out.element, lane_scalar{e}, f32(sum / (total == 0.0F ? 1.0F : total)));
       });

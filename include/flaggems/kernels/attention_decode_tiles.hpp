@@ -27,25 +27,48 @@ FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) { return (a >> 16) | (b & 0xffff0
 /// neighbouring threads are a team, which has 16 keys at once and 8 rows: scores are keys times
 /// queries, and the result, transposed, values times weights. What is not exact in 16 bits is
 /// multiplied in parts: for that, queries of another type must have keys of bf16.
-template <class T, class Key, class Out, class Mask, int Blocks>
+template <class T, class Key, class Out, class Mask, int Blocks, int Threads>
 struct attention_decode_tiles {
-  static constexpr int max_threads = 128;
-  static constexpr int min_blocks = is_same<T, Key> ? 3 : 2;
+  static constexpr int max_threads = Threads;
+  static constexpr int min_blocks = (is_same<T, Key> ? 384 : 256) / Threads;
   static constexpr int size = 64 * Blocks, keys = 16, rows_at_once = 8;
+  static constexpr int most_scratch = Threads / 32 * rows_at_once * (2 + size) * 4;
   static constexpr int query_terms = is_same<T, Key> ? 1 : 3;
   static constexpr int weight_terms = sizeof(T) == 2 ? 2 : 3;
+
+  // What a cache has of earlier positions was not written by the launch before.
+  static constexpr bool fetches_ahead = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void fetch_ahead(Block& block, const attention_space& space,
+                                          const attention_arg<const T>&,
+                                          const attention_arg<const Key>& k,
+                                          const attention_arg<const Key>& v, const Mask&,
+                                          const attention_arg<Out>&, f32, i64 parts, i64 length,
+                                          global_ptr<f32>) {
+    constexpr int line = 64;  // elements
+    const i64 before = block.index() / parts, part = block.index() - before * parts;
+    const i64 batch = before / space.row_tiles;
+    if (batch >= space.batches) return;
+    const coordinates c = decode_place(space, batch);
+    const i64 begin = part * length;
+    const i64 count = min_of(min_of(length, space.keys - begin), i64(2 * Threads / 32 * keys));
+    block.for_each(count * Blocks, [&](i64 i) FLAGGEMS_LAMBDA {
+      const i64 j = begin + i / Blocks, e = i % Blocks * line;
+      prefetch(k.at(c) + j * k.position + e);
+      prefetch(v.at(c) + j * v.position + e);
+    });
+  }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
                                   attention_arg<Out> out, f32 scale, i64 parts, i64 length,
                                   global_ptr<f32> found) {
-    struct words {
-      u32 at[4];
-    };
-    const int teams = block.threads() / 32, team = block.thread() / 32;
+    using words = pack<u32, 4>;
+    constexpr int teams = Threads / 32;
+    const int team = block.thread() / 32;
     const int g = block.thread() % 32 / 4, t = block.thread() % 4;
-    const decode_findings<Block> findings(block, teams, rows_at_once, size);
+    const decode_findings<Block, teams, rows_at_once, size> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
     const int queries = static_cast<int>(space.queries);
 
@@ -54,22 +77,6 @@ struct attention_decode_tiles {
       const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
       const int first = static_cast<int>(before - batch * space.row_tiles) * rows_at_once;
       const coordinates c = decode_place(space, batch);
-      // Queries, a pack of which in words is what two products take. Rows beyond the last are the
-      // last one again: computed, not stored.
-      u32 query[query_terms][2 * Blocks][4];
-      {
-        const int row = min_of(first + g, rows - 1), head = row / queries;
-        const auto from = q.at(c) + head * q.head + (row - head * queries) * q.position;
-        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
-            const i64 e = b * 32 + t * 8 + 2 * w;
-            f32 low = number_cast<f32>(from[e * q.element]),
-                high = number_cast<f32>(from[(e + 1) * q.element]);
-            static_for<query_terms>(
-                [&](auto n) FLAGGEMS_LAMBDA { query[n][b][w] = take_halves<Key>(low, high); });
-          });
-        });
-      }
       // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
       i64 visible[2];
       const auto masks = [&](int r) FLAGGEMS_LAMBDA {
@@ -88,15 +95,16 @@ struct attention_decode_tiles {
         static_for<4>([&](auto e) FLAGGEMS_LAMBDA { sums[b][e] = 0.0F; });
       });
       f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
-      // Each step fetches what the next one needs as soon as it has done with its own. Keys beyond
-      // the end are the last one again, whose score is hidden; values are 0.
-      pack<Key, 8> key[2][2 * Blocks], value[4][Blocks];
+      // Each step fetches what the next one needs as soon as it has done with its own, and does not
+      // touch it: that would be to wait for it. Keys and values beyond the end are the last ones
+      // again, whose score is hidden.
+      words key[2][2 * Blocks], value[4][Blocks];
       const auto fetch_keys = [&](i64 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
         static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
           const auto from = from_k + min_of(start + team * keys + g + h * 8, end - 1) * k.position;
-          static_for<2 * Blocks>([&](auto b)
-                                     FLAGGEMS_LAMBDA { key[h][b] = load_pack<8>(from + b * 32); });
+          static_for<2 * Blocks>(
+              [&](auto b) FLAGGEMS_LAMBDA { key[h][b] = load_words_once<Key>(from + b * 32); });
         });
       };
       const auto fetch_values = [&](i64 start) FLAGGEMS_LAMBDA {
@@ -104,18 +112,48 @@ struct attention_decode_tiles {
         static_for<4>([&](auto h) FLAGGEMS_LAMBDA {
           const i64 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
           const auto from = from_v + min_of(j, end - 1) * v.position;
-          static_for<Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-            value[h][b] = load_pack<8>(from + b * 64);
-            if (j >= end) value[h][b] = pack<Key, 8>{};
-          });
+          static_for<Blocks>(
+              [&](auto b) FLAGGEMS_LAMBDA { value[h][b] = load_words_once<Key>(from + b * 64); });
         });
       };
       fetch_keys(begin);
       fetch_values(begin);
+      // Queries, a pack of which in words is what two products take. Rows beyond the last are the
+      // last one again: computed, not stored.
+      u32 query[query_terms][2 * Blocks][4];
+      {
+        const int row = min_of(first + g, rows - 1), head = row / queries;
+        const auto from = q.at(c) + head * q.head + (row - head * queries) * q.position;
+        const bool packed = q.element == 1 && begins_pack<pack_size<T>>(from);
+        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+          const i64 e = b * 32 + t * 8;
+          pack<T, pack_size<T>> x[8 / pack_size<T>];
+          static_for<8 / pack_size<T>>([&](auto i) FLAGGEMS_LAMBDA {
+            const i64 at = e + i * pack_size<T>;
+            if (packed)
+              x[i] = load_pack<pack_size<T>>(global_ptr<const T>(from + at));
+            else
+              static_for<pack_size<T>>(
+                  [&](auto n) FLAGGEMS_LAMBDA { x[i].at[int(n)] = from[(at + n) * q.element]; });
+          });
+          if constexpr (is_same<T, Key>) {
+            const words all = bit_cast<words>(x[0]);
+            static_for<4>([&](auto w) FLAGGEMS_LAMBDA { query[0][b][w] = all.at[w]; });
+          } else {
+            static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
+              constexpr int size = pack_size<T>, i = 2 * decltype(w)::value;
+              f32 low = number_cast<f32>(x[i / size].at[i % size]),
+                  high = number_cast<f32>(x[i / size].at[i % size + 1]);
+              static_for<query_terms>(
+                  [&](auto n) FLAGGEMS_LAMBDA { query[n][b][w] = take_halves<Key>(low, high); });
+            });
+          }
+        });
+      }
       for (i64 start = begin; start < end; start += teams * keys) {
         f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
         static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          const words low = bit_cast<words>(key[0][b]), high = bit_cast<words>(key[1][b]);
+          const words low = key[0][b], high = key[1][b];
           static_for<2>([&](auto s) FLAGGEMS_LAMBDA {
             const u32 left[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
                                  high.at[2 * s + 1]};
@@ -144,10 +182,11 @@ struct attention_decode_tiles {
                 now, block.template of_neighbour<f32>(now, beyond));
           // Nothing seen so far: any number but -inf will do, all exponentials are 0.
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
-          correction[r] = exp(largest[r] - shift);
+          correction[r] = softmax_power<f32>(largest[r] - shift);
           largest[r] = now;
-          static_for<2>([&](auto h)
-                            FLAGGEMS_LAMBDA { score[2 * h + r] = exp(score[2 * h + r] - shift); });
+          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+            score[2 * h + r] = softmax_power<f32>(score[2 * h + r] - shift);
+          });
           total[r] = fma(total[r], correction[r], score[r] + score[2 + r]);
         });
         static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
@@ -160,12 +199,11 @@ struct attention_decode_tiles {
           });
         });
         static_for<Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          words x[4];
-          static_for<4>([&](auto h) FLAGGEMS_LAMBDA { x[h] = bit_cast<words>(value[h][b]); });
           static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
-            const u32 left[4] = {
-                lower_halves(x[0].at[w], x[1].at[w]), upper_halves(x[0].at[w], x[1].at[w]),
-                lower_halves(x[2].at[w], x[3].at[w]), upper_halves(x[2].at[w], x[3].at[w])};
+            const u32 left[4] = {lower_halves(value[0][b].at[w], value[1][b].at[w]),
+                                 upper_halves(value[0][b].at[w], value[1][b].at[w]),
+                                 lower_halves(value[2][b].at[w], value[3][b].at[w]),
+                                 upper_halves(value[2][b].at[w], value[3][b].at[w])};
             static_for<weight_terms>([&](auto n) FLAGGEMS_LAMBDA {
               block.template multiply_tiles<Key>(sums[4 * b + w], left, weight[n]);
             });

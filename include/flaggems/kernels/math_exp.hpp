@@ -311,6 +311,15 @@ FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
                near_quotient(a, V(fma(power, exp_of_remainder(r), V(power_of_two<V>(-lift<V>))))));
 }
 
+/// e^x for x <= 0 or NaN, where an error of 1e-7 of e^x (1 + |x|) is none.
+template <class C>
+FLAGGEMS_INLINE C softmax_power(C x) {
+  if constexpr (has_exp2_at_once<C>)
+    return exp2_at_once(x * ln2_constants<C>::inverse);
+  else
+    return exp_not_positive(x);
+}
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernels/math_exp.hpp");

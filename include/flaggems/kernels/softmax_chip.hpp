@@ -9,15 +9,6 @@
 
 namespace flaggems::kernels {
 
-/// e^x for x <= 0 or NaN, where an error of 1e-7 of e^x (1 + |x|) is none.
-template <class C>
-FLAGGEMS_INLINE C softmax_power(C x) {
-  if constexpr (has_exp2_at_once<C>)
-    return exp2_at_once(x * ln2_constants<C>::inverse);
-  else
-    return exp_not_positive(x);
-}
-
 /// The greatest of some elements, and the sum of their exponentials, divided by that of it.
 template <class C>
 struct softmax_state {

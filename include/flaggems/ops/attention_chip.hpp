@@ -18,27 +18,30 @@ struct decode_policy {
   /// So many queries that share keys are few.
   static constexpr i64 rows = 16;
   static constexpr int threads = 128;
-  /// Blocks that a large chip runs at once (three on each of 132 units), and the fewest steps of
-  /// the keys that are worth one.
-  static constexpr i64 blocks = 396;
-  static constexpr i64 steps = 2;
+  /// The units of a large chip.
+  static constexpr i64 units = 132;
+  /// So many heads of keys take larger blocks: there are fewer parts to put together.
+  static constexpr i64 few_tiles = 16;
 
   /// Keys, so that no count of them overflows.
   static constexpr i64 most = i64{1} << 48;
 
-  /// The parts of the keys, `longest` at most, so that such rounds of blocks are nearly full.
-  static i64 parts(i64 tiles, i64 longest) {
-    if (tiles >= 10 * blocks || longest == 1) return 1;
-    i64 best = 0, filled = 0;  // percent
-    const i64 first = kernels::max_of(blocks * 9 / 10 / tiles, i64{1});
-    for (i64 p = first; p < first + 4 && filled < 90; ++p) {
-      const i64 percent = 100 * tiles * p / kernels::round_up(tiles * p, blocks);
-      if (percent > filled) {
+  /// The parts of `all` steps of the keys with which `tiles` blocks for each part, of which
+  /// `abreast` run at once, take least: rounds of blocks, each its steps and what takes it as long
+  /// as two more, and as much again to put parts together.
+  static i64 parts(i64 tiles, i64 all, i64 abreast) {
+    if (tiles >= 4 * abreast) return 1;
+    i64 best = 1, least = kernels::ceil_div(tiles, abreast) * (all + 2);
+    for (i64 rounds = 1; rounds <= 4; ++rounds) {
+      const i64 p = kernels::min_of(rounds * abreast / tiles, all);
+      if (p <= 1) continue;
+      const i64 taken = kernels::ceil_div(tiles * p, abreast) * (kernels::ceil_div(all, p) + 2) + 2;
+      if (taken < least) {
+        least = taken;
         best = p;
-        filled = percent;
       }
     }
-    return kernels::min_of(best, longest);
+    return best;
   }
 };
 
@@ -109,26 +112,34 @@ struct decode_call {
   void go() {
     constexpr int rows = 4;
     using kernel = kernels::attention_decode<T, Key, Out, Mask, rows, Lanes>;
-    launch_parts<kernel>(rows, decode_policy::threads / Lanes, kernel::keys, Lanes * width);
+    launch_parts<kernel>(decode_policy::threads, rows, decode_policy::threads / Lanes, kernel::keys,
+                         Lanes * width);
   }
   template <int Blocks>
   void go_by_tiles() {
-    using kernel = kernels::attention_decode_tiles<T, Key, Out, Mask, Blocks>;
-    launch_parts<kernel>(kernel::rows_at_once, decode_policy::threads / 32, kernel::keys,
-                         kernel::size);
+    const i64 rows = space.group * space.queries;
+    if (space.batches * kernels::ceil_div(rows, i64{8}) <= decode_policy::few_tiles)
+      by_tiles_of<Blocks, 256>();
+    else
+      by_tiles_of<Blocks, 128>();
+  }
+  template <int Blocks, int Threads>
+  void by_tiles_of() {
+    using kernel = kernels::attention_decode_tiles<T, Key, Out, Mask, Blocks, Threads>;
+    launch_parts<kernel>(Threads, kernel::rows_at_once, Threads / 32, kernel::keys, kernel::size);
   }
 
   /// `teams` of a block have `rows_at_once` rows and `keys` keys each, and sums of `size` elements.
   template <class Kernel>
-  void launch_parts(i64 rows_at_once, i64 teams, i64 keys, i64 size) {
+  void launch_parts(int threads, i64 rows_at_once, i64 teams, i64 keys, i64 size) {
     using merge = kernels::attention_decode_merge<Out>;
     const i64 step = teams * keys;
     const i64 rows = space.group * space.queries;
     space.row_tiles = kernels::ceil_div(rows, rows_at_once);
     const i64 tiles = space.batches * space.row_tiles;
-    const i64 most = kernels::max_of(space.keys / (step * decode_policy::steps), i64{1});
-    const i64 length =
-        kernels::round_up(kernels::ceil_div(space.keys, decode_policy::parts(tiles, most)), step);
+    const i64 all = kernels::ceil_div(space.keys, step);
+    const i64 wanted = decode_policy::parts(tiles, all, decode_policy::units * Kernel::min_blocks);
+    const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
     std::optional<tensor<f32, device_of<S>>> memory;
     if (parts > 1)
@@ -137,14 +148,16 @@ struct decode_call {
           config.op);
     f32* const found = memory ? memory->data() : nullptr;
     config.tiles = tiles * parts;
-    config.threads = decode_policy::threads;
+    config.threads = threads;
     config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
                      scratch_bytes<f32>(teams * rows_at_once * size);
     launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
     if (parts == 1) return;
     config.tiles = space.batches * rows;
     config.threads = merge::max_threads;
-    config.scratch = scratch_bytes<f32>(parts) + scratch_bytes<f32>(merge::max_threads);
+    const i64 abreast = merge::teams(merge::max_threads, space.value_size);
+    config.scratch =
+        2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
     launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found));
   }
 };
