@@ -22,12 +22,15 @@ struct step_state {
   fk::global_ptr<i64> tokens;
 };
 
-/// Begins the position of the next token, and widens its row of the embedding into x, unless that
-/// has none (`table` is null). One block: the position is read by all before it changes.
+/// Begins the position of the next token, puts the cosines and sines [capacity, pairs] of it side
+/// by side into `angles`, and widens its row of the embedding into x, unless that has none (`table`
+/// is null). One block: the position is read by all before it changes.
 template <class T>
 struct begin_step {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, step_state state, fk::global_ptr<const T> table,
+  FLAGGEMS_INLINE static void run(Block& block, step_state state, fk::global_ptr<const float> cos,
+                                  fk::global_ptr<const float> sin, i64 pairs,
+                                  fk::global_ptr<float> angles, fk::global_ptr<const T> table,
                                   i64 width, fk::global_ptr<float> x) {
     block.for_each_tile(1, [&](i64) FLAGGEMS_LAMBDA {
       const i64 position = state.count[0], token = state.token[0];
@@ -36,6 +39,10 @@ struct begin_step {
         state.visible[position] = true;
         state.tokens[position] = token;
         state.count[0] = position + 1;
+      });
+      block.for_each(pairs, [&](i64 j) FLAGGEMS_LAMBDA {
+        angles[j] = cos[position * pairs + j];
+        angles[pairs + j] = sin[position * pairs + j];
       });
       if (table != nullptr)
         block.for_each(width, [&](i64 i) FLAGGEMS_LAMBDA {

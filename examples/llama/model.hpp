@@ -8,6 +8,7 @@
 #include "gguf.hpp"
 #include "hyperparameters.hpp"
 #include "options.hpp"
+#include "token_product.hpp"
 #include "tokenizer.hpp"
 #include "weights.hpp"
 
@@ -107,6 +108,10 @@ class model {
   // rounds all, answers one question of five in another language; it is where attention looks.
   static constexpr activation_dtype exact = activation_dtype::f32;
 
+  // Up to this width products of one token normalise what they read themselves, again and again, as
+  // a launch costs more; what is wider is normalised once.
+  static constexpr i64 widest_normed = 1024;
+
   // Positions by which a step's attention grows: its launches are the same in between.
   static constexpr i64 step_group = 256;
 
@@ -169,6 +174,12 @@ class model {
   // A step with the token in token_; its launches, which read the first `seen` positions.
   void run_step();
   void launch_step(i64 seen);
+  // The layers of a step and the logits, where all matrices are of T, in few launches.
+  template <class T>
+  void launch_token(i64 seen);
+  // to(weights * in), where `in` has k elements.
+  template <class In, class To>
+  void multiply(const stacked<Device>& weights, i64 k, const In& in, const To& to);
 
   fg::stream_ref<Device> stream_;
   hyperparameters sizes_;
@@ -181,6 +192,8 @@ class model {
   fg::tensor<float, Device> cos_, sin_;
   fg::tensor<i64, Device> positions_;
   fg::tensor<float, Device> x_, qkv_, logits_;
+  // Whether the rows of all matrices of the layers begin packs of bf16.
+  bool reads_packs_ = false;
   // Of these two, the one in use: where weights are of bf16, chips multiply with bf16.
   activations_of<float> floats_;
   activations_of<fg::bf16> halves_;
@@ -188,6 +201,7 @@ class model {
   fg::tensor<i64, Device> count_, token_, step_tokens_;
   fg::tensor<bool, Device> visible_;
   fg::tensor<float, Device> queries_;  // room for those of any type
+  fg::tensor<float, Device> angles_;   // of the last position
   // The launches of a step that reads so many positions; 0: not captured.
   struct none {};
   std::conditional_t<fg::device_graphs<Device>, fg::graph<Device>, none> step_graph_;
@@ -241,10 +255,14 @@ model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& 
   else
     make(floats_);
   logits_ = fg::empty<float>(stream, {1, sizes_.vocabulary});
+  reads_packs_ =
+      (sizes_.width | sizes_.hidden | queries()) % fg::kernels::pack_size<fg::bf16> == 0 &&
+      sizes_.head_size % 2 == 0;  // and pairs of results are of one head
   if constexpr (queues_steps) {
     count_ = fg::empty<i64>(stream, {1});
     token_ = fg::empty<i64>(stream, {1});
     queries_ = fg::empty<float>(stream, {batch_, queries()});
+    angles_ = fg::empty<float>(stream, {sizes_.rotary});
   }
 }
 
@@ -379,7 +397,9 @@ void model<Device>::launch_step(i64 seen) {
     using T = std::remove_const_t<std::remove_pointer_t<decltype(table)>>;
     fg::launch_config config;
     config.op = "begin_step";
-    fg::launch<begin_step<T>>(stream_, config, state, table, sizes_.width, x.data());
+    fg::launch<begin_step<T>>(stream_, config, state, static_cast<const float*>(cos_.data()),
+                              static_cast<const float*>(sin_.data()), sizes_.rotary / 2,
+                              angles_.data(), table, sizes_.width, x.data());
   };
   const matrix<Device>& table = embedding_.only();
   if (const auto* numbers = table.template numbers<fg::bf16>()) {
@@ -390,7 +410,61 @@ void model<Device>::launch_step(i64 seen) {
     begin(static_cast<const float*>(nullptr));
     table.rows_at(stream_, fg::tensor_view<const i64, Device>(token_), x);
   }
+  if constexpr (queues_steps)
+    if (reads_packs_ && !halves_.h.empty()) return launch_token<fg::bf16>(seen);
   run_layers(1, true, [&](layer& l, const auto& out) { attend(l, 1, seen, out, true); });
+}
+
+template <class Device>
+template <class T>
+void model<Device>::launch_token(i64 seen) {
+  const view x = x_.narrow(0, 0, 1);
+  const auto h = halves_.h.narrow(0, 0, 1);
+  const auto attended = halves_.attended.narrow(0, 0, 1);
+  T* const gated = halves_.gate_up.data();
+  const auto with_norm = [&](const fg::tensor<float, Device>& weight, auto&& f) {
+    if (sizes_.width <= widest_normed)
+      return f(normed_input{x.data(), weight.data(), static_cast<float>(sizes_.eps)});
+    fg::rms_norm(stream_, x, {sizes_.width}, weight, h, sizes_.eps);
+    f(plain_input<T>{h.data()});
+  };
+  for (layer& l : layers_) {
+    with_norm(l.attention_norm, [&](const auto& in) {
+      with_cache(l, [&](auto& cache) {
+        using C = fg::value_t<decltype(cache)>;
+        multiply(l.qkv, sizes_.width, in,
+                 rotate_to<C>{static_cast<int>(sizes_.heads), static_cast<int>(sizes_.kv_heads),
+                              static_cast<int>(sizes_.head_size),
+                              static_cast<int>(sizes_.rotary / 2), capacity_, count_.data(),
+                              angles_.data(), queries_as<C>(1).data(), cache.data()});
+      });
+    });
+    attend(l, 1, seen, attended, true);
+    multiply(l.output, queries(), plain_input<T>{attended.data()}, add_to{x.data()});
+    with_norm(l.feed_forward_norm, [&](const auto& in) {
+      multiply(l.gate_up, sizes_.width, in, gate_to<T>{gated, sizes_.hidden});
+    });
+    multiply(l.down, sizes_.hidden, plain_input<T>{gated}, add_to{x.data()});
+  }
+  fg::rms_norm(stream_, x, {sizes_.width}, output_norm_, h, sizes_.eps);
+  output().apply(stream_, h, logits_.view());
+}
+
+template <class Device>
+template <class In, class To>
+void model<Device>::multiply(const stacked<Device>& weights, i64 k, const In& in, const To& to) {
+  using kernel = token_product<fg::bf16, In, To>;
+  const auto matrix = *weights.only().template numbers<fg::bf16>();
+  const int rows = static_cast<int>(matrix.size(0)), size = static_cast<int>(k);
+  int sharing = 1;  // warps, so that a thread has one pack of a row, or few
+  while (sharing < kernel::teams && sharing * kernel::team_size * kernel::width < size)
+    sharing *= 2;
+  fg::launch_config config;
+  config.op = "token_product";
+  config.tiles = fg::kernels::ceil_div(rows, kernel::tile(sharing));
+  config.threads = kernel::max_threads;
+  config.scratch = fg::scratch_bytes<float>(kernel::teams * kernel::found);
+  fg::launch<kernel>(stream_, config, rows, size, sharing, in, matrix.data(), to);
 }
 
 template <class Device>

@@ -92,6 +92,7 @@ TYPED_TEST(SmallModel, HasTheLogitsOfTheReferenceWithOtherParts) {
   sizes.kv_heads = 4;
   compare<TypeParam>(sizes, llama::weight_dtype::q4, 1e-5);
   compare<TypeParam>(sizes, llama::weight_dtype::f32, 1e-5);
+  compare<TypeParam>(sizes, llama::weight_dtype::bf16, 5e-2);
 }
 
 /// Greedy tokens of random weights; `stop` ends them the first time.

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A chip's decoding step in few launches: a matrix times the vector of one token, which may be
+// normalised while it is read, and whose results go, two neighbours at a time, where the model
+// needs them. Launches are what a small model's step is made of.
+#pragma once
+
+#include <flaggems/kernels/activation.hpp>
+#include <flaggems/kernels/fold_values.hpp>
+#include <flaggems/kernels/math.hpp>
+
+namespace llama {
+
+namespace fk = flaggems::kernels;
+using flaggems::i64;
+
+/// A vector as it stands in memory; it begins packs.
+template <class T>
+struct plain_input {
+  static constexpr bool is_normed = false;
+  fk::global_ptr<const T> x;
+
+  /// The elements [q, q + Count); what is added to `squares` makes `scale`.
+  template <int Count>
+  FLAGGEMS_INLINE void load(int q, float (&to)[Count], float&) const {
+    fk::load_packs<Count, float>(x + q, to);
+  }
+  FLAGGEMS_INLINE float scale(float, int) const { return 1.0F; }
+};
+
+/// rms_norm of x. Products are linear, so its factor is multiplied with their results.
+struct normed_input {
+  static constexpr bool is_normed = true;
+  fk::global_ptr<const float> x, weight;
+  float eps;
+
+  template <int Count>
+  FLAGGEMS_INLINE void load(int q, float (&to)[Count], float& squares) const {
+    float w[Count];
+    fk::load_packs<Count, float>(x + q, to);
+    fk::load_packs<Count, float>(weight + q, w);
+    fk::static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
+      squares = fk::fma(to[e], to[e], squares);
+      to[e] *= w[e];
+    });
+  }
+  FLAGGEMS_INLINE float scale(float squares, int size) const {
+    return 1.0F / fk::sqrt(float(squares / static_cast<float>(size) + eps));
+  }
+};
+
+// Where results go: result i is that of the matrix's row `row(i)`. What is needed for the results
+// 2p and 2p + 1 is read by `at(p)` while the product is made, and used by `store`.
+
+/// x += the product
+struct add_to {
+  fk::global_ptr<float> x;
+  struct place {
+    float low, high;
+  };
+  FLAGGEMS_INLINE i64 row(i64 i) const { return i; }
+  FLAGGEMS_INLINE place at(i64 p) const { return {x[2 * p], x[2 * p + 1]}; }
+  FLAGGEMS_INLINE void store(i64 p, const place& before, float low, float high) const {
+    x[2 * p] = before.low + low;
+    x[2 * p + 1] = before.high + high;
+  }
+};
+
+/// silu(gate) * up, where the matrix has `size` rows of each.
+template <class T>
+struct gate_to {
+  fk::global_ptr<T> out;
+  i64 size;
+  struct place {};
+  FLAGGEMS_INLINE i64 row(i64 i) const { return i % 2 * size + i / 2; }
+  FLAGGEMS_INLINE place at(i64) const { return {}; }
+  FLAGGEMS_INLINE void store(i64 p, const place&, float gate, float up) const {
+    out[p] = fk::number_cast<T>(fk::silu_and_mul_fn{}(gate, up));
+  }
+};
+
+/// q, k and v of the last position that has begun: the rotated q into `queries` [heads, head], the
+/// rotated k, and v, into `cache` [2, kv heads, capacity, head]. Neighbours are a pair, as GGUF
+/// orders them; `angles` has the cosines of the position, then the sines.
+template <class Cache>
+struct rotate_to {
+  int heads, kv_heads, head, pairs;
+  i64 capacity;
+  fk::global_ptr<const i64> count;
+  fk::global_ptr<const float> angles;
+  fk::global_ptr<Cache> queries, cache;
+  struct place {
+    fk::global_ptr<Cache> to;
+    float c, s;
+  };
+  FLAGGEMS_INLINE i64 row(i64 i) const { return i; }
+  FLAGGEMS_INLINE place at(i64 p) const {
+    const int i = static_cast<int>(2 * p), which = i / head, j = i - which * head;
+    const int kept = which - heads;  // keys, then values: both are rows of one kind
+    place r{queries + i, 1.0F, 0.0F};
+    if (kept >= 0) r.to = cache + (kept * capacity + count[0] - 1) * head + j;
+    if (kept < kv_heads && j < 2 * pairs) {
+      r.c = angles[j / 2];
+      r.s = angles[pairs + j / 2];
+    }
+    return r;
+  }
+  FLAGGEMS_INLINE void store(i64, const place& at, float a, float b) const {
+    at.to[0] = fk::number_cast<Cache>(a * at.c - b * at.s);
+    at.to[1] = fk::number_cast<Cache>(b * at.c + a * at.s);
+  }
+};
+
+/// A matrix of `rows` rows of k elements, which begin packs, as many as packs of k in all, times
+/// `in`; the results, an even number, go to `to`. `sharing` warps share a row.
+template <class W, class In, class To>
+struct token_product {
+  static constexpr int max_threads = 256, min_blocks = In::is_normed ? 2 : 3;
+  static constexpr int width = fk::pack_size<W>, columns = 4, unroll = 2, team_size = 32;
+  static constexpr int found = columns + 1;
+  static constexpr int teams = max_threads / team_size;
+  static constexpr int most_scratch = teams * found * 4;
+
+  /// The results of a block.
+  FLAGGEMS_INLINE static constexpr int tile(int sharing) { return teams / sharing * columns; }
+
+  /// A thread's packs of its team's rows: `begin`, and each `step` from there.
+  struct share {
+    int row, begin, step;
+    template <class Block>
+    FLAGGEMS_INLINE share(const Block& block, int sharing) {
+      const int team = block.thread() / team_size, lane = block.thread() % team_size;
+      row = team / sharing * columns;
+      begin = (team % sharing * team_size + lane) * width;
+      step = sharing * team_size * width;
+    }
+  };
+
+  // No weights were written by the launch before: they are asked for while it runs.
+  static constexpr bool fetches_ahead = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void fetch_ahead(Block& block, int rows, int k, int sharing, const In&,
+                                          fk::global_ptr<const W> weights, const To& to) {
+    const share mine(block, sharing);
+    const i64 first = block.index() * tile(sharing) + mine.row;
+    fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
+      const auto from = weights + to.row(fk::min_of(first + c, i64(rows - 1))) * k;
+      fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
+        const int q = mine.begin + u * mine.step;
+        if (q < k) fk::prefetch(fk::global_ptr<const W>(from + q));
+      });
+    });
+  }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, int rows, int k, int sharing, In in,
+                                  fk::global_ptr<const W> weights, To to) {
+    const int team = block.thread() / team_size, lane = block.thread() % team_size;
+    const share from(block, sharing);
+    const int begin = from.begin, step = from.step, at_once = tile(sharing);
+    const auto partial = block.template scratch<float>(teams * found);
+    block.for_each_tile(fk::ceil_div(rows, at_once), [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 first = t * at_once;
+      // The results of this thread, if there are any for it.
+      const i64 mine = first / 2 + block.thread();
+      const bool has_results = 2 * block.thread() < at_once && 2 * mine < rows;
+      const auto place = to.at(has_results ? mine : first / 2);
+      // Rows beyond the last are the last one again: computed, not stored.
+      fk::global_ptr<const W> row[columns];
+      fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
+        const i64 i = first + from.row + c;
+        row[c] = weights + to.row(fk::min_of(i, i64(rows - 1))) * k;
+      });
+      float sums[columns] = {0.0F, 0.0F, 0.0F, 0.0F}, squares[1] = {0.0F};
+      for (int q = begin; q < k; q += unroll * step) {
+        fk::pack<W, width> y[unroll][columns];
+        fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
+          if (q + u * step < k)
+            fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
+              y[u][c] = fk::load_pack_once<width>(row[c] + q + u * step);
+            });
+        });
+        fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
+          if (q + u * step < k) {
+            float x[width];
+            in.template load<width>(q + u * step, x, squares[0]);
+            fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
+              float z[width];
+              fk::unpack<float>(y[u][c], z);
+              fk::static_for<width>(
+                  [&](auto e) FLAGGEMS_LAMBDA { sums[c] = fk::fma(x[e], z[e], sums[c]); });
+            });
+          }
+        });
+      }
+      fk::fold_values<columns, team_size / 2, float>(block, sums);
+      if constexpr (In::is_normed) {
+        fk::fold_values<1, team_size / 2, float>(block, squares);
+      }
+      block.sync();  // what the tile before left may still be read
+      if (lane % (team_size / columns) == 0)
+        partial.write(team * found + lane / (team_size / columns), sums[0]);
+      if (lane == 0) partial.write(team * found + columns, squares[0]);
+      block.sync();
+      if (has_results) {
+        const int i = 2 * block.thread();
+        const int place_of = i / columns * sharing * found;
+        float low = 0.0F, high = 0.0F, all = 0.0F;
+        for (int s = 0; s < sharing; ++s) {
+          low += partial.read(place_of + s * found + i % columns);
+          high += partial.read(place_of + s * found + i % columns + 1);
+          all += partial.read(place_of + s * found + columns);
+        }
+        const float scale = in.scale(all, k);
+        to.store(mine, place, low * scale, high * scale);
+      }
+    });
+  }
+};
+
+}  // namespace llama
+
+FLAGGEMS_TEXT("token_product.hpp");
