@@ -138,9 +138,11 @@ struct pointwise_packs {
     const i64 before = static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
     const i64 head = e.template begins_packs<size>(before) ? min_of(before, n) : n;
     const i64 packs = (n - head) / size, inside = packs * size;
-    constexpr int most = packs_in_flight<T, E>;
-    walk<size, most>(block, packs, packs < many_packs ? 1 : most, {head, n, 0}, out, e);
-    walk<1, min_of(size, 4)>(block, n - inside, min_of(size, 4), {0, head, inside}, out, e);
+    if (packs < many_packs)
+      walk<size, 1>(block, packs, {head, n, 0}, out, e);
+    else
+      walk<size, packs_in_flight<T, E>>(block, packs, {head, n, 0}, out, e);
+    walk<1, min_of(size, 4)>(block, n - inside, {0, head, inside}, out, e);
   }
 
  private:
@@ -153,31 +155,29 @@ struct pointwise_packs {
       return Width > 1 || element < gap ? element : element + across;
     }
   };
-  /// Steps of N elements, a thread `count` of at most Count at a time.
+  /// Steps of N elements, a thread Count at a time.
   template <int Width, int Count, class Block>
-  FLAGGEMS_INLINE static void walk(const Block& block, i64 steps, int count, const course& on,
+  FLAGGEMS_INLINE static void walk(const Block& block, i64 steps, const course& on,
                                    global_ptr<T> out, const E& e) {
-    const i64 threads = block.threads(), tile = threads * count;
+    const i64 threads = block.threads(), tile = threads * Count;
     for (i64 start = block.index() * tile; start < steps; start += block.count() * tile)
-      several<Width>(start + block.thread(), threads, min_of(steps, start + tile), on, out, e,
+      several<Width>(start + block.thread(), threads, steps, on, out, e,
                      make_int_sequence<Count>{});
   }
   /// Steps i, i + stride, ...: all are read before one is computed. What lies behind the last is
-  /// read as the first, and not written. (Functors in rows need neither a default constructor nor
+  /// read as the last, and not written. (Functors in rows need neither a default constructor nor
   /// an assignment.)
   template <int Width, int... U>
-  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 end, const course& on,
+  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, const course& on,
                                       global_ptr<T> out, const E& e, int_sequence<U...>) {
-    if (i >= end) return;
-    const auto place = [&](int u) FLAGGEMS_LAMBDA {
-      return on.template at<Width>(i + u * stride < end ? i + u * stride : i);
-    };
     const decltype(copy_of(e.template fetch<Width, 0, false>(flat_place{0}))) rows[] = {
-        e.template fetch<Width, 0, false>(flat_place{place(U)})...};
+        e.template fetch<Width, 0, false>(
+            flat_place{on.template at<Width>(min_of(i + U * stride, steps - 1))})...};
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < static_cast<int>(sizeof...(U)); ++u)
-      if (i + u * stride < end)
-        store_pack<Width>(out + place(u), pack_of_values<T, Width>(rows[u]));
+      if (i + u * stride < steps)
+        store_pack<Width>(out + on.template at<Width>(i + u * stride),
+                          pack_of_values<T, Width>(rows[u]));
   }
 };
 
