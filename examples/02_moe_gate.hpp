@@ -75,3 +75,5 @@ struct gate {
 
 }  // namespace moe::kernels
 // [/kernel]
+
+FLAGGEMS_TEXT("02_moe_gate.hpp");  // for devices that compile kernels when they run

@@ -296,6 +296,9 @@ int run(options o) {
       ++nameless;
   }
   if (o.list) return 0;
+  if (instances.empty() && nameless == 0)
+    fail(std::string("no kernels") + (o.match.empty() ? "" : " that match") +
+         " in the files; objects made with -flto need -ffat-lto-objects");
   if (nameless != 0) std::cout << nameless << " kernels left out: their types have no names\n";
   if (o.targets.empty()) {
     for (int k = 0; k < flaggems::cuda::device_count(); ++k)
@@ -339,14 +342,16 @@ int run(options o) {
     }
     write_object(o.object, images, found);
   }
-  std::cout << jobs.size() << " compilations of " << instances.size() << " kernels for";
-  for (const std::string& target : o.targets) std::cout << ' ' << target;
   const fd::disk_cache& cache = compiler_type::get().cache();
+  const bool kept = !o.object.empty() || o.check || cache.reason().empty();
+  std::cout << "kernels: " << instances.size() << ", pieces of machine code: " << jobs.size()
+            << " for";
+  for (const std::string& target : o.targets) std::cout << ' ' << target;
   if (!o.object.empty())
     std::cout << " in " << o.object;
   else if (!o.check)
-    std::cout << (cache.reason().empty() ? " in " + cache.folder()
-                                         : ", not kept: " + cache.reason());
+    std::cout << (kept ? " in " + cache.folder() : ", not kept: " + cache.reason());
+  good = good && kept;
   std::cout << (good ? "\n" : ": FAILED\n");
   return good ? 0 : 1;
 }

@@ -109,6 +109,8 @@
 /// and compilations shorter. The same in all files of a program.
 #ifndef FLAGGEMS_MAX_ISA
 #define FLAGGEMS_MAX_ISA 4
+#elif FLAGGEMS_MAX_ISA < 0 || FLAGGEMS_MAX_ISA > 4
+#error "flaggems: FLAGGEMS_MAX_ISA is one of 0 to 4"
 #endif
 
 /// 0: the compiler chooses which functions of the device subset it inlines, which makes
@@ -308,8 +310,8 @@
 #endif
 
 /// The last line of a header with kernels, yours too: puts its text into the program under `name`,
-/// by which others include it. In the section `flaggems_texts` stand a name, a zero, a text, a
-/// zero, and so on, each once.
+/// by which others include it, no other header in the program may have it. In the section
+/// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, each once.
 #if FLAGGEMS_EMBED
 #define FLAGGEMS_TEXT(name)                                  \
   asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name \

@@ -202,7 +202,7 @@ TEST_F(cuda_graph, what_waits_is_refused) {
       });
     });
     EXPECT_EQ(e.code(), errc::driver_error);
-    EXPECT_TRUE(contains(e, "a graph is being captured, which takes no waiting")) << e.what();
+    EXPECT_TRUE(contains(e, "while a graph is captured the host waits for nothing")) << e.what();
     EXPECT_FALSE(cuda::is_capturing(s.handle()));
     expect_works(s);
     EXPECT_EQ(live("bytes"), bytes);
@@ -484,7 +484,7 @@ TEST_F(cuda_graph, of_others_may_fail_to_take_memory_along) {
 TEST_F(cuda_graph, the_default_stream_cannot_be_captured) {
   const fg::stream_ref<cuda> s;
   const fg::error e = error_of([&] { (void)fg::capture(s, [] {}); });
-  EXPECT_TRUE(contains(e, "not the default stream")) << e.what();
+  EXPECT_TRUE(contains(e, "the default stream takes no part")) << e.what();
 }
 
 TEST_F(cuda_graph, a_stream_is_captured_once_at_a_time) {

@@ -74,7 +74,7 @@ LINKED += ["12softmax_chipI", "7softmaxI"]
 TARGETS = ["sm_90a", "sm_80", "sm_100", "sm_120"]
 
 
-def instances_of(programs, every):
+def instances_of(programs, every, build, cxx):
     library = found()
     if not library:
         return SKIP
@@ -82,8 +82,36 @@ def instances_of(programs, every):
     command += [] if every else ["--every", "6"]
     for target in TARGETS:
         command += ["--target", target]
-    return subprocess.run(command, env={**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library,
-                                        "FLAGGEMS_CACHE_MIB": "0"}).returncode
+    environment = {**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library, "FLAGGEMS_CACHE_MIB": "0"}
+    return (subprocess.run(command, env=environment).returncode
+            or textless(programs[0], environment, build, cxx))
+
+
+def textless(compile_program, environment, build, cxx):
+    """A header without a text is refused, even where the compiler could read it: the key of the disk
+    cache would not change with it."""
+    build.mkdir(parents=True, exist_ok=True)
+    (build / "helper.hpp").write_text("inline float helper(float x) { return x; }\n")
+    (build / "with_text.hpp").write_text('''#include <flaggems/kernels/math.hpp>
+#include "helper.hpp"
+struct functor { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const { return x; } };
+FLAGGEMS_TEXT("with_text.hpp");
+''')
+    (build / "textless.cpp").write_text('''#include <flaggems/ops/expr.hpp>
+#include <flaggems/vendors/cuda.hpp>
+#include "with_text.hpp"
+void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flaggems::cuda>& x) {
+  flaggems::assign(s, x, flaggems::apply(functor{}, x));
+}
+''')
+    subprocess.run([cxx, "-std=c++20", f"-I{ROOT / 'include'}", "-DFLAGGEMS_MAX_ISA=0", "-c",
+                    "textless.cpp"], cwd=build, check=True)
+    done = subprocess.run([str(compile_program.resolve()), "--check", "--target", "sm_90a", "textless.o"],
+                          cwd=build, env=environment, capture_output=True, text=True)
+    if done.returncode == 0 or "helper.hpp" not in done.stderr:
+        print(f"a header without a text was not refused: {done.stdout}{done.stderr}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def linked(build):
@@ -171,7 +199,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="instances: for all targets")
     options = parser.parse_args()
     if options.compiler == "instances":
-        return instances_of(options.program, options.all)
+        return instances_of(options.program, options.all, options.build / "textless", options.cxx)
     if options.compiler == "declarations":
         return declarations(options.cxx)
     if options.compiler == "linked":

@@ -75,7 +75,7 @@ def without_private(text):
 
 def in_words(formula):
     """A formula of the pointwise table as the page has it."""
-    text = re.sub(r"\bV\((\w+)\)", r"\1", formula.strip())
+    text = re.sub(r"\bV\((-?\w+)\)", r"\1", formula.strip())
     wraps = "wrapping_" in text or "negative(" in text
     for function, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
         text = re.sub(rf"wrapping_{function}\((\w+), (\w+)\)", rf"\1 {sign} \2", text)

@@ -284,6 +284,23 @@ def stems(tree):
 
 
 @check
+def texts(tree):
+    """Kernels of operators are in a header that ends with its text, and texts have the header's name."""
+    folder = tree.root / "include/flaggems/kernels"
+    carried = set()
+    for header in [*tree.headers(), *sorted((tree.root / "examples").glob("*.hpp"))]:
+        for name in re.findall(r'^FLAGGEMS_TEXT\("(.*)"\);', header.read_text(), re.M):
+            carried.add(header)
+            own = header.name if header.parent.name == "examples" else tree.include_name(header)
+            if name != own:
+                yield f"{tree.name(header)}: FLAGGEMS_TEXT names {name}"
+    for stem in sorted(tree.stems("include/flaggems/ops", ".hpp")):
+        header = folder / f"{stem}.hpp"
+        if header.is_file() and header not in carried:
+            yield f"{tree.name(header)}: no FLAGGEMS_TEXT at its end"
+
+
+@check
 def readme_example(tree):
     """README.md shows examples/01_hello.cpp as it is, in 15 lines or so."""
     readme, example = tree.root / "README.md", tree.root / "examples/01_hello.cpp"

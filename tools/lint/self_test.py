@@ -17,9 +17,10 @@ SPDX = ("// SPDX-FileCopyrightText: 2026 The flaggems authors\n"
 HEADER = SPDX + "#pragma once\n"
 HELLO = "int main() { return 0; }\n"
 CLEAN = {
-    "include/flaggems/config.hpp": HEADER,
+    "include/flaggems/config.hpp": HEADER + "#define FLAGGEMS_TEXT(name) static_assert(true)\n",
     "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
-    "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
+    "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
+                                            'FLAGGEMS_TEXT("flaggems/kernels/softmax.hpp");\n',
     "include/flaggems/ops/softmax.hpp": HEADER + """
 #include <flaggems/kernels/softmax.hpp>
 
@@ -56,6 +57,9 @@ PLANTED = {
     "stems": [("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
               ("tests/device_compile/softmax.cpp", SPDX, "no tests/device_compile/softmax.cpp"),
               ("docs/support.md", "| log_softmax | yes |\n", "no row for softmax of ops/softmax")],
+    "texts": [("include/flaggems/kernels/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
+              ("include/flaggems/kernels/softmax.hpp",
+               HEADER + 'FLAGGEMS_TEXT("flaggems/kernels/relu.hpp");\n', "names flaggems/kernels/relu")],
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),
     "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),

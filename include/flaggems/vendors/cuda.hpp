@@ -159,7 +159,10 @@ struct cuda_api {
       "nvrtcDestroyProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize",
       "nvrtcGetProgramLog",  "nvrtcGetCUBINSize",   "nvrtcGetCUBIN"};
   static std::vector<std::string> compiler_options(std::string_view target) {
-    return {"--std=c++17", "-default-device", "--gpu-architecture=" + std::string(target)};
+    // Only what is in the program counts: a file that happens to be there is not in the cache's
+    // key.
+    return {"--std=c++17", "-default-device", "--no-source-include",
+            "--gpu-architecture=" + std::string(target)};
   }
 };
 

@@ -173,7 +173,10 @@ class driver {
       functions_.error_name.call(result, &name);
       functions_.error_string.call(result, &words);
     }
-    return text(name != nullptr ? name : "result") + " (" + text(result) + ")" +
+    if (name == nullptr)
+      return text("result ") + text(result) +
+             ", which has no name: a toolkit's stub of the driver?";
+    return text(name) + " (" + text(result) + ")" +
            (words != nullptr ? text(": ") + words : text());
   }
   /// Raises what a function of the driver answered `op`.
@@ -184,8 +187,9 @@ class driver {
       got += "; this process was forked after the driver was opened, which the driver forbids";
     if (result >= Api::numbers.first_capture_error && result <= Api::numbers.last_capture_error)
       got +=
-          "; a graph is being captured, which takes no waiting for a stream or event, and not the"
-          " default stream";
+          "; while a graph is captured the host waits for nothing, the default stream takes no "
+          "part,"
+          " events of before are not waited for, and streams that take part are joined at the end";
     raise(errc::driver_error, op, text("success of ") + function, got);
   }
 

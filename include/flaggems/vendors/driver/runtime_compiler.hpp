@@ -154,8 +154,10 @@ class runtime_compiler {
     // An error holds some hundred bytes: of a long log, the first line that is one.
     const std::size_t error_at = log_.find("error");
     const std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
-    raise(errc::driver_error, op, text("code of ") + what,
-          text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
+    raise(
+        errc::driver_error, op,
+        text("code, made of headers that end with FLAGGEMS_TEXT and include no others, of ") + what,
+        text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
   }
 
   struct program {
