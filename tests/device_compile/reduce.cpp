@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/pointwise.hpp>
 #include <flaggems/kernels/reduce.hpp>
-#include <flaggems/kernels/reduce_chip.hpp>
+#include <flaggems/kernels/reduce_columns_chip.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 

@@ -239,6 +239,15 @@ TYPED_TEST(reduce_layouts, argmax) {
     check_index<D, f32>(values, {3, 70}, 1, layout::transposed);
     check_index<D, f32>(values, {3, 70}, 0, layout::contiguous);
     check_index<D, f32>(values, {3, 70}, std::nullopt, layout::transposed);
+    // Down columns: of two NaNs the first, the least of all, and ties of rows that a thread folds.
+    std::vector<double> columns = random_integers({300, 16}, 0, 9);
+    for (const std::size_t row : {251u, 37u, 38u}) columns[row * 16 + 3] = nan;
+    for (std::size_t row = 0; row < 300; ++row) columns[row * 16 + 5] = -inf;
+    columns[299 * 16 + 7] = columns[298 * 16 + 7] = 10;
+    for (const layout in : {layout::contiguous, layout::offset}) {
+      check_index<D, f32>(columns, {300, 16}, 0, in);
+      check_index<D, bf16>(columns, {300, 16}, 0, in);
+    }
     check_index<D, f32>({4.0}, {}, std::nullopt, layout::contiguous);
     check_index<D, f32>({4.0}, {}, -1, layout::contiguous);
   });
@@ -263,6 +272,20 @@ TYPED_TEST(reduce_layouts, parts) {
   test_tensor<bf16, D> x(sizes, layout::offset, random_values(sizes));
   check<amax_op>(x, {1}, false, layout::contiguous);
   check<amax_op>(x, {0}, false, layout::contiguous);
+}
+
+// Rows of so few packs that a chip's thread has one of several rows.
+TYPED_TEST(reduce_layouts, short_rows) {
+  using D = TypeParam;
+  const shape sizes{70001, 16};
+  std::vector<double> values = random_integers(sizes, 0, 9);
+  values[16 * 70000 + 5] = values[16 * 70000 + 14] = values[33] = nan;
+  for (const layout in : {layout::contiguous, layout::offset}) {
+    test_tensor<bf16, D> x(sizes, in, values);
+    check<sum_op>(x, {1}, false, layout::contiguous);
+    check<amax_op>(x, {1}, false, layout::strided);
+    check_index<D, bf16>(values, sizes, 1, in);
+  }
 }
 
 TYPED_TEST(reduce_layouts, expressions) {

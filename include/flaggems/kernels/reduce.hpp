@@ -100,8 +100,10 @@ struct index_of {
   FLAGGEMS_INLINE static state neutral() { return {neutral_value(), highest<i64>()}; }
   /// Whether nothing with this value can beat a state.
   FLAGGEMS_INLINE static bool loses(C x, const state& s) { return Max ? x < s.value : x > s.value; }
-  /// Whether neither is NaN and x does not beat the best of those before it.
-  FLAGGEMS_INLINE static bool stays(C best, C x) { return Max ? x <= best : x >= best; }
+  /// Whether x, perhaps NaN, beats the best of those before it.
+  FLAGGEMS_INLINE static bool betters(C best, C x) {
+    return !(Max ? x <= best : x >= best) && best == best;
+  }
   template <class V, class J>
   FLAGGEMS_INLINE static indexed<V, J> enter(FLAGGEMS_VALUE(V) value, FLAGGEMS_VALUE(J) index) {
     return {value, index};

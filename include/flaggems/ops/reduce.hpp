@@ -311,7 +311,7 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
         run_dense_reduction<Reducer, C>(op, stream, dense, node, out.data(),
                                         make_sink(dense.length));
       } else {
-        run_chip_reduction<Reducer, C>(op, stream, chip_rows(dense), true, {}, node, out.data(),
+        run_chip_reduction<Reducer, C>(op, stream, chip_rows(dense), true, in, node, out.data(),
                                        make_sink(dense.length));
       }
       return;

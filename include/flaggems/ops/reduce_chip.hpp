@@ -5,7 +5,7 @@
 // gives the same bits.
 #pragma once
 
-#include <flaggems/kernels/reduce_chip.hpp>
+#include <flaggems/kernels/reduce_columns_chip.hpp>
 #include <flaggems/ops/expr.hpp>
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace flaggems::detail {
 
 inline constexpr i64 chip_block = 256;     // threads of a block
 inline constexpr i64 chip_busy = 1 << 17;  // threads that keep a chip busy, as good as none idle
-inline constexpr i64 chip_blocks = 528;    // blocks that few results are cut into
+inline constexpr i64 chip_blocks = 528;    // blocks that are resident at once
 inline constexpr i64 chip_packs =
     16;  // packs that a thread reads at least, where there are as many
-inline constexpr i64 chip_part_packs = 16;  // packs that a thread reads of a part at least
+inline constexpr i64 chip_short = 16;  // packs of a row that is short, at most
 
 /// The least power of two that is at least n, and at most `most`, a power of two.
 constexpr i64 team_for(i64 n, i64 most) noexcept {
@@ -31,6 +31,13 @@ constexpr int bits_of(i64 n) noexcept { return __builtin_ctzll(static_cast<u64>(
 /// n / 2^bits, rounded up.
 constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> bits) + 1 : 0; }
 
+/// The parts of a result of which each of `blocks` blocks has `packs` packs a thread: no more than
+/// are resident, since what is done once a block shows.
+constexpr i64 parts_for(i64 blocks, i64 packs) noexcept {
+  if (packs < 2 * chip_packs) return 1;
+  return kernels::max_of(i64{1}, kernels::min_of(chip_blocks / blocks, packs / 4));
+}
+
 /// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
 /// `steps`, and gets the rest.
 struct chip_shares {
@@ -38,24 +45,33 @@ struct chip_shares {
   kernels::reduction_shares of_threads;
 
   /// Lanes along a reduced dimension, packs of `pack` elements, a power of two.
-  template <class Space>
-  static chip_shares inner(Space& space, i64 pack) {
+  template <class Space, class HasPacks>
+  static chip_shares inner(Space& space, i64 pack, const HasPacks& has_packs) {
     const i64 packs = ceil_shift(space.inner, bits_of(pack));
     const i64 all = work_of(packs, space.steps);  // of a result
+    if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
+      if (all <= chip_short && (all & (all - 1)) == 0 && space.steps == 1 &&
+          work_of(space.outputs, all) >= chip_busy && has_packs()) {
+        space.parts = space.chunks = 1;
+        space.chunk = space.inner;
+        const i64 threads = chip_block * kernels::short_rows;
+        return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
+                {space.outputs, 1, bits_of(all), bits_of(all), 1}};
+      }
+    }
     i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
     while (team < chip_block && team < all && work_of(space.outputs, team) < chip_busy) team *= 2;
     space.parts = space.chunks = 1;
     space.chunk = space.inner;
-    if (team == chip_block && space.outputs < chip_blocks / 2) {
-      const i64 parts = kernels::min_of(kernels::ceil_div(chip_blocks, space.outputs),
-                                        all / (chip_block * chip_part_packs));
+    if (team == chip_block) {
+      const i64 parts = parts_for(space.outputs, all / chip_block);
       if (parts > 1) cut(space, parts, packs, pack);
     }
     const i64 along = team_for(ceil_shift(space.chunk, bits_of(pack)), team);
     const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
     return {ceil_shift(items, bits_of(teams)),
             {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
-             bits_of(team), bits_of(along)}};
+             bits_of(team), bits_of(along), 0}};
   }
 
   /// Lanes along a kept dimension, `pack` of them a thread.
@@ -64,21 +80,19 @@ struct chip_shares {
     const i64 lanes = space.inner / pack * space.outputs;
     space.parts = space.chunks = 1;
     space.chunk = pack;
-    // A row of a block has 256 bytes or more, where there are as many.
-    const i64 most = chip_block / team_for(lanes, 32);
+    // A row of a block has 256 bytes, or 32 elements, where there are as many.
+    const i64 most = chip_block / team_for(lanes, pack == 1 ? 32 : 16);
+    const i64 ahead = pack == 1 ? kernels::packs_ahead<1> : kernels::packs_ahead<2>;
     i64 down = 1;
-    while (down < most && work_of(lanes, down) < 2 * chip_busy && space.steps >= 8 * down)
+    while (down < most && work_of(lanes, down) < 2 * chip_busy && space.steps >= 2 * ahead * down)
       down *= 2;
     const i64 blocks = kernels::ceil_div(lanes, chip_block / down);
-    if (may_cut && blocks < chip_blocks / 2)
-      space.parts =
-          kernels::max_of(i64{1}, kernels::min_of(kernels::ceil_div(chip_blocks, blocks),
-                                                  space.steps / (down * chip_part_packs)));
+    if (may_cut) space.parts = parts_for(blocks, space.steps / down);
     // A thread counts the steps of its part in 31 bits. (More parts than that would never end.)
     if (may_cut)
       space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, i64{1} << 16));
     return {blocks * space.parts,
-            {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0}};
+            {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0, 0}};
   }
 
  private:
@@ -261,8 +275,8 @@ void launch_chip_columns(const char* op, const S& stream, Space& space, i64 pack
   config.tiles = shares.tiles;
   config.work = work_of(space.outputs, space.inner, space.steps, 8);
   config.threads = int{chip_block};
-  config.scratch = scratch_bytes<C>(chip_block * pack) +
-                   (Reducer::needs_index ? scratch_bytes<i64>(chip_block * pack) : 0);
+  config.scratch = scratch_bytes<C>(chip_block * (pack + 1)) +
+                   (Reducer::needs_index ? scratch_bytes<i64>(chip_block * (pack + 1)) : 0);
   launch<kernels::reduce_chip_outer<Reducer, Space, E, Index, Sink>>(
       stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
 }
@@ -305,7 +319,10 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
   };
   if (lanes_reduced) {
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
-    const chip_shares shares = chip_shares::inner(space, pack);
+    const chip_shares shares = chip_shares::inner(space, pack, [&] {
+      return has_packs(operands, in, lane_dimension(space), pack,
+                       kernels::row_packs<row>::leaves > 1);
+    });
     launch_config config;
     config.op = op;
     config.tiles = shares.tiles;
