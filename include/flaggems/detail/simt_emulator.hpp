@@ -84,8 +84,9 @@ struct emulated_machine {
     team->check_distance(lane, WarpSize, line);
     return static_cast<u32>(team->shuffle(thread_index, state::shuffle_from, x, lane, line));
   }
-  u64 ballot(bool x, int line = 0) const {
-    return team->shuffle(thread_index, state::ballot, x ? 1 : 0, 0, line);
+  u64 alike(u32 x, int line = 0) const {
+    const u64 set = team->shuffle(thread_index, state::alike, x != 0 ? 1 : 0, 0, line);
+    return (x != 0 ? set : ~set) & ~u64(0) >> (64 - WarpSize);
   }
   template <class T>
   array_type<T> scratch(i64 offset, i64 count) const {

@@ -42,7 +42,7 @@ class simt_team {
     shuffle_xor,
     shuffle_up,
     shuffle_from,
-    ballot,
+    alike,
     returned
   };
 
@@ -236,7 +236,7 @@ class simt_team {
       bool same = true;
       for (int t = first; t < first + size; ++t) {
         if (at(t).now == state::ready) resume(t);
-        if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot) ++shuffling;
+        if (at(t).now >= state::shuffle_xor && at(t).now <= state::alike) ++shuffling;
         same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
                (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
       }
@@ -254,7 +254,7 @@ class simt_team {
         const int from = kind == state::shuffle_xor    ? k ^ argument
                          : kind == state::shuffle_from ? argument
                                                        : k - argument;
-        at(first + k).value = kind == state::ballot ? all : sent[from < 0 ? k : from];
+        at(first + k).value = kind == state::alike ? all : sent[from < 0 ? k : from];
       }
       for (int t = first; t < first + size; ++t) at(t).now = state::ready;
     }
@@ -463,7 +463,7 @@ class simt_team {
         return " in shuffle_up(" + std::to_string(t.argument) + ") at " + at_line(t.line);
       case state::returned: return " returned";
       case state::shuffle_from: return " in shuffle_from at " + at_line(t.line);
-      case state::ballot: return " in ballot at " + at_line(t.line);
+      case state::alike: return " in alike at " + at_line(t.line);
       default: return " running";
     }
   }

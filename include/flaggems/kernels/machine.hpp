@@ -102,7 +102,7 @@ struct block_memory {
   FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int, int = 0) const { return x; }
-  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const { return x ? 1 : 0; }
+  FLAGGEMS_INLINE u64 alike(u32, int = 0) const { return 1; }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
     return x;
@@ -136,7 +136,15 @@ struct cuda_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return __shfl_sync(0xffffffffU, x, lane);
   }
-  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const { return __ballot_sync(0xffffffffU, x); }
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+    u32 lanes;
+    asm volatile(
+        "{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
+        "@!p not.b32 %0, %0;}"
+        : "=r"(lanes)
+        : "r"(x));
+    return lanes;
+  }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
     if constexpr (is_integer<T> && sizeof(T) == 8) {
@@ -301,10 +309,10 @@ struct hip_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return from_lane(x, lane_of_wave() / WarpSize * WarpSize + lane);
   }
-  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const {
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
     constexpr int differ = 33;  // LLVM's number of this comparison
-    const u64 wave = __builtin_amdgcn_uicmp(static_cast<u32>(x ? 1 : 0), 0U, differ);
-    return WarpSize == hip_warp_size ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
+    const u64 set = __builtin_amdgcn_uicmp(x, 0U, differ), wave = x != 0 ? set : ~set;
+    return WarpSize == 64 ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
@@ -387,14 +395,15 @@ struct opencl_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return from_thread(x, thread() / WarpSize * WarpSize + lane);
   }
-  FLAGGEMS_INLINE u64 ballot(bool x, int = 0) const {
-    slots[thread()] = x ? 1 : 0;
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+    slots[thread()] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
-    u64 all = 0;
+    u64 lanes = 0;
     for (int lane = WarpSize - 1; lane >= 0; --lane)
-      all = all << 1 | slots[thread() / WarpSize * WarpSize + lane];
+      lanes =
+          lanes << 1 | ((slots[thread() / WarpSize * WarpSize + lane] != 0) == (x != 0) ? 1U : 0U);
     barrier(CLK_LOCAL_MEM_FENCE);
-    return all;
+    return lanes;
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {

@@ -42,7 +42,7 @@ inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
 ///   void sync(int line);  // a barrier of the whole block
 ///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
 ///   u32 shuffle_from(u32 x, int lane, int line);  // of any lane's choice
-///   u64 ballot(bool x, int line);  // a bit for each lane
+///   u64 alike(u32 x, int line);  // a bit for each lane whose x is zero, or not, as this one's
 ///     // within a warp, all lanes active
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
@@ -248,9 +248,7 @@ class simt_block {
     lanes same = static_cast<lanes>(~lanes(0));
     FLAGGEMS_CHIP_UNROLL
     for (int b = 0; b < Bits; ++b) {
-      const bool bit = (i & (1 << b)) != 0;
-      const lanes set = static_cast<lanes>(machine_.ballot(bit, line));
-      same &= bit ? set : static_cast<lanes>(~set);
+      same &= static_cast<lanes>(machine_.alike(static_cast<u32>(i) & 1U << b, line));
     }
     const int before =
         count_bits(static_cast<lanes>(same & ((lanes(1) << thread() % warp_size) - 1)));

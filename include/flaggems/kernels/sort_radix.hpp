@@ -15,10 +15,10 @@ namespace flaggems::kernels {
 /// A digit, and a tile: what a block of `threads` sorts at a time, `keys` of each.
 struct radix_tile {
   static constexpr int bits = 8, digits = 1 << bits;
-  static constexpr int keys = 16, threads = 256;
+  static constexpr int keys = 16, threads = 512;
   /// Counters of each digit, so that few threads of a warp meet in one.
   static constexpr int copies = 8;
-  static constexpr int count_scratch = 4 * digits * copies;
+  static constexpr int count_scratch = 4 * digits * copies + 16;  // and what is not counted
   /// Keys or places, counts of each warp and where digits begin.
   template <class U, class I>
   FLAGGEMS_INLINE static constexpr int move_scratch() {
@@ -59,11 +59,14 @@ template <class Block, class F>
 FLAGGEMS_INLINE void for_block_share(const Block& block, const F& f) {
   for_radix_share(block.thread(), block.threads(), f);
 }
+template <class Block>
+FLAGGEMS_INLINE i32 warp_share(const Block& block) {
+  const i32 lane = block.thread() % Block::warp_size;
+  return (block.thread() - lane) * radix_tile::keys + lane;
+}
 template <class Block, class F>
 FLAGGEMS_INLINE void for_warp_share(const Block& block, const F& f) {
-  constexpr i32 size = Block::warp_size;
-  const i32 lane = block.thread() % size;
-  for_radix_share((block.thread() - lane) * radix_tile::keys + lane, size, f);
+  for_radix_share(warp_share(block), Block::warp_size, f);
 }
 
 /// A tile: where it is, and what its keys are. (What is computed again takes no registers.)
@@ -94,9 +97,11 @@ struct radix_part {
       i64 from, to;
       locate_row(space, space.rank, pass.first + row, in.strides, indices.strides, from, to);
       const i64 stride = in.strides[space.rank];
-      const global_ptr<const T> own = in.data + (from + begin * stride);
+      const i64 first = begin + warp_share(block);
+      global_ptr<const T> p = in.data + (from + first * stride);
       for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-        key[k] = i < n ? to_bits(number_cast<T>(own[i * stride])) : U(0);
+        key[k] = i < n ? to_bits(number_cast<T>(*p)) : U(0);
+        p += Block::warp_size * stride;
       });
       for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
         const U ordered = order_key(from_bits<T>(key[k]), pass.descending != 0);
@@ -118,18 +123,19 @@ struct radix_count {
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,
                                   const row_target<i64>& indices, const pass_type& pass) {
     constexpr int keys = radix_tile::keys, copies = radix_tile::copies;
-    const auto counts = block.template scratch<u32>(radix_tile::digits * copies);
+    const auto counts = block.template scratch<u32>(radix_tile::digits * copies + 1);
     block.for_each_tile(pass.rows * pass.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const radix_part<T, I> own(pass, tile, block.threads() * keys);
       const i32 n = own.count(space, block.threads() * keys);
-      block.for_each(radix_tile::digits * copies,
+      block.for_each(radix_tile::digits * copies + 1,
                      [&](i64 c) FLAGGEMS_LAMBDA { counts.write(c, 0); });
       U key[keys];
       own.load(block, space, in, indices, pass, key);
       block.sync();
       const i32 copy = block.thread() % copies;
       for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-        if (i < n) block.template atomic_add<u32>(counts, pass.digit(key[k]) * copies + copy, 1);
+        const i32 at = pass.digit(key[k]) * copies + copy;
+        block.template atomic_add<u32>(counts, i < n ? at : radix_tile::digits * copies, 1);
       });
       block.sync();
       block.for_each(radix_tile::digits, [&](i64 d) FLAGGEMS_LAMBDA {
@@ -163,7 +169,7 @@ struct radix_scan {
 template <class T, class I>
 struct radix_move {
   static constexpr int max_threads = radix_tile::threads;
-  static constexpr int min_blocks = sizeof(T) + sizeof(I) > 8 ? 2 : 4;  // for its registers
+  static constexpr int min_blocks = sizeof(T) + sizeof(I) > 8 ? 1 : 2;  // for its registers
   static constexpr int most_scratch = radix_tile::move_scratch<bits_type<T>, I>();
   using U = bits_type<T>;
   using pass_type = radix_pass<U, I>;
@@ -185,13 +191,21 @@ struct radix_move {
       U key[keys];
       part.load(block, space, in, indices, pass, key);
       block.sync();
-      i32 at[keys];  // where a key goes in the sorted tile
+      u32 at[keys / 2] = {};  // where keys go in the sorted tile, two in a word
+      const auto place_in_tile = [&](int k) FLAGGEMS_LAMBDA {
+        return static_cast<i32>(at[k / 2] >> (k % 2 * 16) & 0xffffU);
+      };
+      const auto add = [&](int k, u32 count) FLAGGEMS_LAMBDA {
+        at[k / 2] += count << (k % 2 * 16);
+        FLAGGEMS_FORGET(at[k / 2]);
+      };
       FLAGGEMS_CHIP_UNROLL
       for (int k = 0; k < keys; ++k)
-        at[k] = static_cast<i32>(
-            block.template count_in_turn<radix_tile::bits>(own_counts, pass.digit(key[k])));
+        add(k, block.template count_in_turn<radix_tile::bits>(own_counts, pass.digit(key[k])));
       block.sync();
       const i64 line = part.row * digits;
+      // Where the row begins among those of the pass, which are few enough for that.
+      const I first = static_cast<I>(part.row * space.length);
       // Both at once: how many keys of the row, and of the tile, have lesser digits.
       block.template exclusive_scan<u64>(
           digits, 0,
@@ -203,8 +217,8 @@ struct radix_move {
           [&](i64 d, u64 before) FLAGGEMS_LAMBDA {
             u32 start = static_cast<u32>(before & 0xffffU);
             const i64 own = (line + d) * pass.tiles + tile - part.row * pass.tiles;
-            starts.write(d,
-                         static_cast<I>(static_cast<I>(before >> 16) + pass.counts[own] - start));
+            starts.write(
+                d, static_cast<I>(first + static_cast<I>(before >> 16) + pass.counts[own] - start));
             for (i32 w = 0; w < warps; ++w) {
               const u32 count = counts.read(w * digits + d);
               counts.write(w * digits + d, start);
@@ -212,27 +226,36 @@ struct radix_move {
             }
           });
       block.sync();
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < keys; ++k) at[k] += static_cast<i32>(own_counts.read(pass.digit(key[k])));
       const auto staged = shared.template as<U>();
       FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < keys; ++k) staged.write(at[k], key[k]);
+      for (int k = 0; k < keys; ++k) {
+        add(k, own_counts.read(pass.digit(key[k])));
+        staged.write(place_in_tile(k), key[k]);
+      }
       block.sync();
-      const i64 first = part.row * space.length;
       const i32 n = part.count(space, block.threads() * keys);
       I to[keys];
-      const global_ptr<U> next = pass.next_keys + first;
-      for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-        const U moved = staged.read(i);
-        to[k] = static_cast<I>(starts.read(pass.digit(moved)) + static_cast<I>(i));
-        if (pass.next_keys != nullptr && i < n) next[to[k]] = moved;
-      });
+      const auto find = [&](int k, i32 i) FLAGGEMS_LAMBDA {
+        const U one = staged.read(i);
+        to[k] = static_cast<I>(starts.read(pass.digit(one)) + static_cast<I>(i));
+        return one;
+      };
+      if (pass.next_keys != nullptr) {
+        for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
+          const U one = find(k, i);
+          if constexpr (sizeof(I) == 4) FLAGGEMS_FORGET(to[k]);  // no branch around finding it
+          if (i < n) pass.next_keys[to[k]] = one;
+        });
+      } else {
+        for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA { find(k, i); });
+      }
       block.sync();
       I place[keys];
       if (pass.places != nullptr) {
-        const global_ptr<const I> from = pass.places + (first + part.begin);
-        for_warp_share(block,
-                       [&](int k, i32 i) FLAGGEMS_LAMBDA { place[k] = i < n ? from[i] : I(0); });
+        const I begin = static_cast<I>(first + static_cast<I>(part.begin));
+        for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
+          place[k] = i < n ? pass.places[static_cast<I>(begin + static_cast<I>(i))] : I(0);
+        });
       } else {
         for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
           place[k] = static_cast<I>(part.begin) + static_cast<I>(i);
@@ -240,23 +263,28 @@ struct radix_move {
       }
       const auto moved = shared.template as<I>();
       FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < keys; ++k) moved.write(at[k], place[k]);
+      for (int k = 0; k < keys; ++k) moved.write(place_in_tile(k), place[k]);
       block.sync();
       if (pass.next_keys != nullptr) {
-        const global_ptr<I> next_places = pass.next_places + first;
         for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
           const I one = moved.read(i);
-          if (i < n) next_places[to[k]] = one;
+          if (i < n) pass.next_places[to[k]] = one;
         });
       } else {
         i64 from, result;
         locate_row(space, space.rank, pass.first + part.row, in.strides, indices.strides, from,
                    result);
         const row_out<i64> sorted{indices.data + result, indices.strides[space.rank]};
-        for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-          const I one = moved.read(i);
-          if (i < n) sorted.write(static_cast<i64>(to[k]), static_cast<i64>(one));
-        });
+        const auto write = [&](i64 stride) FLAGGEMS_LAMBDA {
+          for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
+            const i64 one = static_cast<i64>(moved.read(i));
+            if (i < n) sorted.data[static_cast<i64>(static_cast<I>(to[k] - first)) * stride] = one;
+          });
+        };
+        if (sorted.stride == 1)
+          write(1);
+        else
+          write(sorted.stride);
       }
       block.sync();  // the next tile uses the memory again
     });
