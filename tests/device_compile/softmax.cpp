@@ -14,5 +14,5 @@ FLAGGEMS_INSTANCE(softmax_held_bf16,
                   fk::softmax_chip<flaggems::bf16, flaggems::bf16, float, false, 4, 1, true>,
                   fk::row_space, fk::row_teams, fk::row_arg<flaggems::bf16>,
                   fk::row_target<flaggems::bf16>)
-FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 2, false>,
+FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 1, false>,
                   fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)

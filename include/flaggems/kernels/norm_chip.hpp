@@ -16,10 +16,10 @@ template <int Packs, int Rows, bool Whole>
 inline constexpr int norm_threads = Rows > 1                              ? 128
                                     : Packs < 4 || (Packs == 4 && !Whole) ? 512
                                                                           : 1024;
-template <int Packs, int Rows>
-inline constexpr int norm_blocks = Rows > 1    ? 8
-                                   : Packs < 4 ? 3
-                                               : 1;
+template <int Packs, int Rows, bool Whole>
+inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
+                                   : Packs < 4 && Whole ? 3
+                                                        : 1;
 
 /// What a weight or bias has at the elements of the rows that a thread works on at once. Of several
 /// rows of whole windows it is the same for all, and read once. One such row is read and folded
@@ -58,7 +58,7 @@ class row_weights {
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = norm_blocks<Packs, Rows>;
+                       min_blocks = Rows > 1 ? norm_blocks<Packs, Rows, Whole> : 1;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -147,7 +147,7 @@ struct layer_norm_chip {
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct rms_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = norm_blocks<Packs, Rows>;
+                       min_blocks = norm_blocks<Packs, Rows, Whole>;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -194,7 +194,7 @@ struct rms_norm_chip {
 template <class T, class R, class W, class C, int Packs, int Rows, bool Whole>
 struct fused_add_rms_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = norm_blocks<Packs, Rows>;
+                       min_blocks = norm_blocks<Packs, Rows, Whole>;
   using share = row_share<R, Packs, Whole>;
   static constexpr int width = share::width;
 

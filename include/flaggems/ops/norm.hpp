@@ -175,10 +175,10 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
 
 /// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
 /// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
-/// one that is held; what is read once is the weights.
+/// one that is held.
 template <class D, class F, class First, class... Operands>
-bool launch_held_norm(launch_config config, const kernels::norm_space& space, bool is_read_once,
-                      bool in_clusters, const F& f, const First& first,
+bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
+                      bool much_beside, bool in_clusters, const F& f, const First& first,
                       const Operands&... operands) {
   if constexpr (host_accessible<D>) {
     return false;
@@ -191,11 +191,10 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, bo
       return false;
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;
-    const bool aligned =
-        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...);
-    const bool whole = aligned && space.length % width == 0;
-    const held_rows held(space.rows, space.length, width, aligned, whole ? 4096 : 2048, in_clusters,
-                         is_read_once);
+    const held_rows held(
+        space.rows, space.length, width,
+        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
+        long_packs, in_clusters, much_beside);
     held.configure(config, space.rows);
     held.visit(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
@@ -258,7 +257,8 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
     launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, true, false, held, in, weights, biases, target))
+  if (detail::launch_held_norm<D>(config, space, 2048, true, false, held, in, weights, biases,
+                                  target))
     return;
   launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
                                                    target, static_cast<C>(eps));
@@ -319,7 +319,8 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
     launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, target, static_cast<C>(epsilon));
   };
-  if (detail::launch_held_norm<D>(config, space, false, true, held, in, weights, target)) return;
+  if (detail::launch_held_norm<D>(config, space, 2048, false, true, held, in, weights, target))
+    return;
   launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
                                                  static_cast<C>(epsilon));
 }
@@ -380,7 +381,8 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
     launch<kernels::fused_add_rms_norm_chip<T, Sum, WeightType, C, packs, rows, whole>>(
         stream, c, space, teams, inout, sums, weights, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, false, false, held, sums, inout, weights)) return;
+  if (detail::launch_held_norm<D>(config, space, 4096, false, false, held, sums, inout, weights))
+    return;
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
                                                              weights, static_cast<C>(eps));
 }

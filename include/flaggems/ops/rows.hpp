@@ -133,35 +133,33 @@ bool begins_packs(const Operand& x, int rank, i64 width) {
 /// How the rows of a launch are held in the registers of a chip's threads (kernels/rows_chip.hpp).
 struct held_rows {
   int packs;        // a thread holds of a row, in kernels that hold 1, 2, 4 or 8
-  int rows;         // that a team works on at once, so that each thread has as much to load
   bool whole;       // packs are
   int threads;      // a block
   int cluster = 1;  // blocks that share a row
-  int blocks_per_unit;
   kernels::row_teams teams;
 
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
   /// Less work than keeps a large chip busy, in packs: what counts is how soon a row is done.
-  static constexpr i64 few_packs = i64{1} << 17;
+  static constexpr i64 few_packs = i64{1} << 18;
 
   /// For `count` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
-  /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`. Where
-  /// rows are few, or else if `in_clusters`, blocks share a long one. Where much `is_read_once` for
-  /// all rows that a block works on, tiny ones have fewer blocks.
+  /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`, if
+  /// whole, else of 2048. Where rows are few, or else if `in_clusters`, blocks share a long one.
+  /// Where there is `much_beside` a row, which all have in common, a thread holds one pack of each
+  /// of some rows, or four of one.
   held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool in_clusters,
-            bool is_read_once = false)
+            bool much_beside = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
-    if (all <= (whole ? 2 : 16))
+    if (all <= (!whole ? 16 : much_beside ? 8 : 2))
       packs = 1;
-    else if (all <= (whole ? 16 : 32) || few)
+    else if (few || all <= (!whole ? 32 : much_beside ? 0 : 64))
       packs = 2;
     else
-      packs = all <= long_packs ? 4 : 8;
-    rows = packs < 4 && !few ? 4 / packs : 1;
-    if (all <= 32 * packs && packs < 8 && !few) {
+      packs = all <= (whole || long_packs < 2048 ? long_packs : 2048) ? 4 : 8;
+    if (all <= 64) {
       threads = 128;
       const int edges = kernels::row_edges(packs);
       const i64 least = whole ? 1 : (2 * width - 2 + edges - 1) / edges;
@@ -178,10 +176,11 @@ struct held_rows {
       while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
       while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
     }
-    blocks_per_unit = all <= 2 && is_read_once ? 32 : 0;
   }
+  /// Rows that a team works on at once, so that each thread has as much to load.
+  [[nodiscard]] int rows() const { return packs == 1 ? 4 : 1; }
   [[nodiscard]] i64 tiles(i64 all) const {
-    const int together = rows * (teams.shift < 0 ? 1 : threads >> teams.shift);
+    const int together = rows() * (teams.shift < 0 ? 1 : threads >> teams.shift);
     return (all + together - 1) / together;
   }
   /// What the launch of `all` rows is.
@@ -190,7 +189,7 @@ struct held_rows {
     config.threads = threads;
     config.cluster = cluster;
     config.scratch = 0;
-    config.blocks_per_unit = blocks_per_unit;
+    config.blocks_per_unit = 0;
   }
   /// Calls f(packs, rows, whole) with constants.
   template <class F>
@@ -207,9 +206,7 @@ struct held_rows {
     using kernels::int_constant;
     switch (packs) {
       case 1: return f(int_constant<1>{}, int_constant<4>{}, all);
-      case 2:
-        return rows == 1 ? f(int_constant<2>{}, int_constant<1>{}, all)
-                         : f(int_constant<2>{}, int_constant<2>{}, all);
+      case 2: return f(int_constant<2>{}, int_constant<1>{}, all);
       case 4: return f(int_constant<4>{}, int_constant<1>{}, all);
       default: return f(int_constant<8>{}, int_constant<1>{}, all);
     }
