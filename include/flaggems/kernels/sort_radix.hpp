@@ -20,24 +20,24 @@ struct radix_tile {
   static constexpr int copies = 8;
   static constexpr int count_scratch = 4 * digits * copies + 16;  // and what is not counted
   /// Keys or places, counts of each warp and where digits begin.
-  template <class U, class I>
+  template <class U, class J>
   FLAGGEMS_INLINE static constexpr int move_scratch() {
-    const int element = sizeof(U) > sizeof(I) ? sizeof(U) : sizeof(I);
-    return threads * keys * element + 4 * digits * (threads / 32) + digits * int{sizeof(I)};
+    const int element = sizeof(U) > sizeof(J) ? sizeof(U) : sizeof(J);
+    return threads * keys * element + 4 * digits * (threads / 32) + digits * int{sizeof(J)};
   }
 };
 
-/// What the launches of a pass share. I: an unsigned integer for places in a row.
-template <class U, class I>
+/// What the launches of a pass share. J: an unsigned integer for places in a row.
+template <class U, class J>
 struct radix_pass {
   i64 first, rows;             // of the tensor's
   i64 tiles;                   // a row
   global_ptr<const U> keys;    // [rows, length]; null in the first pass: the tensor's own
-  global_ptr<const I> places;  // that go with them
+  global_ptr<const J> places;  // that go with them
   global_ptr<U> next_keys;     // null in the last pass
-  global_ptr<I> next_places;
-  global_ptr<I> counts;  // [rows, digits, tiles]
-  global_ptr<I> totals;  // [rows, digits]
+  global_ptr<J> next_places;
+  global_ptr<J> counts;  // [rows, digits, tiles]
+  global_ptr<J> totals;  // [rows, digits]
   i32 shift, descending;
 
   FLAGGEMS_INLINE i32 digit(U key) const {
@@ -70,13 +70,13 @@ FLAGGEMS_INLINE void for_warp_share(const Block& block, const F& f) {
 }
 
 /// A tile: where it is, and what its keys are. (What is computed again takes no registers.)
-template <class T, class I>
+template <class T, class J>
 struct radix_part {
   using U = bits_type<T>;
   i64 row;    // of those of the pass
   i64 begin;  // the tile's first element in it
 
-  FLAGGEMS_INLINE radix_part(const radix_pass<U, I>& pass, i64 tile, i32 size) {
+  FLAGGEMS_INLINE radix_part(const radix_pass<U, J>& pass, i64 tile, i32 size) {
     row = tile / pass.tiles;
     begin = (tile - row * pass.tiles) * size;
   }
@@ -86,7 +86,7 @@ struct radix_part {
   /// This thread's keys; behind the tile's end, the greatest, which stay there.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block& block, const row_space& space, const row_arg<T>& in,
-                            const row_target<i64>& indices, const radix_pass<U, I>& pass,
+                            const row_target<i64>& indices, const radix_pass<U, J>& pass,
                             U (&key)[radix_tile::keys]) const {
     constexpr U none = static_cast<U>(~U(0));
     const i32 n = count(space, block.threads() * radix_tile::keys);
@@ -112,12 +112,12 @@ struct radix_part {
 };
 
 /// Counts the digits of each tile.
-template <class T, class I>
+template <class T, class J>
 struct radix_count {
   static constexpr int max_threads = radix_tile::threads;
   static constexpr int most_scratch = radix_tile::count_scratch;
   using U = bits_type<T>;
-  using pass_type = radix_pass<U, I>;
+  using pass_type = radix_pass<U, J>;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,
@@ -125,7 +125,7 @@ struct radix_count {
     constexpr int keys = radix_tile::keys, copies = radix_tile::copies;
     const auto counts = block.template scratch<u32>(radix_tile::digits * copies + 1);
     block.for_each_tile(pass.rows * pass.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const radix_part<T, I> own(pass, tile, block.threads() * keys);
+      const radix_part<T, J> own(pass, tile, block.threads() * keys);
       const i32 n = own.count(space, block.threads() * keys);
       block.for_each(radix_tile::digits * copies + 1,
                      [&](i64 c) FLAGGEMS_LAMBDA { counts.write(c, 0); });
@@ -150,30 +150,30 @@ struct radix_count {
 };
 
 /// Each of `lines` of `n` counts becomes the sum of those before it; their sums go to `totals`.
-template <class I>
+template <class J>
 struct radix_scan {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, i64 lines, i64 n, global_ptr<I> counts,
-                                  global_ptr<I> totals) {
+  FLAGGEMS_INLINE static void run(Block& block, i64 lines, i64 n, global_ptr<J> counts,
+                                  global_ptr<J> totals) {
     block.for_each_tile(lines, [&](i64 line) FLAGGEMS_LAMBDA {
-      const global_ptr<I> own = counts + line * n;
-      const I all = block.template exclusive_scan<I>(
+      const global_ptr<J> own = counts + line * n;
+      const J all = block.template exclusive_scan<J>(
           n, 0, [&](i64 i) FLAGGEMS_LAMBDA { return own[i]; },
-          [&](i64 i, I before) FLAGGEMS_LAMBDA { own[i] = before; });
+          [&](i64 i, J before) FLAGGEMS_LAMBDA { own[i] = before; });
       block.single([&]() FLAGGEMS_LAMBDA { totals[line] = all; });
     });
   }
 };
 
 /// Sorts each tile by the digit, and moves what is in it to its place in the row.
-template <class T, class I>
+template <class T, class J>
 struct radix_move {
   static constexpr int max_threads = radix_tile::threads;
-  static constexpr int min_blocks = sizeof(T) + sizeof(I) > 8 ? 1 : 2;  // for its registers
-  static constexpr int most_scratch = radix_tile::move_scratch<bits_type<T>, I>();
+  static constexpr int min_blocks = sizeof(T) + sizeof(J) > 8 ? 1 : 2;  // for its registers
+  static constexpr int most_scratch = radix_tile::move_scratch<bits_type<T>, J>();
   using U = bits_type<T>;
-  using pass_type = radix_pass<U, I>;
-  using wide = conditional<(sizeof(U) > sizeof(I)), U, I>;
+  using pass_type = radix_pass<U, J>;
+  using wide = conditional<(sizeof(U) > sizeof(J)), U, J>;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,
@@ -184,9 +184,9 @@ struct radix_move {
     const auto shared = block.template scratch<wide>(block.threads() * keys);
     const auto counts = block.template scratch<u32>(digits * warps);
     const auto own_counts = counts.from(digits * warp);
-    const auto starts = block.template scratch<I>(digits);
+    const auto starts = block.template scratch<J>(digits);
     block.for_each_tile(pass.rows * pass.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const radix_part<T, I> part(pass, tile, block.threads() * keys);
+      const radix_part<T, J> part(pass, tile, block.threads() * keys);
       block.for_each(digits * warps, [&](i64 c) FLAGGEMS_LAMBDA { counts.write(c, 0); });
       U key[keys];
       part.load(block, space, in, indices, pass, key);
@@ -205,7 +205,7 @@ struct radix_move {
       block.sync();
       const i64 line = part.row * digits;
       // Where the row begins among those of the pass, which are few enough for that.
-      const I first = static_cast<I>(part.row * space.length);
+      const J first = static_cast<J>(part.row * space.length);
       // Both at once: how many keys of the row, and of the tile, have lesser digits.
       block.template exclusive_scan<u64>(
           digits, 0,
@@ -218,7 +218,7 @@ struct radix_move {
             u32 start = static_cast<u32>(before & 0xffffU);
             const i64 own = (line + d) * pass.tiles + tile - part.row * pass.tiles;
             starts.write(
-                d, static_cast<I>(first + static_cast<I>(before >> 16) + pass.counts[own] - start));
+                d, static_cast<J>(first + static_cast<J>(before >> 16) + pass.counts[own] - start));
             for (i32 w = 0; w < warps; ++w) {
               const u32 count = counts.read(w * digits + d);
               counts.write(w * digits + d, start);
@@ -234,40 +234,40 @@ struct radix_move {
       }
       block.sync();
       const i32 n = part.count(space, block.threads() * keys);
-      I to[keys];
+      J to[keys];
       const auto find = [&](int k, i32 i) FLAGGEMS_LAMBDA {
         const U one = staged.read(i);
-        to[k] = static_cast<I>(starts.read(pass.digit(one)) + static_cast<I>(i));
+        to[k] = static_cast<J>(starts.read(pass.digit(one)) + static_cast<J>(i));
         return one;
       };
       if (pass.next_keys != nullptr) {
         for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
           const U one = find(k, i);
-          if constexpr (sizeof(I) == 4) FLAGGEMS_FORGET(to[k]);  // no branch around finding it
+          if constexpr (sizeof(J) == 4) FLAGGEMS_FORGET(to[k]);  // no branch around finding it
           if (i < n) pass.next_keys[to[k]] = one;
         });
       } else {
         for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA { find(k, i); });
       }
       block.sync();
-      I place[keys];
+      J place[keys];
       if (pass.places != nullptr) {
-        const I begin = static_cast<I>(first + static_cast<I>(part.begin));
+        const J begin = static_cast<J>(first + static_cast<J>(part.begin));
         for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-          place[k] = i < n ? pass.places[static_cast<I>(begin + static_cast<I>(i))] : I(0);
+          place[k] = i < n ? pass.places[static_cast<J>(begin + static_cast<J>(i))] : J(0);
         });
       } else {
         for_warp_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-          place[k] = static_cast<I>(part.begin) + static_cast<I>(i);
+          place[k] = static_cast<J>(part.begin) + static_cast<J>(i);
         });
       }
-      const auto moved = shared.template as<I>();
+      const auto moved = shared.template as<J>();
       FLAGGEMS_CHIP_UNROLL
       for (int k = 0; k < keys; ++k) moved.write(place_in_tile(k), place[k]);
       block.sync();
       if (pass.next_keys != nullptr) {
         for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
-          const I one = moved.read(i);
+          const J one = moved.read(i);
           if (i < n) pass.next_places[to[k]] = one;
         });
       } else {
@@ -278,7 +278,7 @@ struct radix_move {
         const auto write = [&](i64 stride) FLAGGEMS_LAMBDA {
           for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
             const i64 one = static_cast<i64>(moved.read(i));
-            if (i < n) sorted.data[static_cast<i64>(static_cast<I>(to[k] - first)) * stride] = one;
+            if (i < n) sorted.data[static_cast<i64>(static_cast<J>(to[k] - first)) * stride] = one;
           });
         };
         if (sorted.stride == 1)

@@ -160,14 +160,14 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
 }
 
 /// Sorts rows that blocks do not hold, on a chip; so many together as have `most` elements, at
-/// least one. I: an unsigned integer for places in a row.
-template <class I, class S, class T>
+/// least one. J: an unsigned integer for places in a row.
+template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                    const kernels::row_target<i64>& indices, bool descending,
                    i64 most = i64{1} << 25) {
   using U = kernels::bits_type<T>;
-  using pass_type = kernels::radix_pass<U, I>;
+  using pass_type = kernels::radix_pass<U, J>;
   using tile = kernels::radix_tile;
   constexpr int passes = sizeof(U);
   const i64 n = space.length;
@@ -177,8 +177,8 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
   // Pass by pass they go from one half to the other; those of the last pass are the result.
   constexpr int halves = passes < 3 ? passes - 1 : 2;
   auto keys = empty<U>(stream, {kernels::max_of(halves, 1), together, n}, op);
-  auto places = empty<I>(stream, {halves, together, n}, op);
-  auto counts = empty<I>(stream, {lines, tiles + 1}, op);
+  auto places = empty<J>(stream, {halves, together, n}, op);
+  auto counts = empty<J>(stream, {lines, tiles + 1}, op);
 
   pass_type pass{};
   pass.tiles = tiles;
@@ -190,7 +190,7 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
   counting.threads = moving.threads = tile::threads;
   counting.scratch = tile::count_scratch;
   scanning.threads = static_cast<int>(kernels::min_of<i64>(1024, tiles));
-  moving.scratch = tile::move_scratch<U, I>();
+  moving.scratch = tile::move_scratch<U, J>();
   for (; pass.first < space.rows; pass.first += together) {
     pass.rows = kernels::min_of(together, space.rows - pass.first);
     counting.tiles = moving.tiles = pass.rows * tiles;
@@ -205,10 +205,10 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
       pass.places = k == 0 ? nullptr : places.data() + from;
       pass.next_keys = k + 1 == passes ? nullptr : keys.data() + to;
       pass.next_places = k + 1 == passes ? nullptr : places.data() + to;
-      launch<kernels::radix_count<T, I>>(stream, counting, space, x, indices, pass);
-      launch<kernels::radix_scan<I>>(stream, scanning, scanning.tiles, tiles, pass.counts,
+      launch<kernels::radix_count<T, J>>(stream, counting, space, x, indices, pass);
+      launch<kernels::radix_scan<J>>(stream, scanning, scanning.tiles, tiles, pass.counts,
                                      pass.totals);
-      launch<kernels::radix_move<T, I>>(stream, moving, space, x, indices, pass);
+      launch<kernels::radix_move<T, J>>(stream, moving, space, x, indices, pass);
     }
     if (values.data == nullptr) continue;
     T* const spare = values.data == x.data ? reinterpret_cast<T*>(keys.data()) : nullptr;
