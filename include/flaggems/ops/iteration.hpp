@@ -294,7 +294,8 @@ FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration
   space.length = static_cast<u32>(length);
   space.each = inner > 0 ? static_cast<u32>(several) : 1;
   space.apart = static_cast<u32>(several == 1 ? length : inner > 0 ? 1 : sizes[shared]);
-  space.steps = static_cast<u32>(steps / length * sizes[shared]);
+  // More than 32 bits count are of a space that no memory holds (is_narrow), and never run.
+  space.steps = static_cast<u32>(kernels::min_of(steps / length * sizes[shared], i64{0xffffffff}));
   for (int d = 1; d <= inner; ++d) space.sizes[d] = divider_by(sizes[d]);
   return space;
 }
