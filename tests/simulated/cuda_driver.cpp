@@ -508,7 +508,9 @@ int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, v
   const long slice = *static_cast<const long*>(arguments[2]);
   if (slice > 0 && !is_device_memory(workspace, static_cast<size>(slice) * grid_x))
     return invalid_value;
-  const long scratch = slice > 0 ? slice : static_cast<long>(shared) - exchange_bytes;
+  const long scratch =
+      slice > 0 ? slice
+                : static_cast<long>(shared) - exchange_bytes - (cluster > 1 ? mailbox_bytes : 0);
   return enqueue(s, [=, copied = std::vector<unsigned char>(pack, pack + pack_bytes)]() mutable {
     if (later != ok) return later;
     void* own[] = {copied.data()};

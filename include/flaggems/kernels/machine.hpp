@@ -14,6 +14,10 @@ namespace flaggems::kernels {
 /// The bytes of a block's exchange: twice one entry of 16 bytes for each of up to 32 warps.
 inline constexpr i64 exchange_bytes = 2 * 32 * 16;
 
+/// The bytes of a cluster's mailbox (kernels/cluster_folds.hpp), behind a block's scratch: two
+/// barriers, and twice one entry of 16 bytes for each of up to 8 blocks.
+inline constexpr i64 mailbox_bytes = 16 + 2 * 8 * 16;
+
 /// The greater (less) of two, NaN if one is.
 FLAGGEMS_INLINE f32 greater_or_nan(f32 a, f32 b) {
 #if FLAGGEMS_CUDA_EXTREMA_OF_NAN
@@ -187,6 +191,61 @@ struct cuda_machine : block_memory {
     return {reinterpret_cast<T*>(r)};
   }
 
+  // What cluster_folds (kernels/cluster_folds.hpp) asks for. A message is stored in another block's
+  // memory, and counted by a barrier there, without a fence of all memory.
+  static constexpr bool has_messages = true;
+  FLAGGEMS_INLINE void open_mailbox() const {
+    const u32 box = mailbox();
+    if (thread() == 0)
+      asm volatile(
+          "mbarrier.init.shared::cta.b64 [%0], 1;\n\tmbarrier.init.shared::cta.b64 [%0 + 8], 1;\n\t"
+          "fence.mbarrier_init.release.cluster;" ::"r"(box)
+          : "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  }
+  /// Waits until every block has opened its own.
+  FLAGGEMS_INLINE void await_mailboxes() const {
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+  }
+  /// Sends a state to all blocks; that of block `from`, once all have come. `half` changes each
+  /// time, `phase` every second time.
+  template <class S>
+  FLAGGEMS_INLINE S swap_messages(const S& mine, int half, u32 phase, int from) const {
+    constexpr int words = static_cast<int>(sizeof(S) / 4);
+    static_assert(sizeof(S) % 4 == 0 && words <= 4);
+    struct message {
+      u32 word[words];
+    };
+    const u32 arrival = mailbox() + static_cast<u32>(8 * half);
+    const u32 entries = mailbox() + static_cast<u32>(16 + 128 * half);
+    sync(0);  // the last but one state has been read
+    if (thread() == 0)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival),
+                   "r"(cluster_blocks() * static_cast<int>(sizeof(S)))
+                   : "memory");
+    if (thread() < cluster_blocks()) {
+      const message sent = bit_cast<message>(mine);
+      const u32 to = shared_of_block(entries + static_cast<u32>(16 * cluster_block()), thread());
+      const u32 counted_by = shared_of_block(arrival, thread());
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < words; ++k)
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
+                to + static_cast<u32>(4 * k)),
+            "r"(sent.word[k]), "r"(counted_by)
+            : "memory");
+    }
+    await_phase(arrival, phase);
+    message got;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < words; ++k)
+      asm volatile("ld.shared::cta.b32 %0, [%1];"
+                   : "=r"(got.word[k])
+                   : "r"(entries + static_cast<u32>(16 * from + 4 * k))
+                   : "memory");
+    return bit_cast<S>(got);
+  }
+
   // What box_loads (kernels/tensor_map.hpp) asks the copy engine for. One thread calls the first
   // two.
   static constexpr bool has_copy_engine = true;
@@ -226,18 +285,9 @@ struct cuda_machine : block_memory {
     const u32 bar = shared_address(arrival.data);
     if (thread() == 0)
       asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
-    u32 done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(bar), "r"(phase)
-          : "memory");
+    await_phase(bar, phase);
   }
 #endif
-
 #if FLAGGEMS_CUDA_TILES
   static constexpr bool has_matrix_unit = true;
   template <class T>
@@ -266,6 +316,29 @@ struct cuda_machine : block_memory {
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(r) : "l"(p));
     return static_cast<u32>(r);
   }
+#if FLAGGEMS_CUDA_CLUSTERS
+  FLAGGEMS_INLINE static u32 shared_of_block(u32 address, int block) {
+    u32 r;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(address), "r"(block));
+    return r;
+  }
+  FLAGGEMS_INLINE u32 mailbox() const {
+    u32 bytes;
+    asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+    return shared_address(exchange_data) + bytes - static_cast<u32>(mailbox_bytes);
+  }
+  FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
+    u32 done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(bar), "r"(phase)
+          : "memory");
+  }
+#endif
 #endif
 };
 

@@ -67,6 +67,7 @@ struct layer_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_arg<W>& bias, const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
+    auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
     row_weights<W, share, Rows> biases(bias, 0, space.length, lane, size);
@@ -94,7 +95,7 @@ struct layer_norm_chip {
           });
           estimates[r] = sum;
         }
-        teams.fold<Rows, C>(block, estimates, C(0), plus{});
+        teams.fold<Rows, C>(block, across, estimates, C(0), plus{});
       }
       for (;;) {
         indexed<C, C> sums[Rows];
@@ -115,7 +116,8 @@ struct layer_norm_chip {
           });
           sums[r] = s;
         }
-        teams.fold<Rows, indexed<C, C>>(block, sums, indexed<C, C>{C(0), C(0)}, plus_both{});
+        teams.fold<Rows, indexed<C, C>>(block, across, sums, indexed<C, C>{C(0), C(0)},
+                                        plus_both{});
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           const C rest = rests[r] = sums[r].value, spread = sums[r].index * part;
@@ -156,6 +158,7 @@ struct rms_norm_chip {
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_target<Out>& out, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
+    auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
@@ -174,7 +177,7 @@ struct rms_norm_chip {
         });
         squares[r] = sum;
       }
-      teams.fold<Rows, C>(block, squares, C(0), plus{});
+      teams.fold<Rows, C>(block, across, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
@@ -203,6 +206,7 @@ struct fused_add_rms_norm_chip {
                                   const row_target<T>& x, const row_target<R>& residual,
                                   const row_arg<W>& weight, C eps) {
     const int lane = teams.lane(block), size = teams.threads(block);
+    auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
@@ -250,7 +254,7 @@ struct fused_add_rms_norm_chip {
         total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]), rest);
         squares[r] = sum;
       }
-      teams.fold<Rows, C>(block, squares, C(0), plus{});
+      teams.fold<Rows, C>(block, across, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         total[r].refresh();

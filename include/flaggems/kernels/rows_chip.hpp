@@ -6,6 +6,7 @@
 // row the team cannot hold, the rest, is read again in each pass.
 #pragma once
 
+#include <flaggems/kernels/cluster_folds.hpp>
 #include <flaggems/kernels/pack.hpp>
 #include <flaggems/kernels/rows.hpp>
 
@@ -418,6 +419,11 @@ struct row_teams {
     const i64 step = count * (teams * Rows);
     for (i64 row = index * (teams * Rows); row < rows; row += step) f(row + own, teams);
   }
+  /// The folds over a cluster, of kernels whose threads hold Packs packs; of fewer than 8 none is.
+  template <int Packs, class Block>
+  FLAGGEMS_INLINE cluster_folds<Block> across(const Block& block) const {
+    return cluster_folds<Block>(block, Packs == 8 && shift == cluster);
+  }
   /// Threads that meet by shuffles alone: a team's, or a warp's of a team that is a block.
   template <class Block>
   FLAGGEMS_INLINE int neighbours(const Block&) const {
@@ -425,17 +431,14 @@ struct row_teams {
   }
   /// Folds the states of each team's threads, for each of its rows.
   template <int Rows, class S, class Block, class Op>
-  FLAGGEMS_INLINE void fold(const Block& block, S* states, identity<S> neutral, Op op,
-                            int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block>& across, S* states,
+                            identity<S> neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     FLAGGEMS_CHIP_UNROLL
     for (int r = 0; r < Rows; ++r)
       states[r] = Rows == 1 && shift < 0
                       ? block.template fold<S>(states[r], neutral, op, line)
                       : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
-    if constexpr (Rows == 1) {
-      if (shift == cluster)
-        states[0] = block.template fold_cluster<S>(states[0], neutral, op, line);
-    }
+    states[0] = across.template operator()<S>(states[0], neutral, op, line);
   }
 };
 

@@ -60,6 +60,7 @@ struct softmax_chip {
                                   const row_arg<T>& in, const row_target<Out>& out) {
     using state = softmax_state<C>;
     const int lane = teams.lane(block), size = teams.threads(block);
+    auto across = teams.across<Packs>(block);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -110,10 +111,7 @@ struct softmax_chip {
         for (int r = 0; r < Rows; ++r)
           states[r] = block.fold_warps(states[r], state::none(), softmax_join{});
       }
-      if constexpr (Rows == 1) {
-        if (teams.shift == row_teams::cluster)
-          states[0] = block.fold_cluster(states[0], state::none(), softmax_join{});
-      }
+      states[0] = across(states[0], state::none(), softmax_join{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();

@@ -138,6 +138,7 @@ struct held_rows {
   int cluster = 1;  // blocks that share a row
   kernels::row_teams teams;
 
+  static constexpr i64 all_shared = i64{1} << 62;
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
   /// Less work than keeps a large chip busy, in packs: what counts is how soon a row is done.
@@ -145,10 +146,10 @@ struct held_rows {
 
   /// For `count` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
   /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`, if
-  /// whole, else of 2048. Where rows are few, or else if `in_clusters`, blocks share a long one.
-  /// Where there is `much_beside` a row, which all have in common, a thread holds one pack of each
-  /// of some rows, or four of one.
-  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool in_clusters,
+  /// whole, else of 2048. Blocks share a long row of up to `most_shared` packs, or any where rows
+  /// are few. Where there is `much_beside` a row, which all have in common, a thread holds one pack
+  /// of each of some rows, or four of one.
+  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, i64 most_shared,
             bool much_beside = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
@@ -170,9 +171,10 @@ struct held_rows {
       teams.shift = kernels::row_teams::block;
     }
     const bool is_few = count <= 64;
-    if (is_few ? all > 2048 : in_clusters && all > 8192) {
+    if (is_few ? all > 2048 : all > 4096 && all <= most_shared) {
       teams.shift = kernels::row_teams::cluster;
-      threads = is_few ? 256 : 512;
+      packs = 8;
+      threads = 256;
       while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
       while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
     }

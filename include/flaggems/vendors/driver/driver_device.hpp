@@ -483,23 +483,31 @@ struct driver_device {
 
   static void launch_packed(const detail::loaded_kernel& kernel, stream_handle stream,
                             const launch_config& config, int device, void* pack) {
+    if (config.cluster != 1) return launch_clusters(kernel, stream, config, device, pack);
     const i64 shared = kernels::exchange_bytes + config.scratch;
     if (shared > kernel.max_shared) [[unlikely]]
       return launch_in_workspace(kernel, stream, config, device, pack);
     const i64 most_blocks = config.blocks_per_unit > 0
                                 ? i64{kernel.compute_units} * config.blocks_per_unit
                                 : i64{Api::device_type::geometry::max_grid};
-    if (config.cluster != 1)
-      return start_clusters(kernel, stream, config, most_blocks, shared, pack);
     start(kernel, stream, config, (std::min)(config.tiles, most_blocks), shared, pack, nullptr, 0);
   }
-  static void start_clusters(const detail::loaded_kernel& kernel, stream_handle stream,
-                             launch_config config, i64 most_blocks, i64 shared, void* pack) {
+  static void launch_clusters(const detail::loaded_kernel& kernel, stream_handle stream,
+                              launch_config config, int device, void* pack) {
     const int blocks = (std::min)(config.cluster, kernel.max_cluster);
+    const i64 shared =
+        kernels::exchange_bytes + kernels::round_up(config.scratch, 16) + kernels::mailbox_bytes;
+    if (blocks <= 1 || shared > kernel.max_shared) {
+      config.threads *= config.cluster;
+      config.cluster = 1;
+      return launch_packed(kernel, stream, config, device, pack);
+    }
     config.threads *= config.cluster / blocks;
     config.cluster = blocks;
-    start(kernel, stream, config, (std::min)(config.tiles, most_blocks / blocks) * blocks, shared,
-          pack, nullptr, 0);
+    const i64 most = config.blocks_per_unit > 0 ? i64{kernel.compute_units} * config.blocks_per_unit
+                                                : i64{Api::device_type::geometry::max_grid};
+    start(kernel, stream, config, (std::min)(config.tiles, most / blocks) * blocks, shared, pack,
+          nullptr, 0);
   }
   /// Scratch that a block's memory does not hold lies in global memory, a slice a block.
   FLAGGEMS_COLD static void launch_in_workspace(const detail::loaded_kernel& kernel,
