@@ -18,6 +18,7 @@ struct select_columns {
   static constexpr int width = pack_size<T>;
   /// The longest row, in bytes: as many blocks have room for theirs.
   static constexpr i64 most_bytes = 54 * 1024;
+  static constexpr int most_scratch = most_bytes + 256;
 
   /// Elements of scratch for rows of n: they lie as in memory, and behind them is a zero.
   FLAGGEMS_INLINE static constexpr i64 room(i64 n) { return round_up(n + width + 1, width); }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first of a row on a chip, for a k that is not large. Threads hold a row in registers and
-// find the first of each of many groups of its elements; the k-th of those is a bound: k elements
-// are not behind it, and few more are not. Those are collected in block-local memory and put in
-// order. Short rows go several a block (topk_teams), others one a block (topk_blocks), the longest
-// in parts, whose first ones are a row to be gone through in turn.
+// The k first of a row on a chip, for a k that is not large. Threads find the first of each of many
+// groups of its elements; the k-th of those is a bound: k elements are not behind it, and few more
+// are not. Groups that reach it are read again, and what is not behind it is collected in
+// block-local memory and put in order. Short rows go several a block (topk_teams), others one a
+// block (topk_blocks), the longest in parts, whose first ones are a row to be gone through in turn.
 #pragma once
 
 #include <flaggems/kernels/pack.hpp>
@@ -136,59 +136,84 @@ class topk_turn {
       : x_(x), n_(n), thread_(thread), threads_(threads) {
     flip_ = largest ? static_cast<word>(static_cast<word>(~word(0)) >> below << below) : word(0);
     const u64 off = reinterpret_cast<u64>(x.data) % 16;
-    by_packs_ = x.stride == 1 && off % sizeof(T) == 0;
+    // (Fewer elements give more groups one by one.)
+    by_packs_ = x.stride == 1 && off % sizeof(T) == 0 && n >= threads * width;
     begin_ = min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n);
     end_ = begin_ + (n - begin_) / width * width;
   }
   /// Calls f(ranked, step, i) for each element, of pack or element number `step` of those that are
-  /// read together, unless skips(step).
-  template <class Skips, class F>
-  FLAGGEMS_INLINE void for_each(const Skips& skips, const F& f) const {
+  /// read together.
+  template <class F>
+  FLAGGEMS_INLINE void for_each(const F& f) const {
     if (!by_packs_) {
       for (i32 i = thread_; i < n_; i += steps * threads_) {
         FLAGGEMS_CHIP_UNROLL
         for (int s = 0; s < steps; ++s)
-          if (i + s * threads_ < n_ && !skips(s)) call(f, i + s * threads_, s);
+          if (i + s * threads_ < n_) f(element(i + s * threads_), s, 0);
       }
       return;
     }
     const i32 pitch = threads_ * width;
     for (i32 at = begin_ + thread_ * width; at < end_; at += steps * pitch) {
-      packed<T, width> some[steps];
+      words some[steps];
       FLAGGEMS_CHIP_UNROLL
       for (int s = 0; s < steps; ++s)  // without branches, so that all are under way
         some[s] = load_packed<width, T>(x_.data + (at + s * pitch < end_ ? at + s * pitch : at));
       FLAGGEMS_CHIP_UNROLL
       for (int s = 0; s < steps; ++s) {
-        if (at + s * pitch >= end_ || skips(s)) continue;
+        if (at + s * pitch >= end_) continue;
         FLAGGEMS_CHIP_UNROLL
-        for (int i = 0; i < width; ++i)
-          f(ranked::of(key_of(element_of(some[s], i)), at + s * pitch + i), s, i);
+        for (int i = 0; i < width; ++i) f(element_of(some[s], i, at + s * pitch), s, i);
       }
     }
-    const i32 beside = n_ - (end_ - begin_);  // fewer than two packs
-    if (skips(0)) return;
-    for (i32 i = thread_; i < beside; i += threads_)
-      call(f, i < begin_ ? i : i + (end_ - begin_), 0);
+    for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)), 0, 0);
+  }
+  /// Calls f(ranked) for those of the steps whose bits are set in `which`; what was read not long
+  /// ago is near, so one pack at a time, by less code.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_of(u32 which, const F& f) const {
+    int step = 0;
+    if (!by_packs_) {
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (i32 i = thread_; i < n_; i += threads_, ++step)
+        if (which >> step % steps & 1U) f(element(i));
+      return;
+    }
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (i32 at = begin_ + thread_ * width; at < end_; at += threads_ * width, ++step) {
+      if (!(which >> step % steps & 1U)) continue;
+      const words some = load_packed<width, T>(x_.data + at);
+      FLAGGEMS_CHIP_UNROLL
+      for (int i = 0; i < width; ++i) f(element_of(some, i, at));
+    }
+    if (!(which & 1U)) return;
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)));
   }
 
  private:
   using word = key_word<U>;
+  using words = packed<T, width>;
   static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
-  template <class F>
-  FLAGGEMS_INLINE void call(const F& f, i32 i, int step) const {
+
+  /// Elements beside the packs: fewer than two of those.
+  FLAGGEMS_INLINE i32 beside() const { return n_ - (end_ - begin_); }
+  FLAGGEMS_INLINE i32 place_beside(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
+  FLAGGEMS_INLINE ranked element(i32 i) const {
     const word bits = to_bits(x_.template read<T>(i));
-    f(ranked::of(key_of(static_cast<word>(bits << below)), i), step, 0);
+    return ranked::of(key_of(static_cast<word>(bits << below)), i);
   }
-  /// The bits of element i of a pack, the highest of a word.
-  FLAGGEMS_INLINE static word element_of(const packed<T, width>& x, int i) {
+  /// Element i of a pack that begins at `at`.
+  FLAGGEMS_INLINE ranked element_of(const words& x, int i, i32 at) const {
+    word bits;  // the highest of a word: an element for each would take registers
     if constexpr (sizeof(T) < 4) {
       constexpr int each = 4 / static_cast<int>(sizeof(T));
-      const word w = x.at[i / each] << (below - 8 * static_cast<int>(sizeof(T)) * (i % each));
-      return w & static_cast<word>(~word(0) << below);
+      bits = x.at[i / each] << (below - 8 * static_cast<int>(sizeof(T)) * (i % each));
+      bits &= static_cast<word>(~word(0) << below);
     } else {
-      return to_bits(bit_cast<pack<T, width>>(x).at[i]);
+      bits = to_bits(bit_cast<pack<T, width>>(x).at[i]);
     }
+    return ranked::of(key_of(bits), at + i);
   }
   FLAGGEMS_INLINE word key_of(word bits) const { return order_bits<T, word>(bits) ^ flip_; }
 
@@ -211,35 +236,47 @@ struct group_firsts {
     group_firsts r;
     FLAGGEMS_CHIP_UNROLL
     for (int g = 0; g < groups; ++g) r.of[g] = ranked::last();
-    turn.for_each([](int) FLAGGEMS_LAMBDA { return false; },
-                  [&](const ranked& x, int step, int i) FLAGGEMS_LAMBDA {
-                    const int g = ByPack ? step : (step * topk_turn<T>::width + i) % groups;
-                    r.of[g] = first_ranked{}(r.of[g], x);
-                  });
+    turn.for_each([&](const ranked& x, int step, int i) FLAGGEMS_LAMBDA {
+      const int g =
+          ByPack ? step
+                 : (topk_turn<T>::width < groups ? step * topk_turn<T>::width + i : i) % groups;
+      r.of[g] = first_ranked{}(r.of[g], x);
+    });
     return r;
   }
   FLAGGEMS_INLINE ranked first() const {
     const first_ranked op;
     return op(op(of[0], of[1]), op(of[2], of[3]));
   }
+  /// A bit for each group of which not all is behind the bound.
+  FLAGGEMS_INLINE u32 up_to(const ranked& bound) const {
+    u32 r = 0;
+    FLAGGEMS_CHIP_UNROLL
+    for (int g = 0; g < groups; ++g) r |= bound.is_before(of[g]) ? 0U : 1U << g;
+    return r;
+  }
 };
 
 /// Elements of a thread: of short rows that many share a block, and of others.
-inline constexpr i64 topk_few_each = 8, topk_each = 32;
+inline constexpr i64 topk_few_each = 16, topk_each = 64;
 
 /// Counters that select_least takes.
-inline constexpr i64 topk_counters = 264;
+inline constexpr int topk_counters = 264;
 
-/// Rows that fit the registers of a team, a power of two of threads, of which a block has several;
-/// k is at most half of its threads. The first ones of `groups` of them make the bound. (Teams meet
+/// Rows that teams, a power of two of threads, go through, of which a block has several; k is at
+/// most half of a team. The first ones of `groups` of them make the bound. (Teams meet
 /// as blocks do, since a warp has any size.)
 template <class T>
 struct topk_teams {
-  static constexpr int max_threads = 256, min_blocks = 4;
-  static constexpr int least_team = 32, most_team = 128, most_together = max_threads / least_team;
+  static constexpr int max_threads = 256, min_blocks = 3;
+  static constexpr int least_team = 16, most_team = 128, most_together = max_threads / least_team;
   static constexpr int per_thread = 4;  // elements that are collected
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
+  static constexpr int most_scratch =
+      static_cast<int>(sizeof(ranked)) * (most_together + max_threads * (1 + per_thread)) +
+      4 * (most_together + 4) + max_threads / 2 * static_cast<int>(sizeof(U) + 4) +
+      8 * topk_counters;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team, i32 groups,
@@ -287,7 +324,7 @@ struct topk_teams {
       }
       block.sync();
       const ranked bound = bounds.read(own);
-      const auto collect = [&](const ranked& one, int, int) FLAGGEMS_LAMBDA {
+      const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
         if (bound.is_before(one)) return;
         const i32 place = block.template atomic_add<i32>(counts, own, 1);
         if (place < capacity)
@@ -295,8 +332,7 @@ struct topk_teams {
         else if (place == capacity)
           block.template atomic_add<i32>(counts, most_together, 1);
       };
-      if (!bound.is_before(packs.first()))
-        turn.for_each([&](int s) FLAGGEMS_LAMBDA { return bound.is_before(packs.of[s]); }, collect);
+      if (const u32 which = packs.up_to(bound); which != 0) turn.for_each_of(which, collect);
       block.sync();
       i32 count = counts.read(own);
       if (counts.read(most_together) > 0) {
@@ -326,9 +362,9 @@ struct topk_teams {
   }
 };
 
-/// Rows, or `parts` of `share` elements of each, that fit the registers of a block. `map`, if there
-/// is one, has the indices of the elements of `in`, and its strides. Of parts, the first k of each
-/// follow each other in the outputs.
+/// Rows, or `parts` of `share` elements of each, less than 2^16, that blocks go through. `map`, if
+/// there is one, has the indices of the elements of `in`, and its strides. Of parts, the first k of
+/// each follow each other in the outputs.
 template <class T>
 struct topk_blocks {
   static constexpr int max_threads = 512, min_blocks = 2;
@@ -337,6 +373,9 @@ struct topk_blocks {
   /// Elements that are collected, and those that are ordered by rank.
   static constexpr i32 capacity = 2048, most_by_rank = 384;
   static constexpr i64 most = max_threads * topk_each, most_first = 1024;
+  static constexpr int most_scratch = capacity * static_cast<int>(sizeof(ranked)) +
+                                      static_cast<int>(most_first * (sizeof(U) + 4)) +
+                                      8 * topk_counters;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i64 parts, i64 share,
@@ -362,13 +401,12 @@ struct topk_blocks {
       const ranked bound = bound_of(block, kept, own, digits);
       block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
       block.sync();
-      const auto collect = [&](const ranked& one, int, int) FLAGGEMS_LAMBDA {
+      const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
         if (bound.is_before(one)) return;
         const i32 place = block.template atomic_add<i32>(digits, 0, 1);
         if (place < capacity) found.write(place, one);
       };
-      if (!bound.is_before(own.first()))
-        turn.for_each([](int) FLAGGEMS_LAMBDA { return false; }, collect);
+      if (own.up_to(bound) != 0) turn.for_each_of(~0U, collect);
       block.sync();
       i32 count = digits.read(0);
       block.sync();
@@ -444,7 +482,7 @@ struct topk_blocks {
       bound.put_digit(d, digit);
       FLAGGEMS_CHIP_UNROLL
       for (int g = 0; g < groups; ++g) open[g] = open[g] && own[g].digit(d) == digit;
-      if (count - k <= 8 + k / 2) break;
+      if (count - k <= 8 + k / 8) break;
     }
     return bound;
   }

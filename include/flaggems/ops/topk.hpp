@@ -31,9 +31,7 @@ template <class T, class S>
 bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& space, i64 k,
                    const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
                    const kernels::row_target<i64>& indices, bool largest) {
-  using U = kernels::bits_type<T>;
   using kernel = kernels::topk_teams<T>;
-  using ranked = typename kernel::ranked;
   const i64 each =
       space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
   i64 team = kernel::least_team, groups = team;
@@ -46,11 +44,7 @@ bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& sp
   config.threads = kernel::max_threads;
   config.work = work_of(space.rows, space.length, 16);
   config.blocks_per_unit = 0;
-  config.scratch =
-      scratch_bytes<ranked>(kernel::most_together + kernel::max_threads +
-                            kernel::max_threads * kernel::per_thread) +
-      scratch_bytes<i32>(kernel::most_together + 1) + scratch_bytes<U>(kernel::max_threads / 2) +
-      scratch_bytes<i32>(kernel::max_threads / 2) + scratch_bytes<i64>(kernels::topk_counters);
+  config.scratch = kernel::most_scratch;
   launch<kernel>(stream, config, space, static_cast<i32>(k), static_cast<i32>(team),
                  static_cast<i32>(groups), in, values, indices, static_cast<i32>(largest ? 1 : 0));
   return true;
@@ -64,7 +58,6 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
                   const kernels::row_target<T>& values, const kernels::row_target<i64>& indices,
                   bool largest) {
   using kernel = kernels::topk_blocks<T>;
-  using ranked = typename kernel::ranked;
   if (map == nullptr && topk_in_teams<T>(op, stream, space, k, in, values, indices, largest))
     return;
   const i64 n = space.length, fewer = 256 * kernels::topk_each;
@@ -72,17 +65,15 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
   config.op = op;
   // Enough groups, but of long rows as many blocks as may be.
   config.threads = n <= fewer ? (k <= 512 ? 256 : 512) : (n > kernel::most && k <= 64 ? 256 : 512);
-  const i64 most = config.threads * kernels::topk_each;
+  const bool few = n > kernel::most && work_of(space.rows, n) < i64{1} << 21;
+  const i64 most = config.threads * (few ? kernels::topk_each / 4 : kernels::topk_each);
   i64 parts = kernels::ceil_div(n, most);
   const i64 share = parts == 1 ? n : kernels::round_up(kernels::ceil_div(n, parts), i64{64});
   parts = kernels::ceil_div(n, share);
   config.tiles = space.rows * parts;
   config.work = work_of(space.rows, n, 16);
   config.blocks_per_unit = 0;
-  config.scratch = scratch_bytes<ranked>(kernel::capacity) +
-                   scratch_bytes<kernels::bits_type<T>>(kernel::most_first) +
-                   scratch_bytes<i32>(kernel::most_first) +
-                   scratch_bytes<i64>(kernels::topk_counters);
+  config.scratch = kernel::most_scratch;
   const auto run = [&](const kernels::row_target<T>& to, const kernels::row_target<i64>& places) {
     launch<kernel>(stream, config, space, static_cast<i32>(k), parts, share, in, map, to, places,
                    static_cast<i32>(largest ? 1 : 0));
