@@ -87,6 +87,13 @@ template <class Kernel>
 inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
     exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
 
+/// Whether a kernel says `stays_alone`: the next launch is not let in early. Of a few hundred long
+/// blocks of that one, some units of a chip would get three and others one.
+template <class Kernel, class = int>
+inline constexpr bool stays_alone = false;
+template <class Kernel>
+inline constexpr bool stays_alone<Kernel, decltype(Kernel::stays_alone + 0)> = Kernel::stays_alone;
+
 /// Whether a kernel says `fetches_ahead`: its `fetch_ahead(block, args...)` runs where launches
 /// wait for earlier ones, before it waits. What is in memory may still change then, so it must not
 /// be read: `prefetch` brings it near.
@@ -121,7 +128,7 @@ struct entry_of {
       if (is_small) args.template run<fetch_ahead_of<Kernel>>(block);
     }
     FLAGGEMS_AWAIT_EARLIER();
-    if (is_small) FLAGGEMS_ADMIT_LATER();
+    if (is_small && !stays_alone<Kernel>) FLAGGEMS_ADMIT_LATER();
 #endif
     args.template run<Kernel>(block);
   }
