@@ -38,6 +38,7 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
   --check           compiles many kernels a unit, faster, and keeps nothing
   --every N         only every Nth kernel, for one of the targets in turn
+  --from K          with --every: other kernels and targets for each K below N times the targets
   --list            prints the kernels' types and compiles nothing
   -j N              so many processes
 )";
@@ -46,7 +47,7 @@ struct options {
   std::vector<std::string> targets, files;
   std::string match, object;
   bool check = false, list = false;
-  int processes = 1, every = 0;  // 0: all, for all targets
+  int processes = 1, every = 0, from = 0;  // every 0: all, for all targets
 };
 
 /// What stands in the files: instances, each once, and texts.
@@ -264,6 +265,8 @@ options parse(int count, char** arguments) {
       o.check = true;
     } else if (word == "--every") {
       o.every = std::max(1, std::atoi(value().c_str()));
+    } else if (word == "--from") {
+      o.from = std::max(0, std::atoi(value().c_str()));
     } else if (word == "--list") {
       o.list = true;
     } else if (word == "-j") {
@@ -312,10 +315,10 @@ int run(options o) {
     fail("the files have no texts of kernels: were they compiled with FLAGGEMS_EMBED=0?");
 
   std::vector<job> jobs;
-  const auto every = static_cast<std::size_t>(o.every);
+  const auto every = static_cast<std::size_t>(o.every), from = static_cast<std::size_t>(o.from);
   for (std::size_t t = 0; t < o.targets.size(); ++t)
     for (std::size_t k = 0; k < instances.size(); ++k)
-      if (every == 0 || (k % every == 0 && k / every % o.targets.size() == t))
+      if (every == 0 || ((k + from) % every == 0 && (k + from) / every % o.targets.size() == t))
         jobs.push_back({instances[k], o.targets[t]});
   bool good = true;
   if (o.check) {
