@@ -6,8 +6,6 @@
 #include <flaggems/kernels/topk_host.hpp>
 #include <flaggems/ops/sort.hpp>
 
-#include <algorithm>
-
 namespace flaggems {
 
 namespace operators {
@@ -92,8 +90,7 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
   }
   kernels::row_target<i64> at{places.data(), {}};
   kernels::row_arg<T> from{some.data(), {}};
-  std::copy_n(to.strides, max_rank, at.strides);
-  std::copy_n(to.strides, max_rank, from.strides);
+  for (int d = 0; d < max_rank; ++d) at.strides[d] = from.strides[d] = to.strides[d];
   run(to, at);
   topk_on_chip<T>(op, stream, next, k, from, places.data(), values, indices, largest);
 }

@@ -173,10 +173,7 @@ class driver {
       functions_.error_name.call(result, &name);
       functions_.error_string.call(result, &words);
     }
-    if (name == nullptr)
-      return text("result ") + text(result) +
-             ", which has no name: a toolkit's stub of the driver?";
-    return text(name) + " (" + text(result) + ")" +
+    return text(name != nullptr ? name : "result") + " (" + text(result) + ")" +
            (words != nullptr ? text(": ") + words : text());
   }
   /// Raises what a function of the driver answered `op`.
@@ -202,7 +199,10 @@ class driver {
       return;
     }
     if (const int result = functions_.init.call(0); result != 0) {
-      reason_ = text(functions_.init.name) + ": " + error_text(result);
+      const char* name = nullptr;
+      functions_.error_name.call(result, &name);
+      reason_ = text(functions_.init.name) + ": " + error_text(result) +
+                (name == nullptr ? "; is it a toolkit's stub of the driver?" : "");
     } else if (const int counted = functions_.device_count.call(&count_); counted != 0) {
       count_ = 0;
       reason_ = text(functions_.device_count.name) + ": " + error_text(counted);
