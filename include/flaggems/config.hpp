@@ -74,7 +74,8 @@
 #define FLAGGEMS_CUDA_SHARED_KIB 48
 #elif __CUDA_ARCH__ < 800
 #define FLAGGEMS_CUDA_SHARED_KIB 64
-#elif __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
+    defined(__CUDA_ARCH_FEAT_SM103_ALL)  // other code of these may run on later chips, with less
 #define FLAGGEMS_CUDA_SHARED_KIB 227
 #else
 #define FLAGGEMS_CUDA_SHARED_KIB 99

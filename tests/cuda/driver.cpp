@@ -202,7 +202,7 @@ TEST_F(cuda_driver, tells_how_many_blocks_run_at_once) {
   EXPECT_EQ(at_once(250, 0), 2 * 8);
   EXPECT_EQ(at_once(5000, 0), 2 * 2);
   EXPECT_EQ(at_once(64, 54 << 10), 2 * 4);  // by shared memory
-  EXPECT_EQ(at_once(64, 1 << 20), 2 * 32);  // which a workspace stands in for
+  EXPECT_EQ(at_once(64, 1 << 20), 2 * 2);   // which a workspace of few blocks stands in for
   EXPECT_EQ(at_once(64, 0, 3), 3);
 }
 

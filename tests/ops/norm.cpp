@@ -208,11 +208,25 @@ TEST(norm, nan_and_infinity) {
 
 TYPED_TEST(norm_layouts, numbers_whose_sum_is_infinite) {
   const auto& stream = test_stream<TypeParam>();
-  for (const double large : {1e17, 1e25, 1e30, 1e36}) {
-    test_tensor<f32, TypeParam> x({2, 1000}, layout::contiguous, values(2000, large));
-    test_tensor<f32, TypeParam> out({2, 1000});
-    fg::layer_norm(stream, x.in(), {1000}, std::nullopt, std::nullopt, out.view());
-    for (const double y : out.read()) ASSERT_EQ(y, 0) << large;
+  for (const i64 n : {60, 100, 200, 1000})
+    for (const double large : {1e12, 1e17, 1e25, 1e30, 1e36}) {
+      test_tensor<f32, TypeParam> x({2, n}, layout::contiguous,
+                                    values(static_cast<std::size_t>(2 * n), large));
+      test_tensor<f32, TypeParam> out({2, n});
+      fg::layer_norm(stream, x.in(), {n}, std::nullopt, std::nullopt, out.view());
+      for (const double y : out.read()) ASSERT_EQ(y, 0) << large << ' ' << n;
+    }
+}
+
+// The squares of the differences from the first element are infinite, the variance is not.
+TYPED_TEST(norm_layouts, begins_with_an_outlier) {
+  for (const i64 n : {50, 1000, 40000}) {
+    values v = random_values(shape{n});
+    v[0] = 1e18;
+    test_tensor<f32, TypeParam> x({1, n}, layout::contiguous, v);
+    expect_close<f32>(values_of(fg::layer_norm(test_stream<TypeParam>(), x.in(), {n})),
+                      reference(x.values(), static_cast<std::size_t>(n), {}, {}, 1e-5, true),
+                      tolerance{1e-4, 1e-4});
   }
 }
 

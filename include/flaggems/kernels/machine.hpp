@@ -249,6 +249,8 @@ struct cuda_machine : block_memory {
   // What box_loads (kernels/tensor_map.hpp) asks the copy engine for. One thread calls the first
   // two.
   static constexpr bool has_copy_engine = true;
+  /// Whether the engine reaches an array: not one in a workspace.
+  FLAGGEMS_INLINE bool engine_reaches(array_type<u64> a) const { return __isShared(a.data) != 0; }
   FLAGGEMS_INLINE void expect_boxes(array_type<u64> arrival) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.proxy.async.shared::cta;" ::"r"(
                      shared_address(arrival.data))
@@ -332,7 +334,7 @@ struct cuda_machine : block_memory {
     while (done == 0)
       asm volatile(
           "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
           "selp.u32 %0, 1, 0, p;\n\t}"
           : "=r"(done)
           : "r"(bar), "r"(phase)

@@ -123,16 +123,24 @@ struct layer_norm_chip {
           const C rest = rests[r] = sums[r].value, spread = sums[r].index * part;
           variances[r] = spread <= highest<C>() ? max_of(C(0), C(spread - rest * rest)) : spread;
         }
-        if (!is_rough || rests[0] * rests[0] <= C(16) * variances[0]) break;
+        // (An infinite variance may be that of differences from the estimate alone.)
+        if (!is_rough ||
+            (variances[0] < highest<C>() && rests[0] * rests[0] <= C(16) * variances[0]))
+          break;
         estimates[0] = estimates[0] + rests[0];
         is_rough = false;
       }
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
-        // The mean itself, rounded, would be off by more than the estimate and the rest are.
-        const C estimate = estimates[r], scale = near_inverse_root(C(variances[r] + eps));
-        const C rest = rests[r] * scale;
+        const C scale = near_inverse_root(C(variances[r] + eps));
+        // The mean itself, rounded, would be off by more than the estimate and the rest are; but of
+        // (all but) equal elements a sum's estimate is off by more than they differ, and what
+        // rounding left of that would be the variance.
+        const bool is_flat =
+            (Rows > 1 || teams.shift >= 0) && rests[r] * rests[r] > C(1 << 18) * variances[r];
+        const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
+        const C rest = is_flat ? C(0) : C(rests[r] * scale);
         const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j)

@@ -374,6 +374,9 @@ struct reduce_chip_inner {
           total = r == u ? best[r] : total;
           at = r == u ? first[r] : at;
         });
+        // A formula that the compiler rounds in two ways, contracted here and not there, is not
+        // found.
+        if (at == size * Width) at = 0;
         const coordinates c = space.locate(place(u), 0, 0);
         if constexpr (Reducer::needs_index)
           sink.put(c, lane_scalar{0}, S{total, index.at(c).load(lane_scalar{at})});

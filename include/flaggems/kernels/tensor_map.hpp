@@ -59,7 +59,8 @@ class box_loads {
   FLAGGEMS_INLINE explicit box_loads(Block& block, int line = FLAGGEMS_CALLER_LINE)
       : block_(block), arrival_(block.template scratch<u64>(1)) {
     if constexpr (by_engine) {
-      if (block.thread() == 0) block.machine().expect_boxes(arrival_);
+      is_reached_ = block.machine().engine_reaches(arrival_);
+      if (is_reached_ && block.thread() == 0) block.machine().expect_boxes(arrival_);
       block.sync(line);
     }
   }
@@ -72,35 +73,39 @@ class box_loads {
                             box_corner<Rank> first, int line = FLAGGEMS_CALLER_LINE) {
     const u32 n = map.box_elements();
     if constexpr (by_engine) {
-      if (block_.thread() == 0)
-        block_.machine().load_box(map, to.data, first.at, arrival_,
-                                  n * static_cast<u32>(sizeof(T)));
-    } else {
-      for (u32 i = static_cast<u32>(block_.thread()); i < n;
-           i += static_cast<u32>(block_.threads())) {
-        u64 at = map.address;
-        bool inside = true;
-        u32 rest = i;
-        for (int d = 0; d < Rank; ++d) {
-          const i64 x = i64{first.at[d]} + rest % map.box[d];
-          rest /= map.box[d];
-          inside = inside && x >= 0 && static_cast<u64>(x) < map.sizes[d];
-          at += static_cast<u64>(x) * map.strides[d];
-        }
-        const u32 byte = swizzled(i * static_cast<u32>(sizeof(T)), map.swizzle);
-        T value = T(0);
-        if (inside) value = *reinterpret_cast<global_ptr<const T>>(at);
-        to.write(byte / static_cast<u32>(sizeof(T)), value, line);
+      if (is_reached_) {
+        if (block_.thread() == 0)
+          block_.machine().load_box(map, to.data, first.at, arrival_,
+                                    n * static_cast<u32>(sizeof(T)));
+        return;
       }
+    }
+    for (u32 i = static_cast<u32>(block_.thread()); i < n;
+         i += static_cast<u32>(block_.threads())) {
+      u64 at = map.address;
+      bool inside = true;
+      u32 rest = i;
+      for (int d = 0; d < Rank; ++d) {
+        const i64 x = i64{first.at[d]} + rest % map.box[d];
+        rest /= map.box[d];
+        inside = inside && x >= 0 && static_cast<u64>(x) < map.sizes[d];
+        at += static_cast<u64>(x) * map.strides[d];
+      }
+      const u32 byte = swizzled(i * static_cast<u32>(sizeof(T)), map.swizzle);
+      T value = T(0);
+      if (inside) value = *reinterpret_cast<global_ptr<const T>>(at);
+      to.write(byte / static_cast<u32>(sizeof(T)), value, line);
     }
   }
   FLAGGEMS_INLINE void wait(int line = FLAGGEMS_CALLER_LINE) {
     if constexpr (by_engine) {
-      block_.machine().await_boxes(arrival_, phase_);
-      phase_ ^= 1;
-    } else {
-      block_.sync(line);
+      if (is_reached_) {
+        block_.machine().await_boxes(arrival_, phase_);
+        phase_ ^= 1;
+        return;
+      }
     }
+    block_.sync(line);
   }
 
  private:
@@ -109,6 +114,7 @@ class box_loads {
   Block& block_;
   typename Block::template scratch_type<u64> arrival_;
   u32 phase_ = 0;
+  bool is_reached_ = false;  // by the engine
 };
 
 }  // namespace flaggems::kernels

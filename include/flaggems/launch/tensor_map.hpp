@@ -54,8 +54,8 @@ inline void check_tensor_map(const char* op, const tensor_map& m) {
   }
   const i64 row = i64{m.box[0]} * m.element;
   require_map(row % 16 == 0, op, "rows of a box of whole 16 bytes", text(row) + " bytes");
-  require_map(m.swizzle == 1 || row <= 16 * i64{m.swizzle}, op,
-              "rows of a box of at most the bytes that are swizzled", text(row) + " bytes");
+  require_map(m.swizzle == 1 || row == 16 * i64{m.swizzle}, op,
+              "rows of a box of just the bytes that are swizzled", text(row) + " bytes");
 }
 
 /// The maps that a thread made last: to encode one takes as long as a launch's arguments.
@@ -90,9 +90,11 @@ class tensor_map_cache {
     return ((h * 0x9E3779B97F4A7C15U >> 32) + static_cast<u64>(device)) % count;
   }
   static bool is_same(const tensor_map& a, const tensor_map& b) {
-    constexpr std::size_t own = offsetof(tensor_map, address);
+    // Behind the last member there may be bytes that are nobody's.
+    constexpr std::size_t own = offsetof(tensor_map, address),
+                          end = offsetof(tensor_map, element) + sizeof(tensor_map::element);
     return std::memcmp(reinterpret_cast<const char*>(&a) + own,
-                       reinterpret_cast<const char*>(&b) + own, sizeof(tensor_map) - own) == 0;
+                       reinterpret_cast<const char*>(&b) + own, end - own) == 0;
   }
 
   entry entries_[count];

@@ -175,6 +175,9 @@ bool select_from_rows(const char* op, const S& stream, const tensor_view<const T
       bytes / (piece / 2) > index.numel() || x.stride(d) != 1 || out.stride(d) != 1 ||
       (index.stride(0) != 1 && index.numel() > 1))
     return false;
+  // A block picks from its rows alone: few rows would keep few blocks busy with many picks.
+  if (index.numel() > i64{32} * kernel::max_threads && out.numel() / index.numel() < 128)
+    return false;
   row_plan plan(out.sizes(), d);
   const auto to = as_words<Word>(out);
   const auto from = as_words<const Word>(x);

@@ -30,7 +30,7 @@ struct simt_event {
 ///
 /// A launch runs when it is called and raises an `error` that names operator, kernel and line for:
 /// threads of a block at different barriers; a shuffle by a part of a warp; two threads that touch
-/// one element of block-local memory without a barrier between, at least one writing; reads of
+/// one element of their block's memory without a barrier between, at least one writing; reads of
 /// block-local memory that this block has not written; two blocks of a cluster that touch one
 /// element without a barrier of the cluster between, or one that reaches another's memory before
 /// that may have begun or after it has ended; indices outside a scratch array; more scratch than

@@ -318,9 +318,12 @@ struct driver_device {
   static i64 resident_blocks_on(int device, const launch_config& config, const Args&...) {
     const detail::loaded_kernel& kernel = loaded<Kernel, Args...>(device, config.op);
     const i64 shared = kernels::exchange_bytes + config.scratch;
-    return i64{kernel.compute_units} *
-           blocks_per_unit(kernel, config,
-                           shared > kernel.max_shared ? kernels::exchange_bytes : shared);
+    const bool fits = shared <= kernel.max_shared;
+    const i64 room = blocks_per_unit(kernel, config, fits ? shared : kernels::exchange_bytes);
+    const i64 most = !fits                        ? workspace_blocks
+                     : config.blocks_per_unit > 0 ? config.blocks_per_unit
+                                                  : room;
+    return kernel.compute_units * (std::min)(room, most);
   }
 
  private:
@@ -506,19 +509,21 @@ struct driver_device {
     config.cluster = blocks;
     const i64 most = config.blocks_per_unit > 0 ? i64{kernel.compute_units} * config.blocks_per_unit
                                                 : i64{Api::device_type::geometry::max_grid};
-    start(kernel, stream, config, (std::min)(config.tiles, most / blocks) * blocks, shared, pack,
+    start(kernel, stream, config,
+          (std::min)(config.tiles, (std::max)(most / blocks, i64{1})) * blocks, shared, pack,
           nullptr, 0);
   }
+  /// Blocks a unit with such scratch: two hide each other's waiting.
+  static constexpr i64 workspace_blocks = 2;
   /// Scratch that a block's memory does not hold lies in global memory, a slice a block.
   FLAGGEMS_COLD static void launch_in_workspace(const detail::loaded_kernel& kernel,
                                                 stream_handle stream, const launch_config& config,
                                                 int device, void* pack) {
     const i64 slice = kernels::round_up(config.scratch, 256);
-    // Two blocks a unit hide each other's waiting; of those that do not run at once, memory would
-    // lie idle.
+    // Of blocks that do not run at once, memory would lie idle.
     const i64 at_once = blocks_per_unit(kernel, config, kernels::exchange_bytes);
     const i64 grid =
-        (std::min)(config.tiles, i64{kernel.compute_units} * (std::min)(at_once, i64{2}));
+        (std::min)(config.tiles, i64{kernel.compute_units} * (std::min)(at_once, workspace_blocks));
     const pool_block<typename Api::device_type> memory =
         pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
     start(kernel, stream, config, grid, kernels::exchange_bytes, pack,
