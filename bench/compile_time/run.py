@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""What including the library costs: user time of `g++ -O2 -c`, the least of several runs.
+"""What including the library costs: user time of `g++ -O2 -c`, median of several runs.
 
     run.py              prints the table
     run.py --check      fails when a time is over its budget by more than 20 %
@@ -13,6 +13,7 @@ import argparse
 import pathlib
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,7 @@ def measure(compiler, names, repeat):
                 times[name].append(user_seconds([
                     compiler, "-std=c++20", "-O2", "-I", str(ROOT / "include"), "-c",
                     str(HERE / name), "-o", str(out)]))
-    return {name: min(values) for name, values in times.items()}  # what other load delayed least
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def lines_of(compiler, name):
