@@ -311,7 +311,7 @@
 #endif
 
 /// The last line of a header with kernels, yours too: puts its text into the program under `name`,
-/// by which others include it, no other header in the program may have it. In the section
+/// by which others include it; no other header of the program may have that name. In the section
 /// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, each once.
 #if FLAGGEMS_EMBED
 #define FLAGGEMS_TEXT(name)                                  \
