@@ -444,7 +444,7 @@ struct driver_device {
   }
 
   template <class Kernel, class... Args>
-  FLAGGEMS_INLINE static const detail::loaded_kernel& loaded(int device, const char* op) {
+  FLAGGEMS_HOST_INLINE static const detail::loaded_kernel& loaded(int device, const char* op) {
     static detail::loaded_kernel kernels[detail::max_devices];
     detail::loaded_kernel& kernel = kernels[device];
     if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
