@@ -5,7 +5,7 @@
 #include <flaggems/ops/copy.hpp>
 
 #include <initializer_list>
-#include <iterator>
+#include <span>  // std::begin, without the streams of <iterator>
 #include <tuple>
 
 namespace flaggems {

@@ -361,8 +361,8 @@ requires std::is_same_v<device_t<X>, host>
   return block.block(0, " ", options.line_width < 0 ? 0 : options.line_width);
 }
 
-[[nodiscard]] inline std::string to_string(const any_view<host>& v,
-                                           const print_options& options = {}) {
+template <std::same_as<host> D>  // a template, so that only who prints compiles it for every dtype
+[[nodiscard]] std::string to_string(const any_view<D>& v, const print_options& options = {}) {
   return visit(v, [&](auto typed) { return to_string(typed, options); });
 }
 
