@@ -14,6 +14,7 @@
 #include <flaggems/tensor/print.hpp>
 #include <flaggems/vendors/host.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -119,7 +120,8 @@ struct toy {
     i64 grid = config.tiles;
     if (geometry::cap_grid_to_units && grid > units) grid = units;
     if (grid > geometry::max_grid) grid = geometry::max_grid;
-    const int threads = geometry::preferred_warps * geometry::warp_size;
+    const int threads =
+        std::min(flaggems::kernels::round_up(config.threads, geometry::warp_size), 1024);
     flaggems::kernels::run_emulated<geometry::warp_size, Kernel>(config.op, grid, threads,
                                                                  config.scratch, args...);
   }

@@ -30,6 +30,7 @@ using flaggems::copy_kind;
 using flaggems::i32;
 using flaggems::i64;
 using flaggems_test::add_one;
+using flaggems_test::note_threads;
 
 template <class D>
 void launch_add_one(const flaggems::stream_ref<D>& s, i32* x, i64 n) {
@@ -379,6 +380,21 @@ TYPED_TEST(conformance, warming_up_does_no_work) {
 }
 TYPED_TEST(conformance, the_current_device_is_a_threads_own) {
   EXPECT_TRUE(current_device_is_the_threads<TypeParam>());
+}
+
+TYPED_TEST(conformance, blocks_have_the_threads_that_a_launch_asks_for) {
+  using D = TypeParam;
+  if constexpr (D::geometry::warp_size > 1) {
+    flaggems::stream<D> s;
+    for (const int threads : {32, 100, 512}) {
+      array<D> seen(s, 1);
+      flaggems::launch_config config;
+      config.op = "note_threads";
+      config.threads = threads;
+      flaggems::launch<note_threads>(s, config, seen.memory.data());
+      EXPECT_GE(seen.values(s)[0], threads);
+    }
+  }
 }
 
 TYPED_TEST(conformance, threads_work_at_the_same_time) {

@@ -103,8 +103,8 @@ struct mock_device {
   static constexpr int dlpack_device_type = 12;  // kDLExtDev
 
   struct geometry {
-    static constexpr int warp_size = 32;
-    static constexpr int preferred_warps = 4;
+    static constexpr int warp_size = 1;  // a block is one thread, as on the host
+    static constexpr int preferred_warps = 1;
     static constexpr i64 max_grid = 65535;
     static constexpr int grid_quantum = 1;
     static constexpr bool cap_grid_to_units = false;
@@ -138,7 +138,7 @@ struct mock_device {
     p.name = "Mock " + std::to_string(index);
     p.arch = "mock1";
     p.compute_units = 4;
-    p.warp_size = 32;
+    p.warp_size = geometry::warp_size;
     p.max_threads_per_block = 1024;
     if (!mock().tells_memory) return p;
     p.total_memory = mock().capacity;

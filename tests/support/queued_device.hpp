@@ -242,7 +242,8 @@ struct queued {
     queue(s).push([config, args...] {
       flaggems::kernels::run_emulated<geometry::warp_size, Kernel>(
           config.op, (std::min)(config.tiles, i64{4}),
-          geometry::preferred_warps * geometry::warp_size, config.scratch, args...);
+          (std::min)(flaggems::kernels::round_up(config.threads, geometry::warp_size), 1024),
+          config.scratch, args...);
     });
   }
 

@@ -71,6 +71,14 @@ struct add_one {
   }
 };
 
+/// Notes how many threads the block has.
+struct note_threads {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::i32* threads) {
+    if (block.thread() == 0) *threads = static_cast<flaggems::i32>(block.threads());
+  }
+};
+
 }  // namespace flaggems_test
 
 FLAGGEMS_TEXT("support/user_kernels.hpp");

@@ -12,7 +12,7 @@ struct launch_config {
   i64 tiles = 1;        ///< logical blocks, the most that a grid may have
   i64 work = 0;         ///< bytes moved plus operations of the whole launch, an estimate
   i64 scratch = 0;      ///< bytes of block-local memory that a block needs
-  int threads = 256;    ///< threads a block that suit the work: a hint, where there are threads
+  int threads = 256;    ///< threads a block, rounded up to whole warps, where there are threads
   /// The most blocks for each compute unit of a device whose kernels stride over the other tiles;
   /// 0: a block for each tile, for tiles of one step a thread, which the hardware shares out best.
   int blocks_per_unit = 32;
