@@ -64,10 +64,11 @@ int cuInit(unsigned flags) {
   if (flags != 0) return invalid_value;
   machine& m = sim();
   if (m.process == 0) {
-    void* p =
-        mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const p = mmap(nullptr, arena_bytes + huge_page, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return out_of_memory;
-    m.arena = static_cast<unsigned char*>(p);
+    m.arena = static_cast<unsigned char*>(p) + huge_page - reinterpret_cast<u64>(p) % huge_page;
+    madvise(m.arena, arena_bytes, MADV_HUGEPAGE);  // where the system has any
     m.process = getpid();
     for (int k = 0; k < devices; ++k) m.default_streams[k].device = k;
   }

@@ -79,6 +79,7 @@ constexpr size default_shared = 48 * 1024, most_shared = 227 * 1024;
 constexpr long exchange_bytes = 1024;  // of shared memory, before the scratch (kernels/machine.hpp)
 constexpr long mailbox_bytes = 272;    // and behind it, in a cluster
 constexpr size arena_bytes = size{1} << 36;  // of addresses
+constexpr size huge_page = size{1} << 21;
 
 using work = std::function<int()>;
 
@@ -212,7 +213,8 @@ inline bool is_pinned(const void* p, size bytes) {
   }
   return false;
 }
-/// While one is alive, device memory may be touched.
+/// While one is alive, device memory may be touched. It changes with each piece of work and takes
+/// time by the page: hence huge ones.
 struct memory_access {
   memory_access() { set(PROT_READ | PROT_WRITE); }
   ~memory_access() { set(PROT_NONE); }
@@ -221,7 +223,8 @@ struct memory_access {
   static void set(int protection) {
     static int depth = 0;
     if (protection != PROT_NONE ? depth++ == 0 : --depth == 0)
-      if (sim().unused_from > 0) mprotect(sim().arena, sim().unused_from, protection);
+      if (const size used = sim().unused_from; used > 0)
+        mprotect(sim().arena, (used + huge_page - 1) / huge_page * huge_page, protection);
   }
 };
 
@@ -241,6 +244,8 @@ inline void run_first(stream& s) {
     sim().sticky = failed;
 }
 inline int drain(stream& s) {
+  if (s.queue.empty()) return sim().sticky;
+  const memory_access memory;
   while (!s.queue.empty()) run_first(s);
   return sim().sticky;
 }
