@@ -11,8 +11,11 @@
 #include <support/mock_device.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <future>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -193,6 +196,21 @@ TEST_F(memory_pool, empty_cache_raises_and_keeps_what_failed) {
   EXPECT_EQ(after.num_device_free - before.num_device_free, 1);
   EXPECT_EQ(after.reserved_bytes.current, mock().used(0));
   flaggems::empty_cache<mock_device>();  // the stream works again
+  EXPECT_TRUE(mock().live.empty());
+}
+
+TEST_F(memory_pool, a_stream_does_not_end_while_the_cache_waits_for_it) {
+  mock_stream kept;
+  std::optional<mock_stream> ends(std::in_place);
+  for (const mock_stream* s : {&kept, &*ends})
+    for (const i64 bytes : {1000, 5000}) static_cast<void>(flaggems::pool_allocate(bytes, *s));
+  std::future<void> ended;
+  mock().meanwhile = [&] {
+    ended = std::async(std::launch::async, [&] { ends.reset(); });
+    ended.wait_for(std::chrono::milliseconds(50));
+  };
+  flaggems::empty_cache<mock_device>();  // TearDown looks for mistakes
+  ended.get();
   EXPECT_TRUE(mock().live.empty());
 }
 

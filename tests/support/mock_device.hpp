@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -43,6 +44,7 @@ struct mock_state {
   std::map<int, int> event_device;
   std::set<int> busy;                        // with unfinished work
   std::set<int> failing;                     // whose next synchronize, or record, raises
+  std::function<void()> meanwhile;           // called by the next synchronize
   bool tells_memory = true;                  // in properties
   bool frees_late = false;                   // deallocate takes effect at the next synchronize
   std::vector<std::pair<int, void*>> freed;  // then: (stream, block)
@@ -186,6 +188,7 @@ struct mock_device {
     mock().streams.erase(s);
   }
   static void synchronize(stream_handle s) {
+    if (const auto f = std::exchange(mock().meanwhile, nullptr)) f();
     lock guard(mock().mutex);
     mock().expect_stream(s, "synchronize");
     mock().fail(s);

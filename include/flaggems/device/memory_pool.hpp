@@ -144,14 +144,18 @@ class memory_pool {
 
   /// Gives all cached blocks back to the device, once the work on them is done, and returns when it
   /// has them. Raises what the device raises; the blocks that it failed for stay in the cache.
+  /// Other threads that want this pool wait meanwhile.
   void empty_cache() {
-    record* all = nullptr;
+    std::exception_ptr failure;
     {
+      // To the end: a stream that is waited for here must not be destroyed meanwhile.
       detail::pool_lock lock(mutex_);
       end_captures_of_others();
-      all = detach_cache();
+      attempt(failure, [&] { give_back_cached(failure); });
     }
-    if (all != nullptr) give_back(all);
+#if FLAGGEMS_EXCEPTIONS
+    if (failure) std::rethrow_exception(failure);
+#endif
   }
 
   /// For `graph`: what is allocated in the order of `stream` from now on is the graph's. Waits for
@@ -441,65 +445,45 @@ class memory_pool {
     return Device::allocate(size, stream);
   }
 
-  // All cached blocks, as one list, but those of streams that nobody can wait for now.
-  record* detach_cache() {
-    record* all = nullptr;
+  // All cached blocks but those of streams that nobody can wait for now.
+  void give_back_cached(std::exception_ptr& failure) {
+    bool any = false;
+    for (const record* list : free_) any = any || list != nullptr;
+    if (!any) return;
+    const device_guard<Device> guard(device_index_);
+    record* given = nullptr;
+    last_waited done;
     for (record*& list : free_)
       for (record** link = &list; *link != nullptr;) {
-        record* b = *link;
-        bool has_captured = !b->any_stream && is_captured(b->stream);
-        for (auto* u = b->users; u != nullptr; u = u->next)
-          has_captured = has_captured || is_captured(u->stream.handle());
-        if (has_captured) {
+        record* const b = *link;
+        bool is_idle = false;
+        attempt(failure, [&] { is_idle = !has_captured_work(*b) && wait_for_all(b, done); });
+        if (!is_idle) {
           link = &b->next;
-        } else {
-          *link = std::exchange(b->next, all);
-          all = b;
+          continue;
         }
+        if (b->any_stream) b->stream = Device::default_stream();
+        Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
+        *link = std::exchange(b->next, given);
+        given = b;
       }
-    return all;
-  }
-  void give_back(record* list) {
-    record *given = nullptr, *kept = nullptr;
-    const auto move = [](record*& from, record*& to) {
-      record* b = std::exchange(from, from->next);
-      b->next = to;
-      to = b;
-    };
-    std::exception_ptr failure;
-    attempt(failure, [&] {
-      device_guard<Device> guard(device_index_);
-      last_waited done;
-      while (list != nullptr) {
-        record* b = list;
-        if (attempt(failure, [&] { wait_for_all(b, done); })) {
-          if (b->any_stream) b->stream = Device::default_stream();
-          Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
-          move(list, given);
-        } else {
-          move(list, kept);
-        }
-      }
-      // A driver that frees in stream order has the memory only then.
-      done = {};
-      if constexpr (!detail::is_synchronous<Device>)
-        for (record* b = given; b != nullptr; b = b->next)
-          attempt(failure, [&] { done.wait_for(b->stream); });
-    });
-    {
-      detail::pool_lock lock(mutex_);
-      for (record** rest : {&list, &kept})
-        while (*rest != nullptr) cache(std::exchange(*rest, (*rest)->next));
-      for (record* b = given; b != nullptr; b = b->next) {
-        stats_.num_device_free += 1;
-        stats_.segment.decrease(1);
-        stats_.reserved_bytes.decrease(classes::size_of(b->size_class));
-      }
+    // A driver that frees in stream order has the memory only then.
+    done = {};
+    if constexpr (!detail::is_synchronous<Device>)
+      for (record* b = given; b != nullptr; b = b->next)
+        attempt(failure, [&] { done.wait_for(b->stream); });
+    while (given != nullptr) {
+      stats_.num_device_free += 1;
+      stats_.segment.decrease(1);
+      stats_.reserved_bytes.decrease(classes::size_of(given->size_class));
+      delete std::exchange(given, given->next);
     }
-    while (given != nullptr) delete std::exchange(given, given->next);
-#if FLAGGEMS_EXCEPTIONS
-    if (failure) std::rethrow_exception(failure);
-#endif
+  }
+  static bool has_captured_work(const record& b) {
+    bool has = !b.any_stream && is_captured(b.stream);
+    for (const auto* u = b.users; u != nullptr; u = u->next)
+      has = has || is_captured(u->stream.handle());
+    return has;
   }
   // Whether f() returns rather than raises; the first failure is kept.
   template <class F>
@@ -528,11 +512,13 @@ class memory_pool {
       is_set = true;
     }
   };
-  static void wait_for_all(record* block, last_waited& done) {
-    if constexpr (detail::is_synchronous<Device>) return;
+  // True once nobody has work on the block.
+  static bool wait_for_all(record* block, last_waited& done) {
+    if constexpr (detail::is_synchronous<Device>) return true;
     for (; block->users != nullptr; delete std::exchange(block->users, block->users->next))
       block->users->stream.synchronize();
     if (!block->any_stream) done.wait_for(block->stream);
+    return true;
   }
 
   stream_ref<Device> on(native_stream stream) const noexcept { return {stream, device_index_}; }
