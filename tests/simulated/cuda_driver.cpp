@@ -289,7 +289,7 @@ int cuStreamDestroy_v2(void* handle) {
   if (s->captured != nullptr) s->captured->is_broken = true;
   drain(*s);
   sim().streams.erase(s);
-  delete s;
+  sim().ended_streams.emplace_back(s);
   return ok;
 }
 int cuStreamSynchronize(void* handle) {
@@ -323,7 +323,7 @@ int cuEventDestroy_v2(void* handle) {
   ENTER_ALWAYS();
   auto* const e = static_cast<event*>(handle);
   if (sim().events.erase(e) == 0) return invalid_handle;
-  delete e;
+  sim().ended_events.emplace_back(e);
   return ok;
 }
 int cuEventRecord(void* handle, void* stream_handle) {

@@ -7,10 +7,12 @@
 #include "simulation.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -163,6 +165,8 @@ struct machine {
   std::map<void*, size> pinned;
   std::set<stream*> streams;
   std::set<event*> events;
+  std::vector<std::unique_ptr<stream>> ended_streams;  // so that no handle is given again: what
+  std::vector<std::unique_ptr<event>> ended_events;    // uses one that is gone is found out
   std::set<module*> modules;
   std::set<graph*> graphs;
   std::map<void*, std::pair<std::shared_ptr<user_object>, unsigned>>
@@ -316,8 +320,33 @@ inline int enter(const char* name, bool needs_context = true) {
   if (needs_context && current_context == nullptr) return invalid_context;
   return ok;
 }
+/// Around a call: while threads take turns, some wait before and after, so that they meet in many
+/// orders.
+class delays {
+ public:
+  delays() { wait(); }
+  ~delays() { wait(); }
+  delays(const delays&) = delete;
+  delays& operator=(const delays&) = delete;
+
+ private:
+  static void wait() {
+    static std::atomic<unsigned> threads{0}, last{0};
+    static std::atomic<int> left{0};  // since another thread called
+    static thread_local const unsigned own = ++threads;
+    static thread_local unsigned random = own * 2654435769U;
+    if (last.exchange(own) != own) left = 64;
+    if (left <= 0 || threads == 1) return;
+    --left;
+    random = random * 1664525U + 1013904223U;
+    const unsigned picked = random >> 16;
+    if (picked % 4 == 0) usleep(picked / 4 % 200);
+    if (picked % 4 == 1) sched_yield();
+  }
+};
 // What asks about contexts, and what gives something back, works even when a kernel has failed.
 #define ENTER_ALWAYS(...)                                        \
+  const delays around;                                           \
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex); \
   if (const int refused = enter(__func__ __VA_OPT__(, ) __VA_ARGS__); refused != ok) return refused
 #define ENTER(...)           \
