@@ -200,11 +200,11 @@ bool compile_one(const job& todo, const contents& found) {
 }
 // All of them in one unit; if it fails, one by one, to know which.
 bool compile_unit(const std::vector<job>& unit, const contents& found) {
-  std::string source = source_of(found.texts);
+  std::string lines;
   for (std::size_t k = 0; k < unit.size(); ++k)
-    source += source_of(unit[k].instance, "flaggems_entry_" + std::to_string(k));
+    lines += source_of(unit[k].instance, "flaggems_entry_" + std::to_string(k));
   try {
-    (void)compiler_type::get().compile("flaggems-compile", "a unit", found.texts, source,
+    (void)compiler_type::get().compile("flaggems-compile", "a unit", found.texts, lines,
                                        unit.front().target);
     return true;
   } catch (const flaggems::error& failure) {

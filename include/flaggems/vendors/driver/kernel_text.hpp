@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The texts of kernels inside the program (FLAGGEMS_TEXT), as runtime compilers want them: headers
-// by name, and a source that includes them all and names instances.
+// by name, and a source that includes what its instances need.
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
@@ -104,13 +104,7 @@ inline constexpr kernel_instance instance_of = {
 /// The name of the entry function in the source of one instance.
 inline constexpr const char* entry_name = "flaggems_entry";
 
-/// The beginning of a source: all headers.
-[[nodiscard]] inline std::string source_of(const kernel_texts& texts) {
-  std::string source;
-  for (const char* name : texts.names) source += "#include <" + std::string(name) + ">\n";
-  return source;
-}
-/// Its further lines: the entry function `name` for `instance`.
+/// The entry function `name` for `instance`.
 [[nodiscard]] inline std::string source_of(const kernel_instance& instance,
                                            const std::string& name) {
   const std::string types(instance.types());
@@ -118,6 +112,77 @@ inline constexpr const char* entry_name = "flaggems_entry";
          ")\nstatic_assert(sizeof(flaggems::kernels::entry_of<" + types +
          ">::arguments) == " + std::string(instance.argument_bytes()) +
          ", \"flaggems: host and device lay the arguments out differently\");\n";
+}
+
+/// A name and the text that declares it: "softmax", or "name##_fn" in a macro.
+struct declared_name {
+  std::string_view name;
+  std::size_t text;
+
+  [[nodiscard]] bool is(std::string_view wanted) const noexcept {
+    const std::size_t pasted = name.find("##");
+    if (pasted == name.npos) return wanted == name;
+    const std::string_view end = name.substr(pasted + 2);
+    return wanted.size() > end.size() && wanted.substr(wanted.size() - end.size()) == end;
+  }
+};
+inline constexpr std::string_view letters_of_names =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+/// The types that the texts declare, and what else looks like one.
+[[nodiscard]] inline std::vector<declared_name> declared_names(const kernel_texts& texts) {
+  std::vector<declared_name> found;
+  for (std::size_t k = 0; k < texts.texts.size(); ++k) {
+    const std::string_view text = texts.texts[k];
+    for (const std::string_view word : {"struct ", "class ", "union ", "enum ", "using "})
+      for (std::size_t p = 0; (p = text.find(word, p)) != text.npos;) {
+        p += word.size();
+        const std::string_view rest = text.substr(p);
+        std::size_t end = 0;
+        while (end < rest.size() &&
+               (rest[end] == '#' || letters_of_names.find(rest[end]) != rest.npos))
+          ++end;
+        if (end != 0 && rest.substr(end, 2) != "::") found.push_back({rest.substr(0, end), k});
+      }
+  }
+  return found;
+}
+
+/// Which texts a source with these lines must include; others come in by those. All that are not
+/// the library's, which may specialise what is its; of the library's those that declare the names
+/// in the lines, since to parse the rest takes longer than many kernels; all, should one be
+/// declared nowhere.
+[[nodiscard]] inline std::vector<bool> included_texts(const kernel_texts& texts,
+                                                      std::string_view lines) {
+  constexpr std::string_view library = "flaggems::", headers = "flaggems/kernels/";
+  const std::vector<declared_name> declared = declared_names(texts);
+  std::vector<bool> result(texts.names.size());
+  for (std::size_t k = 0; k < result.size(); ++k)
+    result[k] = std::string_view(texts.names[k]).substr(0, headers.size()) != headers;
+  for (std::size_t p = 0; (p = lines.find(library, p)) != lines.npos;) {
+    bool known = false;
+    std::string_view rest;
+    do {  // the parts of the name
+      p = (std::min)(lines.size(), lines.find("::", p) + 2);
+      rest = lines.substr(p);
+      const std::string_view part = rest.substr(0, rest.find_first_not_of(letters_of_names));
+      for (const declared_name& d : declared)
+        if (d.is(part)) result[d.text] = known = true;
+      p += part.size();
+      rest.remove_prefix(part.size());
+    } while (rest.substr(0, 2) == "::");
+    if (!known) return std::vector<bool>(result.size(), true);
+  }
+  return result;
+}
+
+/// A source: these lines behind the texts that they need.
+[[nodiscard]] inline std::string source_of(const kernel_texts& texts, const std::string& lines) {
+  const std::vector<bool> included = included_texts(texts, lines);
+  std::string source;
+  for (std::size_t k = 0; k < included.size(); ++k)
+    if (included[k]) source += "#include <" + std::string(texts.names[k]) + ">\n";
+  return source + lines;
 }
 
 }  // namespace flaggems::detail

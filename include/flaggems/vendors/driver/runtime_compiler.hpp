@@ -52,26 +52,27 @@ class runtime_compiler {
     if (texts.names.empty())
       raise(errc::not_supported, op, "a program with the texts of its kernels",
             "one compiled with FLAGGEMS_EMBED=0");
-    const std::string source = source_of(texts) + source_of(instance, entry_name);
+    const std::string lines = source_of(instance, entry_name);
     // (One that the user names need not be the one that made what is there.)
     const char* const named = std::getenv(Api::compiler_variable);
     std::string key =
         std::string(Api::compiler_name) + ' ' + (named != nullptr ? named : "") + '\n';
     for (const std::string& option : Api::compiler_options(target)) key += option + '\n';
-    key += std::to_string(texts.hash()) + '\n' + source;
+    key += std::to_string(texts.hash()) + '\n' + lines;
     std::string image = cache_.load(key);
     if (image.empty()) {
-      image = compile(op, instance.types(), texts, source, target);
+      image = compile(op, instance.types(), texts, lines, target);
       cache_.store(key, image);
     }
     return image;
   }
-  /// An image of `source`, which includes some of the texts and is called `what` if it does not
+  /// An image of `lines`, which need some of the texts and are called `what` if they do not
   /// compile.
   [[nodiscard]] std::string compile(const char* op, std::string_view what,
-                                    const kernel_texts& texts, const std::string& source,
+                                    const kernel_texts& texts, const std::string& lines,
                                     std::string_view target) {
     require(op);
+    const std::string source = source_of(texts, lines);
     const std::vector<std::string> options = Api::compiler_options(target);
     std::vector<const char*> words;
     words.reserve(options.size());
