@@ -28,7 +28,10 @@ void fill(const char* op, const S& stream, const X& x, V value) {
     check_fits<T>(op, kernels::number_cast<f64>(value));
   else
     check_integer<T>(op, value);
-  assign_node(op, stream, x, number<T>{kernels::number_cast<T>(value)});
+  if constexpr (is_complex_number<T>)
+    refuse_complex<T, number<V>>();
+  else
+    assign_node(op, stream, x, number<T>{kernels::number_cast<T>(value)});
 }
 template <class T, class S, class V>
 auto filled(const char* op, const S& stream, const shape& sizes, V value) {

@@ -284,6 +284,12 @@ template <class T, class D, class S, class Node>
 void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {
   check_elements_written<const T>();
 }
+template <class T, class D, class S, class Node>
+requires(is_complex_number<T> || has_complex<Node>) void assign_node(const char*, const S&,
+                                                                     const tensor_view<T, D>&,
+                                                                     const Node&) {
+  refuse_complex<T, Node>();
+}
 
 }  // namespace detail
 

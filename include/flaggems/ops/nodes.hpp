@@ -331,6 +331,19 @@ struct choice {
   }
 };
 
+/// Whether a node has complex numbers anywhere, which kernels do not compute with.
+template <class T>
+inline constexpr bool is_complex_number = false;
+template <class T>
+inline constexpr bool is_complex_number<complex<T>> = true;
+template <class Node>
+inline constexpr bool has_complex = is_complex_number<typename Node::element>;
+template <class Rule, class F, class... Nodes>
+inline constexpr bool has_complex<call<Rule, F, Nodes...>> = (has_complex<Nodes> || ...);
+template <class M, class A, class B>
+inline constexpr bool has_complex<choice<M, A, B>> =
+    has_complex<M> || has_complex<A> || has_complex<B>;
+
 template <class T, class Node>
 inline constexpr bool is_leaf_of = false;
 template <class T, class D>
@@ -361,6 +374,18 @@ struct as_type {
       return converted<C>(converted<kernels::compute_type<T>>(e));
   }
 };
+
+template <class T, class Node>
+inline constexpr bool has_complex<as_type<T, Node>> = is_complex_number<T> || has_complex<Node>;
+
+/// Does not compile. Overloads for complex numbers, of elements written or in a node, say it alone,
+/// where a kernel would follow whose own errors hide the message.
+template <class T, class Node>
+constexpr void refuse_complex() {
+  static_assert(!is_complex_number<T> && !has_complex<Node>,
+                "flaggems: this operator has no complex numbers yet (copies between tensors of "
+                "c64, cat, index_select and embedding have)");
+}
 
 /// first + step * k for the element of row-major index k.
 template <class T>

@@ -337,6 +337,9 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   }
 }
 
+template <class X>
+using node_of_operand = decltype(node_of(std::declval<const X&>()));
+
 /// Runs a reduction whose result is a number; `divide` divides it by the count.
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
@@ -359,6 +362,11 @@ void reduce_values(const char*, const S&, const X&, const tensor_view<const T, D
                    bool, bool) {
   check_elements_written<const T>();
 }
+template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
+requires(is_complex_number<T> || has_complex<node_of_operand<X>>) void reduce_values(
+    const char*, const S&, const X&, const tensor_view<T, D>&, int_list, bool, bool, bool) {
+  refuse_complex<T, node_of_operand<X>>();
+}
 
 template <class Op, bool Max, class S, class X, class T, class D>
 void reduce_index(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
@@ -371,12 +379,18 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
       op, stream, node, out, dims, keepdim, true, [](i64) { return kernels::index_sink<i64>{}; },
       [] {});
 }
+template <class Op, bool Max, class S, class X, class T, class D>
+requires(has_complex<node_of_operand<X>>) void reduce_index(const char*, const S&, const X&,
+                                                            const tensor_view<T, D>&,
+                                                            std::optional<i64>, bool) {
+  refuse_complex<T, node_of_operand<X>>();
+}
 
 /// What sums and products accumulate in and give: i64 for integers and bool.
 template <class T>
 using sum_type = std::conditional_t<kind_of<T> == kind::floating, T, i64>;
 template <class X>
-using dtype_of_operand = typename decltype(node_of(std::declval<const X&>()))::element;
+using dtype_of_operand = typename node_of_operand<X>::element;
 
 /// The sizes that are left of an operand's.
 template <class X>
