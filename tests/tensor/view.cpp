@@ -259,6 +259,9 @@ TEST(view, operations_of_0_dimensional_and_empty_views) {
   EXPECT_EQ(scalar.squeeze(0).rank(), 0);
   EXPECT_EQ(scalar.flip({}).rank(), 0);
   EXPECT_EQ(tensor_view<f32>(a, {1}).reshape({}).rank(), 0);
+  EXPECT_EQ(&scalar(), a);
+  EXPECT_RAISES(scalar.expand({2, 3})(), invalid_argument, "tensor_view");
+  EXPECT_RAISES(scalar.reshape({1})(), invalid_argument, "tensor_view");
 
   const tensor_view<f32> empty(a, {0, 3});
   EXPECT_EQ(empty.reshape({3, -1, 2}).size(1), 0);

@@ -220,20 +220,21 @@ class tensor_view : public detail::view_base<Extents> {
   }
 
   /// The element at the indices, one for each dimension, 0 <= index < size. Checked if
-  /// FLAGGEMS_BOUNDS_CHECK is 1.
+  /// FLAGGEMS_BOUNDS_CHECK is 1; without indices, always: raises invalid_argument unless the rank
+  /// is 0.
   template <class... Index>
   requires(host_accessible<Device> && (std::is_convertible_v<Index, i64> && ...))
       [[nodiscard]] constexpr T&
       operator()(Index... index) const {
-    if constexpr (Extents::static_rank >= 0)
-      static_assert(Extents::static_rank < 0 || Extents::static_rank == sizeof...(Index),
-                    "tensor_view: as many indices as dimensions");
+    constexpr int n = static_cast<int>(sizeof...(Index));
+    static_assert(Extents::static_rank < 0 ? n <= max_rank : Extents::static_rank == n,
+                  "tensor_view: as many indices as dimensions");
     i64 offset = 0;
     [[maybe_unused]] int dim = 0;
+    if constexpr (FLAGGEMS_BOUNDS_CHECK || n == 0)
+      if (rank() != n) [[unlikely]]
+        detail::raise_index_count(n, rank());
 #if FLAGGEMS_BOUNDS_CHECK
-    constexpr int n = static_cast<int>(sizeof...(Index));
-    if (rank() != n) [[unlikely]]
-      detail::raise_index_count(n, rank());
     ((check_index(dim, static_cast<i64>(index)), ++dim), ...);
     dim = 0;
 #endif
