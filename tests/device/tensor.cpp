@@ -115,8 +115,14 @@ TYPED_TEST(tensor, moves_and_clones) {
   EXPECT_EQ(values_of(s, a), (std::vector<i32>{9, 2, 3, 4, 5, 6}));
   auto c = std::move(a);
   EXPECT_EQ(c.data(), memory);
-  EXPECT_EQ(a.numel(), 0);  // NOLINT: what a moved-from tensor is, is specified
+  // NOLINTBEGIN(bugprone-use-after-move): what a moved-from tensor is, is specified
   EXPECT_EQ(a.data(), nullptr);
+  EXPECT_EQ(a.shape_of(), flaggems::shape{0});
+  EXPECT_EQ(a.device_index(), 0);
+  a.record_stream(s);
+  EXPECT_EQ(a.clone(s).shape_of(), flaggems::shape{0});
+  EXPECT_EQ(flaggems::to_host(s, a).shape_of(), flaggems::shape{0});
+  // NOLINTEND(bugprone-use-after-move)
   const auto used = flaggems::memory_stats<TypeParam>().allocation.current;
   b = std::move(c);
   EXPECT_EQ(b.data(), memory);

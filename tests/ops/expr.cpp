@@ -378,6 +378,21 @@ TYPED_TEST(expr_devices, in_place_and_overlap) {
   expect_close<f32>(x.read(), want, {1e-7, 0});
 }
 
+TYPED_TEST(expr_devices, a_tensor_that_was_moved_from_has_no_elements) {
+  const auto& stream = test_stream<TypeParam>();
+  auto x = fg::from_values<f32>(stream, {1, 2});
+  auto y = std::move(x);
+  // NOLINTBEGIN(bugprone-use-after-move): this is specified
+  EXPECT_EQ(fg::evaluate(stream, x + 1).shape_of(), shape{0});
+  fg::add_(stream, x, 1);
+  EXPECT_RAISES(fg::add(stream, x, 1, y), shape_mismatch, "add");
+  EXPECT_RAISES(fg::add_(stream, x, y), shape_mismatch, "add_");
+  x = fg::evaluate(stream, y * 2);
+  // NOLINTEND(bugprone-use-after-move)
+  expect_equal(values_of(x), {2, 4});
+  expect_equal(values_of(y), {1, 2});
+}
+
 TEST(expr, shapes_that_do_not_fit) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> a({4, 6}), b({5}), out({4, 6});

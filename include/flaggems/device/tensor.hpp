@@ -28,7 +28,8 @@ void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i6
 
 /// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
 /// back in it. Move only; `clone` copies. What it views must not outlive it. A const tensor is not
-/// written. One that was moved from has no elements: sizes [0].
+/// written. One that was moved from has no elements: sizes [0], a null pointer; operators take it
+/// as such, and it may be assigned again.
 template <class T, class Device = host>
 class tensor {
   static_assert(!std::is_const_v<T> && element<T>, "tensor: T is an element type, not const");
