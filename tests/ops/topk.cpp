@@ -147,6 +147,47 @@ TYPED_TEST(topk_layouts, long_rows) {
     run(5000, 70, layout::transposed, layout::contiguous);
     run(16001, 600, layout::contiguous, layout::contiguous);
     run(16500, 64, layout::offset, layout::strided);
+    const shape strided{3, 5000};  // of a k for which each group counts
+    check<TypeParam, bf16>(strided, 300, 1, layout::transposed, layout::contiguous,
+                           mixed_values<bf16>(strided));
+  }
+}
+
+// Keys of 64 bits, whose places are no part of a word, in two steps, and in three: the first ones
+// of 33 parts are a row of five.
+TYPED_TEST(topk_layouts, long_rows_of_wide_elements) {
+  if constexpr (!fg::host_accessible<TypeParam>) {
+    const shape wide{1, 33000};
+    check<TypeParam, f64>(wide, 5, 1, layout::offset, layout::strided, mixed_values<f64>(wide));
+    if (!std::is_same_v<TypeParam, chip32>) return;  // it takes seconds
+    const shape sizes{1, 262145};
+    const i64 k = 1024;
+    test_tensor<i64, TypeParam> x(sizes, layout::contiguous, random_integers(sizes, 0, 100000));
+    const auto got = fg::topk(test_stream<TypeParam>(), x.in(), k);
+    const selected want = reference(x.values(), sizes, k, 1, true);
+    expect_equal(values_of(got.values), want.values);
+    expect_equal(values_of(got.indices), want.indices);
+  }
+}
+
+// The bound on a chip comes from what is first in each of a thread's groups: all of them, also
+// where elements are read one by one.
+template <class T>
+void expect_groups(i64 stride) {
+  const std::vector<double> numbers = random_integers({192}, 1, 100);
+  const std::vector<T> values(numbers.begin(), numbers.end());
+  using firsts = fg::kernels::group_firsts<T>;
+  const fg::kernels::topk_turn<T> turn({values.data(), stride}, 64, 1, 2, true);
+  const firsts all[] = {firsts::template find<true>(turn), firsts::template find<false>(turn)};
+  for (const firsts& found : all)
+    for (const auto& first : found.of) EXPECT_TRUE(first.is_before(first.last()));
+}
+TEST(topk, each_group_has_elements) {
+  for (const i64 stride : {1, 3}) {
+    SCOPED_TRACE(stride);
+    expect_groups<f32>(stride);
+    expect_groups<bf16>(stride);
+    expect_groups<i64>(stride);
   }
 }
 

@@ -142,14 +142,15 @@ class topk_turn {
     end_ = begin_ + (n - begin_) / width * width;
   }
   /// Calls f(ranked, step, i) for each element, of pack or element number `step` of those that are
-  /// read together.
+  /// read together; i counts the elements of a pack, or the steps, so that both go through all
+  /// groups.
   template <class F>
   FLAGGEMS_INLINE void for_each(const F& f) const {
     if (!by_packs_) {
       for (i32 i = thread_; i < n_; i += steps * threads_) {
         FLAGGEMS_CHIP_UNROLL
         for (int s = 0; s < steps; ++s)
-          if (i + s * threads_ < n_) f(element(i + s * threads_), s, 0);
+          if (i + s * threads_ < n_) f(element(i + s * threads_), s, s);
       }
       return;
     }
