@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -104,5 +105,13 @@ TEST(cpu, caches_have_plausible_sizes) {
 }
 
 TEST(cpu, processor_has_a_name) { EXPECT_FALSE(flaggems::detail::processor_name().empty()); }
+
+#if __has_include(<execinfo.h>)
+// support/backtrace.cpp, or a sanitizer.
+TEST(test_program, says_where_it_dies) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // others of the program have threads
+  EXPECT_DEATH(static_cast<void>(std::raise(SIGSEGV)), "died of a signal in:|SEGV");
+}
+#endif
 
 }  // namespace
