@@ -17,7 +17,7 @@
 
 /// 1: switch stacks with ucontext (two system calls a switch), 0: by hand-written assembly.
 #ifndef FLAGGEMS_FIBER_UCONTEXT
-#define FLAGGEMS_FIBER_UCONTEXT (!FLAGGEMS_ARCH_X86)
+#define FLAGGEMS_FIBER_UCONTEXT (!FLAGGEMS_ARCH_X86 && !FLAGGEMS_ARCH_ARM64)
 #endif
 #if FLAGGEMS_FIBER_UCONTEXT
 #include <ucontext.h>
@@ -77,14 +77,32 @@ class stack_pool {
 };
 
 #if !FLAGGEMS_FIBER_UCONTEXT
-/// Saves the registers that a call preserves and the stack pointer in *save (rdi), goes on from
-/// `load` (rsi).
-__attribute__((naked, noinline)) inline void switch_stacks(void** /*save*/, void* /*load*/) {
+/// Saves the registers that a call preserves and the stack pointer in *save, goes on from `load`.
+#if FLAGGEMS_ARCH_X86
+__attribute__((naked, noinline)) inline void switch_stacks(void** /*save: rdi*/,
+                                                           void* /*load: rsi*/) {
   __asm__(
       "pushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"
       "movq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n\t"
       "popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret");
 }
+#else
+// Not naked, which g++ does not know here: it saves what the text is said to change.
+__attribute__((noinline)) inline void switch_stacks(void** save, void* load) {
+  register void** to __asm__("x0") = save;
+  register void* from __asm__("x1") = load;
+  __asm__ volatile(
+      "adr x2, 1f\n\tstp x29, x2, [sp, #-16]!\n\tmov x2, sp\n\tstr x2, [x0]\n\t"
+      "mov sp, x1\n\tldp x29, x2, [sp], #16\n\tret x2\n1:"
+      : "+r"(to), "+r"(from)
+      :
+      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+        "x16", "x17", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30",
+        "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+        "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
+        "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+}
+#endif
 #endif
 
 /// A point of execution: a fiber, or the OS thread that runs the fibers.
@@ -106,10 +124,14 @@ class fiber {
     context_.uc_link = nullptr;
     ::makecontext(&context_, entry, 0);
 #else
+#if FLAGGEMS_ARCH_X86
     // Six registers, `entry`, and a zero return address that ends a stack walk. At entry the stack
     // pointer is 8 off a multiple of 16, as after a call.
     void* frame[8] = {};
     frame[6] = reinterpret_cast<void*>(entry);
+#else
+    void* frame[2] = {nullptr, reinterpret_cast<void*>(entry)};  // the frame before, and where to
+#endif
     unsigned char* const top = stack + bytes - sizeof(frame);
     std::memcpy(top, frame, sizeof(frame));
     sp_ = top;
