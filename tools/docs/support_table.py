@@ -8,7 +8,7 @@
     support_table.py LOG... --merge                 adds to the page what these logs have
 
 With --merge, marks that the page has stay: a log of one operator's tests is enough to bring its row
-in. Only a log of all tests takes marks away.
+in (docs/tutorial.md has the commands). Only a log of all tests takes marks away.
 
 The marks say how much is known: run on the hardware, run on the emulator (for cuda through a
 simulated driver), or only compiled. The ISA
@@ -127,7 +127,8 @@ OpenCL for spir64, as HIP for gfx90a; not run). The host's levels in these resul
         print("no passing test launched:", ", ".join(missing))
     if args.check:
         if table not in before:
-            print(f"{args.markdown} is out of date: run tools/docs/support_table.py")
+            print(f"{args.markdown} is out of date: run tools/docs/support_table.py with --merge for")
+            print("\n".join(row for row in rows if row not in before) or "rows that are no operator's")
             return 1
         return 1 if missing else 0
     args.markdown.write_text(text)
