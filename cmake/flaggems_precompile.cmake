@@ -1,14 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   flaggems_precompile(<target> ARCHS sm_80 sm_90a.. [MATCHING <regex>] [WITH <file or target>..])
+#   flaggems_precompile(<target> ARCHS sm_80 sm_90a.. [MATCHING <regex>] [WITH <file or target>..]
+#                       [ALLOW_NAMELESS])
 #
 # compiles every kernel that the program or shared library <target> may launch on flaggems::cuda to
 # machine code for these chips when it is linked, and links that in: it needs no compiler where it
 # runs on one of them. The kernels are found in the target's object files; WITH names archives and
 # targets to look into besides. MATCHING leaves out kernels whose types do not match. NVRTC is needed
 # to build (FLAGGEMS_NVRTC_LIBRARY, a CMake variable, where it is not found by name), a GPU is not.
-# Called in the folder that <target> is made in. What has been compiled stays in the disk cache.
+# A kernel of types without names (lambdas, those of unnamed namespaces) is an error;
+# ALLOW_NAMELESS leaves it out. Called in the folder that <target> is made in. What has been compiled stays in the disk cache.
 #
 # FLAGGEMS_COMPILE_PROGRAM is a flaggems-compile that runs here, for cross builds; else it is built.
 include_guard(GLOBAL)
@@ -16,9 +18,10 @@ set(FLAGGEMS_COMPILE_PROGRAM "" CACHE FILEPATH "flaggems-compile; empty: it is b
 set(FLAGGEMS_NVRTC_LIBRARY "" CACHE FILEPATH "NVRTC, for flaggems_precompile; empty: found by name")
 
 function(flaggems_precompile target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MATCHING" "ARCHS;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALLOW_NAMELESS" "MATCHING" "ARCHS;WITH")
   if(NOT arg_ARCHS OR arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "flaggems_precompile(<target> ARCHS sm_90a.. [MATCHING <regex>] [WITH ..])")
+    message(FATAL_ERROR "flaggems_precompile(<target> ARCHS sm_90a.. [MATCHING <regex>] [WITH ..]"
+                        " [ALLOW_NAMELESS])")
   endif()
   get_target_property(type ${target} TYPE)
   if(NOT type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
@@ -43,6 +46,9 @@ function(flaggems_precompile target)
   set(command "${program}" --object "${object}")
   if(arg_MATCHING)
     list(APPEND command --match "${arg_MATCHING}")
+  endif()
+  if(arg_ALLOW_NAMELESS)
+    list(APPEND command --allow-nameless)
   endif()
   foreach(arch IN LISTS arg_ARCHS)
     list(APPEND command --target "${arch}")

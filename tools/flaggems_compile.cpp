@@ -36,6 +36,8 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
   --target sm_90a   for this chip; may be repeated. Without: for the GPUs of this machine
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
+  --allow-nameless  leaves out kernels of types without names (lambdas, those of unnamed namespaces),
+                    which can only be compiled by nvcc; else they are an error
   --check           compiles many kernels a unit, faster, and keeps nothing
   --every N         only every Nth kernel, for one of the targets in turn
   --from K          with --every: other kernels and targets for each K below N times the targets
@@ -46,7 +48,7 @@ flaggems::cuda, and keeps the machine code in the disk cache that programs look 
 struct options {
   std::vector<std::string> targets, files;
   std::string match, object;
-  bool check = false, list = false;
+  bool check = false, list = false, allow_nameless = false;
   int processes = 1, every = 0, from = 0;  // every 0: all, for all targets
 };
 
@@ -261,6 +263,8 @@ options parse(int count, char** arguments) {
       o.match = value();
     } else if (word == "--object") {
       o.object = value();
+    } else if (word == "--allow-nameless") {
+      o.allow_nameless = true;
     } else if (word == "--check") {
       o.check = true;
     } else if (word == "--every") {
@@ -287,22 +291,34 @@ int run(options o) {
   const std::regex pattern(o.match);
   std::vector<fd::kernel_instance> instances;
   std::size_t nameless = 0;
+  std::set<std::string> nameless_types;
   for (const std::string& name : found.names) {
     const fd::kernel_instance instance{name.c_str()};
     const std::string types(instance.types());
     if (!std::regex_search(types, pattern)) continue;
-    const bool has_names = compiler_type::has_names(instance);
-    if (o.list) std::cout << types << (has_names ? "\n" : "  (types without names)\n");
-    if (has_names)
+    const std::string_view without_name = compiler_type::nameless_type(instance);
+    if (o.list) std::cout << types << (without_name.empty() ? "\n" : "  (types without names)\n");
+    if (without_name.empty()) {
       instances.push_back(instance);
-    else
+    } else {
       ++nameless;
+      nameless_types.emplace(without_name);
+    }
   }
   if (o.list) return 0;
   if (instances.empty() && nameless == 0)
     fail(std::string("no kernels") + (o.match.empty() ? "" : " that match") +
          " in the files; objects made with -flto need -ffat-lto-objects");
-  if (nameless != 0) std::cout << nameless << " kernels left out: their types have no names\n";
+  if (nameless != 0) {
+    std::string of;
+    for (const std::string& type : nameless_types) of += "\n  " + type;
+    if (!o.allow_nameless)
+      fail(std::to_string(nameless) + " kernels are of types without names:" + of +
+           "\nGive them names, in a header that ends with FLAGGEMS_TEXT, or leave these kernels "
+           "out: "
+           "--allow-nameless (in CMake ALLOW_NAMELESS)");
+    std::cout << nameless << " kernels left out, of types without names:" << of << '\n';
+  }
   if (o.targets.empty()) {
     for (int k = 0; k < flaggems::cuda::device_count(); ++k)
       o.targets.emplace_back(flaggems::cuda::properties(k).arch);

@@ -78,7 +78,8 @@ def instances_of(programs, every, build, cxx):
     library = found()
     if not library:
         return SKIP
-    command = [*map(str, programs), "--check", "-j", str(os.cpu_count() or 1)]
+    # (The test of what types without names are refused with is among the programs.)
+    command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which sixth and for which chips is the commit's choice: by and by, all
         commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
         command += ["--every", "6", "--from", str(int(commit.stdout.strip() or "0", 16) % 24)]
@@ -86,34 +87,45 @@ def instances_of(programs, every, build, cxx):
         command += ["--target", target]
     environment = {**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library, "FLAGGEMS_CACHE_MIB": "0"}
     return (subprocess.run(command, env=environment).returncode
-            or textless(programs[0], environment, build, cxx))
+            or refusals(programs[0].resolve(), environment, build, cxx))
 
 
-def textless(compile_program, environment, build, cxx):
-    """A header without a text is refused, even where the compiler could read it: the key of the disk
-    cache would not change with it."""
+def refusals(compile_program, environment, build, cxx):
+    """What flaggems-compile must refuse, and how it says why."""
     build.mkdir(parents=True, exist_ok=True)
+    functor = "struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const { return x; } };\n"
     (build / "helper.hpp").write_text("inline float helper(float x) { return x; }\n")
-    (build / "with_text.hpp").write_text('''#include <flaggems/kernels/math.hpp>
-#include "helper.hpp"
-struct functor { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const { return x; } };
-FLAGGEMS_TEXT("with_text.hpp");
-''')
-    (build / "textless.cpp").write_text('''#include <flaggems/ops/expr.hpp>
+    (build / "with_text.hpp").write_text('#include <flaggems/kernels/math.hpp>\n#include "helper.hpp"\n'
+                                         + functor % "includes_textless" + 'FLAGGEMS_TEXT("with_text.hpp");\n')
+    (build / "program.cpp").write_text('''#include <flaggems/ops/expr.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include "with_text.hpp"
+namespace { ''' + functor % "nameless" + '''}
 void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flaggems::cuda>& x) {
-  flaggems::assign(s, x, flaggems::apply(functor{}, x));
+  flaggems::assign(s, x, flaggems::apply(includes_textless{}, x));
+  flaggems::assign(s, x, flaggems::apply(nameless{}, x));
 }
 ''')
     subprocess.run([cxx, "-std=c++20", f"-I{ROOT / 'include'}", "-DFLAGGEMS_MAX_ISA=0", "-c",
-                    "textless.cpp"], cwd=build, check=True)
-    done = subprocess.run([str(compile_program.resolve()), "--check", "--target", "sm_90a", "textless.o"],
-                          cwd=build, env=environment, capture_output=True, text=True)
-    if done.returncode == 0 or "helper.hpp" not in done.stderr:
-        print(f"a header without a text was not refused: {done.stdout}{done.stderr}", file=sys.stderr)
-        return 1
-    return 0
+                    "program.cpp"], cwd=build, check=True)
+    failed = 0
+
+    def expect(status, said, *arguments):
+        nonlocal failed
+        done = subprocess.run([str(compile_program), *arguments], cwd=build, env=environment,
+                              capture_output=True, text=True)
+        if done.returncode != status or said not in done.stdout + done.stderr:
+            failed = 1
+            print(f"expected {status} and '{said}' of {arguments}, got {done.returncode}: {done.stdout}"
+                  f"{done.stderr}", file=sys.stderr)
+
+    check = ("program.o", "--check", "--target", "sm_90a", "--match")
+    # A header without a text, even where the compiler could read it: the key of the disk cache would
+    # not change with it.
+    expect(1, "helper.hpp", *check, "includes_textless")
+    expect(2, "::nameless\nGive them names", *check, "nameless")
+    expect(0, "2 kernels left out", *check, "nameless", "--allow-nameless")
+    return failed
 
 
 def linked(build):
@@ -201,7 +213,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="instances: for all targets")
     options = parser.parse_args()
     if options.compiler == "instances":
-        return instances_of(options.program, options.all, options.build / "textless", options.cxx)
+        return instances_of(options.program, options.all, options.build / "refusals", options.cxx)
     if options.compiler == "declarations":
         return declarations(options.cxx)
     if options.compiler == "linked":

@@ -48,7 +48,7 @@ class runtime_compiler {
     if (!has_names(instance))
       raise(errc::not_supported, op,
             "types of kernels with names, in headers that end with FLAGGEMS_TEXT",
-            instance.types());
+            nameless_type(instance));
     if (texts.names.empty())
       raise(errc::not_supported, op, "a program with the texts of its kernels",
             "one compiled with FLAGGEMS_EMBED=0");
@@ -95,13 +95,32 @@ class runtime_compiler {
     return image;
   }
 
-  /// Whether all types can be named in a source, as lambdas and those of unnamed namespaces cannot.
+  /// Whether all types can be named in a source.
   [[nodiscard]] static bool has_names(const kernel_instance& instance) noexcept {
+    return nameless_type(instance).empty();
+  }
+  /// The first type that cannot, as lambdas and those of unnamed namespaces; empty if all can.
+  [[nodiscard]] static std::string_view nameless_type(const kernel_instance& instance) noexcept {
     const std::string_view types = instance.types();
+    std::size_t at = types.npos;
     for (const char* mark :
          {"{anonymous}", "(anonymous ", "<lambda", "(lambda", "::<unnamed", "__nv_"})
-      if (types.find(mark) != types.npos) return false;
-    return true;
+      at = (std::min)(at, types.find(mark));
+    if (at == types.npos) return {};
+    // What stands between the commas or brackets around it.
+    std::size_t first = at, last = at;
+    for (int depth = 0; first > 0; --first) {
+      const char c = types[first - 1];
+      depth += c == '>' || c == ')' ? 1 : c == '<' || c == '(' ? -1 : 0;
+      if (depth < 0 || (depth == 0 && c == ',')) break;
+    }
+    for (int depth = 0; last < types.size(); ++last) {
+      const char c = types[last];
+      depth += c == '<' || c == '(' ? 1 : c == '>' || c == ')' ? -1 : 0;
+      if (depth < 0 || (depth == 0 && c == ',')) break;
+    }
+    first += types[first] == ' ' ? 1 : 0;
+    return types.substr(first, last - first);
   }
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
   /// "13.0"; empty if there is none.
