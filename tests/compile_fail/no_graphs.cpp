@@ -3,7 +3,7 @@
 //
 // A device type without graphs captures nothing, and the message stands alone.
 //
-// expect: -DWRONG: flaggems: a device type without graphs: `device_graphs<Device>` tells
+// expect: -DWRONG: flaggems: a device type without graphs captures nothing
 //
 // errors: 1
 #include <flaggems/device/graph.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/device/stream.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/host.hpp>
 
@@ -261,6 +262,8 @@ TEST_F(stream, another_device_is_refused_where_both_are_known) {
   expect_mismatch([&] { static_cast<void>(elapsed_ms(a, b)); }, "elapsed_ms", "mock:0", "mock:1");
   const auto x = flaggems::from_values<float>(one, {1, 2, 3});
   expect_mismatch([&] { static_cast<void>(x.clone(zero)); }, "clone", "mock:1", "mock:0");
+  expect_mismatch([&] { static_cast<void>(flaggems::clone(zero, x)); }, "clone", "mock:1",
+                  "mock:0");
   expect_mismatch([&] { static_cast<void>(flaggems::to_host(zero, x)); }, "to_host", "mock:1",
                   "mock:0");
 }

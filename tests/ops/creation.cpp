@@ -121,6 +121,33 @@ TEST(creation, integers_fill_integers_that_hold_them) {
   EXPECT_TRUE(out.untouched());
 }
 
+TEST(creation, floats_are_filled_with_what_they_hold) {
+  const auto& stream = test_stream<host>();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(fg::full<int32_t>(stream, {1}, -2.9)[0], -2);
+  EXPECT_EQ(static_cast<float>(fg::full<fg::f16>(stream, {1}, 65504)[0]), 65504.0f);
+  EXPECT_EQ(static_cast<float>(fg::full<fg::f16>(stream, {1}, -inf)[0]), static_cast<float>(-inf));
+  EXPECT_TRUE(std::isnan(static_cast<float>(fg::full<bf16>(stream, {1}, std::nan(""))[0])));
+  EXPECT_RAISES(fg::full<fg::f16>(stream, {1}, 1e6), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::f16>(stream, {1}, 1 << 20), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<f32>(stream, {1}, 1e39), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::f8e4m3>(stream, {1}, inf), invalid_argument, "full");
+  test_tensor<fg::f16> out({5});
+  EXPECT_RAISES(fg::fill_(stream, out.view(), -1e6f), invalid_argument, "fill_");
+  EXPECT_TRUE(out.untouched());
+}
+
+TEST(creation, arange_takes_its_dtype_from_the_numbers) {
+  const auto& stream = test_stream<host>();
+  static_assert(std::is_same_v<decltype(fg::arange(stream, 3)), fg::tensor<i64>>);
+  static_assert(std::is_same_v<decltype(fg::arange(stream, 0, 3, 1)), fg::tensor<i64>>);
+  expect_equal(values_of(fg::arange(stream, 0, 10, 2.5)), {0, 2.5F, 5, 7.5F});
+  expect_equal(values_of(fg::arange(stream, 0.5, 3)), {0.5F, 1.5F, 2.5F});
+  expect_equal(values_of(fg::arange(stream, 2.5F)), {0, 1, 2});
+  EXPECT_RAISES((void)fg::arange(stream, std::numeric_limits<fg::u64>::max()), invalid_argument,
+                "arange");
+}
+
 TEST(creation, arange_stays_within_its_dtype) {
   const auto& stream = test_stream<host>();
   EXPECT_EQ(fg::arange<fg::i8>(stream, 128).data()[127], 127);

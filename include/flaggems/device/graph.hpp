@@ -40,8 +40,7 @@ template <class Device>
 class graph {
   static_assert(
       detail::graph_handle_of<Device>::exists,
-      "flaggems: a device type without graphs: `device_graphs<Device>` tells, so that work "
-      "is queued each time where it cannot be captured");
+      "flaggems: a device type without graphs captures nothing: ask device_graphs<Device> before");
 
  public:
   using device_type = Device;

@@ -27,7 +27,7 @@ void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i6
 }  // namespace detail
 
 /// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
-/// back in it. Move only; `clone` copies. What it views must not outlive it. A const tensor is not
+/// back in it. Move only; `clone` copies. Views of it must not outlive it. A const tensor is not
 /// written. One that was moved from has no elements: sizes [0], a null pointer; operators take it
 /// as such, and it may be assigned again.
 template <class T, class Device = host>
@@ -241,8 +241,9 @@ void require_contiguous(const char* op, const View& v) {
 /// invalid_argument if it is not; device_mismatch if it is a tensor, not a view, of another device
 /// than the stream's.
 template <stream_like S, tensor_like X>
-requires std::is_same_v<device_of<S>, device_t<X>>
 [[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
+  static_assert(std::is_same_v<device_of<S>, device_t<X>>,
+                "flaggems: to_host takes a stream of the device that the tensor is on");
   const auto from = as_view(x);
   detail::require_contiguous("to_host", from);
   if constexpr (requires { x.device_index(); })
@@ -259,8 +260,9 @@ requires std::is_same_v<device_of<S>, device_t<X>>
 /// A copy of x, which is in the host's memory, on the stream's device; returns once x has been
 /// read. x must be contiguous: raises invalid_argument if it is not.
 template <stream_like S, tensor_like X>
-requires std::is_same_v<device_t<X>, host>
 [[nodiscard]] tensor<value_t<X>, device_of<S>> from_host(const S& stream, const X& x) {
+  static_assert(std::is_same_v<device_t<X>, host>,
+                "flaggems: from_host takes a tensor in the host's memory");
   const auto from = as_view(x);
   detail::require_contiguous("from_host", from);
   auto result = empty<value_t<X>>(stream, from.shape_of(), "from_host");

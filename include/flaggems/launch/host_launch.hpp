@@ -25,6 +25,8 @@ concept is_scalar = Kernel::is_scalar;
 
 template <class Kernel, class... Args>
 struct host_entry {
+  static_assert(!FLAGGEMS_LANGUAGE_CUDA || sizeof(Kernel) == 0,
+                "flaggems: operators on the host need a file that nvcc does not compile");
   using function = void (*)(i64 index, i64 count, unsigned char* scratch, const Args&... args);
 
   template <class Isa>

@@ -419,10 +419,14 @@ auto copied(const char* op, const S& stream, const X& x) {
 }
 }  // namespace detail
 
-/// The elements of x in a new tensor, contiguous in row-major order.
+/// The elements of x in a new tensor, contiguous in row-major order. Raises device_mismatch if x is
+/// a tensor, not a view, of another device than the stream's.
 /// aten::clone(Tensor self, *, MemoryFormat? memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto clone(const S& stream, const X& x) {
+  if constexpr (requires { x.device_index(); })
+    if (x.numel() != 0)
+      detail::require_device<device_of<S>>("clone", x.device_index(), ref(stream).device_index());
   return detail::copied("clone", stream, as_view(x));
 }
 

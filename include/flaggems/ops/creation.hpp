@@ -21,10 +21,22 @@ void check_fits(const char* op, f64 value) {
     raise_number<T>(op, text(value));
 }
 
+/// Raises if a number becomes infinite, or none, as an element of the floating-point type T.
+template <class T, class V>
+void check_finite(const char* op, V value) {
+  const f64 number = kernels::number_cast<f64>(value),
+            stored = kernels::number_cast<f64>(kernels::number_cast<T>(value));
+  if ((__builtin_isfinite(number) && !__builtin_isfinite(stored)) ||
+      (__builtin_isnan(stored) && !__builtin_isnan(number))) [[unlikely]]
+    raise_number<T>(op, text(value));
+}
+
 template <class S, class X, class V>
 void fill(const char* op, const S& stream, const X& x, V value) {
   using T = typename X::value_type;
-  if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
+  if constexpr (kernels::is_floating<T>)
+    check_finite<T>(op, value);
+  else if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
     check_fits<T>(op, kernels::number_cast<f64>(value));
   else
     check_integer<T>(op, value);
@@ -42,8 +54,8 @@ auto filled(const char* op, const S& stream, const shape& sizes, V value) {
 
 }  // namespace detail
 
-/// Every element of x becomes `value`, converted to x's dtype. Raises invalid_argument for a number
-/// outside the range of an integer dtype, NaN among them.
+/// Every element of x becomes `value`, converted to x's dtype; integers have no fraction of it.
+/// Raises invalid_argument for a number outside the dtype's range: NaN for an integer, 1e6 for f16.
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
@@ -78,6 +90,26 @@ template <element T = f32, stream_like S>
 }
 
 namespace detail {
+
+/// The dtype of a sequence of such numbers, if T does not say it.
+template <class T, class... V>
+using arange_element =
+    std::conditional_t<!std::is_void_v<T>, T,
+                       std::conditional_t<(kernels::is_floating<V> || ...), f32, i64>>;
+
+/// start, end and step, as they are computed with.
+template <class T>
+struct arange_parts {
+  typename sequence<T>::value start, end, step;
+};
+template <element T, class... V>
+arange_parts<T> arange_numbers(V... numbers) {
+  using value = typename sequence<T>::value;
+  static_assert(kind_of<T> == kind::floating || !(kernels::is_floating<V> || ...),
+                "flaggems: arange: a sequence of integers has no fractions");
+  if constexpr (std::is_same_v<value, i64>) (check_integer<i64>("arange", numbers), ...);
+  return {kernels::number_cast<value>(numbers)...};
+}
 
 /// How many numbers start, start + step, ... lie before `end`. Raises unless T can hold them all.
 template <class T, class V>
@@ -124,38 +156,40 @@ i64 arange_size(V start, V end, V step) {
 
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
-/// out: 1-D, ceil((end - start) / step) elements. Raises invalid_argument for a zero step, bounds
-/// against its direction or integers that the dtype cannot hold, shape_mismatch for another size.
+/// out: 1-D, ceil((end - start) / step) elements; of a floating-point dtype if a number is. Raises
+/// invalid_argument for a zero step, bounds against its direction or integers that the dtype cannot
+/// hold, shape_mismatch for another size.
 /// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
-template <stream_like S, tensor_like Out>
-void arange(const S& stream, typename detail::sequence<value_t<Out>>::value start,
-            typename detail::sequence<value_t<Out>>::value end,
-            typename detail::sequence<value_t<Out>>::value step, Out&& out) {
+template <stream_like S, scalar_operand V1, scalar_operand V2, scalar_operand V3, tensor_like Out>
+void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
   same_device<S, Out>();
   using T = value_t<Out>;
+  const auto [first, limit, by] = detail::arange_numbers<T>(start, end, step);
   const auto to = as_view(out);
-  const i64 n = detail::arange_size<T>(start, end, step);
+  const i64 n = detail::arange_size<T>(first, limit, by);
   if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
     raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(n) + "]",
           to_string(shape(to.sizes())));
-  if (n != 0 && detail::replaced<operators::arange>("arange", stream, start, end, step, to)) return;
-  detail::assign_node("arange", stream, to, detail::sequence<T>{start, step});
+  if (n != 0 && detail::replaced<operators::arange>("arange", stream, first, limit, by, to)) return;
+  detail::assign_node("arange", stream, to, detail::sequence<T>{first, by});
 }
 
-/// start, start + step, ... before `end`, in a new 1-D tensor.
+/// start, start + step, ... before `end`, in a new 1-D tensor. If T does not say its dtype, that is
+/// f32 if one of the numbers is floating-point, else i64.
 /// aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype)
-template <element T = i64, stream_like S>
-[[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value start,
-                          typename detail::sequence<T>::value end,
-                          typename detail::sequence<T>::value step = 1) {
-  auto out = empty<T>(stream, {detail::arange_size<T>(start, end, step)}, "arange");
-  arange(stream, start, end, step, out);
+template <class T = void, stream_like S, scalar_operand V1, scalar_operand V2,
+          scalar_operand V3 = int>
+[[nodiscard]] auto arange(const S& stream, V1 start, V2 end, V3 step = 1) {
+  using dtype = detail::arange_element<T, V1, V2, V3>;
+  const auto [first, limit, by] = detail::arange_numbers<dtype>(start, end, step);
+  auto out = empty<dtype>(stream, {detail::arange_size<dtype>(first, limit, by)}, "arange");
+  arange(stream, first, limit, by, out);
   return out;
 }
 
 /// 0, 1, ..., before `end`, in a new 1-D tensor. aten::arange(Scalar end, *, ScalarType? dtype)
-template <element T = i64, stream_like S>
-[[nodiscard]] auto arange(const S& stream, typename detail::sequence<T>::value end) {
+template <class T = void, stream_like S, scalar_operand V>
+[[nodiscard]] auto arange(const S& stream, V end) {
   return arange<T>(stream, 0, end, 1);
 }
 
