@@ -93,38 +93,50 @@ def instances_of(programs, every, build, cxx):
 def refusals(compile_program, environment, build, cxx):
     """What flaggems-compile must refuse, and how it says why."""
     build.mkdir(parents=True, exist_ok=True)
-    functor = "struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const { return x; } };\n"
-    (build / "helper.hpp").write_text("inline float helper(float x) { return x; }\n")
-    (build / "with_text.hpp").write_text('#include <flaggems/kernels/math.hpp>\n#include "helper.hpp"\n'
-                                         + functor % "includes_textless" + 'FLAGGEMS_TEXT("with_text.hpp");\n')
-    (build / "program.cpp").write_text('''#include <flaggems/ops/expr.hpp>
+    functor = ("struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const "
+               "{ return x; } };\n")
+    sources = {
+        "with_text.hpp": "#include <flaggems/kernels/math.hpp>\n" + functor % "with_text"
+                         + 'FLAGGEMS_TEXT("with_text.hpp");\n',
+        "helper.hpp": "inline float helper(float x) { return x; }\n",
+        "helped.hpp": '#include "helper.hpp"\nFLAGGEMS_TEXT("helped.hpp");\n',
+        "helped.cpp": '#include <flaggems/config.hpp>\n#include "helped.hpp"\n',
+        "program.cpp": """#include <flaggems/ops/expr.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include "with_text.hpp"
-namespace { ''' + functor % "nameless" + '''}
+""" + functor % "textless" + "namespace own { " + functor % "textless" + "}\nnamespace { "
+            + functor % "nameless" + """}
 void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flaggems::cuda>& x) {
-  flaggems::assign(s, x, flaggems::apply(includes_textless{}, x));
+  flaggems::assign(s, x, flaggems::apply(with_text{}, x));
+  flaggems::assign(s, x, flaggems::apply(textless{}, x));
+  flaggems::assign(s, x, flaggems::apply(own::textless{}, x));
   flaggems::assign(s, x, flaggems::apply(nameless{}, x));
 }
-''')
+"""}
+    for name, text in sources.items():
+        (build / name).write_text(text)
     subprocess.run([cxx, "-std=c++20", f"-I{ROOT / 'include'}", "-DFLAGGEMS_MAX_ISA=0", "-c",
-                    "program.cpp"], cwd=build, check=True)
+                    *(name for name in sources if name.endswith(".cpp"))], cwd=build, check=True)
     failed = 0
 
-    def expect(status, said, *arguments):
+    def expect(status, said, match, *arguments):
         nonlocal failed
-        done = subprocess.run([str(compile_program), *arguments], cwd=build, env=environment,
-                              capture_output=True, text=True)
+        done = subprocess.run([str(compile_program), "program.o", "--check", "--target", "sm_90a",
+                               "--match", match, *arguments],
+                              cwd=build, env=environment, capture_output=True, text=True)
         if done.returncode != status or said not in done.stdout + done.stderr:
             failed = 1
-            print(f"expected {status} and '{said}' of {arguments}, got {done.returncode}: {done.stdout}"
-                  f"{done.stderr}", file=sys.stderr)
+            print(f"flaggems-compile, {match} {arguments}: expected {status} and '{said}', got "
+                  f"{done.returncode}: {done.stdout}{done.stderr}", file=sys.stderr)
 
-    check = ("program.o", "--check", "--target", "sm_90a", "--match")
     # A header without a text, even where the compiler could read it: the key of the disk cache would
     # not change with it.
-    expect(1, "helper.hpp", *check, "includes_textless")
-    expect(2, "::nameless\nGive them names", *check, "nameless")
-    expect(0, "2 kernels left out", *check, "nameless", "--allow-nameless")
+    expect(1, "helper.hpp", "with_text", "helped.o")
+    expect(0, "kernels: 2", "with_text")
+    expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")
+    expect(1, 'does the header of "own::textless" end with FLAGGEMS_TEXT?', "own::textless")
+    expect(2, "::nameless\nGive them names", "nameless")
+    expect(0, "2 kernels left out", "nameless", "--allow-nameless")
     return failed
 
 

@@ -91,7 +91,7 @@ class runtime_compiler {
       image.resize(bytes);
       result = call.image(unit.handle, image.data());
     }
-    if (result != 0) raise_failure(op, what, unit.handle, result);
+    if (result != 0) raise_failure(op, what, lines, unit.handle, result);
     return image;
   }
 
@@ -125,7 +125,7 @@ class runtime_compiler {
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
   /// "13.0"; empty if there is none.
   [[nodiscard]] std::string_view version() const noexcept { return library().version.view(); }
-  /// All that the compiler said of the last kernel that it could not compile.
+  /// What the compiler said of the last kernel that it could not compile.
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
   /// Why nothing can be compiled; empty if it can.
   [[nodiscard]] const text& reason() const noexcept { return library().functions.reason(); }
@@ -163,7 +163,8 @@ class runtime_compiler {
       raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
             library().functions.reason());
   }
-  [[noreturn]] void raise_failure(const char* op, std::string_view what, void* unit, int result) {
+  [[noreturn]] void raise_failure(const char* op, std::string_view what, std::string_view lines,
+                                  void* unit, int result) {
     const compiler_functions& call = library().call;
     std::size_t bytes = 0;
     log_.clear();
@@ -173,11 +174,39 @@ class runtime_compiler {
     }
     // An error holds some hundred bytes: of a long log, the first line that is one.
     const std::size_t error_at = log_.find("error");
-    const std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
+    std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
+    const std::string said = log_.substr(line, log_.find('\n', line) - line);
+    const std::string_view unknown = unknown_name(said, lines);
+    if (!unknown.empty()) {  // all else that it said follows from that
+      log_ = "does the header of \"" + std::string(unknown) + "\" end with FLAGGEMS_TEXT?\n" + said;
+      line = 0;
+    }
     raise(
         errc::driver_error, op,
         text("code, made of headers that end with FLAGGEMS_TEXT and include no others, of ") + what,
         text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
+  }
+  // The name in the instances' lines that the compiler does not know, by what it said; or empty.
+  static std::string_view unknown_name(std::string_view said, std::string_view lines) noexcept {
+    if (said.find("flaggems_instance.cu(") != 0) return {};
+    for (const std::string_view before : {"error: identifier \"", "\" has no member \""})
+      if (const std::size_t at = said.find(before); at != said.npos) {
+        said.remove_prefix(at + before.size());
+        return said.substr(0, said.find('"'));
+      }
+    // A namespace, which it does not name: that of the first type that is not the library's.
+    if (said.find("name followed by \"::\"") == said.npos) return {};
+    const auto in_name = [&](std::size_t k) {
+      return lines[k] == ':' || letters_of_names.find(lines[k]) != letters_of_names.npos;
+    };
+    for (std::size_t p = 0; (p = lines.find("::", p)) != lines.npos;) {
+      std::size_t first = p;
+      while (first > 0 && in_name(first - 1)) --first;
+      while (p < lines.size() && in_name(p)) ++p;
+      const std::string_view name = lines.substr(first, p - first);
+      if (name.find("flaggems::") != 0) return name;
+    }
+    return {};
   }
 
   struct program {
