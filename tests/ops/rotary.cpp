@@ -95,6 +95,7 @@ TYPED_TEST(rotary_layouts, all) {
     for (const layout in : input_layouts)
       for (const layout to : output_layouts)
         check<TypeParam, f32>(22, 18, in, to, layout::contiguous, true);
+    check<TypeParam, f32>(22, 0, layout::contiguous, layout::contiguous, layout::contiguous, false);
     for (const layout of_table : input_layouts) {
       check<TypeParam, f32>(34, 34, layout::transposed, layout::contiguous, of_table, true);
       check<TypeParam, f32>(34, 34, layout::contiguous, layout::contiguous, of_table, false);

@@ -27,7 +27,8 @@ static_assert(sizeof(fixed<>) == sizeof(void*));
 static_assert(sizeof(fixed<4>) == sizeof(void*) + 8);
 static_assert(sizeof(fixed<2, 3>) == sizeof(void*) + 2 * 8);
 static_assert(sizeof(fixed<2, dynamic_extent>) == sizeof(void*) + 3 * 8);
-static_assert(sizeof(tensor_view<f32>) == sizeof(void*) + 2 * 8 * max_rank + 8);
+// Of any rank: beside all sizes and strides, the rank and the number of elements.
+static_assert(sizeof(tensor_view<f32>) == sizeof(void*) + 2 * 8 * max_rank + 2 * 8);
 static_assert(fixed<2, 3>::rank() == 2);
 
 static_assert(std::is_trivially_copyable_v<tensor_view<f32>>);

@@ -51,12 +51,6 @@ struct attention_call {
                 "flaggems: the result of scaled_dot_product_attention is of floating point, of f64 "
                 "if the inputs are");
 
-  static shape batch_of(const shape& sizes) {
-    shape r;
-    for (int d = 0; d < sizes.rank() - 2; ++d) r.push_back(sizes[d]);
-    return r;
-  }
-
   /// Raises unless the sizes fit together; the sizes of the result.
   static shape check(const Q& q, const K& k, const V& v, const attention_options& options) {
     const int rank = q.rank();
@@ -91,12 +85,15 @@ struct attention_call {
     check_sizes(op, out, check(q, k, v, options));
     check_separate_output(op, out, q, k, v);
     const int rank = q.rank();
-    shape scores = q.shape_of();
-    scores[rank - 1] = k.size(-2);
+    const auto scores = [&] {
+      shape sizes = q.shape_of();
+      sizes[rank - 1] = k.size(-2);
+      return sizes;
+    };
     if constexpr (masked) {
       if (options.is_causal) [[unlikely]]
         raise(errc::invalid_argument, op, "either attn_mask or is_causal", "both");
-      check_broadcasts(op, mask, scores);
+      check_broadcasts(op, mask, scores());
       check_separate_output(op, out, mask);
     }
     if (out.empty()) return;
@@ -113,16 +110,15 @@ struct attention_call {
     // The heads of a group are rows, not batch: the batch has the key's heads.
     const int heads = options.enable_gqa ? rank - 3 : -1;
     const i64 group = heads >= 0 ? q.size(heads) / k.size(heads) : 1;
-    shape batch = batch_of(q.shape_of());
+    const auto lead = static_cast<std::size_t>(rank - 2);
+    shape batch(q.sizes().first(lead));
     if (heads >= 0) batch[heads] = k.size(heads);
     iteration it(batch);
     const auto add = [&](const auto& view, i64 factor) {
       i64 strides[max_rank] = {};
-      const auto lead = static_cast<std::size_t>(rank - 2);
-      for (std::size_t d = 0; d < lead; ++d)
-        strides[d] = view.sizes()[d] == 1 ? 0 : view.strides()[d];
-      if (heads >= 0) strides[heads] = view.strides()[static_cast<std::size_t>(heads)] * factor;
-      it.add(batch, std::span<const i64>(strides, lead));
+      copy_few(strides, view.strides().data(), rank - 2);
+      if (heads >= 0) strides[heads] *= factor;
+      it.add(view.sizes().first(lead), std::span<const i64>(strides, lead));
     };
     add(out, group);
     add(q, group);
@@ -130,7 +126,7 @@ struct attention_call {
     add(v, 1);
     const auto whole_mask = [&] {
       if constexpr (masked) {
-        const auto whole = mask.expand(scores);
+        const auto whole = mask.expand(scores());
         add(whole, group);
         return whole;
       } else {
@@ -139,7 +135,7 @@ struct attention_call {
     }();
     it.collapse();
 
-    kernels::attention_space space{};
+    kernels::attention_space space;
     space.rank = it.rank();
     space.batches = it.numel();
     for (int d = 0; d < it.rank(); ++d) space.sizes[d] = it.size(d);
@@ -161,9 +157,9 @@ struct attention_call {
       to.position = strides[last - 1];
       to.element = strides[last];
     };
-    kernels::attention_arg<O> kernel_out{};
-    kernels::attention_arg<const T> kernel_q{};
-    kernels::attention_arg<const Key> kernel_k{}, kernel_v{};
+    kernels::attention_arg<O> kernel_out;
+    kernels::attention_arg<const T> kernel_q;
+    kernels::attention_arg<const Key> kernel_k, kernel_v;
     fill(0, kernel_out, out);
     fill(1, kernel_q, q);
     fill(2, kernel_k, k);

@@ -9,8 +9,6 @@
 #include <flaggems/kernels/attention_decode_tiles.hpp>
 #include <flaggems/launch/launch.hpp>
 
-#include <optional>
-
 namespace flaggems::detail {
 
 /// How chips attend with few queries.
@@ -30,7 +28,7 @@ struct decode_policy {
   /// `abreast` run at once, take least: rounds of blocks, each its steps and what takes it as long
   /// as two more, and as much again to put parts together.
   static i64 parts(i64 tiles, i64 all, i64 abreast) {
-    if (tiles >= 4 * abreast) return 1;
+    if (all <= 1 || tiles >= 4 * abreast) return 1;
     i64 best = 1, least = kernels::ceil_div(tiles, abreast) * (all + 2);
     for (i64 rounds = 1; rounds <= 4; ++rounds) {
       const i64 p = kernels::min_of(rounds * abreast / tiles, all);
@@ -141,24 +139,24 @@ struct decode_call {
     const i64 wanted = decode_policy::parts(tiles, all, decode_policy::units * Kernel::min_blocks);
     const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
-    std::optional<tensor<f32, device_of<S>>> memory;
-    if (parts > 1)
-      memory = empty<f32>(
-          stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
-          config.op);
-    f32* const found = memory ? memory->data() : nullptr;
     config.tiles = tiles * parts;
     config.threads = threads;
     config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
                      scratch_bytes<f32>(teams * rows_at_once * size);
-    launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
-    if (parts == 1) return;
+    const auto attend = [&](f32* found) {
+      launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
+    };
+    if (parts == 1) return attend(nullptr);
+    auto found = empty<f32>(
+        stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
+        config.op);
+    attend(found.data());
     config.tiles = space.batches * rows;
     config.threads = merge::max_threads;
     const i64 abreast = merge::teams(merge::max_threads, space.value_size);
     config.scratch =
         2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
-    launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found));
+    launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found.data()));
   }
 };
 

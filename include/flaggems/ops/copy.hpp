@@ -287,7 +287,7 @@ inline kernels::transposed_space transposed_space_of(const iteration& it, i64 ro
                                                      const memory_layout& out,
                                                      const memory_layout& x, bool& packs) {
   const int inner = it.rank() - 1;
-  kernels::transposed_space space{};
+  kernels::transposed_space space;
   space.rows = it.size(inner - 1);
   space.columns = it.size(inner);
   space.to_row = it.stride(0, inner - 1);

@@ -42,6 +42,7 @@ class row_joiner {
  public:
   row_joiner(const memory_layout& out, int dim) : to_(out, dim), dim_(dim), out_(out.data) {
     note(out, to_);
+    space_.count = 0;
   }
   /// Whether the kernel is for operands like this, too.
   void measure(const memory_layout& x) { note(x, byte_rows(x, dim_)); }
@@ -106,7 +107,7 @@ class row_joiner {
   bool fits_ = true;
   u64 odd_ = 0;  // what has to be a multiple of a unit's bytes
   i64 bytes_ = 16, columns_ = 0;
-  kernels::joined_space space_{};
+  kernels::joined_space space_;  // of whose operands only those in use are set
 };
 
 }  // namespace flaggems::detail

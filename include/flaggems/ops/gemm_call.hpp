@@ -175,10 +175,11 @@ struct gemm_call {
   static_assert(operands <= max_operands,
                 "flaggems: the expressions around a product have at most 13 tensors");
 
-  kernels::gemm_space space{};
-  kernels::gemm_arg<A> a{};
-  kernels::gemm_arg<B> b{};
-  kernels::gemm_out<stored, C> out{};
+  // Not set but where a kernel reads: zeros for all of it would take a tenth of a call.
+  kernels::gemm_space space;
+  kernels::gemm_arg<A> a;
+  kernels::gemm_arg<B> b;
+  kernels::gemm_out<stored, C> out;
   added_strides added[Added::leaves + 1]{};
   launch_config config{};
 

@@ -67,6 +67,7 @@ class skinny_product {
     if (space.rank == 0) {  // kernels have a batch of one dimension
       space.rank = 1;
       space.sizes[0] = 1;
+      call_.a.batch[0] = call_.b.batch[0] = call_.out.batch[0] = 0;
     }
     const bool a_along = call_.a.along == 1;
     if (call_.b.along == 1 && a_along && space.k > 0 && space.k % width == 0 &&

@@ -112,9 +112,12 @@ template <class Word, class T, class J, class D>
 lookup_arguments<Word, J> arguments_of(const iteration& it, const tensor_view<const T, D>& x, int d,
                                        const tensor_view<const J, D>& index,
                                        const tensor_view<T, D>& out) {
-  lookup_arguments<Word, J> r{
-      {reinterpret_cast<Word*>(out.data()), {}},
-      {reinterpret_cast<const Word*>(x.data()), index.data(), {}, {}, x.size(d), x.stride(d)}};
+  lookup_arguments<Word, J> r;
+  r.to.data = reinterpret_cast<Word*>(out.data());
+  r.from.data = reinterpret_cast<const Word*>(x.data());
+  r.from.index = index.data();
+  r.from.size = x.size(d);
+  r.from.step = x.stride(d);
   it.copy_strides(0, r.to.strides);
   it.copy_strides(1, r.from.strides);
   it.copy_strides(2, r.from.index_strides);

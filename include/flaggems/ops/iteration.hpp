@@ -166,9 +166,11 @@ class iteration {
     for_each_narrow_part(f, first);
   }
 
-  /// The strides of an operand, the innermost dimension's last; the rest of `to` stays as it is.
+  /// The strides of an operand, the innermost dimension's last, at least one; the rest of `to`
+  /// stays as it is.
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
-    for (int d = 0; d < rank_; ++d) to[d] = strides_[operand][d];
+    to[0] = 0;
+    copy_few(to, strides_[operand], rank_);
   }
 
  private:
@@ -245,12 +247,13 @@ inline void plan_steps(launch_config& config, i64 steps, int in_flight = 1) {
 }
 
 /// n / divisor for n < 2^31 is (n * factor / 2^32 + n) / 2^shift (Granlund and Montgomery, 1994).
+/// Powers of two, most divisors, need no division for it.
 inline kernels::divider divider_by(i64 divisor) {
   const u32 shift =
       divisor > 1 ? 64 - static_cast<u32>(__builtin_clzll(static_cast<u64>(divisor - 1))) : 0;
   const u64 above = (u64{1} << shift) - static_cast<u64>(divisor);
-  return {static_cast<u32>(divisor),
-          static_cast<u32>((above << 32) / static_cast<u64>(divisor) + 1), shift};
+  const u64 quotient = above == 0 ? 0 : (above << 32) / static_cast<u64>(divisor);
+  return {static_cast<u32>(divisor), static_cast<u32>(quotient + 1), shift};
 }
 
 /// Whether packs of `size` elements, a power of two, lie along the inner dimension of every operand
@@ -277,10 +280,11 @@ FLAGGEMS_NOINLINE inline bool has_packs(const iteration& it, i64 first, int size
 FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it, bool packed,
                                                                  int size, int several,
                                                                  int operands) {
-  kernels::strided_space space{};
+  kernels::strided_space space;  // of whose sizes only those in use are set
   const int inner = it.rank() - 1, shared = kernels::max_of(inner - 1, 0);
   space.rank = kernels::max_of(it.rank(), 1);
   space.packed = packed;
+  space.has_splat = false;
   for (int k = 0; packed && k < operands; ++k)
     space.has_splat = space.has_splat || it.stride(k, inner) == 0;
   i64 sizes[max_rank] = {1}, steps = 1;

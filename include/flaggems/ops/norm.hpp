@@ -30,8 +30,12 @@ class norm_plan {
         dense_(dense),
         outer_(sizes.first(dense ? 0 : sizes.size() - normalized_)),
         inner_(sizes.last(dense ? 0 : normalized_)) {
-    for (std::size_t d = 0; dense && d < sizes.size(); ++d)
-      (d + normalized_ < sizes.size() ? rows_ : length_) *= sizes[d];
+    if (!dense) return;
+    i64 rows = 1, length = 1;
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+      (d + normalized_ < sizes.size() ? rows : length) *= sizes[d];
+    rows_ = rows;
+    length_ = length;
   }
 
   template <class V>

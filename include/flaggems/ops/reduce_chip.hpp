@@ -8,8 +8,6 @@
 #include <flaggems/kernels/reduce_columns_chip.hpp>
 #include <flaggems/ops/expr.hpp>
 
-#include <optional>
-
 namespace flaggems::detail {
 
 inline constexpr i64 chip_block = 256;     // threads of a block
@@ -304,17 +302,19 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
       return kernels::no_index{};
     }
   }();
-  std::optional<tensor<C, device>> values;  // partial results
-  std::optional<tensor<i64, device>> indices;
+  pool_block<device> values, indices;  // partial results
   const auto partial = [&](const space_type& cut) -> kernels::partial_states<state> {
     if (cut.parts == 1) return {};
-    const shape sizes{cut.parts * cut.outputs * (lanes_reduced ? 1 : cut.inner)};
-    values = empty<C>(stream, sizes, op);
+    const i64 count = cut.parts * cut.outputs * (lanes_reduced ? 1 : cut.inner);
+    const auto memory = [&](i64 item) {
+      return pool_block<device>(work_of(count, item), ref(stream), op);
+    };
+    values = memory(sizeof(C));
     if constexpr (Reducer::needs_index) {
-      indices = empty<i64>(stream, sizes, op);
-      return {values->data(), indices->data()};
+      indices = memory(sizeof(i64));
+      return {static_cast<C*>(values.data()), static_cast<i64*>(indices.data())};
     } else {
-      return {values->data()};
+      return {static_cast<C*>(values.data())};
     }
   };
   if (lanes_reduced) {
@@ -341,11 +341,11 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
   }
   if (space.parts == 1) return;
   space_type whole = space_of_parts(space, lanes_reduced);
-  kernels::arg<C, C> states{values->data(), {}};
+  kernels::arg<C, C> states{static_cast<const C*>(values.data()), {}};
   strides_of_parts(whole, states.strides, sink.out.strides, space);
   const auto places = [&] {
     if constexpr (Reducer::needs_index) {
-      kernels::arg<i64, i64> own{indices->data(), {}};
+      kernels::arg<i64, i64> own{static_cast<const i64*>(indices.data()), {}};
       for (int d = 0; d < max_rank; ++d) own.strides[d] = states.strides[d];
       return own;
     } else {

@@ -24,19 +24,25 @@ shape leading_sizes(const char* op, const View& x) {
   if (x.rank() < 2) [[unlikely]]
     raise(errc::invalid_argument, op, "q and k of sizes [..., heads, head_dim]",
           to_string(shape(x.sizes())));
-  shape sizes(x.sizes());
-  sizes.erase(sizes.rank() - 1);
-  sizes.erase(sizes.rank() - 1);
-  return sizes;
+  return shape(x.sizes().first(static_cast<std::size_t>(x.rank() - 2)));
 }
 
+[[noreturn]] FLAGGEMS_COLD inline void raise_outputs_overlap(const char* op) {
+  raise(errc::overlap, op, "outputs that share no memory with the other operands", "one that does");
+}
+
+/// All but the strides over the tokens.
 template <class T, class D>
-kernels::rotary_tensor<T> rotary_operand(const tensor_view<const T, D>& in,
-                                         const tensor_view<T, D>& out) {
+void set_rotary_operand(kernels::rotary_tensor<T>& x, const tensor_view<const T, D>& in,
+                        const tensor_view<T, D>& out) {
   const auto last = static_cast<std::size_t>(in.rank() - 1);
   const auto read = in.strides(), written = out.strides();
-  return {in.data(),  out.data(),        {},           {}, read[last - 1],
-          read[last], written[last - 1], written[last]};
+  x.in = in.data();
+  x.out = out.data();
+  x.in_head = read[last - 1];
+  x.in_step = read[last];
+  x.out_head = written[last - 1];
+  x.out_step = written[last];
 }
 
 /// Whether a chip may move packs of `size` elements, a power of two, of q or k: of both halves of
@@ -58,22 +64,22 @@ bool has_angle_packs(int size, const kernels::rotary_space& space,
   return angles.strides[1] == 1 && (angles.strides[0] & (count - 1)) == 0 &&
          (reinterpret_cast<u64>(angles.data) & static_cast<u64>(bytes - 1)) == 0;
 }
-/// The steps of a chip; false if they are too many to count in 32 bits.
-inline bool plan_rotary(kernels::rotary_steps& steps, const kernels::rotary_space& space, int size,
-                        bool packed) {
+/// The steps of a chip in `steps.space`, in packs of `size` elements, a power of two, if they may
+/// be; false if they are too many to count in 32 bits.
+inline bool plan_rotary(kernels::rotary_steps& steps, int size, bool packed) {
+  const kernels::rotary_space& space = steps.space;
   const i64 rotated = 2 * space.pairs, rest = space.in_place ? 0 : space.head_dim - rotated;
   const i64 half = space.pair == 2 ? rotated : space.pairs;
-  packed = packed && size > 1 && half % size == 0 && rest % size == 0;
-  const i64 first = packed ? half / size : space.pairs;
-  const i64 per_head = first + (packed ? rest / size : rest);
+  packed = packed && size > 1 && ((half | rest) & (size - 1)) == 0;
+  const int shift = packed ? __builtin_ctz(static_cast<unsigned>(size)) : 0;
+  const i64 first = packed ? half >> shift : space.pairs;
+  const i64 per_head = first + (rest >> shift);
   const i64 heads = space.heads[0] + space.heads[1];
-  constexpr i64 most = 0x7fffffff;
-  if (per_head > most || heads > most ||
-      space.tokens > most / heads / kernels::max_of(per_head, i64{1}))
-    return false;
-  steps.space = space;
+  const i64 all = work_of(space.tokens, heads, per_head);
+  if (all > 0x7fffffff) return false;
   steps.packed = packed;
-  steps.steps = static_cast<u32>(space.tokens * heads * per_head);
+  steps.steps = static_cast<u32>(all);
+  if (all == 0) return true;
   steps.rotated = static_cast<u32>(first);
   steps.per_head = divider_by(per_head);
   steps.heads = divider_by(heads);
@@ -113,17 +119,20 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   check_apart_or_same(op, k_to, k_from);
   const auto disjoint = [&](const placed_layout& out, const placed_layout& in) {
     if (overlap(out, in) != overlap_kind::none) [[unlikely]]
-      raise(errc::overlap, op, "outputs that share no memory with the other operands",
-            "one that does");
+      raise_outputs_overlap(op);
   };
   disjoint(q_to, k_to);
   disjoint(q_to, k_from);
   disjoint(k_to, q_from);
-  for (const placed_layout& angles : {placed_layout(layout_of(cos)), placed_layout(layout_of(sin))})
-    disjoint(q_to, angles), disjoint(k_to, angles);
-  shape id_strides = tokens;
+  const auto both_apart_from = [&](const placed_layout& in) {
+    disjoint(q_to, in);
+    disjoint(k_to, in);
+  };
+  both_apart_from(layout_of(cos));
+  both_apart_from(layout_of(sin));
+  i64 id_strides[max_rank] = {};
   if (ids) {
-    disjoint(q_to, layout_of(*ids)), disjoint(k_to, layout_of(*ids));
+    both_apart_from(layout_of(*ids));
     if (broadcast_shapes(tokens, shape(ids->sizes()), op) != tokens) [[unlikely]]
       raise(errc::shape_mismatch, op, "position_ids that broadcast to " + to_string(tokens),
             to_string(shape(ids->sizes())));
@@ -136,7 +145,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
     if (tokens[last] > cos.size(0)) [[unlikely]]
       raise(errc::out_of_range, op, "at most " + detail::text(cos.size(0)) + " positions",
             detail::text(tokens[last]));
-    for (int d = 0; d <= last; ++d) id_strides[d] = d == last ? 1 : 0;
+    id_strides[last] = 1;
   }
 
   iteration it(tokens);
@@ -148,8 +157,10 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   if (ids)
     it.add(ids->sizes(), ids->strides());
   else
-    it.add(tokens, id_strides);
-  kernels::rotary_space space{};
+    it.add(tokens, std::span<const i64>(id_strides, lead));
+  // What is launched is made where it lies: zeros and copies of it would take a fifth of a call.
+  kernels::rotary_steps steps;
+  kernels::rotary_space& space = steps.space;
   space.heads[0] = q.size(-2);
   space.heads[1] = k.size(-2);
   space.head_dim = q.size(-1);
@@ -167,15 +178,18 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   space.positions = cos.size(0);
   space.in_place =
       overlap(q_from, q_to) == overlap_kind::exact && overlap(k_from, k_to) == overlap_kind::exact;
-  auto q_arg = rotary_operand(q, q_out);
-  auto k_arg = rotary_operand(k, k_out);
+  kernels::rotary_tensors<T> both;
+  auto &q_arg = both.at[0], &k_arg = both.at[1];
+  set_rotary_operand(q_arg, q, q_out);
+  set_rotary_operand(k_arg, k, k_out);
   it.copy_strides(0, q_arg.out_strides);
   it.copy_strides(1, k_arg.out_strides);
   it.copy_strides(2, q_arg.in_strides);
   it.copy_strides(3, k_arg.in_strides);
   const kernels::row_arg<W> cos_arg{cos.data(), {cos.stride(0), cos.stride(1)}};
   const kernels::row_arg<W> sin_arg{sin.data(), {sin.stride(0), sin.stride(1)}};
-  kernels::row_arg<J> id_arg{ids ? ids->data() : nullptr, {}};
+  kernels::row_arg<J> id_arg;
+  id_arg.data = ids ? ids->data() : nullptr;
   it.copy_strides(4, id_arg.strides);
   launch_config config;
   config.op = op;
@@ -186,16 +200,14 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
   if constexpr (!host_accessible<D>) {
     using kernel = kernels::rotary_packs<T, W, J, C>;
-    kernels::rotary_steps steps{};
     const bool packed = in_rotary_packs(kernel::size, space, q_arg) &&
                         in_rotary_packs(kernel::size, space, k_arg) &&
                         has_angle_packs(kernel::size, space, cos_arg) &&
                         has_angle_packs(kernel::size, space, sin_arg);
-    if (plan_rotary(steps, space, kernel::size, packed)) {
+    if (plan_rotary(steps, kernel::size, packed)) {
       if (steps.steps == 0) return;
       plan_steps(config, steps.steps);
-      return launch<kernel>(stream, config, steps, kernels::rotary_tensors<T>{{q_arg, k_arg}},
-                            cos_arg, sin_arg, id_arg);
+      return launch<kernel>(stream, config, steps, both, cos_arg, sin_arg, id_arg);
     }
   }
   launch<kernels::rotary<T, W, J, C>>(stream, config, space, q_arg, k_arg, cos_arg, sin_arg,

@@ -116,9 +116,15 @@ class any_view {
     return with(detail::permute(parts(), dims, "permute"));
   }
   [[nodiscard]] any_view transpose(i64 dim0, i64 dim1) const {
-    return with(detail::transpose(parts(), dim0, dim1));
+    detail::layout v = parts();
+    detail::transpose(v, dim0, dim1);
+    return with(v);
   }
-  [[nodiscard]] any_view t() const { return with(detail::t(parts())); }
+  [[nodiscard]] any_view t() const {
+    detail::layout v = parts();
+    detail::t(v);
+    return with(v);
+  }
   [[nodiscard]] any_view movedim(i64 source, i64 destination) const {
     return with(detail::movedim(parts(), source, destination));
   }

@@ -114,6 +114,15 @@ namespace detail {
   return static_cast<i64>(static_cast<u64>(a) * static_cast<u64>(b));
 }
 
+/// Copies `n` numbers, at most `max_rank`, one by one. (Of a loop that has but one end compilers
+/// make a `rep movs` or a call of memcpy, which take several times as long for so few.)
+constexpr void copy_few(i64* to, const i64* from, int n) noexcept {
+  for (int i = 0; i < max_rank; ++i) {
+    if (i >= n) break;
+    to[i] = from[i];
+  }
+}
+
 }  // namespace detail
 
 /// The sizes of a tensor, rank and all known at run time: a small value that owns what it holds.
@@ -182,7 +191,7 @@ struct any_extents {
     if (sizes.size() > max_rank) [[unlikely]]
       detail::raise_rank("shape", sizes.size());
     rank_ = sizes.size();
-    for (int i = 0; i < rank_; ++i) sizes_[i] = sizes[i];
+    detail::copy_few(sizes_, sizes.data(), rank_);
   }
 
   i64 sizes_[max_rank] = {};

@@ -121,21 +121,21 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   return r;
 }
 
-[[nodiscard]] constexpr layout transpose(layout v, i64 dim0, i64 dim1) {
+/// In place, as `t` is, which operators ask for: copying a layout takes longer.
+constexpr void transpose(layout& v, i64 dim0, i64 dim1) {
   const int a = normalize_dim(dim0, v.rank(), "transpose");
   const int b = normalize_dim(dim1, v.rank(), "transpose");
-  const layout from = v;
-  v.sizes[a] = from.sizes[b];
-  v.sizes[b] = from.sizes[a];
-  v.strides[a] = from.strides[b];
-  v.strides[b] = from.strides[a];
-  return v;
+  const i64 size = v.sizes[a], stride = v.strides[a];
+  v.sizes[a] = v.sizes[b];
+  v.sizes[b] = size;
+  v.strides[a] = v.strides[b];
+  v.strides[b] = stride;
 }
 
-[[nodiscard]] constexpr layout t(const layout& v) {
+constexpr void t(layout& v) {
   if (v.rank() > 2) [[unlikely]]
     raise_sizes("t", "at most 2 dimensions", v.sizes);
-  return v.rank() < 2 ? v : transpose(v, 0, 1);
+  if (v.rank() == 2) transpose(v, 0, 1);
 }
 
 [[nodiscard]] constexpr layout movedim(const layout& v, i64 source, i64 destination) {

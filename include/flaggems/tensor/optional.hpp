@@ -50,8 +50,11 @@ struct optional_element<X, Default> {
 /// The view of an optional tensor of element type T on device D, if there is one.
 template <class T, class D, class X>
 std::optional<tensor_view<const T, D>> optional_view(const X& x) {
-  if constexpr (tensor_like<const X&>)
-    return tensor_view<const T, D>(as_view(x));
+  using view = tensor_view<const T, D>;
+  if constexpr (tensor_like<const X&> && std::is_convertible_v<const X&, view>)
+    return std::optional<view>(std::in_place, x);  // made in its place
+  else if constexpr (tensor_like<const X&>)
+    return view(as_view(x));
   else if constexpr (std::is_same_v<X, std::nullopt_t>)
     return std::nullopt;
   else if (x.has_value())

@@ -189,8 +189,13 @@ auto looked_at(const X& x) noexcept {
 struct placed_layout : memory_layout {
   byte_range within;
 
+  // Piece by piece, as the layout has just been written: a copy of it would wait for that.
   FLAGGEMS_NOINLINE placed_layout(const memory_layout& v) noexcept
-      : memory_layout(v), within(v.range()) {}
+      : memory_layout{v.data,
+                      v.item,
+                      {v.sizes.data(), v.sizes.size()},
+                      {v.strides.data(), v.strides.size()}},
+        within(v.range()) {}
 };
 
 /// Of two whose intervals meet.

@@ -36,6 +36,7 @@ class view_base : private Extents {
  public:
   [[nodiscard]] static constexpr int rank() noexcept { return Extents::static_rank; }
   [[nodiscard]] constexpr shape sizes() const { return static_cast<const Extents&>(*this); }
+  [[nodiscard]] constexpr shape shape_of() const { return sizes(); }
   [[nodiscard]] constexpr std::span<const i64> strides() const noexcept {
     return {strides_.data(), static_cast<std::size_t>(rank())};
   }
@@ -46,6 +47,11 @@ class view_base : private Extents {
   }
   [[nodiscard]] constexpr i64 size_at(int i) const noexcept { return Extents::operator[](i); }
   [[nodiscard]] constexpr i64 stride_at(int i) const noexcept { return strides_.get(i); }
+  [[nodiscard]] constexpr i64 count() const noexcept {
+    i64 n = 1;
+    for (int i = 0; i < rank(); ++i) n *= size_at(i);
+    return n;
+  }
 
  private:
   [[no_unique_address]] i64_array<static_cast<unsigned>(Extents::static_rank)> strides_;
@@ -56,20 +62,25 @@ class view_base<any_extents> {
  public:
   [[nodiscard]] constexpr int rank() const noexcept { return sizes_.rank(); }
   [[nodiscard]] constexpr std::span<const i64> sizes() const noexcept { return sizes_; }
+  [[nodiscard]] constexpr const shape& shape_of() const noexcept { return sizes_; }
   [[nodiscard]] constexpr std::span<const i64> strides() const noexcept {
     return {strides_, static_cast<std::size_t>(rank())};
   }
 
  protected:
-  constexpr view_base(int_list sizes, int_list strides) : sizes_(sizes) {
-    for (int i = 0; i < rank(); ++i) strides_[i] = strides[i];
+  constexpr view_base(int_list sizes, int_list strides) : sizes_(sizes), numel_(sizes_.numel()) {
+    copy_few(strides_, strides.data(), rank());
   }
   [[nodiscard]] constexpr i64 size_at(int i) const noexcept { return sizes_[i]; }
   [[nodiscard]] constexpr i64 stride_at(int i) const noexcept { return strides_[i]; }
+  [[nodiscard]] constexpr i64 count() const noexcept { return numel_; }
 
  private:
   any_extents sizes_;
   i64 strides_[max_rank] = {};
+  // Kept, as each operator asks several times. (And with it the pointer behind stands alone in the
+  // last word of 16 bytes: a copy of a view just made need not wait for two writes to become one.)
+  i64 numel_;
 };
 
 struct unchecked_t {};
@@ -203,13 +214,9 @@ class tensor_view : public detail::view_base<Extents> {
     return this->stride_at(detail::existing_dim(dim, rank(), "stride"));
   }
   /// The sizes as a value.
-  [[nodiscard]] constexpr flaggems::shape shape_of() const { return flaggems::shape(sizes()); }
+  [[nodiscard]] constexpr flaggems::shape shape_of() const { return base::shape_of(); }
   /// The number of elements.
-  [[nodiscard]] constexpr i64 numel() const noexcept {
-    i64 n = 1;
-    for (int i = 0; i < rank(); ++i) n *= this->size_at(i);
-    return n;
-  }
+  [[nodiscard]] constexpr i64 numel() const noexcept { return this->count(); }
   /// The bytes of all elements: numel() * sizeof(T).
   [[nodiscard]] constexpr i64 bytes() const noexcept { return numel() * bytes_of_element; }
   [[nodiscard]] constexpr bool empty() const noexcept { return numel() == 0; }
@@ -274,10 +281,16 @@ class tensor_view : public detail::view_base<Extents> {
   }
   /// Two dimensions exchanged.
   [[nodiscard]] constexpr view_type transpose(i64 dim0, i64 dim1) const {
-    return with(detail::transpose(parts(), dim0, dim1));
+    detail::layout v = parts();
+    detail::transpose(v, dim0, dim1);
+    return with(v);
   }
   /// The transposed matrix; rank 0 and 1 stay.
-  [[nodiscard]] constexpr view_type t() const { return with(detail::t(parts())); }
+  [[nodiscard]] constexpr view_type t() const {
+    detail::layout v = parts();
+    detail::t(v);
+    return with(v);
+  }
   /// Dimension `source` moved to `destination`, the others in their order.
   [[nodiscard]] constexpr view_type movedim(i64 source, i64 destination) const {
     return with(detail::movedim(parts(), source, destination));
@@ -381,7 +394,7 @@ class tensor_view : public detail::view_base<Extents> {
       detail::raise_index("tensor_view", dim, index, this->size_at(dim));
   }
   [[nodiscard]] constexpr detail::layout parts() const {
-    return {flaggems::shape(sizes()), flaggems::shape(strides()), 0};
+    return {base::shape_of(), flaggems::shape(strides()), 0};
   }
   [[nodiscard]] constexpr view_type with(const detail::layout& v) const {
     return view_type(detail::unchecked_t{}, data_ + v.offset, v.sizes, v.strides);
@@ -402,7 +415,10 @@ template <class X>
 requires(!detail::is_tensor_view<std::remove_cvref_t<X>>) && requires(X&& x) {
   requires detail::is_tensor_view<std::remove_cvref_t<decltype(x.view())>>;
 }
-[[nodiscard]] constexpr auto as_view(X&& x) { return as_view(x.view()); }
+[[nodiscard]] constexpr auto as_view(X&& x) {
+  using view = typename std::remove_cvref_t<decltype(x.view())>::view_type;
+  return view(x.view());  // which is no copy where it has that type
+}
 
 /// Views, owning tensors, and types for which argument-dependent lookup finds an `as_view`.
 template <class X>
