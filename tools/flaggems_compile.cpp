@@ -329,6 +329,9 @@ int run(options o) {
   }
   if (found.texts.names.empty() && !instances.empty())
     fail("the files have no texts of kernels: were they compiled with FLAGGEMS_EMBED=0?");
+  if (found.texts.ambiguous != nullptr)
+    fail(std::string("two different texts named ") + found.texts.ambiguous +
+         ": give one header another name in its FLAGGEMS_TEXT, and include it by that");
 
   std::vector<job> jobs;
   const auto every = static_cast<std::size_t>(o.every), from = static_cast<std::size_t>(o.from);

@@ -312,11 +312,12 @@
 
 /// The last line of a header with kernels, yours too: puts its text into the program under `name`,
 /// by which others include it; no other header of the program may have that name. In the section
-/// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, each once.
+/// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, once for each file: so that
+/// two of one name are noticed, and not lost when the program is linked.
 #if FLAGGEMS_EMBED
-#define FLAGGEMS_TEXT(name)                                  \
-  asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name \
-      "\",comdat\n"                                          \
+#define FLAGGEMS_TEXT(name)                                                  \
+  asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__ \
+      "\",comdat\n"                                                          \
       ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n")
 #else
 #define FLAGGEMS_TEXT(name) static_assert(true)

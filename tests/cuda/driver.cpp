@@ -141,6 +141,23 @@ TEST_F(cuda_driver, types_without_names_are_refused_before_they_are_compiled) {
   EXPECT_EQ(calls("nvrtcCompileProgram"), before);
 }
 
+TEST_F(cuda_driver, two_texts_of_one_name_are_refused) {
+  using namespace std::string_view_literals;
+  fg::detail::kernel_texts texts;
+  const auto add = [&](std::string_view section) {
+    texts.add_section(section.data(), section.data() + section.size());
+  };
+  add("a\0one\0b\0two\0a\0one\0"sv);
+  EXPECT_EQ(texts.names.size(), 2U);
+  EXPECT_EQ(texts.ambiguous, nullptr);
+  add("b\0else\0"sv);
+  const fg::error e = error_of([&] {
+    (void)fg::detail::runtime_compiler<fg::detail::cuda_api>::get().image_of(
+        "test", fg::detail::instance_of<flaggems_test::row_sums>, "sm_1", texts);
+  });
+  EXPECT_EQ(e.got(), "two different texts named b");
+}
+
 TEST_F(cuda_driver, images_come_from_the_disk_the_second_time) {
   auto& compiler = fg::detail::runtime_compiler<fg::detail::cuda_api>::get();
   ASSERT_EQ(compiler.cache().reason(), "");

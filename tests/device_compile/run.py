@@ -92,7 +92,7 @@ def instances_of(programs, every, build, cxx):
 
 def refusals(compile_program, environment, build, cxx):
     """What flaggems-compile must refuse, and how it says why."""
-    build.mkdir(parents=True, exist_ok=True)
+    (build / "taken").mkdir(parents=True, exist_ok=True)
     functor = ("struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const "
                "{ return x; } };\n")
     sources = {
@@ -101,6 +101,8 @@ def refusals(compile_program, environment, build, cxx):
         "helper.hpp": "inline float helper(float x) { return x; }\n",
         "helped.hpp": '#include "helper.hpp"\nFLAGGEMS_TEXT("helped.hpp");\n',
         "helped.cpp": '#include <flaggems/config.hpp>\n#include "helped.hpp"\n',
+        "taken/with_text.hpp": '// Another.\nFLAGGEMS_TEXT("with_text.hpp");\n',
+        "taken.cpp": '#include <flaggems/config.hpp>\n#include "taken/with_text.hpp"\n',
         "program.cpp": """#include <flaggems/ops/expr.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include "with_text.hpp"
@@ -117,6 +119,7 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
         (build / name).write_text(text)
     subprocess.run([cxx, "-std=c++20", f"-I{ROOT / 'include'}", "-DFLAGGEMS_MAX_ISA=0", "-c",
                     *(name for name in sources if name.endswith(".cpp"))], cwd=build, check=True)
+    subprocess.run([cxx, "-r", "-nostdlib", "program.o", "taken.o", "-o", "both.o"], cwd=build, check=True)
     failed = 0
 
     def expect(status, said, match, *arguments):
@@ -133,6 +136,9 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
     # not change with it.
     expect(1, "helper.hpp", "with_text", "helped.o")
     expect(0, "kernels: 2", "with_text")
+    expect(0, "kernels: 2", "with_text", "program.o")
+    for taken in "taken.o", "both.o":
+        expect(2, "two different texts named with_text.hpp", "with_text", taken)
     expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")
     expect(1, 'does the header of "own::textless" end with FLAGGEMS_TEXT?', "own::textless")
     expect(2, "::nameless\nGive them names", "nameless")

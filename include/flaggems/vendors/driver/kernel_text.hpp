@@ -27,6 +27,7 @@ extern const char texts_end[] __asm__("__stop_flaggems_texts")
 /// Headers of the device subset, the library's and the user's, each once.
 struct kernel_texts {
   std::vector<const char*> names, texts;
+  const char* ambiguous = nullptr;  ///< a name that two different texts have
 
   /// Those of this program (or shared library).
   static const kernel_texts& embedded() {
@@ -56,10 +57,13 @@ struct kernel_texts {
   [[nodiscard]] u64 hash() const noexcept { return hash_; }
 
  private:
-  // Link-time optimisation may have put a text there twice.
+  // Objects have a text each, and programs one for each path that a header was included by.
   void add(const char* name, const char* text) {
-    for (const char* known : names)
-      if (std::strcmp(known, name) == 0) return;
+    for (std::size_t k = 0; k < names.size(); ++k)
+      if (std::strcmp(names[k], name) == 0) {
+        if (std::strcmp(texts[k], text) != 0) ambiguous = name;
+        return;
+      }
     names.push_back(name);
     texts.push_back(text);
   }

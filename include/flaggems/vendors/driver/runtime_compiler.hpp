@@ -52,6 +52,9 @@ class runtime_compiler {
     if (texts.names.empty())
       raise(errc::not_supported, op, "a program with the texts of its kernels",
             "one compiled with FLAGGEMS_EMBED=0");
+    if (texts.ambiguous != nullptr)
+      raise(errc::not_supported, op, "one header for each name that FLAGGEMS_TEXT gives",
+            text("two different texts named ") + texts.ambiguous);
     const std::string lines = source_of(instance, entry_name);
     // (One that the user names need not be the one that made what is there.)
     const char* const named = std::getenv(Api::compiler_variable);
