@@ -249,8 +249,16 @@ options parse(int count, char** arguments) {
   for (int k = 1; k < count; ++k) {
     const std::string word = arguments[k];
     const auto value = [&]() -> std::string {
-      if (k + 1 == count) fail(word + " needs a value");
+      if (k + 1 == count || arguments[k + 1][0] == '-') fail(word + " needs a value");
       return arguments[++k];
+    };
+    const auto number = [&](int least) {
+      const std::string digits = value();
+      const bool good = !digits.empty() && digits.size() < 7 &&
+                        digits.find_first_not_of("0123456789") == digits.npos;
+      if (!good || std::stoi(digits) < least)
+        fail(word + ": expected a number from " + std::to_string(least) + " on, got " + digits);
+      return std::stoi(digits);
     };
     if (word == "--help") {
       std::cout << usage;
@@ -268,13 +276,13 @@ options parse(int count, char** arguments) {
     } else if (word == "--check") {
       o.check = true;
     } else if (word == "--every") {
-      o.every = std::max(1, std::atoi(value().c_str()));
+      o.every = number(1);
     } else if (word == "--from") {
-      o.from = std::max(0, std::atoi(value().c_str()));
+      o.from = number(0);
     } else if (word == "--list") {
       o.list = true;
     } else if (word == "-j") {
-      o.processes = std::atoi(value().c_str());
+      o.processes = number(1);
     } else if (word.rfind('-', 0) == 0) {
       fail("unknown option " + word + "; see --help");
     } else {

@@ -135,8 +135,11 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
     # A header without a text, even where the compiler could read it: the key of the disk cache would
     # not change with it.
     expect(1, "helper.hpp", "with_text", "helped.o")
-    expect(0, "kernels: 2", "with_text")
-    expect(0, "kernels: 2", "with_text", "program.o")
+    for option in ("-j", "0"), ("-j", "x"), ("--every", "0"):
+        expect(2, f"{option[0]}: expected a number from 1 on", "with_text", *option)
+    for option in "--object", "-j":
+        expect(2, f"{option} needs a value", "with_text", option, "--allow-nameless")
+    expect(0, "kernels: 2", "with_text", "program.o")  # twice, with the same texts
     for taken in "taken.o", "both.o":
         expect(2, "two different texts named with_text.hpp", "with_text", taken)
     expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")
