@@ -69,8 +69,10 @@ struct attention_call {
       };
       if (!fits(k.size(d)) || !fits(v.size(d))) [[unlikely]]
         raise(errc::shape_mismatch, op,
-              d == heads ? "heads of the query that are a multiple of those of key and value"
-                         : "key and value whose batch sizes are the query's or 1",
+              d == heads
+                  ? "heads of the query that are a multiple of those of key and value"
+                  : "key and value with the query's heads and batch sizes, or 1 (enable_gqa: "
+                    "a divisor of the heads)",
               to_string(q.shape_of()) + ", " + to_string(k.shape_of()) + ", " +
                   to_string(v.shape_of()));
     }
