@@ -17,7 +17,8 @@ struct device_properties {
   int warp_size = 1;                ///< threads that run in lock step
   int max_threads_per_block = 1;    ///< the most threads a block may have
   i64 shared_memory_per_block = 0;  ///< bytes
-  int max_cluster = 1;              ///< the most blocks of a launch_config::cluster
+  int max_cluster = 1;              ///< the most blocks of a launch_config::cluster; a part of a
+                                    ///< GPU may lack room for so many with much scratch
   i64 l2_cache = 0;          ///< bytes of the last cache level private to a compute unit or chip
   i64 total_memory = 0;      ///< bytes
   i64 free_memory = 0;       ///< bytes, when asked
