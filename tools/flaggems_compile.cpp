@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -184,64 +186,121 @@ struct job {
   std::string target;
 };
 
-// Prints what went wrong; the compiler's words in full, where it has some.
-bool attempt(const job& todo, const flaggems::error& failure) {
-  const std::string& log = compiler_type::get().log();
-  std::cerr << "flaggems-compile: " << todo.target << ": " << todo.instance.types() << ":\n"
-            << (log.empty() ? failure.what() : log.c_str()) << '\n';
-  return false;
-}
-bool compile_one(const job& todo, const contents& found) {
+/// What could not be compiled, and the compiler's words in full, where it has some.
+struct failure {
+  std::string what, said;
+
+  failure(std::string of, std::string words) : what(std::move(of)), said(std::move(words)) {}
+  failure(std::string of, const flaggems::error& raised) : what(std::move(of)) {
+    said = compiler_type::get().log();
+    if (said.empty())
+      said = "expected " + std::string(raised.expected()) + ", got " + std::string(raised.got());
+  }
+  failure(const job& todo, const flaggems::error& raised)
+      : failure(todo.target + ": " + std::string(todo.instance.types()), raised) {}
+
+  /// What failures with one cause have in common: all up to the first error, without its line.
+  [[nodiscard]] std::string cause() const {
+    std::string head = said.substr(0, said.find('\n', said.find("error")));
+    const std::size_t line = head.find("flaggems_instance.cu(");
+    return line == head.npos ? head : head.erase(line, head.find(')', line) - line);
+  }
+};
+using failures = std::vector<failure>;
+
+void compile_one(const job& todo, const contents& found, failures& failed) {
   try {
     (void)compiler_type::get().image_of("flaggems-compile", todo.instance, todo.target,
                                         found.texts);
-    return true;
-  } catch (const flaggems::error& failure) {
-    return attempt(todo, failure);
+  } catch (const flaggems::error& raised) {
+    failed.emplace_back(todo, raised);
   }
 }
 // All of them in one unit; if it fails, one by one, to know which.
-bool compile_unit(const std::vector<job>& unit, const contents& found) {
+void compile_unit(const std::vector<job>& unit, const contents& found, failures& failed) {
   std::string lines;
   for (std::size_t k = 0; k < unit.size(); ++k)
     lines += source_of(unit[k].instance, "flaggems_entry_" + std::to_string(k));
   try {
     (void)compiler_type::get().compile("flaggems-compile", "a unit", found.texts, lines,
                                        unit.front().target);
-    return true;
-  } catch (const flaggems::error& failure) {
-    return unit.size() == 1 ? attempt(unit.front(), failure)
-                            : std::count_if(unit.begin(), unit.end(), [&](const job& one) {
-                                return !compile_unit({one}, found);
-                              }) == 0;
+  } catch (const flaggems::error& raised) {
+    if (unit.size() == 1)
+      failed.emplace_back(unit.front(), raised);
+    else
+      for (const job& one : unit) compile_unit({one}, found, failed);
+  }
+}
+// Nothing at all, which fails where there is no compiler or it does not know the target.
+void compile_nothing(const std::string& target, failures& failed) {
+  try {
+    (void)compiler_type::get().compile("flaggems-compile", "nothing", {}, "", target);
+  } catch (const flaggems::error& raised) {
+    failed.emplace_back(target, raised);
   }
 }
 
-// work(k) for all k below `count`, shared by processes (NVRTC's threads wait for each other).
-// Whether all succeeded.
+// work(k, failures) for all k below `count`, shared by processes (NVRTC's threads wait for each
+// other); 0: in this one.
 template <class F>
-bool in_processes(int processes, std::size_t count, F&& work) {
+failures in_processes(int processes, std::size_t count, F&& work) {
   const auto share = [&](std::size_t first, std::size_t step) {
-    bool good = true;
-    for (std::size_t k = first; k < count; k += step) good = work(k) && good;
-    return good;
+    failures failed;
+    for (std::size_t k = first; k < count; k += step) work(k, failed);
+    return failed;
   };
-  if (processes <= 1) return share(0, 1);
-  std::vector<pid_t> children;
+  if (processes == 0) return share(0, 1);
+  struct child {
+    pid_t process;
+    std::FILE* failed;  // each failure's parts, with a zero behind each
+  };
+  std::vector<child> children;
   for (int p = 0; p < processes; ++p) {
-    const pid_t child = ::fork();
-    if (child < 0) fail("cannot start a process");
-    if (child == 0)
-      std::_Exit(share(static_cast<std::size_t>(p), static_cast<std::size_t>(processes)) ? 0 : 1);
-    children.push_back(child);
+    std::FILE* const file = std::tmpfile();
+    const pid_t process = file != nullptr ? ::fork() : -1;
+    if (process < 0) fail("cannot start a process");
+    if (process == 0) {
+      for (const failure& one :
+           share(static_cast<std::size_t>(p), static_cast<std::size_t>(processes)))
+        for (const std::string& part : {one.what, one.said})
+          std::fwrite(part.c_str(), 1, std::strlen(part.c_str()) + 1, file);
+      std::_Exit(std::fflush(file) == 0 ? 0 : 1);
+    }
+    children.push_back({process, file});
   }
-  bool good = true;
-  for (const pid_t child : children) {
+  failures failed;
+  bool ended_well = true;
+  for (const child& one : children) {
     int status = 0;
-    good = ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
-           good;
+    ended_well = ::waitpid(one.process, &status, 0) == one.process && WIFEXITED(status) &&
+                 WEXITSTATUS(status) == 0 && ended_well;
+    std::rewind(one.failed);
+    std::string all;
+    for (int c = 0; (c = std::fgetc(one.failed)) != EOF;) all += static_cast<char>(c);
+    for (std::size_t p = 0; p < all.size();) {
+      const char* const what = all.c_str() + p;
+      const char* const said = what + std::strlen(what) + 1;
+      failed.emplace_back(what, std::string(said));
+      p += std::strlen(what) + std::strlen(said) + 2;
+    }
+    std::fclose(one.failed);
   }
-  return good;
+  if (!ended_well) fail("a process that compiled was ended");
+  return failed;
+}
+
+// Each cause once.
+void report(const failures& failed) {
+  std::map<std::string, int> others;
+  for (const failure& one : failed) ++others[one.cause()];
+  for (const failure& one : failed) {
+    int& count = others[one.cause()];
+    if (count == 0) continue;
+    std::cerr << "flaggems-compile: " << one.what << ":\n"
+              << one.said << (one.said.back() == '\n' ? "" : "\n");
+    if (count > 1) std::cerr << "(the same for " << count - 1 << " more)\n";
+    count = 0;
+  }
 }
 
 options parse(int count, char** arguments) {
@@ -347,7 +406,16 @@ int run(options o) {
     for (std::size_t k = 0; k < instances.size(); ++k)
       if (every == 0 || ((k + from) % every == 0 && (k + from) / every % o.targets.size() == t))
         jobs.push_back({instances[k], o.targets[t]});
-  bool good = true;
+  // In a process of its own: one that has used NVRTC is not copied.
+  if (!jobs.empty()) {
+    const failures refused = in_processes(
+        1, o.targets.size(),
+        [&](std::size_t k, failures& failed) { compile_nothing(o.targets[k], failed); });
+    report(refused);
+    if (!refused.empty()) return 1;
+  }
+  const int processes = o.processes == 1 ? 0 : o.processes;
+  failures failed;
   if (o.check) {
     // A unit's texts are parsed once; a large one is compiled slowly where something is wrong.
     constexpr std::size_t most = 32;
@@ -357,13 +425,14 @@ int run(options o) {
         units.emplace_back();
       units.back().push_back(one);
     }
-    good = in_processes(o.processes, units.size(),
-                        [&](std::size_t k) { return compile_unit(units[k], found); });
+    failed = in_processes(processes, units.size(),
+                          [&](std::size_t k, failures& to) { compile_unit(units[k], found, to); });
   } else {
-    good = in_processes(o.processes, jobs.size(),
-                        [&](std::size_t k) { return compile_one(jobs[k], found); });
+    failed = in_processes(processes, jobs.size(),
+                          [&](std::size_t k, failures& to) { compile_one(jobs[k], found, to); });
   }
-  if (good && !o.object.empty()) {
+  report(failed);
+  if (failed.empty() && !o.object.empty()) {
     std::string images;
     for (const job& one : jobs) {
       const std::string image =
@@ -374,14 +443,15 @@ int run(options o) {
   }
   const fd::disk_cache& cache = compiler_type::get().cache();
   const bool kept = !o.object.empty() || o.check || cache.reason().empty();
-  std::cout << "kernels: " << instances.size() << ", pieces of machine code: " << jobs.size()
-            << " for";
+  std::cout << "kernels: " << instances.size()
+            << ", pieces of machine code: " << jobs.size() - failed.size() << " for";
   for (const std::string& target : o.targets) std::cout << ' ' << target;
   if (!o.object.empty())
-    std::cout << " in " << o.object;
+    std::cout << (failed.empty() ? " in " : ", not written to ") << o.object;
   else if (!o.check)
     std::cout << (kept ? " in " + cache.folder() : ", not kept: " + cache.reason());
-  good = good && kept;
+  if (!failed.empty()) std::cout << "; " << failed.size() << " could not be compiled";
+  const bool good = failed.empty() && kept;
   std::cout << (good ? "\n" : ": FAILED\n");
   return good ? 0 : 1;
 }

@@ -140,6 +140,10 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
     for option in "--object", "-j":
         expect(2, f"{option} needs a value", "with_text", option, "--allow-nameless")
     expect(0, "kernels: 2", "with_text", "program.o")  # twice, with the same texts
+    expect(1, "machine code: 2 for sm_90a; 4 could not be compiled: FAILED", "(with_text|textless)<?", "-j", "2")
+    # Before any kernel, which would be named there.
+    expect(1, "flaggems-compile: sm_1x:\nnvrtc: error: invalid value for --gpu-architecture (-arch)\n",
+           "textless", "--target", "sm_1x")
     for taken in "taken.o", "both.o":
         expect(2, "two different texts named with_text.hpp", "with_text", taken)
     expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")

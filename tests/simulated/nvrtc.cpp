@@ -49,6 +49,7 @@ int nvrtcCompileProgram(void* program, int, const char* const*) {
     const std::string name = p.source.substr(at, p.source.find('>', at) - at);
     if (p.headers.count(name) == 0) return p.log = "error: no header " + name, 6;
   }
+  if (p.source.empty()) return 0;
   const std::string start = "FLAGGEMS_INSTANCE(flaggems_entry, ";
   const size from = p.source.find(start);
   if (from == p.source.npos) return p.log = "error: no instance", 6;
