@@ -138,7 +138,8 @@ struct pointwise_packs {
     const i64 before = static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
     const i64 head = e.template begins_packs<size>(before) ? min_of(before, n) : n;
     const i64 packs = (n - head) / size, inside = packs * size;
-    if (packs < many_packs)
+    // (Of two equal walks, compilers would make two loops.)
+    if (packs_in_flight<T, E> == 1 || packs < many_packs)
       walk<size, 1>(block, packs, {head, n, 0}, out, e);
     else
       walk<size, packs_in_flight<T, E>>(block, packs, {head, n, 0}, out, e);
