@@ -82,6 +82,15 @@ class Driver:
     def fetch_content(self):
         return self.with_cmake("FetchContent")
 
+    def missing_target(self):
+        """What flaggems_precompile says of a target that is not there."""
+        script = self.folder("missing_target") / "call.cmake"
+        script.write_text(f'include("{ROOT / "cmake/flaggems_precompile.cmake"}")\n'
+                          "flaggems_precompile(absent ARCHS sm_80)\n")
+        done = subprocess.run([self.cmake, "-P", str(script)], capture_output=True, text=True)
+        if done.returncode == 0 or "there is no target absent" not in done.stderr:
+            raise RuntimeError(f"not refused: {done.stdout}{done.stderr}")
+
     def own_device(self):
         """The tests on a device type of the user's, as docs/device-guide.md says."""
         tree, header = self.folder("own_device"), ROOT / "tests/support/queued_device.hpp"
@@ -139,8 +148,8 @@ class Driver:
                                   "main.cpp")
 
 
-CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "own_device", "pkg_config", "copied_headers",
-             "two_units", "no_exceptions", "no_rtti", "libcxx"]
+CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "missing_target", "own_device", "pkg_config",
+             "copied_headers", "two_units", "no_exceptions", "no_rtti", "libcxx"]
 
 
 def main():
