@@ -60,6 +60,7 @@ struct rotary_packs {
     if (which == 1) head -= s.space.heads[0];
     const rotary_tensor<T>& t = x.at[which];
     i64 in_offset = head * t.in_head, out_offset = head * t.out_head, position = 0;
+    FLAGGEMS_CHIP_NO_UNROLL
     for (int d = s.space.rank - 1; d >= 0; --d) {
       const u32 next = s.sizes[d].quotient(token);
       const i64 at = token - next * s.sizes[d].divisor;
