@@ -66,7 +66,7 @@ struct decode_call {
   Mask& mask;
   kernels::attention_arg<Out>& out;
   f32 scale;
-  launch_config config;
+  launch_config& config;
 
   /// Runs it; false, and nothing was done, if it is none of these.
   bool run() {
