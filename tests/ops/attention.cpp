@@ -60,10 +60,12 @@ std::vector<double> reference(const problem& p, const std::vector<double>& q,
   return out;
 }
 
+// Matrix units take weights of 16 bits, each off by up to 2^-9 of itself: of some thousand sums of
+// 300 normal values, one was off by 1.07e-3.
 template <class T>
 tolerance attention_tolerance() {
   tolerance tol = tolerance_of<T>();
-  tol.atol = sizeof(T) == 8 ? 1e-12 : sizeof(T) == 4 ? 4e-6 : 1e-3;
+  tol.atol = sizeof(T) == 8 ? 1e-12 : sizeof(T) == 4 ? 4e-6 : 2e-3;
   return tol;
 }
 
