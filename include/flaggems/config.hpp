@@ -21,6 +21,9 @@
 #endif
 #endif
 
+#if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1203
+#error "flaggems needs the compilers of CUDA 12.3 or later"  // __builtin_bit_cast
+#endif
 #if defined(__NVCC__)
 #pragma nv_diag_suppress 1675  // g++'s pragmas, in what only the host runs
 #pragma nv_diag_suppress 128   // a loop that is not reached on devices without streams
