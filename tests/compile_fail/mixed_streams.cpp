@@ -12,7 +12,7 @@
 //
 // expect: -DWRONG=3: flaggems: stream is on device A but argument K is on device B
 //
-// expect: -DWRONG=4: constraint
+// expect: -DWRONG=4: flaggems: to_host takes a stream of the device that the tensor is on
 //
 // expect: -DWRONG=5: constraint
 #include <flaggems/device/checks.hpp>
