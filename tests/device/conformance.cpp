@@ -423,7 +423,10 @@ template <support::defect Defect>
 using defective = support::queued<Defect>;
 #if !defined(__SANITIZE_THREAD__)  // a race, as is to be expected
 TEST(conformance_finds, a_wait_that_does_nothing) {
-  EXPECT_FALSE(wait_orders<defective<support::defect::wait_is_empty>>());
+  bool is_in_order = true;  // as it may be by luck, on a machine that has other work
+  for (int i = 0; is_in_order && i < 20; ++i)
+    is_in_order = wait_orders<defective<support::defect::wait_is_empty>>();
+  EXPECT_FALSE(is_in_order);
 }
 #endif
 TEST(conformance_finds, a_current_device_that_threads_share) {
