@@ -153,7 +153,7 @@ TEST_F(cuda_driver, two_texts_of_one_name_are_refused) {
   add("b\0else\0"sv);
   const fg::error e = error_of([&] {
     (void)fg::detail::runtime_compiler<fg::detail::cuda_api>::get().image_of(
-        "test", fg::detail::instance_of<flaggems_test::row_sums>, "sm_1", texts);
+        "test", fg::detail::instance_of<flaggems_test::note_threads, fg::i32*>, "sm_1", texts);
   });
   EXPECT_EQ(e.got(), "two different texts named b");
 }
