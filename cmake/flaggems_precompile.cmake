@@ -9,8 +9,9 @@
 # runs on one of them. The kernels are found in the target's object files; WITH names archives and
 # targets to look into besides. MATCHING leaves out kernels whose types do not match. NVRTC is needed
 # to build (FLAGGEMS_NVRTC_LIBRARY, a CMake variable, where it is not found by name), a GPU is not.
-# A kernel of types without names (lambdas, those of unnamed namespaces) is an error;
-# ALLOW_NAMELESS leaves it out. Called in the folder that <target> is made in. What has been compiled stays in the disk cache.
+# A kernel of types without names (lambdas, those of unnamed namespaces) is an error; ALLOW_NAMELESS
+# leaves it out. Called in the folder that <target> is made in. What has been compiled stays in the
+# disk cache.
 #
 # FLAGGEMS_COMPILE_PROGRAM is a flaggems-compile that runs here, for cross builds; else it is built.
 include_guard(GLOBAL)

@@ -235,6 +235,15 @@ void require_contiguous(const char* op, const View& v) {
     raise(errc::invalid_argument, op, "a contiguous tensor",
           "sizes " + to_string(shape(v.sizes())) + " with strides " + to_string(v.strides()));
 }
+/// Raises if x tells that its elements are on another device of this type than the stream's, as
+/// tensors do and views do not.
+template <class Device, class X>
+void require_on_device([[maybe_unused]] const char* op,
+                       [[maybe_unused]] const stream_ref<Device>& stream,
+                       [[maybe_unused]] const X& x) {
+  if constexpr (std::is_same_v<device_t<X>, Device> && requires { x.device_index(); })
+    if (x.numel() != 0) require_device<Device>(op, x.device_index(), stream.device_index());
+}
 }  // namespace detail
 
 /// A copy of x in the host's memory; returns once it is there. x must be contiguous: raises
@@ -246,9 +255,7 @@ template <stream_like S, tensor_like X>
                 "flaggems: to_host takes a stream of the device that the tensor is on");
   const auto from = as_view(x);
   detail::require_contiguous("to_host", from);
-  if constexpr (requires { x.device_index(); })
-    if (!from.empty())
-      detail::require_device<device_of<S>>("to_host", x.device_index(), ref(stream).device_index());
+  detail::require_on_device("to_host", ref(stream), x);
   using target = tensor<value_t<X>, host>;  // dependent: host may be defined later
   target result(stream_ref<typename target::device_type>(), from.shape_of(), "to_host");
   detail::copy_bytes(ref(stream), result.data(), from.data(), from.bytes(),

@@ -95,13 +95,6 @@ constexpr copy_kind kind_of_copy() {
     return std::is_same_v<device_t<To>, host> ? copy_kind::device_to_host
                                               : copy_kind::host_to_device;
 }
-template <class Device, class X>
-void require_on_device([[maybe_unused]] const stream_ref<Device>& stream,
-                       [[maybe_unused]] const X& x) {
-  if constexpr (std::is_same_v<device_t<X>, Device> && requires { x.device_index(); })
-    if (x.numel() != 0)
-      require_device<Device>("copy_async", x.device_index(), stream.device_index());
-}
 }  // namespace detail
 
 /// Copies src to dst, contiguous tensors of equal types and sizes, each on the host or on the
@@ -124,8 +117,8 @@ requires std::is_same_v<value_t<Dst>, value_t<Src>> &&
     raise(errc::shape_mismatch, "copy_async", "two tensors of equal sizes",
           to_string(to.shape_of()) + " and " + to_string(from.shape_of()));
   const stream_ref<device_of<S>> on = ref(stream);
-  detail::require_on_device(on, dst);
-  detail::require_on_device(on, src);
+  detail::require_on_device("copy_async", on, dst);
+  detail::require_on_device("copy_async", on, src);
   detail::copy_bytes(on, to.data(), from.data(), from.bytes(), detail::kind_of_copy<Dst, Src>());
 }
 
@@ -138,8 +131,7 @@ template <stream_like S, class T>
                                                 const S& from) {
   using device = device_of<S>;
   const stream_ref<device> there = ref(to), here = ref(from);
-  if (!x.empty())
-    detail::require_device<device>("to_device", x.device_index(), here.device_index());
+  detail::require_on_device("to_device", here, x);
   tensor<T, device> result(there, x.shape_of(), "to_device");
   if (x.empty()) return result;
   if (!(there == here)) {

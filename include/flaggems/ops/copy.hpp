@@ -424,9 +424,7 @@ auto copied(const char* op, const S& stream, const X& x) {
 /// aten::clone(Tensor self, *, MemoryFormat? memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto clone(const S& stream, const X& x) {
-  if constexpr (requires { x.device_index(); })
-    if (x.numel() != 0)
-      detail::require_device<device_of<S>>("clone", x.device_index(), ref(stream).device_index());
+  detail::require_on_device("clone", ref(stream), x);
   return detail::copied("clone", stream, as_view(x));
 }
 
