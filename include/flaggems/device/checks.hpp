@@ -50,13 +50,17 @@ struct argument {
   static constexpr bool is_one_of = (std::is_same_v<T, Allowed> || ...);
 };
 template <class T, int K, class... Allowed>
-constexpr void check_element_type() {
+constexpr bool check_element_type() {
   static_assert(argument<K, T>::template is_one_of<Allowed...>,
                 "flaggems: argument K has element type T, which this operator does not take");
+  return argument<K, T>::template is_one_of<Allowed...>;
 }
 template <class X, int K, class... Allowed>
-constexpr void check_element_type(type_list<Allowed...>) {
-  if constexpr (tensor_like<X>) check_element_type<value_t<X>, K, Allowed...>();
+constexpr bool check_element_type(type_list<Allowed...>) {
+  if constexpr (tensor_like<X>)
+    return check_element_type<value_t<X>, K, Allowed...>();
+  else
+    return true;
 }
 
 }  // namespace detail
@@ -75,9 +79,10 @@ constexpr void same_device(const S&, const X&...) {
 }
 
 /// Does not compile unless the element type of X, argument K of an operator, is in the type_list.
+/// Gives whether it is: behind `if constexpr` a kernel's own errors do not hide the message.
 template <class List, int K, class X>
-constexpr void element_type_in() {
-  detail::check_element_type<X, K>(List{});
+constexpr bool element_type_in() {
+  return detail::check_element_type<X, K>(List{});
 }
 
 }  // namespace flaggems

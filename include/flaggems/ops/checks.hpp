@@ -45,11 +45,20 @@ FLAGGEMS_NOINLINE void check_apart(const char* op, const placed_layout& out, con
 }
 
 /// Does not compile for an output of elements T that are const. Where a kernel would follow whose
-/// own errors hide the message, an overload for `tensor_view<const T, D>` says it alone.
+/// own errors hide the message, an overload for `tensor_view<const T, D>` says it alone, or what is
+/// given here is asked: whether they are not.
 template <class T>
-constexpr void check_elements_written() {
+constexpr bool check_elements_written() {
   static_assert(!std::is_const_v<T>,
                 "flaggems: expected an output that can be written, got a view of const elements");
+  return !std::is_const_v<T>;
+}
+/// Does not compile unless Out is what indices can be written to; gives whether it is.
+template <class Out>
+constexpr bool check_indices_written() {
+  constexpr bool right = std::is_same_v<value_t<Out>, i64>;
+  static_assert(right, "flaggems: indices are written to a tensor of i64");
+  return right && check_elements_written<typename view_of<Out>::element_type>();
 }
 template <class Out>
 void check_writable(const char* op, const Out& out) {

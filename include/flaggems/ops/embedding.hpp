@@ -35,15 +35,15 @@ void embedding(const S& stream, const W& weight, const Index& indices, Out&& out
                [[maybe_unused]] bool scale_grad_by_freq = false,
                [[maybe_unused]] bool sparse = false) {
   same_device<S, W, Index, Out>();
-  using T = value_t<const W&>;
-  using D = device_of<S>;
-  static_assert(std::is_same_v<T, value_t<Out>>,
-                "flaggems: embedding writes elements of its weight's dtype");
-  const tensor_view<const T, D> table(as_view(weight));
-  const tensor_view<T, D> to(as_view(out));
-  detail::check_table(table);
-  detail::look_up<operators::embedding>("embedding", stream, table, 0,
-                                        tensor_view<const value_t<Index>, D>(as_view(indices)), to);
+  if constexpr (detail::check_lookup_types<const W&, Index, Out>()) {
+    using T = value_t<const W&>;
+    using D = device_of<S>;
+    const tensor_view<const T, D> table(as_view(weight));
+    const tensor_view<T, D> to(as_view(out));
+    detail::check_table(table);
+    detail::look_up<operators::embedding>(
+        "embedding", stream, table, 0, tensor_view<const value_t<Index>, D>(as_view(indices)), to);
+  }
 }
 
 /// embedding in a new tensor.

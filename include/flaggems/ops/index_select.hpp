@@ -199,12 +199,21 @@ bool select_from_rows(const char* op, const S& stream, const tensor_view<const T
   return true;
 }
 
+/// Does not compile unless a lookup takes these types; gives whether it does.
+template <class X, class Index, class Out>
+constexpr bool check_lookup_types() {
+  constexpr bool same = std::is_same_v<value_t<X>, value_t<Out>>;
+  constexpr bool counts =
+      std::is_same_v<value_t<Index>, i32> || std::is_same_v<value_t<Index>, i64>;
+  static_assert(same, "flaggems: the output has the dtype of the elements that are looked up");
+  static_assert(counts, "flaggems: indices are of dtype i32 or i64");
+  return same && counts && check_elements_written<element_t<Out>>();
+}
+
 /// out[a..., i..., b...] = x[a..., index[i...], b...], `index` standing for dimension d of x.
 template <class Op, class S, class T, class J, class D>
 void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
              const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
-  static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
-                "flaggems: indices are of dtype i32 or i64");
   if (!has_lookup_sizes(layout_of(out), layout_of(x), d, layout_of(index))) [[unlikely]]
     raise_output_sizes(op, lookup_shape(op, x, d, index), out.sizes());
   check_output(op, out);
@@ -263,23 +272,23 @@ template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out>
 void index_select(const S& stream, const X& x, i64 dim, const Index& index, Out&& out) {
   constexpr const char* op = "index_select";
   same_device<S, X, i64, Index, Out>();
-  using T = value_t<const X&>;
-  using D = device_of<S>;
-  static_assert(std::is_same_v<T, value_t<Out>>,
-                "flaggems: index_select writes elements of its input's dtype");
-  tensor_view<const T, D> from(as_view(x));
-  tensor_view<T, D> to(as_view(out));
-  const int d = normalize_dim(dim, from.rank(), op);
-  const auto places =
-      detail::index_vector(op, tensor_view<const value_t<Index>, D>(as_view(index)));
-  if (from.rank() == 0) {  // one element, as a vector
-    if (places.numel() != 1) [[unlikely]]
-      raise(errc::invalid_argument, op, "one index for a 0-dimensional tensor",
-            detail::text(places.numel()));
-    from = from.unsqueeze(0);
-    if (to.rank() == 0) to = to.unsqueeze(0);
+  if constexpr (detail::check_lookup_types<const X&, Index, Out>()) {
+    using T = value_t<const X&>;
+    using D = device_of<S>;
+    tensor_view<const T, D> from(as_view(x));
+    tensor_view<T, D> to(as_view(out));
+    const int d = normalize_dim(dim, from.rank(), op);
+    const auto places =
+        detail::index_vector(op, tensor_view<const value_t<Index>, D>(as_view(index)));
+    if (from.rank() == 0) {  // one element, as a vector
+      if (places.numel() != 1) [[unlikely]]
+        raise(errc::invalid_argument, op, "one index for a 0-dimensional tensor",
+              detail::text(places.numel()));
+      from = from.unsqueeze(0);
+      if (to.rank() == 0) to = to.unsqueeze(0);
+    }
+    detail::look_up<operators::index_select>(op, stream, from, d, places, to);
   }
-  detail::look_up<operators::index_select>(op, stream, from, d, places, to);
 }
 
 /// index_select in a new tensor.

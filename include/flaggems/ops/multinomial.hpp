@@ -66,6 +66,49 @@ void check_probabilities(const S& stream, const tensor_view<const T, D>& probs, 
   }
 }
 
+template <class S, class T, class D, class Out>
+void multinomial_into(const S& stream, const tensor_view<const T, D>& from, i64 num_samples,
+                      bool replacement, philox_generator& generator, const Out& to) {
+  constexpr const char* op = "multinomial";
+  const shape sizes = multinomial_shape(from, num_samples, replacement);
+  check_output_sizes(op, sizes, to);
+  check_indices_output(op, from, to);
+  if (to.empty()) return;
+  check_probabilities(stream, from, num_samples, replacement);
+  if (replaced<operators::multinomial>(op, stream, from, num_samples, replacement, generator, to))
+    return;
+
+  const int dim = from.rank() - 1;
+  const i64 n = from.size(dim), rows = from.numel() / n;
+  row_plan plan(from.sizes(), dim);
+  plan.add(from);
+  plan.add(to);
+  const kernels::row_space space = plan.space();
+  // Every row starts at a new block of the generator.
+  const i64 drawn = replacement ? num_samples : n, spacing = drawn + drawn % 2;
+  const kernels::multinomial_options options{generator, num_samples, spacing};
+  launch_config config;
+  config.op = op;
+  config.work = work_of(from.numel(), replacement ? 16 : 64) + work_of(to.numel(), 128);
+  config.threads = static_cast<int>(kernels::sort_threads);
+  if (replacement) {
+    config.tiles = workspace_slots(rows, n);
+    auto sums = empty<u64>(stream, {config.tiles, n}, op);
+    launch<kernels::multinomial_with_replacement<T>>(
+        stream, config, space, options, plan.arg(0, from), plan.target(1, to),
+        kernels::global_ptr<u64>(sums.data()), config.tiles);
+  } else {
+    sort_memory<u64, D> memory(op, stream, rows, n, num_samples);
+    auto keys = empty<u64>(stream, {memory.slots, n}, op);
+    config.tiles = memory.slots;
+    config.scratch = scratch_bytes<i64>(kernels::sort_counters);
+    launch<kernels::multinomial_without_replacement<T>>(
+        stream, config, space, options, plan.arg(0, from), plan.target(1, to),
+        kernels::global_ptr<u64>(keys.data()), memory.arg());
+  }
+  generator = kernels::advanced(generator, static_cast<u64>(rows * spacing));
+}
+
 }  // namespace detail
 
 /// out = indices drawn from each row of `probs`, with probabilities in proportion to its elements.
@@ -85,51 +128,10 @@ void check_probabilities(const S& stream, const tensor_view<const T, D>& probs, 
 template <stream_like S, tensor_like P, tensor_like Out>
 void multinomial(const S& stream, const P& probs, i64 num_samples, bool replacement,
                  philox_generator& generator, Out&& out) {
-  constexpr const char* op = "multinomial";
   same_device<S, P, i64, i64, i64, Out>();
-  element_type_in<floating_types, 1, P>();
-  using T = value_t<const P&>;
-  using D = device_of<S>;
-  const tensor_view<const T, D> from(as_view(probs));
-  const auto to = as_view(out);
-  const shape sizes = detail::multinomial_shape(from, num_samples, replacement);
-  detail::check_output_sizes(op, sizes, to);
-  detail::check_indices_output(op, from, to);
-  if (to.empty()) return;
-  detail::check_probabilities(stream, from, num_samples, replacement);
-  if (detail::replaced<operators::multinomial>(op, stream, from, num_samples, replacement,
-                                               generator, to))
-    return;
-
-  const int dim = from.rank() - 1;
-  const i64 n = from.size(dim), rows = from.numel() / n;
-  row_plan plan(from.sizes(), dim);
-  plan.add(from);
-  plan.add(to);
-  const kernels::row_space space = plan.space();
-  // Every row starts at a new block of the generator.
-  const i64 drawn = replacement ? num_samples : n, spacing = drawn + drawn % 2;
-  const kernels::multinomial_options options{generator, num_samples, spacing};
-  launch_config config;
-  config.op = op;
-  config.work = work_of(from.numel(), replacement ? 16 : 64) + work_of(to.numel(), 128);
-  config.threads = static_cast<int>(kernels::sort_threads);
-  if (replacement) {
-    config.tiles = detail::workspace_slots(rows, n);
-    auto sums = empty<u64>(stream, {config.tiles, n}, op);
-    launch<kernels::multinomial_with_replacement<T>>(
-        stream, config, space, options, plan.arg(0, from), plan.target(1, to),
-        kernels::global_ptr<u64>(sums.data()), config.tiles);
-  } else {
-    detail::sort_memory<u64, D> memory(op, stream, rows, n, num_samples);
-    auto keys = empty<u64>(stream, {memory.slots, n}, op);
-    config.tiles = memory.slots;
-    config.scratch = scratch_bytes<i64>(kernels::sort_counters);
-    launch<kernels::multinomial_without_replacement<T>>(
-        stream, config, space, options, plan.arg(0, from), plan.target(1, to),
-        kernels::global_ptr<u64>(keys.data()), memory.arg());
-  }
-  generator = kernels::advanced(generator, static_cast<u64>(rows * spacing));
+  if constexpr (element_type_in<floating_types, 1, P>() && detail::check_indices_written<Out>())
+    detail::multinomial_into(stream, tensor_view<const value_t<P>, device_of<S>>(as_view(probs)),
+                             num_samples, replacement, generator, as_view(out));
 }
 
 /// multinomial in a new tensor.

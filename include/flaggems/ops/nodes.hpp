@@ -217,12 +217,13 @@ struct to_float {
   template <class P>
   using operand = arithmetic_t<result<P>>;
 };
-struct floating : numeric {
+// (As to_float, so that no kernel of integers hides the message.)
+struct floating : to_float {
   template <class P>
   struct checked {
     static_assert(kind_of<P> == kind::floating,
                   "flaggems: expected a floating-point dtype, got an integer or bool");
-    using type = P;
+    using type = to_float::result<P>;
   };
   template <class P>
   using result = typename checked<P>::type;

@@ -152,10 +152,14 @@ void check_weight(const char* op, const char* what, const std::optional<V>& weig
 template <class... T>
 using norm_compute = std::conditional_t<(std::is_same_v<T, f64> || ...), f64, f32>;
 
-template <class... T>
-constexpr void check_norm_types() {
-  static_assert((kernels::is_floating<T> && ...),
-                "flaggems: norms take floating-point tensors and weights");
+/// Does not compile unless a norm writes Out and takes X, of which some may be absent; gives
+/// whether it does.
+template <class Out, class... X>
+constexpr bool check_norm_types() {
+  constexpr bool right = kernels::is_floating<value_t<Out>> &&
+                         (kernels::is_floating<typename optional_element<X, f32>::type> && ...);
+  static_assert(right, "flaggems: norms take floating-point tensors and weights");
+  return right && check_elements_written<element_t<Out>>();
 }
 
 /// The machine epsilon of a floating-point type.
@@ -206,21 +210,10 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
   }
 }
 
-}  // namespace detail
-
-/// out = (x - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions.
-///
-/// Shapes: x, out [..., normalized_shape...]; weight, bias: normalized_shape, or std::nullopt. Mean
-/// and (biased) variance are of each slice of `normalized_shape`; 16-bit floats compute in f32.
-/// `out` may be `x`; it shares no memory with weight and bias. Raises invalid_argument,
-/// shape_mismatch or overlap before anything is written. aten::layer_norm(Tensor input, SymInt[]
-/// normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
-/// cudnn_enable=True)
-template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, tensor_like Out>
-void layer_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
-                const B& bias, Out&& out, double eps = 1e-5) {
+template <class S, class X, class W, class B, class Out>
+void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                     const B& bias, Out&& out, double eps) {
   constexpr const char* op = "layer_norm";
-  same_device<S, X, W, B, Out>();
   using D = device_of<S>;
   using T = value_t<const X&>;
   using O = value_t<Out>;
@@ -229,7 +222,6 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   using BiasOrWeight = typename detail::optional_element<B, WeightType>::type;
   static_assert(std::is_same_v<WeightType, BiasOrWeight>,
                 "flaggems: layer_norm takes a weight and a bias of the same dtype");
-  detail::check_norm_types<T, O, WeightType>();
   const auto from = as_view(x);
   const auto to = as_view(out);
   const auto w = detail::optional_view<WeightType, D>(weight);
@@ -267,6 +259,23 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
   launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
                                                    target, static_cast<C>(eps));
 }
+}  // namespace detail
+
+/// out = (x - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions.
+///
+/// Shapes: x, out [..., normalized_shape...]; weight, bias: normalized_shape, or std::nullopt. Mean
+/// and (biased) variance are of each slice of `normalized_shape`; 16-bit floats compute in f32.
+/// `out` may be `x`; it shares no memory with weight and bias. Raises invalid_argument,
+/// shape_mismatch or overlap before anything is written. aten::layer_norm(Tensor input, SymInt[]
+/// normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
+/// cudnn_enable=True)
+template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, tensor_like Out>
+void layer_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                const B& bias, Out&& out, double eps = 1e-5) {
+  same_device<S, X, W, B, Out>();
+  if constexpr (detail::check_norm_types<Out, X, W, B>())
+    detail::layer_norm_into(stream, x, normalized_shape, weight, bias, out, eps);
+}
 
 /// layer_norm(x) in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
@@ -279,24 +288,15 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
   return out;
 }
 
-/// out = x / sqrt(mean(x^2) + eps) * weight, over the last dimensions.
-///
-/// Shapes: x, out [..., normalized_shape...]; weight: normalized_shape, or std::nullopt. Without
-/// `eps` it is the machine epsilon of x's dtype. 16-bit floats compute in f32 and are rounded once;
-/// a row whose mean of squares is above what that holds (f32: 3.4e38) gives 0.
-/// `out` may be `x`; it shares no memory with weight. Raises invalid_argument, shape_mismatch or
-/// overlap before anything is written. aten::rms_norm(Tensor input, SymInt[] normalized_shape,
-/// Tensor? weight=None, float? eps=None)
-template <stream_like S, tensor_like X, optional_tensor W, tensor_like Out>
-void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
-              Out&& out, std::optional<double> eps = std::nullopt) {
+namespace detail {
+template <class S, class X, class W, class Out>
+void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                   Out&& out, std::optional<double> eps) {
   constexpr const char* op = "rms_norm";
-  same_device<S, X, W, Out>();
   using D = device_of<S>;
   using T = value_t<const X&>;
   using O = value_t<Out>;
   using WeightType = typename detail::optional_element<W, T>::type;
-  detail::check_norm_types<T, O, WeightType>();
   const auto from = as_view(x);
   const auto to = as_view(out);
   const auto w = detail::optional_view<WeightType, D>(weight);
@@ -329,6 +329,23 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
   launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
                                                  static_cast<C>(epsilon));
 }
+}  // namespace detail
+
+/// out = x / sqrt(mean(x^2) + eps) * weight, over the last dimensions.
+///
+/// Shapes: x, out [..., normalized_shape...]; weight: normalized_shape, or std::nullopt. Without
+/// `eps` it is the machine epsilon of x's dtype. 16-bit floats compute in f32 and are rounded once;
+/// a row whose mean of squares is above what that holds (f32: 3.4e38) gives 0.
+/// `out` may be `x`; it shares no memory with weight. Raises invalid_argument, shape_mismatch or
+/// overlap before anything is written. aten::rms_norm(Tensor input, SymInt[] normalized_shape,
+/// Tensor? weight=None, float? eps=None)
+template <stream_like S, tensor_like X, optional_tensor W, tensor_like Out>
+void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+              Out&& out, std::optional<double> eps = std::nullopt) {
+  same_device<S, X, W, Out>();
+  if constexpr (detail::check_norm_types<Out, X, W>())
+    detail::rms_norm_into(stream, x, normalized_shape, weight, out, eps);
+}
 
 /// rms_norm(x) in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t>
@@ -340,20 +357,13 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t>
   return out;
 }
 
-/// residual += x, then x = rms_norm(residual) * weight, over the dimensions of weight; one pass.
-///
-/// Shapes: x, residual [..., sizes of weight...]. Both are written; the sum is rounded to
-/// residual's dtype before it is normalised, so the result is that of the two steps. No two of the
-/// three share memory. Raises shape_mismatch or overlap before anything is written.
-/// flag_gems::fused_add_rms_norm(Tensor! input, Tensor! residual, Tensor weight, float epsilon)
-template <stream_like S, tensor_like X, tensor_like R, tensor_like W>
-void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, double eps = 1e-5) {
+namespace detail {
+template <class S, class X, class R, class W>
+void add_rms_norm_into(const S& stream, X&& x, R&& residual, const W& weight, double eps) {
   constexpr const char* op = "fused_add_rms_norm";
-  same_device<S, X, R, W>();
   using T = value_t<X>;
   using Sum = value_t<R>;
   using WeightType = value_t<const W&>;
-  detail::check_norm_types<T, Sum, WeightType>();
   const auto in = as_view(x);
   const auto sum = as_view(residual);
   const std::optional<tensor_view<const WeightType, device_of<S>>> w(as_view(weight));
@@ -390,6 +400,20 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
     return;
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
                                                              weights, static_cast<C>(eps));
+}
+}  // namespace detail
+
+/// residual += x, then x = rms_norm(residual) * weight, over the dimensions of weight; one pass.
+///
+/// Shapes: x, residual [..., sizes of weight...]. Both are written; the sum is rounded to
+/// residual's dtype before it is normalised, so the result is that of the two steps. No two of the
+/// three share memory. Raises shape_mismatch or overlap before anything is written.
+/// flag_gems::fused_add_rms_norm(Tensor! input, Tensor! residual, Tensor weight, float epsilon)
+template <stream_like S, tensor_like X, tensor_like R, tensor_like W>
+void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, double eps = 1e-5) {
+  same_device<S, X, R, W>();
+  if constexpr (detail::check_norm_types<X, R, W>())
+    detail::add_rms_norm_into(stream, x, residual, weight, eps);
 }
 
 }  // namespace flaggems

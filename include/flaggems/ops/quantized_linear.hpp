@@ -102,13 +102,18 @@ shape quantized_linear_shape(const X& x, const W& w) {
   return r;
 }
 
-/// Raises, or does not compile, unless the operands fit together.
-template <class X, class W, class Out>
-void check_quantized_linear(const X& x, const W& w, const Out& out) {
-  static_assert(quantized_activation<typename X::value_type> &&
-                    quantized_activation<typename Out::value_type>,
+/// Does not compile unless quantized_linear takes these types; gives whether it does.
+template <class X, class Out>
+constexpr bool check_quantized_types() {
+  constexpr bool right = quantized_activation<value_t<X>> && quantized_activation<value_t<Out>>;
+  static_assert(right,
                 "flaggems: quantized_linear takes activations and gives results of f32, bf16 or "
                 "f16");
+  return right && check_elements_written<element_t<Out>>();
+}
+/// Raises unless the operands fit together.
+template <class X, class W, class Out>
+void check_quantized_linear(const X& x, const W& w, const Out& out) {
   check_sizes("quantized_linear", out, quantized_linear_shape(x, w));
   check_separate_output("quantized_linear", out, x);
   check_outside_matrix("quantized_linear", out, w);
@@ -293,15 +298,17 @@ template <stream_like S, tensor_like X, class Format, class D, tensor_like Out>
 void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format, D>& w,
                       Out&& out) {
   same_device<S, X, quantized_matrix<Format, D>, Out>();
-  const auto from = as_view(x);
-  const auto to = as_view(out);
-  detail::check_quantized_linear(from, w, to);
-  if (to.empty() ||
-      detail::replaced<operators::quantized_linear>("quantized_linear", stream, from, w, to))
-    return;
-  using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
-                                             std::remove_const_t<decltype(to)>>;
-  call().run(stream, from, w, to);
+  if constexpr (detail::check_quantized_types<const X&, Out>()) {
+    const auto from = as_view(x);
+    const auto to = as_view(out);
+    detail::check_quantized_linear(from, w, to);
+    if (to.empty() ||
+        detail::replaced<operators::quantized_linear>("quantized_linear", stream, from, w, to))
+      return;
+    using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
+                                               std::remove_const_t<decltype(to)>>;
+    call().run(stream, from, w, to);
+  }
 }
 
 /// The same with options. With activations of 8 bits each one is rounded to a multiple of its
@@ -314,23 +321,25 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
   if (options.activations == activation_format::f32)
     return quantized_linear(stream, x, w, std::forward<Out>(out));
   same_device<S, X, quantized_matrix<Format, D>, Out>();
-  const auto from = as_view(x);
-  const auto to = as_view(out);
-  detail::check_quantized_linear(from, w, to);
-  if (to.empty() || detail::replaced<operators::quantized_linear>("quantized_linear", stream, from,
-                                                                  w, to, options))
-    return;
-  if constexpr (std::is_same_v<D, host> && FLAGGEMS_ARCH_X86) {
-    if (isa() >= isa_level::avx2) {
-      using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
-                                                 std::remove_const_t<decltype(to)>>;
-      return call().run_in_bytes(stream, from, w, to);
+  if constexpr (detail::check_quantized_types<const X&, Out>()) {
+    const auto from = as_view(x);
+    const auto to = as_view(out);
+    detail::check_quantized_linear(from, w, to);
+    if (to.empty() || detail::replaced<operators::quantized_linear>("quantized_linear", stream,
+                                                                    from, w, to, options))
+      return;
+    if constexpr (std::is_same_v<D, host> && FLAGGEMS_ARCH_X86) {
+      if (isa() >= isa_level::avx2) {
+        using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
+                                                   std::remove_const_t<decltype(to)>>;
+        return call().run_in_bytes(stream, from, w, to);
+      }
     }
+    const auto rounded = detail::round_activations(stream, from);
+    using call = detail::quantized_linear_call<Format, D, decltype(rounded.view()),
+                                               std::remove_const_t<decltype(to)>>;
+    call().run(stream, rounded.view(), w, to);
   }
-  const auto rounded = detail::round_activations(stream, from);
-  using call = detail::quantized_linear_call<Format, D, decltype(rounded.view()),
-                                             std::remove_const_t<decltype(to)>>;
-  call().run(stream, rounded.view(), w, to);
 }
 
 /// x * w^T in a new tensor of x's dtype.

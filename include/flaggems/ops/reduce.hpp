@@ -371,7 +371,6 @@ requires(is_complex_number<T> || has_complex<node_of_operand<X>>) void reduce_va
 template <class Op, bool Max, class S, class X, class T, class D>
 void reduce_index(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                   std::optional<i64> dim, bool keepdim) {
-  static_assert(std::is_same_v<T, i64>, "flaggems: argmax and argmin write i64 indices");
   const auto& node = root_of(x);
   using C = arithmetic_t<typename std::decay_t<decltype(node)>::element>;
   const int_list dims = dim ? int_list(&*dim, 1) : int_list();
@@ -485,20 +484,22 @@ FLAGGEMS_REDUCTION(all, detail::all_fold, bool, bool, false, false)
 #undef FLAGGEMS_COMMA
 
 // One line an operator that gives the index of an element: name, whether it is the largest's.
-#define FLAGGEMS_INDEX_REDUCTION(name, largest)                                                   \
-  template <stream_like S, tensor_operand X, tensor_like Out>                                     \
-  void name(const S& stream, const X& x, Out&& out, std::optional<i64> dim = {},                  \
-            bool keepdim = false) {                                                               \
-    detail::reduce_index<operators::name, largest>(#name, stream, x, as_view(out), dim, keepdim); \
-  }                                                                                               \
-  template <stream_like S, tensor_operand X>                                                      \
-  [[nodiscard]] auto name(const S& stream, const X& x, std::optional<i64> dim = {},               \
-                          bool keepdim = false) {                                                 \
-    const i64 one[1] = {dim.value_or(0)};                                                         \
-    const int_list dims = dim ? int_list(std::span<const i64>(one)) : int_list{};                 \
-    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim), #name);         \
-    name(stream, x, out, dim, keepdim);                                                           \
-    return out;                                                                                   \
+#define FLAGGEMS_INDEX_REDUCTION(name, largest)                                           \
+  template <stream_like S, tensor_operand X, tensor_like Out>                             \
+  void name(const S& stream, const X& x, Out&& out, std::optional<i64> dim = {},          \
+            bool keepdim = false) {                                                       \
+    if constexpr (detail::check_indices_written<Out>())                                   \
+      detail::reduce_index<operators::name, largest>(#name, stream, x, as_view(out), dim, \
+                                                     keepdim);                            \
+  }                                                                                       \
+  template <stream_like S, tensor_operand X>                                              \
+  [[nodiscard]] auto name(const S& stream, const X& x, std::optional<i64> dim = {},       \
+                          bool keepdim = false) {                                         \
+    const i64 one[1] = {dim.value_or(0)};                                                 \
+    const int_list dims = dim ? int_list(std::span<const i64>(one)) : int_list{};         \
+    auto out = empty<i64>(stream, detail::reduced_shape(#name, x, dims, keepdim), #name); \
+    name(stream, x, out, dim, keepdim);                                                   \
+    return out;                                                                           \
   }
 
 /// out[kept] = index of the largest element along `dim`, or in row-major order if there is no

@@ -87,15 +87,30 @@ inline bool plan_rotary(kernels::rotary_steps& steps, int size, bool packed) {
   return true;
 }
 
+/// Does not compile unless apply_rotary_pos_emb takes these types; gives whether it does.
+template <class Q, class K, class Cos, class Sin, class Ids, class QOut, class KOut>
+constexpr bool check_rotary_types() {
+  using T = value_t<Q>;
+  using W = value_t<Cos>;
+  using J = typename optional_element<Ids, i64>::type;
+  constexpr bool one = std::is_same_v<T, value_t<K>> && std::is_same_v<T, value_t<QOut>> &&
+                       std::is_same_v<T, value_t<KOut>>;
+  constexpr bool one_of_angles = std::is_same_v<W, value_t<Sin>>;
+  constexpr bool floats = kernels::is_floating<T> && kernels::is_floating<W>;
+  constexpr bool counts = std::is_same_v<J, i32> || std::is_same_v<J, i64>;
+  static_assert(one, "flaggems: q, k and the outputs of apply_rotary_pos_emb have one dtype");
+  static_assert(one_of_angles, "flaggems: cos and sin have one dtype");
+  static_assert(floats, "flaggems: apply_rotary_pos_emb takes floating-point tensors");
+  static_assert(counts, "flaggems: position_ids are of dtype i32 or i64");
+  return one && one_of_angles && floats && counts && check_elements_written<element_t<QOut>>() &&
+         check_elements_written<element_t<KOut>>();
+}
+
 template <class S, class T, class W, class J, class D>
 void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
             const tensor_view<const T, D>& k, const tensor_view<const W, D>& cos,
             const tensor_view<const W, D>& sin, const std::optional<tensor_view<const J, D>>& ids,
             bool interleaved, const tensor_view<T, D>& q_out, const tensor_view<T, D>& k_out) {
-  static_assert(kernels::is_floating<T> && kernels::is_floating<W>,
-                "flaggems: apply_rotary_pos_emb takes floating-point tensors");
-  static_assert(std::is_same_v<J, i32> || std::is_same_v<J, i64>,
-                "flaggems: position_ids are of dtype i32 or i64");
   const shape tokens = leading_sizes(op, q);
   if (k.rank() != q.rank() || !same_sizes(tokens, {k.sizes().data(), tokens.rank()}) ||
       k.size(-1) != q.size(-1)) [[unlikely]]
@@ -235,16 +250,13 @@ void apply_rotary_pos_emb(const S& stream, const Q& q, const K& k, const Cos& co
                           const char* op = "apply_rotary_pos_emb") {
   same_device<S, Q, K, Cos, Sin, Ids, QOut, KOut>();
   using D = device_of<S>;
-  using T = value_t<const Q&>;
-  using W = value_t<const Cos&>;
   using J = typename detail::optional_element<Ids, i64>::type;
-  static_assert(std::is_same_v<T, value_t<const K&>> && std::is_same_v<T, value_t<QOut>> &&
-                    std::is_same_v<T, value_t<KOut>>,
-                "flaggems: q, k and the outputs of apply_rotary_pos_emb have one dtype");
-  static_assert(std::is_same_v<W, value_t<const Sin&>>, "flaggems: cos and sin have one dtype");
-  detail::rotate<S, T, W, J, D>(op, stream, as_view(q), as_view(k), as_view(cos), as_view(sin),
-                                detail::optional_view<J, D>(position_ids), rotary_interleaved,
-                                as_view(q_out), as_view(k_out));
+  if constexpr (detail::check_rotary_types<const Q&, const K&, const Cos&, const Sin&, Ids, QOut,
+                                           KOut>())
+    detail::rotate<S, value_t<const Q&>, value_t<const Cos&>, J, D>(
+        op, stream, as_view(q), as_view(k), as_view(cos), as_view(sin),
+        detail::optional_view<J, D>(position_ids), rotary_interleaved, as_view(q_out),
+        as_view(k_out));
 }
 
 /// apply_rotary_pos_emb in two new tensors, the pair (q, k).

@@ -70,22 +70,23 @@ FLAGGEMS_NOINLINE inline void check_sorted_memory(const char* op, const memory_l
 }
 template <class X, class Indices>
 void check_indices_output(const char* op, const X& x, const Indices& indices) {
-  static_assert(std::is_same_v<typename Indices::value_type, i64>,
-                "flaggems: indices are written to a tensor of i64");
-  check_elements_written<typename Indices::element_type>();
   check_sorted_memory(op, layout_of(x), nullptr, layout_of(indices));
 }
 template <class X, class Values, class Indices>
 void check_sorted_outputs(const char* op, const X& x, const Values& values,
                           const Indices& indices) {
-  static_assert(std::is_same_v<typename X::value_type, typename Values::value_type>,
-                "flaggems: values have the dtype of the input");
-  static_assert(std::is_same_v<typename Indices::value_type, i64>,
-                "flaggems: indices are written to a tensor of i64");
-  check_elements_written<typename Values::element_type>();
-  check_elements_written<typename Indices::element_type>();
   const memory_layout written = layout_of(values);
   check_sorted_memory(op, layout_of(x), &written, layout_of(indices));
+}
+
+/// Does not compile unless X, argument 1, has an order, and the outputs are of the right types;
+/// gives whether it is so.
+template <class X, class Values, class Indices>
+constexpr bool check_sorted_types() {
+  constexpr bool same = std::is_same_v<value_t<X>, value_t<Values>>;
+  static_assert(same, "flaggems: values have the dtype of the input");
+  return element_type_in<ordered_types, 1, X>() && same &&
+         check_elements_written<element_t<Values>>() && check_indices_written<Indices>();
 }
 
 /// The parts that a row of few is sorted in on the host; 1: rows are sorted one by a thread. A part
@@ -279,18 +280,19 @@ void sort(const S& stream, const X& x, Values&& values, Indices&& indices, i64 d
           bool descending = false, [[maybe_unused]] bool stable = true) {
   constexpr const char* op = "sort";
   same_device<S, X, Values, Indices>();
-  element_type_in<detail::ordered_types, 1, X>();
-  const auto from = as_view(x);
-  const auto to = as_view(values);
-  const auto places = as_view(indices);
-  const int d = normalize_dim(dim, from.rank(), op);
-  check_same_sizes(op, from, to);
-  check_same_sizes(op, from, places);
-  detail::check_sorted_outputs(op, from, to, places);
-  if (!from.empty() &&
-      !detail::replaced<operators::sort>(op, stream, from, to, places, d, descending))
-    detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(to),
-                      tensor_view<i64, device_of<S>>(places), d, descending);
+  if constexpr (detail::check_sorted_types<const X&, Values, Indices>()) {
+    const auto from = as_view(x);
+    const auto to = as_view(values);
+    const auto places = as_view(indices);
+    const int d = normalize_dim(dim, from.rank(), op);
+    check_same_sizes(op, from, to);
+    check_same_sizes(op, from, places);
+    detail::check_sorted_outputs(op, from, to, places);
+    if (!from.empty() &&
+        !detail::replaced<operators::sort>(op, stream, from, to, places, d, descending))
+      detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(to),
+                        tensor_view<i64, device_of<S>>(places), d, descending);
+  }
 }
 
 /// x sorted along `dim`, with indices, in new tensors.
@@ -312,16 +314,18 @@ void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descendi
              [[maybe_unused]] bool stable = true) {
   constexpr const char* op = "argsort";
   same_device<S, X, Out>();
-  element_type_in<detail::ordered_types, 1, X>();
-  const auto from = as_view(x);
-  const auto places = as_view(out);
-  const int d = normalize_dim(dim, from.rank(), op);
-  check_same_sizes(op, from, places);
-  detail::check_indices_output(op, from, places);
-  if (!from.empty() &&
-      !detail::replaced<operators::argsort>(op, stream, from, places, d, descending))
-    detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(),
-                      tensor_view<i64, device_of<S>>(places), d, descending);
+  if constexpr (element_type_in<detail::ordered_types, 1, X>() &&
+                detail::check_indices_written<Out>()) {
+    const auto from = as_view(x);
+    const auto places = as_view(out);
+    const int d = normalize_dim(dim, from.rank(), op);
+    check_same_sizes(op, from, places);
+    detail::check_indices_output(op, from, places);
+    if (!from.empty() &&
+        !detail::replaced<operators::argsort>(op, stream, from, places, d, descending))
+      detail::sort_into(op, stream, from, tensor_view<value_t<const X&>, device_of<S>>(),
+                        tensor_view<i64, device_of<S>>(places), d, descending);
+  }
 }
 
 /// The indices that sort x along `dim` in a new tensor.

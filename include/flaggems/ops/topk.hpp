@@ -95,6 +95,43 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
   topk_on_chip<T>(op, stream, next, k, from, places.data(), values, indices, largest);
 }
 
+template <class S, class X, class Values, class Indices>
+void topk_into(const S& stream, const X& from, i64 k, const Values& to, const Indices& places,
+               i64 dim, bool largest) {
+  constexpr const char* op = "topk";
+  using T = typename X::value_type;
+  const int d = normalize_dim(dim, from.rank(), op);
+  const shape sizes = topk_shape(from, k, d);
+  if (!same_sizes(to.sizes(), sizes) || !same_sizes(places.sizes(), sizes)) [[unlikely]]
+    raise(errc::shape_mismatch, op, "values and indices of sizes " + to_string(sizes),
+          to_string(shape(to.sizes())) + " and " + to_string(shape(places.sizes())));
+  check_sorted_outputs(op, from, to, places);
+  if (to.empty() || replaced<operators::topk>(op, stream, from, k, to, places, d, largest)) return;
+
+  row_plan plan(from.sizes(), d);
+  plan.add(from);
+  plan.add(to);
+  plan.add(places);
+  const kernels::row_space space = plan.space();
+  const i64 count = from.rank() == 0 ? 1 : k;
+  if constexpr (!host_accessible<device_of<S>>) {
+    if (count <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
+      return topk_on_chip<T>(op, stream, space, count, plan.arg(0, from), nullptr,
+                             plan.target(1, to), plan.target(2, places), largest);
+  }
+  const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
+  sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows, space.length,
+                                                          kept);
+  launch_config config;
+  config.op = op;
+  config.tiles = memory.slots;
+  config.work = work_of(from.numel(), 16);
+  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
+  config.threads = static_cast<int>(kernels::sort_threads);
+  launch<kernels::topk<T>>(stream, config, space, count, plan.arg(0, from), plan.target(1, to),
+                           plan.target(2, places), memory.arg(), static_cast<i32>(largest ? 1 : 0));
+}
+
 }  // namespace detail
 
 /// values, indices = the k largest elements of x along `dim` (the least if not `largest`), and
@@ -110,45 +147,9 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
 template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>
 void topk(const S& stream, const X& x, i64 k, Values&& values, Indices&& indices, i64 dim = -1,
           bool largest = true, [[maybe_unused]] bool sorted = true) {
-  constexpr const char* op = "topk";
   same_device<S, X, i64, Values, Indices>();
-  element_type_in<detail::ordered_types, 1, X>();
-  using T = value_t<const X&>;
-  const auto from = as_view(x);
-  const auto to = as_view(values);
-  const auto places = as_view(indices);
-  const int d = normalize_dim(dim, from.rank(), op);
-  const shape sizes = detail::topk_shape(from, k, d);
-  if (!detail::same_sizes(to.sizes(), sizes) || !detail::same_sizes(places.sizes(), sizes))
-      [[unlikely]]
-    raise(errc::shape_mismatch, op, "values and indices of sizes " + to_string(sizes),
-          to_string(shape(to.sizes())) + " and " + to_string(shape(places.sizes())));
-  detail::check_sorted_outputs(op, from, to, places);
-  if (to.empty() || detail::replaced<operators::topk>(op, stream, from, k, to, places, d, largest))
-    return;
-
-  row_plan plan(from.sizes(), d);
-  plan.add(from);
-  plan.add(to);
-  plan.add(places);
-  const kernels::row_space space = plan.space();
-  const i64 count = from.rank() == 0 ? 1 : k;
-  if constexpr (!host_accessible<device_of<S>>) {
-    if (count <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
-      return detail::topk_on_chip<T>(op, stream, space, count, plan.arg(0, from), nullptr,
-                                     plan.target(1, to), plan.target(2, places), largest);
-  }
-  const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
-  detail::sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows,
-                                                                  space.length, kept);
-  launch_config config;
-  config.op = op;
-  config.tiles = memory.slots;
-  config.work = work_of(from.numel(), 16);
-  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
-  config.threads = static_cast<int>(kernels::sort_threads);
-  launch<kernels::topk<T>>(stream, config, space, count, plan.arg(0, from), plan.target(1, to),
-                           plan.target(2, places), memory.arg(), static_cast<i32>(largest ? 1 : 0));
+  if constexpr (detail::check_sorted_types<const X&, Values, Indices>())
+    detail::topk_into(stream, as_view(x), k, as_view(values), as_view(indices), dim, largest);
 }
 
 /// The k largest (or least) elements of x along `dim`, with indices, in new tensors.
