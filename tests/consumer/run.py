@@ -7,6 +7,7 @@ Nothing but the build folder is written. Exit status 77: all built, but for thos
 libc++, pkg-config) is not installed.
 """
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -29,6 +30,7 @@ class Driver:
         self.build = options.build
         self.cmake = options.cmake
         self.cxx = options.cxx
+        self.tools = options.tools
 
     def run(self, *command, **more):
         done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
@@ -76,8 +78,21 @@ class Driver:
                 raise RuntimeError(f"{file} names the source tree")
         return tree
 
+    def installed_tools(self):
+        """The programs of --tools, a build that is there."""
+        prefix = self.folder("tools")
+        self.run(self.cmake, "--install", self.tools, "--prefix", prefix)
+        absent = [n for n in ("flaggems-info", "flaggems-compile") if not (prefix / "bin" / n).exists()]
+        if absent:
+            raise RuntimeError(f"not installed, or not built: {', '.join(absent)}")
+        json.loads(self.run(prefix / "bin/flaggems-info", "--json"))
+        self.run(prefix / "bin/flaggems-compile", "--help")
+
     def add_subdirectory(self):
-        return self.with_cmake("add_subdirectory")
+        out = self.with_cmake("add_subdirectory")
+        if list((self.build / "add_subdirectory").rglob("VerifyGlobs.cmake")):
+            raise RuntimeError("each build of a user's project lists our files again")
+        return out
 
     def fetch_content(self):
         return self.with_cmake("FetchContent")
@@ -148,8 +163,9 @@ class Driver:
                                   "main.cpp")
 
 
-CONSUMERS = ["find_package", "add_subdirectory", "fetch_content", "missing_target", "own_device", "pkg_config",
-             "copied_headers", "two_units", "no_exceptions", "no_rtti", "libcxx"]
+CONSUMERS = ["find_package", "installed_tools", "add_subdirectory", "fetch_content", "missing_target",
+             "own_device", "pkg_config", "copied_headers", "two_units", "no_exceptions", "no_rtti",
+             "libcxx"]
 
 
 def main():
@@ -158,13 +174,15 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--tools", type=pathlib.Path, help="a build of the library with its tools")
     options = parser.parse_args()
     # As the build that this test belongs to: CMake's default wants make, which need not be here.
     if shutil.which("ninja"):
         os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     shutil.rmtree(options.build, ignore_errors=True)
     driver, failed, missing = Driver(options), 0, 0
-    for name in options.names or CONSUMERS:
+    all_names = [n for n in CONSUMERS if options.tools or n != "installed_tools"]
+    for name in options.names or all_names:
         start = time.monotonic()
         try:
             getattr(driver, name)()
