@@ -102,11 +102,13 @@ template <int Count, class T>
 FLAGGEMS_INLINE kept_pack<T, Count> kept_same(T x) {
   kept_pack<T, Count> r;
   if constexpr (is_same<kept_pack<T, Count>, pack<T, Count>>) {
-    static_for<Count>([&](auto k) FLAGGEMS_LAMBDA { r.at[int(k)] = x; });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Count; ++k) r.at[k] = x;
   } else {
     u32 word = bit_cast<uint_of_size<sizeof(T)>>(x);
     for (int bits = 8 * static_cast<int>(sizeof(T)); bits < 32; bits *= 2) word |= word << bits;
-    static_for<sizeof(r) / 4>([&](auto k) FLAGGEMS_LAMBDA { r.at[int(k)] = word; });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < static_cast<int>(sizeof(r) / 4); ++k) r.at[k] = word;
   }
   return r;
 }
@@ -119,12 +121,14 @@ FLAGGEMS_INLINE void unpack(const pack<T, Count>& x, identity<C>* to) {
       u32 at[Count / 2];
     };
     const words w = bit_cast<words>(x);  // two at a time: a shift, and a mask
-    static_for<Count / 2>([&](auto i) FLAGGEMS_LAMBDA {
-      to[2 * i] = bit_cast<f32>(w.at[int(i)] << 16);
-      to[2 * i + 1] = bit_cast<f32>(w.at[int(i)] & 0xffff0000u);
-    });
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < Count / 2; ++i) {
+      to[2 * i] = bit_cast<f32>(w.at[i] << 16);
+      to[2 * i + 1] = bit_cast<f32>(w.at[i] & 0xffff0000u);
+    }
   } else {
-    static_for<Count>([&](auto e) FLAGGEMS_LAMBDA { to[e] = number_cast<C>(x.at[int(e)]); });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Count; ++k) to[k] = number_cast<C>(x.at[k]);
   }
 }
 

@@ -45,13 +45,15 @@ struct reduction_plane {
   }
 };
 
-/// The fold of f(First), ..., f(First + Count - 1) as a tree.
-template <int First, int Count, class Op, class F>
+/// The fold of f(0), ..., f(Count - 1) as a tree; Count is a power of two.
+template <int Count, class Op, class F>
 FLAGGEMS_INLINE auto folded(Op op, const F& f) {
-  if constexpr (Count == 1)
-    return f(int_constant<First>{});
-  else
-    return op(folded<First, Count / 2>(op, f), folded<First + Count / 2, Count - Count / 2>(op, f));
+  decltype(copy_of(f(0))) node[2 * Count - 1];
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < Count; ++k) node[k] = f(k);
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k + 1 < Count; ++k) node[Count + k] = op(node[2 * k], node[2 * k + 1]);
+  return node[2 * Count - 2];
 }
 
 // ---- maxima: an instruction where the language has it
@@ -96,27 +98,6 @@ struct value_fold<Reducer, true> {
 template <int Width>
 inline constexpr int packs_ahead = Width == 1 ? 8 : 4;
 
-/// A pack that is replaced now and then: by whole words, as compilers take elements of 16 bits
-/// apart for it.
-template <class Packed, bool HasWords = sizeof(Packed) % 4 == 0>
-struct best_pack {
-  words_of<static_cast<int>(sizeof(Packed) / 4)> words;
-  FLAGGEMS_INLINE void keep(bool replaces, const Packed& x) {
-    const auto others = bit_cast<words_of<static_cast<int>(sizeof(Packed) / 4)>>(x);
-    static_for<static_cast<int>(sizeof(Packed) / 4)>(
-        [&](auto k) FLAGGEMS_LAMBDA { words.at[k] = replaces ? others.at[k] : words.at[k]; });
-  }
-  FLAGGEMS_INLINE Packed get() const { return bit_cast<Packed>(words); }
-};
-template <class Packed>
-struct best_pack<Packed, false> {
-  Packed elements;
-  FLAGGEMS_INLINE void keep(bool replaces, const Packed& x) {
-    if (replaces) elements = x;
-  }
-  FLAGGEMS_INLINE Packed get() const { return elements; }
-};
-
 /// Folds the packs of Width elements of a row of n, a multiple of Width, whose turn thread x of
 /// `along` is. An index is that in the row, whose first element has `begin`.
 template <class Reducer, int Width, bool Splat, class Row>
@@ -129,20 +110,20 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
   typename value_fold<Reducer>::op op;
   const u32 stride = along * Width, reach = (ahead - 1) * stride;
   const auto fold_pack = [&](const packed& of, u32 i) FLAGGEMS_LAMBDA {
-    return folded<0, Width>(
+    return folded<Width>(
         op, [&](int k) FLAGGEMS_LAMBDA { return packs::template value<Width>(row, of, k, i); });
   };
   // The best value, and the first pack that has it: which element it is is found at the end.
   C best = value_fold<Reducer>::neutral();
   u32 place = x * Width;
-  [[maybe_unused]] best_pack<packed> with_best = {};
+  [[maybe_unused]] packed with_best = {};
   [[maybe_unused]] const auto look = [&](const packed& of, u32 i) FLAGGEMS_LAMBDA {
     if constexpr (Reducer::needs_index) {
       const C of_pack = fold_pack(of, i);
       const bool better = Reducer::betters(best, of_pack);
       best = better ? of_pack : best;
       place = better ? i : place;
-      with_best.keep(better, of);
+      if (better) with_best = of;
     }
   };
   u32 i = x * Width;
@@ -153,12 +134,13 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
       of[u] = packs::template fetch<Width, Splat>(row, i + u * stride);
     });
     if constexpr (Reducer::needs_index) {
-      static_for<ahead>([&](auto u) FLAGGEMS_LAMBDA { look(of[u], i + u * stride); });
+      FLAGGEMS_CHIP_UNROLL
+      for (u32 u = 0; u < ahead; ++u) look(of[u], i + u * stride);
     } else {
       // Across the packs first, which needs all of them: else compilers wait for one after the
       // other.
-      best = op(best, folded<0, Width>(op, [&](int k) FLAGGEMS_LAMBDA {
-                  return folded<0, ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
+      best = op(best, folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA {
+                  return folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
                     return packs::template value<Width>(row, of[u], k,
                                                         i + static_cast<u32>(u) * stride);
                   });
@@ -184,11 +166,11 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
   }
   if constexpr (Reducer::needs_index) {
     u32 first = 0;  // also of a pack that beats nothing, as all are the least
-    const packed of = with_best.get();
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
-      const C v = packs::template value<Width>(row, of, Width - 1 - k, place);
-      if (v == best || v != v) first = Width - 1 - k;
-    });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = Width - 1; k >= 0; --k) {
+      const C v = packs::template value<Width>(row, with_best, k, place);
+      if (v == best || v != v) first = static_cast<u32>(k);
+    }
     place += first;
   }
   total = typename Reducer::op{}(total, Reducer::enter(best, begin + static_cast<i64>(place)));
@@ -342,40 +324,43 @@ struct reduce_chip_inner {
       const auto value = [&](int u, int k) FLAGGEMS_LAMBDA {
         return packs::template value<Width>(row[u], of[u], k, static_cast<u32>(x * Width));
       };
-      static_for<rows>([&](auto u) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int u = 0; u < rows; ++u)
         of[u] =
             packs::template fetch<Width, (packs::leaves > 1)>(row[u], static_cast<u32>(x * Width));
-      });
-      static_for<rows>([&](auto u) FLAGGEMS_LAMBDA {
-        best[u] = folded<0, Width>(op, [&](int k) FLAGGEMS_LAMBDA { return value(u, k); });
-      });
-      for (int mask = size / 2; mask > 0; mask /= 2)
-        static_for<rows>([&](auto u) FLAGGEMS_LAMBDA {
-          best[u] = op(best[u], block.of_neighbour(best[u], mask));
-        });
+      FLAGGEMS_CHIP_UNROLL
+      for (int u = 0; u < rows; ++u)
+        best[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA { return value(u, k); });
+      for (int mask = size / 2; mask > 0; mask /= 2) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < rows; ++u) best[u] = op(best[u], block.of_neighbour(best[u], mask));
+      }
       [[maybe_unused]] int first[rows] = {};
       if constexpr (Reducer::needs_index) {
-        static_for<rows>([&](auto u) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < rows; ++u) {
           first[u] = size * Width;
           static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
             const C v = value(u, Width - 1 - k);
             if (v == best[u] || v != v) first[u] = x * Width + (Width - 1 - k);
           });
-        });
-        for (int mask = size / 2; mask > 0; mask /= 2)
-          static_for<rows>([&](auto u) FLAGGEMS_LAMBDA {
+        }
+        for (int mask = size / 2; mask > 0; mask /= 2) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < rows; ++u)
             first[u] = min_of(first[u], block.of_neighbour(first[u], mask));
-          });
+        }
       }
       // A team's threads share the writing, which is much code.
       FLAGGEMS_CHIP_NO_UNROLL
       for (int u = x; u < rows && place(u) < shares.items; u += size) {
         C total = best[0];
         [[maybe_unused]] int at = first[0];
-        static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 1; r < rows; ++r) {
           total = r == u ? best[r] : total;
           at = r == u ? first[r] : at;
-        });
+        }
         // A formula that the compiler rounds in two ways, contracted here and not there, is not
         // found.
         if (at == size * Width) at = 0;

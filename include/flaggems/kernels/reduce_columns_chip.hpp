@@ -21,22 +21,25 @@ struct column_folds {
   using S = typename Reducer::state;
   S low[Width];
   FLAGGEMS_INLINE void begin_run() {
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { low[k] = Reducer::neutral(); });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) low[k] = Reducer::neutral();
   }
   /// A rows, of which there are `rows`, so far behind the first of all.
   template <int A, class Row, class Packed>
   FLAGGEMS_INLINE void next(const Row (&row)[A], const Packed (&x)[A], i64, int rows) {
     typename value_fold<Reducer>::op op;
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
-      low[k] = op(low[k], folded<0, A>(op, [&](int u) FLAGGEMS_LAMBDA {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) {
+      low[k] = op(low[k], folded<A>(op, [&](int u) FLAGGEMS_LAMBDA {
                     const S v = row_packs<Row>::template value<Width>(row[u], x[u], k, 0);
                     return u < rows ? v : Reducer::neutral();
                   }));
-    });
+    }
   }
   FLAGGEMS_INLINE void end_run(S (&state)[Width]) const {
     typename Reducer::op op;
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { state[k] = op(state[k], low[k]); });
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) state[k] = op(state[k], low[k]);
   }
 };
 /// The best values, and in which A rows they were met: how far behind the first of all.
@@ -46,23 +49,25 @@ struct column_folds<Reducer, Width, true> {
   typename Reducer::value best[Width];
   i32 at[Width];
   FLAGGEMS_INLINE void begin_run() {
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) {
       best[k] = Reducer::neutral_value();
       at[k] = 0;  // until there is a better one, the first
-    });
+    }
   }
   /// Those of A rows that are not there are the same as one that is.
   template <int A, class Row, class Packed>
   FLAGGEMS_INLINE void next(const Row (&row)[A], const Packed (&x)[A], i64 step, int) {
     typename value_fold<Reducer>::op op;
-    static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
-      const auto of_rows = folded<0, A>(op, [&](int u) FLAGGEMS_LAMBDA {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) {
+      const auto of_rows = folded<A>(op, [&](int u) FLAGGEMS_LAMBDA {
         return row_packs<Row>::template value<Width>(row[u], x[u], k, 0);
       });
       const bool better = Reducer::betters(best[k], of_rows);
       best[k] = better ? of_rows : best[k];
       at[k] = better ? static_cast<i32>(step) : at[k];
-    });
+    }
   }
 };
 
@@ -72,11 +77,13 @@ template <int Count, class C, class F>
 FLAGGEMS_INLINE i64 first_of(i64 from, i64 end, C best, const F& value) {
   i64 first = min_of(from + Count, end) - 1;
   C of[Count];
-  static_for<Count>([&](auto u) FLAGGEMS_LAMBDA { of[u] = value(min_of<i64>(from + u, end - 1)); });
-  static_for<Count>([&](auto u) FLAGGEMS_LAMBDA {
+  FLAGGEMS_CHIP_UNROLL
+  for (int u = 0; u < Count; ++u) of[u] = value(min_of<i64>(from + u, end - 1));
+  FLAGGEMS_CHIP_UNROLL
+  for (int u = 0; u < Count; ++u) {
     const C v = of[Count - 1 - u];
     if (v == best || v != v) first = min_of<i64>(from + (Count - 1 - u), end - 1);
-  });
+  }
   return first;
 }
 
@@ -94,14 +101,18 @@ FLAGGEMS_INLINE void meet_columns(Block& block,
   const auto at = [&](int k, int row)
                       FLAGGEMS_LAMBDA { return lane_scalar{(row * across + x) * apart + k}; };
   block.sync();  // the block's tile before may still be read
-  if (y < down) static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { states.put(at(k, y), state[k]); });
+  if (y < down) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; ++k) states.put(at(k, y), state[k]);
+  }
   block.sync();
   for (; down > 8; block.sync()) {
     down /= 2;
-    if (y < down)
-      static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+    if (y < down) {
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < Width; ++k)
         states.put(at(k, y), op(states.get(at(k, y)), states.get(at(k, y + down))));
-      });
+    }
   }
   block.for_each(columns, [&](i64 k) FLAGGEMS_LAMBDA {
     const int column = static_cast<int>(k), place = column / Width * apart + column % Width;
@@ -159,14 +170,15 @@ struct reduce_chip_outer {
                 start = lane * Width - kept * space.inner;
       const i64 end = min_of(space.steps, (part + 1) * shares.per_part);
       S state[Width];
-      static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { state[k] = Reducer::neutral(); });
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < Width; ++k) state[k] = Reducer::neutral();
       if (lane < shares.items && y < down)
         fold_down<Width>(space, e, index, kept, start, part * shares.per_part, end, y, down, state);
       if (down == 1 && space.parts == 1) {
         if (lane < shares.items && y == 0) {
-          static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int k = 0; k < Width; ++k)
             find<Width>(space, e, index, kept, start, k, end, state[k]);
-          });
           sink.template put_pack<Width>(space.locate(kept, 0, start), state);
         }
         return;
@@ -204,10 +216,11 @@ struct reduce_chip_outer {
         const auto row = e.at(space.locate(kept, step, start));
         const auto places = index.at(space.locate(kept, step, start));
         const packed x = packs::template fetch<Width, true>(row, 0);
-        static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < Width; ++k) {
           state[k] = op(state[k], Reducer::enter(packs::template value<Width>(row, x, k, 0),
                                                  places.load(lane_scalar{k})));
-        });
+        }
       }
     }
   }
@@ -228,10 +241,11 @@ struct reduce_chip_outer {
     // Those of the last few that are not there are read as the last one is.
     const auto fetch = [&](i64 step) FLAGGEMS_LAMBDA {
       rows = static_cast<int>(min_of<i64>(ahead, end - step));
-      static_for<ahead>([&](auto u) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int u = 0; u < ahead; ++u) {
         at[u] = packs::forward(row, min_of<int>(u, rows - 1));
         x[u] = packs::template fetch<Width, Splat>(at[u], 0);
-      });
+      }
       row = packs::forward(row, stride);
     };
     if constexpr (Reducer::needs_index && !counts) {
@@ -241,17 +255,20 @@ struct reduce_chip_outer {
       for (i64 step = begin; step < end; step += stride) {
         S of[ahead][Width];
         fetch(step);
-        static_for<ahead>([&](auto u) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int u = 0; u < ahead; ++u) {
           const auto own = row_packs<places_type>::forward(places, min_of<int>(u, rows - 1));
-          static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int k = 0; k < Width; ++k) {
             of[u][k] = Reducer::enter(packs::template value<Width>(at[u], x[u], k, 0),
                                       own.load(lane_scalar{k}));
-          });
-        });
-        static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+          }
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < Width; ++k) {
           state[k] =
-              op(state[k], folded<0, ahead>(op, [&](int u) FLAGGEMS_LAMBDA { return of[u][k]; }));
-        });
+              op(state[k], folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA { return of[u][k]; }));
+        }
         places = row_packs<places_type>::forward(places, stride);
       }
     } else {
@@ -265,10 +282,11 @@ struct reduce_chip_outer {
         }
         if constexpr (!counts) folds.end_run(state);
       }
-      if constexpr (counts)
-        static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
+      if constexpr (counts) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < Width; ++k)
           state[k] = Reducer::enter(folds.best[k], begin + folds.at[k]);
-        });
+      }
     }
   }
 

@@ -27,20 +27,16 @@ inline constexpr int no_packs = 1 << 20;
 template <class Row>
 struct row_packs;
 
-template <int Count>
-struct words_of {
-  u32 at[Count];
-};
-
-/// Element k of a pack as a C.
+/// Element k of a kept pack as a C.
 template <class C, class T, int Width>
-FLAGGEMS_INLINE C element_as(const pack<T, Width>& x, int k) {
-  if constexpr (is_same<T, bf16> && is_same<C, f32> && Width % 2 == 0) {
-    // Words of two: one instruction each.
-    const u32 word = bit_cast<words_of<Width / 2>>(x).at[k / 2];
+FLAGGEMS_INLINE C element_as(const kept_pack<T, Width>& x, int k) {
+  if constexpr (is_same<kept_pack<T, Width>, pack<T, Width>>) {
+    return number_cast<C>(x.at[k]);
+  } else if constexpr (is_same<T, bf16> && is_same<C, f32>) {
+    const u32 word = x.at[k / 2];  // of two: one instruction each
     return bit_cast<f32>(k % 2 == 0 ? word << 16 : word & 0xffff0000U);
   } else {
-    return number_cast<C>(x.at[k]);
+    return number_cast<C>(bit_cast<pack<T, Width>>(x).at[k]);
   }
 }
 
@@ -49,22 +45,19 @@ struct row_packs<arg_row<T, C>> {
   using row_type = arg_row<T, C>;
   static constexpr int most = pack_size<T>, leaves = 1;
   template <int Width>
-  using packed = pack<T, Width>;
+  using packed = kept_pack<T, Width>;
   template <int Width, bool Splat>
-  FLAGGEMS_INLINE static pack<T, Width> fetch(const row_type& row, u32 i) {
-    if constexpr (Width == 1) {
+  FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
+    if constexpr (Width == 1)
       return {{row.data[i * row.stride]}};
-    } else {
-      if (!Splat || row.stride != 0) return load_pack<Width, T>(row.data + i);
-      pack<T, Width> same;
-      const T x = row.data[0];
-      static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { same.at[k] = x; });
-      return same;
-    }
+    else if (!Splat || row.stride != 0)
+      return load_kept<Width, T>(row.data + i);
+    else
+      return kept_same<Width>(row.data[0]);
   }
   template <int Width>
-  FLAGGEMS_INLINE static C value(const row_type&, const pack<T, Width>& x, int k, u32) {
-    return element_as<C>(x, k);
+  FLAGGEMS_INLINE static C value(const row_type&, const packed<Width>& x, int k, u32) {
+    return element_as<C, T, Width>(x, k);
   }
   template <int Width>
   FLAGGEMS_INLINE static int head(const row_type& row) {
