@@ -136,14 +136,15 @@ struct attention_decode {
       const coordinates c = decode_place(space, batch);
       const auto from_q = q.at(c);
       f32 query[Rows][width];
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
         // Rows beyond the last are the last one again: computed, not stored.
         const int row = min_of(first + r, rows - 1), head = row / queries;
         const auto from = from_q + head * q.head + (row - head * queries) * q.position;
-        static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < width; ++e)
           query[r][e] = has_key ? number_cast<f32>(from[(mine + e) * q.element]) * scale : 0.0F;
-        });
-      });
+      }
       const int row = min_of(first + my_row, rows - 1), head = row / queries,
                 position = row - head * queries;
       const i64 visible = min_of(space.keys, position + space.diagonal + 1);
@@ -153,33 +154,39 @@ struct attention_decode {
       const auto scores = mask.row(c, head, position, 0);
 
       f32 sums[Rows][width];
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-        static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] = 0.0F; });
-      });
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < width; ++e) sums[r][e] = 0.0F;
+      }
       f32 largest = lowest<f32>(), total = 0.0F;
       for (i64 start = begin; start < end; start += teams * keys) {
         const i64 j = start + team * keys;
         values key[keys], value[keys];
         const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i64 stride, bool has)
                                FLAGGEMS_LAMBDA {
-                                 static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+                                 FLAGGEMS_CHIP_UNROLL
+                                 for (int s = 0; s < keys; ++s) {
                                    to[s] = values{};
                                    if (has && j + s < end)
                                      to[s] = load_pack<width>(from + (j + s) * stride);
-                                 });
+                                 }
                                };
         fetch(key, from_k, k.position, has_key);
         fetch(value, from_v, v.position, has_value);
         f32 dots[count];
-        static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 0; s < keys; ++s) {
           f32 y[width];
           unpack<f32>(key[s], y);
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int r = 0; r < Rows; ++r) {
             f32 dot = 0.0F;
-            static_for<width>([&](auto e) FLAGGEMS_LAMBDA { dot = fma(query[r][e], y[e], dot); });
+            FLAGGEMS_CHIP_UNROLL
+            for (int e = 0; e < width; ++e) dot = fma(query[r][e], y[e], dot);
             dots[r * keys + s] = dot;
-          });
-        });
+          }
+        }
         fold_values<count, Lanes / 2, f32>(block, dots);
         f32 score = lowest<f32>();
         if (j + my_key < min_of(end, visible))
@@ -197,18 +204,22 @@ struct attention_decode {
         largest = now;
         unfold_values<Rows, Lanes / 2, f32>(block, correction);
         unfold_values<count, Lanes / 2, f32>(block, weights);
-        static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-          static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] *= correction[r]; });
-        });
-        static_for<keys>([&](auto s) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int e = 0; e < width; ++e) sums[r][e] *= correction[r];
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 0; s < keys; ++s) {
           f32 y[width];
           unpack<f32>(value[s], y);
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-            static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int r = 0; r < Rows; ++r) {
+            FLAGGEMS_CHIP_UNROLL
+            for (int e = 0; e < width; ++e)
               sums[r][e] = fma(weights[r * keys + s], y[e], sums[r][e]);
-            });
-          });
-        });
+          }
+        }
       }
       for (int beyond = spread; beyond < spread * keys; beyond *= 2)
         total += block.template of_neighbour<f32>(total, beyond);
@@ -218,11 +229,12 @@ struct attention_decode {
       block.sync();
       if (lane % (spread * keys) == 0)
         findings.totals.write(team * Rows + my_row, total * findings.factor(my_row, largest));
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
         const f32 factor = findings.factor(r, findings.largest.read(team * Rows + r));
-        static_for<width>(
-            [&](auto e) FLAGGEMS_LAMBDA { findings.put(team, r, mine + e, sums[r][e] * factor); });
-      });
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < width; ++e) findings.put(team, r, mine + e, sums[r][e] * factor);
+      }
       block.sync();
       findings.store(space, out, c, first, batch, parts, part, found);
     });

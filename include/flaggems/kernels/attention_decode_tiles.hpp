@@ -91,9 +91,11 @@ struct attention_decode_tiles {
       const auto from_v = v.at(c) + g * 8;
 
       f32 sums[4 * Blocks][4];
-      static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-        static_for<4>([&](auto e) FLAGGEMS_LAMBDA { sums[b][e] = 0.0F; });
-      });
+      FLAGGEMS_CHIP_UNROLL
+      for (int b = 0; b < 4 * Blocks; ++b) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < 4; ++e) sums[b][e] = 0.0F;
+      }
       f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
       // Each step fetches what the next one needs as soon as it has done with its own, and does not
       // touch it: that would be to wait for it. Keys and values beyond the end are the last ones
@@ -101,20 +103,22 @@ struct attention_decode_tiles {
       words key[2][2 * Blocks], value[4][Blocks];
       const auto fetch_keys = [&](i64 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
-        static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int h = 0; h < 2; ++h) {
           const auto from = from_k + min_of(start + team * keys + g + h * 8, end - 1) * k.position;
-          static_for<2 * Blocks>(
-              [&](auto b) FLAGGEMS_LAMBDA { key[h][b] = load_words_once<Key>(from + b * 32); });
-        });
+          FLAGGEMS_CHIP_UNROLL
+          for (int b = 0; b < 2 * Blocks; ++b) key[h][b] = load_words_once<Key>(from + b * 32);
+        }
       };
       const auto fetch_values = [&](i64 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
-        static_for<4>([&](auto h) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int h = 0; h < 4; ++h) {
           const i64 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
           const auto from = from_v + min_of(j, end - 1) * v.position;
-          static_for<Blocks>(
-              [&](auto b) FLAGGEMS_LAMBDA { value[h][b] = load_words_once<Key>(from + b * 64); });
-        });
+          FLAGGEMS_CHIP_UNROLL
+          for (int b = 0; b < Blocks; ++b) value[h][b] = load_words_once<Key>(from + b * 64);
+        }
       };
       fetch_keys(begin);
       fetch_values(begin);
@@ -125,58 +129,67 @@ struct attention_decode_tiles {
         const int row = min_of(first + g, rows - 1), head = row / queries;
         const auto from = q.at(c) + head * q.head + (row - head * queries) * q.position;
         const bool packed = q.element == 1 && begins_pack<pack_size<T>>(from);
-        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int b = 0; b < 2 * Blocks; ++b) {
           const i64 e = b * 32 + t * 8;
           pack<T, pack_size<T>> x[8 / pack_size<T>];
-          static_for<8 / pack_size<T>>([&](auto i) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int i = 0; i < 8 / pack_size<T>; ++i) {
             const i64 at = e + i * pack_size<T>;
             if (packed)
               x[i] = load_pack<pack_size<T>>(global_ptr<const T>(from + at));
-            else
-              static_for<pack_size<T>>(
-                  [&](auto n) FLAGGEMS_LAMBDA { x[i].at[int(n)] = from[(at + n) * q.element]; });
-          });
+            else {
+              FLAGGEMS_CHIP_UNROLL
+              for (int n = 0; n < pack_size<T>; ++n) x[i].at[n] = from[(at + n) * q.element];
+            }
+          }
           if constexpr (is_same<T, Key>) {
             const words all = bit_cast<words>(x[0]);
-            static_for<4>([&](auto w) FLAGGEMS_LAMBDA { query[0][b][w] = all.at[w]; });
+            FLAGGEMS_CHIP_UNROLL
+            for (int w = 0; w < 4; ++w) query[0][b][w] = all.at[w];
           } else {
             static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
               constexpr int size = pack_size<T>, i = 2 * decltype(w)::value;
               f32 low = number_cast<f32>(x[i / size].at[i % size]),
                   high = number_cast<f32>(x[i / size].at[i % size + 1]);
-              static_for<query_terms>(
-                  [&](auto n) FLAGGEMS_LAMBDA { query[n][b][w] = take_halves<Key>(low, high); });
+              FLAGGEMS_CHIP_UNROLL
+              for (int n = 0; n < query_terms; ++n) query[n][b][w] = take_halves<Key>(low, high);
             });
           }
-        });
+        }
       }
       for (i64 start = begin; start < end; start += teams * keys) {
         f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-        static_for<2 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int b = 0; b < 2 * Blocks; ++b) {
           const words low = key[0][b], high = key[1][b];
-          static_for<2>([&](auto s) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int s = 0; s < 2; ++s) {
             const u32 left[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
                                  high.at[2 * s + 1]};
-            static_for<query_terms>([&](auto n) FLAGGEMS_LAMBDA {
+            FLAGGEMS_CHIP_UNROLL
+            for (int n = 0; n < query_terms; ++n) {
               const u32 right[2] = {query[n][b][2 * s], query[n][b][2 * s + 1]};
               block.template multiply_tiles<Key>(score, left, right);
-            });
-          });
-        });
+            }
+          }
+        }
         fetch_keys(start + teams * keys);
         const i64 j = start + team * keys + g;
         f32 correction[2];
-        static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < 2; ++r) {
           const auto& masked = r == 0 ? mask_low : mask_high;
           const i64 stop = min_of(end, visible[r]);
           f32 now = largest[r];
-          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int h = 0; h < 2; ++h) {
             f32& s = score[2 * h + r];
             s = j + h * 8 < stop
                     ? masked.template apply<f32>(lane_scalar{j + h * 8}, f32(s * scale))
                     : lowest<f32>();
             now = maximum_of{}.template operator()<f32>(now, s);
-          });
+          }
           for (int beyond = 4; beyond < 32; beyond *= 2)
             now = maximum_of{}.template operator()<f32>(
                 now, block.template of_neighbour<f32>(now, beyond));
@@ -184,55 +197,63 @@ struct attention_decode_tiles {
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
           correction[r] = softmax_power<f32>(largest[r] - shift);
           largest[r] = now;
-          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int h = 0; h < 2; ++h)
             score[2 * h + r] = softmax_power<f32>(score[2 * h + r] - shift);
-          });
           total[r] = fma(total[r], correction[r], score[r] + score[2 + r]);
-        });
-        static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          static_for<4>([&](auto e) FLAGGEMS_LAMBDA { sums[b][e] *= correction[e % 2]; });
-        });
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int b = 0; b < 4 * Blocks; ++b) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int e = 0; e < 4; ++e) sums[b][e] *= correction[e % 2];
+        }
         u32 weight[weight_terms][2];
-        static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
-          static_for<weight_terms>([&](auto n) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int n = 0; n < weight_terms; ++n)
             weight[n][h] = block.transpose_tile(take_halves<Key>(score[2 * h], score[2 * h + 1]));
-          });
-        });
-        static_for<Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
+        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int b = 0; b < Blocks; ++b) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int w = 0; w < 4; ++w) {
             const u32 left[4] = {lower_halves(value[0][b].at[w], value[1][b].at[w]),
                                  upper_halves(value[0][b].at[w], value[1][b].at[w]),
                                  lower_halves(value[2][b].at[w], value[3][b].at[w]),
                                  upper_halves(value[2][b].at[w], value[3][b].at[w])};
-            static_for<weight_terms>([&](auto n) FLAGGEMS_LAMBDA {
+            FLAGGEMS_CHIP_UNROLL
+            for (int n = 0; n < weight_terms; ++n)
               block.template multiply_tiles<Key>(sums[4 * b + w], left, weight[n]);
-            });
-          });
-        });
+          }
+        }
         fetch_values(start + teams * keys);
       }
 
-      static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < 2; ++r) {
         for (int beyond = 4; beyond < 32; beyond *= 2)
           total[r] += block.template of_neighbour<f32>(total[r], beyond);
-      });
+      }
       block.sync();  // what the tile before left may still be read
-      if (g == 0)
-        static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
-          findings.largest.write(team * 8 + 2 * t + r, largest[r]);
-        });
+      if (g == 0) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < 2; ++r) findings.largest.write(team * 8 + 2 * t + r, largest[r]);
+      }
       block.sync();
-      static_for<2>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < 2; ++r) {
         const int row = 2 * t + r;
         const f32 factor = findings.factor(row, largest[r]);
         if (g == 0) findings.totals.write(team * 8 + row, total[r] * factor);
-        static_for<4 * Blocks>([&](auto b) FLAGGEMS_LAMBDA {
-          static_for<2>([&](auto h) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int b = 0; b < 4 * Blocks; ++b) {
+          FLAGGEMS_CHIP_UNROLL
+          for (int h = 0; h < 2; ++h)
             findings.put(team, row, b / 4 * 64 + g * 8 + b % 4 * 2 + h,
                          sums[b][2 * h + r] * factor);
-          });
-        });
-      });
+        }
+      }
       block.sync();
       findings.store(space, out, c, first, batch, parts, part, found);
     });

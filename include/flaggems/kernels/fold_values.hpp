@@ -18,11 +18,12 @@ FLAGGEMS_INLINE void fold_values(const Block& block, identity<C>* values) {
   if constexpr (Mask > 0 && Count > 1) {
     constexpr int middle = Count / 2;
     const bool upper = (block.thread() & Mask) != 0;
-    static_for<middle>([&](auto i) FLAGGEMS_LAMBDA {
-      const C mine = upper ? values[i + middle] : values[i];
-      const C other = upper ? values[i] : values[i + middle];
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < middle; ++i) {
+      const C low = values[i], high = values[i + middle];
+      const C mine = upper ? high : low, other = upper ? low : high;
       values[i] = wrapping_add<C>(mine, block.template of_neighbour<C>(other, Mask));
-    });
+    }
     fold_values<middle, Mask / 2, C>(block, values);
   } else if constexpr (Mask > 0) {
     values[0] = wrapping_add<C>(values[0], block.template of_neighbour<C>(values[0], Mask));
@@ -38,11 +39,12 @@ FLAGGEMS_INLINE void unfold_values(const Block& block, identity<C>* values) {
     constexpr int middle = Count / 2;
     unfold_values<middle, Mask / 2, C>(block, values);
     const bool upper = (block.thread() & Mask) != 0;
-    static_for<middle>([&](auto i) FLAGGEMS_LAMBDA {
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < middle; ++i) {
       const C mine = values[i], other = block.template of_neighbour<C>(mine, Mask);
       values[i] = upper ? other : mine;
       values[i + middle] = upper ? mine : other;
-    });
+    }
   }
 }
 

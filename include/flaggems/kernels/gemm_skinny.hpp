@@ -100,18 +100,19 @@ struct gemm_skinny {
         C sums[count];
         static_for<count>([&](auto e) FLAGGEMS_LAMBDA { sums[e] = C(0); });
         const auto add = [&](const pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int r = 0; r < Rows; ++r) {
             C x[width];
             load_packs<width, C>(row[r] + q, x);
-            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-              constexpr int to = decltype(r)::value * Columns + decltype(c)::value;
+            FLAGGEMS_CHIP_UNROLL
+            for (int c = 0; c < Columns; ++c) {
               C z[width];
               unpack<C>(y[c], z);
-              static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
-                sums[to] = multiply_add<C>(x[e], z[e], sums[to]);
-              });
-            });
-          });
+              FLAGGEMS_CHIP_UNROLL
+              for (int e = 0; e < width; ++e)
+                sums[r * Columns + c] = multiply_add<C>(x[e], z[e], sums[r * Columns + c]);
+            }
+          }
         };
         const auto fetch = [&](pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
           static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
@@ -228,11 +229,11 @@ struct gemm_skinny_across {
         static_for<Depth>([&](auto d) FLAGGEMS_LAMBDA {
           C z[width];
           unpack<C>(y[d], z);
-          static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-            static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
-              sums[r][e] = multiply_add<C>(x[r][d], z[e], sums[r][e]);
-            });
-          });
+          FLAGGEMS_CHIP_UNROLL
+          for (int r = 0; r < Rows; ++r) {
+            FLAGGEMS_CHIP_UNROLL
+            for (int e = 0; e < width; ++e) sums[r][e] = multiply_add<C>(x[r][d], z[e], sums[r][e]);
+          }
         });
       };
       for (i64 q = part * length + team * Depth; q < end; q += teams * Depth)
