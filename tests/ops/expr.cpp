@@ -201,6 +201,16 @@ TEST(expr, parts_of_a_space_are_narrow) {
   EXPECT_LT(parts, 20);
 }
 
+// What kernels multiply with the coordinate that they have not, 0, is a number, too.
+TEST(expr, strides_of_a_space_end_with_a_zero) {
+  const std::vector<i64> sizes{2, 3};
+  fg::detail::iteration it(sizes);
+  it.add(sizes, std::vector<i64>{5, 1});
+  i64 strides[fg::max_rank] = {-1, -1, -1, -1};
+  it.copy_strides(0, strides);
+  EXPECT_EQ(std::vector<i64>(strides, strides + 4), (std::vector<i64>{5, 1, 0, -1}));
+}
+
 TEST(expr, cast_rounds_in_the_middle) {
   // 1 + 2^-9 is no bf16: the cast must show even though the result is f32.
   test_tensor<f32> x({33}, layout::contiguous, std::vector<double>(33, 1 + 0x1p-9)), out({33});

@@ -166,10 +166,11 @@ class iteration {
     for_each_narrow_part(f, first);
   }
 
-  /// The strides of an operand, the innermost dimension's last, at least one; the rest of `to`
+  /// The strides of an operand, the innermost dimension's last, and behind them a zero, if there is
+  /// room: that of an inner dimension where kernels have all of these outside. The rest of `to`
   /// stays as it is.
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
-    to[0] = 0;
+    if (rank_ < max_rank) to[rank_] = 0;
     copy_few(to, strides_[operand], rank_);
   }
 
@@ -300,6 +301,7 @@ FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration
   space.apart = static_cast<u32>(several == 1 ? length : inner > 0 ? 1 : sizes[shared]);
   // More than 32 bits count are of a space that no memory holds (is_narrow), and never run.
   space.steps = static_cast<u32>(kernels::min_of(steps / length * sizes[shared], i64{0xffffffff}));
+  space.sizes[0] = {};  // nothing is divided by it
   for (int d = 1; d <= inner; ++d) space.sizes[d] = divider_by(sizes[d]);
   return space;
 }
