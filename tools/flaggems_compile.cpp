@@ -202,7 +202,7 @@ struct failure {
   /// What failures with one cause have in common: all up to the first error, without its line.
   [[nodiscard]] std::string cause() const {
     std::string head = said.substr(0, said.find('\n', said.find("error")));
-    const std::size_t line = head.find("flaggems_instance.cu(");
+    const std::size_t line = head.find(std::string(fd::source_name) + '(');
     return line == head.npos ? head : head.erase(line, head.find(')', line) - line);
   }
 };

@@ -320,6 +320,7 @@ struct reduce_chip_inner {
         return e.at(space.locate(min_of(place(u), shares.items - 1), 0, 0));
       };
       // (Found anew for each element, they took the compiler a third of its time to get rid of.)
+      static_assert(rows == 4, "each has its row");
       const row_type row[rows] = {row_of(0), row_of(1), row_of(2), row_of(3)};
       const auto value = [&](int u, int k) FLAGGEMS_LAMBDA {
         return packs::template value<Width>(row[u], of[u], k, static_cast<u32>(x * Width));

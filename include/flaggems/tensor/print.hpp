@@ -361,7 +361,9 @@ requires std::is_same_v<device_t<X>, host>
   return block.block(0, " ", options.line_width < 0 ? 0 : options.line_width);
 }
 
-template <std::same_as<host> D>  // a template, so that only who prints compiles it for every dtype
+/// The same of a view whose dtype is known when the program runs. (A template, so that only who
+/// prints compiles it for every dtype.)
+template <std::same_as<host> D>
 [[nodiscard]] std::string to_string(const any_view<D>& v, const print_options& options = {}) {
   return visit(v, [&](auto typed) { return to_string(typed, options); });
 }

@@ -107,6 +107,8 @@ inline constexpr kernel_instance instance_of = {
 
 /// The name of the entry function in the source of one instance.
 inline constexpr const char* entry_name = "flaggems_entry";
+/// What compilers call a source, where a line of theirs is about an instance.
+inline constexpr const char* source_name = "flaggems_instance.cu";
 
 /// The entry function `name` for `instance`.
 [[nodiscard]] inline std::string source_of(const kernel_instance& instance,

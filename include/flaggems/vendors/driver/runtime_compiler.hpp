@@ -83,8 +83,8 @@ class runtime_compiler {
     const compiler_functions& call = library().call;
     program unit;
     int result =
-        call.create(&unit.handle, source.c_str(), "flaggems_instance.cu",
-                    static_cast<int>(texts.names.size()), texts.texts.data(), texts.names.data());
+        call.create(&unit.handle, source.c_str(), source_name, static_cast<int>(texts.names.size()),
+                    texts.texts.data(), texts.names.data());
     std::string image;
     std::size_t bytes = 0;
     if (result == 0)
@@ -191,7 +191,7 @@ class runtime_compiler {
   }
   // The name in the instances' lines that the compiler does not know, by what it said; or empty.
   static std::string_view unknown_name(std::string_view said, std::string_view lines) noexcept {
-    if (said.find("flaggems_instance.cu(") != 0) return {};
+    if (said.find(source_name) != 0) return {};
     for (const std::string_view before : {"error: identifier \"", "\" has no member \""})
       if (const std::size_t at = said.find(before); at != said.npos) {
         said.remove_prefix(at + before.size());
