@@ -207,7 +207,7 @@ int main(int count, char** words) try {
     };
     // In turns, as the clock of a processor changes.
     double ours = 1e9, theirs = 1e9, without = 1e9, around = 1e9;
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int turn = 0; turn < 5; ++turn) {
       theirs = (std::min)(theirs, cost(s, raw));
       without = (std::min)(without, cost(s, plain));
       ours = (std::min)(ours, cost(s, c.call));

@@ -44,6 +44,25 @@ TEST_F(cuda_driver, a_thread_that_names_no_device_works_on_the_first) {
   std::thread([&] { expect_works(s); }).join();
 }
 
+// As the vendor's runtime or PyTorch in the same thread may at any time.
+TEST_F(cuda_driver, the_current_device_is_the_one_that_others_made_current) {
+  const auto& functions = fg::detail::driver<fg::detail::cuda_api>::get().functions();
+  std::array<void*, 2> contexts = {};
+  for (const int index : {0, 1}) {
+    const fg::device_guard<cuda> guard(index);
+    ASSERT_EQ(functions.context_get.call(&contexts[static_cast<std::size_t>(index)]), 0);
+  }
+  for (const int index : {1, 0, 1, 1}) {
+    ASSERT_EQ(functions.context_set.call(contexts[static_cast<std::size_t>(index)]), 0);
+    EXPECT_EQ(cuda::current_device(), index);
+    expect_works(fg::stream<cuda>(1 - index));
+    EXPECT_EQ(cuda::current_device(), index);
+  }
+  ASSERT_EQ(functions.context_set.call(nullptr), 0);
+  EXPECT_EQ(cuda::current_device(), 0);
+  expect_works(fg::stream<cuda>(1));
+}
+
 TEST_F(cuda_driver, every_device_has_its_kernels) {
   for (const int index : {0, 1}) {
     const fg::device_guard<cuda> guard(index);
