@@ -317,7 +317,7 @@ class simt_block {
   };
   template <class T, class F>
   FLAGGEMS_INLINE static T by_words(const T& x, const F& f) {
-    if constexpr (sizeof(T) % 4 == 0) {
+    if constexpr (sizeof(T) > 4) {
       auto w = bit_cast<words<static_cast<int>(sizeof(T) / 4)>>(x);
       for (u32& one : w.word) one = f(one);
       return bit_cast<T>(w);

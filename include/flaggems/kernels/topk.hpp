@@ -49,24 +49,22 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
     wanted -= counters.read(digits + 1);
     tied = counters.read(digits + 2);
   }
-  // If all tied ones are wanted they count as less: the common case needs one pass.
+  // First those that are less, then as many of the tied ones as are wanted. If that is all of them,
+  // they count as less: the common case needs one pass.
   const bool all_tied = wanted == tied;
-  const auto less = [&](i64 i) FLAGGEMS_LAMBDA {
-    const U top = static_cast<U>(key_at(i) & mask);
-    return top < prefix || (all_tied && top == prefix);
-  };
-  const i64 taken = block.template exclusive_scan<i64>(
-      n, 0, [&](i64 i) FLAGGEMS_LAMBDA { return static_cast<i64>(less(i) ? 1 : 0); },
-      [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-        if (less(i)) take(i, place);
-      });
-  if (all_tied) return;
-  const auto equal = [&](i64 i) FLAGGEMS_LAMBDA { return (key_at(i) & mask) == prefix; };
-  block.template exclusive_scan<i64>(
-      n, taken, [&](i64 i) FLAGGEMS_LAMBDA { return static_cast<i64>(equal(i) ? 1 : 0); },
-      [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-        if (place < k && equal(i)) take(i, place);
-      });
+  i64 taken = 0;
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (int pass = 0; pass < (all_tied ? 1 : 2); ++pass) {
+    const auto takes = [&](i64 i) FLAGGEMS_LAMBDA {
+      const U top = static_cast<U>(key_at(i) & mask);
+      return pass == 0 ? top < prefix || (all_tied && top == prefix) : top == prefix;
+    };
+    taken = block.template exclusive_scan<i64>(
+        n, taken, [&](i64 i) FLAGGEMS_LAMBDA { return static_cast<i64>(takes(i) ? 1 : 0); },
+        [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
+          if (place < k && takes(i)) take(i, place);
+        });
+  }
 }
 
 /// The same; the keys and their indices go to buffers, as `sort_keys` takes them.
