@@ -17,6 +17,11 @@ FLAGGEMS_INLINE f32 exp2_narrow(f32 x) {
     return exp2(x);
 }
 
+/// x, or -0 for a negative x, as the least of the bits: one instruction, which knows zeros apart.
+FLAGGEMS_INLINE f32 positive_part(f32 x) {
+  return bit_cast<f32>(min_of(bit_cast<u32>(x), 0x80000000u));
+}
+
 /// x / 2 (1 + erf(x / sqrt(2))). Phi(-t) e^(t^2 / 2) is a polynomial in u = 1 / (1 + 0.33 t).
 FLAGGEMS_INLINE f32 gelu_narrow(f32 x) {
   const f32 a = gate_magnitude(x);
@@ -24,9 +29,20 @@ FLAGGEMS_INLINE f32 gelu_narrow(f32 x) {
   const f32 power = exp2_narrow(a * a * -0.72134752f);
   const f32 rest = u * horner(u, 0.131648087f, 0.131630383f, 0.119338045f, 0.0708915407f,
                               0.10727807f, -0.0607972009f);
-  // -0 for a negative x, as the least of the bits: one instruction, which knows zeros apart.
-  const f32 positive = bit_cast<f32>(min_of(bit_cast<u32>(x), 0x80000000u));
-  return fma(-a * power, rest, positive);
+  return fma(-a * power, rest, positive_part(x));
+}
+
+/// e^x, as the square of a power: that is a normal number where e^x is not.
+FLAGGEMS_INLINE f32 exp_narrow(f32 x) {
+  const f32 root = exp2_narrow(x * 0.72134752f);
+  return root * root;
+}
+
+/// x / (1 + e^-x), for which e^-|x| is as well a square.
+FLAGGEMS_INLINE f32 silu_narrow(f32 x) {
+  const f32 a = gate_magnitude(x);
+  const f32 root = exp2_narrow(a * -0.72134752f);
+  return fma(-root * near_quotient(a, fma(root, root, 1.0f)), root, positive_part(x));
 }
 
 FLAGGEMS_INLINE f32 tanh_narrow(f32 x) {
@@ -44,6 +60,15 @@ struct gelu_narrow_fn {
 struct tanh_narrow_fn {
   FLAGGEMS_INLINE f32 operator()(f32 a) const { return tanh_narrow(a); }
 };
+struct exp_narrow_fn {
+  FLAGGEMS_INLINE f32 operator()(f32 a) const { return exp_narrow(a); }
+};
+struct silu_narrow_fn {
+  FLAGGEMS_INLINE f32 operator()(f32 a) const { return silu_narrow(a); }
+};
+struct silu_and_mul_narrow_fn {
+  FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return silu_narrow(a) * b; }
+};
 
 template <class F>
 FLAGGEMS_INLINE F narrow_form(F f) {
@@ -51,6 +76,9 @@ FLAGGEMS_INLINE F narrow_form(F f) {
 }
 FLAGGEMS_INLINE gelu_narrow_fn narrow_form(gelu_none_fn) { return {}; }
 FLAGGEMS_INLINE tanh_narrow_fn narrow_form(tanh_fn) { return {}; }
+FLAGGEMS_INLINE exp_narrow_fn narrow_form(exp_fn) { return {}; }
+FLAGGEMS_INLINE silu_narrow_fn narrow_form(silu_fn) { return {}; }
+FLAGGEMS_INLINE silu_and_mul_narrow_fn narrow_form(silu_and_mul_fn) { return {}; }
 
 }  // namespace flaggems::kernels
 
