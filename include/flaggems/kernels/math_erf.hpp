@@ -84,11 +84,22 @@ FLAGGEMS_INLINE V gelu(FLAGGEMS_VALUE(V) x) {
   constexpr T limit = is_f32_value<V> ? T(15.2154903f) : T(38.8188353);  // limit^2 = 2 top ln 2
   const V a = gate_magnitude(x);
   const V t = lesser_of(V(limit), a);
-  // e^(-t^2 / 2) with t^2 in two parts, the upper one exact. Its power is 2^lift times as great,
-  // and 0 at the limit. The quotient does not wait for it.
+  V shifted, above, below;
+  if constexpr (has_exp2_at_once<V>) {
+    // e^(-t^2 / 2) as 2^(n + f), where the product of t with the constant is in two parts. The
+    // power of n is 2^lift times as great, and 0 at the limit. The quotient does not wait for it.
+    const V factor(T(-0.72134751f)), rest(T(-9.62981494e-9f));
+    const V shift(exponent_shift<V, top>());
+    const V s = t * factor;
+    const V s_rest = fma(t, rest, fma(t, factor, V(-s)));
+    shifted = fma(s, t, shift);
+    const V f = fma(s_rest, t, fma(s, t, V(shift - shifted)));
+    normal_tail(t, a, above, below);
+    return gated(x, V(near_quotient(above, below) * exp2_at_once(f) * power_from(shifted)));
+  }
+  // The same with t^2 in two parts, the upper one exact.
   const V t_high = upper_half(t);
   const V half_high = t_high * V(T(-0.5f));
-  V shifted, above, below;
   const V r = reduce_ln2<top>(V(half_high * t_high), shifted);
   const V rest = fma(V(t - t_high), V(fma(t, V(T(-0.5f)), half_high)), r);
   normal_tail(t, a, above, below);
