@@ -433,11 +433,15 @@ struct row_teams {
   template <int Rows, class S, class Block, class Op>
   FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block>& across, S* states,
                             identity<S> neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
-    FLAGGEMS_CHIP_UNROLL
-    for (int r = 0; r < Rows; ++r)
-      states[r] = Rows == 1 && shift < 0
-                      ? block.template fold<S>(states[r], neutral, op, line)
-                      : block.template fold_neighbours<S>(states[r], op, 1 << shift, line);
+    if (Rows == 1 && shift < 0) {
+      states[0] = block.template fold<S>(states[0], neutral, op, line);
+    } else {
+      for (int mask = (1 << shift) / 2; mask > 0; mask /= 2) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r)
+          states[r] = op(states[r], block.template of_neighbour<S>(states[r], mask, line));
+      }
+    }
     states[0] = across.template operator()<S>(states[0], neutral, op, line);
   }
 };
