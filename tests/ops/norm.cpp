@@ -128,6 +128,9 @@ TYPED_TEST(norm_layouts, rows_of_all_lengths) {
         check<TypeParam, f32>({3, n + more}, {n + more}, layout::contiguous, layout::offset,
                               layout::contiguous);
     }
+  // Of hundreds a warp has one each.
+  check<TypeParam, f32>({515, 300}, {300}, layout::contiguous, layout::contiguous,
+                        layout::contiguous);
 }
 
 TYPED_TEST(norm_layouts, without_weight_or_bias) {
@@ -171,8 +174,10 @@ TEST(norm, default_eps_is_that_of_the_dtype) {
                     reference(y.values(), 4, {}, {}, 0x1p-52, false), {1e-12, 0});
 }
 
-TEST(norm, mixed_dtypes) {
-  check<host, bf16, f32>({3, 40}, {40}, layout::contiguous, layout::contiguous, layout::contiguous);
+TYPED_TEST(norm_layouts, mixed_dtypes) {
+  for (const i64 n : {40, 41, 700, 701})  // of odd ones a chip finds weights across its accesses
+    check<TypeParam, bf16, f32>({5, n}, {n}, layout::contiguous, layout::contiguous,
+                                layout::contiguous);
 }
 
 TYPED_TEST(norm_layouts, variance_does_not_cancel) {

@@ -24,11 +24,13 @@ inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
 /// What a weight or bias has at the elements of the rows that a thread works on at once. Of several
 /// rows of whole windows it is the same for all, and read once. One such row is read and folded
 /// before: what waits meanwhile takes registers, so room from other blocks. Windows that begin
-/// anywhere take longer to read, and come with the row.
-template <class W, class Share, int Rows>
+/// anywhere take longer to read, and come with the row; so do those of `Early` ones, of which a
+/// thread holds two: what counts is how soon a row is done.
+template <class W, class Share, int Rows, bool Early = false>
 class row_weights {
   static constexpr bool is_common = Share::whole && Rows > 1;
-  using companion = row_companion < W, Share, Share::packs<8 && (is_common || !Share::whole)>;
+  static constexpr bool is_held = is_common || !Share::whole || (Early && Share::packs == 2);
+  using companion = row_companion<W, Share, (Share::packs < 8) && is_held>;
 
  public:
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
@@ -58,7 +60,9 @@ class row_weights {
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = Rows > 1 ? norm_blocks<Packs, Rows, Whole> : 1;
+                       min_blocks = Rows > 1              ? norm_blocks<Packs, Rows, Whole>
+                                    : Packs == 2 && Whole ? 2
+                                                          : 1;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -69,8 +73,8 @@ struct layer_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
-    row_weights<W, share, Rows> biases(bias, 0, space.length, lane, size);
+    row_weights<W, share, Rows, true> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows, true> biases(bias, 0, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -205,7 +209,7 @@ struct rms_norm_chip {
 template <class T, class R, class W, class C, int Packs, int Rows, bool Whole>
 struct fused_add_rms_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = norm_blocks<Packs, Rows, Whole>;
+                       min_blocks = Packs == 2 && Whole ? 2 : norm_blocks<Packs, Rows, Whole>;
   using share = row_share<R, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -216,7 +220,7 @@ struct fused_add_rms_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows, true> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share total[Rows];
       row_companion < T, share, Packs<8> added[Rows];

@@ -154,13 +154,15 @@ struct held_rows {
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
+    // A warp each: fewer blocks to begin, and none meets.
+    const bool by_warps = few && whole && !much_beside && all <= 128 && count > 512;
     if (all <= (!whole ? 16 : much_beside ? 8 : 2))
       packs = 1;
-    else if (few || all <= (!whole ? 32 : much_beside ? 0 : 64))
+    else if ((few && !by_warps) || all <= (!whole ? 32 : much_beside ? 0 : 64))
       packs = 2;
     else
       packs = all <= (whole || long_packs < 2048 ? long_packs : 2048) ? 4 : 8;
-    if (all <= 64) {
+    if (all <= 64 || by_warps) {
       threads = 128;
       const int edges = kernels::row_edges(packs);
       const i64 least = whole ? 1 : (2 * width - 2 + edges - 1) / edges;
