@@ -281,37 +281,45 @@ inline bool is_transposed(const iteration& it, i64 item) {
          it.size(inner) * item >= 32 && it.size(inner - 1) * item >= 32;
 }
 
-/// The same space for its kernels, whose tiles have so many rows and columns; `packs` becomes
-/// whether packs of 16 bytes lie along both sides.
+/// The same space for its kernels, whose tiles have so many rows and columns, those in some rows up
+/// to `shift` further to the left.
 inline kernels::transposed_space transposed_space_of(const iteration& it, i64 rows, i64 columns,
-                                                     const memory_layout& out,
-                                                     const memory_layout& x, bool& packs) {
+                                                     i64 shift) {
   const int inner = it.rank() - 1;
   kernels::transposed_space space;
   space.rows = it.size(inner - 1);
   space.columns = it.size(inner);
   space.to_row = it.stride(0, inner - 1);
   space.from_column = it.stride(1, inner);
-  const i64 wide = kernels::ceil_div(space.columns, columns);
+  const i64 wide = kernels::ceil_div(space.columns + shift, columns);
   const i64 high = kernels::ceil_div(space.rows, rows);
   space.wide = divider_by(wide);
   space.high = divider_by(high);
   space.rank = inner - 1;
-  const auto in_packs = [&](const memory_layout& v, i64 size, i64 step) {
-    return reinterpret_cast<u64>(v.data) % 16 == 0 && size * v.item % 16 == 0 &&
-           step * v.item % 16 == 0;
-  };
-  packs = in_packs(out, space.columns, space.to_row) && in_packs(x, space.rows, space.from_column);
+  space.least = 0, space.behind = 1;
+  for (int d = 0; d <= inner; ++d) {
+    const i64 reach = (it.size(d) - 1) * it.stride(1, d);
+    (reach < 0 ? space.least : space.behind) += reach;
+  }
   i64 tiles = wide * high;
   for (int d = 0; d < space.rank; ++d) {
     space.sizes[d] = divider_by(it.size(d));
     space.to[d] = it.stride(0, d);
     space.from[d] = it.stride(1, d);
-    packs = packs && space.to[d] * out.item % 16 == 0 && space.from[d] * x.item % 16 == 0;
     tiles *= it.size(d);
   }
   space.tiles = static_cast<u32>(tiles);
   return space;
+}
+/// Whether packs of 16 bytes lie along both sides of such a space.
+inline bool has_packs_across(const iteration& it, const memory_layout& out,
+                             const memory_layout& x) {
+  const int inner = it.rank() - 1;
+  u64 odd = reinterpret_cast<u64>(out.data) | reinterpret_cast<u64>(x.data);
+  for (int d = 0; d <= inner; ++d)
+    odd |= static_cast<u64>((d < inner ? it.stride(0, d) : it.size(d)) * out.item) |
+           static_cast<u64>((d != inner - 1 ? it.stride(1, d) : it.size(d)) * x.item);
+  return odd % 16 == 0;
 }
 
 /// The space of a copy.
@@ -329,7 +337,6 @@ FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const mem
 template <class Word, class S>
 void copy_on_chip(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
                   i64 n, bool flat) {
-  using tile = kernels::transposed_tile<Word>;
   auto* const written_words = reinterpret_cast<Word*>(written(out));
   const auto* const read_words = reinterpret_cast<const Word*>(x.data);
   launch_config config;
@@ -340,17 +347,18 @@ void copy_on_chip(const char* op, const S& stream, const memory_layout& out, con
   const memory_layout layouts[] = {out, x};
   const iteration it = plan_copy(out, x);
   if (is_transposed(it, sizeof(Word))) {
-    using packed = kernels::transposed_packs<Word>;
-    using single = kernels::transposed_singles<Word>;
-    bool packs = false;
-    const kernels::transposed_space space =
-        transposed_space_of(it, tile::side, tile::columns, layouts[0], layouts[1], packs);
-    config.tiles = space.tiles;
-    config.threads = tile::threads;
-    config.blocks_per_unit = 0;
-    config.scratch = packs ? packed::scratch_bytes : single::scratch_bytes;
-    if (packs) return launch<packed>(stream, config, space, written_words, read_words);
-    return launch<single>(stream, config, space, written_words, read_words);
+    const auto run = [&](auto kernel) {
+      using tiles = decltype(kernel);
+      const kernels::transposed_space space =
+          transposed_space_of(it, tiles::side, tiles::columns, tiles::shift);
+      config.tiles = space.tiles;
+      config.threads = kernels::transposed_tile::threads;
+      config.blocks_per_unit = 0;
+      config.scratch = tiles::scratch_bytes;
+      launch<tiles>(stream, config, space, written_words, read_words);
+    };
+    if (has_packs_across(it, layouts[0], layouts[1])) return run(kernels::transposed_packs<Word>{});
+    return run(kernels::transposed_shifted<Word>{});
   }
   if (it.rank() == 2 && it.stride(0, 1) == 1 && it.stride(1, 1) == 1) {
     const i64 sizes[] = {it.size(0), it.size(1)};
