@@ -242,6 +242,10 @@ TEST_F(cuda_driver, tells_how_many_blocks_run_at_once) {
   EXPECT_EQ(at_once(64, 54 << 10), 2 * 4);  // by shared memory
   EXPECT_EQ(at_once(64, 1 << 20), 2 * 2);   // which a workspace of few blocks stands in for
   EXPECT_EQ(at_once(64, 0, 3), 3);
+  EXPECT_EQ(fg::most_cluster<flaggems_test::row_sums>(s, {}, fg::kernels::row_space{},
+                                                      fg::kernels::row_arg<f32>{},
+                                                      fg::kernels::row_target<f32>{}),
+            8);
 }
 
 TEST_F(cuda_driver, long_rows_are_shared_by_clusters_where_code_knows_them) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clusters of blocks on the emulator: what they share, and the mistakes it finds.
+// Clusters of blocks and copies ahead on the emulator: what they share, and the mistakes it finds.
+#include <flaggems/launch/launch.hpp>
 #include <flaggems/vendors/simt.hpp>
 
 #include <gtest/gtest.h>
@@ -166,6 +167,46 @@ TEST(simt_clusters, are_a_devices_property) {
   EXPECT_EQ(clusters_of<flaggems::simt64>(3), 1);
   EXPECT_EQ(flaggems::simt32::properties(0).max_cluster, 8);
   EXPECT_EQ(flaggems::simt64::properties(0).max_cluster, 1);
+  flaggems::stream<flaggems::simt32> clustered;
+  flaggems::stream<flaggems::simt64> alone;
+  EXPECT_EQ(flaggems::most_cluster<count_threads>(clustered, {}), 8);
+  EXPECT_EQ(flaggems::most_cluster<count_threads>(alone, {}), 1);
+}
+
+TEST(simt_copies_ahead, arrive_when_they_are_awaited) {
+  struct alignas(16) words {
+    int at[4];
+  };
+  const words from[3] = {{{1}}, {{2}}, {{3}}};
+  constexpr i64 bytes = 3 * 16 * 64;
+  const auto run = [&](const auto& f) {
+    fk::run_emulated<32, shared_kernel>("copying_op", 2, 64, bytes, [&](auto& block) {
+      const auto to = block.template scratch<words>(3 * block.threads());
+      for (int k = 0; k < 3; ++k) {
+        block.template copy_ahead<words>(to, 3 * block.thread() + k, from + k, k != 1);
+        block.close_copies();
+      }
+      f(block, to);
+    });
+  };
+  run([](auto& block, const auto& to) {
+    const int other = block.threads() - 1 - block.thread();
+    block.template await_copies<1>();
+    EXPECT_EQ(to.read(3 * other).at[0], 1);
+    EXPECT_EQ(to.read(3 * other + 1).at[0], 0);  // it does not exist
+    block.template await_copies<0>();
+    EXPECT_EQ(to.read(3 * other + 2).at[0], 3);
+  });
+  std::string got;
+  try {
+    run([](auto& block, const auto& to) {
+      block.template await_copies<2>();
+      (void)to.read(3 * block.thread() + 1);
+    });
+  } catch (const flaggems::error& e) {
+    got = e.got();
+  }
+  EXPECT_TRUE(contains(got, "thread 0 reads uninitialised element 1")) << got;
 }
 
 }  // namespace

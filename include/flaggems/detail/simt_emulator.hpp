@@ -88,6 +88,17 @@ struct emulated_machine {
     const u64 set = team->shuffle(thread_index, state::alike, x != 0 ? 1 : 0, 0, line);
     return (x != 0 ? set : ~set) & ~u64(0) >> (64 - WarpSize);
   }
+  static constexpr bool has_copies_ahead = true;
+  template <class Pack>
+  void copy_ahead(const array_type<Pack>& to, i64 i, const Pack* from, bool exists,
+                  int line) const {
+    team->copy_ahead(to.offset, to.count, i, exists ? from : nullptr, thread_index, line);
+  }
+  void close_copies() const { team->close_copies(thread_index); }
+  template <int Left>
+  void await_copies(int line) const {
+    team->await_copies(Left, thread_index, line);
+  }
   template <class T>
   array_type<T> scratch(i64 offset, i64 count) const {
     team->check_scratch(offset, count, static_cast<i64>(sizeof(T)));

@@ -8,6 +8,7 @@
 #include <flaggems/kernels/simt_block.hpp>
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -132,6 +133,25 @@ class simt_team {
     return memory_.data() + first;
   }
 
+  /// 16 bytes for element i, which arrive when the thread awaits their group.
+  void copy_ahead(i64 offset, i64 count, i64 i, const void* from, int thread, int line) {
+    at(thread).copies.push_back({offset, count, i, from, at(thread).groups, line});
+  }
+  void close_copies(int thread) { ++at(thread).groups; }
+  void await_copies(int left, int thread, int line) {
+    std::vector<copy>& copies = at(thread).copies;
+    std::size_t arrived = 0;
+    for (; arrived < copies.size() && copies[arrived].group + left < at(thread).groups; ++arrived) {
+      const copy& c = copies[arrived];
+      unsigned char* const to = touch(access::write, c.offset, 16, c.count, c.i, thread, c.line);
+      if (c.from != nullptr)
+        std::memcpy(to, c.from, 16);
+      else
+        std::memset(to, 0, 16);
+    }
+    copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arrived));
+    sync(thread, line);
+  }
   void check_scratch(i64 offset, i64 count, i64 size) {
     if (offset < 0 || count < 0 || offset > job_->scratch ||
         count > (job_->scratch - offset) / size) [[unlikely]]
@@ -151,12 +171,19 @@ class simt_team {
   }
 
  private:
+  struct copy {
+    i64 offset, count, i;
+    const void* from;  // none: zeros
+    int group, line;
+  };
   struct lane {
     fiber point;
     state now = state::ready;
     int line = 0;
     int argument = 0;
     u64 value = 0;
+    std::vector<copy> copies{};  // that have not arrived
+    int groups = 0;
   };
 
   /// Who touched a byte since the last barrier: threads, since one of their block, and blocks,
@@ -193,6 +220,8 @@ class simt_team {
     begin_epochs(0, job_->cluster);
     has_met_ = false;
     for (int t = 0; t < all; ++t) {
+      at(t).copies.clear();
+      at(t).groups = 0;
       at(t).now = state::ready;
       at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_team::entry);
     }

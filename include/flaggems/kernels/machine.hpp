@@ -291,6 +291,24 @@ struct cuda_machine : block_memory {
   }
 #endif
 #if FLAGGEMS_CUDA_TILES
+  static constexpr bool has_copies_ahead = true;
+  template <class Pack>
+  FLAGGEMS_INLINE void copy_ahead(array_type<Pack> to, i64 i, const Pack* from, bool exists,
+                                  int) const {
+    if (__isShared(to.data))
+      asm volatile(
+          "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data + i)),
+          "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
+          : "memory");
+    else  // a workspace
+      to.write(i, exists ? *from : Pack{});
+  }
+  FLAGGEMS_INLINE void close_copies() const { asm volatile("cp.async.commit_group;" ::: "memory"); }
+  template <int Left>
+  FLAGGEMS_INLINE void await_copies(int) const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+    __syncwarp();
+  }
   static constexpr bool has_matrix_unit = true;
   template <class T>
   FLAGGEMS_INLINE void multiply_tiles(f32* c, const u32* a, const u32* b) const {

@@ -36,6 +36,13 @@ template <class Machine>
 inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
     Machine::has_clusters;
 
+/// Whether a machine copies to block-local memory while its threads go on.
+template <class Machine, class = int>
+inline constexpr bool copying_ahead = false;
+template <class Machine>
+inline constexpr bool copying_ahead<Machine, decltype(Machine::has_copies_ahead + 0)> =
+    Machine::has_copies_ahead;
+
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
@@ -48,6 +55,7 @@ inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
+/// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
 /// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
@@ -238,6 +246,33 @@ class simt_block {
       return small_tiles::transpose(*this, x);
   }
 
+  /// Copies 16 bytes to to[i] while the thread goes on: zeros if they do not exist.
+  template <class Pack>
+  FLAGGEMS_INLINE void copy_ahead(const scratch_type<Pack>& to, i64 i, global_ptr<const Pack> from,
+                                  bool exists, int line = FLAGGEMS_CALLER_LINE) const {
+    static_assert(sizeof(Pack) == 16, "flaggems: copies ahead are of 16 bytes");
+    if constexpr (copying_ahead<Machine>) {
+      machine_.copy_ahead(to, i, from, exists, line);
+    } else {
+      Pack x{};
+      if (exists) x = *from;
+      to.write(i, x, line);
+    }
+  }
+  /// Those that the thread began since the last time are a group.
+  FLAGGEMS_INLINE void close_copies() const {
+    if constexpr (copying_ahead<Machine>) machine_.close_copies();
+  }
+  /// Waits for all groups but each thread's last Left, and shows them to the warp. All threads of
+  /// the block take part.
+  template <int Left>
+  FLAGGEMS_INLINE void await_copies(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (copying_ahead<Machine>)
+      machine_.template await_copies<Left>(line);
+    else
+      machine_.sync(line);
+  }
+
   /// What entry i of `counts` is when this thread's turn comes, if the threads of a warp add 1 to
   /// entries of theirs one after the other; i < 2^Bits. Until the next barrier those entries are
   /// this warp's. All threads of the block take part.
@@ -283,6 +318,11 @@ class simt_block {
       return machine_.cluster_blocks();
     else
       return 1;
+  }
+  /// As for_each_tile, of whole clusters.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_cluster_tile(i64 n, const F& f) const {
+    for (i64 tile = cluster(); tile < n; tile += clusters()) f(tile);
   }
   /// A barrier of all threads of the cluster. There is one before memory of another block is first
   /// reached, as that may not have begun before, and one behind it, as that may end.

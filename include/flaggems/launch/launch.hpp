@@ -58,6 +58,17 @@ template <class Kernel, stream_like S, class... Args>
   }
 }
 
+/// The most blocks of a launch_config::cluster that its stream's device has for a kernel: 1 where
+/// blocks do not share their memory.
+template <class Kernel, stream_like S, class... Args>
+[[nodiscard]] int most_cluster(const S& stream, const launch_config& config, const Args&... args) {
+  using device = device_of<S>;
+  if constexpr (requires { device::template most_cluster_on<Kernel>(0, config, args...); })
+    return device::template most_cluster_on<Kernel>(ref(stream).device_index(), config, args...);
+  else
+    return device::capabilities::clusters ? 8 : 1;
+}
+
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.
 template <class T>
 [[nodiscard]] constexpr i64 scratch_bytes(i64 n) noexcept {

@@ -325,6 +325,10 @@ struct driver_device {
                                                   : room;
     return kernel.compute_units * (std::min)(room, most);
   }
+  template <class Kernel, class... Args>
+  static int most_cluster_on(int device, const launch_config& config, const Args&...) {
+    return loaded<Kernel, Args...>(device, config.op).max_cluster;
+  }
 
  private:
   // While one is alive, the thread may take and give back memory, load code, and wait for streams
