@@ -83,7 +83,7 @@ TYPED_TEST(gemm_layouts, all) {
 }
 
 // Chips read the other matrix by packs, along the sum or across it, in parts; those with matrix
-// units take tiles for more than 4 rows of 16 bits.
+// units take tiles for more than 1 row of 16 bits.
 TYPED_TEST(gemm_layouts, few_rows) {
   using D = TypeParam;
   for (const i64 m : {1, 3, 16}) {
@@ -91,6 +91,9 @@ TYPED_TEST(gemm_layouts, few_rows) {
     check_mm<D, f32>(m, 72, 1100, layout::contiguous, layout::contiguous, layout::strided);
     check_mm<D, bf16>(m, 37, 1032, layout::contiguous, layout::transposed, layout::contiguous);
   }
+  // More tiles than blocks that run at once.
+  check_mm<D, bf16>(3, 4230, 136, layout::contiguous, layout::transposed, layout::contiguous);
+  check_mm<D, bf16>(9, 8450, 136, layout::contiguous, layout::transposed, layout::contiguous);
   check_mm<D, bf16>(2, 72, 700, layout::contiguous, layout::contiguous, layout::contiguous);
   check_mm<D, bf16>(70, 9, 264, layout::contiguous, layout::transposed, layout::contiguous);
 }

@@ -85,13 +85,17 @@ class skinny_product {
  private:
   void along() {
     const i64 packs = call_.space.k / width;
-    int sharing = packs >= 512 ? 8 : packs >= 256 ? 4 : packs >= 128 ? 2 : 1;
-    const auto few_lines = [&] { return call_.space.n * sharing < skinny_policy::blocks / 2 * 32; };
+    // Teams beside each other find the rows in the nearest cache, where others brought them: those
+    // of more rows share lines only where there are too few.
+    const bool is_tall = call_.space.m > 1;
+    int sharing = is_tall || packs < 128 ? 1 : packs < 256 ? 2 : packs < 512 ? 4 : 8;
+    const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;
+    const auto few_lines = [&] { return call_.space.n * sharing < wanted * 32; };
     // One pack of each a thread, so that there are more blocks.
     while (sharing < 8 && packs > sharing * 32 && few_lines()) sharing *= 2;
     if (call_.space.m > 4)
       along_of<8, 4, 1, 32>(sharing);
-    else if (call_.space.m > 1)
+    else if (is_tall)
       along_of<4, 4, 1, 32>(sharing);
     else if (sharing > 1 || few_lines())
       along_of<1, 4, 2, 32>(sharing);
@@ -116,33 +120,40 @@ class skinny_product {
 
   void by_tiles() {
     if (call_.space.m <= 8)
-      by_tiles_of<1, 1, 4>();
+      by_tiles_of<1>();
     else
-      by_tiles_of<2, 1, 4>();
+      by_tiles_of<2>();
   }
-  template <int Wide, int Blocks, int Depth>
+  template <int Wide>
   void by_tiles_of() {
-    using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Depth>;
+    // 32 lines at once, but 16 where their rounds of blocks save a fifth.
+    const auto rounds = [&](i64 lines) {
+      return kernels::ceil_div(kernels::ceil_div(call_.space.n, lines), skinny_policy::units);
+    };
+    if (rounds(16) * 10 <= rounds(32) * 16)
+      by_tiles_of<Wide, 1, 3>();
+    else
+      by_tiles_of<Wide, 2, 2>();
+  }
+  template <int Wide, int Blocks, int Stages>
+  void by_tiles_of() {
+    using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages>;
     constexpr int teams = skinny_policy::threads / 32;
-    // The parts of the sum with which rounds of blocks take least: one has its share of the steps,
-    // and what takes it as long as two more.
-    const i64 steps = kernels::ceil_div(call_.space.k, i64{32 * Depth});
-    i64 sharing = 2, least = 0;
-    for (i64 s = 2; s <= teams && (s == 2 || s / 2 < steps); s *= 2) {
-      const i64 blocks = kernels::ceil_div(call_.space.n, teams / s * kernel::lines);
-      const i64 rounds = kernels::ceil_div(blocks, skinny_policy::units * kernel::min_blocks);
-      const i64 taken = rounds * (kernels::ceil_div(steps, s) + 2);
-      if (least == 0 || taken < least) {
-        least = taken;
-        sharing = s;
-      }
-    }
+    // Short sums leave some teams without a step: of many lines, others take these.
+    const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
+    i64 sharing = teams;
+    while (sharing > 1 &&
+           (sharing / 2 >= steps ||
+            (sharing > steps / 2 &&
+             call_.space.n > 4 * skinny_policy::units * kernel::lines * (teams / sharing))))
+      sharing /= 2;
     call_.tiles(kernel::rows, teams / sharing * kernel::lines);
     call_.space.depth = sharing;
     launch_config& config = call_.config;
-    config.tiles = call_.space.tiles();
+    config.tiles = kernels::min_of(call_.space.tiles(), skinny_policy::units);
     config.threads = skinny_policy::threads;
-    config.scratch = scratch_bytes<f32>(teams * kernel::count);
+    config.scratch = scratch_bytes<f32>(teams * kernel::count) +
+                     scratch_bytes<kernels::pack<u32, 4>>(teams * Stages * kernel::stage);
     launch<kernel>(stream_, config, call_.space, call_.a, call_.b, call_.out,
                    call_.finish(beside_));
   }
