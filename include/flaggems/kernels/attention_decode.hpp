@@ -33,22 +33,73 @@ FLAGGEMS_INLINE i64 decode_seen(const attention_space& space, int first, int las
   return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
 }
 
-/// Where a block's teams leave what they found of `rows` rows, sums of `size` elements, and how it
-/// becomes that of the block. (Numbers are known to the compiler: for few keys, what is not the
+/// What parts of the keys found of an element of a row, put together.
+struct decode_sum {
+  f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
+
+  /// So many parts more; of one that does not exist, the score is the lowest and the rest 0.
+  static constexpr int at_once = 8;
+  FLAGGEMS_INLINE void add(const f32 (&scores)[at_once], const f32 (&totals)[at_once],
+                           const f32 (&sums)[at_once]) {
+    f32 now = most;
+    static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+      now = maximum_of{}.template operator()<f32>(now, scores[s]);
+    });
+    const f32 shift = now == lowest<f32>() ? 0.0F : now,
+              correction = softmax_power<f32>(most - shift);
+    most = now;
+    total *= correction;
+    sum *= correction;
+    static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+      const f32 factor = softmax_power<f32>(scores[s] - shift);
+      total = fma(factor, totals[s], total);
+      sum = fma(factor, sums[s], sum);
+    });
+  }
+  /// No key seen: 0, an empty sum.
+  FLAGGEMS_INLINE f32 result() const { return sum / (total == 0.0F ? 1.0F : total); }
+};
+
+/// The keys of a block: `length`, or its share of them, in steps, where a cluster has them.
+template <class Block>
+FLAGGEMS_INLINE i64 decode_length(const Block& block, i64 length, int step) {
+  const int blocks = block.cluster_blocks();
+  return blocks == 1 ? length : round_up(ceil_div(length, i64(blocks)), i64(step));
+}
+
+/// Where sums of a row's `size` elements lie, of which a thread has `width` in a row: so that
+/// neighbouring threads, and the next rows' beside them, find their own in different banks.
+template <int size, int width>
+struct decode_row {
+  static constexpr int line = round_up(size / width, 64 / width) + 32 / width;  // of 32 banks
+  static constexpr int length = line * width + (20 - line * width % 16) % 16;
+  /// What a block of a cluster leaves for the others, as these read it: score, total and sums.
+  static constexpr int whole = 2 + size;
+  /// Elements for so many teams, with so many rows.
+  static constexpr int all(int teams, int rows) { return rows * (teams * (2 + length) + whole); }
+  FLAGGEMS_INLINE static int place(int e) { return e % width * line + e / width; }
+};
+
+/// Where a block's teams leave what they found of `rows` rows, a decode_row of sums each, and how
+/// it becomes that of the block. (Numbers are known to the compiler: for few keys, what is not the
 /// loop over them is most of the time.)
-template <class Block, int teams, int rows, int size>
+template <class Block, int teams, int rows, class row_type>
 struct decode_findings {
   template <class T>
   using array = typename Block::template scratch_type<T>;
   Block& block;
-  array<f32> largest, totals, sums;
+  array<f32> largest, totals, sums, whole;
 
   FLAGGEMS_INLINE explicit decode_findings(Block& b)
       : block(b),
         largest(b.template scratch<f32>(teams * rows)),
         totals(b.template scratch<f32>(teams * rows)),
-        sums(b.template scratch<f32>(teams * rows * size)) {}
+        sums(b.template scratch<f32>(teams * rows * row_type::length)),
+        whole(b.template scratch<f32>(rows * row_type::whole)) {}
 
+  FLAGGEMS_INLINE static int place(int row, int e) {
+    return row * row_type::length + row_type::place(e);
+  }
   FLAGGEMS_INLINE f32 most_of(int row) const {
     f32 most = lowest<f32>();
     static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
@@ -63,7 +114,7 @@ struct decode_findings {
     return softmax_power<f32>(mine - (most == lowest<f32>() ? 0.0F : most));
   }
   FLAGGEMS_INLINE void put(int team, int row, int e, f32 sum) const {
-    sums.write((team * rows + row) * size + e, sum);
+    sums.write(place(team * rows + row, e), sum);
   }
   /// The rows from `first` on: into `found` if they are one of several parts. After a barrier.
   template <class Out>
@@ -74,30 +125,59 @@ struct decode_findings {
     const int elements = static_cast<int>(space.value_size);
     const int queries = static_cast<int>(space.queries);
     const int all_rows = static_cast<int>(space.group) * queries;
+    const int all = min_of(rows, all_rows - first) * elements;
     const auto to = out.at(c);
-    block.for_each(min_of(rows, all_rows - first) * elements, [&](i64 i) FLAGGEMS_LAMBDA {
-      const int r = static_cast<int>(i) / elements, e = static_cast<int>(i) - r * elements;
-      const int row = first + r;
-      f32 total = 0.0F, sum = 0.0F;
-      static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
-        total += totals.read(s * rows + r);
-        sum += sums.read((s * rows + r) * size + e);
-      });
+    const auto put = [&](int r, int e, const decode_sum& x) FLAGGEMS_LAMBDA {
+      const int row = first + r, head = row / queries;
       if (parts > 1) {
         const auto here =
             found + ((batch * all_rows + row) * parts + part) * decode_found(elements);
         if (e == 0) {
-          here[0] = most_of(r);
-          here[1] = total;
+          here[0] = x.most;
+          here[1] = x.total;
         }
-        here[2 + e] = sum;
+        here[2 + e] = x.sum;
       } else {
-        const int head = row / queries;
-        // No key seen: 0, an empty sum.
         store(to + head * out.head + (row - head * queries) * out.position, out.element,
-              lane_scalar{e}, f32(sum / (total == 0.0F ? 1.0F : total)));
+              lane_scalar{e}, x.result());
+      }
+    };
+    const int blocks = block.cluster_blocks();
+    block.for_each(all, [&](i64 i) FLAGGEMS_LAMBDA {
+      const int r = static_cast<int>(i) / elements, e = static_cast<int>(i) - r * elements;
+      decode_sum x;
+      static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
+        x.total += totals.read(s * rows + r);
+        x.sum += sums.read(place(s * rows + r, e));
+      });
+      if (e == 0 && (blocks > 1 || parts > 1)) x.most = most_of(r);
+      if (blocks == 1) return put(r, e, x);
+      whole.write(r * row_type::whole + 2 + e, x.sum);
+      if (e == 0) {
+        whole.write(r * row_type::whole, x.most);
+        whole.write(r * row_type::whole + 1, x.total);
       }
     });
+    if (blocks == 1) return;
+    block.sync_cluster();
+    constexpr int at_once = decode_sum::at_once;  // as many blocks as a cluster has at most
+    for (int i = block.cluster_block() * block.threads() + block.thread(); i < all;
+         i += blocks * block.threads()) {
+      const int r = i / elements, e = i - r * elements;
+      f32 scores[at_once], totals_of[at_once], sums_of[at_once];
+      static_for<at_once>([&](auto b) FLAGGEMS_LAMBDA {
+        const bool exists = b < blocks;
+        const auto there = block.of_block(whole, exists ? b : 0).from(r * row_type::whole);
+        const f32 score = there.read(0), total = there.read(1), sum = there.read(2 + e);
+        scores[b] = exists ? score : lowest<f32>();
+        totals_of[b] = exists ? total : 0.0F;
+        sums_of[b] = exists ? sum : 0.0F;
+      });
+      decode_sum x;
+      x.add(scores, totals_of, sums_of);
+      put(r, e, x);
+    }
+    block.sync_cluster();  // no block goes on, or ends, while what it found is read
   }
 };
 
@@ -111,7 +191,8 @@ struct attention_decode {
   static constexpr int keys = min_of(4, Lanes / Rows);
   static constexpr int count = Rows * keys;
   static constexpr int spread = Lanes / count;  // lanes with the same score
-  static constexpr int most_scratch = max_threads / Lanes * Rows * (2 + Lanes * width) * 4;
+  using row_type = decode_row<Lanes * width, width>;
+  static constexpr int most_scratch = 4 * row_type::all(max_threads / Lanes, Rows);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
@@ -121,7 +202,7 @@ struct attention_decode {
     using values = pack<Key, width>;
     constexpr int teams = max_threads / Lanes;
     const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
-    const decode_findings<Block, teams, Rows, Lanes * width> findings(block);
+    const decode_findings<Block, teams, Rows, row_type> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
     const int queries = static_cast<int>(space.queries);
     const int mine = lane * width;  // the first element of this lane's packs
@@ -129,7 +210,9 @@ struct attention_decode {
     // The score that this lane has of each step.
     const int my_row = lane / spread / keys, my_key = lane / spread % keys;
 
-    block.for_each_tile(space.batches * space.row_tiles * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+    const i64 own = decode_length(block, length, teams * keys);
+    const i64 tiles = space.batches * space.row_tiles * parts;
+    block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 before = tile / parts, part = tile - before * parts;
       const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
       const int first = static_cast<int>(before - batch * space.row_tiles) * Rows;
@@ -149,7 +232,8 @@ struct attention_decode {
                 position = row - head * queries;
       const i64 visible = min_of(space.keys, position + space.diagonal + 1);
       const i64 seen = decode_seen(space, first, min_of(first + Rows, rows) - 1, queries);
-      const i64 begin = part * length, end = min_of(begin + length, seen);
+      const i64 begin = part * length + block.cluster_block() * own,
+                end = min_of(min_of(begin + own, (part + 1) * length), seen);
       const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
       const auto scores = mask.row(c, head, position, 0);
 
@@ -246,7 +330,7 @@ struct attention_decode {
 template <class Out>
 struct attention_decode_merge {
   static constexpr int max_threads = 512;
-  static constexpr int at_once = 8;
+  static constexpr int at_once = decode_sum::at_once;
   static constexpr int most_scratch = 4096;
 
   FLAGGEMS_INLINE static constexpr i64 teams(i64 threads, i64 size) {
@@ -269,35 +353,23 @@ struct attention_decode_merge {
       block.sync();  // what the tile before left may still be read
       block.for_each(i64(abreast) * size, [&](i64 i) FLAGGEMS_LAMBDA {
         const int team = static_cast<int>(i) / size, e = static_cast<int>(i) - team * size;
-        f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
+        decode_sum x;
         for (int p = team; p < count; p += at_once * abreast) {
-          f32 scores[at_once], parts_of[at_once], x[at_once], now = most;
+          f32 scores[at_once], totals_of[at_once], sums_of[at_once];
           static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
             const int part = p + s * abreast;
             const auto here = from + i64(min_of(part, count - 1)) * step;
-            scores[s] = part < count ? here[0] : lowest<f32>();
-            parts_of[s] = here[1];
-            x[s] = here[2 + e];
+            const f32 score = here[0], total = here[1], sum = here[2 + e];
+            scores[s] = part < count ? score : lowest<f32>();
+            totals_of[s] = part < count ? total : 0.0F;
+            sums_of[s] = part < count ? sum : 0.0F;
           });
-          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
-            now = maximum_of{}.template operator()<f32>(now, scores[s]);
-          });
-          const f32 shift = now == lowest<f32>() ? 0.0F : now,
-                    correction = softmax_power<f32>(most - shift);
-          most = now;
-          total *= correction;
-          sum *= correction;
-          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
-            if (p + s * abreast >= count) return;
-            const f32 factor = softmax_power<f32>(scores[s] - shift);
-            total = fma(factor, parts_of[s], total);
-            sum = fma(factor, x[s], sum);
-          });
+          x.add(scores, totals_of, sums_of);
         }
-        sums.write(i, sum);
+        sums.write(i, x.sum);
         if (e == 0) {
-          largest.write(team, most);
-          totals.write(team, total);
+          largest.write(team, x.most);
+          totals.write(team, x.total);
         }
       });
       block.sync();

@@ -32,7 +32,8 @@ struct attention_decode_tiles {
   static constexpr int max_threads = Threads;
   static constexpr int min_blocks = (is_same<T, Key> ? 384 : 256) / Threads;
   static constexpr int size = 64 * Blocks, keys = 16, rows_at_once = 8;
-  static constexpr int most_scratch = Threads / 32 * rows_at_once * (2 + size) * 4;
+  using row_type = decode_row<size, 8>;
+  static constexpr int most_scratch = 4 * row_type::all(Threads / 32, rows_at_once);
   static constexpr int query_terms = is_same<T, Key> ? 1 : 3;
   static constexpr int weight_terms = sizeof(T) == 2 ? 2 : 3;
 
@@ -46,12 +47,13 @@ struct attention_decode_tiles {
                                           const attention_arg<Out>&, f32, i64 parts, i64 length,
                                           global_ptr<f32>) {
     constexpr int line = 64;  // elements
-    const i64 before = block.index() / parts, part = block.index() - before * parts;
+    const i64 before = block.cluster() / parts, part = block.cluster() - before * parts;
     const i64 batch = before / space.row_tiles;
     if (batch >= space.batches) return;
     const coordinates c = decode_place(space, batch);
-    const i64 begin = part * length;
-    const i64 count = min_of(min_of(length, space.keys - begin), i64(2 * Threads / 32 * keys));
+    const i64 own = decode_length(block, length, Threads / 32 * keys);
+    const i64 begin = part * length + block.cluster_block() * own;
+    const i64 count = min_of(min_of(own, space.keys - begin), i64(2 * Threads / 32 * keys));
     block.for_each(count * Blocks, [&](i64 i) FLAGGEMS_LAMBDA {
       const i64 j = begin + i / Blocks, e = i % Blocks * line;
       prefetch(k.at(c) + j * k.position + e);
@@ -68,11 +70,13 @@ struct attention_decode_tiles {
     constexpr int teams = Threads / 32;
     const int team = block.thread() / 32;
     const int g = block.thread() % 32 / 4, t = block.thread() % 4;
-    const decode_findings<Block, teams, rows_at_once, size> findings(block);
+    const decode_findings<Block, teams, rows_at_once, row_type> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
     const int queries = static_cast<int>(space.queries);
 
-    block.for_each_tile(space.batches * space.row_tiles * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
+    const i64 own = decode_length(block, length, teams * keys);
+    const i64 tiles = space.batches * space.row_tiles * parts;
+    block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 before = tile / parts, part = tile - before * parts;
       const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
       const int first = static_cast<int>(before - batch * space.row_tiles) * rows_at_once;
@@ -86,7 +90,8 @@ struct attention_decode_tiles {
       };
       const auto mask_low = masks(0), mask_high = masks(1);
       const i64 seen = decode_seen(space, first, min_of(first + rows_at_once, rows) - 1, queries);
-      const i64 begin = part * length, end = min_of(begin + length, seen);
+      const i64 begin = part * length + block.cluster_block() * own,
+                end = min_of(min_of(begin + own, (part + 1) * length), seen);
       const auto from_k = k.at(c) + t * 8;
       const auto from_v = v.at(c) + g * 8;
 
@@ -97,9 +102,9 @@ struct attention_decode_tiles {
         for (int e = 0; e < 4; ++e) sums[b][e] = 0.0F;
       }
       f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
-      // Each step fetches what the next one needs as soon as it has done with its own, and does not
-      // touch it: that would be to wait for it. Keys and values beyond the end are the last ones
-      // again, whose score is hidden.
+      // Each step fetches what the next one needs as soon as it has done with its own, and does
+      // not touch it: that would be to wait for it. Keys and values beyond the end are the last
+      // ones again, whose score is hidden.
       words key[2][2 * Blocks], value[4][Blocks];
       const auto fetch_keys = [&](i64 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
@@ -122,8 +127,8 @@ struct attention_decode_tiles {
       };
       fetch_keys(begin);
       fetch_values(begin);
-      // Queries, a pack of which in words is what two products take. Rows beyond the last are the
-      // last one again: computed, not stored.
+      // Queries, a pack of which in words is what two products take. Rows beyond the last are
+      // the last one again: computed, not stored.
       u32 query[query_terms][2 * Blocks][4];
       {
         const int row = min_of(first + g, rows - 1), head = row / queries;

@@ -15,30 +15,37 @@ namespace flaggems::detail {
 struct decode_policy {
   /// So many queries that share keys are few.
   static constexpr i64 rows = 16;
-  static constexpr int threads = 128;
   /// The units of a large chip.
   static constexpr i64 units = 132;
-  /// So many heads of keys take larger blocks: there are fewer parts to put together.
-  static constexpr i64 few_tiles = 16;
-
   /// Keys, so that no count of them overflows.
   static constexpr i64 most = i64{1} << 48;
 
-  /// The parts of `all` steps of the keys with which `tiles` blocks for each part, of which
+  /// Who has the keys: so many parts, put together by a second launch, each the work of a cluster.
+  struct split {
+    i64 parts;
+    int cluster;
+  };
+  /// The split of `all` steps of the keys with which `tiles` times as many blocks, of which
   /// `abreast` run at once, take least: rounds of blocks, each its steps and what takes it as long
-  /// as two more, and as much again to put parts together.
-  static i64 parts(i64 tiles, i64 all, i64 abreast) {
-    if (all <= 1 || tiles >= 4 * abreast) return 1;
-    i64 best = 1, least = kernels::ceil_div(tiles, abreast) * (all + 2);
-    for (i64 rounds = 1; rounds <= 4; ++rounds) {
-      const i64 p = kernels::min_of(rounds * abreast / tiles, all);
-      if (p <= 1) continue;
-      const i64 taken = kernels::ceil_div(tiles * p, abreast) * (kernels::ceil_div(all, p) + 2) + 2;
-      if (taken < least) {
-        least = taken;
-        best = p;
-      }
-    }
+  /// as two more; half as much again for a cluster, and as much again to put parts together.
+  static split split_of(i64 tiles, i64 all, i64 abreast, int most_cluster) {
+    split best{1, 1};
+    if (all <= 1 || tiles >= 4 * abreast) return best;
+    const auto rounds_of = [&](i64 p, i64 at_once) {
+      return kernels::ceil_div(tiles * p, at_once) * (kernels::ceil_div(all, p) + 2);
+    };
+    i64 least = rounds_of(1, abreast);
+    const auto consider = [&](i64 taken, split s) {
+      if (taken >= least) return;
+      least = taken;
+      best = s;
+    };
+    // Clusters lie in parts of the chip, which larger ones do not fill.
+    for (int c = 2; c <= most_cluster && c <= all; c *= 2)
+      consider(rounds_of(c, c == 2 ? abreast : abreast * 3 / 4) + 1, {1, c});
+    for (i64 rounds = 1; rounds <= 4; ++rounds)
+      if (const i64 p = kernels::min_of(rounds * abreast / tiles, all); p > 1)
+        consider(rounds_of(p, abreast) + 3, {p, 1});
     return best;
   }
 };
@@ -110,39 +117,36 @@ struct decode_call {
   void go() {
     constexpr int rows = 4;
     using kernel = kernels::attention_decode<T, Key, Out, Mask, rows, Lanes>;
-    launch_parts<kernel>(decode_policy::threads, rows, decode_policy::threads / Lanes, kernel::keys,
-                         Lanes * width);
+    launch_parts<kernel>(rows, kernel::max_threads / Lanes);
   }
   template <int Blocks>
   void go_by_tiles() {
-    const i64 rows = space.group * space.queries;
-    if (space.batches * kernels::ceil_div(rows, i64{8}) <= decode_policy::few_tiles)
-      by_tiles_of<Blocks, 256>();
-    else
-      by_tiles_of<Blocks, 128>();
-  }
-  template <int Blocks, int Threads>
-  void by_tiles_of() {
-    using kernel = kernels::attention_decode_tiles<T, Key, Out, Mask, Blocks, Threads>;
-    launch_parts<kernel>(Threads, kernel::rows_at_once, Threads / 32, kernel::keys, kernel::size);
+    using kernel = kernels::attention_decode_tiles<T, Key, Out, Mask, Blocks, 256>;
+    launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
   }
 
-  /// `teams` of a block have `rows_at_once` rows and `keys` keys each, and sums of `size` elements.
+  /// `teams` of a block have `rows_at_once` rows and Kernel::keys keys each.
   template <class Kernel>
-  void launch_parts(int threads, i64 rows_at_once, i64 teams, i64 keys, i64 size) {
+  void launch_parts(i64 rows_at_once, i64 teams) {
     using merge = kernels::attention_decode_merge<Out>;
-    const i64 step = teams * keys;
+    using row = typename Kernel::row_type;
+    const i64 step = teams * Kernel::keys;
     const i64 rows = space.group * space.queries;
     space.row_tiles = kernels::ceil_div(rows, rows_at_once);
     const i64 tiles = space.batches * space.row_tiles;
     const i64 all = kernels::ceil_div(space.keys, step);
-    const i64 wanted = decode_policy::parts(tiles, all, decode_policy::units * Kernel::min_blocks);
+    f32* none = nullptr;
+    const auto [wanted, cluster] = decode_policy::split_of(
+        tiles, all, decode_policy::units * Kernel::min_blocks,
+        most_cluster<Kernel>(stream, config, space, q, k, v, mask, out, scale, all, all, none));
     const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
+    config.cluster = cluster;
     config.tiles = tiles * parts;
-    config.threads = threads;
+    config.threads = Kernel::max_threads;
     config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
-                     scratch_bytes<f32>(teams * rows_at_once * size);
+                     scratch_bytes<f32>(teams * rows_at_once * row::length) +
+                     scratch_bytes<f32>(rows_at_once * row::whole);
     const auto attend = [&](f32* found) {
       launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
     };
@@ -151,6 +155,7 @@ struct decode_call {
         stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
         config.op);
     attend(found.data());
+    config.cluster = 1;
     config.tiles = space.batches * rows;
     config.threads = merge::max_threads;
     const i64 abreast = merge::teams(merge::max_threads, space.value_size);
