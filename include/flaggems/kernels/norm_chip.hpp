@@ -25,12 +25,13 @@ inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
 /// rows of whole windows it is the same for all, and read once. One such row is read and folded
 /// before: what waits meanwhile takes registers, so room from other blocks. Windows that begin
 /// anywhere take longer to read, and come with the row; so do those of `Early` ones, of which a
-/// thread holds two: what counts is how soon a row is done.
-template <class W, class Share, int Rows, bool Early = false>
+/// thread holds two: what counts is how soon a row is done. `Ahead`: those of long rows are read
+/// before results are stored.
+template <class W, class Share, int Rows, bool Ahead, bool Early = false>
 class row_weights {
   static constexpr bool is_common = Share::whole && Rows > 1;
   static constexpr bool is_held = is_common || !Share::whole || (Early && Share::packs == 2);
-  using companion = row_companion<W, Share, (Share::packs < 8) && is_held>;
+  using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead>;
 
  public:
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
@@ -63,6 +64,8 @@ struct layer_norm_chip {
                        min_blocks = Rows > 1              ? norm_blocks<Packs, Rows, Whole>
                                     : Packs == 2 && Whole ? 2
                                                           : 1;
+  // With elements of 16 bits, which are widened, there are no registers for it.
+  static constexpr bool ahead = Packs == 8 && Whole && sizeof(T) > 2;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -73,8 +76,8 @@ struct layer_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows, true> weights(weight, 1, space.length, lane, size);
-    row_weights<W, share, Rows, true> biases(bias, 0, space.length, lane, size);
+    row_weights<W, share, Rows, ahead, true> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows, ahead, true> biases(bias, 0, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -84,11 +87,11 @@ struct layer_norm_chip {
       // The mean and the variance are those of differences from an estimate, less what it was off.
       // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
       // out to be so far off that digits of the variance are lost.
-      bool is_rough = Rows == 1 && teams.shift < 0;
+      bool is_rough = Rows == 1 && (Packs == 8 || teams.shift < 0);
       if (is_rough) estimates[0] = number_cast<C>(from[0][0]);
       weights.meet(x);
       biases.meet(x);
-      if (!is_rough) {
+      if (Packs < 8 && !is_rough) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           C sum = C(0);
@@ -141,15 +144,15 @@ struct layer_norm_chip {
         // The mean itself, rounded, would be off by more than the estimate and the rest are; but of
         // (all but) equal elements a sum's estimate is off by more than they differ, and what
         // rounding left of that would be the variance.
-        const bool is_flat =
-            (Rows > 1 || teams.shift >= 0) && rests[r] * rests[r] > C(1 << 18) * variances[r];
+        const bool is_flat = Packs < 8 && (Rows > 1 || teams.shift >= 0) &&
+                             rests[r] * rests[r] > C(1 << 18) * variances[r];
         const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
         const C rest = is_flat ? C(0) : C(rests[r] * scale);
         const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j)
             v.at[j] = fma(fma(C(v.at[j] - estimate), scale, -rest), w.at[j], b.at[j]);
-          store_window<Whole>(to[r], at, inside, v);
+          store_window<Whole, ahead>(to[r], at, inside, v);
         };
         x[r].template for_all<C, true>(from[r], write, weights.of(r), biases.of(r));
       }
@@ -162,6 +165,7 @@ template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct rms_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
                        min_blocks = norm_blocks<Packs, Rows, Whole>;
+  static constexpr bool ahead = Packs == 8 && Whole;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -172,7 +176,7 @@ struct rms_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows, ahead> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -197,7 +201,7 @@ struct rms_norm_chip {
         const auto write = [&](auto v, int at, bool inside, auto w) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale * w.at[j];
-          store_window<Whole>(to[r], at, inside, v);
+          store_window<Whole, ahead>(to[r], at, inside, v);
         };
         x[r].template for_all<C, true>(from[r], write, weights.of(r));
       }
@@ -210,6 +214,7 @@ template <class T, class R, class W, class C, int Packs, int Rows, bool Whole>
 struct fused_add_rms_norm_chip {
   static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
                        min_blocks = Packs == 2 && Whole ? 2 : norm_blocks<Packs, Rows, Whole>;
+  static constexpr bool ahead = Packs == 8 && Whole;
   using share = row_share<R, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -220,7 +225,7 @@ struct fused_add_rms_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows, true> weights(weight, 1, space.length, lane, size);
+    row_weights<W, share, Rows, ahead, true> weights(weight, 1, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share total[Rows];
       row_companion < T, share, Packs<8> added[Rows];
@@ -274,7 +279,7 @@ struct fused_add_rms_norm_chip {
         const auto write = [&](auto v, int at, bool inside, auto w) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j) v.at[j] = v.at[j] * scale * w.at[j];
-          store_window<Whole>(inout[r], at, inside, v);
+          store_window<Whole, ahead>(inout[r], at, inside, v);
         };
         total[r].template for_all<C, true>(global_ptr<const R>(sums[r]), write, weights.of(r));
       }

@@ -53,6 +53,19 @@ FLAGGEMS_INLINE pack<u32, 4> load_words_once(global_ptr<const T> p) {
   return load_words<T>(p);
 #endif
 }
+/// The same of what nobody writes while the kernel runs: compilers may move it before stores.
+template <class T>
+FLAGGEMS_INLINE pack<u32, 4> load_words_constant(global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  pack<u32, 4> w;
+  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(w.at[0]), "=r"(w.at[1]), "=r"(w.at[2]), "=r"(w.at[3])
+               : "l"(__cvta_generic_to_global(p)));
+  return w;
+#else
+  return load_words<T>(p);
+#endif
+}
 /// ... as elements.
 template <int Count, class T>
 FLAGGEMS_INLINE pack<T, Count> load_pack_once(global_ptr<const T> p) {
@@ -83,6 +96,23 @@ FLAGGEMS_INLINE void store_pack(global_ptr<T> p, const pack<T, Count>& x) {
   }
 #endif
   *reinterpret_cast<global_ptr<pack<T, Count>>>(p) = x;
+}
+
+/// Stores a pack of 16 bytes if `wanted`, without a branch, which would keep what follows behind
+/// it.
+template <int Count, class T>
+FLAGGEMS_INLINE void store_pack_if(bool wanted, global_ptr<T> p, const pack<T, Count>& x) {
+  static_assert(sizeof(x) == 16);
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  const auto w = bit_cast<pack<u32, 4>>(x);
+  asm volatile(
+      "{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %5, 0;\n\t"
+      "@p st.global.v4.b32 [%0], {%1, %2, %3, %4};\n\t}" ::"l"(__cvta_generic_to_global(p)),
+      "r"(w.at[0]), "r"(w.at[1]), "r"(w.at[2]), "r"(w.at[3]), "r"(static_cast<u32>(wanted))
+      : "memory");
+#else
+  if (wanted) store_pack<Count>(p, x);
+#endif
 }
 
 /// The elements of a pack as they are kept: smaller ones together in words, since compilers choose

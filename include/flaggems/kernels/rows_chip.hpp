@@ -99,8 +99,9 @@ struct held_window {
 };
 
 /// The elements [at, at + N) of a row of n; `fill` if `inside` is false. Where windows are `Whole`,
-/// they begin where an access may.
-template <bool Whole, int Width, class T>
+/// they begin where an access may. `Ahead`: nobody writes them, and they may be read before what is
+/// stored earlier.
+template <bool Whole, int Width, bool Ahead = false, class T>
 FLAGGEMS_INLINE held_window<T, Width> fetch_window(global_ptr<const T> row, int at, int n,
                                                    bool inside, T fill) {
   auto r = held_window<T, Width>::all(fill);
@@ -117,7 +118,9 @@ FLAGGEMS_INLINE held_window<T, Width> fetch_window(global_ptr<const T> row, int 
   FLAGGEMS_CHIP_UNROLL
   for (int k = 0; k < count; ++k) {
     const auto from = row + at + k * piece;
-    if constexpr (Width > 1 && Whole) {
+    if constexpr (Ahead && Whole && piece == pack_size<T>) {
+      r.at[k] = bit_cast<packed<T, piece>>(load_words_constant<T>(from));
+    } else if constexpr (Width > 1 && Whole) {
       r.at[k] = load_packed<piece>(from);
     } else {
       bool is_read = false;
@@ -138,11 +141,21 @@ FLAGGEMS_INLINE held_window<T, Width> fetch_window(global_ptr<const T> row, int 
   }
   return r;
 }
-/// Writes a window, if it is inside.
-template <bool Whole, class T, class C, int Width>
+/// Writes a window, if it is inside. `Ahead`: loads of windows that are so may pass it.
+template <bool Whole, bool Ahead = false, class T, class C, int Width>
 FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
                                   const window_values<C, Width>& x) {
   constexpr int piece = piece_size<T, Width>;
+  if constexpr (Ahead && Whole && piece == pack_size<T>) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Width; k += piece) {
+      pack<T, piece> some;
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < piece; ++j) some.at[j] = number_cast<T>(x.at[k + j]);
+      store_pack_if<piece>(inside, row + at + k, some);
+    }
+    return;
+  }
   if (!inside) return;
   if (Width > 1 && (Whole || begins_pack<piece>(row + at))) {
     FLAGGEMS_CHIP_UNROLL
@@ -226,6 +239,10 @@ class row_share {
     for (int k = 0; k < Packs; ++k) {
       FLAGGEMS_CHIP_UNROLL
       for (int j = 0; j < 4; ++j) FLAGGEMS_FORGET(held_[k].at[j]);
+    }
+    if constexpr (Packs >= 8) {  // nor are places
+      FLAGGEMS_FORGET(begin_);
+      FLAGGEMS_FORGET(step_);
     }
   }
   /// Window k as values of C.
@@ -319,8 +336,9 @@ class row_share {
 };
 
 /// What another operand has at the elements that a thread holds of a row: `Held` as well, so that
-/// it is on the way while the row is, or read when asked for, for `group` windows at once.
-template <class T, class Share, bool Held>
+/// it is on the way while the row is, or read when asked for, for `group` windows at once. `Ahead`:
+/// as in fetch_window.
+template <class T, class Share, bool Held, bool Ahead = false>
 class row_companion {
  public:
   /// `fill` where the thread holds nothing, or where `row` is null.
@@ -362,8 +380,8 @@ class row_companion {
  private:
   template <int Width>
   FLAGGEMS_INLINE held_window<T, Width> fetch(const Share& x, int at, bool inside) const {
-    return fetch_window < Share::whole && (Width > 1),
-           Width > (row_, at, x.length(), inside && row_ != nullptr, fill_);
+    return fetch_window < Share::whole && (Width > 1), Width,
+           Ahead > (row_, at, x.length(), inside && row_ != nullptr, fill_);
   }
 
   global_ptr<const T> row_;

@@ -186,7 +186,7 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
 /// one that is held.
 template <class D, class F, class First, class... Operands>
 bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
-                      bool much_beside, i64 most_shared, const F& f, const First& first,
+                      bool much_beside, const F& f, const First& first,
                       const Operands&... operands) {
   if constexpr (host_accessible<D>) {
     return false;
@@ -202,7 +202,7 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
     const held_rows held(
         space.rows, space.length, width,
         begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        long_packs, most_shared, much_beside);
+        long_packs, much_beside);
     held.configure(config, space.rows);
     held.visit(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
@@ -253,8 +253,7 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
     launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, 2048, true, 32768, held, in, weights, biases,
-                                  target))
+  if (detail::launch_held_norm<D>(config, space, 2048, true, held, in, weights, biases, target))
     return;
   launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
                                                    target, static_cast<C>(eps));
@@ -323,9 +322,7 @@ void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, c
     launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, target, static_cast<C>(epsilon));
   };
-  if (detail::launch_held_norm<D>(config, space, 2048, false, detail::held_rows::all_shared, held,
-                                  in, weights, target))
-    return;
+  if (detail::launch_held_norm<D>(config, space, 2048, false, held, in, weights, target)) return;
   launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
                                                  static_cast<C>(epsilon));
 }
@@ -396,8 +393,7 @@ void add_rms_norm_into(const S& stream, X&& x, R&& residual, const W& weight, do
     launch<kernels::fused_add_rms_norm_chip<T, Sum, WeightType, C, packs, rows, whole>>(
         stream, c, space, teams, inout, sums, weights, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, 4096, false, 0, held, sums, inout, weights))
-    return;
+  if (detail::launch_held_norm<D>(config, space, 4096, false, held, sums, inout, weights)) return;
   launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
                                                              weights, static_cast<C>(eps));
 }

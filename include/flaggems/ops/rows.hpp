@@ -138,7 +138,6 @@ struct held_rows {
   int cluster = 1;  // blocks that share a row
   kernels::row_teams teams;
 
-  static constexpr i64 all_shared = i64{1} << 62;
   /// The longest row: positions in it have 32 bits.
   static constexpr i64 longest = i64{1} << 30;
   /// Less work than keeps a large chip busy, in packs: what counts is how soon a row is done.
@@ -146,11 +145,10 @@ struct held_rows {
 
   /// For `count` rows of n elements; `width` of them, a power of two, make a pack. `aligned`:
   /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`, if
-  /// whole, else of 2048. Blocks share a long row of up to `most_shared` packs, or any where rows
-  /// are few. Where there is `much_beside` a row, which all have in common, a thread holds one pack
-  /// of each of some rows, or four of one.
-  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, i64 most_shared,
-            bool much_beside = false)
+  /// whole, else of 2048; longer rows, and those of more than 2048 where rows are few, are shared
+  /// by blocks. Where there is `much_beside` a row, which all have in common, a thread holds one
+  /// pack of each of some rows, or four of one.
+  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool much_beside = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
@@ -172,8 +170,7 @@ struct held_rows {
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
       teams.shift = kernels::row_teams::block;
     }
-    const bool is_few = count <= 64;
-    if (is_few ? all > 2048 : all > 4096 && all <= most_shared) {
+    if (all > 2048 && (count <= 64 || all > long_packs)) {
       teams.shift = kernels::row_teams::cluster;
       packs = 8;
       threads = 256;
