@@ -69,6 +69,8 @@ FLAGGEMS_INSTANCE(copy_u16, fk::pointwise_strided<flaggems::u16, word>, fk::stri
 
 FLAGGEMS_INSTANCE(copy_u32, fk::transposed_packs<flaggems::u32>, fk::transposed_space,
                   fk::global_ptr<flaggems::u32>, fk::global_ptr<const flaggems::u32>)
+FLAGGEMS_INSTANCE(copy_u16_singles, fk::transposed_singles<flaggems::u16>, fk::transposed_space,
+                  fk::global_ptr<flaggems::u16>, fk::global_ptr<const flaggems::u16>)
 FLAGGEMS_INSTANCE(copy_u8, fk::transposed_shifted<flaggems::u8>, fk::transposed_space,
                   fk::global_ptr<flaggems::u8>, fk::global_ptr<const flaggems::u8>)
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
 
@@ -54,6 +55,18 @@ void check_permuted(const shape& sizes, const shape& order, i64 first = 0) {
   });
   expect_equal(out.read(), want);
   EXPECT_TRUE(out.gaps_untouched());
+  if constexpr (!fg::host_accessible<D>) {  // the way of large ones
+    const fg::detail::memory_layout layouts[] = {fg::detail::layout_of(out.view()),
+                                                 fg::detail::layout_of(permuted)};
+    const fg::detail::iteration it = fg::detail::plan_copy(layouts[0], layouts[1]);
+    if (!fg::detail::is_transposed(it, sizeof(T))) return;
+    using kernel =
+        fg::kernels::transposed_shifted<fg::kernels::uint_of_size<static_cast<int>(sizeof(T))>>;
+    fg::fill_(test_stream<D>(), out.view(), 0);
+    fg::detail::copy_transposed<kernel>(test_stream<D>(), {.op = "copy_"}, it, layouts);
+    expect_equal(out.read(), want);
+    EXPECT_TRUE(out.gaps_untouched());
+  }
 }
 TYPED_TEST(copy_devices, permuted) {
   using D = TypeParam;

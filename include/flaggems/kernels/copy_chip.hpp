@@ -54,6 +54,7 @@ struct transposed_tile {
 /// they are written, nor the elements along a row, as they are read, share banks.
 template <class T>
 struct transposed_packs {
+  using word = T;
   // In each column the input has 128 bytes; there are as many columns as rows, or several times as
   // many.
   static constexpr int side = 128 / static_cast<int>(sizeof(T));
@@ -105,11 +106,77 @@ struct transposed_packs {
   }
 };
 
-/// The same for any addresses and sizes. Both sides still move packs that begin where memory's do:
-/// a line of block-local memory holds the packs that a column of the tile touches, and a row of the
-/// output has its own columns, those of the tile shifted to the left by less than a pack.
+/// The same for any addresses and sizes, element by element. A column's line in memory is padded,
+/// so that rows do not share banks either.
+template <class T>
+struct transposed_singles {
+  using word = T;
+  static constexpr int side = transposed_packs<T>::side, columns = transposed_packs<T>::columns;
+  static constexpr int line = side + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+  static constexpr int in_flight = 8, shift = 0;
+  static constexpr i64 scratch_bytes = i64{columns} * line * static_cast<i64>(sizeof(T));
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const transposed_space& space, global_ptr<T> out,
+                                  global_ptr<const T> in) {
+    const auto lines = block.template scratch<T>(columns * line);
+    const share read(block, side), write(block, columns);
+    block.for_each_tile(space.tiles, [&](i64 index) FLAGGEMS_LAMBDA {
+      const transposed_tile t(space, static_cast<u32>(index), side, columns);
+      block.sync();
+      for (int row = read.along; row < t.high; row += read.across) {
+        const i64 step = read.step * space.from_column;
+        global_ptr<const T> p = in + t.from + row + read.first * space.from_column;
+        for (int column = read.first; column < t.wide; column += in_flight * read.step) {
+          T taken[in_flight];
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u, p += step)
+            if (column + u * read.step < t.wide) taken[u] = *p;
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u)
+            if (column + u * read.step < t.wide)
+              lines.write((column + u * read.step) * line + row, taken[u]);
+        }
+      }
+      block.sync();
+      for (int column = write.along; column < t.wide; column += write.across) {
+        const i64 step = write.step * space.to_row;
+        global_ptr<T> p = out + t.to + column + write.first * space.to_row;
+        for (int row = write.first; row < t.high; row += in_flight * write.step) {
+          T taken[in_flight];
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u)
+            if (row + u * write.step < t.high)
+              taken[u] = lines.read(column * line + row + u * write.step);
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < in_flight; ++u, p += step)
+            if (row + u * write.step < t.high) *p = taken[u];
+        }
+      }
+    });
+  }
+
+ private:
+  /// What of a tile a thread moves: `along` and each `across` further along its lines of `length`,
+  /// and of those lines `first` and each `step` further.
+  struct share {
+    int across, along, step, first;
+    template <class Block>
+    FLAGGEMS_INLINE share(const Block& block, int length) {
+      across = min_of(length, block.threads());
+      step = block.threads() / across;
+      first = block.thread() / across;
+      along = first < step ? block.thread() - first * across : length;
+    }
+  };
+};
+
+/// The same for many tiles. Both sides still move packs that begin where memory's do: a line of
+/// block-local memory holds the packs that a column of the tile touches, and a row of the output
+/// has its own columns, those of the tile shifted to the left by less than a pack.
 template <class T>
 struct transposed_shifted {
+  using word = T;
   static constexpr int size = pack_size<T>, shift = size - 1;
   static constexpr int max_threads = transposed_tile::threads, min_blocks = 4;
   static constexpr int in_line = 16, side = (in_line - 1) * size;
