@@ -30,8 +30,14 @@ class atomic {
   [[nodiscard]] T load(memory_order order = memory_order::seq_cst) const noexcept {
     return __atomic_load_n(&value_, static_cast<int>(order));
   }
+  /// Of the order seq_cst an exchange: the same instruction on x86, and no load that follows passes
+  /// it in emulators either (qemu's do pass an AArch64's STLR: both sides of a wait then miss the
+  /// other's store, and sleep).
   void store(T value, memory_order order = memory_order::seq_cst) noexcept {
-    __atomic_store_n(&value_, value, static_cast<int>(order));
+    if (order == memory_order::seq_cst)
+      static_cast<void>(exchange(value));
+    else
+      __atomic_store_n(&value_, value, static_cast<int>(order));
   }
   T exchange(T value, memory_order order = memory_order::seq_cst) noexcept {
     return __atomic_exchange_n(&value_, value, static_cast<int>(order));
