@@ -160,7 +160,7 @@ struct decode_findings {
     });
     if (blocks == 1) return;
     block.sync_cluster();
-    constexpr int at_once = decode_sum::at_once;  // as many blocks as a cluster has at most
+    constexpr int at_once = decode_sum::at_once;  // the host lets a cluster have no more blocks
     for (int i = block.cluster_block() * block.threads() + block.thread(); i < all;
          i += blocks * block.threads()) {
       const int r = i / elements, e = i - r * elements;

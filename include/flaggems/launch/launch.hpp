@@ -65,8 +65,10 @@ template <class Kernel, stream_like S, class... Args>
   using device = device_of<S>;
   if constexpr (requires { device::template most_cluster_on<Kernel>(0, config, args...); })
     return device::template most_cluster_on<Kernel>(ref(stream).device_index(), config, args...);
+  else if constexpr (device::capabilities::clusters)
+    return device::properties(ref(stream).device_index()).max_cluster;
   else
-    return device::capabilities::clusters ? 8 : 1;
+    return 1;
 }
 
 /// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.

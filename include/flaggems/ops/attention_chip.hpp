@@ -136,9 +136,11 @@ struct decode_call {
     const i64 tiles = space.batches * space.row_tiles;
     const i64 all = kernels::ceil_div(space.keys, step);
     f32* none = nullptr;
-    const auto [wanted, cluster] = decode_policy::split_of(
-        tiles, all, decode_policy::units * Kernel::min_blocks,
-        most_cluster<Kernel>(stream, config, space, q, k, v, mask, out, scale, all, all, none));
+    const int most = kernels::min_of(
+        most_cluster<Kernel>(stream, config, space, q, k, v, mask, out, scale, all, all, none),
+        kernels::decode_sum::at_once);
+    const auto [wanted, cluster] =
+        decode_policy::split_of(tiles, all, decode_policy::units * Kernel::min_blocks, most);
     const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
     config.cluster = cluster;
