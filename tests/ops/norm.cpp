@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/device/graph.hpp>
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <support/ops.hpp>
 
@@ -172,6 +174,45 @@ TEST(norm, default_eps_is_that_of_the_dtype) {
   test_tensor<f64> y({1, 4}, layout::contiguous, {1e-9, 0, 0, 0});
   expect_close<f64>(values_of(fg::rms_norm(test_stream<host>(), y.in(), {4})),
                     reference(y.values(), 4, {}, {}, 0x1p-52, false), {1e-12, 0});
+}
+
+TYPED_TEST(norm_layouts, weights_written_by_the_call_before) {
+  // A launch may begin before the one ahead of it has ended, and weights be kept by a cache that
+  // follows no writes: rows of 65,536 have theirs read so.
+  const fg::stream<TypeParam> stream;
+  constexpr std::size_t rounds = 6;
+  for (const i64 n : {2048, 65536}) {
+    values ones(static_cast<std::size_t>(n), 1);
+    for (std::size_t k = 1; k < ones.size(); k += 2) ones[k] = -1;
+    test_tensor<bf16, TypeParam> x({n}, layout::contiguous, ones);
+    test_tensor<bf16, TypeParam> weight({n}, layout::contiguous);
+    test_tensor<bf16, TypeParam> layer({rounds, n}, layout::contiguous);
+    test_tensor<bf16, TypeParam> rms({rounds, n}, layout::contiguous);
+    values expected(rounds * ones.size());
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      expected[k] = ones[k % ones.size()] * static_cast<double>(k / ones.size() + 1);
+    const auto calls = [&] {
+      for (i64 k = 0; k < static_cast<i64>(rounds); ++k) {
+        fg::fill_(stream, weight.view(), k + 1);
+        fg::layer_norm(stream, x.in(), {n}, weight.in(), std::nullopt, layer.view().select(0, k));
+        fg::rms_norm(stream, x.in(), {n}, weight.in(), rms.view().select(0, k), 1e-5);
+      }
+    };
+    const auto check_and_clear = [&] {
+      stream.synchronize();
+      expect_equal(layer.read(), expected);
+      expect_equal(rms.read(), expected);
+      fg::fill_(stream, layer.view(), 0);
+      fg::fill_(stream, rms.view(), 0);
+    };
+    calls();
+    check_and_clear();
+    if constexpr (fg::device_graphs<TypeParam>) {
+      fg::graph<TypeParam> graph = fg::capture(stream, calls);
+      graph.launch(stream);
+      check_and_clear();
+    }
+  }
 }
 
 TYPED_TEST(norm_layouts, mixed_dtypes) {
