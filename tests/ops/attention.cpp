@@ -178,6 +178,7 @@ TYPED_TEST(attention_device, decode) {
     }
 }
 
+#if FLAGGEMS_TEST_HOST  // about the host
 // Few queries and many keys: the host cuts the keys into parts.
 TEST(attention, many_keys) {
   at_every_level<host>([] {
@@ -206,6 +207,7 @@ TEST(attention, many_keys) {
     check<host, bf16>({.queries = 150, .keys = 700, .e = 16, .ev = 16});
   });
 }
+#endif
 
 TYPED_TEST(attention_device, masks) {
   using D = TypeParam;
@@ -258,6 +260,7 @@ TYPED_TEST(attention_device, masks) {
   });
 }
 
+#if FLAGGEMS_TEST_HOST  // about the host
 TEST(attention, a_key_value_cache) {
   // A cache [1, room, heads, e] of which `used` positions are filled; the rest is NaN.
   const i64 room = 100, used = 77, heads = 2, e = 24;
@@ -283,6 +286,7 @@ TEST(attention, a_key_value_cache) {
       fg::scaled_dot_product_attention(test_stream<host>(), q.in(), keys, keys, p.options);
   expect_close<f32>(values_of(got), reference(p, q.values(), k, k, {}), attention_tolerance<f32>());
 }
+#endif
 
 TYPED_TEST(attention_device, nothing_to_see) {
   using D = TypeParam;
@@ -329,6 +333,8 @@ TYPED_TEST(attention_device, nothing_to_see) {
     expect_equal(out.read(), std::vector<double>(48, std::nan("")));
   });
 }
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 /// Both products by a model of AMX, for contiguous operands, by one worker of `workers` after the
 /// other.
@@ -438,6 +444,8 @@ TEST(attention, bad_input) {
       fg::errc::invalid_argument);
   EXPECT_TRUE(out.untouched() && q.untouched() && k.untouched());
 }
+
+#endif
 
 }  // namespace
 }  // namespace flaggems_test

@@ -65,6 +65,7 @@ TYPED_TEST(cat_layouts, all) {
   });
 }
 
+#if FLAGGEMS_TEST_HOST  // about the host
 TEST(cat, every_element_size) {
   check<host, bf16>(1, layout::contiguous, layout::contiguous);
   check<host, f64>(1, layout::contiguous, layout::contiguous);
@@ -95,6 +96,7 @@ TEST(cat, rows_of_any_length) {
   }
   fg::detail::stream_threshold.store(before, fg::detail::memory_order::relaxed);
 }
+#endif
 
 // On a chip a launch takes 16 operands, and of many rows a thread takes several.
 template <class D, class T>
@@ -125,6 +127,8 @@ TEST(cat, many_rows_and_operands) {
   check_rows<chip32, std::int8_t>(9, {5, 6});
   check_rows<chip32, f32>(9, {2, 4});  // units of 8 bytes
 }
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(cat, promotes) {
   test_tensor<bf16> a({2}, layout::contiguous, {1, 2});
@@ -172,6 +176,8 @@ TEST(cat, refuses_bad_arguments) {
   EXPECT_TRUE(a.untouched());
   EXPECT_TRUE(out.untouched());
 }
+
+#endif
 
 }  // namespace
 }  // namespace flaggems_test

@@ -118,6 +118,8 @@ TYPED_TEST(pointwise_binary, in_place) {
   });
 }
 
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
+
 TEST(pointwise_binary_numbers, either_side) {
   const shape sizes{3, 17};
   binary_rows::for_each([&](auto row) {
@@ -155,6 +157,8 @@ TEST(pointwise_binary_errors, nothing_is_written) {
     EXPECT_TRUE(a.untouched());
   });
 }
+
+#endif
 
 }  // namespace
 }  // namespace flaggems_test

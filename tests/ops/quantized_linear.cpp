@@ -232,6 +232,7 @@ TYPED_TEST(quantized_test, rows) {
   });
 }
 
+#if FLAGGEMS_TEST_HOST  // about the host
 // Ends of the panels, the tiles and the pieces of the summed dimension; several threads.
 TEST(quantized_linear, sizes_of_the_host) {
   at_every_level<host>([] {
@@ -301,6 +302,7 @@ TEST(quantized_linear, largest_integers) {
     }
   });
 }
+#endif
 
 TYPED_TEST(quantized_test, special_values_in_bytes) {
   using D = TypeParam;
@@ -334,6 +336,8 @@ TYPED_TEST(quantized_test, special_values_in_bytes) {
     }
   });
 }
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 #if FLAGGEMS_ARCH_X86
 /// What tiles (AMX) multiply, packed as for them, and their instruction (tdpbssd) as a loop:
@@ -519,6 +523,8 @@ TEST(quantized_linear, empty) {
   expect_equal(out.read(), std::vector<double>(6, 0.0));
   fg::quantized_linear(s, y.in(), nothing, zero.view());
 }
+
+#endif
 
 }  // namespace
 }  // namespace flaggems_test
