@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/softmax.hpp>
-#include <flaggems/vendors/driver/needed_text.hpp>
+#include <flaggems/vendors/driver/kernel_text.hpp>
 #include <support/user_kernels.hpp>
 
 #include <gtest/gtest.h>
@@ -105,85 +105,6 @@ TEST(kernel_text, names_are_found_where_they_are_declared) {
   EXPECT_EQ(which("swish, flaggems::kernels::order::up"), "0011");
   EXPECT_EQ(which("flaggems::kernels::row"), "0011");
   EXPECT_EQ(which("flaggems::kernels::node<flaggems::kernels::unheard_of>"), "1111");
-}
-
-// The lines of a text that stay, if a source includes it and says these words.
-std::string kept(const std::string& text, const std::string& words) {
-  kernel_texts all;
-  all.names = {"flaggems/kernels/unused.hpp", "flaggems/kernels/a.hpp"};
-  all.texts = {"struct unused;\n", text.c_str()};
-  const flaggems::detail::needed_texts needed(all, "#include <flaggems/kernels/a.hpp>\n" + words);
-  EXPECT_EQ(needed.names.size(), 1U);
-  const std::string rest = needed.texts.at(0);
-  EXPECT_EQ(std::count(rest.begin(), rest.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
-  std::string lines, line;
-  for (std::istringstream all_lines(rest); std::getline(all_lines, line);)
-    if (line.find_first_not_of(" \\") != line.npos) lines += line + '\n';
-  return lines;
-}
-
-TEST(needed_text, is_what_is_said_by_what_is_needed) {
-  const std::string first =
-                        "namespace n {\ntemplate <class T, int N = (1 < 2)>\nT first(T x) {\n"
-                        "  return second<T>{x};\n}\n",
-                    second = "template <class T>\nstruct alignas(16) second {\n  T x;\n};\n",
-                    third = "inline constexpr int third[size] = {1, 2};\n",
-                    fourth = "template <>\nusing fourth = first<int>;\n", end = "}\n";
-  const std::string all = first + second + third + fourth + end;
-  EXPECT_EQ(kept(all, ""), "namespace n {\n" + end);
-  EXPECT_EQ(kept(all, "second"), "namespace n {\n" + second + end);
-  EXPECT_EQ(kept(all, "first"), first + second + end);
-  EXPECT_EQ(kept(all, "third // second"), "namespace n {\n" + third + end);
-  EXPECT_EQ(kept(all, "fourth"), first + second + fourth + end);
-}
-
-TEST(needed_text, has_members_that_are_said_or_have_no_name) {
-  const std::string begin =
-                        "struct s : base {\n public:\n  s(int a) : base(a) {}\n  int a = 1, b;\n"
-                        "  bool operator<(s) const { return true; }\n  void declared();\n",
-                    one = "  int one() const {\n    return two('\"', \"// }\");\n  }\n",
-                    two = "  template <class T = t<(1 > 2)>>\n  int two() { return 2; }\n",
-                    end = "};\n";
-  EXPECT_EQ(kept(begin + one + two + end, "s"), begin + end);
-  EXPECT_EQ(kept(begin + one + two + end, "s two"), begin + two + end);
-  EXPECT_EQ(kept(begin + one + two + end, "s one"), begin + one + two + end);
-  EXPECT_EQ(kept(begin + one + two + end, "one"), "");
-}
-
-TEST(needed_text, has_what_is_used_without_its_name) {
-  for (const char* text : {"v operator+(v a, v b) { return a; }\n", "enum order { up, down };\n",
-                           "static_assert(sizeof(int) == 4);\n", "FLAGGEMS_TEXT(\"a\");\n",
-                           "extern __align__(16) int memory[];\n", "constexpr int a = 1, b = 2;\n",
-                           "#if 1\n#endif\n", "#define MACRO a\n"}) {
-    EXPECT_EQ(kept(text, ""), text);
-    EXPECT_EQ(kept(std::string(text) + "struct unsaid {};\n", ""), text);
-  }
-}
-
-TEST(needed_text, has_the_macros_and_the_rows_of_tables_that_are_said) {
-  const std::string macro = "#define CALL(x) \\\n  f(x)\n", f = "int f();\n";
-  EXPECT_EQ(kept(macro + f, ""), macro);
-  EXPECT_EQ(kept(macro + f, "CALL"), macro + f);
-  EXPECT_EQ(kept(f + "struct s {\n#if A\n  int x = f();\n#endif\n};\n", "s").substr(0, f.size()),
-            f);
-  const std::string head = "#define FLAGGEMS_TABLE(RULE) \\\n", exp = "  RULE(exp, exp(a)) \\\n",
-                    log = "  RULE(log, log(a))\n", both = "int exp();\nint log();\n",
-                    use = "FLAGGEMS_TABLE(RULE)\n#undef RULE\n";
-  EXPECT_EQ(kept(head + exp + log + both + use, ""), head + use);
-  EXPECT_EQ(kept(head + exp + log + both + use, "exp_fn"), head + exp + "int exp();\n" + use);
-  EXPECT_EQ(kept(head + exp + log + both + use, "log_fn"), head + log + "int log();\n" + use);
-}
-
-TEST(needed_text, has_all_of_what_is_not_the_librarys) {
-  kernel_texts all;
-  const std::string mine = "struct mine { int f() { return g(); } };\n";
-  all.names = {"mine.hpp", "flaggems/kernels/a.hpp"};
-  all.texts = {mine.c_str(), "int g();\nint h();\n"};
-  const flaggems::detail::needed_texts needed(
-      all, "#include <mine.hpp>\n#include <flaggems/kernels/a.hpp>\n");
-  ASSERT_EQ(needed.texts.size(), 2U);
-  EXPECT_EQ(needed.texts[0], mine);
-  EXPECT_EQ(needed.texts[1], std::string("int g();\n\n"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <flaggems/detail/disk_cache.hpp>
 #include <flaggems/detail/dynamic_library.hpp>
 #include <flaggems/error.hpp>
-#include <flaggems/vendors/driver/needed_text.hpp>
+#include <flaggems/vendors/driver/kernel_text.hpp>
 
 #include <string>
 #include <vector>
@@ -76,16 +76,15 @@ class runtime_compiler {
                                     std::string_view target) {
     require(op);
     const std::string source = source_of(texts, lines);
-    const needed_texts needed(texts, source);
     const std::vector<std::string> options = Api::compiler_options(target);
     std::vector<const char*> words;
     words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
     const compiler_functions& call = library().call;
     program unit;
-    int result = call.create(&unit.handle, source.c_str(), source_name,
-                             static_cast<int>(needed.names.size()), needed.texts.data(),
-                             needed.names.data());
+    int result =
+        call.create(&unit.handle, source.c_str(), source_name, static_cast<int>(texts.names.size()),
+                    texts.texts.data(), texts.names.data());
     std::string image;
     std::size_t bytes = 0;
     if (result == 0)
