@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Notes which operators passing tests launched on which device and level, for the support table.
+// Notes which operators passing tests launched on which device and level, or GPU, for the support
+// table.
 // With FLAGGEMS_SUPPORT_LOG=FILE the notes are written there as JSON at the end.
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/launch/hooks.hpp>
+#include <flaggems/vendors/cuda.hpp>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +28,8 @@ notes& of_this_test() {
 void note(const flaggems::launch_event& e) {
   std::string where(e.device);
   if (where == "host") where += "@" + std::string(to_string(flaggems::isa()));
+  // "NVIDIA H200", or "simulated GPU 0"
+  if (where == "cuda") where += "@" + std::string(flaggems::cuda::properties(0).name.view());
   of_this_test()[std::string(e.op)].insert(where);
 }
 
