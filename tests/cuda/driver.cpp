@@ -263,6 +263,23 @@ TEST_F(cuda_driver, long_rows_are_shared_by_clusters_where_code_knows_them) {
   EXPECT_EQ(calls("launches of clusters"), before + 1);
 }
 
+TEST_F(cuda_driver, a_kernel_that_begins_early_finds_memory_shut_until_it_awaits) {
+  const fg::stream<cuda> s;
+  auto x = fg::zeros<fg::i32>(s, {3});
+  const auto note = [&](i64 n, awaiting when) {
+    fg::launch_config config;
+    config.tiles = 3;
+    fg::launch<note_blocks>(s, config, x.data(), n, when);
+    s.synchronize();
+  };
+  note(3, awaiting::before);
+  EXPECT_EQ(fg::to_host(s, x).data()[2], 3);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(note(3, awaiting::after), "");
+  EXPECT_DEATH(note(3, awaiting::never), "");
+  EXPECT_TRUE(contains(error_of([&] { note(0, awaiting::before); }), "719"));  // nothing awaits
+}
+
 TEST_F(cuda_driver, after_a_fork_the_child_is_told) {
   const fg::stream<cuda> s;
   expect_works(s);

@@ -30,6 +30,37 @@ F* simulated(const char* name) {
   return reinterpret_cast<F*>(symbol);
 }
 
+/// Device memory is shut until a thread of a launch that begins early awaits the ones ahead of it:
+/// its first thread comes that far before any other begins.
+class shut_memory {
+ public:
+  explicit shut_memory(bool shuts) {
+    if (shuts) set(true);
+  }
+  ~shut_memory() { open(); }
+  shut_memory(const shut_memory&) = delete;
+  shut_memory& operator=(const shut_memory&) = delete;
+  static bool is_shut() { return shut; }
+  static void open() {
+    if (shut) set(false);
+  }
+
+ private:
+  static void set(bool value) {
+    simulated<decltype(flaggems_sim_shut)>("flaggems_sim_shut")(value);
+    shut = value;
+  }
+  static inline bool shut = false;  // the driver runs one launch at a time
+};
+struct early_machine : flaggems::kernels::emulated_machine<32, true> {
+  static constexpr bool begins_early = true;
+  template <class F>
+  void await_earlier(const F& meanwhile) const {
+    meanwhile();
+    shut_memory::open();
+  }
+};
+
 }  // namespace flaggems_test
 
 template <>
@@ -46,8 +77,11 @@ struct flaggems::detail::instance_observer<flaggems::detail::cuda_api> {
     if (clusters < 0) return static_cast<int>(sizeof(pack_type));
     try {
       const pack_type& pack = *static_cast<const pack_type*>(arguments[0]);
+      const flaggems_test::shut_memory memory(kernels::awaits_earlier<Kernel>);
       kernels::run_emulated_clusters<32, packed<Kernel, pack_type>>(
           "simulated launch", clusters, cluster, threads, scratch, pack);
+      check(!flaggems_test::shut_memory::is_shut(), errc::invalid_argument, "simulated launch",
+            "a kernel that awaits the launches ahead of it");
       return 0;
     } catch (const error& failure) {
       std::fprintf(stderr, "%s\n", failure.what());
@@ -58,7 +92,12 @@ struct flaggems::detail::instance_observer<flaggems::detail::cuda_api> {
   struct packed {
     template <class Block>
     static void run(Block& block, const Pack& pack) {
-      pack.template run<Kernel>(block);
+      if constexpr (kernels::awaits_earlier<Kernel>) {
+        kernels::simt_block<flaggems_test::early_machine> early({block.machine()});
+        pack.template run<Kernel>(early);
+      } else {
+        pack.template run<Kernel>(block);
+      }
     }
   };
 };

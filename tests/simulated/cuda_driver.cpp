@@ -30,6 +30,10 @@ void flaggems_sim_capacity(long bytes) {
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
   sim().capacity = static_cast<size>(bytes);
 }
+void flaggems_sim_shut(bool shut) {
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
+  memory_access::protect(shut ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
 long flaggems_sim_live(const char* what) {
   const std::lock_guard<std::recursive_mutex> lock(sim().mutex);
   const std::string asked = what;

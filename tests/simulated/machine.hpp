@@ -226,9 +226,11 @@ struct memory_access {
   memory_access& operator=(const memory_access&) = delete;
   static void set(int protection) {
     static int depth = 0;
-    if (protection != PROT_NONE ? depth++ == 0 : --depth == 0)
-      if (const size used = sim().unused_from; used > 0)
-        mprotect(sim().arena, (used + huge_page - 1) / huge_page * huge_page, protection);
+    if (protection != PROT_NONE ? depth++ == 0 : --depth == 0) protect(protection);
+  }
+  static void protect(int protection) {
+    if (const size used = sim().unused_from; used > 0)
+      mprotect(sim().arena, (used + huge_page - 1) / huge_page * huge_page, protection);
   }
 };
 

@@ -19,6 +19,8 @@ void flaggems_sim_register(const char* types, flaggems_sim_entry entry);
 void flaggems_sim_fail(const char* name, int nth, int result);
 /// How many bytes each device has from now on; 8 GiB at first.
 void flaggems_sim_capacity(long bytes);
+/// Shuts device memory while a piece of work runs, or opens it again.
+void flaggems_sim_shut(bool shut);
 /// What is alive: "bytes", "allocations", "pinned", "streams", "events", "modules", "graphs".
 long flaggems_sim_live(const char* what);
 /// Runs all that is queued; what a kernel that failed left, or 0.

@@ -71,6 +71,22 @@ struct add_one {
   }
 };
 
+/// x[i] = the block's index + 1, where blocks begin before the launches ahead have ended: it awaits
+/// them before it touches memory, after, or never.
+enum class awaiting { before, after, never };
+struct note_blocks {
+  static constexpr bool awaits_earlier = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::i32* x, flaggems::i64 n, awaiting when) {
+    block.for_each_tile(n, [&](flaggems::i64 i) FLAGGEMS_LAMBDA {
+      const flaggems::i32 number = static_cast<flaggems::i32>(block.index()) + 1;
+      if (when == awaiting::before) block.await_earlier();
+      block.single([&]() FLAGGEMS_LAMBDA { x[i] = number; });
+      if (when == awaiting::after) block.await_earlier();
+    });
+  }
+};
+
 /// Notes how many threads the block has.
 struct note_threads {
   template <class Block>

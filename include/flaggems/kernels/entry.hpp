@@ -19,15 +19,6 @@
 #include <flaggems/kernels/machine.hpp>
 #include <flaggems/kernels/simt_block.hpp>
 
-// A launch may begin while the last blocks of the one before it run: each block waits here until
-// that one has ended and its memory is seen. One of few blocks lets the next one begin at once, so
-// that it can fetch ahead; others do not, as it takes room from them: a copy of 16 MiB took a fifth
-// longer.
-#if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
-#define FLAGGEMS_AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" : : : "memory")
-#define FLAGGEMS_ADMIT_LATER() asm volatile("griddepcontrol.launch_dependents;" : : : "memory")
-#endif
-
 namespace flaggems::kernels {
 
 template <class... Args>
@@ -87,12 +78,13 @@ template <class Kernel>
 inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
     exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
 
-/// Whether a kernel says `stays_alone`: the next launch is not let in early. Of a few hundred long
-/// blocks of that one, some units of a chip would get three and others one.
+/// Whether a kernel says `awaits_earlier`: it calls block.await_earlier() itself, once it has made
+/// of its arguments what it can. For others that is done before they run.
 template <class Kernel, class = int>
-inline constexpr bool stays_alone = false;
+inline constexpr bool awaits_earlier = false;
 template <class Kernel>
-inline constexpr bool stays_alone<Kernel, decltype(Kernel::stays_alone + 0)> = Kernel::stays_alone;
+inline constexpr bool awaits_earlier<Kernel, decltype(Kernel::awaits_earlier + 0)> =
+    Kernel::awaits_earlier;
 
 /// Whether a kernel says `fetches_ahead`: its `fetch_ahead(block, args...)` runs where launches
 /// wait for earlier ones, before it waits. What is in memory may still change then, so it must not
@@ -122,14 +114,11 @@ struct entry_of {
   template <class Machine>
   FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
     simt_block<Machine> block(machine);
-#if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
-    const bool is_small = block.count() <= 400;
-    if constexpr (fetches_ahead<Kernel>) {
-      if (is_small) args.template run<fetch_ahead_of<Kernel>>(block);
-    }
-    FLAGGEMS_AWAIT_EARLIER();
-    if (is_small && !stays_alone<Kernel>) FLAGGEMS_ADMIT_LATER();
-#endif
+    if constexpr (fetches_ahead<Kernel>)
+      block.await_earlier(
+          [&]() FLAGGEMS_LAMBDA { args.template run<fetch_ahead_of<Kernel>>(block); });
+    else if constexpr (!awaits_earlier<Kernel>)
+      block.await_earlier();
     args.template run<Kernel>(block);
   }
 };

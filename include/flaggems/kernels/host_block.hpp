@@ -55,6 +55,9 @@ class host_block {
   FLAGGEMS_HOST_INLINE int thread() const { return 0; }
   FLAGGEMS_HOST_INLINE int threads() const { return 1; }
   FLAGGEMS_HOST_INLINE void sync() const {}
+  FLAGGEMS_HOST_INLINE void await_earlier() const {}
+  template <class F>
+  FLAGGEMS_HOST_INLINE void await_earlier(const F&) const {}
 
   /// f(begin, end) for this block's share of n tiles, which lie side by side.
   template <class F>

@@ -36,6 +36,13 @@ template <class Machine>
 inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
     Machine::has_clusters;
 
+/// Whether a launch of a machine may begin before the one ahead of it has ended.
+template <class Machine, class = int>
+inline constexpr bool beginning_early = false;
+template <class Machine>
+inline constexpr bool beginning_early<Machine, decltype(Machine::begins_early + 0)> =
+    Machine::begins_early;
+
 /// Whether a machine copies to block-local memory while its threads go on.
 template <class Machine, class = int>
 inline constexpr bool copying_ahead = false;
@@ -56,6 +63,7 @@ inline constexpr bool copying_ahead<Machine, decltype(Machine::has_copies_ahead 
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
 /// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
+/// and, if `begins_early` is true, await_earlier as the block has it;
 /// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
@@ -77,6 +85,20 @@ class simt_block {
   FLAGGEMS_INLINE int thread() const { return machine_.thread(); }
   FLAGGEMS_INLINE int threads() const { return machine_.threads(); }
   FLAGGEMS_INLINE void sync(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
+
+  /// Waits until the launches ahead have ended and their memory is seen, where one may begin
+  /// before. Until then no memory may be read or written, as they may still use it, nor scratch,
+  /// which may lie in a workspace: what follows from the arguments can be worked out, and a small
+  /// launch runs `meanwhile`, which may `prefetch`. (kernels/entry.hpp does it for kernels that do
+  /// not say `awaits_earlier`.) All threads of the block take part; where it was done before,
+  /// nothing is waited for.
+  template <class F>
+  FLAGGEMS_INLINE void await_earlier([[maybe_unused]] const F& meanwhile) const {
+    if constexpr (beginning_early<Machine>) machine_.await_earlier(meanwhile);
+  }
+  FLAGGEMS_INLINE void await_earlier() const {
+    await_earlier([]() FLAGGEMS_LAMBDA {});
+  }
 
   template <class F>
   FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
