@@ -123,11 +123,13 @@ def check(case, tensors, inputs):
     return "" if worst <= allowed else f"relative error {worst:.1e}"
 
 
-def sides_of(case, library, options):
+def sides_of(case, library, base, options):
     """name -> f(tensors) -> a function of no arguments."""
     sides = {}
     if library:
         sides["flaggems"] = lambda t: library.bind(case, t)
+    if base:
+        sides["base"] = lambda t: base.bind(case, t)
     if not options.without_peers:
         for name, f in case.eager.items():
             if name != "triton" or options.triton:
@@ -140,10 +142,10 @@ def sides_of(case, library, options):
     return sides
 
 
-def warm(case, library, options):
+def warm(case, library, base, options):
     """Runs every side once, so that what it compiles is on disk."""
     tensors = case.make()
-    for name, bind in sides_of(case, library, options).items():
+    for name, bind in sides_of(case, library, base, options).items():
         try:
             bind(tensors)()
         except Exception as error:
@@ -151,7 +153,7 @@ def warm(case, library, options):
     torch.cuda.synchronize()
 
 
-def measure(case, library, options):
+def measure(case, library, base, options):
     """A row of the result."""
     row = {"family": case.family, "op": case.op, "shape": case.shape, "dtype": cases.NAMES[case.dtype],
            "bytes": case.bytes, "roof": case.roof, "seconds": None, "peers": {}, "error": ""}
@@ -161,7 +163,7 @@ def measure(case, library, options):
         sets = [case.make()]
         inputs = [x.clone() for x in sets[0]] if case.in_place else sets[0][:-case.results]
         measured, rough = {}, {}
-        sides = sides_of(case, library, options)
+        sides = sides_of(case, library, base, options)
         for name, bind in sides.items():
             try:
                 if name == "flaggems":
@@ -221,7 +223,7 @@ def roofs(options):
     for kind, make in (("copy", copy_case), ("read", read_case)):
         found[kind] = []
         for size in (8 * 2**10, 2**17, 2**20, 2**22, 2**24, 2**26, 2**28, 2**30, 2**31, 2**32):
-            peers = measure(make(size), None, only)["peers"]
+            peers = measure(make(size), None, None, only)["peers"]
             found[kind].append([size, min(p["best_seconds"] for p in peers.values() if p["seconds"])])
     return found
 

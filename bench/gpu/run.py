@@ -5,6 +5,7 @@
 
     bench/gpu/run.py --quick rows               one family (or several), no torch.compile, seconds; writes no result
     bench/gpu/run.py --quick rows --match softmax bf16    only what has these words in its name
+    bench/gpu/run.py --quick rows --base ../before        beside the operators of another checkout, not the peers
     bench/gpu/run.py --list                     families and cases
     bench/gpu/run.py --name h200                everything: bench/results/gpu-h200.json, tables and charts
     bench/gpu/run.py --prepare 12               before that: fills the caches of NVRTC, Triton and torch.compile,
@@ -27,27 +28,29 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 
-def build(arguments):
-    """The shared library, compiled where a source or header is newer."""
-    folder = arguments.build
+def build(arguments, root, folder):
+    """The shared library of a checkout, compiled where a source or header is newer."""
+    library = folder / "libflaggems_bench.so"
+    if arguments.share:
+        return library
     folder.mkdir(parents=True, exist_ok=True)
-    newest = max(p.stat().st_mtime for p in (ROOT / "include").rglob("*.hpp"))
-    newest = max(newest, (HERE / "operators/bridge.hpp").stat().st_mtime)
+    operators = root / "bench/gpu/operators"
+    newest = max(p.stat().st_mtime for p in (root / "include").rglob("*.hpp"))
+    newest = max(newest, (operators / "bridge.hpp").stat().st_mtime)
     running, objects = [], []
-    for source in sorted((HERE / "operators").glob("*.cpp")):
+    for source in sorted(operators.glob("*.cpp")):
         target = folder / (source.stem + ".o")
         objects.append(str(target))
         if not target.exists() or target.stat().st_mtime < max(newest, source.stat().st_mtime):
             running.append((target, subprocess.Popen(
-                [arguments.cxx, "-std=c++20", "-O2", "-fPIC", "-DFLAGGEMS_MAX_ISA=0", "-I", str(ROOT / "include"), "-c",
-                 str(source), "-o", str(target)])))
+                [arguments.cxx, "-std=c++20", "-O2", "-fPIC", "-fno-gnu-unique",  # two in a process share nothing
+                 "-DFLAGGEMS_MAX_ISA=0", "-I", str(root / "include"), "-c", str(source), "-o", str(target)])))
             if len(running) >= arguments.jobs:
                 finish(running)
     finish(running)
-    library = folder / "libflaggems_bench.so"
     program, source = folder / "host_cost", HERE / "host_cost.cpp"
-    if not arguments.quick and (not program.exists() or program.stat().st_mtime < max(newest, source.stat().st_mtime)):
-        subprocess.run([arguments.cxx, "-std=c++20", "-O2", "-DFLAGGEMS_MAX_ISA=0", "-I", str(ROOT / "include"),
+    if arguments.host and (not program.exists() or program.stat().st_mtime < max(newest, source.stat().st_mtime)):
+        subprocess.run([arguments.cxx, "-std=c++20", "-O2", "-DFLAGGEMS_MAX_ISA=0", "-I", str(root / "include"),
                         str(source), "-o", str(program), "-ldl", "-lpthread"], check=True)
     subprocess.run([arguments.cxx, "-shared", *objects, "-o", str(library), "-ldl", "-lpthread"], check=True)
     return library
@@ -72,6 +75,7 @@ def prepare(arguments):
     """Child processes, each with a share of the cases."""
     command = [sys.executable, str(HERE / "run.py"), *arguments.families, "--build", str(arguments.build)]
     command += ["--match", *arguments.match] if arguments.match else []
+    command += ["--base", str(arguments.base)] if arguments.base else []
     command += [] if arguments.compile else ["--no-compile"]
     command += ["--every", str(arguments.every)]
     shares = [subprocess.Popen([*command, "--share", str(k), str(arguments.prepare)]) for k in range(arguments.prepare)]
@@ -116,6 +120,7 @@ def main():
     parser.add_argument("--no-triton", dest="triton", action="store_false")
     parser.add_argument("--no-host", dest="host", action="store_false", help="without what calls cost the host")
     parser.add_argument("--without-peers", action="store_true", help="ours only")
+    parser.add_argument("--base", type=pathlib.Path, help="another checkout: the only peer is what it has of ours")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=pathlib.Path, help="writes the result there as well")
     parser.add_argument("--every", type=int, default=1, help="only each so-manieth case")
@@ -127,12 +132,17 @@ def main():
     arguments.build = arguments.build.resolve()
     if arguments.quick:
         arguments.compile, arguments.host, arguments.rounds = False, False, 3
+    if arguments.base:
+        if arguments.name:
+            parser.error("--base: a result's peers are others")
+        arguments.compile, arguments.host, arguments.without_peers = False, False, True
     environment(arguments)
 
     import report
     if arguments.report:
         return report.write(ROOT)
-    library_path = build(arguments) if not arguments.share else arguments.build / "libflaggems_bench.so"
+    library_path = build(arguments, ROOT, arguments.build)
+    base_path = arguments.base and build(arguments, arguments.base, arguments.build / "base")
     try:
         import torch
     except ImportError as error:
@@ -148,12 +158,14 @@ def main():
         print("\n".join(c.key() for c in chosen))
         return 0
     library = measure.Library(library_path)
-    if library.reason:
-        sys.exit(library.reason)
+    base = measure.Library(base_path) if base_path else None
+    for opened in filter(None, (library, base)):
+        if opened.reason:
+            sys.exit(opened.reason)
     if arguments.share:
         index, count = arguments.share
         for case in (c for k, c in enumerate(chosen) if k // 6 % count == index):  # neighbours share kernels
-            measure.warm(case, library, arguments)
+            measure.warm(case, library, base, arguments)
             torch.cuda.empty_cache()
         return 0
 
@@ -172,7 +184,7 @@ def main():
         if time.monotonic() - begun > arguments.seconds:
             print(f"stopped after {arguments.seconds} s", flush=True)
             break
-        row = measure.measure(case, library, arguments)
+        row = measure.measure(case, library, base, arguments)
         if row["seconds"]:
             row["share"] = measure.roof_seconds(result["roofs"], row["roof"], row["bytes"]) / row["seconds"]
         result["rows"].append(row)
