@@ -18,20 +18,60 @@ FLAGGEMS_INLINE coordinates decode_place(const attention_space& space, i64 batch
   coordinates c;
   c.rank = 2;
   c.inner = 0;
-  c.at[0] = batch / space.sizes[1];
+  c.at[0] = space.sizes[0] == 1 ? 0 : batch / space.sizes[1];
   c.at[1] = batch - c.at[0] * space.sizes[1];
   return c;
 }
+
+/// Which query a row is. Mostly there is one position, and nothing to divide.
+struct decode_query {
+  int head, position;
+  FLAGGEMS_INLINE decode_query(const attention_space& space, int row) {
+    const int queries = static_cast<int>(space.queries);
+    head = queries == 1 ? row : row / queries;
+    position = row - head * queries;
+  }
+  /// The keys that it sees.
+  FLAGGEMS_INLINE i64 seen(const attention_space& space) const {
+    return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
+  }
+  template <class T>
+  FLAGGEMS_INLINE i64 offset(const attention_arg<T>& x) const {
+    return head * x.head + position * x.position;
+  }
+};
 
 /// What a part of the keys finds for a row: the largest score, the sum of the exponentials less it,
 /// and the values weighted with them.
 FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }
 
-/// The last key, and one, that a row of [first, last] sees.
-FLAGGEMS_INLINE i64 decode_seen(const attention_space& space, int first, int last, int queries) {
-  const int position = last / queries > first / queries ? queries - 1 : last % queries;
-  return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
-}
+/// A tile of the launch: so many rows of a batch from `first` on, a part of the keys, and which of
+/// those are the block's, in steps of `step` where a cluster has them. It takes several divisions,
+/// of nothing but arguments: they are done before the launches ahead are awaited.
+struct decode_tile {
+  i64 batch, part, begin, end;
+  int first;
+  coordinates c;
+
+  template <class Block>
+  FLAGGEMS_INLINE decode_tile(const Block& block, const attention_space& space, i64 parts,
+                              i64 length, int step, int rows, i64 tile) {
+    const i64 before = parts == 1 ? tile : tile / parts;
+    part = tile - before * parts;
+    batch = space.row_tiles == 1 ? before : before / space.row_tiles;
+    first = static_cast<int>(before - batch * space.row_tiles) * rows;
+    c = decode_place(space, batch);
+    const int blocks = block.cluster_blocks();
+    const i64 own = blocks == 1 ? length : round_up(ceil_div(length, i64(blocks)), i64(step));
+    const int all = static_cast<int>(space.group * space.queries);
+    const decode_query low(space, first);
+    decode_query last(space, min_of(first + rows, all) - 1);
+    // Of several heads, a row before it is at the last position.
+    if (last.head > low.head) last.position = static_cast<int>(space.queries) - 1;
+    begin = part * length + block.cluster_block() * own;
+    end = min_of(min_of(begin + own, (part + 1) * length), last.seen(space));
+  }
+};
 
 /// What parts of the keys found of an element of a row, put together.
 struct decode_sum {
@@ -60,13 +100,6 @@ struct decode_sum {
   FLAGGEMS_INLINE f32 result() const { return sum / (total == 0.0F ? 1.0F : total); }
 };
 
-/// The keys of a block: `length`, or its share of them, in steps, where a cluster has them.
-template <class Block>
-FLAGGEMS_INLINE i64 decode_length(const Block& block, i64 length, int step) {
-  const int blocks = block.cluster_blocks();
-  return blocks == 1 ? length : round_up(ceil_div(length, i64(blocks)), i64(step));
-}
-
 /// Where sums of a row's `size` elements lie, of which a thread has `width` in a row: so that
 /// neighbouring threads, and the next rows' beside them, find their own in different banks.
 template <int size, int width>
@@ -77,7 +110,8 @@ struct decode_row {
   static constexpr int whole = 2 + size;
   /// Elements for so many teams, with so many rows.
   static constexpr int all(int teams, int rows) { return rows * (teams * (2 + length) + whole); }
-  FLAGGEMS_INLINE static int place(int e) { return e % width * line + e / width; }
+  FLAGGEMS_INLINE static int place(int pack, int e) { return e * line + pack; }
+  FLAGGEMS_INLINE static int place(int e) { return place(e / width, e % width); }
 };
 
 /// Where a block's teams leave what they found of `rows` rows, a decode_row of sums each, and how
@@ -97,9 +131,6 @@ struct decode_findings {
         sums(b.template scratch<f32>(teams * rows * row_type::length)),
         whole(b.template scratch<f32>(rows * row_type::whole)) {}
 
-  FLAGGEMS_INLINE static int place(int row, int e) {
-    return row * row_type::length + row_type::place(e);
-  }
   FLAGGEMS_INLINE f32 most_of(int row) const {
     f32 most = lowest<f32>();
     static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
@@ -113,33 +144,32 @@ struct decode_findings {
     const f32 most = most_of(row);
     return softmax_power<f32>(mine - (most == lowest<f32>() ? 0.0F : most));
   }
-  FLAGGEMS_INLINE void put(int team, int row, int e, f32 sum) const {
-    sums.write(place(team * rows + row, e), sum);
+  /// Element e of a pack.
+  FLAGGEMS_INLINE void put(int team, int row, int pack, int e, f32 sum) const {
+    sums.write((team * rows + row) * row_type::length + row_type::place(pack, e), sum);
   }
-  /// The rows from `first` on: into `found` if they are one of several parts. After a barrier.
+  /// The tile's rows, of so many elements: into `found` if they are one of several parts. After a
+  /// barrier.
   template <class Out>
   FLAGGEMS_INLINE void store(const attention_space& space, const attention_arg<Out>& out,
-                             const coordinates& c, int first, i64 batch, i64 parts, i64 part,
+                             const decode_tile& at, int elements, i64 parts,
                              global_ptr<f32> found) const {
     using kernels::store;
-    const int elements = static_cast<int>(space.value_size);
-    const int queries = static_cast<int>(space.queries);
-    const int all_rows = static_cast<int>(space.group) * queries;
-    const int all = min_of(rows, all_rows - first) * elements;
-    const auto to = out.at(c);
+    const int all_rows = static_cast<int>(space.group * space.queries);
+    const int all = min_of(rows, all_rows - at.first) * elements;
+    const auto to = out.at(at.c);
     const auto put = [&](int r, int e, const decode_sum& x) FLAGGEMS_LAMBDA {
-      const int row = first + r, head = row / queries;
+      const int row = at.first + r;
       if (parts > 1) {
         const auto here =
-            found + ((batch * all_rows + row) * parts + part) * decode_found(elements);
+            found + ((at.batch * all_rows + row) * parts + at.part) * decode_found(elements);
         if (e == 0) {
           here[0] = x.most;
           here[1] = x.total;
         }
         here[2 + e] = x.sum;
       } else {
-        store(to + head * out.head + (row - head * queries) * out.position, out.element,
-              lane_scalar{e}, x.result());
+        store(to + decode_query(space, row).offset(out), out.element, lane_scalar{e}, x.result());
       }
     };
     const int blocks = block.cluster_blocks();
@@ -148,7 +178,7 @@ struct decode_findings {
       decode_sum x;
       static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
         x.total += totals.read(s * rows + r);
-        x.sum += sums.read(place(s * rows + r, e));
+        x.sum += sums.read((s * rows + r) * row_type::length + row_type::place(e));
       });
       if (e == 0 && (blocks > 1 || parts > 1)) x.most = most_of(r);
       if (blocks == 1) return put(r, e, x);
@@ -193,6 +223,7 @@ struct attention_decode {
   static constexpr int spread = Lanes / count;  // lanes with the same score
   using row_type = decode_row<Lanes * width, width>;
   static constexpr int most_scratch = 4 * row_type::all(max_threads / Lanes, Rows);
+  static constexpr bool awaits_earlier = true;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
@@ -204,39 +235,37 @@ struct attention_decode {
     const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
     const decode_findings<Block, teams, Rows, row_type> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
-    const int queries = static_cast<int>(space.queries);
     const int mine = lane * width;  // the first element of this lane's packs
     const bool has_key = mine < space.head_size, has_value = mine < space.value_size;
     // The score that this lane has of each step.
     const int my_row = lane / spread / keys, my_key = lane / spread % keys;
 
-    const i64 own = decode_length(block, length, teams * keys);
     const i64 tiles = space.batches * space.row_tiles * parts;
     block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 before = tile / parts, part = tile - before * parts;
-      const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
-      const int first = static_cast<int>(before - batch * space.row_tiles) * Rows;
-      const coordinates c = decode_place(space, batch);
-      const auto from_q = q.at(c);
-      f32 query[Rows][width];
+      const decode_tile at(block, space, parts, length, teams * keys, Rows, tile);
+      const int first = at.first;
+      const i64 begin = at.begin, end = at.end;
+      const coordinates& c = at.c;
+      global_ptr<const T> from_q[Rows];
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         // Rows beyond the last are the last one again: computed, not stored.
-        const int row = min_of(first + r, rows - 1), head = row / queries;
-        const auto from = from_q + head * q.head + (row - head * queries) * q.position;
+        from_q[r] = q.at(c) + decode_query(space, min_of(first + r, rows - 1)).offset(q);
+      }
+      const decode_query own(space, min_of(first + my_row, rows - 1));
+      const i64 visible = own.seen(space);
+      const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
+      const auto scores = mask.row(c, own.head, own.position, 0);
+      block.await_earlier();
+
+      f32 query[Rows][width];
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r) {
         FLAGGEMS_CHIP_UNROLL
         for (int e = 0; e < width; ++e)
-          query[r][e] = has_key ? number_cast<f32>(from[(mine + e) * q.element]) * scale : 0.0F;
+          query[r][e] =
+              has_key ? number_cast<f32>(from_q[r][(mine + e) * q.element]) * scale : 0.0F;
       }
-      const int row = min_of(first + my_row, rows - 1), head = row / queries,
-                position = row - head * queries;
-      const i64 visible = min_of(space.keys, position + space.diagonal + 1);
-      const i64 seen = decode_seen(space, first, min_of(first + Rows, rows) - 1, queries);
-      const i64 begin = part * length + block.cluster_block() * own,
-                end = min_of(min_of(begin + own, (part + 1) * length), seen);
-      const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
-      const auto scores = mask.row(c, head, position, 0);
-
       f32 sums[Rows][width];
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
@@ -317,10 +346,10 @@ struct attention_decode {
       for (int r = 0; r < Rows; ++r) {
         const f32 factor = findings.factor(r, findings.largest.read(team * Rows + r));
         FLAGGEMS_CHIP_UNROLL
-        for (int e = 0; e < width; ++e) findings.put(team, r, mine + e, sums[r][e] * factor);
+        for (int e = 0; e < width; ++e) findings.put(team, r, lane, e, sums[r][e] * factor);
       }
       block.sync();
-      findings.store(space, out, c, first, batch, parts, part, found);
+      findings.store(space, out, at, static_cast<int>(space.value_size), parts, found);
     });
   }
 };
@@ -329,9 +358,11 @@ struct attention_decode {
 /// row, have several parts at once.
 template <class Out>
 struct attention_decode_merge {
-  static constexpr int max_threads = 512;
+  // One block: compiled for two of them, it would keep in memory what it finds before it waits.
+  static constexpr int max_threads = 512, min_blocks = 1;
   static constexpr int at_once = decode_sum::at_once;
   static constexpr int most_scratch = 4096;
+  static constexpr bool awaits_earlier = true;
 
   FLAGGEMS_INLINE static constexpr i64 teams(i64 threads, i64 size) {
     return max_of(i64(1), threads / round_up(size, i64(32)));
@@ -343,16 +374,20 @@ struct attention_decode_merge {
     const int size = static_cast<int>(space.value_size), count = static_cast<int>(parts);
     const int abreast = static_cast<int>(teams(block.threads(), size));
     const i64 rows = space.group * space.queries;
+    // This thread's, and its first element: the only one, unless a row is wider than the block.
+    const int team = block.thread() / size, first = block.thread() - team * size;
     const int step = static_cast<int>(decode_found(space.value_size));
     const auto largest = block.template scratch<f32>(abreast);
     const auto totals = block.template scratch<f32>(abreast);
     const auto sums = block.template scratch<f32>(i64(abreast) * size);
     block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 batch = tile / rows, row = tile - batch * rows, head = row / space.queries;
+      const i64 batch = tile / rows;
+      const decode_query row(space, static_cast<int>(tile - batch * rows));
+      const auto to = out.at(decode_place(space, batch)) + row.offset(out);
       const auto from = found + tile * parts * step;
+      block.await_earlier();
       block.sync();  // what the tile before left may still be read
-      block.for_each(i64(abreast) * size, [&](i64 i) FLAGGEMS_LAMBDA {
-        const int team = static_cast<int>(i) / size, e = static_cast<int>(i) - team * size;
+      for (int e = team < abreast ? first : size; e < size; e += block.threads()) {
         decode_sum x;
         for (int p = team; p < count; p += at_once * abreast) {
           f32 scores[at_once], totals_of[at_once], sums_of[at_once];
@@ -366,15 +401,13 @@ struct attention_decode_merge {
           });
           x.add(scores, totals_of, sums_of);
         }
-        sums.write(i, x.sum);
+        sums.write(team * size + e, x.sum);
         if (e == 0) {
           largest.write(team, x.most);
           totals.write(team, x.total);
         }
-      });
+      }
       block.sync();
-      const auto to = out.at(decode_place(space, batch)) + head * out.head +
-                      (row - head * space.queries) * out.position;
       block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
         f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
         for (int s = 0; s < abreast; ++s)

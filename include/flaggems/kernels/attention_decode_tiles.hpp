@@ -37,29 +37,7 @@ struct attention_decode_tiles {
   static constexpr int query_terms = is_same<T, Key> ? 1 : 3;
   static constexpr int weight_terms = sizeof(T) == 2 ? 2 : 3;
 
-  // What a cache has of earlier positions was not written by the launch before.
-  static constexpr bool fetches_ahead = true;
-  template <class Block>
-  FLAGGEMS_INLINE static void fetch_ahead(Block& block, const attention_space& space,
-                                          const attention_arg<const T>&,
-                                          const attention_arg<const Key>& k,
-                                          const attention_arg<const Key>& v, const Mask&,
-                                          const attention_arg<Out>&, f32, i64 parts, i64 length,
-                                          global_ptr<f32>) {
-    constexpr int line = 64;  // elements
-    const i64 before = block.cluster() / parts, part = block.cluster() - before * parts;
-    const i64 batch = before / space.row_tiles;
-    if (batch >= space.batches) return;
-    const coordinates c = decode_place(space, batch);
-    const i64 own = decode_length(block, length, Threads / 32 * keys);
-    const i64 begin = part * length + block.cluster_block() * own;
-    const i64 count = min_of(min_of(own, space.keys - begin), i64(2 * Threads / 32 * keys));
-    block.for_each(count * Blocks, [&](i64 i) FLAGGEMS_LAMBDA {
-      const i64 j = begin + i / Blocks, e = i % Blocks * line;
-      prefetch(k.at(c) + j * k.position + e);
-      prefetch(v.at(c) + j * v.position + e);
-    });
-  }
+  static constexpr bool awaits_earlier = true;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
@@ -72,28 +50,34 @@ struct attention_decode_tiles {
     const int g = block.thread() % 32 / 4, t = block.thread() % 4;
     const decode_findings<Block, teams, rows_at_once, row_type> findings(block);
     const int rows = static_cast<int>(space.group * space.queries);
-    const int queries = static_cast<int>(space.queries);
 
-    const i64 own = decode_length(block, length, teams * keys);
     const i64 tiles = space.batches * space.row_tiles * parts;
     block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 before = tile / parts, part = tile - before * parts;
-      const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
-      const int first = static_cast<int>(before - batch * space.row_tiles) * rows_at_once;
-      const coordinates c = decode_place(space, batch);
+      const decode_tile at(block, space, parts, length, teams * keys, rows_at_once, tile);
+      const int first = at.first;
+      const i64 begin = at.begin, end = at.end;
+      const coordinates& c = at.c;
       // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
       i64 visible[2];
       const auto masks = [&](int r) FLAGGEMS_LAMBDA {
-        const int row = min_of(first + 2 * t + r, rows - 1), head = row / queries;
-        visible[r] = min_of(space.keys, row - head * queries + space.diagonal + 1);
-        return mask.row(c, head, row - head * queries, 0);
+        const decode_query own(space, min_of(first + 2 * t + r, rows - 1));
+        visible[r] = own.seen(space);
+        return mask.row(c, own.head, own.position, 0);
       };
       const auto mask_low = masks(0), mask_high = masks(1);
-      const i64 seen = decode_seen(space, first, min_of(first + rows_at_once, rows) - 1, queries);
-      const i64 begin = part * length + block.cluster_block() * own,
-                end = min_of(min_of(begin + own, (part + 1) * length), seen);
-      const auto from_k = k.at(c) + t * 8;
-      const auto from_v = v.at(c) + g * 8;
+      const auto batch_k = k.at(c), batch_v = v.at(c);
+      const auto from_k = batch_k + t * 8, from_v = batch_v + g * 8;
+      const auto from_q = q.at(c) + decode_query(space, min_of(first + g, rows - 1)).offset(q);
+      block.await_earlier([&]() FLAGGEMS_LAMBDA {
+        // What a cache has of earlier positions was not written by the launch before.
+        constexpr int line = 64;  // elements
+        const i64 count = min_of(end - begin, i64(2 * teams * keys));
+        block.for_each(count * Blocks, [&](i64 i) FLAGGEMS_LAMBDA {
+          const i64 j = begin + i / Blocks, e = i % Blocks * line;
+          prefetch(batch_k + j * k.position + e);
+          prefetch(batch_v + j * v.position + e);
+        });
+      });
 
       f32 sums[4 * Blocks][4];
       FLAGGEMS_CHIP_UNROLL
@@ -131,21 +115,19 @@ struct attention_decode_tiles {
       // the last one again: computed, not stored.
       u32 query[query_terms][2 * Blocks][4];
       {
-        const int row = min_of(first + g, rows - 1), head = row / queries;
-        const auto from = q.at(c) + head * q.head + (row - head * queries) * q.position;
-        const bool packed = q.element == 1 && begins_pack<pack_size<T>>(from);
+        const bool packed = q.element == 1 && begins_pack<pack_size<T>>(from_q);
         FLAGGEMS_CHIP_UNROLL
         for (int b = 0; b < 2 * Blocks; ++b) {
           const i64 e = b * 32 + t * 8;
           pack<T, pack_size<T>> x[8 / pack_size<T>];
           FLAGGEMS_CHIP_UNROLL
           for (int i = 0; i < 8 / pack_size<T>; ++i) {
-            const i64 at = e + i * pack_size<T>;
+            const i64 place = e + i * pack_size<T>;
             if (packed)
-              x[i] = load_pack<pack_size<T>>(global_ptr<const T>(from + at));
+              x[i] = load_pack<pack_size<T>>(global_ptr<const T>(from_q + place));
             else {
               FLAGGEMS_CHIP_UNROLL
-              for (int n = 0; n < pack_size<T>; ++n) x[i].at[n] = from[(at + n) * q.element];
+              for (int n = 0; n < pack_size<T>; ++n) x[i].at[n] = from_q[(place + n) * q.element];
             }
           }
           if constexpr (is_same<T, Key>) {
@@ -255,12 +237,11 @@ struct attention_decode_tiles {
         for (int b = 0; b < 4 * Blocks; ++b) {
           FLAGGEMS_CHIP_UNROLL
           for (int h = 0; h < 2; ++h)
-            findings.put(team, row, b / 4 * 64 + g * 8 + b % 4 * 2 + h,
-                         sums[b][2 * h + r] * factor);
+            findings.put(team, row, b / 4 * 8 + g, b % 4 * 2 + h, sums[b][2 * h + r] * factor);
         }
       }
       block.sync();
-      findings.store(space, out, c, first, batch, parts, part, found);
+      findings.store(space, out, at, size, parts, found);
     });
   }
 };
