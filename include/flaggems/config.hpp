@@ -240,6 +240,14 @@
 #define FLAGGEMS_CHIP_NO_UNROLL
 #endif
 
+/// Before an array in a function with constants that are indexed by what is known at run time: it
+/// lies in memory once. (Each thread would have a copy, or choose between all of them.)
+#if FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_TABLE static __constant constexpr
+#else
+#define FLAGGEMS_TABLE static constexpr
+#endif
+
 /// Hides how a vector value came about from the optimiser (g++ only; no instruction).
 #if FLAGGEMS_COMPILER_GCC && FLAGGEMS_ARCH_X86
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))
