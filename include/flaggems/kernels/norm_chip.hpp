@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/kernels/norm.hpp>
-#include <flaggems/kernels/rows_chip.hpp>
+#include <flaggems/kernels/row_companion.hpp>
 
 namespace flaggems::kernels {
 
@@ -26,12 +26,12 @@ inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
 /// before: what waits meanwhile takes registers, so room from other blocks. Windows that begin
 /// anywhere take longer to read, and come with the row; so do those of `Early` ones, of which a
 /// thread holds two: what counts is how soon a row is done. `Ahead`: those of long rows are read
-/// before results are stored.
-template <class W, class Share, int Rows, bool Ahead, bool Early = false>
+/// before results are stored. `Abreast`: as in row_companion.
+template <class W, class Share, int Rows, bool Ahead, bool Early = false, bool Abreast = false>
 class row_weights {
   static constexpr bool is_common = Share::whole && Rows > 1;
   static constexpr bool is_held = is_common || !Share::whole || (Early && Share::packs == 2);
-  using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead>;
+  using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead, Abreast>;
 
  public:
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
@@ -76,8 +76,9 @@ struct layer_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    row_weights<W, share, Rows, ahead, true> weights(weight, 1, space.length, lane, size);
-    row_weights<W, share, Rows, ahead, true> biases(bias, 0, space.length, lane, size);
+    using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1)>;
+    weights_type weights(weight, 1, space.length, lane, size);
+    weights_type biases(bias, 0, space.length, lane, size);
     teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -88,9 +89,11 @@ struct layer_norm_chip {
       // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
       // out to be so far off that digits of the variance are lost.
       bool is_rough = Rows == 1 && (Packs == 8 || teams.shift < 0);
-      if (is_rough) estimates[0] = number_cast<C>(from[0][0]);
+      T begins{};
+      if (is_rough) begins = from[0][0];
       weights.meet(x);
       biases.meet(x);
+      if (is_rough) estimates[0] = number_cast<C>(begins);  // once weights are on their way
       if (Packs < 8 && !is_rough) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {

@@ -211,6 +211,8 @@ class row_share {
   /// The row's element with which window k begins, and whether the row has it.
   FLAGGEMS_INLINE int at(int k) const { return begin_ + k * step_; }
   FLAGGEMS_INLINE bool has(int k) const { return at(k) < end_; }
+  /// That with which its last window begins; negative if it has none.
+  FLAGGEMS_INLINE int last() const { return end_ - width; }
   /// The elements beside the windows.
   FLAGGEMS_INLINE int edge_at(int e) const { return edge_at_[e]; }
   FLAGGEMS_INLINE bool has_edge(int e) const { return edge_at_[e] < n_; }
@@ -333,61 +335,6 @@ class row_share {
   words held_[Packs];
   T edge_[edges + 1];
   int n_, begin_, step_, end_, edge_at_[edges + 1];
-};
-
-/// What another operand has at the elements that a thread holds of a row: `Held` as well, so that
-/// it is on the way while the row is, or read when asked for, for `group` windows at once. `Ahead`:
-/// as in fetch_window.
-template <class T, class Share, bool Held, bool Ahead = false>
-class row_companion {
- public:
-  /// `fill` where the thread holds nothing, or where `row` is null.
-  FLAGGEMS_INLINE void load(const Share& x, global_ptr<const T> row, T fill) {
-    row_ = row;
-    fill_ = fill;
-    if constexpr (Held) {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Share::packs; ++k) held_[k] = fetch<Share::width>(x, x.at(k), x.has(k));
-      FLAGGEMS_CHIP_UNROLL
-      for (int e = 0; e < Share::edges; ++e) edge_[e] = fetch<1>(x, x.edge_at(e), x.has_edge(e));
-    }
-  }
-  /// Before the windows from k on, a multiple of `group`, are read.
-  FLAGGEMS_INLINE void prepare(const Share& x, int k) {
-    if constexpr (!Held) {
-      FLAGGEMS_CHIP_UNROLL
-      for (int j = 0; j < Share::group; ++j)
-        held_[j] = fetch<Share::width>(x, x.at(k + j), x.has(k + j));
-    }
-  }
-  template <class C>
-  FLAGGEMS_INLINE window_values<C, Share::width> read(int k) const {
-    return held_[Held ? k : k % Share::group].template values<C>();
-  }
-  template <class C>
-  FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
-    if constexpr (Held)
-      return edge_[e].template values<C>();
-    else
-      return fetch<1>(x, x.edge_at(e), x.has_edge(e)).template values<C>();
-  }
-  /// A window of the rest.
-  template <class C>
-  FLAGGEMS_INLINE window_values<C, Share::width> read_rest(const Share& x, int at) const {
-    return fetch<Share::width>(x, at, true).template values<C>();
-  }
-
- private:
-  template <int Width>
-  FLAGGEMS_INLINE held_window<T, Width> fetch(const Share& x, int at, bool inside) const {
-    return fetch_window < Share::whole && (Width > 1), Width,
-           Ahead > (row_, at, x.length(), inside && row_ != nullptr, fill_);
-  }
-
-  global_ptr<const T> row_;
-  T fill_;
-  held_window<T, Share::width> held_[Held ? Share::packs : Share::group];
-  held_window<T, 1> edge_[Held ? Share::edges + 1 : 1];
 };
 
 /// Where a row begins in two operands, whose strides between rows are a and b. (Without
