@@ -19,6 +19,9 @@ FLAGGEMS_INSTANCE(fused_add_rms_norm_bf16, fk::fused_add_rms_norm<bf16, bf16, bf
 FLAGGEMS_INSTANCE(layer_norm_held_bf16, fk::layer_norm_chip<bf16, float, bf16, float, 2, 1, false>,
                   fk::norm_space, fk::row_teams, fk::row_arg<bf16>, fk::row_arg<float>,
                   fk::row_arg<float>, fk::row_target<bf16>, float)
+FLAGGEMS_INSTANCE(layer_norm_paired_bf16, fk::layer_norm_chip<bf16, bf16, bf16, float, 4, 2, false>,
+                  fk::norm_space, fk::row_teams, fk::row_arg<bf16>, fk::row_arg<bf16>,
+                  fk::row_arg<bf16>, fk::row_target<bf16>, float)
 FLAGGEMS_INSTANCE(rms_norm_held_bf16, fk::rms_norm_chip<bf16, bf16, bf16, float, 4, 1, true>,
                   fk::norm_space, fk::row_teams, fk::row_arg<bf16>, fk::row_arg<bf16>,
                   fk::row_target<bf16>, float)

@@ -221,6 +221,63 @@ TYPED_TEST(norm_layouts, mixed_dtypes) {
                                 layout::contiguous);
 }
 
+/// layer_norm of rows of which a chip's block works on two at once, as it does of very many.
+template <class D, class T, class W>
+void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
+  SCOPED_TRACE(std::to_string(rows) + " of " + std::to_string(n) + ", " + to_string(in));
+  namespace fk = fg::kernels;
+  constexpr int width = fk::pack_size<T>;
+  values numbers = random_values({rows, n}, -3, 4);
+  const auto columns = static_cast<std::size_t>(n);
+  // From a row's first element the others differ by far more than from each other.
+  for (std::size_t k = 0; k < numbers.size(); k += 3 * columns) numbers[k] = 3000;
+  const test_tensor<T, D> as_rows({rows, n}, layout::contiguous, numbers);
+  test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, layout::offset);
+  test_tensor<W, D> weight({n}, layout::offset, random_values({n}));
+  test_tensor<W, D> bias({n}, layout::contiguous, random_values({n}));
+  const fg::detail::held_rows held(i64{1} << 21, n, width, false, 2048, true, true);
+  ASSERT_EQ(held.alike, width);
+  fg::launch_config config;
+  config.op = "layer_norm";
+  held.configure(config, rows);
+  const auto run = [&](fg::tensor_view<T, D> to) {
+    fg::launch<fk::layer_norm_chip<T, W, T, f32, 4, 2, false>>(
+        test_stream<D>(), config, fk::norm_space{1, 1, {rows, n}, rows, n}, held.teams,
+        fk::row_arg<T>{x.in().data(), {x.view().stride(0), 1}},
+        fk::row_arg<W>{has_weight ? weight.in().data() : nullptr, {0, 1}},
+        fk::row_arg<W>{has_bias ? bias.in().data() : nullptr, {0, 1}},
+        fk::row_target<T>{to.data(), {to.stride(0), 1}}, 1e-3F);
+  };
+  const values want = reference(x.values(), columns, has_weight ? weight.values() : values(),
+                                has_bias ? bias.values() : values(), 1e-3, true);
+  tolerance tol = near<T>();
+  if (sizeof(T) == 4) tol = {1e-5, 1e-5};
+  run(out.view());
+  expect_close<T>(out.read(), want, tol);
+  EXPECT_TRUE(out.gaps_untouched());
+  EXPECT_TRUE(x.untouched());
+  run(x.view());
+  expect_close<T>(x.read(), want, tol);
+  EXPECT_TRUE(x.gaps_untouched());
+}
+
+TYPED_TEST(norm_layouts, odd_rows_two_at_once) {
+  using D = TypeParam;
+  if constexpr (!fg::host_accessible<D>) {
+    for (const i64 rows : {1, 4, 7, 13})
+      check_paired<D, f32, f32>(rows, 269, layout::contiguous, true, true);
+    for (const i64 rows : {5, 8, 19, 32})
+      check_paired<D, bf16, bf16>(rows, 529, layout::contiguous, true, true);
+    check_paired<D, bf16, bf16>(11, 1023, layout::offset, true, true);
+    check_paired<D, bf16, bf16>(11, 600, layout::offset, false, true);
+    check_paired<D, f32, bf16>(9, 301, layout::contiguous, true, false);
+    check_paired<D, f32, bf16>(9, 1003, layout::offset, true, true);
+    check_paired<D, f32, f32>(9, 1002, layout::offset, false, false);
+    // Each row begins where an access may, and its end is odd.
+    check_paired<D, f32, f32>(6, 4099, layout::contiguous, true, true);
+  }
+}
+
 TYPED_TEST(norm_layouts, variance_does_not_cancel) {
   // The mean is 10^4 times the deviation: E[x^2] - E[x]^2 would lose every digit of f32. So would,
   // in the last row, the squares of differences from its first element.

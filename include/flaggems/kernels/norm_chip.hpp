@@ -22,21 +22,22 @@ inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
                                                         : 1;
 
 /// What a weight or bias has at the elements of the rows that a thread works on at once. Of several
-/// rows of whole windows it is the same for all, and read once. One such row is read and folded
-/// before: what waits meanwhile takes registers, so room from other blocks. Windows that begin
-/// anywhere take longer to read, and come with the row; so do those of `Early` ones, of which a
-/// thread holds two: what counts is how soon a row is done. `Ahead`: those of long rows are read
-/// before results are stored. `Abreast`: as in row_companion.
-template <class W, class Share, int Rows, bool Ahead, bool Early = false, bool Abreast = false>
+/// rows of whole windows, or that begin `Alike`, it is the same for all, and read once. One row of
+/// whole windows is read and folded before: what waits meanwhile takes registers, so room from
+/// other blocks. Windows that begin anywhere take longer to read, and come with the row; so do
+/// those of `Early` ones, of which a thread holds two: what counts is how soon a row is done.
+/// `Ahead`: those of long rows are read before results are stored. `Abreast`: as in row_companion.
+template <class W, class Share, int Rows, bool Ahead, bool Early = false, bool Abreast = false,
+          bool Alike = false>
 class row_weights {
-  static constexpr bool is_common = Share::whole && Rows > 1;
-  static constexpr bool is_held = is_common || !Share::whole || (Early && Share::packs == 2);
+  static constexpr bool stays = Share::whole && Rows > 1, is_common = stays || Alike;
+  static constexpr bool is_held = stays || !Share::whole || (Early && Share::packs == 2);
   using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead, Abreast>;
 
  public:
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
       : data_(weight.data), neutral_(number_cast<W>(static_cast<f32>(neutral))) {
-    if constexpr (is_common) {
+    if constexpr (stays) {
       Share x;
       x.place(nullptr, n, lane, size);
       held_[0].load(x, data_, neutral_);
@@ -44,9 +45,9 @@ class row_weights {
   }
   /// Before the rows x are folded.
   FLAGGEMS_INLINE void meet(const Share (&x)[Rows]) {
-    if constexpr (!is_common) {
+    if constexpr (!stays) {
       FLAGGEMS_CHIP_UNROLL
-      for (int r = 0; r < Rows; ++r) held_[r].load(x[r], data_, neutral_);
+      for (int r = 0; r < (Alike ? 1 : Rows); ++r) held_[r].load(x[r], data_, neutral_);
     }
   }
   FLAGGEMS_INLINE const companion& of(int r) const { return held_[is_common ? 0 : r]; }
@@ -57,11 +58,13 @@ class row_weights {
   companion held_[is_common ? 1 : Rows];
 };
 
-/// layer_norm
+/// layer_norm. Of Rows > 1 where teams are blocks, of windows that begin anywhere and no outer
+/// dimensions but one, every width-th begins alike.
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
-  static constexpr int max_threads = norm_threads<Packs, Rows, Whole>,
-                       min_blocks = Rows > 1              ? norm_blocks<Packs, Rows, Whole>
+  static constexpr bool alike = Packs > 1 && Rows > 1;
+  static constexpr int max_threads = norm_threads<Packs, (alike ? 1 : Rows), Whole>,
+                       min_blocks = !alike && Rows > 1    ? norm_blocks<Packs, Rows, Whole>
                                     : Packs == 2 && Whole ? 2
                                                           : 1;
   // With elements of 16 bits, which are widened, there are no registers for it.
@@ -76,25 +79,33 @@ struct layer_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across<Packs>(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1)>;
+    using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1), alike>;
     weights_type weights(weight, 1, space.length, lane, size);
     weights_type biases(bias, 0, space.length, lane, size);
-    teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+    const auto work = [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
       C estimates[Rows], rests[Rows], variances[Rows];
-      take_rows(space, space.outer_rank, first, step, in, out, lane, size, C(0), x, from, to);
+      take_rows(space, alike ? 1 : space.outer_rank, first, step, in, out, lane, size, C(0), x,
+                from, to);
       // The mean and the variance are those of differences from an estimate, less what it was off.
       // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
       // out to be so far off that digits of the variance are lost.
-      bool is_rough = Rows == 1 && (Packs == 8 || teams.shift < 0);
-      T begins{};
-      if (is_rough) begins = from[0][0];
+      bool is_rough = alike || (Rows == 1 && (Packs == 8 || teams.shift < 0));
+      T begins[Rows] = {};
+      if (is_rough) {
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r)
+          if (r == 0 || x[r].length() > 0) begins[r] = from[r][0];
+      }
       weights.meet(x);
       biases.meet(x);
-      if (is_rough) estimates[0] = number_cast<C>(begins);  // once weights are on their way
-      if (Packs < 8 && !is_rough) {
+      if (is_rough) {  // converted once weights are on their way
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) estimates[r] = number_cast<C>(begins[r]);
+      }
+      if (!alike && Packs < 8 && !is_rough) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           C sum = C(0);
@@ -126,18 +137,22 @@ struct layer_norm_chip {
           });
           sums[r] = s;
         }
-        teams.fold<Rows, indexed<C, C>>(block, across, sums, indexed<C, C>{C(0), C(0)},
-                                        plus_both{});
+        const indexed<C, C> none{C(0), C(0)};
+        if constexpr (alike)
+          teams.fold_rows<Rows, indexed<C, C>>(block, sums, none, plus_both{});
+        else
+          teams.fold<Rows, indexed<C, C>>(block, across, sums, none, plus_both{});
+        bool is_far = false;
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           const C rest = rests[r] = sums[r].value, spread = sums[r].index * part;
           variances[r] = spread <= highest<C>() ? max_of(C(0), C(spread - rest * rest)) : spread;
+          // (An infinite variance may be that of differences from the estimate alone.)
+          is_far = is_far || !(variances[r] < highest<C>() && rest * rest <= C(16) * variances[r]);
         }
-        // (An infinite variance may be that of differences from the estimate alone.)
-        if (!is_rough ||
-            (variances[0] < highest<C>() && rests[0] * rests[0] <= C(16) * variances[0]))
-          break;
-        estimates[0] = estimates[0] + rests[0];
+        if (!is_rough || !is_far) break;
+        FLAGGEMS_CHIP_UNROLL
+        for (int r = 0; r < Rows; ++r) estimates[r] = estimates[r] + rests[r];
         is_rough = false;
       }
       FLAGGEMS_CHIP_UNROLL
@@ -147,7 +162,7 @@ struct layer_norm_chip {
         // The mean itself, rounded, would be off by more than the estimate and the rest are; but of
         // (all but) equal elements a sum's estimate is off by more than they differ, and what
         // rounding left of that would be the variance.
-        const bool is_flat = Packs < 8 && (Rows > 1 || teams.shift >= 0) &&
+        const bool is_flat = !alike && Packs < 8 && (Rows > 1 || teams.shift >= 0) &&
                              rests[r] * rests[r] > C(1 << 18) * variances[r];
         const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
         const C rest = is_flat ? C(0) : C(rests[r] * scale);
@@ -159,7 +174,8 @@ struct layer_norm_chip {
         };
         x[r].template for_all<C, true>(from[r], write, weights.of(r), biases.of(r));
       }
-    });
+    };
+    teams.for_each<Rows, alike ? width : 0>(block, space.rows, work);
   }
 };
 

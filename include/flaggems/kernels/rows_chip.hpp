@@ -374,15 +374,25 @@ struct row_teams {
   }
   /// Calls f(first, step) for the rows of this block's share: a team works on `Rows` rows at once,
   /// the first one and those each `step` further; they may be beyond the last. All threads of a
-  /// block are called as often.
-  template <int Rows, class Block, class F>
+  /// block are called as often. With Step > 0 teams are blocks, and that is how far rows are apart;
+  /// the first one exists.
+  template <int Rows, int Step = 0, class Block, class F>
   FLAGGEMS_INLINE void for_each(const Block& block, i64 rows, const F& f) const {
-    const int teams = shift < 0 ? 1 : block.threads() >> shift;
-    const int own = shift < 0 ? 0 : block.thread() >> shift;
-    const i64 count = shift == cluster ? block.clusters() : block.count();
-    const i64 index = shift == cluster ? block.cluster() : block.index();
-    const i64 step = count * (teams * Rows);
-    for (i64 row = index * (teams * Rows); row < rows; row += step) f(row + own, teams);
+    if constexpr (Step > 0) {
+      for (i64 tile = block.index();; tile += block.count()) {
+        const u64 t = static_cast<u64>(tile);
+        const i64 first = static_cast<i64>(t / Step * (Step * Rows) + t % Step);
+        if (first >= rows) return;
+        f(first, i64{Step});
+      }
+    } else {
+      const int teams = shift < 0 ? 1 : block.threads() >> shift;
+      const int own = shift < 0 ? 0 : block.thread() >> shift;
+      const i64 count = shift == cluster ? block.clusters() : block.count();
+      const i64 index = shift == cluster ? block.cluster() : block.index();
+      const i64 step = count * (teams * Rows);
+      for (i64 row = index * (teams * Rows); row < rows; row += step) f(row + own, teams);
+    }
   }
   /// The folds over a cluster, of kernels whose threads hold Packs packs; of fewer than 8 none is.
   template <int Packs, class Block>
@@ -408,6 +418,34 @@ struct row_teams {
       }
     }
     states[0] = across.template operator()<S>(states[0], neutral, op, line);
+  }
+  /// The same of teams that are blocks: the states of some rows at once.
+  template <int Rows, class S, class Block, class Op>
+  FLAGGEMS_INLINE static void fold_rows(const Block& block, S* states, identity<S> neutral, Op op,
+                                        int line = FLAGGEMS_CALLER_LINE) {
+    constexpr int together = min_of(Rows, 16 / static_cast<int>(sizeof(S)));
+    static_assert(Rows % together == 0);
+    struct alignas(together * static_cast<int>(sizeof(S))) some {
+      S of[together];
+    };
+    const auto each = [&](const some& a, const some& b) FLAGGEMS_LAMBDA {
+      some r;
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) r.of[k] = op(a.of[k], b.of[k]);
+      return r;
+    };
+    some none;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < together; ++k) none.of[k] = neutral;
+    FLAGGEMS_CHIP_UNROLL
+    for (int r = 0; r < Rows; r += together) {
+      some mine;
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) mine.of[k] = states[r + k];
+      mine = block.template fold<some>(mine, none, each, line);
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) states[r + k] = mine.of[k];
+    }
   }
 };
 

@@ -183,8 +183,8 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
 
 /// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
 /// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
-/// one that is held.
-template <class D, class F, class First, class... Operands>
+/// one that is held. `Paired`: as in held_rows.
+template <class D, bool Paired = false, class F, class First, class... Operands>
 bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
                       bool much_beside, const F& f, const First& first,
                       const Operands&... operands) {
@@ -202,9 +202,9 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
     const held_rows held(
         space.rows, space.length, width,
         begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        long_packs, much_beside);
+        long_packs, much_beside, Paired && outer <= 1);
     held.configure(config, space.rows);
-    held.visit(
+    held.template visit<Paired>(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
     return true;
   }
@@ -253,7 +253,10 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
     launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
         stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
   };
-  if (detail::launch_held_norm<D>(config, space, 2048, true, held, in, weights, biases, target))
+  // (Elsewhere two rows and what is beside them take more registers than there are.)
+  constexpr bool paired = sizeof(T) >= 2 && sizeof(WeightType) <= sizeof(T) && sizeof(C) == 4;
+  if (detail::launch_held_norm<D, paired>(config, space, 2048, true, held, in, weights, biases,
+                                          target))
     return;
   launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
                                                    target, static_cast<C>(eps));

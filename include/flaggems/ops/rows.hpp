@@ -136,6 +136,7 @@ struct held_rows {
   bool whole;       // packs are
   int threads;      // a block
   int cluster = 1;  // blocks that share a row
+  int alike = 0;    // how far the two rows are apart that a block works on at once, if it does
   kernels::row_teams teams;
 
   /// The longest row: positions in it have 32 bits.
@@ -148,7 +149,8 @@ struct held_rows {
   /// whole, else of 2048; longer rows, and those of more than 2048 where rows are few, are shared
   /// by blocks. Where there is `much_beside` a row, which all have in common, a thread holds one
   /// pack of each of some rows, or four of one.
-  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool much_beside = false)
+  held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool much_beside = false,
+            bool paired = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
@@ -177,10 +179,17 @@ struct held_rows {
       while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
       while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
     }
+    if (paired && !whole && packs == 4 && teams.shift == kernels::row_teams::block &&
+        count > 4 * few_packs / all)
+      alike = width;
   }
   /// Rows that a team works on at once, so that each thread has as much to load.
-  [[nodiscard]] int rows() const { return packs == 1 ? 4 : 1; }
+  [[nodiscard]] int rows() const { return packs == 1 ? 4 : alike > 0 ? 2 : 1; }
   [[nodiscard]] i64 tiles(i64 all) const {
+    if (alike > 0) {
+      const i64 rest = all % (2 * alike);
+      return all / (2 * alike) * alike + (rest < alike ? rest : alike);
+    }
     const int together = rows() * (teams.shift < 0 ? 1 : threads >> teams.shift);
     return (all + together - 1) / together;
   }
@@ -192,9 +201,13 @@ struct held_rows {
     config.scratch = 0;
     config.blocks_per_unit = 0;
   }
-  /// Calls f(packs, rows, whole) with constants.
-  template <class F>
+  /// Calls f(packs, rows, whole) with constants; `Paired`: whether rows may be.
+  template <bool Paired = false, class F>
   void visit(const F& f) const {
+    if constexpr (Paired) {
+      if (alike > 0)
+        return f(kernels::int_constant<4>{}, kernels::int_constant<2>{}, std::false_type{});
+    }
     if (whole)
       visit_packs(f, std::true_type{});
     else
