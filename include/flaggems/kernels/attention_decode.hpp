@@ -49,7 +49,8 @@ FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 
 /// those are the block's, in steps of `step` where a cluster has them. It takes several divisions,
 /// of nothing but arguments: they are done before the launches ahead are awaited.
 struct decode_tile {
-  i64 batch, part, begin, end;
+  i64 begin, end;
+  i64 found;  // the place of what it finds of its first row, among all parts' of all rows
   int first;
   coordinates c;
 
@@ -57,13 +58,14 @@ struct decode_tile {
   FLAGGEMS_INLINE decode_tile(const Block& block, const attention_space& space, i64 parts,
                               i64 length, int step, int rows, i64 tile) {
     const i64 before = parts == 1 ? tile : tile / parts;
-    part = tile - before * parts;
-    batch = space.row_tiles == 1 ? before : before / space.row_tiles;
+    const i64 part = tile - before * parts;
+    const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
     first = static_cast<int>(before - batch * space.row_tiles) * rows;
     c = decode_place(space, batch);
     const int blocks = block.cluster_blocks();
     const i64 own = blocks == 1 ? length : round_up(ceil_div(length, i64(blocks)), i64(step));
     const int all = static_cast<int>(space.group * space.queries);
+    found = (batch * all + first) * parts + part;
     const decode_query low(space, first);
     decode_query last(space, min_of(first + rows, all) - 1);
     // Of several heads, a row before it is at the last position.
@@ -148,28 +150,26 @@ struct decode_findings {
   FLAGGEMS_INLINE void put(int team, int row, int pack, int e, f32 sum) const {
     sums.write((team * rows + row) * row_type::length + row_type::place(pack, e), sum);
   }
-  /// The tile's rows, of so many elements: into `found` if they are one of several parts. After a
-  /// barrier.
+  /// The tile's rows, of so many elements: into `found` if they are one of several parts, else
+  /// where the batch's begin, `to`. After a barrier.
   template <class Out>
   FLAGGEMS_INLINE void store(const attention_space& space, const attention_arg<Out>& out,
-                             const decode_tile& at, int elements, i64 parts,
+                             global_ptr<Out> to, const decode_tile& at, int elements, i64 parts,
                              global_ptr<f32> found) const {
     using kernels::store;
     const int all_rows = static_cast<int>(space.group * space.queries);
     const int all = min_of(rows, all_rows - at.first) * elements;
-    const auto to = out.at(at.c);
     const auto put = [&](int r, int e, const decode_sum& x) FLAGGEMS_LAMBDA {
-      const int row = at.first + r;
       if (parts > 1) {
-        const auto here =
-            found + ((at.batch * all_rows + row) * parts + at.part) * decode_found(elements);
+        const auto here = found + (at.found + r * parts) * decode_found(elements);
         if (e == 0) {
           here[0] = x.most;
           here[1] = x.total;
         }
         here[2 + e] = x.sum;
       } else {
-        store(to + decode_query(space, row).offset(out), out.element, lane_scalar{e}, x.result());
+        store(to + decode_query(space, at.first + r).offset(out), out.element, lane_scalar{e},
+              x.result());
       }
     };
     const int blocks = block.cluster_blocks();
@@ -256,6 +256,7 @@ struct attention_decode {
       const i64 visible = own.seen(space);
       const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
       const auto scores = mask.row(c, own.head, own.position, 0);
+      const auto to = out.at(c);
       block.await_earlier();
 
       f32 query[Rows][width];
@@ -349,7 +350,7 @@ struct attention_decode {
         for (int e = 0; e < width; ++e) findings.put(team, r, lane, e, sums[r][e] * factor);
       }
       block.sync();
-      findings.store(space, out, at, static_cast<int>(space.value_size), parts, found);
+      findings.store(space, out, to, at, static_cast<int>(space.value_size), parts, found);
     });
   }
 };

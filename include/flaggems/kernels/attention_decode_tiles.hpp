@@ -65,6 +65,7 @@ struct attention_decode_tiles {
         return mask.row(c, own.head, own.position, 0);
       };
       const auto mask_low = masks(0), mask_high = masks(1);
+      const auto to = out.at(c);
       const auto batch_k = k.at(c), batch_v = v.at(c);
       const auto from_k = batch_k + t * 8, from_v = batch_v + g * 8;
       const auto from_q = q.at(c) + decode_query(space, min_of(first + g, rows - 1)).offset(q);
@@ -241,7 +242,7 @@ struct attention_decode_tiles {
         }
       }
       block.sync();
-      findings.store(space, out, at, size, parts, found);
+      findings.store(space, out, to, at, size, parts, found);
     });
   }
 };
