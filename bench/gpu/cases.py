@@ -99,6 +99,16 @@ def pointwise():
                            lambda n=n, k=inputs, d=dtype: [*(random(n, dtype=d) for _ in range(k)),
                                                            empty(n, dtype=d)],
                            (op, ()), 1, formula, peers, compiled)
+    # Of odd lengths, and with packs that do not begin together.
+    for dtype in (BF16, F32):
+        for size in (64 * KIB, 64 * MIB):
+            n = size // size_of(dtype)
+            for shape, more, skipped in (("+ 3 elements", 3, 0), ("x[1:]", 0, 1)):
+                yield Case("pointwise", "add", f"{tensor_bytes(size)}, {shape}", dtype, 3 * size,
+                           lambda n=n + more, s=skipped, d=dtype: [random(n + s, dtype=d)[s:], random(n, dtype=d),
+                                                                   empty(n, dtype=d)],
+                           ("add", ()), 1, lambda x, y: x + y,
+                           {"torch": lambda x, y, o: torch.add(x, y, out=o), "triton": tk.add}, None)
 
 
 def fused():

@@ -142,6 +142,43 @@ TYPED_TEST(expr_devices, rows_of_packs) {
   });
 }
 
+// Chips move packs where all operands have theirs at the same elements, and elements before, behind
+// and elsewhere.
+TYPED_TEST(expr_devices, operands_that_begin_anywhere) {
+  using D = TypeParam;
+  const auto gelu = [](double v) { return v / 2 * std::erfc(-v * std::sqrt(0.5)); };
+  struct places {
+    i64 x, y, out;
+  };
+  const i64 room = 360;
+  test_tensor<bf16, D> x({room}, layout::contiguous, random_values({room}, -3, 3));
+  test_tensor<f32, D> y({room}, layout::contiguous, random_values({room}));
+  const std::vector<double> before = random_values({room});
+  at_every_level<D>([&] {
+    for (const places at :
+         {places{0, 0, 0}, {3, 3, 3}, {7, 3, 11}, {1, 0, 0}, {0, 2, 0}, {8, 8, 1}})
+      for (const i64 n : {1, 5, 8, 64, 347}) {
+        SCOPED_TRACE(std::to_string(at.x) + ' ' + std::to_string(at.y) + ' ' +
+                     std::to_string(at.out) + ", " + std::to_string(n));
+        test_tensor<f32, D> formula({room}, layout::contiguous, before);
+        test_tensor<bf16, D> twice({room}, layout::contiguous, before);
+        std::vector<double> want = formula.values(), want_twice = twice.values();
+        const auto from = x.in().narrow(0, at.x, n);
+        fg::assign(test_stream<D>(), formula.view().narrow(0, at.out, n),
+                   fg::gelu_none(from) + y.in().narrow(0, at.y, n));
+        fg::assign(test_stream<D>(), twice.view().narrow(0, at.out, n), from + from);
+        for (i64 k = 0; k < n; ++k) {
+          const double v = x.values()[static_cast<std::size_t>(at.x + k)];
+          want[static_cast<std::size_t>(at.out + k)] =
+              gelu(v) + y.values()[static_cast<std::size_t>(at.y + k)];
+          want_twice[static_cast<std::size_t>(at.out + k)] = 2 * v;
+        }
+        expect_close<f32>(formula.read(), want, {2e-6, 2e-6});
+        expect_equal(twice.read(), want_twice);
+      }
+  });
+}
+
 // Of many steps a thread of a chip takes several: rows of packs, of elements, and one dimension.
 TEST(expr, many_steps) {
   using D = chip32;

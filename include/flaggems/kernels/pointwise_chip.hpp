@@ -123,59 +123,64 @@ struct flat_place {
   }
 };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat. Packs begin where those of the
-/// output do. What is before the first and behind the last, or all where an operand has no packs
-/// there, is moved element by element.
+/// out = e for n elements of contiguous tensors, as pointwise_flat, where it `fits`. Packs begin
+/// where those of the output do. What is before the first and behind the last, fewer than two
+/// packs, is computed by the first block, element by element. For packs the formula stands in the
+/// code once, since that is most of what a compiler's time goes into.
 template <class T, class E>
 struct pointwise_packs {
   static constexpr int size = common_pack_size<T, E>;
 
+  /// Whether the packs of all operands are the same elements.
+  FLAGGEMS_INLINE static bool fits(global_ptr<T> out, const E& e) {
+    return e.template begins_packs<size>(before(out));
+  }
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
-    const i64 before = static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
-    const i64 head = e.template begins_packs<size>(before) ? min_of(before, n) : n;
-    const i64 packs = (n - head) / size, inside = packs * size;
-    // (Of two equal walks, compilers would make two loops.)
-    if (packs_in_flight<T, E> == 1 || packs < many_packs)
-      walk<size, 1>(block, packs, {head, n, 0}, out, e);
-    else
-      walk<size, packs_in_flight<T, E>>(block, packs, {head, n, 0}, out, e);
-    walk<1, min_of(size, 4)>(block, n - inside, {0, head, inside}, out, e);
+    const i64 head = min_of(before(out), n), packs = (n - head) / size, inside = packs * size;
+    const i64 threads = block.threads();
+    const i64 tile = packs < many_packs ? threads : threads * packs_in_flight<T, E>;
+    for (i64 start = block.index() * tile; start < packs; start += block.count() * tile) {
+      const i64 i = start + block.thread();
+      if (i >= packs) continue;
+      if constexpr (packs_in_flight<T, E> == 1)
+        store_pack<size>(out + (head + i * size),
+                         pack_of_values<T, size>(read<size>(e, head + i * size)));
+      else
+        two(head + i * size, i + threads < min_of(start + tile, packs), threads * size, out, e);
+    }
+    if (block.index() > 0) return;
+    for (int k = block.thread(); k < n - inside; k += block.threads()) {
+      const i64 i = k < head ? k : k + inside;
+      store_pack<1>(out + i, pack_of_values<T, 1>(read<1>(e, i)));
+    }
   }
 
  private:
-  /// Where steps begin: the first at `first`; from `gap` on they are `across` further.
-  struct course {
-    i64 first, gap, across;
-    template <int Width>
-    FLAGGEMS_INLINE i64 at(i64 step) const {
-      const i64 element = first + step * Width;
-      return Width > 1 || element < gap ? element : element + across;
-    }
-  };
-  /// Steps of N elements, a thread Count at a time.
-  template <int Width, int Count, class Block>
-  FLAGGEMS_INLINE static void walk(const Block& block, i64 steps, const course& on,
-                                   global_ptr<T> out, const E& e) {
-    const i64 threads = block.threads(), tile = threads * Count;
-    for (i64 start = block.index() * tile; start < steps; start += block.count() * tile)
-      several<Width>(start + block.thread(), threads, steps, on, out, e,
-                     make_int_sequence<Count>{});
+  /// The elements before the first pack of the output.
+  FLAGGEMS_INLINE static i64 before(global_ptr<T> out) {
+    return static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
   }
-  /// Steps i, i + stride, ...: all are read before one is computed. What lies behind the last is
-  /// read as the last, and not written. (Functors in rows need neither a default constructor nor
-  /// an assignment.)
-  template <int Width, int... U>
-  FLAGGEMS_INLINE static void several(i64 i, i64 stride, i64 steps, const course& on,
-                                      global_ptr<T> out, const E& e, int_sequence<U...>) {
-    const decltype(copy_of(e.template fetch<Width, 0, false>(flat_place{0}))) rows[] = {
-        e.template fetch<Width, 0, false>(
-            flat_place{on.template at<Width>(min_of(i + U * stride, steps - 1))})...};
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < static_cast<int>(sizeof...(U)); ++u)
-      if (i + u * stride < steps)
-        store_pack<Width>(out + on.template at<Width>(i + u * stride),
-                          pack_of_values<T, Width>(rows[u]));
+  template <int Width>
+  FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
+    return e.template fetch<Width, 0, false>(flat_place{i});
+  }
+  /// The pack at element i, and the one `apart` if it `goes_on`, which is read before the first is
+  /// computed. (As words: functors in rows need neither a default constructor nor an assignment.)
+  FLAGGEMS_INLINE static void two(i64 i, bool goes_on, i64 apart, global_ptr<T> out, const E& e) {
+    using row = decltype(read<size>(e, i));
+    using word = conditional<sizeof(row) % 4 == 0, u32, unsigned char>;
+    struct words {
+      alignas(row) word at[sizeof(row) / sizeof(word)];
+    };
+    words now = bit_cast<words>(read<size>(e, i)), next{};
+    if (goes_on) next = bit_cast<words>(read<size>(e, i + apart));
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (u32 left = 1 + goes_on; left > 0; --left) {
+      store_pack<size>(out + i, pack_of_values<T, size>(bit_cast<row>(now)));
+      now = next;
+      i += apart;
+    }
   }
 };
 

@@ -11,8 +11,8 @@ namespace flaggems::detail {
 
 using layout_list = std::span<const memory_layout>;
 
-/// out = e on a chip, where all operands are contiguous, and on one for any others; there are
-/// elements, and all checks have passed.
+/// out = e on a chip, where all operands are contiguous and their packs fit, and on one for any
+/// others; there are elements, and all checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
   const i64 packs = kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>});

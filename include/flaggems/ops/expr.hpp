@@ -242,31 +242,31 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   using C = kernels::compute_type<typename std::decay_t<decltype(last)>::element>;
   launch_config config;
   config.op = op;
-  int next = 1;
   // Most calls are like this, and small ones take longer to plan than to do.
   if (flat.all) {
     const i64 n = flat.n;
     if (n == 0 || offer_root(op, stream, out, node)) return;
+    int next = 1;
     const auto e = last.template build<C>(flat_space{}, next);
     using E = std::remove_const_t<decltype(e)>;
     config.work = work_of(n, sizeof(T), 1 + Node::leaves);
     if constexpr (host_accessible<D>) {
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
-      launch<kernels::pointwise_flat<T, E>>(
+      return launch<kernels::pointwise_flat<T, E>>(
           stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
-    } else {
-      launch_flat(stream, config, n, out.data(), e);
+    } else if (kernels::pointwise_packs<T, E>::fits(out.data(), e)) {
+      return launch_flat(stream, config, n, out.data(), e);
     }
-    return;
   }
   memory_layout layouts[1 + Node::leaves] = {layout_of(out)};
   node.for_each_leaf(collect_layouts{layouts + 1});
   const layout_list operands(layouts);
   const iteration it = plan_assignment(op, layouts[0], operands.subspan(1));
-  if (it.empty() || offer_root(op, stream, out, node)) return;
+  if (it.empty() || (!flat.all && offer_root(op, stream, out, node))) return;
 
   kernels::target<T> target{out.data(), {}};
   it.copy_strides(0, target.strides);
+  int next = 1;
   const auto e = last.template build<C>(it, next);
   using E = std::remove_const_t<decltype(e)>;
   if constexpr (host_accessible<D>) {
