@@ -164,6 +164,11 @@ struct cuda_api {
     return {"--std=c++17", "-default-device", "--no-source-include",
             "--gpu-architecture=" + std::string(target)};
   }
+  /// An option that spares declarations of textures and of the runtime, and changes no machine
+  /// code, so that keys are without it; null for versions that do not know it.
+  static const char* minimal_option(int major_number, int minor_number) noexcept {
+    return major_number > 12 || (major_number == 12 && minor_number >= 4) ? "--minimal" : nullptr;
+  }
 };
 
 }  // namespace detail

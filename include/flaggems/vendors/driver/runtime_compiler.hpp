@@ -78,8 +78,9 @@ class runtime_compiler {
     const std::string source = source_of(texts, lines);
     const std::vector<std::string> options = Api::compiler_options(target);
     std::vector<const char*> words;
-    words.reserve(options.size());
+    words.reserve(options.size() + 1);
     for (const std::string& option : options) words.push_back(option.c_str());
+    if (library().minimal_option != nullptr) words.push_back(library().minimal_option);
     const compiler_functions& call = library().call;
     program unit;
     int result =
@@ -141,6 +142,7 @@ class runtime_compiler {
     dynamic_library functions;
     compiler_functions call{};
     text version;
+    const char* minimal_option = nullptr;
 
     opened() : functions(Api::compiler_variable, Api::compiler_libraries) {
       const bool found = functions.bind(Api::compiler_symbols[0], call.version) &&
@@ -153,8 +155,10 @@ class runtime_compiler {
                          functions.bind(Api::compiler_symbols[7], call.image_size) &&
                          functions.bind(Api::compiler_symbols[8], call.image);
       int major_number = 0, minor_number = 0;
-      if (found && call.version(&major_number, &minor_number) == 0)
+      if (found && call.version(&major_number, &minor_number) == 0) {
         version = text(major_number) + "." + text(minor_number);
+        minimal_option = Api::minimal_option(major_number, minor_number);
+      }
     }
   };
   static const opened& library() {
