@@ -98,6 +98,56 @@ TYPED_TEST(gemm_layouts, few_rows) {
   check_mm<D, bf16>(70, 9, 264, layout::contiguous, layout::transposed, layout::contiguous);
 }
 
+// ... by blocks that have several tiles each, and fewer threads than asked for.
+template <class Kernel, class D, class T>
+void check_few_blocks(i64 m, i64 n, i64 k, int rows, int columns,
+                      std::initializer_list<int> block_sizes) {
+  namespace fk = fg::kernels;
+  test_tensor<T, D> a({m, k}, layout::contiguous, random_values({m, k}));
+  test_tensor<T, D> b({n, k}, layout::contiguous, random_values({n, k}));
+  const auto want = product(a.values(), transposed(b.values(), n, k), m, n, k);
+  for (const int threads : block_sizes)
+    for (const int sharing : {0, 1, 3}) {
+      SCOPED_TRACE(fg::to_string(shape{m, n, k, threads, sharing}));
+      const i64 at_once = (Kernel::max_threads / 32 >> sharing) * columns;
+      const i64 row_tiles = fk::ceil_div(m, i64{rows}), column_tiles = fk::ceil_div(n, at_once);
+      const auto narrow = [](i64 x) { return static_cast<fg::i32>(x); };
+      const fk::skinny_space space{1,
+                                   narrow(m),
+                                   narrow(n),
+                                   narrow(k),
+                                   rows,
+                                   narrow(at_once),
+                                   fg::detail::divider_by(row_tiles),
+                                   fg::detail::divider_by(column_tiles),
+                                   static_cast<fg::u32>(row_tiles * column_tiles),
+                                   sharing};
+      test_tensor<T, D> out({m, n}, layout::contiguous);
+      fg::launch_config config;
+      config.op = "few rows";
+      config.threads = threads;
+      config.tiles = 2;
+      config.scratch = Kernel::most_scratch;
+      fg::launch<Kernel>(test_stream<D>(), config, space, fk::gemm_arg<T>{a.in().data(), k, 1, {0}},
+                         fk::gemm_arg<T>{b.in().data(), k, 1, {0}},
+                         fk::gemm_out<T, f32>{out.view().data(), n, 1, {0}, 1.0F}, fk::no_bias{});
+      expect_close<T>(out.read(), want, sum_tolerance<T>(k));
+    }
+}
+TYPED_TEST(gemm_layouts, few_rows_by_few_blocks) {
+  using D = TypeParam;
+  if constexpr (!fg::host_accessible<D>) {
+    using namespace fg::kernels;
+    const auto sizes = {64, 192, 256};
+    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 1, 4, 32, 2>, D, f32>(1, 77, 1036, 1,
+                                                                                    4, sizes);
+    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 4, 4, 32, 1>, D, f32>(7, 77, 260, 4,
+                                                                                    4, sizes);
+    check_few_blocks<gemm_skinny_tiles<bf16, bf16, no_bias, 1, 1, 2>, D, bf16>(7, 77, 520, 8, 16,
+                                                                               {256});
+  }
+}
+
 TYPED_TEST(gemm_layouts, mv) {
   using D = TypeParam;
   for (const layout la : input_layouts)

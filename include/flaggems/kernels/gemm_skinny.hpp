@@ -5,97 +5,115 @@
 // its elements is read once, by packs, with many of them under way.
 #pragma once
 
+#include <flaggems/kernels/divider.hpp>
 #include <flaggems/kernels/fold_values.hpp>
 #include <flaggems/kernels/gemm.hpp>
 
 namespace flaggems::kernels {
 
-/// Where a tile lies. space.rank is 1: indices of arrays that are not known when the kernel is
-/// compiled would move its arguments into memory.
+/// A product of few rows as its kernels know it: counts of 32 bits, and nothing to divide by.
+struct skinny_space {
+  i32 batches, m, n, k;
+  i32 tile_rows, tile_columns;
+  divider row_tiles, column_tiles;  // by how many there are
+  u32 tiles;
+  i32 sharing;  // 2^sharing teams share lines, most_sharing at most
+};
+inline constexpr int most_sharing = 8;
+
+/// Where a tile lies. The batch has one dimension: indices of arrays that are not known when the
+/// kernel is compiled would move its arguments into memory.
 struct skinny_place {
   coordinates batch;
-  i64 i, j;
-  FLAGGEMS_INLINE static skinny_place of(const gemm_space& space, i64 tile) {
+  i32 i, j;
+  FLAGGEMS_INLINE static skinny_place of(const skinny_space& space, u32 tile) {
+    const u32 line = space.column_tiles.quotient(tile), batch = space.row_tiles.quotient(line);
     skinny_place at;
     at.batch.rank = 1;
     at.batch.inner = 0;
-    at.batch.at[0] = at.i = 0;
-    if (space.batches * space.row_tiles > 1) {  // else it is spared the divisions
-      const i64 rest = tile / space.column_tiles;
-      tile -= rest * space.column_tiles;
-      at.batch.at[0] = rest / space.row_tiles;
-      at.i = (rest - at.batch.at[0] * space.row_tiles) * space.tile_rows;
-    }
-    at.j = tile * space.tile_columns;
+    at.batch.at[0] = static_cast<i64>(batch);
+    at.i = static_cast<i32>(line - batch * space.row_tiles.divisor) * space.tile_rows;
+    at.j = static_cast<i32>(tile - line * space.column_tiles.divisor) * space.tile_columns;
     return at;
   }
 };
 
+/// A thread's team, one of `Lanes` neighbours, and its place among the teams that share lines with
+/// it: 2^space.sharing, or fewer where a block has fewer threads than the launch asked for.
+template <int Lanes>
+struct skinny_team {
+  int team, lane;
+  int shift, sharing, part;  // which of 2^shift teams this one is
+  int group, groups;         // which of so many that have other lines
+  template <class Block>
+  FLAGGEMS_INLINE skinny_team(const Block& block, const skinny_space& space) {
+    const u32 threads = static_cast<u32>(block.threads());
+    shift = space.sharing;
+    while (threads < static_cast<u32>(Lanes) << shift) --shift;
+    sharing = 1 << shift;
+    groups = static_cast<int>(threads / Lanes) >> shift;
+    set(static_cast<u32>(block.thread()));
+  }
+  /// Works it out again, which takes fewer registers than to keep it.
+  FLAGGEMS_INLINE void renew(u32 thread) {
+    FLAGGEMS_FORGET(thread);
+    set(thread);
+  }
+
+ private:
+  FLAGGEMS_INLINE void set(u32 thread) {
+    team = static_cast<int>(thread / Lanes);
+    lane = static_cast<int>(thread % Lanes);
+    part = team & (sharing - 1);
+    group = team >> shift;
+  }
+};
+
 /// Lanes along the sum: `b`, and `a` if it is no expression, are contiguous there and begin packs
-/// everywhere. `Lanes` neighbouring threads are a team; space.depth teams share Columns lines of
-/// `b`. `Unroll` packs of each line are under way at once.
+/// everywhere. `Lanes` neighbouring threads are a team; teams that share lines have Columns lines
+/// of `b`. `Unroll` packs of each line are under way at once.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, int Lanes,
           int Unroll>
 struct gemm_skinny {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 3 : 2;
   static constexpr int width = pack_size<B>;
   static constexpr int count = Rows * Columns;
-  static constexpr int most_scratch = max_threads / Lanes * count * static_cast<int>(sizeof(C));
-  static constexpr bool fetches_ahead = true;
-
-  /// Which lines of a tile a thread's team has, and where its packs of them are.
-  struct share {
-    int sharing, line, begin, step;
-    template <class Block>
-    FLAGGEMS_INLINE share(const Block& block, const gemm_space& space) {
-      const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
-      sharing = min_of(static_cast<int>(space.depth), block.threads() / Lanes);
-      line = team / sharing * Columns;
-      begin = (team % sharing * Lanes + lane) * width;
-      step = sharing * Lanes * width;
-    }
-  };
+  static_assert(count <= Lanes, "flaggems: a thread of a team ends with one sum at most");
+  /// The elements of a block's scratch: what teams leave for others, twice.
+  static constexpr int found = 2 * max_threads / Lanes * count;
+  static constexpr int most_scratch = found * static_cast<int>(sizeof(C));
+  static constexpr bool awaits_earlier = true;
 
   template <class Block>
-  FLAGGEMS_INLINE static void fetch_ahead(Block& block, const gemm_space& space, const gemm_arg<A>&,
-                                          const gemm_arg<B>& b, const gemm_out<Out, C>&,
-                                          const Bias&) {
-    if (block.index() >= space.tiles()) return;
-    const share mine(block, space);
-    const skinny_place at = skinny_place::of(space, block.index());
-    static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-      const auto from = b.at(at.batch) + min_of(at.j + mine.line + c, space.n - 1) * b.line;
-      static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA {
-        const int q = mine.begin + u * mine.step;
-        if (q < space.k) prefetch(global_ptr<const B>(from + q));
-      });
-    });
-  }
-
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
-                                  gemm_out<Out, C> out, Bias bias) {
-    const int teams = block.threads() / Lanes, team = block.thread() / Lanes,
-              lane = block.thread() % Lanes;
-    const share mine(block, space);
-    const int sharing = mine.sharing, abreast = teams / sharing, line = mine.line;
-    const int begin = mine.begin, step = mine.step;
-    const int k = static_cast<int>(space.k);
-    const auto partial = block.template scratch<C>(teams * count);
-    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<A>& a,
+                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                  const Bias& bias) {
+    skinny_team<Lanes> mine(block, space);
+    const int begin = (mine.part * Lanes + mine.lane) * width, step = mine.sharing * Lanes * width;
+    const int left = space.k - begin, line = mine.group * Columns;
+    const auto partial = block.template scratch<C>(found);
+    int side = 0;  // of the scratch
+    for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles;
+         tile += static_cast<u32>(block.count())) {
       const skinny_place at = skinny_place::of(space, tile);
-      const auto from_a = a.at(at.batch);
-      const auto from_b = b.at(at.batch);
+      // Lines beyond the last are the last one again: computed, not stored.
       global_ptr<const A> row[Rows];
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-        row[r] = from_a + min_of(at.i + r, space.m - 1) * a.line;
+        row[r] = settled<const A>(a.at(at.batch) + min_of(at.i + r, space.m - 1) * a.line + begin);
       });
-      const i64 end = min_of(at.j + space.tile_columns, space.n);
-      for (i64 first = at.j; first < end; first += abreast * Columns) {
-        // Lines beyond the last are the last one again: computed, not stored.
+      const int end = min_of(at.j + space.tile_columns, space.n);
+      for (int first = at.j + line; first - line < end; first += mine.groups * Columns) {
         global_ptr<const B> column[Columns];
         static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-          column[c] = from_b + min_of(first + line + c, space.n - 1) * b.line;
+          const int j = min_of(first + c, space.n - 1);
+          column[c] = settled<const B>(b.at(at.batch) + j * b.line + begin);
+        });
+        block.await_earlier([&]() FLAGGEMS_LAMBDA {  // weights, which nobody writes
+          static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA {
+            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+              if (u * step < left) prefetch(global_ptr<const B>(column[c] + u * step));
+            });
+          });
         });
         C sums[count];
         static_for<count>([&](auto e) FLAGGEMS_LAMBDA { sums[e] = C(0); });
@@ -122,55 +140,56 @@ struct gemm_skinny {
               y[c] = load_pack<width>(column[c] + q);
           });
         };
-        int q = begin;
+        int q = 0;
         // Without these braces NVRTC 13 leaves out what stands behind a loop, too.
         if constexpr (Unroll > 1) {
-          for (; q + (Unroll - 1) * step < k; q += Unroll * step) {
+          for (; q + (Unroll - 1) * step < left; q += Unroll * step) {
             pack<B, width> y[Unroll][Columns];
             static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { fetch(y[u], q + u * step); });
             static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { add(y[u], q + u * step); });
           }
-          for (; q < k; q += step) {
+          for (; q < left; q += step) {
             pack<B, width> y[Columns];
             fetch(y, q);
             add(y, q);
           }
-        } else if (q < k) {  // each step fetches what the next one needs
+        } else if (q < left) {  // each step fetches what the next one needs
           pack<B, width> y[Columns];
           fetch(y, q);
-          for (; q < k; q += step) {
+          for (; q < left; q += step) {
             pack<B, width> next[Columns];
             static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { next[c] = y[c]; });
-            if (q + step < k) fetch(next, q + step);
+            if (q + step < left) fetch(next, q + step);
             add(y, q);
             static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { y[c] = next[c]; });
           }
         }
         fold_values<count, Lanes / 2, C>(block, sums);
-        constexpr int left = max_of(1, count / Lanes), spread = max_of(1, Lanes / count);
-        block.sync();  // the sums before may still be read
-        if (lane % spread == 0)
-          static_for<left>([&](auto e) FLAGGEMS_LAMBDA {
-            partial.write(team * count + lane / spread * left + e, sums[e]);
-          });
-        block.sync();
-        const auto to = out.at(at.batch) + at.i * out.row;
-        const auto finish = bias.at(at.batch, at.i);
-        block.for_each(abreast * count, [&](i64 t) FLAGGEMS_LAMBDA {
-          const int e = static_cast<int>(t);
-          const int r = e / (abreast * Columns), column_of = e % (abreast * Columns);
-          const int from =
-              column_of / Columns * sharing * count + r * Columns + column_of % Columns;
-          C sum = partial.read(from);
-          for (int s = 1; s < sharing; ++s)
-            sum = wrapping_add<C>(sum, partial.read(from + s * count));
-          const lane_scalar j{first + column_of};
-          if (at.i + r < space.m && j.begin < space.n)
-            store(to + r * out.row, out.column, j,
-                  finish.template add<C>(r, j, static_cast<C>(out.alpha * sum)));
-        });
+        mine.renew(static_cast<u32>(block.thread()));
+        // The first of the teams that share lines adds what the others leave: in one half of the
+        // scratch, then in the other, so that one barrier is enough.
+        constexpr int spread = Lanes / count;
+        const int e = mine.lane / spread;
+        const bool has_sum = mine.lane % spread == 0 && mine.group < mine.groups;
+        C sum = sums[0];
+        if (mine.sharing > 1) {
+          const auto from = partial.from(side * (found / 2) + mine.team * count + e);
+          if (mine.part > 0 && has_sum) from.write(0, sum);
+          block.sync();
+          if (mine.part == 0 && has_sum) {
+            FLAGGEMS_CHIP_UNROLL
+            for (int s = 1; s < most_sharing; ++s)
+              if (s < mine.sharing) sum = wrapping_add<C>(sum, from.read(s * count));
+          }
+          side ^= 1;
+        }
+        const int r = e / Columns;
+        const lane_scalar j{first + e % Columns};
+        if (mine.part == 0 && has_sum && at.i + r < space.m && j.begin < end)
+          store(out.at(at.batch) + (at.i + r) * out.row, out.column, j,
+                bias.at(at.batch, at.i).template add<C>(r, j, static_cast<C>(out.alpha * sum)));
       }
-    });
+    }
   }
 };
 
@@ -183,6 +202,7 @@ struct gemm_skinny_across {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 4 : 2;
   static constexpr int width = pack_size<B>;
   static constexpr int columns = Lanes * width;
+  static constexpr bool awaits_earlier = true;
 
   /// The elements of a block's scratch.
   FLAGGEMS_INLINE static constexpr i64 scratch(int threads) {
@@ -190,32 +210,36 @@ struct gemm_skinny_across {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<A> a, gemm_arg<B> b,
-                                  gemm_out<Out, C> out, Bias bias, bool packed, i64 parts,
-                                  i64 length, global_ptr<C> partial) {
-    const int teams = block.threads() / Lanes, team = block.thread() / Lanes,
-              lane = block.thread() % Lanes;
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<A>& a,
+                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                  const Bias& bias, bool packed, const divider& parts, i32 length,
+                                  global_ptr<C> partial) {
+    const u32 thread = static_cast<u32>(block.thread());
+    const int teams = static_cast<int>(static_cast<u32>(block.threads()) / Lanes);
+    const int team = static_cast<int>(thread / Lanes), lane = static_cast<int>(thread % Lanes);
     const auto found = block.template scratch<C>(scratch(block.threads()));
-    block.for_each_tile(space.tiles() * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 which = tile / parts, part = tile - which * parts;
+    for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles * parts.divisor;
+         tile += static_cast<u32>(block.count())) {
+      const u32 which = parts.quotient(tile), part = tile - which * parts.divisor;
       const skinny_place at = skinny_place::of(space, which);
+      const int begin = static_cast<int>(part) * length, end = min_of(begin + length, space.k);
       global_ptr<const A> row[Rows];
-      const auto from_a = a.at(at.batch);
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-        row[r] = from_a + min_of(at.i + r, space.m - 1) * a.line;
+        row[r] = settled<const A>(a.at(at.batch) + min_of(at.i + r, space.m - 1) * a.line);
       });
       const auto from_b = b.at(at.batch) + at.j + lane * width;
       const bool exists = at.j + lane * width < space.n;
+      block.await_earlier();
       C sums[Rows][width];
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
         static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] = C(0); });
       });
-      const i64 end = min_of((part + 1) * length, space.k);
-      const auto add = [&](i64 q, int lines) FLAGGEMS_LAMBDA {
+      const auto add = [&](int q, int lines) FLAGGEMS_LAMBDA {
         pack<B, width> y[Depth];
+        const auto line = from_b + q * b.along;
         static_for<Depth>([&](auto d) FLAGGEMS_LAMBDA {
           y[d] = pack<B, width>{};
-          if (exists && d < lines) y[d] = load_pack<width>(from_b + (q + d) * b.along);
+          if (exists && d < lines) y[d] = load_pack<width>(line + d * b.along);
         });
         C x[Rows][Depth];
         static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
@@ -236,8 +260,8 @@ struct gemm_skinny_across {
           }
         });
       };
-      for (i64 q = part * length + team * Depth; q < end; q += teams * Depth)
-        add(q, static_cast<int>(min_of(i64(Depth), end - q)));
+      for (int q = begin + team * Depth; q < end; q += teams * Depth)
+        add(q, min_of(Depth, end - q));
 
       block.sync();  // what the tile before left may still be read
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
@@ -257,14 +281,14 @@ struct gemm_skinny_across {
         C sum = found.read(from);
         for (int s = 1; s < teams; ++s)
           sum = wrapping_add<C>(sum, found.read(s * Rows * columns + from));
-        if (parts > 1)
+        if (parts.divisor > 1)
           partial[((part * space.batches + at.batch.at[0]) * space.m + i) * space.n + j.begin] =
               sum;
         else
           store(to + r * out.row, out.column, j,
                 finish.template add<C>(r, j, static_cast<C>(out.alpha * sum)));
       });
-    });
+    }
   }
 };
 
@@ -272,22 +296,26 @@ struct gemm_skinny_across {
 template <class Out, class C, class Bias>
 struct gemm_skinny_merge {
   static constexpr int max_threads = 256;
+  static constexpr bool awaits_earlier = true;
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_out<Out, C> out, Bias bias,
-                                  i64 parts, global_ptr<const C> partial) {
-    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space,
+                                  const gemm_out<Out, C>& out, const Bias& bias, i32 parts,
+                                  global_ptr<const C> partial) {
+    for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles;
+         tile += static_cast<u32>(block.count())) {
       const skinny_place at = skinny_place::of(space, tile);
       const auto to = out.at(at.batch) + at.i * out.row;
       const auto finish = bias.at(at.batch, at.i);
-      const i64 step = space.batches * space.m * space.n;
+      const i64 step = i64(space.batches) * space.m * space.n;
       const auto from = partial + (at.batch.at[0] * space.m + at.i) * space.n;
+      block.await_earlier();
       block.for_each(min_of(space.tile_columns, space.n - at.j), [&](i64 column) FLAGGEMS_LAMBDA {
         const lane_scalar j{at.j + column};
         C sum = from[j.begin];
-        for (i64 p = 1; p < parts; ++p) sum = wrapping_add<C>(sum, from[p * step + j.begin]);
+        for (int p = 1; p < parts; ++p) sum = wrapping_add<C>(sum, from[p * step + j.begin]);
         store(to, out.column, j, finish.template add<C>(0, j, static_cast<C>(out.alpha * sum)));
       });
-    });
+    }
   }
 };
 

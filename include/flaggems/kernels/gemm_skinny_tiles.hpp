@@ -9,9 +9,9 @@
 
 namespace flaggems::kernels {
 
-/// As gemm_skinny, of T by T (bf16 or f16). 32 neighbouring threads are a team, which has
-/// 16 * Blocks lines of `b` and 8 * Wide rows, and takes 256 bytes of each line in a step;
-/// space.depth teams share the lines. Stages - 1 steps of a team are under way, across tiles, too,
+/// As gemm_skinny, of T by T (bf16 or f16), with lines of `b` less than 2^31 elements apart. 32
+/// neighbouring threads are a team, which has 16 * Blocks lines of `b` and 8 * Wide rows, and takes
+/// 256 bytes of each line in a step. Stages - 1 steps of a team are under way, across tiles, too,
 /// so there are as many blocks as run at once.
 template <class T, class Out, class Bias, int Wide, int Blocks, int Stages>
 struct gemm_skinny_tiles {
@@ -20,60 +20,47 @@ struct gemm_skinny_tiles {
   static constexpr int chunk = 128, packs = chunk / 8, stage = lines * packs;
   static constexpr int most_scratch = max_threads / 32 * (count * 4 + Stages * stage * 16);
   using words = pack<u32, 4>;
-  static constexpr bool fetches_ahead = true;
-
-  template <class Block>
-  FLAGGEMS_INLINE static void fetch_ahead(Block& block, const gemm_space& space, const gemm_arg<T>&,
-                                          const gemm_arg<T>& b, const gemm_out<Out, f32>&,
-                                          const Bias&) {
-    const int teams = block.threads() / 32, team = block.thread() / 32, lane = block.thread() % 32;
-    const int sharing = min_of(static_cast<int>(space.depth), teams);
-    const skinny_place at = skinny_place::of(space, block.index());
-    static_for<Stages * Blocks>([&](auto i) FLAGGEMS_LAMBDA {  // 128 bytes each
-      const i64 j = at.j + team / sharing * lines + i % Blocks * 16 + lane / 2;
-      const i64 q = (i / Blocks * sharing + team % sharing) * chunk + lane % 2 * (chunk / 2);
-      if (j < space.n && q < space.k)
-        prefetch(global_ptr<const T>(b.at(at.batch) + j * b.line + q));
-    });
-  }
+  static constexpr bool awaits_earlier = true;
 
   /// Brings a team's steps, one after another.
   template <class Block>
   struct queue {
     using array = typename Block::template scratch_type<words>;
     const Block& block;
-    const gemm_space& space;
+    const skinny_space& space;
     const gemm_arg<T>& b;
-    array stages;
-    int sharing, team, lane, steps;
-    i64 tile, lines_left = 0;
-    int step = 0, slot = 0;
-    global_ptr<const T> from;
+    const skinny_team<32>& mine;
+    array stages;  // from the thread's first pack on
+    int steps;
+    u32 tile;
+    int step = 0, slot = 0, lines_left = 0, left = 0;
+    global_ptr<const T> from = nullptr;
 
+    /// Finds the first step of a tile.
+    FLAGGEMS_INLINE void begin() {
+      const skinny_place at = skinny_place::of(space, tile);
+      const int j = at.j + mine.group * lines + mine.lane / packs;
+      const int q = mine.part * chunk + mine.lane % packs * 8;
+      from = settled<const T>(b.at(at.batch) + j * b.line + q);
+      lines_left = space.n - j;
+      left = space.k - q;
+    }
     FLAGGEMS_INLINE void fetch() {
-      if (tile < space.tiles()) {
-        const int first = lane / packs, at_pack = lane % packs, share = team % sharing;
-        if (step == 0) {
-          const skinny_place at = skinny_place::of(space, tile);
-          const i64 j = at.j + team / sharing * lines + first;
-          from = b.at(at.batch) + j * b.line + at_pack * 8 + share * chunk;
-          lines_left = space.n - j;
-        }
-        const bool exists = (step * sharing + share) * chunk + at_pack * 8 < space.k;
+      if (tile < space.tiles) {
         constexpr int abreast = 32 / packs;
+        const int existing = left > 0 ? lines_left : 0, line = static_cast<int>(b.line);
         FLAGGEMS_CHIP_UNROLL
-        for (int i = 0; i < lines / abreast; ++i) {
-          const int line = i * abreast + first;
+        for (int i = 0; i < lines; i += abreast)
           block.template copy_ahead<words>(
-              stages, slot * stage + place(line, at_pack),
-              reinterpret_cast<global_ptr<const words>>(from + i * abreast * b.line),
-              exists && i * abreast < lines_left);
-        }
-        from += sharing * chunk;
+              stages, slot * stage + i * packs,
+              reinterpret_cast<global_ptr<const words>>(from + i64(line) * i), i < existing);
+        from += mine.sharing * chunk;
+        left -= mine.sharing * chunk;
         slot = slot == Stages - 1 ? 0 : slot + 1;
         if (++step == steps) {
           step = 0;
-          tile += block.count();
+          tile += static_cast<u32>(block.count());
+          if (tile < space.tiles) begin();
         }
       }
       block.close_copies();
@@ -86,45 +73,69 @@ struct gemm_skinny_tiles {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> a, gemm_arg<T> b,
-                                  gemm_out<Out, f32> out, Bias bias) {
-    const int teams = block.threads() / 32, team = block.thread() / 32;
-    const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
-    const int sharing = min_of(static_cast<int>(space.depth), teams);
-    const int abreast = teams / sharing, share = team % sharing;
-    const int k = static_cast<int>(space.k), steps = ceil_div(k, sharing * chunk);
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<T>& a,
+                                  const gemm_arg<T>& b, const gemm_out<Out, f32>& out,
+                                  const Bias& bias) {
+    const skinny_team<32> mine(block, space);
+    const int g = mine.lane / 4, t = mine.lane % 4, k = space.k;
+    const int steps = ceil_div(k, mine.sharing * chunk);
+    const int teams = block.threads() / 32;
     const auto partial = block.template scratch<f32>(teams * count);
     const auto stages =
-        block.template scratch<words>(teams * Stages * stage).from(team * Stages * stage);
-    queue<Block> coming{block, space,         b, stages, sharing, team,  lane,
-                        steps, block.index(), 0, 0,      0,       b.data};
-    for (int s = 1; s < Stages; ++s) coming.fetch();
-    int slot = 0;
-    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const skinny_place at = skinny_place::of(space, tile);
+        block.template scratch<words>(teams * Stages * stage).from(mine.team * Stages * stage);
+    queue<Block> coming{block,
+                        space,
+                        b,
+                        mine,
+                        stages.from(place(mine.lane / packs, mine.lane % packs)),
+                        steps,
+                        static_cast<u32>(block.index())};
+    coming.begin();
+    // The rows of a step come one ahead, across tiles, too.
+    global_ptr<const T> row[Wide];
+    words next[Wide][4];
+    const auto find_rows = [&](const skinny_place& at) FLAGGEMS_LAMBDA {
       // Rows beyond the last are the last one again: computed, not stored.
-      global_ptr<const T> row[Wide];
       FLAGGEMS_CHIP_UNROLL
       for (int w = 0; w < Wide; ++w)
-        row[w] = a.at(at.batch) + min_of(at.i + w * 8 + g, space.m - 1) * a.line + t * 8;
-      f32 sums[Blocks][Wide][4] = {};
-      words x[Wide][4], next[Wide][4];
-      const auto fetch_rows = [&](words(&to)[Wide][4], int step) FLAGGEMS_LAMBDA {
-        const int from = (step * sharing + share) * chunk;
+        row[w] = settled<const T>(a.at(at.batch) + min_of(at.i + w * 8 + g, space.m - 1) * a.line +
+                                  t * 8);
+    };
+    const auto fetch_rows = [&](int step) FLAGGEMS_LAMBDA {
+      const int from = (step * mine.sharing + mine.part) * chunk;
+      FLAGGEMS_CHIP_UNROLL
+      for (int w = 0; w < Wide; ++w) {
         FLAGGEMS_CHIP_UNROLL
-        for (int w = 0; w < Wide; ++w) {
-          FLAGGEMS_CHIP_UNROLL
-          for (int d = 0; d < 4; ++d) {
-            to[w][d] = words{};
-            if (from + d * 32 + t * 8 < k) to[w][d] = load_words<T>(row[w] + from + d * 32);
-          }
+        for (int d = 0; d < 4; ++d) {
+          next[w][d] = words{};
+          if (from + d * 32 + t * 8 < k) next[w][d] = load_words<T>(row[w] + from + d * 32);
         }
-      };
-      fetch_rows(next, 0);
+      }
+    };
+    u32 tile = static_cast<u32>(block.index());
+    const u32 blocks = static_cast<u32>(block.count());
+    const skinny_place first = skinny_place::of(space, tile);
+    find_rows(first);
+    block.await_earlier([&]() FLAGGEMS_LAMBDA {                  // weights, which nobody writes
+      static_for<Stages * Blocks>([&](auto i) FLAGGEMS_LAMBDA {  // 128 bytes each
+        const int j = first.j + mine.group * lines + i % Blocks * 16 + mine.lane / 2;
+        const int q =
+            ((i / Blocks << mine.shift) + mine.part) * chunk + mine.lane % 2 * (chunk / 2);
+        if (j < space.n && q < k) prefetch(global_ptr<const T>(b.at(first.batch) + j * b.line + q));
+      });
+    });
+    fetch_rows(0);
+    for (int s = 1; s < Stages; ++s) coming.fetch();
+    int slot = 0;
+    for (; tile < space.tiles; tile += blocks) {
+      f32 sums[Blocks][Wide][4] = {};
       for (int step = 0; step < steps; ++step) {
+        words x[Wide][4];
         FLAGGEMS_CHIP_UNROLL
         for (int i = 0; i < Wide * 4; ++i) x[i / 4][i % 4] = next[i / 4][i % 4];
-        fetch_rows(next, step + 1);
+        const bool ends = step + 1 == steps && tile + blocks < space.tiles;
+        if (ends) find_rows(skinny_place::of(space, tile + blocks));
+        fetch_rows(ends ? 0 : step + 1);
         block.template await_copies<Stages - 2>();
         coming.fetch();  // where the step before was, which all of the warp have done with
         FLAGGEMS_CHIP_UNROLL
@@ -134,13 +145,12 @@ struct gemm_skinny_tiles {
             const int low_at = slot * stage + place(l * 16 + g, t + 4 * d);
             const words low = stages.read(low_at), high = stages.read(low_at + 8 * packs);
             FLAGGEMS_CHIP_UNROLL
-            for (int w = 0; w < Wide; ++w) {
-              const words right = x[w][d];
+            for (int s = 0; s < 2; ++s) {
+              const u32 left_words[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
+                                         high.at[2 * s + 1]};
               FLAGGEMS_CHIP_UNROLL
-              for (int s = 0; s < 2; ++s) {
-                const u32 left_words[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
-                                           high.at[2 * s + 1]};
-                const u32 right_words[2] = {right.at[2 * s], right.at[2 * s + 1]};
+              for (int w = 0; w < Wide; ++w) {
+                const u32 right_words[2] = {x[w][d].at[2 * s], x[w][d].at[2 * s + 1]};
                 block.template multiply_tiles<T>(sums[l][w], left_words, right_words);
               }
             }
@@ -157,25 +167,28 @@ struct gemm_skinny_tiles {
           FLAGGEMS_CHIP_UNROLL
           for (int e = 0; e < 4; ++e) {
             const int j = l * 16 + e / 2 * 8 + g, i = w * 8 + 2 * t + e % 2;
-            partial.write(team * count + i * lines + j, sums[l][w][e]);
+            partial.write(mine.team * count + i * lines + j, sums[l][w][e]);
           }
         }
       }
       block.sync();
+      const skinny_place at = skinny_place::of(space, tile);
       const auto to = out.at(at.batch) + at.i * out.row;
       const auto finish = bias.at(at.batch, at.i);
-      block.for_each(abreast * count, [&](i64 index) FLAGGEMS_LAMBDA {
-        const int e = static_cast<int>(index);
-        const int i = e / (abreast * lines), column = e % (abreast * lines);
-        const lane_scalar j{at.j + column};
-        if (at.i + i >= space.m || j.begin >= space.n) return;
-        const int from = column / lines * sharing * count + i * lines + column % lines;
-        f32 sum = partial.read(from);
-        for (int s = 1; s < sharing; ++s) sum += partial.read(from + s * count);
+      // The teams of a group bring their sums together.
+      const auto found = partial.from((mine.group << mine.shift) * count);
+      for (int e = mine.part * 32 + mine.lane; e < count; e += mine.sharing * 32) {
+        const int i = e / lines;
+        const lane_scalar j{at.j + mine.group * lines + e % lines};
+        if (at.i + i >= space.m || j.begin >= space.n) continue;
+        f32 sum = found.read(e);
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 1; s < most_sharing; ++s)
+          if (s < mine.sharing) sum += found.read(s * count + e);
         store(to + i * out.row, out.column, j,
               finish.template add<f32>(i, j, f32(out.alpha * sum)));
-      });
-    });
+      }
+    }
   }
 };
 

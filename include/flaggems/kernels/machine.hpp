@@ -308,11 +308,11 @@ struct cuda_machine : block_memory {
   template <class Pack>
   FLAGGEMS_INLINE void copy_ahead(array_type<Pack> to, i64 i, const Pack* from, bool exists,
                                   int) const {
-    if (__isShared(to.data))
-      asm volatile(
-          "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data + i)),
-          "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
-          : "memory");
+    if (__isShared(to.data))  // whose addresses have 32 bits
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data) +
+                                                                         static_cast<u32>(i) * 16),
+                   "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
+                   : "memory");
     else  // a workspace
       to.write(i, exists ? *from : Pack{});
   }

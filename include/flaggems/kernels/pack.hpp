@@ -74,6 +74,18 @@ FLAGGEMS_INLINE pack<T, Count> load_pack_once(global_ptr<const T> p) {
   else
     return load_pack<Count>(p);
 }
+/// p, which compilers do not take apart again: an element's address is then one addition, where it
+/// was a sum of all that p was made of, for each element.
+template <class T>
+FLAGGEMS_INLINE global_ptr<T> settled(global_ptr<T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  auto address = __cvta_generic_to_global(p);  // of which they know that it is no shared memory
+  asm volatile("" : "+l"(address));
+  return static_cast<T*>(__cvta_global_to_generic(address));
+#else
+  return p;
+#endif
+}
 /// Asks for what stands at p, which is needed soon, without reading it.
 template <class T>
 FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {

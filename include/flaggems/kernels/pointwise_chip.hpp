@@ -6,6 +6,7 @@
 // coordinates come by multiplications.
 #pragma once
 
+#include <flaggems/kernels/divider.hpp>
 #include <flaggems/kernels/math_narrow.hpp>
 
 namespace flaggems::kernels {
@@ -181,14 +182,6 @@ struct pointwise_packs {
       now = next;
       i += apart;
     }
-  }
-};
-
-/// Division by a number that does not change, of what is less than 2^31: a multiplication.
-struct divider {
-  u32 divisor, factor, shift;
-  FLAGGEMS_INLINE u32 quotient(u32 n) const {
-    return (static_cast<u32>((static_cast<u64>(n) * factor) >> 32) + n) >> shift;
   }
 };
 

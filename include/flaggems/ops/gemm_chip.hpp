@@ -8,6 +8,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/gemm_skinny_tiles.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
 
 #include <utility>
 
@@ -27,9 +28,7 @@ struct skinny_policy {
   static constexpr i64 blocks = 528;
   /// The units of a large chip.
   static constexpr i64 units = 132;
-  /// Lines of the other matrix, so that no count of them overflows.
-  static constexpr i64 widest = i64{1} << 48;
-  /// Elements of an index of 32 bits.
+  /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
   static constexpr i64 most = i64{1} << 30;
 };
 
@@ -62,7 +61,7 @@ class skinny_product {
     if constexpr (call_type::can_exchange)
       if (space.n <= skinny_policy::rows && space.m > space.n) call_.exchange();
     if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most ||
-        space.n >= skinny_policy::widest)
+        space.n >= skinny_policy::most || space.batches * space.m >= skinny_policy::most / space.n)
       return false;
     if (space.rank == 0) {  // kernels have a batch of one dimension
       space.rank = 1;
@@ -74,7 +73,9 @@ class skinny_product {
         begins_packs<width>(call_.b, call_.b.line) &&
         begins_packs<a_width>(call_.a, call_.a.line)) {
       if constexpr (has_tiles)
-        if (space.m > skinny_policy::rows_without_tiles) return by_tiles(), true;
+        if (space.m > skinny_policy::rows_without_tiles && call_.b.line < skinny_policy::most &&
+            -call_.b.line < skinny_policy::most)
+          return by_tiles(), true;
       return along(), true;
     }
     if (call_.b.line == 1 && space.n % width == 0 && begins_packs<width>(call_.b, call_.b.along))
@@ -88,34 +89,51 @@ class skinny_product {
     // Teams beside each other find the rows in the nearest cache, where others brought them: those
     // of more rows share lines only where there are too few.
     const bool is_tall = call_.space.m > 1;
-    int sharing = is_tall || packs < 128 ? 1 : packs < 256 ? 2 : packs < 512 ? 4 : 8;
+    int sharing = is_tall || packs < 128 ? 0 : packs < 256 ? 1 : packs < 512 ? 2 : 3;
     const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;
-    const auto few_lines = [&] { return call_.space.n * sharing < wanted * 32; };
+    const auto few_lines = [&] { return call_.space.n << sharing < wanted * 32; };
     // One pack of each a thread, so that there are more blocks.
-    while (sharing < 8 && packs > sharing * 32 && few_lines()) sharing *= 2;
+    while (sharing < 3 && packs > i64{32} << sharing && few_lines()) ++sharing;
     if (call_.space.m > 4)
       along_of<8, 4, 1, 32>(sharing);
     else if (is_tall)
       along_of<4, 4, 1, 32>(sharing);
-    else if (sharing > 1 || few_lines())
+    else if (sharing > 0 || few_lines())
       along_of<1, 4, 2, 32>(sharing);
     else
-      along_of<1, 4, 2, 8>(1);
+      along_of<1, 4, 2, 8>(0);
   }
 
-  /// `sharing` teams share a line.
+  /// The same product as kernels of few rows know it, in tiles of `rows` x `columns`; 2^sharing
+  /// teams share lines.
+  kernels::skinny_space cut(i64 rows, i64 columns, int sharing = 0) const {
+    const kernels::gemm_space& space = call_.space;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    const i64 row_tiles = kernels::ceil_div(space.m, rows);
+    const i64 column_tiles = kernels::ceil_div(space.n, columns);
+    return {narrow(space.batches),
+            narrow(space.m),
+            narrow(space.n),
+            narrow(space.k),
+            narrow(rows),
+            narrow(columns),
+            divider_by(row_tiles),
+            divider_by(column_tiles),
+            static_cast<u32>(space.batches * row_tiles * column_tiles),
+            sharing};
+  }
+
+  /// 2^sharing teams share a line.
   template <int Rows, int Columns, int Unroll, int Lanes>
   void along_of(int sharing) {
     using kernel = kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll>;
     constexpr int teams = skinny_policy::threads / Lanes;
-    call_.tiles(Rows, teams / sharing * Columns);
-    call_.space.depth = sharing;
+    const kernels::skinny_space space = cut(Rows, (teams >> sharing) * Columns, sharing);
     launch_config& config = call_.config;
-    config.tiles = call_.space.tiles();
+    config.tiles = space.tiles;
     config.threads = skinny_policy::threads;
-    config.scratch = scratch_bytes<C>(teams * Rows * Columns);
-    launch<kernel>(stream_, config, call_.space, call_.a, call_.b, call_.out,
-                   call_.finish(beside_));
+    config.scratch = scratch_bytes<C>(kernel::found);
+    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, call_.finish(beside_));
   }
 
   void by_tiles() {
@@ -141,21 +159,20 @@ class skinny_product {
     constexpr int teams = skinny_policy::threads / 32;
     // Short sums leave some teams without a step: of many lines, others take these.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
-    i64 sharing = teams;
-    while (sharing > 1 &&
-           (sharing / 2 >= steps ||
-            (sharing > steps / 2 &&
-             call_.space.n > 4 * skinny_policy::units * kernel::lines * (teams / sharing))))
-      sharing /= 2;
-    call_.tiles(kernel::rows, teams / sharing * kernel::lines);
-    call_.space.depth = sharing;
+    int sharing = 3;
+    while (sharing > 0 &&
+           (1 << sharing >= 2 * steps ||
+            (1 << sharing > steps / 2 &&
+             call_.space.n > 4 * skinny_policy::units * kernel::lines * (teams >> sharing))))
+      --sharing;
+    const kernels::skinny_space space =
+        cut(kernel::rows, (teams >> sharing) * kernel::lines, sharing);
     launch_config& config = call_.config;
-    config.tiles = kernels::min_of(call_.space.tiles(), skinny_policy::units);
+    config.tiles = kernels::min_of(i64{space.tiles}, skinny_policy::units);
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<f32>(teams * kernel::count) +
                      scratch_bytes<kernels::pack<u32, 4>>(teams * Stages * kernel::stage);
-    launch<kernel>(stream_, config, call_.space, call_.a, call_.b, call_.out,
-                   call_.finish(beside_));
+    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, call_.finish(beside_));
   }
 
   void across() {
@@ -168,32 +185,32 @@ class skinny_product {
   template <int Rows, int Lanes, int Depth>
   void across_of(i64 blocks) {
     using kernel = kernels::gemm_skinny_across<A, B, stored, C, bias, Rows, Lanes, Depth>;
-    kernels::gemm_space& space = call_.space;
+    const kernels::skinny_space space = cut(Rows, kernel::columns);
     launch_config& config = call_.config;
-    call_.tiles(Rows, kernel::columns);
     // Of the sum as many parts as blocks are wanted, but none so short that a thread has nothing.
     constexpr i64 shortest = skinny_policy::threads / Lanes * Depth;
-    const i64 wanted = kernels::ceil_div(blocks, space.tiles());
-    const i64 length = kernels::round_up(
-        kernels::max_of(kernels::ceil_div(space.k, wanted), shortest), i64{shortest});
-    const i64 parts = kernels::max_of(kernels::ceil_div(space.k, length), i64{1});
-    const auto partial = empty<C>(
-        stream_, shape{parts > 1 ? parts * space.batches * space.m * space.n : 0}, config.op);
+    const i64 wanted = kernels::ceil_div(blocks, i64{space.tiles}), k = space.k;
+    const i64 length =
+        kernels::round_up(kernels::max_of(kernels::ceil_div(k, wanted), shortest), i64{shortest});
+    const i64 parts = kernels::max_of(kernels::ceil_div(k, length), i64{1});
+    const i64 results = i64{space.batches} * space.m * space.n;
+    const auto partial = empty<C>(stream_, shape{parts > 1 ? parts * results : 0}, config.op);
     const bool packed =
         call_.a.along == 1 &&
         begins_packs<kernels::min_of(Depth, kernels::pack_size<A>)>(call_.a, call_.a.line);
-    config.tiles = space.tiles() * parts;
+    config.tiles = space.tiles * parts;
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<C>(kernel::scratch(skinny_policy::threads));
     const auto last = call_.finish(beside_);
-    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, last, packed, parts, length,
-                   const_cast<C*>(partial.data()));
+    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, last, packed,
+                   divider_by(parts), static_cast<i32>(length), const_cast<C*>(partial.data()));
     if (parts == 1) return;
-    call_.tiles(1, skinny_policy::threads);
-    config.tiles = space.tiles();
+    const kernels::skinny_space merged = cut(1, skinny_policy::threads);
+    config.tiles = merged.tiles;
     config.scratch = 0;
-    launch<kernels::gemm_skinny_merge<stored, C, bias>>(
-        stream_, config, space, call_.out, last, parts, static_cast<const C*>(partial.data()));
+    launch<kernels::gemm_skinny_merge<stored, C, bias>>(stream_, config, merged, call_.out, last,
+                                                        static_cast<i32>(parts),
+                                                        static_cast<const C*>(partial.data()));
   }
 
   const S& stream_;
