@@ -131,6 +131,7 @@ struct flat_place {
 template <class T, class E>
 struct pointwise_packs {
   static constexpr int size = common_pack_size<T, E>;
+  static constexpr bool awaits_earlier = true;
 
   /// Whether the packs of all operands are the same elements.
   FLAGGEMS_INLINE static bool fits(global_ptr<T> out, const E& e) {
@@ -143,6 +144,7 @@ struct pointwise_packs {
     const i64 tile = packs < many_packs ? threads : threads * packs_in_flight<T, E>;
     for (i64 start = block.index() * tile; start < packs; start += block.count() * tile) {
       const i64 i = start + block.thread();
+      block.await_earlier();
       if (i >= packs) continue;
       if constexpr (packs_in_flight<T, E> == 1)
         store_pack<size>(out + (head + i * size),
@@ -151,6 +153,7 @@ struct pointwise_packs {
         two(head + i * size, i + threads < min_of(start + tile, packs), threads * size, out, e);
     }
     if (block.index() > 0) return;
+    block.await_earlier();
     for (int k = block.thread(); k < n - inside; k += block.threads()) {
       const i64 i = k < head ? k : k + inside;
       store_pack<1>(out + i, pack_of_values<T, 1>(read<1>(e, i)));
@@ -221,6 +224,7 @@ FLAGGEMS_INLINE constexpr int steps_in_flight(bool packed) { return packed ? 2 :
 template <class T, class E>
 struct pointwise_strided {
   static constexpr int size = common_pack_size<T, E>;
+  static constexpr bool awaits_earlier = true;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const strided_space& space, const target<T>& out,
@@ -239,23 +243,23 @@ struct pointwise_strided {
                                    const target<T>& out, const E& e) {
     const u32 threads = static_cast<u32>(block.threads());
     const u32 grid = static_cast<u32>(block.count()) * threads;
-    for (u32 i = static_cast<u32>(block.index()) * threads + static_cast<u32>(block.thread());
-         i < space.steps; i += grid)
-      several<Width>(i, space, out, e, make_int_sequence<steps_in_flight(Width > 1)>{});
+    for (u32 start = static_cast<u32>(block.index()) * threads; start < space.steps; start += grid)
+      several<Width>(block, start + static_cast<u32>(block.thread()), space, out, e,
+                     make_int_sequence<steps_in_flight(Width > 1)>{});
   }
   FLAGGEMS_INLINE static void advance(place& p, const target<T>& out, const E& e, int d,
                                       u32 steps) {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
-  template <int Width, int... U>
-  FLAGGEMS_INLINE static void several(u32 i, const strided_space& space, const target<T>& out,
-                                      const E& e, int_sequence<U...>) {
+  template <int Width, class Block, int... U>
+  FLAGGEMS_INLINE static void several(const Block& block, u32 i, const strided_space& space,
+                                      const target<T>& out, const E& e, int_sequence<U...>) {
     constexpr int count = sizeof...(U);
     const int inner = space.rank - 1, shared = max_of(inner - 1, 0);
     place first{};
     first.inner = inner;
-    u32 rest = i, unit = Width;  // elements of a step
+    u32 rest = min_of(i, space.steps - 1), unit = Width;  // elements of a step
     const auto take = [&](int d) FLAGGEMS_LAMBDA {
       const u32 next = d > 0 ? space.sizes[d].quotient(rest) : 0;
       const u32 at = rest - next * space.sizes[d].divisor;
@@ -266,7 +270,11 @@ struct pointwise_strided {
       advance(first, out, e, inner, take(inner) * unit);
       unit = 1;
     }
-    const u32 begin = take(shared) * space.each, last = space.length - 1 - begin;
+    const u32 begin = take(shared) * space.each;
+    // Of so many the last one exists: of none, where the thread has none.
+    const i32 last = i < space.steps ? static_cast<i32>(space.length - 1 - begin) : -1;
+    const auto exists = [&](u32 u)
+                            FLAGGEMS_LAMBDA { return static_cast<i32>(u * space.apart) <= last; };
     advance(first, out, e, shared, begin * unit);
     FLAGGEMS_CHIP_NO_UNROLL
     for (int d = shared - 1; d >= 0; --d) advance(first, out, e, d, take(d));
@@ -274,7 +282,8 @@ struct pointwise_strided {
     place places[count] = {(static_cast<void>(U), first)...};
     FLAGGEMS_CHIP_UNROLL
     for (u32 u = 1; u < count; ++u)
-      advance(places[u], out, e, shared, u * space.apart <= last ? u * space.apart * unit : 0);
+      advance(places[u], out, e, shared, exists(u) ? u * space.apart * unit : 0);
+    block.await_earlier();
     using row = decltype(copy_of(e.template fetch<Width, 0, false>(first)));
     struct rows {
       row at[count];
@@ -284,7 +293,7 @@ struct pointwise_strided {
                           : rows{{e.template fetch<Width, 0, false>(places[U])...}};
     FLAGGEMS_CHIP_UNROLL
     for (u32 u = 0; u < count; ++u)
-      if (u * space.apart <= last)
+      if (exists(u))
         store_pack<Width>(out.data + places[u].template offset<leaf_count<E>>(),
                           pack_of_values<T, Width>(read.at[u]));
   }
