@@ -456,9 +456,9 @@ void model<Device>::multiply(const stacked<Device>& weights, i64 k, const In& in
   using kernel = token_product<fg::bf16, In, To>;
   const auto matrix = *weights.only().template numbers<fg::bf16>();
   const int rows = static_cast<int>(matrix.size(0)), size = static_cast<int>(k);
-  int sharing = 1;  // warps, so that a thread has one pack of a row, or few
-  while (sharing < kernel::teams && sharing * kernel::team_size * kernel::width < size)
-    sharing *= 2;
+  int sharing = 0;  // 2^sharing warps, so that a thread has one pack of a row, or few
+  while (kernel::teams >> sharing > 1 && kernel::team_size * kernel::width << sharing < size)
+    ++sharing;
   fg::launch_config config;
   config.op = "token_product";
   config.tiles = fg::kernels::ceil_div(rows, kernel::tile(sharing));

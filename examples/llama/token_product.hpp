@@ -14,6 +14,7 @@ namespace llama {
 
 namespace fk = flaggems::kernels;
 using flaggems::i64;
+using flaggems::u32;
 
 /// A vector as it stands in memory; it begins packs.
 template <class T>
@@ -113,7 +114,7 @@ struct rotate_to {
 };
 
 /// A matrix of `rows` rows of k elements, which begin packs, as many as packs of k in all, times
-/// `in`; the results, an even number, go to `to`. `sharing` warps share a row.
+/// `in`; the results, an even number, go to `to`. 2^sharing warps share a row.
 template <class W, class In, class To>
 struct token_product {
   static constexpr int max_threads = 256, min_blocks = In::is_normed ? 2 : 3;
@@ -121,70 +122,54 @@ struct token_product {
   static constexpr int found = columns + 1;
   static constexpr int teams = max_threads / team_size;
   static constexpr int most_scratch = teams * found * 4;
+  static constexpr bool awaits_earlier = true;
 
   /// The results of a block.
-  FLAGGEMS_INLINE static constexpr int tile(int sharing) { return teams / sharing * columns; }
-
-  /// A thread's packs of its team's rows: `begin`, and each `step` from there.
-  struct share {
-    int row, begin, step;
-    template <class Block>
-    FLAGGEMS_INLINE share(const Block& block, int sharing) {
-      const int team = block.thread() / team_size, lane = block.thread() % team_size;
-      row = team / sharing * columns;
-      begin = (team % sharing * team_size + lane) * width;
-      step = sharing * team_size * width;
-    }
-  };
-
-  // No weights were written by the launch before: they are asked for while it runs.
-  static constexpr bool fetches_ahead = true;
-  template <class Block>
-  FLAGGEMS_INLINE static void fetch_ahead(Block& block, int rows, int k, int sharing, const In&,
-                                          fk::global_ptr<const W> weights, const To& to) {
-    const share mine(block, sharing);
-    const i64 first = block.index() * tile(sharing) + mine.row;
-    fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
-      const auto from = weights + to.row(fk::min_of(first + c, i64(rows - 1))) * k;
-      fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
-        const int q = mine.begin + u * mine.step;
-        if (q < k) fk::prefetch(fk::global_ptr<const W>(from + q));
-      });
-    });
-  }
+  FLAGGEMS_INLINE static constexpr int tile(int sharing) { return (teams >> sharing) * columns; }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, int rows, int k, int sharing, In in,
-                                  fk::global_ptr<const W> weights, To to) {
-    const int team = block.thread() / team_size, lane = block.thread() % team_size;
-    const share from(block, sharing);
-    const int begin = from.begin, step = from.step, at_once = tile(sharing);
+  FLAGGEMS_INLINE static void run(Block& block, int rows, int k, int sharing, const In& in,
+                                  fk::global_ptr<const W> weights, const To& to) {
+    const int thread = block.thread(), at_once = tile(sharing), sharers = 1 << sharing;
+    const int team = static_cast<int>(static_cast<u32>(thread) / team_size);
+    const int lane = static_cast<int>(static_cast<u32>(thread) % team_size);
+    // A thread's packs of its team's rows: `begin`, and each `step` from there.
+    const int begin = ((team & (sharers - 1)) * team_size + lane) * width;
+    const int step = sharers * team_size * width, left = k - begin;
     const auto partial = block.template scratch<float>(teams * found);
-    block.for_each_tile(fk::ceil_div(rows, at_once), [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 first = t * at_once;
-      // The results of this thread, if there are any for it.
-      const i64 mine = first / 2 + block.thread();
-      const bool has_results = 2 * block.thread() < at_once && 2 * mine < rows;
-      const auto place = to.at(has_results ? mine : first / 2);
+    for (int first = static_cast<int>(block.index()) * at_once; first < rows;
+         first += static_cast<int>(block.count()) * at_once) {
       // Rows beyond the last are the last one again: computed, not stored.
       fk::global_ptr<const W> row[columns];
       fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
-        const i64 i = first + from.row + c;
-        row[c] = weights + to.row(fk::min_of(i, i64(rows - 1))) * k;
+        const int i = fk::min_of(first + (team >> sharing) * columns + c, rows - 1);
+        row[c] = fk::settled<const W>(weights + to.row(i) * k + begin);
       });
+      // No weights were written by the launch before: they are asked for while it runs.
+      block.await_earlier([&]() FLAGGEMS_LAMBDA {
+        fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
+          fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
+            if (u * step < left) fk::prefetch(fk::global_ptr<const W>(row[c] + u * step));
+          });
+        });
+      });
+      // The results of this thread, if there are any for it.
+      const int mine = first / 2 + thread;
+      const bool has_results = 2 * thread < at_once && 2 * mine < rows;
+      const auto place = to.at(has_results ? mine : first / 2);
       float sums[columns] = {0.0F, 0.0F, 0.0F, 0.0F}, squares[1] = {0.0F};
-      for (int q = begin; q < k; q += unroll * step) {
+      for (int q = 0; q < left; q += unroll * step) {
         fk::pack<W, width> y[unroll][columns];
         fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
-          if (q + u * step < k)
+          if (q + u * step < left)
             fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
               y[u][c] = fk::load_pack_once<width>(row[c] + q + u * step);
             });
         });
         fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
-          if (q + u * step < k) {
+          if (q + u * step < left) {
             float x[width];
-            in.template load<width>(q + u * step, x, squares[0]);
+            in.template load<width>(begin + q + u * step, x, squares[0]);
             fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
               float z[width];
               fk::unpack<float>(y[u][c], z);
@@ -204,18 +189,20 @@ struct token_product {
       if (lane == 0) partial.write(team * found + columns, squares[0]);
       block.sync();
       if (has_results) {
-        const int i = 2 * block.thread();
-        const int place_of = i / columns * sharing * found;
+        const int i = 2 * thread;
+        const int place_of = (i / columns << sharing) * found;
         float low = 0.0F, high = 0.0F, all = 0.0F;
-        for (int s = 0; s < sharing; ++s) {
-          low += partial.read(place_of + s * found + i % columns);
-          high += partial.read(place_of + s * found + i % columns + 1);
-          all += partial.read(place_of + s * found + columns);
-        }
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 0; s < teams; ++s)
+          if (s < sharers) {
+            low += partial.read(place_of + s * found + i % columns);
+            high += partial.read(place_of + s * found + i % columns + 1);
+            all += partial.read(place_of + s * found + columns);
+          }
         const float scale = in.scale(all, k);
         to.store(mine, place, low * scale, high * scale);
       }
-    });
+    }
   }
 };
 

@@ -86,22 +86,6 @@ template <class Kernel>
 inline constexpr bool awaits_earlier<Kernel, decltype(Kernel::awaits_earlier + 0)> =
     Kernel::awaits_earlier;
 
-/// Whether a kernel says `fetches_ahead`: its `fetch_ahead(block, args...)` runs where launches
-/// wait for earlier ones, before it waits. What is in memory may still change then, so it must not
-/// be read: `prefetch` brings it near.
-template <class Kernel, class = int>
-inline constexpr bool fetches_ahead = false;
-template <class Kernel>
-inline constexpr bool fetches_ahead<Kernel, decltype(Kernel::fetches_ahead + 0)> =
-    Kernel::fetches_ahead;
-template <class Kernel>
-struct fetch_ahead_of {
-  template <class Block, class... Args>
-  FLAGGEMS_INLINE static void run(Block& block, const Args&... args) {
-    Kernel::fetch_ahead(block, args...);
-  }
-};
-
 template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
@@ -114,11 +98,7 @@ struct entry_of {
   template <class Machine>
   FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
     simt_block<Machine> block(machine);
-    if constexpr (fetches_ahead<Kernel>)
-      block.await_earlier(
-          [&]() FLAGGEMS_LAMBDA { args.template run<fetch_ahead_of<Kernel>>(block); });
-    else if constexpr (!awaits_earlier<Kernel>)
-      block.await_earlier();
+    if constexpr (!awaits_earlier<Kernel>) block.await_earlier();
     args.template run<Kernel>(block);
   }
 };
