@@ -286,6 +286,9 @@ def rows():
             yield row_case(op, 2**26 // n, n, BF16, n in (32, 256, 1024, 4096, 16384, 65536, 262144))
         for n in (32, 256, 1024, 4096, 4099, 16384, 65536, 262144):
             yield row_case(op, 2**25 // n, n, F32, n in (1024, 16384))
+        for n in (33, 127) if op != "fused_add_rms_norm" else ():
+            yield row_case(op, 2**26 // n, n, BF16, n == 127)
+            yield row_case(op, 2**25 // n, n, F32)
         for r, n in ((1, 4096), (16, 4096), (256, 4096), (2048, 1024)):
             yield row_case(op, r, n, BF16, r == 256)
 

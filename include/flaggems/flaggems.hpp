@@ -56,6 +56,7 @@
 #include <flaggems/ops/reduce_chip.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/short_rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernels/norm.hpp>
 #include <flaggems/kernels/norm_chip.hpp>
+#include <flaggems/kernels/short_rows.hpp>
 
 #include <flaggems/kernels/entry.hpp>
 
@@ -29,3 +30,10 @@ FLAGGEMS_INSTANCE(fused_add_rms_norm_held_bf16,
                   fk::fused_add_rms_norm_chip<bf16, float, bf16, float, 4, 1, false>,
                   fk::norm_space, fk::row_teams, fk::row_target<bf16>, fk::row_target<float>,
                   fk::row_arg<bf16>, float)
+FLAGGEMS_INSTANCE(layer_norm_short_bf16, fk::short_row_tiles<fk::short_layer_norm<float>, bf16, 2>,
+                  fk::short_row_space, fk::global_ptr<const bf16>, fk::global_ptr<bf16>,
+                  fk::short_layer_norm<float>)
+FLAGGEMS_INSTANCE(rms_norm_short_f16,
+                  fk::short_row_tiles<fk::short_rms_norm<flaggems::f16>, flaggems::f16, 8>,
+                  fk::short_row_space, fk::global_ptr<const flaggems::f16>,
+                  fk::global_ptr<flaggems::f16>, fk::short_rms_norm<flaggems::f16>)

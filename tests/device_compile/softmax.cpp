@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernels/short_rows.hpp>
 #include <flaggems/kernels/softmax.hpp>
 #include <flaggems/kernels/softmax_chip.hpp>
 
@@ -16,3 +17,10 @@ FLAGGEMS_INSTANCE(softmax_held_bf16,
                   fk::row_target<flaggems::bf16>)
 FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 1, false>,
                   fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)
+FLAGGEMS_INSTANCE(softmax_short_bf16,
+                  fk::short_row_tiles<fk::short_softmax<false>, flaggems::bf16, 1>,
+                  fk::short_row_space, fk::global_ptr<const flaggems::bf16>,
+                  fk::global_ptr<flaggems::bf16>, fk::short_softmax<false>)
+FLAGGEMS_INSTANCE(log_softmax_short_f32, fk::short_row_tiles<fk::short_softmax<true>, float, 4>,
+                  fk::short_row_space, fk::global_ptr<const float>, fk::global_ptr<float>,
+                  fk::short_softmax<true>)

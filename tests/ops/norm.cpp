@@ -135,6 +135,97 @@ TYPED_TEST(norm_layouts, rows_of_all_lengths) {
                         layout::contiguous);
 }
 
+// Rows that are no multiple of 16 bytes go through a chip's block-local memory in tiles, a row to
+// 1, 2, 4 or 8 threads; long ones where they are many.
+template <class D, class T>
+void check_short_rows() {
+  for (const i64 n : {1, 7, 9, 18, 33, 34, 35, 36, 39, 41, 63, 65, 67})
+    for (const i64 rows : {1, 131})
+      check<D, T>({rows, n}, {n}, layout::contiguous, layout::contiguous, layout::contiguous);
+  if constexpr (sizeof(T) == 2)
+    for (const i64 n : {77, 79, 81, 100, 127, 129, 133})
+      check<D, T>({67, n}, {n}, layout::contiguous, layout::contiguous, layout::contiguous);
+  check<D, T>({37, 33}, {33}, layout::offset, layout::contiguous, layout::contiguous);
+  check<D, T>({37, 33}, {33}, layout::contiguous, layout::offset, layout::contiguous);
+  check<D, T>({37, 33}, {33}, layout::contiguous, layout::strided, layout::contiguous);
+  check<D, T>({37, 33}, {33}, layout::contiguous, layout::contiguous, layout::offset);
+  check<D, T>({5, 7, 3, 11}, {3, 11}, layout::contiguous, layout::contiguous, layout::contiguous);
+}
+
+TYPED_TEST(norm_layouts, short_rows) {
+  using D = TypeParam;
+  if constexpr (!std::is_same_v<D, host>) {
+    check_short_rows<D, f32>();
+    check_short_rows<D, bf16>();
+    check_short_rows<D, f16>();
+    check<D, bf16, f32>({131, 33}, {33}, layout::contiguous, layout::contiguous,
+                        layout::contiguous);
+    const auto& stream = test_stream<D>();
+    for (const shape& sizes : {shape{2100, 127}, shape{1030, 258}}) {
+      const i64 n = sizes[1];
+      const auto columns = static_cast<std::size_t>(n);
+      test_tensor<f32, D> x(sizes, layout::contiguous, random_values(sizes, -3, 4));
+      test_tensor<f32, D> w({n}, layout::contiguous, random_values({n}));
+      expect_close<f32>(values_of(fg::layer_norm(stream, x.in(), {n}, w.in(), w.in())),
+                        reference(x.values(), columns, w.values(), w.values(), 1e-5, true),
+                        near<f32>());
+      const auto want = reference(x.values(), columns, {}, {}, 0x1p-23, false);
+      fg::rms_norm(stream, x.in(), {n}, std::nullopt, x.view());
+      expect_close<f32>(x.read(), want, near<f32>());
+    }
+    // Rows that lie apart.
+    test_tensor<bf16, D> x({40, 40}, layout::contiguous, random_values({40, 40}, -3, 4));
+    test_tensor<bf16, D> out({40, 40});
+    fg::layer_norm(stream, x.in().narrow(1, 0, 33), {33}, std::nullopt, std::nullopt,
+                   out.view().narrow(1, 0, 33));
+    values narrow, got;
+    const values all = x.values(), results = out.read();
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (k % 40 < 33) narrow.push_back(all[k]), got.push_back(results[k]);
+    expect_close<bf16>(got, reference(narrow, 33, {}, {}, 1e-5, true), near<bf16>());
+  }
+}
+
+TYPED_TEST(norm_layouts, short_rows_of_special_values) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr bool is_host = std::is_same_v<D, host>;
+  for (const i64 n : {17, 33, 37, 67}) {
+    const auto columns = static_cast<std::size_t>(n);
+    // Two rows each: with a NaN at the beginning, with an infinity at the end, a mean of 10^4
+    // times the deviation, one outlier first, equal elements whose sum is infinite.
+    const shape sizes{10, n};
+    values v = random_values(sizes, -1, 1);
+    for (std::size_t k = 0; k < v.size(); ++k) {
+      const std::size_t what = k / columns / 2, i = k % columns;
+      if (what == 0 && i == 0) v[k] = std::nan("");
+      if (what == 1 && i + 1 == columns) v[k] = inf;
+      if (what == 2) v[k] += 10000;
+      if (what == 3 && i == 0) v[k] = 1e17;
+      if (what == 4) v[k] = 1e38;
+    }
+    test_tensor<f32, D> x(sizes, layout::contiguous, v);
+    const values layer = values_of(fg::layer_norm(stream, x.in(), {n}));
+    const values rms = values_of(fg::rms_norm(stream, x.in(), {n}));
+    const values want = reference(x.values(), columns, {}, {}, 1e-5, true);
+    for (std::size_t k = 0; k < v.size(); ++k) {
+      const std::size_t what = k / columns / 2;
+      SCOPED_TRACE(std::to_string(n) + ", element " + std::to_string(k));
+      const bool is_last = k % columns + 1 == columns;
+      const double off = what == 3 ? 1e-4 : !is_host ? 2e-5 : 4e-3;
+      switch (what) {
+        case 0: EXPECT_TRUE(std::isnan(layer[k]) && std::isnan(rms[k])); break;
+        case 1:
+          EXPECT_TRUE(std::isnan(layer[k]) && (is_last ? std::isnan(rms[k]) : rms[k] == 0));
+          break;
+        case 4: EXPECT_EQ(layer[k], 0); break;
+        default: EXPECT_NEAR(layer[k], want[k], off); break;
+      }
+    }
+  }
+}
+
 TYPED_TEST(norm_layouts, without_weight_or_bias) {
   const auto& stream = test_stream<TypeParam>();
   test_tensor<f32, TypeParam> x({4, 21}, layout::strided, random_values({4, 21}));

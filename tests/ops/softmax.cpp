@@ -101,6 +101,79 @@ TYPED_TEST(softmax_layouts, rows_of_all_lengths) {
                         random_values({3, 5, 64}));
 }
 
+// Rows that are no multiple of 16 bytes go through a chip's block-local memory in tiles, a row to
+// 1, 2, 4 or 8 threads; long ones where they are many.
+template <class D, class T>
+void check_short_rows() {
+  for (const i64 n : {1, 7, 9, 18, 33, 34, 35, 36, 39, 41, 63, 65, 67})
+    for (const i64 rows : {1, 131})
+      check<D, T>({rows, n}, 1, layout::contiguous, layout::contiguous,
+                  random_values({rows, n}, -9, 9));
+  if constexpr (sizeof(T) == 2)
+    for (const i64 n : {77, 79, 81, 100, 127, 129, 133})
+      check<D, T>({67, n}, 1, layout::contiguous, layout::contiguous,
+                  random_values({67, n}, -9, 9));
+  for (const layout in : {layout::contiguous, layout::offset})  // an operand begins no pack
+    check<D, T>({37, 33}, 1, in, in == layout::offset ? layout::contiguous : layout::offset,
+                random_values({37, 33}, -9, 9));
+  test_tensor<T, D> x({130, 33}, layout::contiguous, random_values({130, 33}, -9, 9));
+  const auto want = reference(x.values(), {130, 33}, 1, false);
+  fg::softmax(test_stream<D>(), x.in(), x.view(), 1);
+  expect_close<T>(x.read(), want, tolerance_of<T>());
+}
+
+TYPED_TEST(softmax_layouts, short_rows) {
+  using D = TypeParam;
+  if constexpr (!std::is_same_v<D, host>) {
+    check_short_rows<D, f32>();
+    check_short_rows<D, bf16>();
+    check_short_rows<D, f16>();
+    for (const shape& sizes : {shape{2100, 127}, shape{1030, 258}})
+      check<D, f32>(sizes, 1, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
+    for (const shape& sizes : {shape{2070, 255}, shape{140000, 3}})
+      check<D, bf16>(sizes, 1, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
+    // Rows that lie apart.
+    const auto values = random_values({40, 40}, -9, 9);
+    test_tensor<bf16, D> x({40, 40}, layout::contiguous, values), out({40, 40});
+    fg::softmax(test_stream<D>(), x.in().narrow(1, 0, 33), out.view().narrow(1, 0, 33), 1);
+    std::vector<double> narrow, got, all = x.values();
+    const auto results = out.read();
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (k % 40 < 33) narrow.push_back(all[k]), got.push_back(results[k]);
+    expect_close<bf16>(got, reference(narrow, {40, 33}, 1, false), tolerance_of<bf16>());
+  }
+}
+
+TYPED_TEST(softmax_layouts, short_rows_of_special_values) {
+  using D = TypeParam;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const i64 n : {17, 33, 37, 67, 129}) {
+    const shape sizes{12, n};
+    const auto columns = static_cast<std::size_t>(n);
+    std::vector<double> values = random_values(sizes);
+    // Two rows each, which begin in a word and within one: of -inf, with one inf, with a NaN at
+    // the beginning and at the end, with one number that is not -inf.
+    for (std::size_t row = 0; row < 10; ++row)
+      for (std::size_t k = 0; k < columns; ++k) {
+        double& v = values[row * columns + k];
+        if (row < 2 || (row >= 8 && k != 5)) v = -inf;
+        if (row / 2 == 1 && k == columns / 2) v = inf;
+        if ((row / 2 == 2 && k == 0) || (row / 2 == 3 && k + 1 == columns)) v = nan;
+      }
+    test_tensor<bf16, D> x(sizes, layout::contiguous, values), soft(sizes), log(sizes);
+    fg::softmax(test_stream<D>(), x.in(), soft.view(), 1);
+    fg::log_softmax(test_stream<D>(), x.in(), log.view(), 1);
+    const auto s = soft.read(), l = log.read();
+    for (std::size_t k = 0; k < 10 * columns; ++k) {
+      const bool is_lone = k >= 8 * columns, is_it = k % columns == 5;
+      EXPECT_TRUE(is_lone ? s[k] == (is_it ? 1 : 0) : std::isnan(s[k])) << n << ' ' << k;
+      EXPECT_TRUE(is_lone ? l[k] == (is_it ? 0 : -inf) : std::isnan(l[k])) << n << ' ' << k;
+    }
+    for (std::size_t k = 10 * columns; k < 12 * columns; ++k) EXPECT_GT(s[k], 0) << n << ' ' << k;
+  }
+}
+
 TYPED_TEST(softmax_layouts, empty_and_scalar) {
   for (const shape& sizes : {shape{0}, shape{0, 5}, shape{5, 0}, shape{3, 0, 4}})
     check<TypeParam, f32>(sizes, -1, layout::contiguous, layout::contiguous, {});

@@ -8,6 +8,7 @@
 #include <flaggems/kernels/norm.hpp>
 #include <flaggems/kernels/norm_chip.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/short_rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
 
@@ -181,6 +182,13 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
   return config;
 }
 
+/// Whether the rows of a norm's operands, and its weights, are contiguous.
+template <class... Operands>
+bool has_dense_rows(const kernels::norm_space& space, const Operands&... operands) {
+  return space.inner_rank == 1 &&
+         ((operands.data == nullptr || operands.strides[space.outer_rank] == 1) && ...);
+}
+
 /// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
 /// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
 /// one that is held. `Paired`: as in held_rows.
@@ -191,11 +199,7 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
   if constexpr (host_accessible<D>) {
     return false;
   } else {
-    const auto contiguous = [&](const auto& operand) {
-      return operand.data == nullptr || operand.strides[space.outer_rank] == 1;
-    };
-    if (space.inner_rank != 1 || space.length > held_rows::longest || !contiguous(first) ||
-        !(contiguous(operands) && ...))
+    if (space.length > held_rows::longest || !has_dense_rows(space, first, operands...))
       return false;
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;
@@ -248,6 +252,11 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
   const auto in = plan.arg(0, from);
   const auto weights = plan.arg(2, w);
   const auto biases = plan.arg(3, b);
+  if (detail::has_dense_rows(space, in, weights, biases, target) &&
+      detail::launch_short_rows<C>(
+          stream, config, space.rows, space.length, space.outer_rank, in, target,
+          kernels::short_layer_norm<WeightType>{weights.data, biases.data, static_cast<f32>(eps)}))
+    return;
   const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
                         auto whole) {
     launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
@@ -320,6 +329,11 @@ void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, c
   const auto config = detail::norm_launch<C, D>(op, space, 2);
   const auto in = plan.arg(0, from);
   const auto weights = plan.arg(2, w);
+  if (detail::has_dense_rows(space, in, weights, target) &&
+      detail::launch_short_rows<C>(
+          stream, config, space.rows, space.length, space.outer_rank, in, target,
+          kernels::short_rms_norm<WeightType>{weights.data, static_cast<f32>(epsilon)}))
+    return;
   const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
                         auto whole) {
     launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(

@@ -5,6 +5,7 @@
 #include <flaggems/kernels/softmax.hpp>
 #include <flaggems/kernels/softmax_chip.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/short_rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {
@@ -44,6 +45,9 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   if constexpr (!host_accessible<device_of<S>> && !std::is_same_v<T, f8e4m3>) {
     const auto in = plan.arg(0, x);
     const auto to = plan.target(1, out);
+    if (launch_short_rows<C>(stream, config, space.rows, space.length, space.rank, in, to,
+                             kernels::short_softmax<Log>{}))
+      return;
     if (in.strides[space.rank] == 1 && to.strides[space.rank] == 1 &&
         space.length <= held_rows::longest) {
       constexpr int width = kernels::pack_size<T>;
