@@ -73,11 +73,12 @@ struct layer_norm_chip {
   static constexpr int width = share::width;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams teams,
+  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams given,
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_arg<W>& bias, const row_target<Out>& out, C eps) {
+    const held_teams<Packs, Rows> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
-    auto across = teams.across<Packs>(block);
+    auto across = teams.across(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1), alike>;
     weights_type weights(weight, 1, space.length, lane, size);
@@ -92,7 +93,7 @@ struct layer_norm_chip {
       // The mean and the variance are those of differences from an estimate, less what it was off.
       // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
       // out to be so far off that digits of the variance are lost.
-      bool is_rough = alike || (Rows == 1 && (Packs == 8 || teams.shift < 0));
+      bool is_rough = Packs == 8 || teams.are_blocks();
       T begins[Rows] = {};
       if (is_rough) {
         FLAGGEMS_CHIP_UNROLL
@@ -105,7 +106,7 @@ struct layer_norm_chip {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) estimates[r] = number_cast<C>(begins[r]);
       }
-      if (!alike && Packs < 8 && !is_rough) {
+      if (Packs < 8 && !is_rough) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           C sum = C(0);
@@ -116,7 +117,7 @@ struct layer_norm_chip {
           });
           estimates[r] = sum;
         }
-        teams.fold<Rows, C>(block, across, estimates, C(0), plus{});
+        teams.template fold<C>(block, across, estimates, C(0), plus{});
       }
       for (;;) {
         indexed<C, C> sums[Rows];
@@ -138,10 +139,7 @@ struct layer_norm_chip {
           sums[r] = s;
         }
         const indexed<C, C> none{C(0), C(0)};
-        if constexpr (alike)
-          teams.fold_rows<Rows, indexed<C, C>>(block, sums, none, plus_both{});
-        else
-          teams.fold<Rows, indexed<C, C>>(block, across, sums, none, plus_both{});
+        teams.template fold<indexed<C, C>>(block, across, sums, none, plus_both{});
         bool is_far = false;
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
@@ -162,8 +160,8 @@ struct layer_norm_chip {
         // The mean itself, rounded, would be off by more than the estimate and the rest are; but of
         // (all but) equal elements a sum's estimate is off by more than they differ, and what
         // rounding left of that would be the variance.
-        const bool is_flat = !alike && Packs < 8 && (Rows > 1 || teams.shift >= 0) &&
-                             rests[r] * rests[r] > C(1 << 18) * variances[r];
+        const bool is_flat =
+            Packs < 8 && !teams.are_blocks() && rests[r] * rests[r] > C(1 << 18) * variances[r];
         const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
         const C rest = is_flat ? C(0) : C(rests[r] * scale);
         const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {
@@ -175,7 +173,7 @@ struct layer_norm_chip {
         x[r].template for_all<C, true>(from[r], write, weights.of(r), biases.of(r));
       }
     };
-    teams.for_each<Rows, alike ? width : 0>(block, space.rows, work);
+    teams.template for_each<alike ? width : 0>(block, space.rows, work);
   }
 };
 
@@ -189,14 +187,15 @@ struct rms_norm_chip {
   static constexpr int width = share::width;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams teams,
+  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams given,
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_target<Out>& out, C eps) {
+    const held_teams<Packs, Rows> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
-    auto across = teams.across<Packs>(block);
+    auto across = teams.across(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     row_weights<W, share, Rows, ahead> weights(weight, 1, space.length, lane, size);
-    teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+    teams.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
@@ -212,7 +211,7 @@ struct rms_norm_chip {
         });
         squares[r] = sum;
       }
-      teams.fold<Rows, C>(block, across, squares, C(0), plus{});
+      teams.template fold<C>(block, across, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
@@ -238,14 +237,15 @@ struct fused_add_rms_norm_chip {
   static constexpr int width = share::width;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams teams,
+  FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams given,
                                   const row_target<T>& x, const row_target<R>& residual,
                                   const row_arg<W>& weight, C eps) {
+    const held_teams<Packs, Rows> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
-    auto across = teams.across<Packs>(block);
+    auto across = teams.across(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     row_weights<W, share, Rows, ahead, true> weights(weight, 1, space.length, lane, size);
-    teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+    teams.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share total[Rows];
       row_companion < T, share, Packs<8> added[Rows];
       global_ptr<T> inout[Rows];
@@ -290,7 +290,7 @@ struct fused_add_rms_norm_chip {
         total[r].template for_rest<C, false>(global_ptr<const R>(sums[r]), rest);
         squares[r] = sum;
       }
-      teams.fold<Rows, C>(block, across, squares, C(0), plus{});
+      teams.template fold<C>(block, across, squares, C(0), plus{});
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         total[r].refresh();

@@ -359,24 +359,35 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64
 struct row_teams {
   int shift;
   static constexpr int block = -1, cluster = -2;
+};
 
+/// The same in a kernel whose threads hold Packs packs of each of Rows rows. What it is never
+/// launched with takes no code: only threads that hold eight packs are shared by clusters, and
+/// teams of some rows are blocks if threads hold more than one pack of each, and only then.
+template <int Packs, int Rows>
+class held_teams {
+ public:
+  FLAGGEMS_INLINE explicit held_teams(row_teams teams) : shift_(teams.shift) {}
+
+  /// Whether teams are blocks, or clusters of blocks.
+  FLAGGEMS_INLINE bool are_blocks() const { return Rows > 1 ? Packs > 1 : shift_ < 0; }
   template <class Block>
   FLAGGEMS_INLINE int threads(const Block& block) const {
-    return shift == cluster ? block.threads() * block.cluster_blocks()
-           : shift < 0      ? block.threads()
-                            : 1 << shift;
+    return are_clusters() ? block.threads() * block.cluster_blocks()
+           : are_blocks() ? block.threads()
+                          : 1 << shift_;
   }
   template <class Block>
   FLAGGEMS_INLINE int lane(const Block& block) const {
-    return shift == cluster ? block.cluster_block() * block.threads() + block.thread()
-           : shift < 0      ? block.thread()
-                            : block.thread() & ((1 << shift) - 1);
+    return are_clusters() ? block.cluster_block() * block.threads() + block.thread()
+           : are_blocks() ? block.thread()
+                          : block.thread() & ((1 << shift_) - 1);
   }
   /// Calls f(first, step) for the rows of this block's share: a team works on `Rows` rows at once,
   /// the first one and those each `step` further; they may be beyond the last. All threads of a
   /// block are called as often. With Step > 0 teams are blocks, and that is how far rows are apart;
   /// the first one exists.
-  template <int Rows, int Step = 0, class Block, class F>
+  template <int Step = 0, class Block, class F>
   FLAGGEMS_INLINE void for_each(const Block& block, i64 rows, const F& f) const {
     if constexpr (Step > 0) {
       for (i64 tile = block.index();; tile += block.count()) {
@@ -386,32 +397,35 @@ struct row_teams {
         f(first, i64{Step});
       }
     } else {
-      const int teams = shift < 0 ? 1 : block.threads() >> shift;
-      const int own = shift < 0 ? 0 : block.thread() >> shift;
-      const i64 count = shift == cluster ? block.clusters() : block.count();
-      const i64 index = shift == cluster ? block.cluster() : block.index();
+      const int teams = are_blocks() ? 1 : block.threads() >> shift_;
+      const int own = are_blocks() ? 0 : block.thread() >> shift_;
+      const i64 count = are_clusters() ? block.clusters() : block.count();
+      const i64 index = are_clusters() ? block.cluster() : block.index();
       const i64 step = count * (teams * Rows);
       for (i64 row = index * (teams * Rows); row < rows; row += step) f(row + own, teams);
     }
   }
-  /// The folds over a cluster, of kernels whose threads hold Packs packs; of fewer than 8 none is.
-  template <int Packs, class Block>
+  /// The folds over a cluster, if teams are such.
+  template <class Block>
   FLAGGEMS_INLINE cluster_folds<Block> across(const Block& block) const {
-    return cluster_folds<Block>(block, Packs == 8 && shift == cluster);
+    return cluster_folds<Block>(block, are_clusters());
   }
   /// Threads that meet by shuffles alone: a team's, or a warp's of a team that is a block.
   template <class Block>
   FLAGGEMS_INLINE int neighbours(const Block&) const {
-    return shift < 0 ? Block::warp_size : 1 << shift;
+    return are_blocks() ? Block::warp_size : 1 << shift_;
   }
   /// Folds the states of each team's threads, for each of its rows.
-  template <int Rows, class S, class Block, class Op>
+  template <class S, class Block, class Op>
   FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block>& across, S* states,
                             identity<S> neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
-    if (Rows == 1 && shift < 0) {
-      states[0] = block.template fold<S>(states[0], neutral, op, line);
+    if (are_blocks()) {
+      if constexpr (Rows == 1)
+        states[0] = block.template fold<S>(states[0], neutral, op, line);
+      else
+        fold_blocks<S>(block, states, neutral, op, line);
     } else {
-      for (int mask = (1 << shift) / 2; mask > 0; mask /= 2) {
+      for (int mask = (1 << shift_) / 2; mask > 0; mask /= 2) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r)
           states[r] = op(states[r], block.template of_neighbour<S>(states[r], mask, line));
@@ -419,10 +433,14 @@ struct row_teams {
     }
     states[0] = across.template operator()<S>(states[0], neutral, op, line);
   }
-  /// The same of teams that are blocks: the states of some rows at once.
-  template <int Rows, class S, class Block, class Op>
-  FLAGGEMS_INLINE static void fold_rows(const Block& block, S* states, identity<S> neutral, Op op,
-                                        int line = FLAGGEMS_CALLER_LINE) {
+
+ private:
+  FLAGGEMS_INLINE bool are_clusters() const { return Packs == 8 && shift_ == row_teams::cluster; }
+
+  /// The states of some rows at once.
+  template <class S, class Block, class Op>
+  FLAGGEMS_INLINE static void fold_blocks(const Block& block, S* states, const S& neutral, Op op,
+                                          int line) {
     constexpr int together = min_of(Rows, 16 / static_cast<int>(sizeof(S)));
     static_assert(Rows % together == 0);
     struct alignas(together * static_cast<int>(sizeof(S))) some {
@@ -447,6 +465,8 @@ struct row_teams {
       for (int k = 0; k < together; ++k) states[r + k] = mine.of[k];
     }
   }
+
+  int shift_;
 };
 
 /// Where rows begin in two operands, a and b, the first one and those each `step` further, and what

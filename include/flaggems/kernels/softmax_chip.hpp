@@ -56,12 +56,13 @@ struct softmax_chip {
   static constexpr bool keeps_powers = !Log && Packs < 8 && Packs * width <= 32;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_teams teams,
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_teams given,
                                   const row_arg<T>& in, const row_target<Out>& out) {
     using state = softmax_state<C>;
+    const held_teams<Packs, Rows> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
-    auto across = teams.across<Packs>(block);
-    teams.for_each<Rows>(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+    auto across = teams.across(block);
+    teams.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
@@ -106,7 +107,7 @@ struct softmax_chip {
         for (int r = 0; r < Rows; ++r)
           states[r].sum = block.fold_neighbours(states[r].sum, plus{}, teams.neighbours(block));
       }
-      if (Rows == 1 && teams.shift < 0) {
+      if (Rows == 1 && teams.are_blocks()) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r)
           states[r] = block.fold_warps(states[r], state::none(), softmax_join{});
