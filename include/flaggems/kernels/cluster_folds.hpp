@@ -34,8 +34,7 @@ class cluster_folds {
     if (blocks_ == 1) return mine;
     if constexpr (by_messages) {
       if (folds_ == 0) block_.machine().await_mailboxes();
-      int lanes = 2;
-      while (lanes < blocks_) lanes *= 2;
+      const int lanes = lanes_of(blocks_);
       const int from = block_.thread() & (lanes - 1);
       const S got = block_.machine().swap_messages(mine, static_cast<int>(folds_ & 1),
                                                    folds_ >> 1 & 1, from < blocks_ ? from : 0);

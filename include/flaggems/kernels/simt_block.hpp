@@ -50,6 +50,13 @@ template <class Machine>
 inline constexpr bool copying_ahead<Machine, decltype(Machine::has_copies_ahead + 0)> =
     Machine::has_copies_ahead;
 
+/// The least power of two, but 1, that is not below n, which is at most 128.
+FLAGGEMS_INLINE int lanes_of(int n) {
+  u32 bits = static_cast<u32>(n - 1) | 1U;
+  for (int step = 1; step < 8; step *= 2) bits |= bits >> step;
+  return static_cast<int>(bits) + 1;
+}
+
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
@@ -181,8 +188,7 @@ class simt_block {
     const int lane = thread() % warp_size;
     if (lane == 0) partial.write(thread() / warp_size, mine, line);
     machine_.sync(line);
-    int lanes = 2;
-    while (lanes < warps) lanes *= 2;
+    const int lanes = lanes_of(warps);
     const int from = lane & (lanes - 1);
     mine = neutral;
     if (from < warps) mine = partial.read(from, line);
@@ -193,7 +199,7 @@ class simt_block {
   template <class S, class Op>
   FLAGGEMS_INLINE S fold_neighbours(S mine, Op op, int size,
                                     int line = FLAGGEMS_CALLER_LINE) const {
-    for (int mask = size / 2; mask > 0; mask /= 2) mine = op(mine, shuffle_xor(mine, mask, line));
+    for (int mask = size >> 1; mask > 0; mask >>= 1) mine = op(mine, shuffle_xor(mine, mask, line));
     return mine;
   }
 
@@ -205,8 +211,7 @@ class simt_block {
     const auto partial = next_exchange<S>();
     if (thread() == 0) partial.write(0, mine, line);
     sync_cluster(line);
-    int lanes = 2;
-    while (lanes < blocks) lanes *= 2;
+    const int lanes = lanes_of(blocks);
     const int from = thread() & (lanes - 1);
     mine = neutral;
     if (from < blocks) mine = of_block(partial, from).read(0, line);
