@@ -16,7 +16,7 @@ struct every_block_operation {
     const auto bins = block.template scratch<i32>(16);
     const auto sum = block.template scratch<f32>(1);
     const auto others = block.template scratch<f32>(1);
-    cluster_folds<Block> across(block);
+    cluster_folds<Block, true> across(block, true);
     for (i64 r = block.cluster(); r < rows; r += block.clusters()) {
       const global_ptr<const T> x = in + r * n;
       const global_ptr<T> y = out + r * n;

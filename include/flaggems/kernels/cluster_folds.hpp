@@ -16,14 +16,15 @@ inline constexpr bool messaging<Machine, decltype(Machine::has_messages + 0)> =
 /// Folds over the blocks of a cluster: as simt_block::fold_cluster, but blocks meet when it is
 /// made, while what they read first is on its way, and then send each other messages. (A barrier of
 /// a cluster waits for all memory: rows of 256 KiB took a fifth longer.) A block has one at most,
-/// and no other barrier of the cluster before its first fold.
-template <class Block>
+/// and no other barrier of the cluster before its first fold. A kernel that no `Clusters` run has
+/// no code for it.
+template <class Block, bool Clusters>
 class cluster_folds {
  public:
   /// All threads call it; where there is no cluster `wanted`, nothing is folded.
-  FLAGGEMS_INLINE explicit cluster_folds(const Block& block, bool wanted = true)
-      : block_(block), blocks_(wanted ? block.cluster_blocks() : 1) {
-    if constexpr (by_messages) {
+  FLAGGEMS_INLINE explicit cluster_folds(const Block& block, bool wanted)
+      : block_(block), blocks_(Clusters && wanted ? block.cluster_blocks() : 1) {
+    if constexpr (Clusters && by_messages) {
       if (blocks_ > 1) block.machine().open_mailbox();
     }
   }
@@ -32,7 +33,9 @@ class cluster_folds {
   template <class S, class Op>
   FLAGGEMS_INLINE S operator()(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) {
     if (blocks_ == 1) return mine;
-    if constexpr (by_messages) {
+    if constexpr (!Clusters) {
+      return mine;
+    } else if constexpr (by_messages) {
       if (folds_ == 0) block_.machine().await_mailboxes();
       const int lanes = lanes_of(blocks_);
       const int from = block_.thread() & (lanes - 1);

@@ -407,8 +407,8 @@ class held_teams {
   }
   /// The folds over a cluster, if teams are such.
   template <class Block>
-  FLAGGEMS_INLINE cluster_folds<Block> across(const Block& block) const {
-    return cluster_folds<Block>(block, are_clusters());
+  FLAGGEMS_INLINE cluster_folds<Block, Packs == 8> across(const Block& block) const {
+    return cluster_folds<Block, Packs == 8>(block, are_clusters());
   }
   /// Threads that meet by shuffles alone: a team's, or a warp's of a team that is a block.
   template <class Block>
@@ -417,7 +417,7 @@ class held_teams {
   }
   /// Folds the states of each team's threads, for each of its rows.
   template <class S, class Block, class Op>
-  FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block>& across, S* states,
+  FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block, Packs == 8>& across, S* states,
                             identity<S> neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     if (are_blocks()) {
       if constexpr (Rows == 1)
