@@ -30,6 +30,7 @@ using flaggems::copy_kind;
 using flaggems::i32;
 using flaggems::i64;
 using flaggems_test::add_one;
+using flaggems_test::note_count;
 using flaggems_test::note_threads;
 
 template <class D>
@@ -199,6 +200,7 @@ TYPED_TEST(conformance, copies_fills_and_launches_keep_the_order_of_a_stream) {
     array<D> x(s, n), y(s, n, 5);
     {
       const flaggems::detail::on_device<D> scope(s.device_index());
+      if (n <= 1000) launch_add_one<D>(s, x.memory.data(), n);  // the fill is behind it
       D::fill(x.memory.data(), 0x11, n * 4, s.handle());
       D::copy(y.memory.data(), x.memory.data(), n * 4, copy_kind::device_to_device, s.handle());
     }
@@ -222,6 +224,42 @@ TYPED_TEST(conformance, nothing_happens_for_no_bytes_and_no_tiles) {
   launch_add_one<D>(s, x.memory.data(), 0);
   EXPECT_EQ(x.values(s), std::vector<i32>(10, 3));
   EXPECT_EQ(value, 4);
+}
+
+TYPED_TEST(conformance, a_grid_has_no_more_blocks_than_tiles) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  array<D> count(s, 1);
+  for (const i64 tiles : {1, 2, 3, 50}) {
+    flaggems::launch_config config;
+    config.op = "note_count";
+    config.tiles = tiles;
+    flaggems::launch<note_count>(s, config, count.memory.data());
+    EXPECT_GE(count.values(s)[0], 1);
+    EXPECT_LE(count.values(s)[0], tiles);
+  }
+}
+
+TYPED_TEST(conformance, refuses_launches_of_negative_numbers) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  array<D> x(s, 1);
+  const auto expect_refused = [&](auto member, auto value) {
+    flaggems::launch_config config;
+    config.op = "add_one";
+    config.*member = value;
+    try {
+      flaggems::launch<add_one>(s, config, x.memory.data(), i64{1});
+      ADD_FAILURE() << value;
+    } catch (const flaggems::error& e) {
+      EXPECT_EQ(e.code(), flaggems::errc::invalid_argument) << e.what();
+    }
+  };
+  expect_refused(&flaggems::launch_config::cluster, 0);
+  expect_refused(&flaggems::launch_config::cluster, -1);
+  expect_refused(&flaggems::launch_config::threads, -32);
+  expect_refused(&flaggems::launch_config::scratch, i64{-1});
+  EXPECT_EQ(x.values(s)[0], 0);
 }
 
 TYPED_TEST(conformance, has_a_default_stream) {

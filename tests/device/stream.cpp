@@ -84,6 +84,17 @@ TEST_F(stream, is_made_on_the_device_asked_for) {
   }
 }
 
+TEST_F(stream, has_events_of_devices_that_exist) {
+  for (const int index : {2, -1}) {
+    try {
+      const flaggems::event<mock_device> none(index);
+      ADD_FAILURE() << index;
+    } catch (const flaggems::error& e) {
+      EXPECT_EQ(e.code(), flaggems::errc::device_unavailable);
+    }
+  }
+}
+
 TEST_F(stream, tells_why_there_is_no_device) {
   mock().count = 0;
   try {

@@ -9,6 +9,7 @@
 #include <flaggems/device/stream.hpp>
 #include <flaggems/kernels/host_block.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -255,10 +256,11 @@ struct mock_device {
   template <class Kernel, class... Args>
   static void launch(stream_handle s, const flaggems::launch_config& config, const Args&... args) {
     mock().expect_stream(s, "launch");
-    // Three blocks, so that a kernel that forgets to stride is found.
+    // Three blocks at most, so that a kernel that forgets to stride is found.
+    const i64 count = (std::min)(config.tiles, i64{3});
     std::vector<unsigned char> scratch(static_cast<std::size_t>(config.scratch) + 64);
-    for (i64 index = 0; index < 3; ++index) {
-      flaggems::kernels::host_block<flaggems::kernels::isa_baseline> block(index, 3,
+    for (i64 index = 0; index < count; ++index) {
+      flaggems::kernels::host_block<flaggems::kernels::isa_baseline> block(index, count,
                                                                            scratch.data());
       Kernel::run(block, args...);
     }

@@ -87,6 +87,15 @@ struct note_blocks {
   }
 };
 
+/// Notes how many blocks the grid has.
+struct note_count {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::i32* count) {
+    if (block.index() == 0)
+      block.single([&]() FLAGGEMS_LAMBDA { *count = static_cast<flaggems::i32>(block.count()); });
+  }
+};
+
 /// Notes how many threads the block has.
 struct note_threads {
   template <class Block>

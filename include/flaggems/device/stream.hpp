@@ -226,8 +226,8 @@ class event {
 
   /// Not recorded yet; on the current device.
   event() : event(Device::current_device()) {}
-  /// Not recorded yet; on device `device_index`.
-  explicit event(int device_index) : event(detail::on_device<Device>(device_index), device_index) {}
+  /// Not recorded yet; on device `device_index`. Raises device_unavailable.
+  explicit event(int device_index) : event(device_guard<Device>(device_index), device_index) {}
   event(event&& other) noexcept
       : handle_(std::exchange(other.handle_, native_handle_type{})),
         device_index_(other.device_index_),
@@ -274,7 +274,7 @@ class event {
   }
 
  private:
-  event(const detail::on_device<Device>&, int device_index)
+  event(const device_guard<Device>&, int device_index)
       : handle_(Device::create_event()), device_index_(device_index) {}
 
   native_handle_type handle_;

@@ -18,18 +18,28 @@ concept launches_on_current = requires(typename Device::stream_handle stream,
                                        const launch_config& config) {
   Device::template launch_on<probe_kernel>(0, stream, config);
 };
+
+[[noreturn]] FLAGGEMS_COLD inline void raise_launch_config(const launch_config& config) {
+  raise(errc::invalid_argument, config.op,
+        "a launch of a cluster from 1 on, and of threads and scratch from 0 on",
+        text("a cluster of ") + text(config.cluster) + ", " + text(config.threads) +
+            " threads, scratch " + text(config.scratch));
+}
 }  // namespace detail
 
 /// Runs `Kernel::run(block, args...)` on every block of a launch, in stream order.
 ///
 /// `config.tiles` logical blocks are spread over as many blocks as suit the device; a kernel
 /// strides over them with `block.for_each_tile`. Nothing happens for zero tiles. Raises
-/// driver_error, naming `config.op`, if the device refuses. Arguments are copied.
+/// invalid_argument for a cluster of no blocks and negative threads or scratch, driver_error,
+/// naming `config.op`, if the device refuses. Arguments are copied.
 template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
   static_assert((std::is_trivially_copyable_v<Args> && ...),
                 "flaggems: a kernel's argument is not trivially copyable");
+  if (config.cluster < 1 || config.threads < 0 || config.scratch < 0) [[unlikely]]
+    detail::raise_launch_config(config);
   if (config.tiles <= 0) return;
   detail::report_candidate<Kernel>(config.op, device::name, config.tiles);
   const stream_ref<device> on = ref(stream);

@@ -125,7 +125,8 @@ struct simt {
   template <class Kernel, class... Args>
   static void launch(stream_handle, const launch_config& config, const Args&... args) {
     const int cluster = capabilities::clusters ? config.cluster : 1;
-    const int wanted = (std::max)(config.threads, 1) * (config.cluster / cluster);
+    const int wanted =
+        (std::max)(config.threads, 1) * (capabilities::clusters ? 1 : config.cluster);
     const int threads =
         (std::min)(kernels::round_up(wanted, WarpSize), detail::simt_team::max_threads);
     kernels::run_emulated_clusters<WarpSize, Kernel, capabilities::clusters>(
