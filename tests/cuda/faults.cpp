@@ -137,6 +137,7 @@ TEST_F(cuda_faults, a_device_that_is_lost) {
 // A kernel that could not be loaded leaves nothing, and is loaded the next time.
 TEST_F(cuda_faults, code_that_cannot_be_loaded) {
   const fg::stream<cuda> s;
+  // (Of types that no other test fills with.)
   const auto expect_loads_again = [&](const char* function, auto value) {
     SCOPED_TRACE(function);
     const auto fill = [&] { (void)fg::full<decltype(value)>(s, {4}, value); };
@@ -149,10 +150,10 @@ TEST_F(cuda_faults, code_that_cannot_be_loaded) {
     fill();
     EXPECT_EQ(live("modules"), modules + 1);
   };
-  expect_loads_again("cuModuleLoadData", fg::i8{1});
-  expect_loads_again("cuModuleGetFunction", fg::i16{1});
-  expect_loads_again("cuFuncGetAttribute", fg::i32{1});
-  expect_loads_again("cuFuncSetAttribute", fg::i64{1});
+  expect_loads_again("cuModuleLoadData", fg::u8{1});
+  expect_loads_again("cuModuleGetFunction", fg::u16{1});
+  expect_loads_again("cuFuncGetAttribute", fg::u32{1});
+  expect_loads_again("cuFuncSetAttribute", fg::u64{1});
 }
 
 }  // namespace

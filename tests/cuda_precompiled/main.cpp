@@ -20,9 +20,9 @@ TEST(cuda_precompiled, images_of_the_program_run_without_a_compiler) {
   using compiler = fg::detail::runtime_compiler<fg::detail::cuda_api>;
   ASSERT_NE(compiler::get().reason(), "") << "the test would show nothing";
   const fg::stream<cuda> s;
-  const auto x = fg::from_values<float>(s, {1, 1, 1, 1}, {2, 2});
+  const auto x = fg::from_values<float>(s, {1, 1, 1, 1, 1, 1, 1, 1}, {2, 4});
   const auto y = fg::to_host(s, fg::softmax(s, x, -1));
-  for (int k = 0; k < 4; ++k) EXPECT_EQ(y.data()[k], 0.5F);
+  for (int k = 0; k < 8; ++k) EXPECT_EQ(y.data()[k], 0.25F);
 }
 
 TEST(cuda_precompiled, what_has_no_image_is_refused_with_the_reason) {
