@@ -7,6 +7,7 @@
 
 #include <flaggems/kernels/norm.hpp>
 #include <flaggems/kernels/row_companion.hpp>
+#include <flaggems/kernels/variance.hpp>
 
 namespace flaggems::kernels {
 
@@ -144,7 +145,7 @@ struct layer_norm_chip {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           const C rest = rests[r] = sums[r].value, spread = sums[r].index * part;
-          variances[r] = spread <= highest<C>() ? max_of(C(0), C(spread - rest * rest)) : spread;
+          variances[r] = variance_of(rest, spread);
           // (An infinite variance may be that of differences from the estimate alone.)
           is_far = is_far || !(variances[r] < highest<C>() && rest * rest <= C(16) * variances[r]);
         }
@@ -157,11 +158,8 @@ struct layer_norm_chip {
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
         const C scale = near_inverse_root(C(variances[r] + eps));
-        // The mean itself, rounded, would be off by more than the estimate and the rest are; but of
-        // (all but) equal elements a sum's estimate is off by more than they differ, and what
-        // rounding left of that would be the variance.
-        const bool is_flat =
-            Packs < 8 && !teams.are_blocks() && rests[r] * rests[r] > C(1 << 18) * variances[r];
+        // The mean itself, rounded, would be off by more than the estimate and the rest are.
+        const bool is_flat = Packs < 8 && !teams.are_blocks() && are_flat(rests[r], variances[r]);
         const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
         const C rest = is_flat ? C(0) : C(rests[r] * scale);
         const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {

@@ -9,6 +9,7 @@
 
 #include <flaggems/kernels/math.hpp>
 #include <flaggems/kernels/pack.hpp>
+#include <flaggems/kernels/variance.hpp>
 
 namespace flaggems::kernels {
 
@@ -204,11 +205,10 @@ struct short_layer_norm {
     });
     rest = block.fold_neighbours(rest, plus{}, Team);
     spread = block.fold_neighbours(spread, plus{}, Team) * part;
-    const f32 variance = spread <= highest<f32>() ? max_of(0.0f, spread - rest * rest) : spread;
+    const f32 variance = variance_of(rest, spread);
     const f32 scale = near_inverse_root(variance + eps);
     // Of (all but) equal elements the mean is a number that f32 has.
-    const bool is_flat = rest * rest > static_cast<f32>(1 << 18) * variance;
-    const f32 shift = is_flat ? (estimate + rest) - estimate : rest;
+    const f32 shift = are_flat(rest, variance) ? (estimate + rest) - estimate : rest;
     x.store(beside_row, [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA {
       const pack<f32, 2> w = own.read(i);
       return fma((v - shift) * scale, w.at[0], w.at[1]);

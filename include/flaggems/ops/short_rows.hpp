@@ -21,13 +21,13 @@ bool launch_short_rows(const S& stream, launch_config config, i64 count, i64 n, 
                 !std::is_same_v<C, f32> || sizeof(T) == 1) {
     return false;
   } else {
-    constexpr i64 size = sizeof(T), few_packs = i64{1} << 16;
+    constexpr i64 size = sizeof(T), most_held = i64{1} << 16;  // packs
     const auto follow = [&](const auto& x) {
       return x.strides[rank] == 1 && (count == 1 || (rank == 1 && x.strides[0] == n)) &&
              reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
     };
     if (n > kernels::short_row_size<T, 8>::longest || n * size % 16 == 0 || !follow(in) ||
-        !follow(out) || (n * size > 16 * 16 && count <= few_packs * 16 / (n * size)))
+        !follow(out) || (n * size > 16 * 16 && count <= most_held * 16 / (n * size)))
       return false;
     const auto run = [&](auto team) {
       using kernel = kernels::short_row_tiles<Op, T, team>;
