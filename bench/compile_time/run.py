@@ -76,13 +76,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--cxx", default="g++")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=6)
     options = parser.parse_args()
     runs = {name: [] for name in [*REFERENCES, *BUDGETS]}
     for reference in REFERENCES:
         group = [name for name, (_, _, its) in BUDGETS.items() if its == reference]
-        often = 2 if reference == "reference.cpp" else 1  # its files are short
-        measure(options.cxx, reference, [group] * (often * options.repeat), runs)
+        measure(options.cxx, reference, [group] * options.repeat, runs)
 
     limit = {name: SLACK * budget / REFERENCES[its] for name, (_, budget, its) in BUDGETS.items()}
     for name, (_, _, reference) in BUDGETS.items():
