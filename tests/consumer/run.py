@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -109,14 +110,25 @@ class Driver:
     def own_device(self):
         """The tests on a device type of the user's, as docs/device-guide.md says."""
         tree, header = self.folder("own_device"), ROOT / "tests/support/queued_device.hpp"
-        self.run(self.cmake, "-S", ROOT, "--preset", "test", "-B", tree,
-                 f"-DCMAKE_CXX_COMPILER={self.cxx}", "-DFLAGGEMS_TEST_DEVICE=support::queued_device",
-                 f"-DFLAGGEMS_TEST_DEVICE_HEADER={header}", "-DFLAGGEMS_TEST_DEVICE_ONLY=ON",
-                 "-DFLAGGEMS_TEST_ONLY=device/tensor.cpp", "-DFLAGGEMS_TEST_MAX_ISA=0")
-        self.run(self.cmake, "--build", tree, "--target", "flaggems_test_device")
+        on_device = [sys.executable, ROOT / "tests/on_device.py", "--build", tree, "--areas", "device"]
+        out = self.run(*on_device, "--device", "support::queued_device", "--header", header,
+                       "--define", f"CMAKE_CXX_COMPILER={self.cxx}",
+                       "--define", "FLAGGEMS_TEST_ONLY=device/tensor.cpp")
+        if not re.search(r"tests: [1-9]\d* passed, \d+ skipped, 0 failed, 1 of 1 shares", out):
+            raise RuntimeError("the tests were not counted\n" + out)
         out = self.run(tree / "tests/flaggems_test_device")
         if "TypeParam = support::queued" not in out or "from 1 test suite" not in out:
             raise RuntimeError("the tests did not run on the device type alone\n" + out)
+        # A tool that finds something, and one that says nothing, must not pass.
+        tool = self.folder("sanitizer") / "compute-sanitizer"
+        for words, found in (("ERROR SUMMARY: 2 errors", "2 found"), ("", "no summary")):
+            tool.write_text(f'#!/bin/sh\nshift 2\n"$@"\necho "{words}"\n')
+            tool.chmod(0o755)
+            done = subprocess.run([*on_device, "--no-build", "--tools", "memcheck"], text=True,
+                                  capture_output=True,
+                                  env={**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"})
+            if done.returncode != 1 or found not in done.stdout:
+                raise RuntimeError(f"passed under a tool that said '{words}'\n{done.stdout}")
         return out
 
     def pkg_config(self):

@@ -48,7 +48,8 @@ class recorder : public ::testing::EmptyTestEventListener {
     const char* path = std::getenv("FLAGGEMS_SUPPORT_LOG");
     if (path == nullptr) return;
     std::ofstream file(path);
-    const char* op_separator = "{\n";
+    file << '{';
+    const char* op_separator = "\n";
     for (const auto& [op, places] : passed_) {
       file << op_separator << "  \"" << op << "\": [";
       const char* separator = "";
