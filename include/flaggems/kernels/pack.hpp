@@ -137,7 +137,11 @@ using kept_pack =
 /// A pack at p, which begins one.
 template <int Count, class T>
 FLAGGEMS_INLINE kept_pack<T, Count> load_kept(global_ptr<const T> p) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return *reinterpret_cast<const kept_pack<T, Count>*>(p);
+#else
   return bit_cast<kept_pack<T, Count>>(load_pack<Count>(p));
+#endif
 }
 /// A pack of one element.
 template <int Count, class T>

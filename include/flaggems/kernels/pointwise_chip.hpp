@@ -191,15 +191,19 @@ struct pointwise_packs {
 /// An iteration space of fewer than 2^31 elements, whose operands reach less than 2^31 elements
 /// from their first one. `sizes` are those of all dimensions but the outermost.
 struct strided_space {
-  int rank;        // 1 at least
+  /// A dimension: how many coordinates threads have in it, and how many elements of it each is.
+  struct dimension {
+    divider size;
+    u32 unit;
+  };
   bool packed;     // steps are packs: all operands have them along the inner dimension
   bool has_splat;  // and some are the same for all of it
   // A thread finds its place once and takes several steps, along the dimension before the inner one
-  // or the only one: from `each` times its coordinate on, `apart` from each other, within `length`.
-  // `steps` and `sizes` count the threads.
-  u32 each, apart, length;
-  u32 steps;
-  divider sizes[max_rank];
+  // or the only one: `apart` elements from each other, within `length`.
+  int inner, shared;
+  u32 apart, length;
+  u32 threads;  // that the space takes
+  dimension dimensions[max_rank];
 };
 
 /// The offsets of `Operands` tensors at one step.
@@ -229,60 +233,54 @@ struct pointwise_strided {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const strided_space& space, const target<T>& out,
                                   const E& e) {
-    if (space.packed)
-      walk<size>(block, space, out, e);
-    else
-      walk<1>(block, space, out, e);
+    const u32 threads = static_cast<u32>(block.threads());
+    const u32 grid = static_cast<u32>(block.count()) * threads;
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (u32 start = static_cast<u32>(block.index()) * threads; start < space.threads;
+         start += grid) {
+      const u32 i = start + static_cast<u32>(block.thread());
+      place first{};
+      first.inner = space.inner;
+      u32 rest = min_of(i, space.threads - 1), begin = 0;
+      int d = space.inner;
+      FLAGGEMS_CHIP_NO_UNROLL
+      do {
+        const auto& dimension = space.dimensions[d];
+        const u32 next = dimension.size.quotient(rest);
+        const u32 at = (rest - next * dimension.size.divisor) * dimension.unit;
+        rest = next;
+        if (d == space.shared) begin = at;
+        advance(first, out, e, d, at);
+      } while (--d >= 0);
+      const u32 left = i < space.threads ? space.length - begin : 0;
+      if (space.packed)
+        several<size>(block, first, left, space, out, e,
+                      make_int_sequence<steps_in_flight(true)>{});
+      else
+        several<1>(block, first, left, space, out, e, make_int_sequence<steps_in_flight(false)>{});
+    }
   }
 
  private:
   using place = strided_place<leaf_count<E> + 1>;  // the output behind the others
 
-  template <int Width, class Block>
-  FLAGGEMS_INLINE static void walk(const Block& block, const strided_space& space,
-                                   const target<T>& out, const E& e) {
-    const u32 threads = static_cast<u32>(block.threads());
-    const u32 grid = static_cast<u32>(block.count()) * threads;
-    for (u32 start = static_cast<u32>(block.index()) * threads; start < space.steps; start += grid)
-      several<Width>(block, start + static_cast<u32>(block.thread()), space, out, e,
-                     make_int_sequence<steps_in_flight(Width > 1)>{});
-  }
   FLAGGEMS_INLINE static void advance(place& p, const target<T>& out, const E& e, int d,
                                       u32 steps) {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
+  /// Packs, or single elements, from `first` on.
   template <int Width, class Block, int... U>
-  FLAGGEMS_INLINE static void several(const Block& block, u32 i, const strided_space& space,
-                                      const target<T>& out, const E& e, int_sequence<U...>) {
+  FLAGGEMS_INLINE static void several(const Block& block, const place& first, u32 left,
+                                      const strided_space& space, const target<T>& out, const E& e,
+                                      int_sequence<U...>) {
     constexpr int count = sizeof...(U);
-    const int inner = space.rank - 1, shared = max_of(inner - 1, 0);
-    place first{};
-    first.inner = inner;
-    u32 rest = min_of(i, space.steps - 1), unit = Width;  // elements of a step
-    const auto take = [&](int d) FLAGGEMS_LAMBDA {
-      const u32 next = d > 0 ? space.sizes[d].quotient(rest) : 0;
-      const u32 at = rest - next * space.sizes[d].divisor;
-      rest = next;
-      return at;
-    };
-    if (inner > 0) {
-      advance(first, out, e, inner, take(inner) * unit);
-      unit = 1;
-    }
-    const u32 begin = take(shared) * space.each;
-    // Of so many the last one exists: of none, where the thread has none.
-    const i32 last = i < space.steps ? static_cast<i32>(space.length - 1 - begin) : -1;
-    const auto exists = [&](u32 u)
-                            FLAGGEMS_LAMBDA { return static_cast<i32>(u * space.apart) <= last; };
-    advance(first, out, e, shared, begin * unit);
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (int d = shared - 1; d >= 0; --d) advance(first, out, e, d, take(d));
+    const auto exists = [&](u32 u) FLAGGEMS_LAMBDA { return u * space.apart < left; };
     // What lies behind the end is read as the first, and not written.
     place places[count] = {(static_cast<void>(U), first)...};
     FLAGGEMS_CHIP_UNROLL
     for (u32 u = 1; u < count; ++u)
-      advance(places[u], out, e, shared, exists(u) ? u * space.apart * unit : 0);
+      advance(places[u], out, e, space.shared, exists(u) ? u * space.apart : 0);
     block.await_earlier();
     using row = decltype(copy_of(e.template fetch<Width, 0, false>(first)));
     struct rows {

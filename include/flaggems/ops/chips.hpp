@@ -31,7 +31,7 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
     const kernels::strided_space space =
         strided_space_of(part, by_packs, size, kernels::steps_in_flight(by_packs),
                          static_cast<int>(operands.size()));
-    plan_steps(config, space.steps);
+    plan_steps(config, space.threads);
     launch<kernels::pointwise_strided<T, E>>(stream, config, space, to, from);
   };
   if (it.is_small()) return run(it, 0, out, e);

@@ -283,9 +283,10 @@ FLAGGEMS_NOINLINE inline bool has_packs(const iteration& it, i64 first, int size
 FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it, bool packed,
                                                                  int size, int several,
                                                                  int operands) {
-  kernels::strided_space space;  // of whose sizes only those in use are set
+  kernels::strided_space space;  // of whose dimensions only those in use are set
   const int inner = it.rank() - 1, shared = kernels::max_of(inner - 1, 0);
-  space.rank = kernels::max_of(it.rank(), 1);
+  space.inner = kernels::max_of(inner, 0);
+  space.shared = shared;
   space.packed = packed;
   space.has_splat = false;
   for (int k = 0; packed && k < operands; ++k)
@@ -295,16 +296,18 @@ FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration
     sizes[d] = d == inner && packed ? it.size(d) / size : it.size(d);
     steps *= sizes[d];
   }
-  const i64 length = sizes[shared];
+  const i64 length = sizes[shared], unit = packed ? size : 1, along = inner > 0 ? 1 : unit;
   if (steps < kernels::many_packs / 2) several = 1;
-  sizes[shared] = kernels::ceil_div(length, i64{several});
-  space.length = static_cast<u32>(length);
-  space.each = inner > 0 ? static_cast<u32>(several) : 1;
-  space.apart = static_cast<u32>(several == 1 ? length : inner > 0 ? 1 : sizes[shared]);
+  const i64 shares = kernels::ceil_div(length, i64{several});
+  sizes[shared] = shares;
+  space.length = static_cast<u32>(length * along);
+  space.apart = static_cast<u32>((several == 1 ? length : inner > 0 ? 1 : shares) * along);
   // More than 32 bits count are of a space that no memory holds (is_narrow), and never run.
-  space.steps = static_cast<u32>(kernels::min_of(steps / length * sizes[shared], i64{0xffffffff}));
-  space.sizes[0] = {};  // nothing is divided by it
-  for (int d = 1; d <= inner; ++d) space.sizes[d] = divider_by(sizes[d]);
+  space.threads = static_cast<u32>(kernels::min_of(steps / length * shares, i64{0xffffffff}));
+  space.dimensions[0] = {{}, 1};  // nothing is divided by its size
+  for (int d = 1; d <= inner; ++d) space.dimensions[d] = {divider_by(sizes[d]), 1};
+  if (inner > 0) space.dimensions[shared].unit = static_cast<u32>(several);
+  space.dimensions[space.inner].unit = static_cast<u32>(unit);
   return space;
 }
 
