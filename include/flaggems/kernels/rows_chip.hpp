@@ -338,14 +338,16 @@ class row_share {
 };
 
 /// Where a row begins in two operands, whose strides between rows are a and b. (Without
-/// coordinates: arrays with an index known at run time are no registers.)
-template <class Space>
-FLAGGEMS_INLINE void locate_row(const Space& space, int rank, i64 row, const i64* a, const i64* b,
-                                i64& at_a, i64& at_b) {
+/// coordinates: arrays with an index known at run time are no registers.) An Index of 32 bits,
+/// where there are no more rows, is divided by few instructions.
+template <class Index = i64, class Space>
+FLAGGEMS_INLINE void locate_row(const Space& space, int rank, identity<Index> row, const i64* a,
+                                const i64* b, i64& at_a, i64& at_b) {
   at_a = at_b = 0;
   FLAGGEMS_CHIP_NO_UNROLL
   for (int d = rank - 1; d > 0; --d) {
-    const i64 next = row / space.sizes[d], i = row - next * space.sizes[d];
+    const Index size = static_cast<Index>(space.sizes[d]), next = row / size;
+    const i64 i = row - next * size;
     at_a += i * a[d];
     at_b += i * b[d];
     row = next;
@@ -471,7 +473,7 @@ class held_teams {
 
 /// Where rows begin in two operands, a and b, the first one and those each `step` further, and what
 /// thread `lane` of a team of `size` holds of those of a, else `fill`. Rows beyond the last have no
-/// elements. `rank`: the dimensions of `space` between rows.
+/// elements. `rank`: the dimensions of `space` between rows; of several, there are at most 2^30.
 template <int Rows, class Space, class A, class B, class C, class Share, class InA, class InB>
 FLAGGEMS_INLINE void take_rows(const Space& space, int rank, i64 first, i64 step, const A& a,
                                const B& b, int lane, int size, C fill, Share (&held)[Rows],
@@ -488,7 +490,8 @@ FLAGGEMS_INLINE void take_rows(const Space& space, int rank, i64 first, i64 step
     FLAGGEMS_CHIP_UNROLL
     for (int r = 0; r < Rows; ++r) {
       i64 at_a, at_b;
-      locate_row(space, rank, first + r * step, a.strides, b.strides, at_a, at_b);
+      locate_row<u32>(space, rank, static_cast<u32>(first + r * step), a.strides, b.strides, at_a,
+                      at_b);
       in_a[r] = a.data + at_a;
       in_b[r] = b.data + at_b;
     }

@@ -199,7 +199,8 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
   if constexpr (host_accessible<D>) {
     return false;
   } else {
-    if (space.length > held_rows::longest || !has_dense_rows(space, first, operands...))
+    if (!held_rows::take(space.rows, space.length, space.outer_rank) ||
+        !has_dense_rows(space, first, operands...))
       return false;
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;

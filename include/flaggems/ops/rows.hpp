@@ -139,8 +139,12 @@ struct held_rows {
   int alike = 0;    // how far the two rows are apart that a block works on at once, if it does
   kernels::row_teams teams;
 
-  /// The longest row: positions in it have 32 bits.
-  static constexpr i64 longest = i64{1} << 30;
+  /// Whether rows can be held: positions in one have 32 bits, and where they lie in several
+  /// dimensions, so have their numbers.
+  static constexpr bool take(i64 count, i64 n, int rank) {
+    constexpr i64 most = i64{1} << 30;
+    return n <= most && (rank <= 1 || count <= most);
+  }
   /// Less work than keeps a large chip busy, in packs: what counts is how soon a row is done.
   static constexpr i64 few_packs = i64{1} << 18;
 

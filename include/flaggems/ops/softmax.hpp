@@ -49,7 +49,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
                              kernels::short_softmax<Log>{}))
       return;
     if (in.strides[space.rank] == 1 && to.strides[space.rank] == 1 &&
-        space.length <= held_rows::longest) {
+        held_rows::take(space.rows, space.length, space.rank)) {
       constexpr int width = kernels::pack_size<T>;
       const held_rows held(
           space.rows, space.length, width,
