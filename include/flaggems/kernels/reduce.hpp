@@ -26,12 +26,14 @@ struct reduction_space {
     coordinates c;
     c.rank = kept_rank + reduced_rank;
     c.inner = start;
+    FLAGGEMS_CHIP_NO_UNROLL
     for (int d = kept_rank - 1; d > 0; --d) {
       const i64 next = kept / kept_sizes[d];
       c.at[d] = kept - next * kept_sizes[d];
       kept = next;
     }
     if (kept_rank > 0) c.at[0] = kept;
+    FLAGGEMS_CHIP_NO_UNROLL
     for (int d = reduced_rank - 1; d > 0; --d) {
       const i64 next = reduced / reduced_sizes[d];
       c.at[kept_rank + d] = reduced - next * reduced_sizes[d];

@@ -132,16 +132,17 @@ struct reduce_chip_outer {
   using places_type =
       decltype(copy_of(declval_of<const Index&>().at(declval_of<const coordinates&>())));
   using packs = row_packs<row_type>;
-  static constexpr int most = packs::most;
+  // (Partial results with their indices go one by one.)
+  static constexpr int most = Reducer::needs_index && !counts_steps<places_type> ? 1 : packs::most;
   static constexpr int max_threads = 256, min_blocks = 4;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
                                   Index index, Sink sink, partial_states<S> partial) {
-    if (space.chunk == most)
-      columns<most>(block, space, shares, e, index, sink, partial);
-    else
-      columns<1>(block, space, shares, e, index, sink, partial);
+    if constexpr (most > 1) {
+      if (space.chunk == most) return columns<most>(block, space, shares, e, index, sink, partial);
+    }
+    columns<1>(block, space, shares, e, index, sink, partial);
   }
 
  private:
@@ -174,13 +175,10 @@ struct reduce_chip_outer {
       for (int k = 0; k < Width; ++k) state[k] = Reducer::neutral();
       if (lane < shares.items && y < down)
         fold_down<Width>(space, e, index, kept, start, part * shares.per_part, end, y, down, state);
-      if (down == 1 && space.parts == 1) {
-        if (lane < shares.items && y == 0) {
-          FLAGGEMS_CHIP_UNROLL
-          for (int k = 0; k < Width; ++k)
-            find<Width>(space, e, index, kept, start, k, end, state[k]);
+      // (Where the best element is, a thread a column finds behind meet_columns.)
+      if (!counts && down == 1 && space.parts == 1) {
+        if (lane < shares.items && y == 0)
           sink.template put_pack<Width>(space.locate(kept, 0, start), state);
-        }
         return;
       }
       meet_columns<Reducer, Width>(
@@ -188,9 +186,10 @@ struct reduce_chip_outer {
             const i64 column = first * Width + k;
             if (column >= shares.items * Width) return;
             const i64 to = quotient(column, space.inner), at = column - to * space.inner;
-            find<Width>(space, e, index, to, at, 0, end, s);
+            const coordinates c = space.locate(to, 0, at);
+            if (one_dimension(space)) find<Width>(e, index, c, end, s);
             if (space.parts > 1) return partial.put(part * space.inner * space.outputs + column, s);
-            sink.put(space.locate(to, 0, 0), lane_scalar{at}, s);
+            sink.put(c, lane_scalar{0}, s);
           });
     });
   }
@@ -205,16 +204,20 @@ struct reduce_chip_outer {
     typename Reducer::op op;
     if (one_dimension(space)) {
       begin += y * packs_ahead<Width>;
+      const coordinates c = space.locate(kept, 0, start);
+      const row_type row = e.at(c);
+      const places_type places = index.at(c);
       if constexpr (packs::leaves > 1 && Width > 1) {
-        if (packs::splats(e.at(space.locate(kept, 0, start))))
-          return fold_column<Width, true>(space, e, index, kept, start, begin, end, down, state);
+        if (packs::splats(row))
+          return fold_column<Width, true>(row, places, begin, end, down, state);
       }
-      return fold_column<Width, false>(space, e, index, kept, start, begin, end, down, state);
+      return fold_column<Width, false>(row, places, begin, end, down, state);
     }
     if constexpr (!is_same<Space, reduction_plane>) {
       for (i64 step = begin + y; step < end; step += down) {
-        const auto row = e.at(space.locate(kept, step, start));
-        const auto places = index.at(space.locate(kept, step, start));
+        const coordinates at = space.locate(kept, step, start);
+        const auto row = e.at(at);
+        const auto places = index.at(at);
         const packed x = packs::template fetch<Width, true>(row, 0);
         FLAGGEMS_CHIP_UNROLL
         for (int k = 0; k < Width; ++k) {
@@ -227,14 +230,13 @@ struct reduce_chip_outer {
 
   /// The same along one dimension, from `begin` on.
   template <int Width, bool Splat>
-  FLAGGEMS_INLINE static void fold_column(const Space& space, const E& e,
-                                          [[maybe_unused]] const Index& index, i64 kept, i64 start,
+  FLAGGEMS_INLINE static void fold_column(row_type row, [[maybe_unused]] places_type places,
                                           i64 begin, i64 end, int down, S (&state)[Width]) {
     using packed = typename packs::template packed<Width>;
     constexpr int ahead = packs_ahead<Width>;
     const i64 stride = static_cast<i64>(ahead) * down;
     if (begin >= end) return;
-    row_type row = packs::forward(e.at(space.locate(kept, 0, start)), begin);
+    row = packs::forward(row, begin);
     packed x[ahead];
     row_type at[ahead];
     int rows = 0;
@@ -250,7 +252,6 @@ struct reduce_chip_outer {
     };
     if constexpr (Reducer::needs_index && !counts) {
       typename Reducer::op op;
-      auto places = index.at(space.locate(kept, 0, start));
       places = row_packs<places_type>::forward(places, begin);
       for (i64 step = begin; step < end; step += stride) {
         S of[ahead][Width];
@@ -290,20 +291,19 @@ struct reduce_chip_outer {
     }
   }
 
-  /// Makes the first step of the few in which the best element of column `start` + k is the index
-  /// of that element.
+  /// Makes the first step of the few in which the best element of the column at c is the index of
+  /// that element.
   template <int Width>
-  FLAGGEMS_INLINE static void find(const Space& space, const E& e, const Index& index, i64 kept,
-                                   i64 start, int k, i64 end, S& s) {
+  FLAGGEMS_INLINE static void find(const E& e, const Index& index, const coordinates& c, i64 end,
+                                   S& s) {
     if constexpr (counts) {
-      if (!one_dimension(space) || s.index == Reducer::neutral().index) return;
-      const coordinates c = space.locate(kept, 0, start);
+      if (s.index == Reducer::neutral().index) return;
       const auto row = e.at(c);
       const i64 step = first_of<packs_ahead<Width>>(
           s.index, end, s.value,
-          [&](i64 i) FLAGGEMS_LAMBDA { return packs::forward(row, i).load(lane_scalar{k}); });
+          [&](i64 i) FLAGGEMS_LAMBDA { return packs::forward(row, i).load(lane_scalar{0}); });
       const auto places = index.at(c);
-      s.index = places.first + step * places.along + k * places.stride;
+      s.index = places.first + step * places.along;
     }
   }
 };
