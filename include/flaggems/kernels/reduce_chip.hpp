@@ -99,7 +99,8 @@ template <int Width>
 inline constexpr int packs_ahead = Width == 1 ? 8 : 4;
 
 /// Folds the packs of Width elements of a row of n, a multiple of Width, whose turn thread x of
-/// `along` is. An index is that in the row, whose first element has `begin`.
+/// `along` is: several are fetched before the first is used, and for those behind the row the first
+/// one is read again, and left out. An index is that in the row, whose first element has `begin`.
 template <class Reducer, int Width, bool Splat, class Row>
 FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 n, u32 x, u32 along,
                                 typename Reducer::state& total) {
@@ -108,61 +109,43 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
   using packed = typename packs::template packed<Width>;
   constexpr int ahead = packs_ahead<Width>;
   typename value_fold<Reducer>::op op;
-  const u32 stride = along * Width, reach = (ahead - 1) * stride;
-  const auto fold_pack = [&](const packed& of, u32 i) FLAGGEMS_LAMBDA {
-    return folded<Width>(
-        op, [&](int k) FLAGGEMS_LAMBDA { return packs::template value<Width>(row, of, k, i); });
-  };
+  const u32 stride = along * Width;
   // The best value, and the first pack that has it: which element it is is found at the end.
   C best = value_fold<Reducer>::neutral();
-  u32 place = x * Width;
+  [[maybe_unused]] u32 place = x * Width;
   [[maybe_unused]] packed with_best = {};
-  [[maybe_unused]] const auto look = [&](const packed& of, u32 i) FLAGGEMS_LAMBDA {
-    if constexpr (Reducer::needs_index) {
-      const C of_pack = fold_pack(of, i);
-      const bool better = Reducer::betters(best, of_pack);
-      best = better ? of_pack : best;
-      place = better ? i : place;
-      if (better) with_best = of;
-    }
-  };
-  u32 i = x * Width;
-  if (i >= n) return;
-  for (; i + reach < n; i += reach + stride) {
+  if (x * Width >= n) return;
+  for (u32 i = x * Width; i < n; i += ahead * stride) {
     packed of[ahead];
-    static_for<ahead>([&](auto u) FLAGGEMS_LAMBDA {
-      of[u] = packs::template fetch<Width, Splat>(row, i + u * stride);
-    });
+    u32 at[ahead];
+    C folds[ahead];
+    const auto turn = [&](int u) FLAGGEMS_LAMBDA { return i + static_cast<u32>(u) * stride; };
+    FLAGGEMS_CHIP_UNROLL
+    for (int u = 0; u < ahead; ++u) {
+      at[u] = turn(u) < n ? turn(u) : i;
+      of[u] = packs::template fetch<Width, Splat>(row, at[u]);
+    }
+    // All of them first: else compilers wait for one after the other.
+    FLAGGEMS_CHIP_UNROLL
+    for (int u = 0; u < ahead; ++u) {
+      folds[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA {
+        return packs::template value<Width>(row, of[u], k, at[u]);
+      });
+    }
     if constexpr (Reducer::needs_index) {
+      // (What is read again is never better. That its place is not kept saves registers.)
       FLAGGEMS_CHIP_UNROLL
-      for (u32 u = 0; u < ahead; ++u) look(of[u], i + u * stride);
+      for (int u = 0; u < ahead; ++u) {
+        const bool better = Reducer::betters(best, folds[u]);
+        best = better ? folds[u] : best;
+        place = better ? turn(u) : place;
+        if (better) with_best = of[u];
+      }
     } else {
-      // Across the packs first, which needs all of them: else compilers wait for one after the
-      // other.
-      best = op(best, folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA {
-                  return folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
-                    return packs::template value<Width>(row, of[u], k,
-                                                        i + static_cast<u32>(u) * stride);
-                  });
+      best = op(best, folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
+                  return turn(u) < n ? folds[u] : Reducer::neutral();
                 }));
     }
-  }
-  if (i < n) {
-    // Fewer: those that are not there are read as the first one is, and left out.
-    packed of[ahead];
-    static_for<ahead - 1>([&](auto u) FLAGGEMS_LAMBDA {
-      const u32 at = i + u * stride;
-      of[u] = packs::template fetch<Width, Splat>(row, at < n ? at : i);
-    });
-    static_for<ahead - 1>([&](auto u) FLAGGEMS_LAMBDA {
-      const u32 at = i + u * stride;
-      if (at < n) {
-        if constexpr (Reducer::needs_index)
-          look(of[u], at);
-        else
-          best = op(best, fold_pack(of[u], at));
-      }
-    });
   }
   if constexpr (Reducer::needs_index) {
     u32 first = 0;  // also of a pack that beats nothing, as all are the least
@@ -172,19 +155,25 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
       if (v == best || v != v) first = static_cast<u32>(k);
     }
     place += first;
+    total = typename Reducer::op{}(total, Reducer::enter(best, begin + static_cast<i64>(place)));
+  } else {
+    total = op(total, best);
   }
-  total = typename Reducer::op{}(total, Reducer::enter(best, begin + static_cast<i64>(place)));
 }
 
-/// The same of a row of any length, in pieces: a level of the sum, and 32 bits for a place.
+/// The same of elements [begin, end) of a row, which begin and end with a pack, in pieces: a level
+/// of the sum, and 32 bits for a place.
 template <class Reducer, int Width, bool Splat, class Row>
 FLAGGEMS_INLINE void fold_pieces(const Row& row, i64 begin, i64 end, int x, int along,
                                  typename Reducer::state& total) {
   const i64 piece = folded_run * packs_ahead<Width> * Width * along;
-  for (; begin < end; begin += piece)
-    fold_packs<Reducer, Width, Splat, Row>(row_packs<Row>::shift(row, begin), begin,
+  Row rest = row_packs<Row>::shift(row, begin);
+  for (; begin < end; begin += piece) {
+    fold_packs<Reducer, Width, Splat, Row>(rest, begin,
                                            static_cast<u32>(min_of(piece, end - begin)),
                                            static_cast<u32>(x), static_cast<u32>(along), total);
+    rest = row_packs<Row>::shift(rest, piece);
+  }
 }
 
 /// Folds the elements of a row of n whose turn thread x of `along` is.
@@ -193,24 +182,35 @@ FLAGGEMS_INLINE void fold_along(const Row& row, i64 n, int x, int along,
                                 typename Reducer::state& total) {
   using packs = row_packs<Row>;
   constexpr int Width = packs::most;
-  typename Reducer::op op;
-  const int head = Width == 1 ? no_packs : packs::template head<Width>(row);
-  if (head == no_packs || (packs::leaves == 1 && packs::splats(row)))
-    return fold_pieces<Reducer, 1, true, Row>(row, 0, n, x, along, total);
-  const i64 begin = min_of<i64>(head > 0 ? head : 0, n);
-  const i64 end = begin + (n - begin) / Width * Width;
-  if constexpr (packs::leaves > 1) {
-    if (packs::splats(row))
-      fold_pieces<Reducer, Width, true, Row>(row, begin, end, x, along, total);
-    else
+  i64 begin = 0, end = 0;  // of its packs
+  if constexpr (Width > 1) {
+    const int head = packs::template head<Width>(row);
+    if (head != no_packs && !(packs::leaves == 1 && packs::splats(row))) {
+      begin = min_of<i64>(head > 0 ? head : 0, n);
+      end = begin + (n - begin) / Width * Width;
+    }
+    if constexpr (packs::leaves > 1) {
+      if (packs::splats(row))
+        fold_pieces<Reducer, Width, true, Row>(row, begin, end, x, along, total);
+      else
+        fold_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
+    } else {
       fold_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
-  } else {
-    fold_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
+    }
   }
-  for (i64 k = x; k < n - (end - begin); k += along) {
-    const i64 i = k < begin ? k : k + (end - begin);
-    total = op(total, Reducer::enter(row.load(lane_scalar{i}), i));
+  // One by one what lies beside them: half of the threads before, half behind. All, if there are
+  // none.
+  int side = 0, sides = 2;
+  if (end > begin && along > 1) {
+    along /= 2;
+    side = x >= along;
+    x = x >= along ? x - along : x;
+    sides = side + 1;
   }
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (; side < sides; ++side)
+    fold_pieces<Reducer, 1, true, Row>(row, side == 0 ? 0 : end, side == 0 ? begin : n, x, along,
+                                       total);
 }
 
 /// How threads share a reduction; numbers of threads as powers of two, since they divide.
@@ -219,7 +219,6 @@ struct reduction_shares {
   i64 per_part;  // steps
   i32 team;      // threads that fold one result, or part of one
   i32 along;     // of them, those side by side along a row
-  i32 is_short;  // whether each of a team has one pack of a result, as short_rows has them
 };
 /// Short rows that a thread has a pack of at once.
 inline constexpr int short_rows = 4;
@@ -234,6 +233,10 @@ FLAGGEMS_INLINE i64 quotient(i64 a, i64 b) {
   if (((a | b) >> 32) == 0) return static_cast<i64>(static_cast<u32>(a) / static_cast<u32>(b));
   return a / b;
 }
+/// a / b, where both are less than 2^32 unless b is 1.
+FLAGGEMS_INLINE i64 part_quotient(i64 a, i64 b) {
+  return b == 1 ? a : static_cast<i64>(static_cast<u32>(a) / static_cast<u32>(b));
+}
 
 /// Lanes along a reduced dimension: `team` threads a part of a result, of which `along` read a row
 /// side by side. A part is some rows, or a piece of one.
@@ -247,20 +250,17 @@ struct reduce_chip_inner {
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
                                   Index index, Sink sink, partial_states<S> partial) {
     const int bits = thread_bits(block.threads(), 10), team = min_of(shares.team, bits);
-    if constexpr (is_same<Space, reduction_plane>) {
-      if (shares.is_short != 0) return fold_short(block, space, shares, e, index, sink);
-    }
     const int along = min_of(shares.along, team), teams = bits - team;
     const int own = block.thread() >> team, member = block.thread() & ((1 << team) - 1);
     const int x = member & ((1 << along) - 1), y = member >> along, rows = 1 << (team - along);
     const i64 tiles = (shares.items + (i64(1) << teams) - 1) >> teams;
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 item = (tile << teams) + own;
-      const i64 output = quotient(item, space.parts), part = item - output * space.parts;
+      const i64 output = part_quotient(item, space.parts), part = item - output * space.parts;
       const bool is_ours = own < 1 << teams && item < shares.items;
       const i64 end = is_ours ? min_of(space.steps, (part + 1) * shares.per_part) : 0;
       const auto locate = [&](i64 step) FLAGGEMS_LAMBDA {
-        const i64 reduced = quotient(step, space.chunks);
+        const i64 reduced = part_quotient(step, space.chunks);
         return space.locate(output, reduced, (step - reduced * space.chunks) * space.chunk);
       };
       const auto length = [&](const coordinates& c) FLAGGEMS_LAMBDA {
@@ -297,25 +297,32 @@ struct reduce_chip_inner {
       }
     });
   }
+};
 
- private:
-  /// Rows of a pack for each thread of a team, several at a time: rows side by side are one access.
+/// Rows of which each thread of a team has one pack, several at a time: rows side by side are one
+/// access.
+template <class Reducer, class E, class Index, class Sink>
+struct reduce_chip_short {
+  using S = typename Reducer::state;
+  using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
+  static constexpr int max_threads = 256, min_blocks = 4;
+
   template <class Block>
-  FLAGGEMS_INLINE static void fold_short(Block& block, const Space& space,
-                                         const reduction_shares& shares, const E& e,
-                                         [[maybe_unused]] const Index& index, const Sink& sink) {
+  FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
+                                  [[maybe_unused]] Index index, Sink sink) {
     using packs = row_packs<row_type>;
     constexpr int Width = packs::most, rows = short_rows;
     using packed = typename packs::template packed<Width>;
     using C = typename value_fold<Reducer>::value;
     typename value_fold<Reducer>::op op;
-    const int size = 1 << shares.team, teams = block.threads() >> shares.team;
+    const int size = 1 << shares.team, teams = thread_bits(block.threads(), 10) - shares.team;
     const int own = block.thread() >> shares.team, x = block.thread() & (size - 1);
-    const i64 tiles = ceil_div(shares.items, i64(rows) * teams);
+    const i64 items = own < 1 << teams ? shares.items : 0;
+    const i64 tiles = (shares.items + (i64(rows) << teams) - 1) / rows >> teams;
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       packed of[rows];
       C best[rows];
-      const auto place = [&](int u) FLAGGEMS_LAMBDA { return (tile * rows + u) * teams + own; };
+      const auto place = [&](int u) FLAGGEMS_LAMBDA { return ((tile * rows + u) << teams) + own; };
       const auto row_of = [&](int u) FLAGGEMS_LAMBDA {
         return e.at(space.locate(min_of(place(u), shares.items - 1), 0, 0));
       };
@@ -354,7 +361,7 @@ struct reduce_chip_inner {
       }
       // A team's threads share the writing, which is much code.
       FLAGGEMS_CHIP_NO_UNROLL
-      for (int u = x; u < rows && place(u) < shares.items; u += size) {
+      for (int u = x; u < rows && place(u) < items; u += size) {
         C total = best[0];
         [[maybe_unused]] int at = first[0];
         FLAGGEMS_CHIP_UNROLL

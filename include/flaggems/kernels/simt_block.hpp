@@ -223,17 +223,16 @@ class simt_block {
   /// whole team get anything.
   template <class S, class Op>
   FLAGGEMS_INLINE S fold_team(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
-    if (size <= warp_size) return fold_neighbours(mine, op, size, line);
-    mine = fold_neighbours(mine, op, warp_size, line);
-    const int warps = size / warp_size, warp = thread() / warp_size;
+    mine = fold_neighbours(mine, op, min_of(size, warp_size), line);
+    if (size <= warp_size) return mine;
+    const int lane = thread() % warp_size, warp = thread() / warp_size;
     const auto partial = next_exchange<S>();
-    if (thread() % warp_size == 0) partial.write(warp, mine, line);
+    if (lane == 0) partial.write(warp, mine, line);
     machine_.sync(line);
-    const int first = warp / warps * warps;
-    if (first + warps > threads() / warp_size) return mine;
-    S result = partial.read(first, line);
-    for (int w = 1; w < warps; ++w) result = op(result, partial.read(first + w, line));
-    return result;
+    const int warps = size / warp_size;
+    const int from = (warp & -warps) + (lane & (warps - 1));
+    if (from < threads() / warp_size) mine = partial.read(from, line);
+    return fold_neighbours(mine, op, warps, line);
   }
 
   template <class T>

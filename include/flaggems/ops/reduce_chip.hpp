@@ -41,6 +41,7 @@ constexpr i64 parts_for(i64 blocks, i64 packs) noexcept {
 struct chip_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
+  bool are_short = false;  // each of a team has one pack of a result, as reduce_chip_short has them
 
   /// Lanes along a reduced dimension, packs of `pack` elements, a power of two.
   template <class Space, class HasPacks>
@@ -54,7 +55,8 @@ struct chip_shares {
         space.chunk = space.inner;
         const i64 threads = chip_block * kernels::short_rows;
         return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
-                {space.outputs, 1, bits_of(all), bits_of(all), 1}};
+                {space.outputs, 1, bits_of(all), bits_of(all)},
+                true};
       }
     }
     i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
@@ -69,7 +71,7 @@ struct chip_shares {
     const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
     return {ceil_shift(items, bits_of(teams)),
             {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
-             bits_of(team), bits_of(along), 0}};
+             bits_of(team), bits_of(along)}};
   }
 
   /// Lanes along a kept dimension, `pack` of them a thread.
@@ -90,7 +92,7 @@ struct chip_shares {
     if (may_cut)
       space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, i64{1} << 16));
     return {blocks * space.parts,
-            {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0, 0}};
+            {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0}};
   }
 
  private:
@@ -328,8 +330,14 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
     config.tiles = shares.tiles;
     config.work = work_of(elements, 8);
     config.threads = int{chip_block};
-    launch<kernels::reduce_chip_inner<Reducer, space_type, std::remove_const_t<decltype(e)>,
-                                      std::remove_const_t<decltype(index)>, Sink>>(
+    using formula = std::remove_const_t<decltype(e)>;
+    using places = std::remove_const_t<decltype(index)>;
+    if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
+      if (shares.are_short)
+        return launch<kernels::reduce_chip_short<Reducer, formula, places, Sink>>(
+            stream, config, space, shares.of_threads, e, index, sink);
+    }
+    launch<kernels::reduce_chip_inner<Reducer, space_type, formula, places, Sink>>(
         stream, config, space, shares.of_threads, e, index, sink, partial(space));
   } else {
     launch_chip_columns<Reducer>(
