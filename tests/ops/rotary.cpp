@@ -103,6 +103,21 @@ TYPED_TEST(rotary_layouts, all) {
   });
 }
 
+// No chip's steps hold such a stride: the kernel of the host runs there.
+TYPED_TEST(rotary_layouts, stride_beyond_32_bits) {
+  const auto& stream = test_stream<TypeParam>();
+  const shape sizes{3, 1, 4};
+  test_tensor<f32, TypeParam> q(sizes, layout::contiguous, random_values(sizes)), q_out(sizes),
+      k_out(sizes), table({3, 2}, layout::contiguous, random_values({3, 2}));
+  const auto far = q.in().as_strided(sizes, {4, i64{1} << 40, 1});
+  fg::apply_rotary_pos_emb(stream, far, q.in(), table.in(), table.in(), std::nullopt, q_out.view(),
+                           k_out.view());
+  const values want =
+      reference(q.values(), 1, 4, {0, 1, 2}, table.values(), table.values(), 2, false);
+  expect_close<f32>(q_out.read(), want, {1e-6, 1e-6});
+  expect_close<f32>(k_out.read(), want, {1e-6, 1e-6});
+}
+
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(rotary, wide_table_and_returned_tensors) {
