@@ -480,6 +480,7 @@ struct opencl_atomic<u64> {
 template <int WarpSize = 32>
 struct opencl_machine : block_memory {
   static constexpr int warp_size = WarpSize;
+  static constexpr bool shuffles_by_blocks = true;
   u32* slots;
 
   FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch, u32* slot)

@@ -63,7 +63,7 @@ class row_weights {
 /// dimensions but one, every width-th begins alike.
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
-  static constexpr bool alike = Packs > 1 && Rows > 1;
+  static constexpr bool alike = Packs > 1 && Rows > 1, is_short = Packs == 1;
   static constexpr int max_threads = norm_threads<Packs, (alike ? 1 : Rows), Whole>,
                        min_blocks = !alike && Rows > 1    ? norm_blocks<Packs, Rows, Whole>
                                     : Packs == 2 && Whole ? 2
@@ -92,22 +92,21 @@ struct layer_norm_chip {
       take_rows(space, alike ? 1 : space.outer_rank, first, step, in, out, lane, size, C(0), x,
                 from, to);
       // The mean and the variance are those of differences from an estimate, less what it was off.
-      // Where a fold takes a barrier, the estimate is the row's first element, unless that turns
-      // out to be so far off that digits of the variance are lost.
-      bool is_rough = Packs == 8 || teams.are_blocks();
+      // The estimate is the row's first element, unless that turns out to be so far off that digits
+      // of the variance are lost; of short rows the mean itself, as there are no registers for a
+      // second turn.
       T begins[Rows] = {};
-      if (is_rough) {
+      if constexpr (!is_short) {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r)
-          if (r == 0 || x[r].length() > 0) begins[r] = from[r][0];
+          if (x[r].length() > 0) begins[r] = from[r][0];
       }
       weights.meet(x);
       biases.meet(x);
-      if (is_rough) {  // converted once weights are on their way
+      if constexpr (!is_short) {  // converted once weights are on their way
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) estimates[r] = number_cast<C>(begins[r]);
-      }
-      if (Packs < 8 && !is_rough) {
+      } else {
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
           C sum = C(0);
@@ -120,7 +119,7 @@ struct layer_norm_chip {
         }
         teams.template fold<C>(block, across, estimates, C(0), plus{});
       }
-      for (;;) {
+      for (bool is_rough = !is_short;; is_rough = false) {
         indexed<C, C> sums[Rows];
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) {
@@ -149,17 +148,17 @@ struct layer_norm_chip {
           // (An infinite variance may be that of differences from the estimate alone.)
           is_far = is_far || !(variances[r] < highest<C>() && rest * rest <= C(16) * variances[r]);
         }
-        if (!is_rough || !is_far) break;
+        if (!is_rough || !teams.any(block, is_far)) break;
         FLAGGEMS_CHIP_UNROLL
-        for (int r = 0; r < Rows; ++r) estimates[r] = estimates[r] + rests[r];
-        is_rough = false;
+        for (int r = 0; r < Rows; ++r)  // not of teams beside: bits depend on the row alone
+          if (is_far) estimates[r] = estimates[r] + rests[r];
       }
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
         const C scale = near_inverse_root(C(variances[r] + eps));
         // The mean itself, rounded, would be off by more than the estimate and the rest are.
-        const bool is_flat = Packs < 8 && !teams.are_blocks() && are_flat(rests[r], variances[r]);
+        const bool is_flat = is_short && are_flat(rests[r], variances[r]);
         const C estimate = is_flat ? C(estimates[r] + rests[r]) : estimates[r];
         const C rest = is_flat ? C(0) : C(rests[r] * scale);
         const auto write = [&](auto v, int at, bool inside, auto w, auto b) FLAGGEMS_LAMBDA {

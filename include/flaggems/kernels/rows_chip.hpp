@@ -417,6 +417,11 @@ class held_teams {
   FLAGGEMS_INLINE int neighbours(const Block&) const {
     return are_blocks() ? Block::warp_size : 1 << shift_;
   }
+  /// Whether x holds for any team that must fold together with this one; a team's threads agree.
+  template <class Block>
+  FLAGGEMS_INLINE bool any(const Block& block, bool x, int line = FLAGGEMS_CALLER_LINE) const {
+    return are_blocks() ? x : block.any_neighbour(x, line);
+  }
   /// Folds the states of each team's threads, for each of its rows.
   template <class S, class Block, class Op>
   FLAGGEMS_INLINE void fold(const Block& block, cluster_folds<Block, Packs == 8>& across, S* states,

@@ -43,6 +43,13 @@ template <class Machine>
 inline constexpr bool beginning_early<Machine, decltype(Machine::begins_early + 0)> =
     Machine::begins_early;
 
+/// Whether shuffles of a machine are barriers of the whole block.
+template <class Machine, class = int>
+inline constexpr bool shuffling_by_blocks = false;
+template <class Machine>
+inline constexpr bool shuffling_by_blocks<Machine, decltype(Machine::shuffles_by_blocks + 0)> =
+    Machine::shuffles_by_blocks;
+
 /// Whether a machine copies to block-local memory while its threads go on.
 template <class Machine, class = int>
 inline constexpr bool copying_ahead = false;
@@ -68,6 +75,7 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
+/// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
 /// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
 /// and, if `begins_early` is true, await_earlier as the block has it;
@@ -247,6 +255,21 @@ class simt_block {
   template <class T>
   FLAGGEMS_INLINE T of_neighbour(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
     return shuffle_xor(x, mask, line);
+  }
+
+  /// Whether x holds for any of the threads that shuffle together: a warp's, or a block's where
+  /// shuffles are its barriers. All threads of the block take part; those for which it does not
+  /// need no part in shuffles that follow where it does.
+  FLAGGEMS_INLINE bool any_neighbour(bool x, int line = FLAGGEMS_CALLER_LINE) const {
+    const u32 mine = x ? 1 : 0;
+    if constexpr (shuffling_by_blocks<Machine>) {
+      const auto either = [](u32 a, u32 b) FLAGGEMS_LAMBDA { return a | b; };
+      return fold<u32>(mine, 0, either, line) != 0;
+    } else {
+      constexpr u64 all = ~u64{0} >> (64 - warp_size);
+      const bool differ = machine_.alike(mine, line) != all;
+      return x || differ;
+    }
   }
 
   /// c += a * b of small matrices that 32 neighbouring threads hold together: a of 16 x 16 and b of
