@@ -27,8 +27,11 @@ PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
 SCALAR = ("kernels::gemm_blocked<", "kernels::gemm_few_rows<",
           "kernels::gemm_small<", "kernels::gemm_small_matrix<", "kernels::gemm_along<",
-          "kernels::pointwise<", "kernels::pointwise_flat<",  # and the next ones move words of 16 bytes
+          # and the next ones move words of 16 bytes
           "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
+# Kernels of one entry, which runs the parts of whatever level the launch is at.
+CHOOSING = ("kernels::pointwise<", "kernels::pointwise_flat<", "kernels::reduce_inner<",
+            "kernels::reduce_rows<", "kernels::reduce_outer<")
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
 # The levels in which an instruction may occur, and one of which must have it.
 SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "vpdpbusd": {"avx512_bf16"},
@@ -75,8 +78,9 @@ def check(compiler, flags, build):
         leaves_to_parts = match and f"part of {level}" in contents
         if (match or part) and not (scalar or leaves_to_parts) and wide and wide not in contents:
             problems.append(f"no {wide} register in {name}")
+        chooses = any(kernel in name.partition(">::")[0] for kernel in CHOOSING)
         for other in WIDE.keys() - {level}:
-            if match and level in ("baseline", "avx2", "avx512") and f"part of {other}" in contents:
+            if match and not chooses and level in ("baseline", "avx2", "avx512") and f"part of {other}" in contents:
                 problems.append(f"a part of level {other} in {name}")
         allowed = {"ymm", "zmm"} if wide == "zmm" else {wide}
         for register in sorted((contents & {"ymm", "zmm"}) - allowed):

@@ -5,6 +5,7 @@
 // launch has as many blocks as workers; each takes a contiguous share of the tiles.
 #pragma once
 
+#include <flaggems/kernels/outlined.hpp>
 #include <flaggems/kernels/simd_lanes.hpp>
 
 namespace flaggems::kernels {
@@ -47,8 +48,14 @@ class host_block {
   /// The bytes after each scratch array that a whole vector may touch.
   static constexpr i64 scratch_padding = 16 * 8;
 
-  FLAGGEMS_HOST_INLINE host_block(i64 index, i64 count, unsigned char* scratch)
-      : index_(index), count_(count), scratch_(scratch) {}
+  FLAGGEMS_HOST_INLINE host_block(i64 index, i64 count, unsigned char* scratch, Isa level = {})
+      : index_(index), count_(count), scratch_(scratch), level_(level) {}
+
+  /// Part F of a kernel (outlined.hpp).
+  template <class F, class... Args>
+  FLAGGEMS_HOST_INLINE auto part() const {
+    return part_of<F, Args...>(level_);
+  }
 
   FLAGGEMS_HOST_INLINE i64 index() const { return index_; }
   FLAGGEMS_HOST_INLINE i64 count() const { return count_; }
@@ -168,6 +175,7 @@ class host_block {
  private:
   i64 index_, count_;
   unsigned char* scratch_;
+  [[no_unique_address]] Isa level_;
 };
 
 }  // namespace flaggems::kernels

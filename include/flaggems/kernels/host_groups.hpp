@@ -150,8 +150,7 @@ FLAGGEMS_HOST_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row
 }
 
 template <class Isa, class C>
-inline constexpr bool folds_groups<host_block<Isa>, C> = sizeof(C) == sizeof(f32) &&
-                                                         !is_same<C, bool>;
+inline constexpr bool folds_groups<host_block<Isa>, C> = has_group_parts<C>;
 
 template <class C, class Part>
 using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const bool&);
@@ -241,10 +240,11 @@ FLAGGEMS_HOST_INLINE void reduce_groups(const host_block<Isa>& block, Reducer, c
   using op = typename Reducer::op;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
   block.for_each_share(space.outputs * space.parts, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    const auto fold =
+        block.template part<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>();
     drive_reduction<Reducer, Space, E, Sink, C, part>(
-        space, e, sink, begin, end, Isa::lanes,
-        outlined<Isa>::template call<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>,
-        outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
+        space, e, sink, begin, end, fold.lanes, fold.call,
+        block.template part<fold_group<C, op>, C*, i64>().call);
   });
 }
 template <class Reducer, class Isa, class E, class Sink>
@@ -254,10 +254,10 @@ FLAGGEMS_HOST_INLINE void reduce_row_groups(const host_block<Isa>& block, Reduce
   using op = typename Reducer::op;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
   block.for_each_share(rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
-    drive_rows<Reducer, E, Sink, C, part>(
-        length, e, sink, begin, end, Isa::lanes,
-        outlined<Isa>::template call<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>,
-        outlined<Isa>::template call<fold_group<C, op>, C*, i64>);
+    const auto fold =
+        block.template part<fold_contiguous<C, Reducer>, C*, const part*, i64, i64, bool>();
+    drive_rows<Reducer, E, Sink, C, part>(length, e, sink, begin, end, fold.lanes, fold.call,
+                                          block.template part<fold_group<C, op>, C*, i64>().call);
   });
 }
 
@@ -370,9 +370,9 @@ FLAGGEMS_HOST_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const 
   block.for_each_share(space.outputs, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     drive_columns<Space, E, Sink, C, part>(
         space, e, sink, low, middle, high, begin, end,
-        outlined<Isa>::template call<fold_columns<C, Reducer>, C*, const part*, i64, i64>,
-        outlined<Isa>::template call<merge_columns<C, Reducer>, C*, C*, i64, bool>,
-        outlined<Isa>::template call<put_columns<C, Sink>, const C*, Sink, coordinates, i64>);
+        block.template part<fold_columns<C, Reducer>, C*, const part*, i64, i64>().call,
+        block.template part<merge_columns<C, Reducer>, C*, C*, i64, bool>().call,
+        block.template part<put_columns<C, Sink>, const C*, Sink, coordinates, i64>().call);
   });
 }
 

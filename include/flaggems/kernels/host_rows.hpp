@@ -465,22 +465,22 @@ auto part_type(const Row& row) {
 }
 
 template <class Isa, class T, class E>
-FLAGGEMS_HOST_INLINE void assign_tile(const host_block<Isa>&, const tiling& space,
+FLAGGEMS_HOST_INLINE void assign_tile(const host_block<Isa>& block, const tiling& space,
                                       const target<T>& out, const E& e, coordinates& c) {
   using part = decltype(part_type(copy_of(e.at(c))));
-  drive_tile<T, E, part>(space, out, e, c, Isa::lanes,
-                         outlined<Isa>::template call<row_loop, T*, part, i64, bool>);
+  const auto loop = block.template part<row_loop, T*, part, i64, bool>();
+  drive_tile<T, E, part>(space, out, e, c, loop.lanes, loop.call);
 }
 template <class Isa, class T, class E>
-FLAGGEMS_HOST_INLINE void assign_flat(const host_block<Isa>&, T* out, const E& e, i64 begin, i64 n,
-                                      bool streamed) {
+FLAGGEMS_HOST_INLINE void assign_flat(const host_block<Isa>& block, T* out, const E& e, i64 begin,
+                                      i64 n, bool streamed) {
   coordinates c;
   c.rank = 0;
   c.inner = begin;
   using row = decltype(copy_of(e.at(c)));
   using part = decltype(part_type(copy_of(e.at(c))));
-  drive_flat<T, row, part>(out + begin, e.at(c), n, Isa::lanes, streamed,
-                           outlined<Isa>::template call<row_loop, T*, part, i64, bool>);
+  const auto loop = block.template part<row_loop, T*, part, i64, bool>();
+  drive_flat<T, row, part>(out + begin, e.at(c), n, loop.lanes, streamed, loop.call);
 }
 template <class Isa>
 FLAGGEMS_HOST_INLINE void end_stream(const host_block<Isa>&, [[maybe_unused]] bool streamed) {

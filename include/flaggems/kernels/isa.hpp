@@ -36,6 +36,12 @@ struct isa_avx512_bf16 : isa_avx512 {};
 /// AVX-512-BF16 with tiles (AMX).
 struct isa_amx : isa_avx512_bf16 {};
 
+/// Whichever level a launch runs at, for kernels that leave their vectors to parts of each level
+/// (outlined.hpp) and so need be compiled but once; what they have in common is the baseline's.
+struct isa_any : isa_baseline {
+  int level = 0;  // isa_level's number
+};
+
 /// A quarter or half of a vector where the level has AVX: the encoding of its instructions tells it
 /// from isa_baseline, which must not be mixed with the wider ones.
 struct isa_quad {

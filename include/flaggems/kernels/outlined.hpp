@@ -43,4 +43,25 @@ template <>
 struct outlined<isa_amx> : outlined<isa_avx512> {};
 #endif
 
+/// A part as a function of the level that is run at, and the lanes of its vectors.
+template <class... Args>
+struct level_part {
+  void (*call)(const Args&...);
+  i64 lanes;
+};
+template <class F, class... Args, class Isa>
+FLAGGEMS_HOST_INLINE level_part<Args...> part_of(const Isa&) {
+  return {outlined<Isa>::template call<F, Args...>, Isa::lanes};
+}
+template <class F, class... Args>
+FLAGGEMS_HOST_INLINE level_part<Args...> part_of([[maybe_unused]] const isa_any& isa) {
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
+  if (isa.level >= 2) return part_of<F, Args...>(isa_avx512());
+#endif
+#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
+  if (isa.level >= 1) return part_of<F, Args...>(isa_avx2());
+#endif
+  return part_of<F, Args...>(isa_baseline());
+}
+
 }  // namespace flaggems::kernels

@@ -138,6 +138,7 @@ FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const 
 /// out = e, element by element.
 template <class T, class E>
 struct pointwise {
+  static constexpr bool has_parts = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, tiling space, target<T> out, E e) {
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
@@ -167,6 +168,7 @@ FLAGGEMS_INLINE void assign_flat(const Block& block, global_ptr<T> out, const E&
 /// out = e for n elements of contiguous tensors: the leaves are flat_arg.
 template <class T, class E>
 struct pointwise_flat {
+  static constexpr bool has_parts = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, bool streamed, global_ptr<T> out, E e) {
     block.for_each_share(ceil_div(n, flat_chunk), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {

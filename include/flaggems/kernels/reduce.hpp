@@ -308,6 +308,7 @@ FLAGGEMS_INLINE typename Reducer::state fold_row(const Block& block, const Row& 
 /// Lanes along a reduced dimension: one result a tile.
 template <class Reducer, class E, class Index, class Sink>
 struct reduce_inner {
+  static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {
@@ -348,6 +349,7 @@ struct reduce_inner {
 /// are. The leaves of e are flat_arg.
 template <class Reducer, class E, class Sink>
 struct reduce_rows {
+  static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 rows, i64 length, E e, Sink sink) {
     using S = typename Reducer::state;
@@ -373,6 +375,7 @@ struct reduce_rows {
 /// Lanes along a kept dimension: `chunk` results a tile, folded side by side.
 template <class Reducer, class E, class Index, class Sink>
 struct reduce_outer {
+  static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_space space, E e, Index index,
                                   Sink sink) {

@@ -292,6 +292,9 @@ class long_fold {
 /// Whether reductions to a C fold the rows of a group.
 template <class Block, class C>
 inline constexpr bool folds_groups = false;
+/// Those of states whose reductions are parts of each level of the host (outlined.hpp).
+template <class C>
+inline constexpr bool has_group_parts = sizeof(C) == sizeof(f32) && !is_same<C, bool>;
 
 /// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
 /// of the first one, and the number of rows, which are neighbours in the last outer dimension.

@@ -5,7 +5,8 @@
 // the always-inline kernel text is compiled under; the level is chosen at run time. A kernel that
 // has `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX
 // besides; the others run their AVX-512 entry at these levels. One that has `is_scalar = true`, and
-// so nothing to gain, has a single entry.
+// so nothing to gain, has a single entry; and one of `has_parts = true`, whose vectors are all in
+// parts that it calls (kernels/outlined.hpp): its block knows the level.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -22,6 +23,8 @@ template <class Kernel>
 concept has_bf16_entries = Kernel::has_bf16_entries;
 template <class Kernel>
 concept is_scalar = Kernel::is_scalar;
+template <class Kernel>
+concept has_parts = Kernel::has_parts;
 
 template <class Kernel, class... Args>
 struct host_entry {
@@ -37,7 +40,13 @@ struct host_entry {
   }
   FLAGGEMS_NOINLINE static void baseline(i64 index, i64 count, unsigned char* scratch,
                                          const Args&... args) {
-    body<kernels::isa_baseline>(index, count, scratch, args...);
+    if constexpr (has_parts<Kernel>) {
+      kernels::host_block<kernels::isa_any> block(index, count, scratch,
+                                                  {{}, static_cast<int>(isa())});
+      Kernel::run(block, args...);
+    } else {
+      body<kernels::isa_baseline>(index, count, scratch, args...);
+    }
   }
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
@@ -65,6 +74,7 @@ struct host_entry {
 #endif
 
   static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
+    if constexpr (has_parts<Kernel>) return baseline;  // which does so
     [[maybe_unused]] const isa_level level = isa();
     if constexpr (!is_scalar<Kernel>) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 3
@@ -87,9 +97,8 @@ struct host_entry {
 /// One worker's share of a launch whose arguments `context` knows.
 using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);
 
-/// Memory of the calling thread for a launch, `workers` times; null if it wants none.
-inline unsigned char* host_scratch(const launch_config& config, int workers = 1) {
-  if (config.scratch <= 0) return nullptr;
+/// Memory of the calling thread for a launch that wants some, `workers` times.
+FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config, int workers) {
   i64 bytes = 0;
   unsigned char* const p = __builtin_mul_overflow(config.scratch, i64{workers}, &bytes)
                                ? nullptr
@@ -99,12 +108,19 @@ inline unsigned char* host_scratch(const launch_config& config, int workers = 1)
           text(workers) + " times " + text(config.scratch) + " bytes of scratch", "none");
   return p;
 }
+/// The same; null if it wants none.
+inline unsigned char* host_scratch(const launch_config& config, int workers = 1) {
+  return config.scratch <= 0 ? nullptr : some_scratch(config, workers);
+}
 
 /// The same for every kernel, so it is compiled once. All workers' memory is had before any begins:
 /// where there is none, nothing has been written.
-inline void run_host_workers(launch_config config, int workers, host_share share,
-                             const void* context, bool together) {
+FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int workers,
+                                               host_share share, const void* context,
+                                               bool together) {
+  (void)isa();  // may raise, which no worker does
   constexpr i64 page = 4096;
+  launch_config config = wanted;
   if (config.scratch > 0 && config.scratch <= (std::numeric_limits<i64>::max)() - page)
     config.scratch = (config.scratch + page - 1) / page * page;
   unsigned char* const scratch = host_scratch(config, workers);

@@ -206,7 +206,8 @@ FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) 
 }
 
 /// Checks an assignment of any operands and gives its iteration space, the output first.
-inline iteration plan_assignment(const char* op, const memory_layout& out, layout_list leaves) {
+FLAGGEMS_NOINLINE inline iteration plan_assignment(const char* op, const memory_layout& out,
+                                                   layout_list leaves) {
   for (const memory_layout& leaf : leaves)
     if (!is_position(leaf) && !broadcasts_to(leaf.sizes, out.sizes)) [[unlikely]]
       raise_broadcast(op, leaves, out.sizes);
@@ -226,6 +227,17 @@ inline iteration plan_assignment(const char* op, const memory_layout& out, layou
   it.collapse();
   it.arrange_transposed();
   return it;
+}
+
+/// The tiles of an assignment for the host's workers, and the work; `item` is the output's.
+template <class D>
+FLAGGEMS_NOINLINE kernels::tiling plan_tiles(launch_config& config, const iteration& it, i64 item,
+                                             int operands, bool in_place) {
+  kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
+  config.tiles = space.tiles;
+  config.work = work_of(it.numel(), item, operands);
+  space.streamed = !in_place && is_streamed<D>(config.work);
+  return space;
 }
 
 template <class T, class D, class S, class Node>
@@ -270,10 +282,8 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   const auto e = last.template build<C>(it, next);
   using E = std::remove_const_t<decltype(e)>;
   if constexpr (host_accessible<D>) {
-    kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
-    config.tiles = space.tiles;
-    config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
-    space.streamed = !flat.in_place && is_streamed<D>(config.work);
+    const kernels::tiling space =
+        plan_tiles<D>(config, it, sizeof(T), 1 + Node::leaves, flat.in_place);
     launch<kernels::pointwise<T, E>>(stream, config, space, target, e);
   } else {
     config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);

@@ -122,7 +122,7 @@ class iteration {
 
   /// The tiles of at most `chunk` elements of the innermost dimension; after arrange_transposed,
   /// where that found an operand, of `depth` rows of at most 64 elements.
-  [[nodiscard]] kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
+  [[nodiscard]] FLAGGEMS_NOINLINE kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
     kernels::tiling t{};
     const bool blocks = transposed_ && depth > 1;
     t.outer_rank = rank_ > 0 ? rank_ - 1 : 0;
@@ -169,7 +169,7 @@ class iteration {
   /// The strides of an operand, the innermost dimension's last, and behind them a zero, if there is
   /// room: that of an inner dimension where kernels have all of these outside. The rest of `to`
   /// stays as it is.
-  void copy_strides(int operand, i64 (&to)[max_rank]) const {
+  FLAGGEMS_NOINLINE void copy_strides(int operand, i64 (&to)[max_rank]) const {
     if (rank_ < max_rank) to[rank_] = 0;
     copy_few(to, strides_[operand], rank_);
   }

@@ -197,7 +197,8 @@ kernels::target<T> reduction_target(const reduction_layout& layout, const tensor
 
 /// A contiguous [outputs, parts] buffer as the place of partial results.
 template <class T>
-kernels::target<T> partial_target(const kernels::reduction_space& space, T* data) {
+FLAGGEMS_NOINLINE kernels::target<T> partial_target(const kernels::reduction_space& space,
+                                                    T* data) {
   kernels::target<T> t{data, {}};
   i64 stride = space.parts;
   for (int d = space.kept_rank - 1; d >= 0; --d) {
@@ -240,6 +241,13 @@ void launch_parts(const char* op, const S& stream, const reduction_layout& layou
                                                   sink);
 }
 
+/// Memory for the partial results of a cut reduction.
+template <class C, class S>
+FLAGGEMS_NOINLINE tensor<C, device_of<S>> partial_results(const char* op, const S& stream,
+                                                          const kernels::reduction_space& space) {
+  return empty<C>(stream, shape{space.outputs * space.parts}, op);
+}
+
 template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
 void run_reduction(const char* op, const S& stream, const reduction_layout& layout,
                    const Node& node, const tensor_view<T, D>& out, Sink sink) {
@@ -250,11 +258,17 @@ void run_reduction(const char* op, const S& stream, const reduction_layout& layo
   const bool cut = space.parts > 1;
   std::optional<tensor<C, D>> values;  // partial results
   std::optional<tensor<i64, D>> indices;
-  if (cut) values = empty<C>(stream, shape{space.outputs * space.parts}, op);
-  const auto to_values = partial_target(space, cut ? values->data() : nullptr);
+  kernels::target<C> to_values{};
+  if (cut) {
+    values.emplace(partial_results<C>(op, stream, space));
+    to_values = partial_target(space, values->data());
+  }
   if constexpr (Indexed) {
-    if (cut) indices = empty<i64>(stream, shape{space.outputs * space.parts}, op);
-    const auto to_indices = partial_target(space, cut ? indices->data() : nullptr);
+    kernels::target<i64> to_indices{};
+    if (cut) {
+      indices.emplace(partial_results<i64>(op, stream, space));
+      to_indices = partial_target(space, indices->data());
+    }
     kernels::position<i64> index{};
     layout.all.copy_strides(next, index.strides);
     launch_reduction<Reducer, C>(op, stream, layout, e, index, sink,
