@@ -178,6 +178,24 @@ TYPED_TEST(attention_device, decode) {
     }
 }
 
+// Queries that begin no packs, beside keys that do.
+TYPED_TEST(attention_device, decode_of_strided_queries) {
+  using D = TypeParam;
+  const problem p{.heads = 4,
+                  .key_heads = 2,
+                  .queries = 2,
+                  .keys = 45,
+                  .e = 64,
+                  .ev = 64,
+                  .options = {.enable_gqa = true}};
+  test_tensor<bf16, D> q(p.q(), layout::strided, random_values(p.q())), out(p.out()),
+      k(p.k(), layout::contiguous, random_values(p.k())),
+      v(p.v(), layout::contiguous, random_values(p.v()));
+  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), out.view(), p.options);
+  expect_close<bf16>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
+                     attention_tolerance<bf16>());
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 // Few queries and many keys: the host cuts the keys into parts.
 TEST(attention, many_keys) {

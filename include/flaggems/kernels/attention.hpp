@@ -8,6 +8,7 @@
 // T. Dao et al.: FlashAttention, 2022 (arXiv:2205.14135).
 #pragma once
 
+#include <flaggems/kernels/attention_mask.hpp>
 #include <flaggems/kernels/gemm.hpp>
 #include <flaggems/kernels/math.hpp>
 
@@ -52,26 +53,6 @@ struct attention_arg {
   }
 };
 
-struct no_mask {
-  FLAGGEMS_INLINE no_mask row(const coordinates&, i64, i64, i64) const { return {}; }
-  template <class C, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane, const lane_value<Lane, C>& score) const {
-    return score;
-  }
-};
-template <class T>
-struct attention_mask_row {
-  global_ptr<const T> data;
-  i64 element;
-  template <class C, class Lane>
-  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane lane, const lane_value<Lane, C>& score) const {
-    using V = lane_value<Lane, C>;
-    if constexpr (is_same<T, bool>)
-      return select(load<bool>(data, element, lane), score, V(lowest<C>()));
-    else
-      return score + load<C>(data, element, lane);
-  }
-};
 /// bool: whether a key takes part; numbers are added to the scores. `element` is the stride over
 /// keys.
 template <class T>

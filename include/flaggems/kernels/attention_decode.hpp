@@ -7,37 +7,69 @@
 // T. Dao et al.: Flash-Decoding for long-context inference, 2023.
 #pragma once
 
-#include <flaggems/kernels/attention.hpp>
+#include <flaggems/kernels/attention_mask.hpp>
+#include <flaggems/kernels/divider.hpp>
 #include <flaggems/kernels/fold_values.hpp>
+#include <flaggems/kernels/machine.hpp>
+#include <flaggems/kernels/math_exp.hpp>
 
 namespace flaggems::kernels {
 
-/// Where a batch of the keys' heads lies. space.rank is 2: indices of arrays that are not known
-/// when the kernel is compiled would move its arguments into memory.
-FLAGGEMS_INLINE coordinates decode_place(const attention_space& space, i64 batch) {
-  coordinates c;
-  c.rank = 2;
-  c.inner = 0;
-  c.at[0] = space.sizes[0] == 1 ? 0 : batch / space.sizes[1];
-  c.at[1] = batch - c.at[0] * space.sizes[1];
-  return c;
-}
+/// The problem as its kernels know it: counts of 32 bits, and nothing to divide by. Queries that
+/// share keys are rows: row r is position r % queries of head r / queries.
+struct decode_space {
+  i32 keys, head_size, value_size, rows;
+  i32 diagonal;  // position i sees the keys j <= i + diagonal
+  f32 scale;
+  divider queries, heads, row_tiles, parts;
+  u32 tiles;
+  i32 length, share;  // the keys of a part, and of a block of the cluster that has it
+};
 
-/// Which query a row is. Mostly there is one position, and nothing to divide.
+/// Where a batch of the keys' heads lies.
+struct decode_place {
+  i64 outer, inner;
+  FLAGGEMS_INLINE decode_place(const decode_space& space, u32 batch) {
+    const u32 before = space.heads.quotient(batch);
+    outer = before;
+    inner = batch - before * space.heads.divisor;
+  }
+};
+
+/// Which query a row is.
 struct decode_query {
-  int head, position;
-  FLAGGEMS_INLINE decode_query(const attention_space& space, int row) {
-    const int queries = static_cast<int>(space.queries);
-    head = queries == 1 ? row : row / queries;
-    position = row - head * queries;
+  i32 head, position;
+  FLAGGEMS_INLINE decode_query(const decode_space& space, int row) {
+    head = static_cast<i32>(space.queries.quotient(static_cast<u32>(row)));
+    position = row - head * static_cast<i32>(space.queries.divisor);
   }
   /// The keys that it sees.
-  FLAGGEMS_INLINE i64 seen(const attention_space& space) const {
-    return max_of(i64(0), min_of(space.keys, position + space.diagonal + 1));
+  FLAGGEMS_INLINE i32 seen(const decode_space& space) const {
+    return max_of(0, min_of(space.keys, position + space.diagonal + 1));
   }
-  template <class T>
-  FLAGGEMS_INLINE i64 offset(const attention_arg<T>& x) const {
-    return head * x.head + position * x.position;
+};
+
+/// An operand: strides over the batch, from one head of the group, one position and one element to
+/// the next.
+template <class T>
+struct decode_arg {
+  global_ptr<T> data;
+  i64 outer, inner;
+  i32 head, position, element;
+  FLAGGEMS_INLINE global_ptr<T> at(const decode_place& p) const {
+    return data + (p.outer * outer + p.inner * inner);
+  }
+  FLAGGEMS_INLINE i64 offset(const decode_query& row) const {
+    return i64{row.head} * head + i64{row.position} * position;
+  }
+};
+
+/// As attention_mask.
+template <class T>
+struct decode_mask : decode_arg<const T> {
+  FLAGGEMS_INLINE attention_mask_row<T> row(const decode_place& p,
+                                            const decode_query& query) const {
+    return {this->at(p) + this->offset(query), this->element};
   }
 };
 
@@ -46,32 +78,29 @@ struct decode_query {
 FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }
 
 /// A tile of the launch: so many rows of a batch from `first` on, a part of the keys, and which of
-/// those are the block's, in steps of `step` where a cluster has them. It takes several divisions,
-/// of nothing but arguments: they are done before the launches ahead are awaited.
+/// those are the block's where a cluster has them. Worked out of nothing but arguments: before the
+/// launches ahead are awaited.
 struct decode_tile {
-  i64 begin, end;
+  decode_place place;
+  i32 first;
+  i32 begin, end;
   i64 found;  // the place of what it finds of its first row, among all parts' of all rows
-  int first;
-  coordinates c;
 
   template <class Block>
-  FLAGGEMS_INLINE decode_tile(const Block& block, const attention_space& space, i64 parts,
-                              i64 length, int step, int rows, i64 tile) {
-    const i64 before = parts == 1 ? tile : tile / parts;
-    const i64 part = tile - before * parts;
-    const i64 batch = space.row_tiles == 1 ? before : before / space.row_tiles;
-    first = static_cast<int>(before - batch * space.row_tiles) * rows;
-    c = decode_place(space, batch);
-    const int blocks = block.cluster_blocks();
-    const i64 own = blocks == 1 ? length : round_up(ceil_div(length, i64(blocks)), i64(step));
-    const int all = static_cast<int>(space.group * space.queries);
-    found = (batch * all + first) * parts + part;
+  FLAGGEMS_INLINE decode_tile(const Block& block, const decode_space& space, int at_once, u32 tile)
+      : place(space, space.row_tiles.quotient(space.parts.quotient(tile))) {
+    const u32 before = space.parts.quotient(tile), batch = space.row_tiles.quotient(before);
+    const i32 part = static_cast<i32>(tile - before * space.parts.divisor);
+    first = static_cast<i32>(before - batch * space.row_tiles.divisor) * at_once;
+    found = (i64{batch} * space.rows + first) * space.parts.divisor + part;
     const decode_query low(space, first);
-    decode_query last(space, min_of(first + rows, all) - 1);
+    decode_query last(space, min_of(first + at_once, space.rows) - 1);
     // Of several heads, a row before it is at the last position.
-    if (last.head > low.head) last.position = static_cast<int>(space.queries) - 1;
-    begin = part * length + block.cluster_block() * own;
-    end = min_of(min_of(begin + own, (part + 1) * length), last.seen(space));
+    if (last.head > low.head) last.position = static_cast<i32>(space.queries.divisor) - 1;
+    const i32 from = part * space.length;
+    const i32 share = block.cluster_blocks() == 1 ? space.length : space.share;
+    begin = from + block.cluster_block() * share;
+    end = min_of(min_of(begin + share, from + space.length), last.seen(space));
   }
 };
 
@@ -79,24 +108,26 @@ struct decode_tile {
 struct decode_sum {
   f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
 
-  /// So many parts more; of one that does not exist, the score is the lowest and the rest 0.
+  /// So many parts are put together at once; a cluster has no more blocks.
   static constexpr int at_once = 8;
-  FLAGGEMS_INLINE void add(const f32 (&scores)[at_once], const f32 (&totals)[at_once],
-                           const f32 (&sums)[at_once]) {
+  /// `Count` parts more; of one that does not exist, the score is the lowest and the rest 0.
+  template <int Count>
+  FLAGGEMS_INLINE void add(const f32 (&scores)[Count], const f32 (&totals)[Count],
+                           const f32 (&sums)[Count]) {
     f32 now = most;
-    static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
-      now = maximum_of{}.template operator()<f32>(now, scores[s]);
-    });
+    FLAGGEMS_CHIP_UNROLL
+    for (int s = 0; s < Count; ++s) now = greater_or_nan(now, scores[s]);
     const f32 shift = now == lowest<f32>() ? 0.0F : now,
               correction = softmax_power<f32>(most - shift);
     most = now;
     total *= correction;
     sum *= correction;
-    static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+    FLAGGEMS_CHIP_UNROLL
+    for (int s = 0; s < Count; ++s) {
       const f32 factor = softmax_power<f32>(scores[s] - shift);
       total = fma(factor, totals[s], total);
       sum = fma(factor, sums[s], sum);
-    });
+    }
   }
   /// No key seen: 0, an empty sum.
   FLAGGEMS_INLINE f32 result() const { return sum / (total == 0.0F ? 1.0F : total); }
@@ -133,81 +164,89 @@ struct decode_findings {
         sums(b.template scratch<f32>(teams * rows * row_type::length)),
         whole(b.template scratch<f32>(rows * row_type::whole)) {}
 
-  FLAGGEMS_INLINE f32 most_of(int row) const {
-    f32 most = lowest<f32>();
-    static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
-      most = maximum_of{}.template operator()<f32>(most, largest.read(s * rows + row));
-    });
-    return most;
+  /// What a team found of a row: score and total, and where its sums begin.
+  FLAGGEMS_INLINE void put(int team, int row, f32 score, f32 total) const {
+    largest.write(team * rows + row, score);
+    totals.write(team * rows + row, total);
   }
-  /// What a team with this largest score multiplies its total and sums of a row with. After a
-  /// barrier.
-  FLAGGEMS_INLINE f32 factor(int row, f32 mine) const {
-    const f32 most = most_of(row);
-    return softmax_power<f32>(mine - (most == lowest<f32>() ? 0.0F : most));
-  }
-  /// Element e of a pack.
-  FLAGGEMS_INLINE void put(int team, int row, int pack, int e, f32 sum) const {
-    sums.write((team * rows + row) * row_type::length + row_type::place(pack, e), sum);
+  FLAGGEMS_INLINE array<f32> sums_of(int team, int row) const {
+    return sums.from((team * rows + row) * row_type::length);
   }
   /// The tile's rows, of so many elements: into `found` if they are one of several parts, else
   /// where the batch's begin, `to`. After a barrier.
   template <class Out>
-  FLAGGEMS_INLINE void store(const attention_space& space, const attention_arg<Out>& out,
-                             global_ptr<Out> to, const decode_tile& at, int elements, i64 parts,
+  FLAGGEMS_INLINE void store(const decode_space& space, const decode_arg<Out>& out,
+                             global_ptr<Out> to, const decode_tile& at, int elements,
                              global_ptr<f32> found) const {
     using kernels::store;
-    const int all_rows = static_cast<int>(space.group * space.queries);
-    const int all = min_of(rows, all_rows - at.first) * elements;
-    const auto put = [&](int r, int e, const decode_sum& x) FLAGGEMS_LAMBDA {
-      if (parts > 1) {
-        const auto here = found + (at.found + r * parts) * decode_found(elements);
-        if (e == 0) {
+    const int all = min_of(rows, space.rows - at.first) * elements;
+    const int blocks = block.cluster_blocks();
+    // First what this block's teams found; of several blocks, then a share of what all did.
+    for (int members = 1;; members = blocks) {
+      const bool is_last = members == blocks;
+      const int thread = members == 1 ? 0 : block.cluster_block() * block.threads();
+      for (int i = thread + block.thread(); i < all; i += members * block.threads()) {
+        const int r = i / elements, e = i - r * elements;
+        constexpr int most = max_of(teams, decode_sum::at_once);
+        f32 score[most], total[most], sum[most];
+        if (members == 1)
+          read_teams(r, e, score, total, sum);
+        else
+          read_blocks(r, e, blocks, score, total, sum);
+        decode_sum x;
+        x.add(score, total, sum);
+        if (!is_last) {
+          whole.write(r * row_type::whole + 2 + e, x.sum);
+          if (e > 0) continue;
+          whole.write(r * row_type::whole, x.most);
+          whole.write(r * row_type::whole + 1, x.total);
+        } else if (space.parts.divisor == 1) {
+          store(to + out.offset(decode_query(space, at.first + r)), out.element, lane_scalar{e},
+                x.result());
+        } else {
+          const auto here =
+              found + (at.found + i64{r} * space.parts.divisor) * decode_found(elements);
+          here[2 + e] = x.sum;
+          if (e > 0) continue;
           here[0] = x.most;
           here[1] = x.total;
         }
-        here[2 + e] = x.sum;
-      } else {
-        store(to + decode_query(space, at.first + r).offset(out), out.element, lane_scalar{e},
-              x.result());
       }
-    };
-    const int blocks = block.cluster_blocks();
-    block.for_each(all, [&](i64 i) FLAGGEMS_LAMBDA {
-      const int r = static_cast<int>(i) / elements, e = static_cast<int>(i) - r * elements;
-      decode_sum x;
-      static_for<teams>([&](auto s) FLAGGEMS_LAMBDA {
-        x.total += totals.read(s * rows + r);
-        x.sum += sums.read((s * rows + r) * row_type::length + row_type::place(e));
-      });
-      if (e == 0 && (blocks > 1 || parts > 1)) x.most = most_of(r);
-      if (blocks == 1) return put(r, e, x);
-      whole.write(r * row_type::whole + 2 + e, x.sum);
-      if (e == 0) {
-        whole.write(r * row_type::whole, x.most);
-        whole.write(r * row_type::whole + 1, x.total);
-      }
-    });
-    if (blocks == 1) return;
-    block.sync_cluster();
-    constexpr int at_once = decode_sum::at_once;  // the host lets a cluster have no more blocks
-    for (int i = block.cluster_block() * block.threads() + block.thread(); i < all;
-         i += blocks * block.threads()) {
-      const int r = i / elements, e = i - r * elements;
-      f32 scores[at_once], totals_of[at_once], sums_of[at_once];
-      static_for<at_once>([&](auto b) FLAGGEMS_LAMBDA {
-        const bool exists = b < blocks;
-        const auto there = block.of_block(whole, exists ? b : 0).from(r * row_type::whole);
-        const f32 score = there.read(0), total = there.read(1), sum = there.read(2 + e);
-        scores[b] = exists ? score : lowest<f32>();
-        totals_of[b] = exists ? total : 0.0F;
-        sums_of[b] = exists ? sum : 0.0F;
-      });
-      decode_sum x;
-      x.add(scores, totals_of, sums_of);
-      put(r, e, x);
+      if (is_last) break;
+      block.sync_cluster();
     }
-    block.sync_cluster();  // no block goes on, or ends, while what it found is read
+    if (blocks > 1) block.sync_cluster();  // no block goes on, or ends, while it is read
+  }
+
+ private:
+  template <int Most>
+  FLAGGEMS_INLINE void read_teams(int r, int e, f32 (&score)[Most], f32 (&total)[Most],
+                                  f32 (&sum)[Most]) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int s = 0; s < Most; ++s) {
+      const bool exists = s < teams;
+      score[s] = exists ? largest.read(s * rows + r) : lowest<f32>();
+      total[s] = exists ? totals.read(s * rows + r) : 0.0F;
+      sum[s] = exists ? sums_of(s, r).read(row_type::place(e)) : 0.0F;
+    }
+  }
+  template <int Most>
+  FLAGGEMS_INLINE void read_blocks(int r, int e, int blocks, f32 (&score)[Most], f32 (&total)[Most],
+                                   f32 (&sum)[Most]) const {
+    FLAGGEMS_CHIP_UNROLL
+    for (int b = 0; b < decode_sum::at_once; ++b) {
+      const bool exists = b < blocks;
+      const auto there = block.of_block(whole, exists ? b : 0).from(r * row_type::whole);
+      const f32 own_score = there.read(0), own_total = there.read(1), own_sum = there.read(2 + e);
+      score[b] = exists ? own_score : lowest<f32>();
+      total[b] = exists ? own_total : 0.0F;
+      sum[b] = exists ? own_sum : 0.0F;
+    }
+    FLAGGEMS_CHIP_UNROLL
+    for (int b = decode_sum::at_once; b < Most; ++b) {
+      score[b] = lowest<f32>();
+      total[b] = sum[b] = 0.0F;
+    }
   }
 };
 
@@ -226,38 +265,47 @@ struct attention_decode {
   static constexpr bool awaits_earlier = true;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, f32 scale, i64 parts, i64 length,
-                                  global_ptr<f32> found) {
+  FLAGGEMS_INLINE static void run(Block& block, const decode_space& space,
+                                  const decode_arg<const T>& q, const decode_arg<const Key>& k,
+                                  const decode_arg<const Key>& v, const Mask& mask,
+                                  const decode_arg<Out>& out, global_ptr<f32> found) {
     using values = pack<Key, width>;
     constexpr int teams = max_threads / Lanes;
     const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
     const decode_findings<Block, teams, Rows, row_type> findings(block);
-    const int rows = static_cast<int>(space.group * space.queries);
     const int mine = lane * width;  // the first element of this lane's packs
     const bool has_key = mine < space.head_size, has_value = mine < space.value_size;
     // The score that this lane has of each step.
     const int my_row = lane / spread / keys, my_key = lane / spread % keys;
 
-    const i64 tiles = space.batches * space.row_tiles * parts;
-    block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const decode_tile at(block, space, parts, length, teams * keys, Rows, tile);
-      const int first = at.first;
-      const i64 begin = at.begin, end = at.end;
-      const coordinates& c = at.c;
+    block.for_each_cluster_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const decode_tile at(block, space, Rows, static_cast<u32>(tile));
+      const i32 end = at.end;
+      const auto query_of = [&](int r) FLAGGEMS_LAMBDA {
+        return decode_query(space, min_of(at.first + r, space.rows - 1));
+      };
       global_ptr<const T> from_q[Rows];
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         // Rows beyond the last are the last one again: computed, not stored.
-        from_q[r] = q.at(c) + decode_query(space, min_of(first + r, rows - 1)).offset(q);
+        from_q[r] = settled<const T>(q.at(at.place) + q.offset(query_of(r)));
       }
-      const decode_query own(space, min_of(first + my_row, rows - 1));
-      const i64 visible = own.seen(space);
-      const auto from_k = k.at(c) + mine, from_v = v.at(c) + mine;
-      const auto scores = mask.row(c, own.head, own.position, 0);
-      const auto to = out.at(c);
-      block.await_earlier();
+      const decode_query own = query_of(my_row);
+      const i32 visible = own.seen(space);
+      const auto from_k = settled<const Key>(k.at(at.place) + mine);
+      const auto from_v = settled<const Key>(v.at(at.place) + mine);
+      const auto scores = mask.row(at.place, own);
+      const auto to = out.at(at.place);
+      block.await_earlier([&]() FLAGGEMS_LAMBDA {
+        // What a cache has of earlier positions was not written by the launch before.
+        FLAGGEMS_CHIP_NO_UNROLL
+        for (int s = 0; s < keys; ++s) {
+          const i64 j = at.begin + team * keys + s;
+          if (j >= end) break;
+          if (has_key) prefetch(from_k + j * k.position);
+          if (has_value) prefetch(from_v + j * v.position);
+        }
+      });
 
       f32 query[Rows][width];
       FLAGGEMS_CHIP_UNROLL
@@ -265,7 +313,7 @@ struct attention_decode {
         FLAGGEMS_CHIP_UNROLL
         for (int e = 0; e < width; ++e)
           query[r][e] =
-              has_key ? number_cast<f32>(from_q[r][(mine + e) * q.element]) * scale : 0.0F;
+              has_key ? number_cast<f32>(from_q[r][i64{mine + e} * q.element]) * space.scale : 0.0F;
       }
       f32 sums[Rows][width];
       FLAGGEMS_CHIP_UNROLL
@@ -274,16 +322,16 @@ struct attention_decode {
         for (int e = 0; e < width; ++e) sums[r][e] = 0.0F;
       }
       f32 largest = lowest<f32>(), total = 0.0F;
-      for (i64 start = begin; start < end; start += teams * keys) {
-        const i64 j = start + team * keys;
+      for (i32 start = at.begin; start < end; start += teams * keys) {
+        const i32 j = start + team * keys;
         values key[keys], value[keys];
-        const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i64 stride, bool has)
+        const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i32 stride, bool has)
                                FLAGGEMS_LAMBDA {
                                  FLAGGEMS_CHIP_UNROLL
                                  for (int s = 0; s < keys; ++s) {
                                    to[s] = values{};
                                    if (has && j + s < end)
-                                     to[s] = load_pack<width>(from + (j + s) * stride);
+                                     to[s] = load_pack<width>(from + i64{j + s} * stride);
                                  }
                                };
         fetch(key, from_k, k.position, has_key);
@@ -305,10 +353,9 @@ struct attention_decode {
         f32 score = lowest<f32>();
         if (j + my_key < min_of(end, visible))
           score = scores.template apply<f32>(lane_scalar{j + my_key}, dots[0]);
-        f32 now = maximum_of{}.template operator()<f32>(largest, score);
+        f32 now = greater_or_nan(largest, score);
         for (int beyond = spread; beyond < spread * keys; beyond *= 2)
-          now = maximum_of{}.template operator()<f32>(
-              now, block.template of_neighbour<f32>(now, beyond));
+          now = greater_or_nan(now, block.template of_neighbour<f32>(now, beyond));
         // Nothing seen so far: any number but -inf will do, all exponentials are 0.
         const f32 shift = now == lowest<f32>() ? 0.0F : now;
         f32 correction[Rows], weights[count];
@@ -339,18 +386,15 @@ struct attention_decode {
         total += block.template of_neighbour<f32>(total, beyond);
 
       block.sync();  // what the tile before left may still be read
-      if (lane % (spread * keys) == 0) findings.largest.write(team * Rows + my_row, largest);
-      block.sync();
-      if (lane % (spread * keys) == 0)
-        findings.totals.write(team * Rows + my_row, total * findings.factor(my_row, largest));
+      if (lane % (spread * keys) == 0) findings.put(team, my_row, largest, total);
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        const f32 factor = findings.factor(r, findings.largest.read(team * Rows + r));
+        const auto to_sums = findings.sums_of(team, r);
         FLAGGEMS_CHIP_UNROLL
-        for (int e = 0; e < width; ++e) findings.put(team, r, lane, e, sums[r][e] * factor);
+        for (int e = 0; e < width; ++e) to_sums.write(row_type::place(lane, e), sums[r][e]);
       }
       block.sync();
-      findings.store(space, out, to, at, static_cast<int>(space.value_size), parts, found);
+      findings.store(space, out, to, at, space.value_size, found);
     });
   }
 };
@@ -370,36 +414,37 @@ struct attention_decode_merge {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
-                                  i64 parts, global_ptr<const f32> found) {
-    const int size = static_cast<int>(space.value_size), count = static_cast<int>(parts);
+  FLAGGEMS_INLINE static void run(Block& block, const decode_space& space,
+                                  const decode_arg<Out>& out, global_ptr<const f32> found) {
+    const int size = space.value_size, count = static_cast<int>(space.parts.divisor);
     const int abreast = static_cast<int>(teams(block.threads(), size));
-    const i64 rows = space.group * space.queries;
     // This thread's, and its first element: the only one, unless a row is wider than the block.
     const int team = block.thread() / size, first = block.thread() - team * size;
     const int step = static_cast<int>(decode_found(space.value_size));
     const auto largest = block.template scratch<f32>(abreast);
     const auto totals = block.template scratch<f32>(abreast);
     const auto sums = block.template scratch<f32>(i64(abreast) * size);
-    block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 batch = tile / rows;
-      const decode_query row(space, static_cast<int>(tile - batch * rows));
-      const auto to = out.at(decode_place(space, batch)) + row.offset(out);
-      const auto from = found + tile * parts * step;
+    block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      // A tile is a row, of which a batch has as many as row tiles.
+      const u32 batch = space.row_tiles.quotient(static_cast<u32>(tile));
+      const decode_query row(space, static_cast<int>(tile - i64{batch} * space.rows));
+      const auto to = out.at(decode_place(space, batch)) + out.offset(row);
+      const auto from = found + tile * count * step;
       block.await_earlier();
       block.sync();  // what the tile before left may still be read
       for (int e = team < abreast ? first : size; e < size; e += block.threads()) {
         decode_sum x;
         for (int p = team; p < count; p += at_once * abreast) {
           f32 scores[at_once], totals_of[at_once], sums_of[at_once];
-          static_for<at_once>([&](auto s) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int s = 0; s < at_once; ++s) {
             const int part = p + s * abreast;
             const auto here = from + i64(min_of(part, count - 1)) * step;
             const f32 score = here[0], total = here[1], sum = here[2 + e];
             scores[s] = part < count ? score : lowest<f32>();
             totals_of[s] = part < count ? total : 0.0F;
             sums_of[s] = part < count ? sum : 0.0F;
-          });
+          }
           x.add(scores, totals_of, sums_of);
         }
         sums.write(team * size + e, x.sum);
@@ -411,8 +456,7 @@ struct attention_decode_merge {
       block.sync();
       block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
         f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
-        for (int s = 0; s < abreast; ++s)
-          most = maximum_of{}.template operator()<f32>(most, largest.read(s));
+        for (int s = 0; s < abreast; ++s) most = greater_or_nan(most, largest.read(s));
         const f32 shift = most == lowest<f32>() ? 0.0F : most;
         for (int s = 0; s < abreast; ++s) {
           const f32 factor = softmax_power<f32>(largest.read(s) - shift);

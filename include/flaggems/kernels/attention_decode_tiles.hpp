@@ -20,13 +20,27 @@ FLAGGEMS_INLINE u32 take_halves(f32& low, f32& high) {
   return static_cast<u32>(a.bits) | (static_cast<u32>(b.bits) << 16);
 }
 
-FLAGGEMS_INLINE u32 lower_halves(u32 a, u32 b) { return (a & 0xffffu) | (b << 16); }
-FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) { return (a >> 16) | (b & 0xffff0000u); }
+/// The lower (upper) halves of two words as one.
+FLAGGEMS_INLINE u32 lower_halves(u32 a, u32 b) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __byte_perm(a, b, 0x5410);
+#else
+  return (a & 0xffffu) | (b << 16);
+#endif
+}
+FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __byte_perm(a, b, 0x7632);
+#else
+  return (a >> 16) | (b & 0xffff0000u);
+#endif
+}
 
 /// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. 32
 /// neighbouring threads are a team, which has 16 keys at once and 8 rows: scores are keys times
 /// queries, and the result, transposed, values times weights. What is not exact in 16 bits is
-/// multiplied in parts: for that, queries of another type must have keys of bf16.
+/// multiplied in parts: for that, queries of another type must have keys of bf16. Queries begin
+/// packs everywhere, as keys and values do.
 template <class T, class Key, class Out, class Mask, int Blocks, int Threads>
 struct attention_decode_tiles {
   static constexpr int max_threads = Threads;
@@ -40,44 +54,40 @@ struct attention_decode_tiles {
   static constexpr bool awaits_earlier = true;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
-                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, f32 scale, i64 parts, i64 length,
-                                  global_ptr<f32> found) {
+  FLAGGEMS_INLINE static void run(Block& block, const decode_space& space,
+                                  const decode_arg<const T>& q, const decode_arg<const Key>& k,
+                                  const decode_arg<const Key>& v, const Mask& mask,
+                                  const decode_arg<Out>& out, global_ptr<f32> found) {
     using words = pack<u32, 4>;
     constexpr int teams = Threads / 32;
     const int team = block.thread() / 32;
     const int g = block.thread() % 32 / 4, t = block.thread() % 4;
     const decode_findings<Block, teams, rows_at_once, row_type> findings(block);
-    const int rows = static_cast<int>(space.group * space.queries);
-
-    const i64 tiles = space.batches * space.row_tiles * parts;
-    block.for_each_cluster_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const decode_tile at(block, space, parts, length, teams * keys, rows_at_once, tile);
-      const int first = at.first;
-      const i64 begin = at.begin, end = at.end;
-      const coordinates& c = at.c;
-      // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
-      i64 visible[2];
-      const auto masks = [&](int r) FLAGGEMS_LAMBDA {
-        const decode_query own(space, min_of(first + 2 * t + r, rows - 1));
-        visible[r] = own.seen(space);
-        return mask.row(c, own.head, own.position, 0);
+    block.for_each_cluster_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const decode_tile at(block, space, rows_at_once, static_cast<u32>(tile));
+      const i32 begin = at.begin, end = at.end;
+      // Rows beyond the last are the last one again: computed, not stored.
+      const auto query_of = [&](int r) FLAGGEMS_LAMBDA {
+        return decode_query(space, min_of(at.first + r, space.rows - 1));
       };
-      const auto mask_low = masks(0), mask_high = masks(1);
-      const auto to = out.at(c);
-      const auto batch_k = k.at(c), batch_v = v.at(c);
+      // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
+      const decode_query low = query_of(2 * t), high = query_of(2 * t + 1);
+      const i32 visible[2] = {low.seen(space), high.seen(space)};
+      const auto mask_low = mask.row(at.place, low), mask_high = mask.row(at.place, high);
+      const auto to = out.at(at.place);
+      const auto batch_k = k.at(at.place), batch_v = v.at(at.place);
       const auto from_k = batch_k + t * 8, from_v = batch_v + g * 8;
-      const auto from_q = q.at(c) + decode_query(space, min_of(first + g, rows - 1)).offset(q);
+      const auto from_q = q.at(at.place) + q.offset(query_of(g)) + t * 8;
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
         // What a cache has of earlier positions was not written by the launch before.
         constexpr int line = 64;  // elements
-        const i64 count = min_of(end - begin, i64(2 * teams * keys));
-        block.for_each(count * Blocks, [&](i64 i) FLAGGEMS_LAMBDA {
-          const i64 j = begin + i / Blocks, e = i % Blocks * line;
+        const i32 count = min_of(end - begin, 2 * teams * keys) * Blocks;
+        for (i32 i = block.thread(); i < count; i += block.threads()) {
+          const i64 j = begin + i / Blocks;
+          const i32 e = i % Blocks * line;
           prefetch(batch_k + j * k.position + e);
           prefetch(batch_v + j * v.position + e);
-        });
+        }
       });
 
       f32 sums[4 * Blocks][4];
@@ -91,62 +101,48 @@ struct attention_decode_tiles {
       // not touch it: that would be to wait for it. Keys and values beyond the end are the last
       // ones again, whose score is hidden.
       words key[2][2 * Blocks], value[4][Blocks];
-      const auto fetch_keys = [&](i64 start) FLAGGEMS_LAMBDA {
+      const auto fetch_keys = [&](i32 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
         FLAGGEMS_CHIP_UNROLL
         for (int h = 0; h < 2; ++h) {
-          const auto from = from_k + min_of(start + team * keys + g + h * 8, end - 1) * k.position;
+          const auto from =
+              from_k + i64{min_of(start + team * keys + g + h * 8, end - 1)} * k.position;
           FLAGGEMS_CHIP_UNROLL
           for (int b = 0; b < 2 * Blocks; ++b) key[h][b] = load_words_once<Key>(from + b * 32);
         }
       };
-      const auto fetch_values = [&](i64 start) FLAGGEMS_LAMBDA {
+      const auto fetch_values = [&](i32 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
         FLAGGEMS_CHIP_UNROLL
         for (int h = 0; h < 4; ++h) {
-          const i64 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
-          const auto from = from_v + min_of(j, end - 1) * v.position;
+          const i32 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
+          const auto from = from_v + i64{min_of(j, end - 1)} * v.position;
           FLAGGEMS_CHIP_UNROLL
           for (int b = 0; b < Blocks; ++b) value[h][b] = load_words_once<Key>(from + b * 64);
         }
       };
       fetch_keys(begin);
       fetch_values(begin);
-      // Queries, a pack of which in words is what two products take. Rows beyond the last are
-      // the last one again: computed, not stored.
+      // Queries, a pack of which in words is what two products take.
       u32 query[query_terms][2 * Blocks][4];
-      {
-        const bool packed = q.element == 1 && begins_pack<pack_size<T>>(from_q);
-        FLAGGEMS_CHIP_UNROLL
-        for (int b = 0; b < 2 * Blocks; ++b) {
-          const i64 e = b * 32 + t * 8;
-          pack<T, pack_size<T>> x[8 / pack_size<T>];
+      FLAGGEMS_CHIP_UNROLL
+      for (int b = 0; b < 2 * Blocks; ++b) {
+        if constexpr (is_same<T, Key>) {
+          const words x = load_words<T>(from_q + b * 32);
           FLAGGEMS_CHIP_UNROLL
-          for (int i = 0; i < 8 / pack_size<T>; ++i) {
-            const i64 place = e + i * pack_size<T>;
-            if (packed)
-              x[i] = load_pack<pack_size<T>>(global_ptr<const T>(from_q + place));
-            else {
-              FLAGGEMS_CHIP_UNROLL
-              for (int n = 0; n < pack_size<T>; ++n) x[i].at[n] = from_q[(place + n) * q.element];
-            }
-          }
-          if constexpr (is_same<T, Key>) {
-            const words all = bit_cast<words>(x[0]);
+          for (int w = 0; w < 4; ++w) query[0][b][w] = x.at[w];
+        } else {
+          f32 x[8];
+          load_packs<8, f32>(from_q + b * 32, x);
+          FLAGGEMS_CHIP_UNROLL
+          for (int w = 0; w < 4; ++w) {
             FLAGGEMS_CHIP_UNROLL
-            for (int w = 0; w < 4; ++w) query[0][b][w] = all.at[w];
-          } else {
-            static_for<4>([&](auto w) FLAGGEMS_LAMBDA {
-              constexpr int size = pack_size<T>, i = 2 * decltype(w)::value;
-              f32 low = number_cast<f32>(x[i / size].at[i % size]),
-                  high = number_cast<f32>(x[i / size].at[i % size + 1]);
-              FLAGGEMS_CHIP_UNROLL
-              for (int n = 0; n < query_terms; ++n) query[n][b][w] = take_halves<Key>(low, high);
-            });
+            for (int n = 0; n < query_terms; ++n)
+              query[n][b][w] = take_halves<Key>(x[2 * w], x[2 * w + 1]);
           }
         }
       }
-      for (i64 start = begin; start < end; start += teams * keys) {
+      for (i32 start = begin; start < end; start += teams * keys) {
         f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
         FLAGGEMS_CHIP_UNROLL
         for (int b = 0; b < 2 * Blocks; ++b) {
@@ -163,24 +159,23 @@ struct attention_decode_tiles {
           }
         }
         fetch_keys(start + teams * keys);
-        const i64 j = start + team * keys + g;
+        const i32 j = start + team * keys + g;
         f32 correction[2];
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < 2; ++r) {
           const auto& masked = r == 0 ? mask_low : mask_high;
-          const i64 stop = min_of(end, visible[r]);
+          const i32 stop = min_of(end, visible[r]);
           f32 now = largest[r];
           FLAGGEMS_CHIP_UNROLL
           for (int h = 0; h < 2; ++h) {
             f32& s = score[2 * h + r];
             s = j + h * 8 < stop
-                    ? masked.template apply<f32>(lane_scalar{j + h * 8}, f32(s * scale))
+                    ? masked.template apply<f32>(lane_scalar{j + h * 8}, f32(s * space.scale))
                     : lowest<f32>();
-            now = maximum_of{}.template operator()<f32>(now, s);
+            now = greater_or_nan(now, s);
           }
           for (int beyond = 4; beyond < 32; beyond *= 2)
-            now = maximum_of{}.template operator()<f32>(
-                now, block.template of_neighbour<f32>(now, beyond));
+            now = greater_or_nan(now, block.template of_neighbour<f32>(now, beyond));
           // Nothing seen so far: any number but -inf will do, all exponentials are 0.
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
           correction[r] = softmax_power<f32>(largest[r] - shift);
@@ -224,25 +219,19 @@ struct attention_decode_tiles {
           total[r] += block.template of_neighbour<f32>(total[r], beyond);
       }
       block.sync();  // what the tile before left may still be read
-      if (g == 0) {
-        FLAGGEMS_CHIP_UNROLL
-        for (int r = 0; r < 2; ++r) findings.largest.write(team * 8 + 2 * t + r, largest[r]);
-      }
-      block.sync();
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int row = 2 * t + r;
-        const f32 factor = findings.factor(row, largest[r]);
-        if (g == 0) findings.totals.write(team * 8 + row, total[r] * factor);
+        if (g == 0) findings.put(team, 2 * t + r, largest[r], total[r]);
+        const auto to_sums = findings.sums_of(team, 2 * t + r).from(row_type::place(g, 0));
         FLAGGEMS_CHIP_UNROLL
         for (int b = 0; b < 4 * Blocks; ++b) {
           FLAGGEMS_CHIP_UNROLL
           for (int h = 0; h < 2; ++h)
-            findings.put(team, row, b / 4 * 8 + g, b % 4 * 2 + h, sums[b][2 * h + r] * factor);
+            to_sums.write(row_type::place(b / 4 * 8, b % 4 * 2 + h), sums[b][2 * h + r]);
         }
       }
       block.sync();
-      findings.store(space, out, to, at, size, parts, found);
+      findings.store(space, out, to, at, size, found);
     });
   }
 };

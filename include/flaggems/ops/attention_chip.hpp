@@ -6,8 +6,12 @@
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/kernels/attention.hpp>
 #include <flaggems/kernels/attention_decode_tiles.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/iteration.hpp>
+
+#include <utility>
 
 namespace flaggems::detail {
 
@@ -17,8 +21,8 @@ struct decode_policy {
   static constexpr i64 rows = 16;
   /// The units of a large chip.
   static constexpr i64 units = 132;
-  /// Keys, so that no count of them overflows.
-  static constexpr i64 most = i64{1} << 48;
+  /// What kernels count by 32 bits: keys, and batches.
+  static constexpr i64 most = i64{1} << 28;
 
   /// Who has the keys: so many parts, put together by a second launch, each the work of a cluster.
   struct split {
@@ -50,13 +54,27 @@ struct decode_policy {
   }
 };
 
-/// Whether a kernel can read the lines of keys or values by packs.
+/// An operand as the kernels of few queries know it. Their batch has two dimensions: of one of
+/// fewer, the first ones are of a single place.
 template <class T>
-bool begins_packs(const kernels::attention_arg<const T>& x, i64 size) {
+kernels::decode_arg<T> decode_operand(const kernels::attention_arg<T>& x, int rank) {
+  const auto narrow = [](i64 stride) { return static_cast<i32>(stride); };
+  return {x.data,         rank > 1 ? x.batch[0] : 0, rank > 0 ? x.batch[rank - 1] : 0,
+          narrow(x.head), narrow(x.position),        narrow(x.element)};
+}
+inline kernels::no_mask decode_operand(const kernels::no_mask& x, int) { return x; }
+template <class T>
+kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int rank) {
+  const kernels::attention_arg<const T>& arg = x;
+  return {decode_operand(arg, rank)};
+}
+
+/// Whether a kernel can read the lines of queries, keys or values by packs.
+template <class T>
+bool begins_packs(const kernels::decode_arg<T>& x, i64 size) {
   constexpr int width = kernels::pack_size<T>;
-  return x.element == 1 && size % width == 0 && size <= 32 * width &&
-         kernels::begins_pack<width>(x.data) && x.position % width == 0 &&
-         x.batch[0] % width == 0 && x.batch[1] % width == 0;
+  return x.element == 1 && kernels::begins_pack<width>(x.data) &&
+         ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
 }
 
 template <class S, class T, class Key, class Out, class Mask>
@@ -66,28 +84,40 @@ struct decode_call {
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units &&
       (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
+  using kernel_mask = decltype(decode_operand(std::declval<const Mask&>(), 0));
   const S& stream;
-  kernels::attention_space& space;
-  kernels::attention_arg<const T>& q;
-  kernels::attention_arg<const Key>&k, &v;
-  Mask& mask;
-  kernels::attention_arg<Out>& out;
+  const kernels::attention_space& space;
+  const kernels::attention_arg<const T>& q_arg;
+  const kernels::attention_arg<const Key>&k_arg, &v_arg;
+  const Mask& mask_arg;
+  const kernels::attention_arg<Out>& out_arg;
   f32 scale;
   launch_config& config;
+
+  kernels::decode_arg<const T> q{};
+  kernels::decode_arg<const Key> k{}, v{};
+  kernel_mask mask{};
+  kernels::decode_arg<Out> out{};
 
   /// Runs it; false, and nothing was done, if it is none of these.
   bool run() {
     if (space.queries > decode_policy::rows || space.group > decode_policy::rows ||
         space.group * space.queries > decode_policy::rows || space.rank > 2 ||
-        space.keys > decode_policy::most)
+        space.keys > decode_policy::most || space.batches > decode_policy::most ||
+        space.head_size > 32 * width || space.value_size > 32 * width || !are_narrow())
       return false;
-    while (space.rank < 2) add_batch();
+    q = decode_operand(q_arg, space.rank);
+    k = decode_operand(k_arg, space.rank);
+    v = decode_operand(v_arg, space.rank);
+    mask = decode_operand(mask_arg, space.rank);
+    out = decode_operand(out_arg, space.rank);
     if (!begins_packs(k, space.head_size) || !begins_packs(v, space.value_size)) return false;
     const i64 packs = kernels::max_of(space.head_size, space.value_size) / width;
-    if constexpr (has_tiles) {
-      if (space.head_size == space.value_size && packs == 8) return go_by_tiles<1>(), true;
-      if (space.head_size == space.value_size && packs == 16) return go_by_tiles<2>(), true;
-    }
+    if constexpr (has_tiles)
+      if (space.head_size == space.value_size && begins_packs(q, space.head_size)) {
+        if (packs == 8) return go_by_tiles<1>(), true;
+        if (packs == 16) return go_by_tiles<2>(), true;
+      }
     if (packs <= 8)
       go<8>();
     else if (packs <= 16)
@@ -98,30 +128,32 @@ struct decode_call {
   }
 
  private:
-  /// A dimension of one in front of the batch: kernels have two.
-  void add_batch() {
-    const auto shift = [this](i64(&list)[max_rank], i64 first) {
-      for (int d = space.rank; d > 0; --d) list[d] = list[d - 1];
-      list[0] = first;
+  /// Whether the strides that kernels keep in 32 bits fit there.
+  bool are_narrow() const {
+    u64 all = 0;
+    const auto look = [&](i64 stride) { all |= static_cast<u64>(stride ^ (stride >> 63)); };
+    const auto look_at = [&](const auto& x) {
+      look(x.head);
+      look(x.position);
+      look(x.element);
     };
-    shift(space.sizes, 1);
-    shift(q.batch, 0);
-    shift(k.batch, 0);
-    shift(v.batch, 0);
-    shift(out.batch, 0);
-    if constexpr (!std::is_same_v<Mask, kernels::no_mask>) shift(mask.batch, 0);
-    ++space.rank;
+    look_at(q_arg);
+    look(k_arg.position);
+    look(v_arg.position);
+    look_at(out_arg);
+    if constexpr (!std::is_same_v<Mask, kernels::no_mask>) look_at(mask_arg);
+    return all >> 31 == 0;
   }
 
   template <int Lanes>
   void go() {
     constexpr int rows = 4;
-    using kernel = kernels::attention_decode<T, Key, Out, Mask, rows, Lanes>;
+    using kernel = kernels::attention_decode<T, Key, Out, kernel_mask, rows, Lanes>;
     launch_parts<kernel>(rows, kernel::max_threads / Lanes);
   }
   template <int Blocks>
   void go_by_tiles() {
-    using kernel = kernels::attention_decode_tiles<T, Key, Out, Mask, Blocks, 256>;
+    using kernel = kernels::attention_decode_tiles<T, Key, Out, kernel_mask, Blocks, 256>;
     launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
   }
 
@@ -130,40 +162,60 @@ struct decode_call {
   void launch_parts(i64 rows_at_once, i64 teams) {
     using merge = kernels::attention_decode_merge<Out>;
     using row = typename Kernel::row_type;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     const i64 step = teams * Kernel::keys;
     const i64 rows = space.group * space.queries;
-    space.row_tiles = kernels::ceil_div(rows, rows_at_once);
-    const i64 tiles = space.batches * space.row_tiles;
+    const i64 row_tiles = kernels::ceil_div(rows, rows_at_once);
+    const i64 tiles = space.batches * row_tiles;
     const i64 all = kernels::ceil_div(space.keys, step);
+    kernels::decode_space few{narrow(space.keys),
+                              narrow(space.head_size),
+                              narrow(space.value_size),
+                              narrow(rows),
+                              narrow(space.diagonal),
+                              scale,
+                              divider_by(space.queries),
+                              divider_by(space.rank > 0 ? space.sizes[space.rank - 1] : 1),
+                              divider_by(row_tiles),
+                              {},
+                              0,
+                              0,
+                              0};
     f32* none = nullptr;
-    const int most = kernels::min_of(
-        most_cluster<Kernel>(stream, config, space, q, k, v, mask, out, scale, all, all, none),
-        kernels::decode_sum::at_once);
+    const int most =
+        kernels::min_of(most_cluster<Kernel>(stream, config, few, q, k, v, mask, out, none),
+                        kernels::decode_sum::at_once);
     const auto [wanted, cluster] =
         decode_policy::split_of(tiles, all, decode_policy::units * Kernel::min_blocks, most);
     const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
+    few.parts = divider_by(parts);
+    few.tiles = static_cast<u32>(tiles * parts);
+    few.length = narrow(length);
+    few.share = narrow(kernels::round_up(kernels::ceil_div(length, i64{cluster}), step));
     config.cluster = cluster;
-    config.tiles = tiles * parts;
+    config.tiles = few.tiles;
     config.threads = Kernel::max_threads;
     config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
                      scratch_bytes<f32>(teams * rows_at_once * row::length) +
                      scratch_bytes<f32>(rows_at_once * row::whole);
     const auto attend = [&](f32* found) {
-      launch<Kernel>(stream, config, space, q, k, v, mask, out, scale, parts, length, found);
+      launch<Kernel>(stream, config, few, q, k, v, mask, out, found);
     };
     if (parts == 1) return attend(nullptr);
     auto found = empty<f32>(
         stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
         config.op);
     attend(found.data());
+    few.row_tiles = divider_by(rows);
+    few.tiles = static_cast<u32>(space.batches * rows);
     config.cluster = 1;
-    config.tiles = space.batches * rows;
+    config.tiles = few.tiles;
     config.threads = merge::max_threads;
     const i64 abreast = merge::teams(merge::max_threads, space.value_size);
     config.scratch =
         2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
-    launch<merge>(stream, config, space, out, parts, static_cast<const f32*>(found.data()));
+    launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
   }
 };
 
