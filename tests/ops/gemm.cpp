@@ -128,9 +128,9 @@ void check_few_blocks(i64 m, i64 n, i64 k, int rows, int columns,
       config.threads = threads;
       config.tiles = 2;
       config.scratch = Kernel::most_scratch;
-      fg::launch<Kernel>(test_stream<D>(), config, space, fk::gemm_arg<T>{a.in().data(), k, 1, {0}},
-                         fk::gemm_arg<T>{b.in().data(), k, 1, {0}},
-                         fk::gemm_out<T, f32>{out.view().data(), n, 1, {0}, 1.0F}, fk::no_bias{});
+      fg::launch<Kernel>(test_stream<D>(), config, space, fk::skinny_arg<T>{a.in().data(), k, 1, 0},
+                         fk::skinny_arg<T>{b.in().data(), k, 1, 0},
+                         fk::skinny_out<T, f32>{out.view().data(), n, 1, 0, 1.0F}, fk::no_bias{});
       expect_close<T>(out.read(), want, sum_tolerance<T>(k));
     }
 }

@@ -21,6 +21,23 @@ struct skinny_space {
 };
 inline constexpr int most_sharing = 8;
 
+/// gemm_arg and gemm_out, of a batch of one dimension. (Each call copies a kernel's arguments.)
+template <class T>
+struct skinny_arg {
+  global_ptr<const T> data;
+  i64 line, along, batch;
+  FLAGGEMS_INLINE global_ptr<const T> at(const coordinates& c) const {
+    return data + c.at[0] * batch;
+  }
+};
+template <class T, class C>
+struct skinny_out {
+  global_ptr<T> data;
+  i64 row, column, batch;
+  C alpha;
+  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const { return data + c.at[0] * batch; }
+};
+
 /// Where a tile lies. The batch has one dimension: indices of arrays that are not known when the
 /// kernel is compiled would move its arguments into memory.
 struct skinny_place {
@@ -85,8 +102,8 @@ struct gemm_skinny {
   static constexpr bool awaits_earlier = true;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<A>& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<A>& a,
+                                  const skinny_arg<B>& b, const skinny_out<Out, C>& out,
                                   const Bias& bias) {
     skinny_team<Lanes> mine(block, space);
     const int begin = (mine.part * Lanes + mine.lane) * width, step = mine.sharing * Lanes * width;
@@ -98,25 +115,28 @@ struct gemm_skinny {
       const skinny_place at = skinny_place::of(space, tile);
       // Lines beyond the last are the last one again: computed, not stored.
       global_ptr<const A> row[Rows];
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_CHIP_UNROLL
+      for (int r = 0; r < Rows; ++r)
         row[r] = settled<const A>(a.at(at.batch) + min_of(at.i + r, space.m - 1) * a.line + begin);
-      });
       const int end = min_of(at.j + space.tile_columns, space.n);
       for (int first = at.j + line; first - line < end; first += mine.groups * Columns) {
         global_ptr<const B> column[Columns];
-        static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+        FLAGGEMS_CHIP_UNROLL
+        for (int c = 0; c < Columns; ++c) {
           const int j = min_of(first + c, space.n - 1);
           column[c] = settled<const B>(b.at(at.batch) + j * b.line + begin);
-        });
+        }
         block.await_earlier([&]() FLAGGEMS_LAMBDA {  // weights, which nobody writes
-          static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA {
-            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int u = 0; u < Unroll; ++u) {
+            FLAGGEMS_CHIP_UNROLL
+            for (int c = 0; c < Columns; ++c)
               if (u * step < left) prefetch(global_ptr<const B>(column[c] + u * step));
-            });
-          });
+          }
         });
         C sums[count];
-        static_for<count>([&](auto e) FLAGGEMS_LAMBDA { sums[e] = C(0); });
+        FLAGGEMS_CHIP_UNROLL
+        for (int e = 0; e < count; ++e) sums[e] = C(0);
         const auto add = [&](const pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
           FLAGGEMS_CHIP_UNROLL
           for (int r = 0; r < Rows; ++r) {
@@ -133,20 +153,23 @@ struct gemm_skinny {
           }
         };
         const auto fetch = [&](pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
-          static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int c = 0; c < Columns; ++c) {
             if constexpr (Rows > 1)
               y[c] = load_pack_once<width>(column[c] + q);
             else
               y[c] = load_pack<width>(column[c] + q);
-          });
+          }
         };
         int q = 0;
         // Without these braces NVRTC 13 leaves out what stands behind a loop, too.
         if constexpr (Unroll > 1) {
           for (; q + (Unroll - 1) * step < left; q += Unroll * step) {
             pack<B, width> y[Unroll][Columns];
-            static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { fetch(y[u], q + u * step); });
-            static_for<Unroll>([&](auto u) FLAGGEMS_LAMBDA { add(y[u], q + u * step); });
+            FLAGGEMS_CHIP_UNROLL
+            for (int u = 0; u < Unroll; ++u) fetch(y[u], q + u * step);
+            FLAGGEMS_CHIP_UNROLL
+            for (int u = 0; u < Unroll; ++u) add(y[u], q + u * step);
           }
           for (; q < left; q += step) {
             pack<B, width> y[Columns];
@@ -158,10 +181,12 @@ struct gemm_skinny {
           fetch(y, q);
           for (; q < left; q += step) {
             pack<B, width> next[Columns];
-            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { next[c] = y[c]; });
+            FLAGGEMS_CHIP_UNROLL
+            for (int c = 0; c < Columns; ++c) next[c] = y[c];
             if (q + step < left) fetch(next, q + step);
             add(y, q);
-            static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { y[c] = next[c]; });
+            FLAGGEMS_CHIP_UNROLL
+            for (int c = 0; c < Columns; ++c) y[c] = next[c];
           }
         }
         fold_values<count, Lanes / 2, C>(block, sums);
@@ -210,8 +235,8 @@ struct gemm_skinny_across {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<A>& a,
-                                  const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<A>& a,
+                                  const skinny_arg<B>& b, const skinny_out<Out, C>& out,
                                   const Bias& bias, bool packed, const divider& parts, i32 length,
                                   global_ptr<C> partial) {
     const u32 thread = static_cast<u32>(block.thread());
@@ -299,7 +324,7 @@ struct gemm_skinny_merge {
   static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space,
-                                  const gemm_out<Out, C>& out, const Bias& bias, i32 parts,
+                                  const skinny_out<Out, C>& out, const Bias& bias, i32 parts,
                                   global_ptr<const C> partial) {
     for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles;
          tile += static_cast<u32>(block.count())) {

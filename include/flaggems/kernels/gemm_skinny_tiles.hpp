@@ -28,7 +28,7 @@ struct gemm_skinny_tiles {
     using array = typename Block::template scratch_type<words>;
     const Block& block;
     const skinny_space& space;
-    const gemm_arg<T>& b;
+    const skinny_arg<T>& b;
     const skinny_team<32>& mine;
     array stages;  // from the thread's first pack on
     int steps;
@@ -73,8 +73,8 @@ struct gemm_skinny_tiles {
   }
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const gemm_arg<T>& a,
-                                  const gemm_arg<T>& b, const gemm_out<Out, f32>& out,
+  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<T>& a,
+                                  const skinny_arg<T>& b, const skinny_out<Out, f32>& out,
                                   const Bias& bias) {
     const skinny_team<32> mine(block, space);
     const int g = mine.lane / 4, t = mine.lane % 4, k = space.k;

@@ -123,6 +123,17 @@ class skinny_product {
             sharing};
   }
 
+  template <class T>
+  static kernels::skinny_arg<T> narrow(const kernels::gemm_arg<T>& x) {
+    return {x.data, x.line, x.along, x.batch[0]};
+  }
+  kernels::skinny_arg<A> a() const { return narrow(call_.a); }
+  kernels::skinny_arg<B> b() const { return narrow(call_.b); }
+  kernels::skinny_out<stored, C> out() const {
+    const auto& to = call_.out;
+    return {to.data, to.row, to.column, to.batch[0], to.alpha};
+  }
+
   /// 2^sharing teams share a line.
   template <int Rows, int Columns, int Unroll, int Lanes>
   void along_of(int sharing) {
@@ -133,7 +144,7 @@ class skinny_product {
     config.tiles = space.tiles;
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<C>(kernel::found);
-    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, call_.finish(beside_));
+    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(beside_));
   }
 
   void by_tiles() {
@@ -172,7 +183,7 @@ class skinny_product {
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<f32>(teams * kernel::count) +
                      scratch_bytes<kernels::pack<u32, 4>>(teams * Stages * kernel::stage);
-    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, call_.finish(beside_));
+    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(beside_));
   }
 
   void across() {
@@ -202,13 +213,13 @@ class skinny_product {
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<C>(kernel::scratch(skinny_policy::threads));
     const auto last = call_.finish(beside_);
-    launch<kernel>(stream_, config, space, call_.a, call_.b, call_.out, last, packed,
-                   divider_by(parts), static_cast<i32>(length), const_cast<C*>(partial.data()));
+    launch<kernel>(stream_, config, space, a(), b(), out(), last, packed, divider_by(parts),
+                   static_cast<i32>(length), const_cast<C*>(partial.data()));
     if (parts == 1) return;
     const kernels::skinny_space merged = cut(1, skinny_policy::threads);
     config.tiles = merged.tiles;
     config.scratch = 0;
-    launch<kernels::gemm_skinny_merge<stored, C, bias>>(stream_, config, merged, call_.out, last,
+    launch<kernels::gemm_skinny_merge<stored, C, bias>>(stream_, config, merged, out(), last,
                                                         static_cast<i32>(parts),
                                                         static_cast<const C*>(partial.data()));
   }
