@@ -37,6 +37,7 @@ struct transposed_tile {
     row = i64{side} * (tile - next * space.high.divisor);
     to = row * space.to_row + column;
     from = column * space.from_column + row;
+    FLAGGEMS_CHIP_NO_UNROLL
     for (int d = space.rank - 1; d >= 0; --d) {
       tile = next;
       next = space.sizes[d].quotient(tile);
@@ -72,6 +73,7 @@ struct transposed_packs {
       const transposed_tile t(space, static_cast<u32>(index), side, columns);
       block.sync();
       constexpr int count = packs / transposed_tile::threads;
+      FLAGGEMS_CHIP_NO_UNROLL
       for (int first = thread; first < packs; first += count * threads) {
         pack<T, size> taken[count];
         FLAGGEMS_CHIP_UNROLL
