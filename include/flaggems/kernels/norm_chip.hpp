@@ -77,7 +77,8 @@ struct layer_norm_chip {
   FLAGGEMS_INLINE static void run(Block& block, const norm_space& space, row_teams given,
                                   const row_arg<T>& in, const row_arg<W>& weight,
                                   const row_arg<W>& bias, const row_target<Out>& out, C eps) {
-    const held_teams<Packs, Rows> teams(given);
+    // (With much beside a row, threads that hold two whole packs are those of few rows.)
+    const held_teams<Packs, Rows, Packs == 8 || (Packs == 2 && Whole)> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));

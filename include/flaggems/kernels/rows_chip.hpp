@@ -365,14 +365,15 @@ struct row_teams {
 
 /// The same in a kernel whose threads hold Packs packs of each of Rows rows. What it is never
 /// launched with takes no code: only threads that hold eight packs are shared by clusters, and
-/// teams of some rows are blocks if threads hold more than one pack of each, and only then.
-template <int Packs, int Rows>
+/// teams of some rows are blocks if threads hold more than one pack of each, and only then. Where a
+/// kernel says `Blocks`, teams of one row are.
+template <int Packs, int Rows, bool Blocks = false>
 class held_teams {
  public:
   FLAGGEMS_INLINE explicit held_teams(row_teams teams) : shift_(teams.shift) {}
 
   /// Whether teams are blocks, or clusters of blocks.
-  FLAGGEMS_INLINE bool are_blocks() const { return Rows > 1 ? Packs > 1 : shift_ < 0; }
+  FLAGGEMS_INLINE bool are_blocks() const { return Rows > 1 ? Packs > 1 : Blocks || shift_ < 0; }
   template <class Block>
   FLAGGEMS_INLINE int threads(const Block& block) const {
     return are_clusters() ? block.threads() * block.cluster_blocks()
