@@ -133,14 +133,17 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
       });
     }
     if constexpr (Reducer::needs_index) {
-      // (What is read again is never better. That its place is not kept saves registers.)
+      // (What is read again is never better. The best one's number takes fewer registers than the
+      // places of all.)
+      int which = -1;
       FLAGGEMS_CHIP_UNROLL
       for (int u = 0; u < ahead; ++u) {
         const bool better = Reducer::betters(best, folds[u]);
         best = better ? folds[u] : best;
-        place = better ? turn(u) : place;
+        which = better ? u : which;
         if (better) with_best = of[u];
       }
+      place = which >= 0 ? turn(which) : place;
     } else {
       best = op(best, folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
                   return turn(u) < n ? folds[u] : Reducer::neutral();
