@@ -22,6 +22,7 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
   // are equal, `wanted`.
   U prefix = 0, mask = 0;
   i64 wanted = k, tied = n;
+  FLAGGEMS_CHIP_NO_UNROLL
   for (int shift = static_cast<int>(sizeof(U)) * 8 - digit_bits; shift >= 0 && wanted < tied;
        shift -= digit_bits) {
     block.for_each(digits, [&](i64 d) FLAGGEMS_LAMBDA { counters.write(d, 0); });

@@ -85,18 +85,41 @@ FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
   return rank;
 }
 
-/// Collects the k first of a row, whatever it is, by reading it several times.
-template <class T, class Block, class Counters, class Found>
-FLAGGEMS_INLINE void select_in_order(Block& block, i64 n, i64 k, const row_in<T>& x, bool largest,
-                                     const Counters& counters, const Found& found) {
-  using U = bits_type<T>;
-  const auto key_at = [&](i64 i)
-                          FLAGGEMS_LAMBDA { return order_key(x.template read<T>(i), largest); };
-  select_least<U>(block, n, k, key_at, counters, [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-    constexpr int below = 8 * static_cast<int>(sizeof(key_word<U>) - sizeof(U));
-    found.write(place, ranked_key<U>::of(static_cast<key_word<U>>(key_at(i)) << below,
-                                         static_cast<i32>(i)));
-  });
+/// Counters that bound_of takes.
+inline constexpr int topk_counters = 264;
+
+/// The k-th of some keys, or one between it and a few that follow, or `spare`. It is found byte by
+/// byte from the top: tally(d, first, last) counts byte d of the keys that are neither before
+/// `first` nor behind `last`.
+template <class R, class Block, class Counters, class Tally>
+FLAGGEMS_INLINE R bound_of(const Block& block, i32 k, i32 spare, const Counters& counters,
+                           const Tally& tally) {
+  R first = R::of(0, 0), last = R::last();
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (int d = 0; d < R::digits; ++d) {
+    block.for_each(256, [&](i64 i) FLAGGEMS_LAMBDA { counters.write(i, 0); });
+    block.sync();
+    tally(d, first, last);
+    block.sync();
+    block.template exclusive_scan<i32>(
+        256, 0, [&](i64 i) FLAGGEMS_LAMBDA { return counters.read(i); },
+        [&](i64 i, i32 before) FLAGGEMS_LAMBDA {
+          const i32 count = counters.read(i);
+          if (before < k && k <= before + count) {  // one digit only
+            counters.write(256, static_cast<i32>(i));
+            counters.write(257, before);
+            counters.write(258, count);
+          }
+        });
+    block.sync();
+    const u32 digit = static_cast<u32>(counters.read(256));
+    const i32 count = counters.read(258);
+    k -= counters.read(257);
+    first.put_digit(d, digit);
+    last.put_digit(d, digit);
+    if (count - k <= max_of(spare, 8 + k / 8)) break;
+  }
+  return last;
 }
 
 /// Sorts `count` keys in block-local memory that has room for the next power of two.
@@ -129,6 +152,8 @@ class topk_turn {
  public:
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
+  using word = key_word<U>;
+  static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
   /// What it reads before it looks at the first: packs, or elements.
   static constexpr int steps = 4, width = pack_size<T>;
 
@@ -140,6 +165,24 @@ class topk_turn {
     by_packs_ = x.stride == 1 && off % sizeof(T) == 0 && n >= threads * width;
     begin_ = min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n);
     end_ = begin_ + (n - begin_) / width * width;
+  }
+  FLAGGEMS_INLINE ranked element(i32 i) const {
+    const word bits = to_bits(x_.template read<T>(i));
+    return ranked::of(key_of(static_cast<word>(bits << below)), i);
+  }
+  /// The bound of k elements of all the row, whose threads are the block's, and at most of `room`.
+  template <class Block, class Counters>
+  FLAGGEMS_INLINE ranked bound_of_all(const Block& block, i32 k, i32 room,
+                                      const Counters& counters) const {
+    return bound_of<ranked>(block, k, room - k, counters,
+                            [&](int d, const ranked& first, const ranked& last) FLAGGEMS_LAMBDA {
+                              FLAGGEMS_CHIP_NO_UNROLL
+                              for (i32 i = block.thread(); i < n_; i += block.threads()) {
+                                const ranked one = element(i);
+                                if (!one.is_before(first) && !last.is_before(one))
+                                  block.template atomic_add<i32>(counters, one.digit(d), 1);
+                              }
+                            });
   }
   /// Calls f(ranked, step, i) for each element, of pack or element number `step` of those that are
   /// read together; i counts the elements of a pack, or the steps, so that both go through all
@@ -167,43 +210,42 @@ class topk_turn {
         for (int i = 0; i < width; ++i) f(element_of(some[s], i, at + s * pitch), s, i);
       }
     }
+    FLAGGEMS_CHIP_NO_UNROLL
     for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)), 0, 0);
   }
-  /// Calls f(ranked) for those of the steps whose bits are set in `which`; what was read not long
-  /// ago is near, so one pack at a time, by less code.
+  /// Calls f(ranked) for what may not be behind the bound, of those of the steps whose bits are set
+  /// in `which`. What was read not long ago is near, so one pack at a time, and its few elements
+  /// that are wanted once more, one by one: f is there once, not for each element of a pack.
   template <class F>
-  FLAGGEMS_INLINE void for_each_of(u32 which, const F& f) const {
+  FLAGGEMS_INLINE void for_each_up_to(const ranked& bound, u32 which, const F& f) const {
+    const i32 each = by_packs_ ? width : 1, end = by_packs_ ? end_ : n_;
     int step = 0;
-    if (!by_packs_) {
-      FLAGGEMS_CHIP_NO_UNROLL
-      for (i32 i = thread_; i < n_; i += threads_, ++step)
-        if (which >> step % steps & 1U) f(element(i));
-      return;
-    }
     FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 at = begin_ + thread_ * width; at < end_; at += threads_ * width, ++step) {
+    for (i32 at = (by_packs_ ? begin_ : 0) + thread_ * each; at < end;
+         at += threads_ * each, ++step) {
       if (!(which >> step % steps & 1U)) continue;
-      const words some = load_packed<width, T>(x_.data + at);
-      FLAGGEMS_CHIP_UNROLL
-      for (int i = 0; i < width; ++i) f(element_of(some, i, at));
+      u32 wanted = 1;
+      if (by_packs_) {
+        const words some = load_packed<width, T>(x_.data + at);
+        wanted = 0;
+        FLAGGEMS_CHIP_UNROLL
+        for (int i = 0; i < width; ++i)
+          wanted |= bound.is_before(element_of(some, i, at)) ? 0U : 1U << i;
+      }
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (i32 i = at; wanted != 0; ++i, wanted >>= 1)
+        if ((wanted & 1U) != 0) f(element(i));
     }
-    if (!(which & 1U)) return;
+    if (!by_packs_ || !(which & 1U)) return;
     FLAGGEMS_CHIP_NO_UNROLL
     for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)));
   }
 
  private:
-  using word = key_word<U>;
   using words = packed<T, width>;
-  static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
-
   /// Elements beside the packs: fewer than two of those.
   FLAGGEMS_INLINE i32 beside() const { return n_ - (end_ - begin_); }
   FLAGGEMS_INLINE i32 place_beside(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
-  FLAGGEMS_INLINE ranked element(i32 i) const {
-    const word bits = to_bits(x_.template read<T>(i));
-    return ranked::of(key_of(static_cast<word>(bits << below)), i);
-  }
   /// Element i of a pack that begins at `at`.
   FLAGGEMS_INLINE ranked element_of(const words& x, int i, i32 at) const {
     word bits;  // the highest of a word: an element for each would take registers
@@ -261,9 +303,6 @@ struct group_firsts {
 /// Elements of a thread: of short rows that many share a block, and of others.
 inline constexpr i64 topk_few_each = 16, topk_each = 64;
 
-/// Counters that select_least takes.
-inline constexpr int topk_counters = 264;
-
 /// Rows that teams, a power of two of threads, go through, of which a block has several; k is at
 /// most half of a team. The first ones of `groups` of them make the bound. (Teams meet
 /// as blocks do, since a warp has any size.)
@@ -276,8 +315,8 @@ struct topk_teams {
   using ranked = ranked_key<U>;
   static constexpr int most_scratch =
       static_cast<int>(sizeof(ranked)) * (most_together + max_threads * (1 + per_thread)) +
-      4 * (most_together + 4) + max_threads / 2 * static_cast<int>(sizeof(U) + 4) +
-      8 * topk_counters;
+      4 * (most_together + 4) + max_threads / 2 * static_cast<int>(sizeof(U) + 4) + 16 +
+      4 * topk_counters;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team, i32 groups,
@@ -292,20 +331,17 @@ struct topk_teams {
     const auto found = block.template scratch<ranked>(max_threads * per_thread);
     const auto elements = block.template scratch<U>(max_threads / 2);
     const auto places = block.template scratch<i32>(max_threads / 2);
-    const auto counters = block.template scratch<i64>(topk_counters);
+    const auto start = block.template scratch<i64>(1);  // of a row that does not fit
+    const auto counters = block.template scratch<i32>(topk_counters);
     const auto own_firsts = firsts.from(own * groups);
     const auto own_found = found.from(own * capacity);
-    const auto row_at = [&](i64 row, i64& at, i64& to) FLAGGEMS_LAMBDA {
-      i64 from;
-      locate_row(space, space.rank, row, in.strides, values.strides, from, to);
-      locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
-      return row_in<T>{in.data + from, in.strides[space.rank]};
-    };
     block.for_each_tile(ceil_div<i64>(space.rows, together), [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 row = tile * together + own;
       const bool exists = row < space.rows;
-      i64 to, at;
-      const row_in<T> x = row_at(exists ? row : 0, at, to);
+      i64 from, to, at;
+      locate_row(space, space.rank, exists ? row : 0, in.strides, values.strides, from, to);
+      locate_row(space, space.rank, exists ? row : 0, in.strides, indices.strides, from, at);
+      const row_in<T> x{in.data + from, in.strides[space.rank]};
       const topk_turn<T> turn(x, exists ? n : 0, lane, team, largest != 0);
       const auto packs = group_firsts<T>::template find<true>(turn);
       const ranked mine =
@@ -324,7 +360,8 @@ struct topk_teams {
           bounds.write(own, candidate);
       }
       block.sync();
-      const ranked bound = bounds.read(own);
+      ranked bound = bounds.read(own);
+      const u32 which = packs.up_to(bound);
       const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
         if (bound.is_before(one)) return;
         const i32 place = block.template atomic_add<i32>(counts, own, 1);
@@ -333,16 +370,26 @@ struct topk_teams {
         else if (place == capacity)
           block.template atomic_add<i32>(counts, most_together, 1);
       };
-      if (const u32 which = packs.up_to(bound); which != 0) turn.for_each_of(which, collect);
-      block.sync();
-      i32 count = counts.read(own);
-      if (counts.read(most_together) > 0) {
+      // Rows of which too much is not behind the bound are given a nearer one, for another turn.
+      i32 count = capacity + 1;
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (;;) {
+        if (which != 0 && count > capacity) turn.for_each_up_to(bound, which, collect);
+        block.sync();
+        count = counts.read(own);
+        if (counts.read(most_together) == 0) break;
+        block.sync();
+        block.single([&]() FLAGGEMS_LAMBDA { counts.write(most_together, 0); });
+        FLAGGEMS_CHIP_NO_UNROLL
         for (i32 r = 0; r < together; ++r) {
           if (counts.read(r) <= capacity) continue;
-          i64 unused;
-          const row_in<T> other = row_at(tile * together + r, unused, unused);
-          select_in_order<T>(block, n, k, other, largest != 0, counters, found.from(r * capacity));
-          if (own == r) count = k;
+          if (own == r && lane == 0) start.write(0, from);
+          block.sync();
+          const row_in<T> other{in.data + start.read(0), x.stride};
+          const ranked nearer = topk_turn<T>(other, n, lane, team, largest != 0)
+                                    .bound_of_all(block, k, capacity, counters);
+          if (own == r) bound = nearer;
+          block.single([&]() FLAGGEMS_LAMBDA { counts.write(r, 0); });
         }
         block.sync();
       }
@@ -355,6 +402,7 @@ struct topk_teams {
       }
       block.sync();
       if (!exists) return;
+      FLAGGEMS_CHIP_NO_UNROLL
       for (i32 i = lane; i < k; i += team) {
         values.data[to + i * values.strides[space.rank]] = from_bits<T>(elements.read(own * k + i));
         indices.data[at + i * indices.strides[space.rank]] = places.read(own * k + i);
@@ -376,7 +424,7 @@ struct topk_blocks {
   static constexpr i64 most = max_threads * topk_each, most_first = 1024;
   static constexpr int most_scratch = capacity * static_cast<int>(sizeof(ranked)) +
                                       static_cast<int>(most_first * (sizeof(U) + 4)) +
-                                      8 * topk_counters;
+                                      4 * topk_counters;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i64 parts, i64 share,
@@ -386,8 +434,7 @@ struct topk_blocks {
     const auto found = block.template scratch<ranked>(capacity);
     const auto elements = block.template scratch<U>(most_first);
     const auto places = block.template scratch<i32>(most_first);
-    const auto counters = block.template scratch<i64>(topk_counters);
-    const auto digits = counters.template as<i32>();
+    const auto digits = block.template scratch<i32>(topk_counters);
     const i64 stride = in.strides[space.rank];
     block.for_each_tile(space.rows * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 row = parts == 1 ? tile : tile / parts, begin = (tile - row * parts) * share;
@@ -399,22 +446,24 @@ struct topk_blocks {
       const row_in<T> x{in.data + from, stride};
       const topk_turn<T> turn(x, n, block.thread(), block.threads(), largest != 0);
       const auto own = group_firsts<T>::template find<false>(turn);
-      const ranked bound = bound_of(block, kept, own, digits);
-      block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
-      block.sync();
+      ranked bound = bound_of_groups(block, kept, own, digits);
+      const bool reaches = own.up_to(bound) != 0;
       const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
         if (bound.is_before(one)) return;
         const i32 place = block.template atomic_add<i32>(digits, 0, 1);
         if (place < capacity) found.write(place, one);
       };
-      if (own.up_to(bound) != 0) turn.for_each_of(~0U, collect);
-      block.sync();
-      i32 count = digits.read(0);
-      block.sync();
-      if (count > capacity) {
-        select_in_order<T>(block, n, kept, x, largest != 0, counters, found);
-        count = kept;
+      i32 count;
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (;;) {
+        block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
         block.sync();
+        if (reaches) turn.for_each_up_to(bound, ~0U, collect);
+        block.sync();
+        count = digits.read(0);
+        block.sync();
+        if (count <= capacity) break;
+        bound = turn.bound_of_all(block, kept, capacity, digits);
       }
       const auto take = [&](i32 i, const ranked& one) FLAGGEMS_LAMBDA {
         elements.write(i, to_bits(x.template read<T>(one.place())));
@@ -445,47 +494,21 @@ struct topk_blocks {
  private:
   /// The k-th of what comes first of the threads' groups, or one between it and some that follow.
   template <class Block, class Counters>
-  FLAGGEMS_INLINE static ranked bound_of(const Block& block, i32 k, const group_firsts<T>& found,
-                                         const Counters& counters) {
+  FLAGGEMS_INLINE static ranked bound_of_groups(const Block& block, i32 k,
+                                                const group_firsts<T>& found,
+                                                const Counters& counters) {
     constexpr int groups = group_firsts<T>::groups;
     const bool apart = 4 * k > block.threads();  // else a thread's groups are one
-    ranked own[groups];
-    bool open[groups];  // whether its bytes so far are the bound's
-    FLAGGEMS_CHIP_UNROLL
-    for (int g = 0; g < groups; ++g) {
-      own[g] = found.of[g];
-      open[g] = apart || g == 0;
-    }
-    if (!apart) own[0] = found.first();
-    ranked bound = ranked::last();
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (int d = 0; d < ranked::digits; ++d) {
-      block.for_each(256, [&](i64 i) FLAGGEMS_LAMBDA { counters.write(i, 0); });
-      block.sync();
-      FLAGGEMS_CHIP_UNROLL
-      for (int g = 0; g < groups; ++g)
-        if (open[g]) block.template atomic_add<i32>(counters, own[g].digit(d), 1);
-      block.sync();
-      block.template exclusive_scan<i32>(
-          256, 0, [&](i64 i) FLAGGEMS_LAMBDA { return counters.read(i); },
-          [&](i64 i, i32 before) FLAGGEMS_LAMBDA {
-            const i32 count = counters.read(i);
-            if (before < k && k <= before + count) {  // one digit only
-              counters.write(256, static_cast<i32>(i));
-              counters.write(257, before);
-              counters.write(258, count);
-            }
-          });
-      block.sync();
-      const u32 digit = static_cast<u32>(counters.read(256));
-      const i32 count = counters.read(258);
-      k -= counters.read(257);
-      bound.put_digit(d, digit);
-      FLAGGEMS_CHIP_UNROLL
-      for (int g = 0; g < groups; ++g) open[g] = open[g] && own[g].digit(d) == digit;
-      if (count - k <= 8 + k / 8) break;
-    }
-    return bound;
+    const ranked least = found.first();
+    return bound_of<ranked>(
+        block, k, 0, counters, [&](int d, const ranked& first, const ranked& last) FLAGGEMS_LAMBDA {
+          FLAGGEMS_CHIP_UNROLL
+          for (int g = 0; g < groups; ++g) {
+            const ranked one = apart ? found.of[g] : least;
+            if ((g == 0 || apart) && !one.is_before(first) && !last.is_before(one))
+              block.template atomic_add<i32>(counters, one.digit(d), 1);
+          }
+        });
   }
 };
 
