@@ -108,5 +108,25 @@ TEST(rows, merges_dimensions) {
   EXPECT_GT(space.rank, 1);
 }
 
+/// What kernels have no code for (kernels/rows_chip.hpp, held_teams) is never asked of them.
+TEST(rows, held_as_kernels_have_it) {
+  for (const i64 n : {1, 8, 63, 64, 65, 127, 128, 255, 512, 513, 1024, 2048, 4097, 16384, 65536})
+    for (const i64 count : {1, 64, 65, 511, 513, 4096, 1 << 20})
+      for (const int width : {2, 4, 8})
+        for (const i64 off : {0, 1})
+          for (const i64 long_packs : {1024, 2048, 4096})
+            for (const bool much_beside : {false, true}) {
+              SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n) + " packs");
+              const fg::detail::held_rows held(count, n * width + off, width, off == 0, long_packs,
+                                               much_beside, much_beside);
+              const bool blocks = held.teams.shift < 0;
+              const bool clusters = held.teams.shift == fg::kernels::row_teams::cluster;
+              EXPECT_TRUE(held.packs == 8 || !clusters);
+              EXPECT_TRUE(held.packs != 8 || blocks);
+              EXPECT_TRUE(held.rows() == 1 || blocks == (held.packs > 1));
+              EXPECT_TRUE(!much_beside || held.packs != 2 || !held.whole || blocks);
+            }
+}
+
 }  // namespace
 }  // namespace flaggems_test
