@@ -110,7 +110,8 @@ struct decode_sum {
 
   /// So many parts are put together at once; a cluster has no more blocks.
   static constexpr int at_once = 8;
-  /// `Count` parts more; of one that does not exist, the score is the lowest and the rest 0.
+  /// `Count` parts more (said, as OpenCL does not find it from arrays); of one that does not exist,
+  /// the score is the lowest and the rest 0.
   template <int Count>
   FLAGGEMS_INLINE void add(const f32 (&scores)[Count], const f32 (&totals)[Count],
                            const f32 (&sums)[Count]) {
@@ -190,11 +191,11 @@ struct decode_findings {
         constexpr int most = max_of(teams, decode_sum::at_once);
         f32 score[most], total[most], sum[most];
         if (members == 1)
-          read_teams(r, e, score, total, sum);
+          read_teams<most>(r, e, score, total, sum);
         else
-          read_blocks(r, e, blocks, score, total, sum);
+          read_blocks<most>(r, e, blocks, score, total, sum);
         decode_sum x;
-        x.add(score, total, sum);
+        x.add<most>(score, total, sum);
         if (!is_last) {
           whole.write(r * row_type::whole + 2 + e, x.sum);
           if (e > 0) continue;
@@ -445,7 +446,7 @@ struct attention_decode_merge {
             totals_of[s] = part < count ? total : 0.0F;
             sums_of[s] = part < count ? sum : 0.0F;
           }
-          x.add(scores, totals_of, sums_of);
+          x.add<at_once>(scores, totals_of, sums_of);
         }
         sums.write(team * size + e, x.sum);
         if (e == 0) {
