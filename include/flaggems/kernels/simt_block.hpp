@@ -86,6 +86,7 @@ template <class Machine>
 class simt_block {
  public:
   static constexpr int warp_size = Machine::warp_size;
+  static_assert(warp_size >= 32, "flaggems: warps of 32 threads at least, one for each of a block");
   template <class T>
   using value = T;
   template <class T>
