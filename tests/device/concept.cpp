@@ -6,6 +6,7 @@
 
 #include <support/devices.hpp>
 #include <support/mock_device.hpp>
+#include <support/user_kernels.hpp>
 
 #include <vector>
 
@@ -80,15 +81,6 @@ struct throwing_deallocate : mock_device {
 };
 static_assert(!flaggems::device<throwing_deallocate>);
 
-struct count_kernel {
-  template <class Block>
-  FLAGGEMS_INLINE static void run(const Block& block, int* data, flaggems::i64 n) {
-    block.for_each_tile(n, [&](flaggems::i64 i) FLAGGEMS_LAMBDA {
-      block.single([&]() FLAGGEMS_LAMBDA { data[i] += 1; });
-    });
-  }
-};
-
 template <class D>
 class every_device : public testing::Test {};
 using devices = flaggems_test::devices_and_own<flaggems::host, mock_device>;
@@ -119,16 +111,17 @@ class device_bytes {
 };
 
 TYPED_TEST(every_device, launches_a_kernel_on_every_tile_once) {
-  const device_bytes<TypeParam> memory(4000);
+  constexpr flaggems::i64 tiles = 1000, n = tiles * flaggems_test::add_one::tile;
+  const device_bytes<TypeParam> memory(n * 4);
   const auto s = TypeParam::default_stream();
-  TypeParam::fill(memory.data(), 0, 4000, s);
+  TypeParam::fill(memory.data(), 0, n * 4, s);
   flaggems::launch_config config;
   config.op = "count";
-  config.tiles = 1000;
+  config.tiles = tiles;
   config.work = 1 << 30;
-  TypeParam::template launch<count_kernel>(s, config, static_cast<int*>(memory.data()),
-                                           flaggems::i64{1000});
-  EXPECT_EQ(memory.template read<int>(), std::vector<int>(1000, 1));
+  TypeParam::template launch<flaggems_test::add_one>(s, config, static_cast<int*>(memory.data()),
+                                                     n);
+  EXPECT_EQ(memory.template read<int>(), std::vector<int>(n, 1));
 }
 
 TYPED_TEST(every_device, has_identity_and_properties) {
