@@ -28,6 +28,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What compute-sanitizer's tools say at the end.
 FOUND = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)")
+REPORT = re.compile(r"^=+ ((?!COMPUTE-SANITIZER).*\S)", re.MULTILINE)
+# And of a share whose tests have nothing to do with a device.
+NOTHING_RAN = "terminated before first instrumented API call"
 
 
 def build(args):
@@ -76,13 +79,18 @@ class share:
                     total["passed"] += ran and "failures" not in test
                     total["skipped"] += test["result"] == "SKIPPED"
                     if "failures" in test:
-                        total["failed"].append(f"{suite['name']}.{test['name']}")
+                        total["failed"].append(f"{suite['name']}.{test['name']}: "
+                                               f"{test['failures'][0]['failure'][:300]}")
         elif self.status is not None:  # it crashed, or never began
             total["failed"].append(f"exit status {self.status}: {self.output[-300:]}")
         found = FOUND.findall(self.output)
         if self.tool != "tests" and self.status is not None:
-            total["found"] += sum(int(n or m) for n, m in found)
-            if not found:
+            total["watched"] += bool(found)
+            count = sum(int(n or m) for n, m in found)
+            total["found"] += count
+            if count > 0 and len(total["reports"]) < 8:
+                total["reports"].append(REPORT.findall(self.output)[:12])
+            if not found and NOTHING_RAN not in self.output:
                 total["failed"].append(f"no summary: {self.output[-300:]}")
 
 
@@ -128,15 +136,19 @@ def main():
                            for k in range(count)]
         for done in pool.map(share.run, shares):
             total = totals.setdefault(done.program, {}).setdefault(
-                done.tool, {"passed": 0, "skipped": 0, "failed": [], "found": 0, "shares": 0, "ended": 0})
+                done.tool, {"passed": 0, "skipped": 0, "failed": [], "found": 0, "reports": [], "watched": 0,
+                            "shares": 0, "ended": 0})
             done.add_to(total)
         support = merged(s.support for s in shares)
     for program, tools in totals.items():
         for tool, total in tools.items():
+            if tool != "tests" and total["ended"] and not total["watched"]:
+                total["failed"].append("no summary of any share")
             print(f"{program} {tool}: {total['passed']} passed, {total['skipped']} skipped, "
                   f"{len(total['failed'])} failed, {total['ended']} of {total['shares']} shares ended"
                   + (f", {total['found']} found" if tool != "tests" else ""))
             print("".join(f"  {name}\n" for name in total["failed"]), end="")
+            print("".join(f"  {line}\n" for report in total["reports"] for line in report), end="")
     if args.name:
         chips = sorted({p.partition("@")[2] or p for places in support.values() for p in places})
         summary = {"date": str(datetime.date.today()), "command": " ".join(sys.argv), "device": chips,
