@@ -191,6 +191,20 @@ TEST_F(cuda_driver, images_come_from_the_disk_the_second_time) {
   EXPECT_EQ(calls("nvrtcCompileProgram"), before + 1);
 }
 
+TEST(cuda_api, compilers_are_told_options_that_they_know) {
+  const auto options = [](int major_number, int minor_number, bool kept) {
+    std::string words;
+    for (const char* word : fg::detail::cuda_api::other_options(major_number, minor_number, kept))
+      words += std::string(word) + ' ';
+    return words;
+  };
+  EXPECT_EQ(options(12, 3, true), "");
+  EXPECT_EQ(options(12, 4, true), "--minimal ");
+  EXPECT_EQ(options(12, 9, true), "--minimal --no-cache ");
+  EXPECT_EQ(options(13, 0, true), "--minimal --no-cache ");
+  EXPECT_EQ(options(13, 0, false), "--minimal ");
+}
+
 TEST_F(cuda_driver, scratch_beyond_shared_memory_lies_in_a_workspace) {
   const fg::stream<cuda> s;
   const i64 n = 1 << 17;

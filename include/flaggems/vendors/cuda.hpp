@@ -164,10 +164,15 @@ struct cuda_api {
     return {"--std=c++17", "-default-device", "--no-source-include",
             "--gpu-architecture=" + std::string(target)};
   }
-  /// An option that spares declarations of textures and of the runtime, and changes no machine
-  /// code, so that keys are without it; null for versions that do not know it.
-  static const char* minimal_option(int major_number, int minor_number) noexcept {
-    return major_number > 12 || (major_number == 12 && minor_number >= 4) ? "--minimal" : nullptr;
+  /// What a version of the compiler knows of options that change no machine code, so that keys are
+  /// without them: --minimal spares declarations of textures and of the runtime; --no-cache a copy
+  /// in the compiler's own cache of what is `kept` in ours, 5 to 10 % of compiling.
+  static std::vector<const char*> other_options(int major_number, int minor_number, bool kept) {
+    const int version = 100 * major_number + minor_number;
+    std::vector<const char*> known;
+    if (version >= 1204) known.push_back("--minimal");
+    if (version >= 1209 && kept) known.push_back("--no-cache");
+    return known;
   }
 };
 

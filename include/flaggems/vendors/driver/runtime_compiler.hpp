@@ -77,10 +77,9 @@ class runtime_compiler {
     require(op);
     const std::string source = source_of(texts, lines);
     const std::vector<std::string> options = Api::compiler_options(target);
-    std::vector<const char*> words;
-    words.reserve(options.size() + 1);
+    std::vector<const char*> words =
+        Api::other_options(library().major_number, library().minor_number, cache_.reason().empty());
     for (const std::string& option : options) words.push_back(option.c_str());
-    if (library().minimal_option != nullptr) words.push_back(library().minimal_option);
     const compiler_functions& call = library().call;
     program unit;
     int result =
@@ -142,7 +141,7 @@ class runtime_compiler {
     dynamic_library functions;
     compiler_functions call{};
     text version;
-    const char* minimal_option = nullptr;
+    int major_number = 0, minor_number = 0;
 
     opened() : functions(Api::compiler_variable, Api::compiler_libraries) {
       const bool found = functions.bind(Api::compiler_symbols[0], call.version) &&
@@ -154,11 +153,8 @@ class runtime_compiler {
                          functions.bind(Api::compiler_symbols[6], call.log) &&
                          functions.bind(Api::compiler_symbols[7], call.image_size) &&
                          functions.bind(Api::compiler_symbols[8], call.image);
-      int major_number = 0, minor_number = 0;
-      if (found && call.version(&major_number, &minor_number) == 0) {
+      if (found && call.version(&major_number, &minor_number) == 0)
         version = text(major_number) + "." + text(minor_number);
-        minimal_option = Api::minimal_option(major_number, minor_number);
-      }
     }
   };
   static const opened& library() {
