@@ -45,13 +45,15 @@ FLAGGEMS_INLINE constexpr bits_type<T> infinity_bits() {
 template <class T, class Word>
 FLAGGEMS_INLINE constexpr Word order_bits(Word bits) {
   constexpr int below = 8 * static_cast<int>(sizeof(Word) - sizeof(T));
-  constexpr Word all = static_cast<Word>(static_cast<Word>(~Word(0)) >> below << below);
   constexpr Word sign = static_cast<Word>(Word(1) << (sizeof(Word) * 8 - 1));
   if constexpr (is_floating<T>) {
+    // Numbers from -infinity, 0, on: as one of two's complement, of which there is one zero. NaN is
+    // behind infinity, whether beyond it or from below 0.
     constexpr Word infinity = static_cast<Word>(static_cast<Word>(infinity_bits<T>()) << below);
-    const Word magnitude = static_cast<Word>(bits & static_cast<Word>(~sign));
-    const Word ordered = static_cast<Word>(bits & sign ? bits ^ all : bits | sign);
-    return magnitude == 0 ? sign : magnitude > infinity ? all : ordered;
+    constexpr Word nan = static_cast<Word>(2 * infinity + (Word(1) << below));
+    const Word number = static_cast<Word>(bits & sign ? sign - bits : bits);
+    const Word ordered = static_cast<Word>(number + infinity);
+    return ordered < nan ? ordered : nan;
   } else {
     return is_signed_integer<T> ? static_cast<Word>(bits ^ sign) : bits;
   }
