@@ -163,8 +163,8 @@ class topk_turn {
     const u64 off = reinterpret_cast<u64>(x.data) % 16;
     // (Fewer elements give more groups one by one.)
     by_packs_ = x.stride == 1 && off % sizeof(T) == 0 && n >= threads * width;
-    begin_ = min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n);
-    end_ = begin_ + (n - begin_) / width * width;
+    begin_ = by_packs_ ? min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n) : 0;
+    end_ = by_packs_ ? begin_ + (n - begin_) / width * width : 0;
   }
   FLAGGEMS_INLINE ranked element(i32 i) const {
     const word bits = to_bits(x_.template read<T>(i));
@@ -213,32 +213,42 @@ class topk_turn {
     FLAGGEMS_CHIP_NO_UNROLL
     for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)), 0, 0);
   }
-  /// Calls f(ranked) for what may not be behind the bound, of those of the steps whose bits are set
-  /// in `which`. What was read not long ago is near, so one pack at a time, and its few elements
-  /// that are wanted once more, one by one: f is there once, not for each element of a pack.
-  template <class F>
-  FLAGGEMS_INLINE void for_each_up_to(const ranked& bound, u32 which, const F& f) const {
-    const i32 each = by_packs_ ? width : 1, end = by_packs_ ? end_ : n_;
+  /// Writes what is not behind the bound, of those of the steps whose bits are set in `which`.
+  /// place_of(n) gives the place of n elements, or less than 0 if there is no room. What was read
+  /// not long ago is near, so one pack at a time; all of a pack ask once.
+  template <class PlaceOf, class Found>
+  FLAGGEMS_INLINE void collect(const ranked& bound, u32 which, const PlaceOf& place_of,
+                               const Found& found) const {
     int step = 0;
     FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 at = (by_packs_ ? begin_ : 0) + thread_ * each; at < end;
-         at += threads_ * each, ++step) {
+    for (i32 at = begin_ + thread_ * width; at < end_; at += threads_ * width, ++step) {
       if (!(which >> step % steps & 1U)) continue;
-      u32 wanted = 1;
-      if (by_packs_) {
-        const words some = load_packed<width, T>(x_.data + at);
-        wanted = 0;
-        FLAGGEMS_CHIP_UNROLL
-        for (int i = 0; i < width; ++i)
-          wanted |= bound.is_before(element_of(some, i, at)) ? 0U : 1U << i;
+      const words some = load_packed<width, T>(x_.data + at);
+      i32 n = 0, before[width];
+      FLAGGEMS_CHIP_UNROLL
+      for (int i = 0; i < width; ++i) {
+        before[i] = n;
+        n += bound.is_before(element_of(some, i, at)) ? 0 : 1;
       }
-      FLAGGEMS_CHIP_NO_UNROLL
-      for (i32 i = at; wanted != 0; ++i, wanted >>= 1)
-        if ((wanted & 1U) != 0) f(element(i));
+      if (n == 0) continue;
+      const i32 place = place_of(n);
+      if (place < 0) continue;
+      const auto room = found.from(place);
+      FLAGGEMS_CHIP_UNROLL
+      for (int i = 0; i < width; ++i) {
+        const ranked one = element_of(some, i, at);
+        if (!bound.is_before(one)) room.write(before[i], one);
+      }
     }
-    if (!by_packs_ || !(which & 1U)) return;
+    if (by_packs_) which = (which & 1U) != 0 ? ~0U : 0U;
+    step = 0;
     FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)));
+    for (i32 i = thread_; i < beside(); i += threads_, ++step) {
+      if (!(which >> step % steps & 1U)) continue;
+      const ranked one = element(place_beside(i));
+      const i32 place = bound.is_before(one) ? -1 : place_of(1);
+      if (place >= 0) found.write(place, one);
+    }
   }
 
  private:
@@ -362,19 +372,17 @@ struct topk_teams {
       block.sync();
       ranked bound = bounds.read(own);
       const u32 which = packs.up_to(bound);
-      const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
-        if (bound.is_before(one)) return;
-        const i32 place = block.template atomic_add<i32>(counts, own, 1);
-        if (place < capacity)
-          own_found.write(place, one);
-        else if (place == capacity)
-          block.template atomic_add<i32>(counts, most_together, 1);
+      const auto place_of = [&](i32 some) FLAGGEMS_LAMBDA {
+        const i32 place = block.template atomic_add<i32>(counts, own, some);
+        if (place + some <= capacity) return place;
+        if (place <= capacity) block.template atomic_add<i32>(counts, most_together, 1);
+        return -1;
       };
       // Rows of which too much is not behind the bound are given a nearer one, for another turn.
       i32 count = capacity + 1;
       FLAGGEMS_CHIP_NO_UNROLL
       for (;;) {
-        if (which != 0 && count > capacity) turn.for_each_up_to(bound, which, collect);
+        if (which != 0 && count > capacity) turn.collect(bound, which, place_of, own_found);
         block.sync();
         count = counts.read(own);
         if (counts.read(most_together) == 0) break;
@@ -448,17 +456,16 @@ struct topk_blocks {
       const auto own = group_firsts<T>::template find<false>(turn);
       ranked bound = bound_of_groups(block, kept, own, digits);
       const bool reaches = own.up_to(bound) != 0;
-      const auto collect = [&](const ranked& one) FLAGGEMS_LAMBDA {
-        if (bound.is_before(one)) return;
-        const i32 place = block.template atomic_add<i32>(digits, 0, 1);
-        if (place < capacity) found.write(place, one);
+      const auto place_of = [&](i32 some) FLAGGEMS_LAMBDA {
+        const i32 place = block.template atomic_add<i32>(digits, 0, some);
+        return place + some <= capacity ? place : -1;
       };
       i32 count;
       FLAGGEMS_CHIP_NO_UNROLL
       for (;;) {
         block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
         block.sync();
-        if (reaches) turn.for_each_up_to(bound, ~0U, collect);
+        if (reaches) turn.collect(bound, ~0U, place_of, found);
         block.sync();
         count = digits.read(0);
         block.sync();
