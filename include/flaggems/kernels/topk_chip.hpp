@@ -310,16 +310,33 @@ struct group_firsts {
   }
 };
 
+/// Where a row begins in the operands.
+struct topk_places {
+  i64 in = 0, values = 0, indices = 0;
+
+  FLAGGEMS_INLINE topk_places(const row_space& space, i64 row, const i64* in_strides,
+                              const i64* values_strides, const i64* indices_strides) {
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (int d = space.rank - 1; d >= 0; --d) {
+      const i64 next = d > 0 ? row / space.sizes[d] : 0, i = row - next * space.sizes[d];
+      in += i * in_strides[d];
+      values += i * values_strides[d];
+      indices += i * indices_strides[d];
+      row = next;
+    }
+  }
+};
+
 /// Elements of a thread: of short rows that many share a block, and of others.
 inline constexpr i64 topk_few_each = 16, topk_each = 64;
 
-/// Rows that teams, a power of two of threads, go through, of which a block has several; k is at
-/// most half of a team. The first ones of `groups` of them make the bound. (Teams meet
-/// as blocks do, since a warp has any size.)
+/// Rows that teams of 2^team threads go through, of which a block has several; k is at most half of
+/// a team. The first ones of 2^groups of them make the bound. (Teams meet as blocks do, since a
+/// warp has any size. Powers, as divisions would be long before the first element is read.)
 template <class T>
 struct topk_teams {
   static constexpr int max_threads = 256, min_blocks = 3;
-  static constexpr int least_team = 16, most_team = 128, most_together = max_threads / least_team;
+  static constexpr int least_team = 4, most_team = 7, most_together = max_threads >> least_team;
   static constexpr int per_thread = 4;  // elements that are collected
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
@@ -329,12 +346,14 @@ struct topk_teams {
       4 * topk_counters;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team, i32 groups,
-                                  const row_arg<T>& in, const row_target<T>& values,
-                                  const row_target<i64>& indices, i32 largest) {
-    const i32 n = static_cast<i32>(space.length), together = block.threads() / team;
-    const i32 own = block.thread() / team, lane = block.thread() - own * team;
-    const i32 joined = team / groups, capacity = per_thread * team;
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team_shift,
+                                  i32 groups_shift, const row_arg<T>& in,
+                                  const row_target<T>& values, const row_target<i64>& indices,
+                                  i32 largest) {
+    const i32 team = 1 << team_shift, groups = 1 << groups_shift, joined = team >> groups_shift;
+    const i32 own = block.thread() >> team_shift, lane = block.thread() & (team - 1);
+    const i32 together = block.threads() >> team_shift, capacity = per_thread * team;
+    const i32 n = static_cast<i32>(space.length);
     const auto bounds = block.template scratch<ranked>(most_together);
     const auto counts = block.template scratch<i32>(most_together + 1);  // and rows that do not fit
     const auto firsts = block.template scratch<ranked>(max_threads);
@@ -345,13 +364,13 @@ struct topk_teams {
     const auto counters = block.template scratch<i32>(topk_counters);
     const auto own_firsts = firsts.from(own * groups);
     const auto own_found = found.from(own * capacity);
-    block.for_each_tile(ceil_div<i64>(space.rows, together), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 row = tile * together + own;
-      const bool exists = row < space.rows;
-      i64 from, to, at;
-      locate_row(space, space.rank, exists ? row : 0, in.strides, values.strides, from, to);
-      locate_row(space, space.rank, exists ? row : 0, in.strides, indices.strides, from, at);
-      const row_in<T> x{in.data + from, in.strides[space.rank]};
+    const i64 step = static_cast<i64>(block.count()) * together;
+    for (i64 first = static_cast<i64>(block.index()) * together; first < space.rows;
+         first += step) {
+      const bool exists = first + own < space.rows;
+      const topk_places at(space, exists ? first + own : 0, in.strides, values.strides,
+                           indices.strides);
+      const row_in<T> x{in.data + at.in, in.strides[space.rank]};
       const topk_turn<T> turn(x, exists ? n : 0, lane, team, largest != 0);
       const auto packs = group_firsts<T>::template find<true>(turn);
       const ranked mine =
@@ -391,7 +410,7 @@ struct topk_teams {
         FLAGGEMS_CHIP_NO_UNROLL
         for (i32 r = 0; r < together; ++r) {
           if (counts.read(r) <= capacity) continue;
-          if (own == r && lane == 0) start.write(0, from);
+          if (own == r && lane == 0) start.write(0, at.in);
           block.sync();
           const row_in<T> other{in.data + start.read(0), x.stride};
           const ranked nearer = topk_turn<T>(other, n, lane, team, largest != 0)
@@ -403,19 +422,21 @@ struct topk_teams {
       }
       for (i32 i = lane; i < count; i += team) {
         const ranked one = own_found.read(i);
+        const U element = to_bits(x.template read<T>(one.place()));  // under way while it is ranked
         const i32 rank = rank_among(own_found, count, one);
         if (rank >= k) continue;
-        elements.write(own * k + rank, to_bits(x.template read<T>(one.place())));
+        elements.write(own * k + rank, element);
         places.write(own * k + rank, one.place());
       }
       block.sync();
-      if (!exists) return;
+      if (!exists) continue;
       FLAGGEMS_CHIP_NO_UNROLL
       for (i32 i = lane; i < k; i += team) {
-        values.data[to + i * values.strides[space.rank]] = from_bits<T>(elements.read(own * k + i));
-        indices.data[at + i * indices.strides[space.rank]] = places.read(own * k + i);
+        values.data[at.values + i * values.strides[space.rank]] =
+            from_bits<T>(elements.read(own * k + i));
+        indices.data[at.indices + i * indices.strides[space.rank]] = places.read(own * k + i);
       }
-    });
+    }
   }
 };
 
@@ -447,10 +468,8 @@ struct topk_blocks {
     block.for_each_tile(space.rows * parts, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 row = parts == 1 ? tile : tile / parts, begin = (tile - row * parts) * share;
       const i32 n = static_cast<i32>(min_of(share, space.length - begin)), kept = min_of(k, n);
-      i64 from, to, at;
-      locate_row(space, space.rank, row, in.strides, values.strides, from, to);
-      locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
-      from += begin * stride;
+      const topk_places at(space, row, in.strides, values.strides, indices.strides);
+      const i64 from = at.in + begin * stride;
       const row_in<T> x{in.data + from, stride};
       const topk_turn<T> turn(x, n, block.thread(), block.threads(), largest != 0);
       const auto own = group_firsts<T>::template find<false>(turn);
@@ -472,27 +491,34 @@ struct topk_blocks {
         if (count <= capacity) break;
         bound = turn.bound_of_all(block, kept, capacity, digits);
       }
-      const auto take = [&](i32 i, const ranked& one) FLAGGEMS_LAMBDA {
-        elements.write(i, to_bits(x.template read<T>(one.place())));
+      const auto element_of = [&](const ranked& one) FLAGGEMS_LAMBDA {
+        return to_bits(x.template read<T>(one.place()));
+      };
+      const auto take = [&](i32 i, const ranked& one, U element) FLAGGEMS_LAMBDA {
+        elements.write(i, element);
         places.write(i, one.place());
       };
       if (count <= most_by_rank) {
         block.for_each(count, [&](i64 i) FLAGGEMS_LAMBDA {
           const ranked one = found.read(i);
+          const U element = element_of(one);  // under way while it is ranked
           const i32 rank = rank_among(found, count, one);
-          if (rank < kept) take(rank, one);
+          if (rank < kept) take(rank, one, element);
         });
       } else {
         sort_collected(block, count, found);
-        block.for_each(kept,
-                       [&](i64 i) FLAGGEMS_LAMBDA { take(static_cast<i32>(i), found.read(i)); });
+        block.for_each(kept, [&](i64 i) FLAGGEMS_LAMBDA {
+          const ranked one = found.read(i);
+          take(static_cast<i32>(i), one, element_of(one));
+        });
       }
       block.sync();
       const i64 first = (tile - row * parts) * k;
       block.for_each(kept, [&](i64 i) FLAGGEMS_LAMBDA {
         const i32 place = places.read(i);
-        values.data[to + (first + i) * values.strides[space.rank]] = from_bits<T>(elements.read(i));
-        indices.data[at + (first + i) * indices.strides[space.rank]] =
+        values.data[at.values + (first + i) * values.strides[space.rank]] =
+            from_bits<T>(elements.read(i));
+        indices.data[at.indices + (first + i) * indices.strides[space.rank]] =
             map != nullptr ? map[from + place] : begin + place;
       });
     });

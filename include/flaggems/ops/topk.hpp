@@ -32,13 +32,13 @@ bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& sp
   using kernel = kernels::topk_teams<T>;
   const i64 each =
       space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
-  i64 team = kernel::least_team, groups = team;
-  while (team < 2 * k || team * each < space.length) team *= 2;
-  while (groups < 4 * k && groups < team) groups *= 2;
+  int team = kernel::least_team, groups = team;  // powers of two
+  while (i64{1} << team < 2 * k || each << team < space.length) ++team;
+  while (i64{1} << groups < 4 * k && groups < team) ++groups;
   if (team > kernel::most_team) return false;
   launch_config config;
   config.op = op;
-  config.tiles = kernels::ceil_div(space.rows, kernel::max_threads / team);
+  config.tiles = kernels::ceil_div(space.rows, i64{kernel::max_threads >> team});
   config.threads = kernel::max_threads;
   config.work = work_of(space.rows, space.length, 16);
   config.blocks_per_unit = 0;
