@@ -58,6 +58,11 @@ using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::flat_arg<flaggems::f16, 
 FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise_packs<flaggems::f16, gelu_expr>, flaggems::i64,
                   fk::global_ptr<flaggems::f16>, gelu_expr)
 
+using sum_expr =
+    fk::node<float, fk::add_fn, fk::flat_arg<flaggems::f16, float>, fk::flat_arg<float, float>>;
+FLAGGEMS_INSTANCE(add_across, fk::pointwise_packs<float, sum_expr, true>, flaggems::i64,
+                  fk::global_ptr<float>, sum_expr)
+
 using pow_expr = fk::node<double, fk::pow_fn, fk::arg<double, double>, fk::arg<double, double>>;
 FLAGGEMS_INSTANCE(pow_f64, fk::pointwise_strided<double, pow_expr>, fk::strided_space,
                   fk::target<double>, pow_expr)

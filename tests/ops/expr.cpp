@@ -142,8 +142,8 @@ TYPED_TEST(expr_devices, rows_of_packs) {
   });
 }
 
-// Chips move packs where all operands have theirs at the same elements, and elements before, behind
-// and elsewhere.
+// Chips move packs of the output, put together of two where an operand has others, and elements
+// before and behind.
 TYPED_TEST(expr_devices, operands_that_begin_anywhere) {
   using D = TypeParam;
   const auto gelu = [](double v) { return v / 2 * std::erfc(-v * std::sqrt(0.5)); };
@@ -153,6 +153,7 @@ TYPED_TEST(expr_devices, operands_that_begin_anywhere) {
   const i64 room = 360;
   test_tensor<bf16, D> x({room}, layout::contiguous, random_values({room}, -3, 3));
   test_tensor<f32, D> y({room}, layout::contiguous, random_values({room}));
+  test_tensor<std::int8_t, D> bytes({room}, layout::contiguous, random_values({room}, -100, 100));
   const std::vector<double> before = random_values({room});
   at_every_level<D>([&] {
     for (const places at :
@@ -162,19 +163,26 @@ TYPED_TEST(expr_devices, operands_that_begin_anywhere) {
                      std::to_string(at.out) + ", " + std::to_string(n));
         test_tensor<f32, D> formula({room}, layout::contiguous, before);
         test_tensor<bf16, D> twice({room}, layout::contiguous, before);
+        test_tensor<double, D> wide({room}, layout::contiguous, before);
         std::vector<double> want = formula.values(), want_twice = twice.values();
+        std::vector<double> want_wide = wide.values();
         const auto from = x.in().narrow(0, at.x, n);
         fg::assign(test_stream<D>(), formula.view().narrow(0, at.out, n),
                    fg::gelu_none(from) + y.in().narrow(0, at.y, n));
         fg::assign(test_stream<D>(), twice.view().narrow(0, at.out, n), from + from);
+        fg::assign(test_stream<D>(), wide.view().narrow(0, at.out, n),
+                   fg::cast<double>(bytes.in().narrow(0, at.y, n)));
         for (i64 k = 0; k < n; ++k) {
           const double v = x.values()[static_cast<std::size_t>(at.x + k)];
           want[static_cast<std::size_t>(at.out + k)] =
               gelu(v) + y.values()[static_cast<std::size_t>(at.y + k)];
           want_twice[static_cast<std::size_t>(at.out + k)] = 2 * v;
+          want_wide[static_cast<std::size_t>(at.out + k)] =
+              bytes.values()[static_cast<std::size_t>(at.y + k)];
         }
         expect_close<f32>(formula.read(), want, {2e-6, 2e-6});
         expect_equal(twice.read(), want_twice);
+        expect_equal(wide.read(), want_wide);
       }
   });
 }

@@ -96,7 +96,11 @@ struct flat_arg {
   global_ptr<const T> data;
   template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
-    return {load_kept<Width>(data + place.template offset<K>())};
+    const global_ptr<const T> p = data + place.template offset<K>();
+    if constexpr (Place::is_across && Width > 1)
+      return {load_kept_across<Width>(p)};
+    else
+      return {load_kept<Width>(p)};
   }
   /// Whether element i begins a pack of N.
   template <int Width>

@@ -143,6 +143,62 @@ FLAGGEMS_INLINE kept_pack<T, Count> load_kept(global_ptr<const T> p) {
   return bit_cast<kept_pack<T, Count>>(load_pack<Count>(p));
 #endif
 }
+/// N elements as 32-bit words: apart, those of 16 bits would take a register each. (Fewer bytes
+/// than a word has stay elements.)
+template <class T, int Width>
+using packed =
+    conditional<(sizeof(T) * Width >= 4),
+                pack<u32, static_cast<int>(sizeof(T)) * Width / 4 + (sizeof(T) * Width < 4)>,
+                pack<T, Width>>;
+
+/// The elements p[0 .. N) in words; p begins a pack.
+template <int Width, class T>
+FLAGGEMS_INLINE packed<T, Width> load_packed(global_ptr<const T> p) {
+#if FLAGGEMS_DEVICE_CODE
+  return *reinterpret_cast<global_ptr<const packed<T, Width>>>(p);
+#else  // to the host's compiler, a u32 is no part of a tensor of T
+  return bit_cast<packed<T, Width>>(load_pack<Width>(p));
+#endif
+}
+/// The N elements from p on, where p - off begins a pack, by two accesses, `apart`, and shifts by
+/// bytes.
+template <int Width, class T>
+FLAGGEMS_INLINE packed<T, Width> load_across(global_ptr<const T> p, int off, int apart = Width) {
+  constexpr int count = static_cast<int>(sizeof(T)) * Width / 4;
+  const int bytes = off * static_cast<int>(sizeof(T));
+  u32 w[2 * count + 1] = {};
+  FLAGGEMS_CHIP_UNROLL
+  for (int side = 0; side < 2; ++side) {
+    const auto some = load_packed<Width>(p + (side * apart - off));
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < count; ++k) w[side * count + k] = some.at[k];
+  }
+  FLAGGEMS_CHIP_UNROLL
+  for (int step = 2; step > 0; step /= 2) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k + step < 2 * count; ++k)
+      if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
+  }
+  packed<T, Width> r;
+  FLAGGEMS_CHIP_UNROLL
+  for (int k = 0; k < count; ++k)
+    r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
+  return r;
+}
+/// The Count elements from p on, wherever that is, of whose packs all can be read. There is no
+/// branch, so that several of them are under way: a pack that begins at p is read twice.
+template <int Count, class T>
+FLAGGEMS_INLINE kept_pack<T, Count> load_kept_across(global_ptr<const T> p) {
+  if constexpr (sizeof(T) * Count < 4) {
+    pack<T, Count> r;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < Count; ++k) r.at[k] = p[k];
+    return bit_cast<kept_pack<T, Count>>(r);
+  } else {
+    const int off = static_cast<int>(reinterpret_cast<u64>(p) / sizeof(T) % Count);
+    return bit_cast<kept_pack<T, Count>>(load_across<Count>(p, off, off == 0 ? 0 : Count));
+  }
+}
 /// A pack of one element.
 template <int Count, class T>
 FLAGGEMS_INLINE kept_pack<T, Count> kept_same(T x) {

@@ -114,8 +114,10 @@ FLAGGEMS_INLINE pack<T, Width> pack_of_values(fetched<T, T, Width> e) {
   return e.elements();
 }
 
-/// Where all operands have the same offset.
+/// Where all operands have the same offset. `Across`: it need not begin packs of theirs.
+template <bool Across>
 struct flat_place {
+  static constexpr bool is_across = Across;
   static constexpr int inner = 0;
   i64 at;
   template <int K>
@@ -124,22 +126,26 @@ struct flat_place {
   }
 };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat, where it `fits`. Packs begin
-/// where those of the output do. What is before the first and behind the last, fewer than two
-/// packs, is computed by the first block, element by element. For packs the formula stands in the
-/// code once, since that is most of what a compiler's time goes into.
-template <class T, class E>
+/// out = e for n elements of contiguous tensors, as pointwise_flat. Packs begin where those of the
+/// output do; `Across`: those of others need not, and are put together from the two that an operand
+/// has there, of which both have to exist. What is before the first and behind the last, fewer than
+/// two packs, or four, is computed by the first block, element by element. For packs the formula
+/// stands in the code once, since that is most of what a compiler's time goes into.
+template <class T, class E, bool Across = false>
 struct pointwise_packs {
   static constexpr int size = common_pack_size<T, E>;
   static constexpr bool awaits_earlier = true;
 
-  /// Whether the packs of all operands are the same elements.
+  /// Whether the packs of all operands are the same elements, so that none is Across.
   FLAGGEMS_INLINE static bool fits(global_ptr<T> out, const E& e) {
     return e.template begins_packs<size>(before(out));
   }
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
-    const i64 head = min_of(before(out), n), packs = (n - head) / size, inside = packs * size;
+    constexpr int margin = Across && size > 1 ? size : 0;
+    const i64 head = min_of(before(out) + margin, n), rest = n - head;
+    const i64 packs = (margin > 0 && rest < margin ? 0 : rest - margin) / size;
+    const i64 inside = packs * size;
     const i64 threads = block.threads();
     const i64 tile = packs < many_packs ? threads : threads * packs_in_flight<T, E>;
     for (i64 start = block.index() * tile; start < packs; start += block.count() * tile) {
@@ -167,7 +173,7 @@ struct pointwise_packs {
   }
   template <int Width>
   FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
-    return e.template fetch<Width, 0, false>(flat_place{i});
+    return e.template fetch<Width, 0, false>(flat_place<Across>{i});
   }
   /// The pack at element i, and the one `apart` if it `goes_on`, which is read before the first is
   /// computed. (As words: functors in rows need neither a default constructor nor an assignment.)

@@ -16,23 +16,6 @@ namespace flaggems::kernels {
 template <class T, int Count>
 inline constexpr int piece_size = Count < pack_size<T> ? Count : pack_size<T>;
 
-/// N elements as 32-bit words: apart, those of 16 bits would take a register each. (Fewer bytes
-/// than a word has stay elements.)
-template <class T, int Width>
-using packed =
-    conditional<(sizeof(T) * Width >= 4),
-                pack<u32, static_cast<int>(sizeof(T)) * Width / 4 + (sizeof(T) * Width < 4)>,
-                pack<T, Width>>;
-
-/// The elements p[0 .. N) in words; p begins a pack.
-template <int Width, class T>
-FLAGGEMS_INLINE packed<T, Width> load_packed(global_ptr<const T> p) {
-#if FLAGGEMS_DEVICE_CODE
-  return *reinterpret_cast<global_ptr<const packed<T, Width>>>(p);
-#else  // to the host's compiler, a u32 is no part of a tensor of T
-  return bit_cast<packed<T, Width>>(load_pack<Width>(p));
-#endif
-}
 /// Element j of N as a C.
 template <class C, class T, int Width>
 FLAGGEMS_INLINE C element(const packed<T, Width>& x, int j) {
@@ -40,31 +23,6 @@ FLAGGEMS_INLINE C element(const packed<T, Width>& x, int j) {
     return bit_cast<f32>(j % 2 == 0 ? x.at[j / 2] << 16 : x.at[j / 2] & 0xffff0000u);
   else
     return number_cast<C>(bit_cast<pack<T, Width>>(x).at[j]);
-}
-
-/// The N elements from p on, where p - off begins a pack, by two accesses and shifts by bytes.
-template <int Width, class T>
-FLAGGEMS_INLINE packed<T, Width> load_across(global_ptr<const T> p, int off) {
-  constexpr int count = static_cast<int>(sizeof(T)) * Width / 4;
-  const int bytes = off * static_cast<int>(sizeof(T));
-  u32 w[2 * count + 1] = {};
-  FLAGGEMS_CHIP_UNROLL
-  for (int side = 0; side < 2; ++side) {
-    const auto some = load_packed<Width>(p + (side * Width - off));
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < count; ++k) w[side * count + k] = some.at[k];
-  }
-  FLAGGEMS_CHIP_UNROLL
-  for (int step = 2; step > 0; step /= 2) {
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k + step < 2 * count; ++k)
-      if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
-  }
-  packed<T, Width> r;
-  FLAGGEMS_CHIP_UNROLL
-  for (int k = 0; k < count; ++k)
-    r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
-  return r;
 }
 
 /// Values of a window: N neighbouring elements of a row.

@@ -11,13 +11,16 @@ namespace flaggems::detail {
 
 using layout_list = std::span<const memory_layout>;
 
-/// out = e on a chip, where all operands are contiguous and their packs fit, and on one for any
-/// others; there are elements, and all checks have passed.
+/// out = e on a chip, where all operands are contiguous, and where they are any; there are
+/// elements, and all checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
   const i64 packs = kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>});
   plan_steps(config, packs, packs < kernels::many_packs ? 1 : kernels::packs_in_flight<T, E>);
-  launch<kernels::pointwise_packs<T, E>>(stream, config, n, out, e);
+  if (kernels::pointwise_packs<T, E>::fits(out, e))
+    launch<kernels::pointwise_packs<T, E>>(stream, config, n, out, e);
+  else
+    launch<kernels::pointwise_packs<T, E, true>>(stream, config, n, out, e);
 }
 /// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
 template <class S, class T, class E>

@@ -363,8 +363,7 @@ void copy_on_chip(const char* op, const S& stream, const memory_layout& out, con
   config.op = op;
   config.work = work_of(n, sizeof(Word), 2);
   using flat_word = kernels::flat_arg<Word, Word>;
-  if (flat && kernels::pointwise_packs<Word, flat_word>::fits(written_words, {read_words}))
-    return launch_flat(stream, config, n, written_words, flat_word{read_words});
+  if (flat) return launch_flat(stream, config, n, written_words, flat_word{read_words});
   const memory_layout layouts[] = {out, x};
   const iteration it = plan_copy(out, x);
   if (is_transposed(it, sizeof(Word))) {

@@ -266,7 +266,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
       return launch<kernels::pointwise_flat<T, E>>(
           stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
-    } else if (kernels::pointwise_packs<T, E>::fits(out.data(), e)) {
+    } else {
       return launch_flat(stream, config, n, out.data(), e);
     }
   }
