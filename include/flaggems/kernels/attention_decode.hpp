@@ -323,20 +323,22 @@ struct attention_decode {
         for (int e = 0; e < width; ++e) sums[r][e] = 0.0F;
       }
       f32 largest = lowest<f32>(), total = 0.0F;
+      // Each step fetches what the next one needs as soon as it has done with its own. Keys and
+      // values beyond the end are the last ones again, whose score is hidden.
+      values key[keys], value[keys];
+      const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i32 stride, bool has,
+                             i32 start) FLAGGEMS_LAMBDA {
+        if (!has || start >= end) return;
+        FLAGGEMS_CHIP_UNROLL
+        for (int s = 0; s < keys; ++s)
+          to[s] = load_pack<width>(from + i64{min_of(start + team * keys + s, end - 1)} * stride);
+      };
+      FLAGGEMS_CHIP_UNROLL
+      for (int s = 0; s < keys; ++s) key[s] = value[s] = values{};
+      fetch(key, from_k, k.position, has_key, at.begin);
+      fetch(value, from_v, v.position, has_value, at.begin);
       for (i32 start = at.begin; start < end; start += teams * keys) {
         const i32 j = start + team * keys;
-        values key[keys], value[keys];
-        const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i32 stride, bool has)
-                               FLAGGEMS_LAMBDA {
-                                 FLAGGEMS_CHIP_UNROLL
-                                 for (int s = 0; s < keys; ++s) {
-                                   to[s] = values{};
-                                   if (has && j + s < end)
-                                     to[s] = load_pack<width>(from + i64{j + s} * stride);
-                                 }
-                               };
-        fetch(key, from_k, k.position, has_key);
-        fetch(value, from_v, v.position, has_value);
         f32 dots[count];
         FLAGGEMS_CHIP_UNROLL
         for (int s = 0; s < keys; ++s) {
@@ -350,6 +352,7 @@ struct attention_decode {
             dots[r * keys + s] = dot;
           }
         }
+        fetch(key, from_k, k.position, has_key, start + teams * keys);
         fold_values<count, Lanes / 2, f32>(block, dots);
         f32 score = lowest<f32>();
         if (j + my_key < min_of(end, visible))
@@ -371,6 +374,11 @@ struct attention_decode {
           FLAGGEMS_CHIP_UNROLL
           for (int e = 0; e < width; ++e) sums[r][e] *= correction[r];
         }
+        if (start + teams * keys > end) {  // 0 * inf would be NaN
+          FLAGGEMS_CHIP_UNROLL
+          for (int s = 0; s < keys; ++s)
+            if (j + s >= end) value[s] = values{};
+        }
         FLAGGEMS_CHIP_UNROLL
         for (int s = 0; s < keys; ++s) {
           f32 y[width];
@@ -382,6 +390,7 @@ struct attention_decode {
               sums[r][e] = fma(weights[r * keys + s], y[e], sums[r][e]);
           }
         }
+        fetch(value, from_v, v.position, has_value, start + teams * keys);
       }
       for (int beyond = spread; beyond < spread * keys; beyond *= 2)
         total += block.template of_neighbour<f32>(total, beyond);
