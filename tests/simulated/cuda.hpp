@@ -59,6 +59,7 @@ struct early_machine : flaggems::kernels::emulated_machine<32, true> {
     meanwhile();
     shut_memory::open();
   }
+  void admit_next() const {}
 };
 
 }  // namespace flaggems_test

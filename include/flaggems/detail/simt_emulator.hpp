@@ -67,6 +67,7 @@ struct emulated_machine {
   int cluster_block() const { return own_block; }
   int cluster_blocks() const { return team->cluster(); }
   void sync_cluster(int line) const { team->sync_cluster(thread_index, line); }
+  void leave_cluster(int line) const { sync_cluster(line); }
   template <class T>
   array_type<T> of_block(const array_type<T>& s, int other) const {
     const i64 stride = team->stride();

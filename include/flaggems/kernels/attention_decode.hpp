@@ -18,6 +18,7 @@ namespace flaggems::kernels {
 /// The problem as its kernels know it: counts of 32 bits, and nothing to divide by. Queries that
 /// share keys are rows: row r is position r % queries of head r / queries.
 struct decode_space {
+  static constexpr int most_cluster = 8;  // blocks that share a part
   i32 keys, head_size, value_size, rows;
   i32 diagonal;  // position i sees the keys j <= i + diagonal
   f32 scale;
@@ -104,17 +105,16 @@ struct decode_tile {
   }
 };
 
-/// What parts of the keys found of an element of a row, put together.
+/// What parts of the keys found of some elements of a row, put together.
+template <int Elements>
 struct decode_sum {
-  f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
+  f32 most = lowest<f32>(), total = 0.0F, sum[Elements] = {};
 
-  /// So many parts are put together at once; a cluster has no more blocks.
-  static constexpr int at_once = 8;
   /// `Count` parts more (said, as OpenCL does not find it from arrays); of one that does not exist,
   /// the score is the lowest and the rest 0.
   template <int Count>
   FLAGGEMS_INLINE void add(const f32 (&scores)[Count], const f32 (&totals)[Count],
-                           const f32 (&sums)[Count]) {
+                           const f32 (&sums)[Count][Elements]) {
     f32 now = most;
     FLAGGEMS_CHIP_UNROLL
     for (int s = 0; s < Count; ++s) now = greater_or_nan(now, scores[s]);
@@ -122,16 +122,18 @@ struct decode_sum {
               correction = softmax_power<f32>(most - shift);
     most = now;
     total *= correction;
-    sum *= correction;
+    FLAGGEMS_CHIP_UNROLL
+    for (int e = 0; e < Elements; ++e) sum[e] *= correction;
     FLAGGEMS_CHIP_UNROLL
     for (int s = 0; s < Count; ++s) {
       const f32 factor = softmax_power<f32>(scores[s] - shift);
       total = fma(factor, totals[s], total);
-      sum = fma(factor, sums[s], sum);
+      FLAGGEMS_CHIP_UNROLL
+      for (int e = 0; e < Elements; ++e) sum[e] = fma(factor, sums[s][e], sum[e]);
     }
   }
   /// No key seen: 0, an empty sum.
-  FLAGGEMS_INLINE f32 result() const { return sum / (total == 0.0F ? 1.0F : total); }
+  FLAGGEMS_INLINE f32 result(int e) const { return sum[e] / (total == 0.0F ? 1.0F : total); }
 };
 
 /// Where sums of a row's `size` elements lie, of which a thread has `width` in a row: so that
@@ -180,34 +182,40 @@ struct decode_findings {
                              global_ptr<Out> to, const decode_tile& at, int elements,
                              global_ptr<f32> found) const {
     using kernels::store;
-    const int all = min_of(rows, space.rows - at.first) * elements;
+    // A thread has two elements of a row, whose parts' weights are the same.
+    const int apart = elements / 2, all = min_of(rows, space.rows - at.first) * apart;
     const int blocks = block.cluster_blocks();
     // First what this block's teams found; of several blocks, then a share of what all did.
     for (int members = 1;; members = blocks) {
       const bool is_last = members == blocks;
-      const int thread = members == 1 ? 0 : block.cluster_block() * block.threads();
-      for (int i = thread + block.thread(); i < all; i += members * block.threads()) {
-        const int r = i / elements, e = i - r * elements;
-        constexpr int most = max_of(teams, decode_sum::at_once);
-        f32 score[most], total[most], sum[most];
+      const int share = members == 1 ? all : ceil_div(all, blocks);
+      const int from = members == 1 ? 0 : block.cluster_block() * share;
+      const int end = min_of(from + share, all);
+      for (int i = from + block.thread(); i < end; i += block.threads()) {
+        const int r = i / apart, e = i - r * apart;
+        constexpr int most = max_of(teams, decode_space::most_cluster);
+        f32 score[most], total[most], sum[most][2];
         if (members == 1)
-          read_teams<most>(r, e, score, total, sum);
+          read_teams<most>(r, e, apart, score, total, sum);
         else
-          read_blocks<most>(r, e, blocks, score, total, sum);
-        decode_sum x;
-        x.add<most>(score, total, sum);
+          read_blocks<most>(r, e, apart, blocks, score, total, sum);
+        decode_sum<2> x;
+        x.template add<most>(score, total, sum);
         if (!is_last) {
-          whole.write(r * row_type::whole + 2 + e, x.sum);
+          whole.write(r * row_type::whole + 2 + e, x.sum[0]);
+          whole.write(r * row_type::whole + 2 + e + apart, x.sum[1]);
           if (e > 0) continue;
           whole.write(r * row_type::whole, x.most);
           whole.write(r * row_type::whole + 1, x.total);
         } else if (space.parts.divisor == 1) {
-          store(to + out.offset(decode_query(space, at.first + r)), out.element, lane_scalar{e},
-                x.result());
+          const auto row = to + out.offset(decode_query(space, at.first + r));
+          store(row, out.element, lane_scalar{e}, x.result(0));
+          store(row, out.element, lane_scalar{e + apart}, x.result(1));
         } else {
           const auto here =
               found + (at.found + i64{r} * space.parts.divisor) * decode_found(elements);
-          here[2 + e] = x.sum;
+          here[2 + e] = x.sum[0];
+          here[2 + e + apart] = x.sum[1];
           if (e > 0) continue;
           here[0] = x.most;
           here[1] = x.total;
@@ -216,37 +224,40 @@ struct decode_findings {
       if (is_last) break;
       block.sync_cluster();
     }
-    if (blocks > 1) block.sync_cluster();  // no block goes on, or ends, while it is read
+    if (blocks > 1) block.leave_cluster();  // no block goes on, or ends, while it is read
   }
 
  private:
   template <int Most>
-  FLAGGEMS_INLINE void read_teams(int r, int e, f32 (&score)[Most], f32 (&total)[Most],
-                                  f32 (&sum)[Most]) const {
+  FLAGGEMS_INLINE void read_teams(int r, int e, int apart, f32 (&score)[Most], f32 (&total)[Most],
+                                  f32 (&sum)[Most][2]) const {
     FLAGGEMS_CHIP_UNROLL
     for (int s = 0; s < Most; ++s) {
       const bool exists = s < teams;
       score[s] = exists ? largest.read(s * rows + r) : lowest<f32>();
       total[s] = exists ? totals.read(s * rows + r) : 0.0F;
-      sum[s] = exists ? sums_of(s, r).read(row_type::place(e)) : 0.0F;
+      FLAGGEMS_CHIP_UNROLL
+      for (int h = 0; h < 2; ++h)
+        sum[s][h] = exists ? sums_of(s, r).read(row_type::place(e + h * apart)) : 0.0F;
     }
   }
   template <int Most>
-  FLAGGEMS_INLINE void read_blocks(int r, int e, int blocks, f32 (&score)[Most], f32 (&total)[Most],
-                                   f32 (&sum)[Most]) const {
+  FLAGGEMS_INLINE void read_blocks(int r, int e, int apart, int blocks, f32 (&score)[Most],
+                                   f32 (&total)[Most], f32 (&sum)[Most][2]) const {
     FLAGGEMS_CHIP_UNROLL
-    for (int b = 0; b < decode_sum::at_once; ++b) {
+    for (int b = 0; b < Most; ++b) {
+      score[b] = lowest<f32>();
+      total[b] = sum[b][0] = sum[b][1] = 0.0F;
+      if (b >= decode_space::most_cluster) continue;
       const bool exists = b < blocks;
       const auto there = block.of_block(whole, exists ? b : 0).from(r * row_type::whole);
-      const f32 own_score = there.read(0), own_total = there.read(1), own_sum = there.read(2 + e);
-      score[b] = exists ? own_score : lowest<f32>();
-      total[b] = exists ? own_total : 0.0F;
-      sum[b] = exists ? own_sum : 0.0F;
-    }
-    FLAGGEMS_CHIP_UNROLL
-    for (int b = decode_sum::at_once; b < Most; ++b) {
-      score[b] = lowest<f32>();
-      total[b] = sum[b] = 0.0F;
+      const f32 own_score = there.read(0), own_total = there.read(1);
+      const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + apart)};
+      if (!exists) continue;
+      score[b] = own_score;
+      total[b] = own_total;
+      sum[b][0] = own_sums[0];
+      sum[b][1] = own_sums[1];
     }
   }
 };
@@ -409,18 +420,21 @@ struct attention_decode {
   }
 };
 
-/// The parts' findings together, for each row of each batch. Teams of threads, each as wide as a
-/// row, have several parts at once.
+/// The parts' findings together, for each row of each batch. A team of threads, as wide as a row,
+/// has some parts at once; where these are all, it is alone.
 template <class Out>
 struct attention_decode_merge {
-  // One block: compiled for two of them, it would keep in memory what it finds before it waits.
+  // Few threads of few registers find room beside the blocks that they wait for.
   static constexpr int max_threads = 512, min_blocks = 1;
-  static constexpr int at_once = decode_sum::at_once;
+  static constexpr int at_once = 16;
   static constexpr int most_scratch = 4096;
   static constexpr bool awaits_earlier = true;
 
   FLAGGEMS_INLINE static constexpr i64 teams(i64 threads, i64 size) {
     return max_of(i64(1), threads / round_up(size, i64(32)));
+  }
+  FLAGGEMS_INLINE static constexpr i64 threads(i64 parts, i64 size) {
+    return min_of(i64(max_threads), round_up(size, i64(32)) * ceil_div(parts, i64(at_once)));
   }
 
   template <class Block>
@@ -434,6 +448,7 @@ struct attention_decode_merge {
     const auto largest = block.template scratch<f32>(abreast);
     const auto totals = block.template scratch<f32>(abreast);
     const auto sums = block.template scratch<f32>(i64(abreast) * size);
+    block.admit_next();
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       // A tile is a row, of which a batch has as many as row tiles.
       const u32 batch = space.row_tiles.quotient(static_cast<u32>(tile));
@@ -441,40 +456,43 @@ struct attention_decode_merge {
       const auto to = out.at(decode_place(space, batch)) + out.offset(row);
       const auto from = found + tile * count * step;
       block.await_earlier();
-      block.sync();  // what the tile before left may still be read
+      if (abreast > 1) block.sync();  // what the tile before left may still be read
       for (int e = team < abreast ? first : size; e < size; e += block.threads()) {
-        decode_sum x;
+        decode_sum<1> x;
+        FLAGGEMS_CHIP_NO_UNROLL
         for (int p = team; p < count; p += at_once * abreast) {
-          f32 scores[at_once], totals_of[at_once], sums_of[at_once];
+          f32 scores[at_once], totals_of[at_once], sums_of[at_once][1];
           FLAGGEMS_CHIP_UNROLL
           for (int s = 0; s < at_once; ++s) {
             const int part = p + s * abreast;
-            const auto here = from + i64(min_of(part, count - 1)) * step;
+            const auto here = from + min_of(part, count - 1) * step;
             const f32 score = here[0], total = here[1], sum = here[2 + e];
             scores[s] = part < count ? score : lowest<f32>();
             totals_of[s] = part < count ? total : 0.0F;
-            sums_of[s] = part < count ? sum : 0.0F;
+            sums_of[s][0] = part < count ? sum : 0.0F;
           }
           x.add<at_once>(scores, totals_of, sums_of);
         }
-        sums.write(team * size + e, x.sum);
-        if (e == 0) {
-          largest.write(team, x.most);
-          totals.write(team, x.total);
+        if (abreast == 1) {
+          store(to, out.element, lane_scalar{e}, x.result(0));
+          continue;
         }
+        sums.write(team * size + e, x.sum[0]);
+        if (e > 0) continue;
+        largest.write(team, x.most);
+        totals.write(team, x.total);
       }
+      if (abreast == 1) return;
       block.sync();
       block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
-        f32 most = lowest<f32>(), total = 0.0F, sum = 0.0F;
-        for (int s = 0; s < abreast; ++s) most = greater_or_nan(most, largest.read(s));
-        const f32 shift = most == lowest<f32>() ? 0.0F : most;
+        decode_sum<1> x;
+        FLAGGEMS_CHIP_NO_UNROLL
         for (int s = 0; s < abreast; ++s) {
-          const f32 factor = softmax_power<f32>(largest.read(s) - shift);
-          total = fma(factor, totals.read(s), total);
-          sum = fma(factor, sums.read(s * size + e), sum);
+          const f32 score[1] = {largest.read(s)}, total[1] = {totals.read(s)},
+                    sum[1][1] = {{sums.read(s * size + e)}};
+          x.add<1>(score, total, sum);
         }
-        // No key seen: 0, an empty sum.
-        store(to, out.element, lane_scalar{e}, f32(sum / (total == 0.0F ? 1.0F : total)));
+        store(to, out.element, lane_scalar{e}, x.result(0));
       });
     });
   }

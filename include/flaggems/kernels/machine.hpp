@@ -165,10 +165,12 @@ struct cuda_machine : block_memory {
   static constexpr bool begins_early = true;
   template <class F>
   FLAGGEMS_INLINE void await_earlier(const F& meanwhile) const {
-    const bool is_small = blocks() <= 400;
-    if (is_small) meanwhile();
+    if (is_small()) meanwhile();
     asm volatile("griddepcontrol.wait;" : : : "memory");
-    if (is_small) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+    admit_next();
+  }
+  FLAGGEMS_INLINE void admit_next() const {
+    if (is_small()) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
   }
 #endif
 
@@ -196,6 +198,10 @@ struct cuda_machine : block_memory {
   }
   FLAGGEMS_INLINE void sync_cluster(int) const {
     asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  }
+  FLAGGEMS_INLINE void leave_cluster(int) const {  // a fence of all memory takes half a microsecond
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.aligned;" ::
+                     : "memory");
   }
   template <class T>
   FLAGGEMS_INLINE array_type<T> of_block(array_type<T> s, int block) const {
@@ -344,6 +350,7 @@ struct cuda_machine : block_memory {
 #endif
 
  private:
+  FLAGGEMS_INLINE bool is_small() const { return blocks() <= 400; }
   FLAGGEMS_INLINE static u32 shared_address(const void* p) {
     u64 r;
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(r) : "l"(p));

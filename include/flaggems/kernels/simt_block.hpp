@@ -78,7 +78,7 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 /// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
 /// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
-/// and, if `begins_early` is true, await_earlier as the block has it;
+/// and, if `begins_early` is true, await_earlier and admit_next as the block has them;
 /// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
@@ -114,6 +114,11 @@ class simt_block {
   }
   FLAGGEMS_INLINE void await_earlier() const {
     await_earlier([]() FLAGGEMS_LAMBDA {});
+  }
+  /// Lets the next launch begin, which awaits this one in turn, before the launches ahead have
+  /// ended: for one that takes little room beside them. await_earlier does it afterwards.
+  FLAGGEMS_INLINE void admit_next() const {
+    if constexpr (beginning_early<Machine>) machine_.admit_next();
   }
 
   template <class F>
@@ -381,6 +386,11 @@ class simt_block {
       machine_.sync_cluster(line);
     else
       machine_.sync(line);
+  }
+  /// As the last of such barriers: orders nothing but the end of blocks behind what others have
+  /// read of their memory.
+  FLAGGEMS_INLINE void leave_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (clustering<Machine>) machine_.leave_cluster(line);
   }
   /// What an array of this block is in another one of its cluster.
   template <class T>

@@ -184,7 +184,7 @@ struct decode_call {
     f32* none = nullptr;
     const int most =
         kernels::min_of(most_cluster<Kernel>(stream, config, few, q, k, v, mask, out, none),
-                        kernels::decode_sum::at_once);
+                        kernels::decode_space::most_cluster);
     const auto [wanted, cluster] =
         decode_policy::split_of(tiles, all, decode_policy::units * Kernel::min_blocks, most);
     const i64 length = kernels::ceil_div(all, wanted) * step;
@@ -211,8 +211,8 @@ struct decode_call {
     few.tiles = static_cast<u32>(space.batches * rows);
     config.cluster = 1;
     config.tiles = few.tiles;
-    config.threads = merge::max_threads;
-    const i64 abreast = merge::teams(merge::max_threads, space.value_size);
+    config.threads = narrow(merge::threads(parts, space.value_size));
+    const i64 abreast = merge::teams(config.threads, space.value_size);
     config.scratch =
         2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
     launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
