@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on chips. Threads read packs, several before they use the first. Along a row (`inner`)
-// a team of threads folds each result, from one thread a short row to a block a long one; across
+// Reductions on chips. Threads read packs, several before they use the first. Along a row a team of
+// threads folds each result, from one thread a short row to a block a long one: of any row
+// (`inner`), of rows whose packs are at hand (`rows`), of those that are short (`short`). Across
 // rows (reduce_columns_chip.hpp) each thread folds a few neighbouring columns, and the threads of a
 // column share the rows. Where results are few, each is cut into parts, whose results a second
 // launch folds.
@@ -80,18 +81,26 @@ struct chip_op_type<minimum_of> {
 template <class Op>
 using chip_op = typename chip_op_type<Op>::type;
 
-/// The fold of a reducer's values, without their places.
+/// The place of what was not found.
+inline constexpr u32 nowhere = ~u32{0};
+
+/// The fold of a reducer's values, without their places; and what is found in a row: the best value
+/// and its place, if the reducer has indices.
 template <class Reducer, bool Indexed = Reducer::needs_index>
 struct value_fold {
   using op = chip_op<typename Reducer::op>;
   using value = typename Reducer::state;
+  using found = value;
   FLAGGEMS_INLINE static value neutral() { return Reducer::neutral(); }
+  FLAGGEMS_INLINE static found enter(value x, u32) { return x; }
 };
 template <class Reducer>
 struct value_fold<Reducer, true> {
   using op = chip_op<typename Reducer::value_op>;
   using value = typename Reducer::value;
+  using found = indexed<value, u32>;
   FLAGGEMS_INLINE static value neutral() { return Reducer::neutral_value(); }
+  FLAGGEMS_INLINE static found enter(value x, u32 place) { return {x, place}; }
 };
 
 /// Packs that a thread fetches before it uses the first.
@@ -100,21 +109,22 @@ inline constexpr int packs_ahead = Width == 1 ? 8 : 4;
 
 /// Folds the packs of Width elements of a row of n, a multiple of Width, whose turn thread x of
 /// `along` is: several are fetched before the first is used, and for those behind the row the first
-/// one is read again, and left out. An index is that in the row, whose first element has `begin`.
+/// one is read again, and left out.
 template <class Reducer, int Width, bool Splat, class Row>
-FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 n, u32 x, u32 along,
-                                typename Reducer::state& total) {
+FLAGGEMS_INLINE auto fold_packs(const Row& row, u32 n, u32 x, u32 along) ->
+    typename value_fold<Reducer>::found {
   using packs = row_packs<Row>;
-  using C = typename value_fold<Reducer>::value;
+  using fold = value_fold<Reducer>;
+  using C = typename fold::value;
   using packed = typename packs::template packed<Width>;
   constexpr int ahead = packs_ahead<Width>;
-  typename value_fold<Reducer>::op op;
+  typename fold::op op;
   const u32 stride = along * Width;
   // The best value, and the first pack that has it: which element it is is found at the end.
-  C best = value_fold<Reducer>::neutral();
+  C best = fold::neutral();
   [[maybe_unused]] u32 place = x * Width;
   [[maybe_unused]] packed with_best = {};
-  if (x * Width >= n) return;
+  if (x * Width >= n) return fold::enter(best, nowhere);
   for (u32 i = x * Width; i < n; i += ahead * stride) {
     packed of[ahead];
     u32 at[ahead];
@@ -158,23 +168,26 @@ FLAGGEMS_INLINE void fold_packs(const Row& row, [[maybe_unused]] i64 begin, u32 
       if (v == best || v != v) first = static_cast<u32>(k);
     }
     place += first;
-    total = typename Reducer::op{}(total, Reducer::enter(best, begin + static_cast<i64>(place)));
-  } else {
-    total = op(total, best);
   }
+  return fold::enter(best, place);
 }
 
 /// The same of elements [begin, end) of a row, which begin and end with a pack, in pieces: a level
-/// of the sum, and 32 bits for a place.
+/// of the sum, and 32 bits for a place. An index is that in the row.
 template <class Reducer, int Width, bool Splat, class Row>
 FLAGGEMS_INLINE void fold_pieces(const Row& row, i64 begin, i64 end, int x, int along,
                                  typename Reducer::state& total) {
+  typename Reducer::op op;
   const i64 piece = folded_run * packs_ahead<Width> * Width * along;
   Row rest = row_packs<Row>::shift(row, begin);
   for (; begin < end; begin += piece) {
-    fold_packs<Reducer, Width, Splat, Row>(rest, begin,
-                                           static_cast<u32>(min_of(piece, end - begin)),
-                                           static_cast<u32>(x), static_cast<u32>(along), total);
+    const auto found =
+        fold_packs<Reducer, Width, Splat, Row>(rest, static_cast<u32>(min_of(piece, end - begin)),
+                                               static_cast<u32>(x), static_cast<u32>(along));
+    if constexpr (!Reducer::needs_index)
+      total = op(total, found);
+    else if (found.index != nowhere)
+      total = op(total, Reducer::enter(found.value, begin + static_cast<i64>(found.index)));
     rest = row_packs<Row>::shift(rest, piece);
   }
 }
@@ -299,6 +312,83 @@ struct reduce_chip_inner {
           partial.put(part * space.outputs + output, total);
       }
     });
+  }
+};
+
+/// Rows of packs one after the other, or pieces of such rows: little is to be worked out before the
+/// first pack is fetched. With Sides, there are elements beside the packs, fewer than a pack's
+/// before and behind; a team has no fewer threads, and holds them one a thread.
+template <class Reducer, bool Sides, class E, class Index, class Sink>
+struct reduce_chip_rows {
+  using S = typename Reducer::state;
+  using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
+  // Registers hold four packs; and what else is read, and argmax's best one.
+  static constexpr bool is_small =
+      !Reducer::needs_index && row_packs<row_type>::leaves <= 1 && sizeof(S) <= 4;
+  static constexpr int max_threads = 256, min_blocks = is_small ? 6 : 4;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
+                                  [[maybe_unused]] Index index, Sink sink,
+                                  partial_states<S> partial) {
+    const int bits = thread_bits(block.threads(), 8), team = min_of(shares.team, bits);
+    const int teams = bits - team, own = block.thread() >> team, size = 1 << team;
+    const u32 x = static_cast<u32>(block.thread() & (size - 1));
+    const i64 tiles = (shares.items + (i64(1) << teams) - 1) >> teams;
+    block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 item = (tile << teams) + own;
+      const bool is_ours = own < 1 << teams && item < shares.items;
+      const i64 output = part_quotient(item, space.parts), part = item - output * space.parts;
+      const coordinates c = space.locate(output, 0, part * space.chunk);
+      const i64 length = is_ours ? min_of(space.chunk, space.inner - c.inner) : 0;
+      const auto found = fold_row(e.at(c), static_cast<u32>(length), x, static_cast<u32>(size));
+      S total;
+      if constexpr (Reducer::needs_index) {
+        // First the value, then the first place: half of the shuffles that both together take.
+        const auto best = block.fold_team(found.value, typename value_fold<Reducer>::op{}, size);
+        const bool has_best = found.value == best || found.value != found.value;
+        const u32 first = block.fold_team(has_best ? found.index : nowhere, minimum_of{}, size);
+        total = {best, index.at(c).load(lane_scalar{static_cast<i64>(first)})};
+      } else {
+        total = block.fold_team(found, typename Reducer::op{}, size);
+      }
+      if (is_ours && x == 0) {
+        if (space.parts == 1)
+          sink.put(space.locate(output, 0, 0), lane_scalar{0}, total);
+        else
+          partial.put(part * space.outputs + output, total);
+      }
+    });
+  }
+
+ private:
+  using fold = value_fold<Reducer>;
+  using packs = row_packs<row_type>;
+  static constexpr int Width = packs::most;
+
+  FLAGGEMS_INLINE static auto fold_row(const row_type& row, u32 n, u32 x, u32 along) ->
+      typename fold::found {
+    if constexpr (Sides) {
+      const u32 head = min_of(static_cast<u32>(packs::template head<Width>(row)), n);
+      const u32 packed = (n - head) / Width * Width, behind = head + packed + x;
+      // Fetched first, and converted last: else the packs would wait for them.
+      using element = typename packs::template packed<1>;
+      const bool has_before = x < head, has_after = behind < n;
+      element before = {}, after = {};
+      if (has_before) before = packs::template fetch<1, true>(row, x);
+      if (has_after) after = packs::template fetch<1, true>(row, behind);
+      auto found = fold_packs<Reducer, Width, false, row_type>(
+          packs::shift(row, static_cast<i64>(head)), packed, x, along);
+      if constexpr (Reducer::needs_index) found.index += found.index == nowhere ? 0 : head;
+      const auto beside = [&](bool is_there, const element& of, u32 i) FLAGGEMS_LAMBDA {
+        return is_there ? fold::enter(packs::template value<1>(row, of, 0, i), i)
+                        : fold::enter(fold::neutral(), nowhere);
+      };
+      conditional<Reducer::needs_index, typename Reducer::op, typename fold::op> op;
+      return op(op(beside(has_before, before, x), found), beside(has_after, after, behind));
+    } else {
+      return fold_packs<Reducer, Width, (packs::leaves > 1), row_type>(row, n, x, along);
+    }
   }
 };
 

@@ -36,29 +36,35 @@ constexpr i64 parts_for(i64 blocks, i64 packs) noexcept {
   return kernels::max_of(i64{1}, kernels::min_of(chip_blocks / blocks, packs / 4));
 }
 
+/// The kernels of reductions along rows: of any; and of rows that are of packs, or beside whose
+/// packs there are elements (reduce_chip_rows), or short (reduce_chip_short).
+enum class along_rows { any, packed, sided, short_ones };
+
 /// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
 /// `steps`, and gets the rest.
 struct chip_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
-  bool are_short = false;  // each of a team has one pack of a result, as reduce_chip_short has them
+  along_rows kernel = along_rows::any;
 
-  /// Lanes along a reduced dimension, packs of `pack` elements, a power of two.
+  /// Lanes along a reduced dimension, packs of `pack` elements, a power of two. has_packs(n): there
+  /// are packs of n elements everywhere; `one_leaf`: the elements are read of one tensor.
   template <class Space, class HasPacks>
-  static chip_shares inner(Space& space, i64 pack, const HasPacks& has_packs) {
+  static chip_shares inner(Space& space, i64 pack, bool one_leaf, const HasPacks& has_packs) {
     const i64 packs = ceil_shift(space.inner, bits_of(pack));
     const i64 all = work_of(packs, space.steps);  // of a result
     if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
       if (all <= chip_short && (all & (all - 1)) == 0 && space.steps == 1 &&
-          work_of(space.outputs, all) >= chip_busy && has_packs()) {
+          work_of(space.outputs, all) >= chip_busy && has_packs(pack)) {
         space.parts = space.chunks = 1;
         space.chunk = space.inner;
         const i64 threads = chip_block * kernels::short_rows;
         return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
                 {space.outputs, 1, bits_of(all), bits_of(all)},
-                true};
+                along_rows::short_ones};
       }
     }
+    const bool one_row = std::is_same_v<Space, kernels::reduction_plane> && space.steps == 1;
     i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
     while (team < chip_block && team < all && work_of(space.outputs, team) < chip_busy) team *= 2;
     space.parts = space.chunks = 1;
@@ -69,9 +75,17 @@ struct chip_shares {
     }
     const i64 along = team_for(ceil_shift(space.chunk, bits_of(pack)), team);
     const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
+    auto kernel = along_rows::any;
+    if (one_row && space.chunk <= kernels::folded_run * kernels::packs_ahead<2> * pack * team) {
+      if (has_packs(pack))
+        kernel = along_rows::packed;
+      else if (one_leaf && team >= pack && has_packs(1))
+        kernel = along_rows::sided;
+    }
     return {ceil_shift(items, bits_of(teams)),
             {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
-             bits_of(team), bits_of(along)}};
+             bits_of(team), bits_of(along)},
+            kernel};
   }
 
   /// Lanes along a kept dimension, `pack` of them a thread.
@@ -321,9 +335,9 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
   };
   if (lanes_reduced) {
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
-    const chip_shares shares = chip_shares::inner(space, pack, [&] {
-      return has_packs(operands, in, lane_dimension(space), pack,
-                       kernels::row_packs<row>::leaves > 1);
+    constexpr int leaves = kernels::row_packs<row>::leaves;
+    const chip_shares shares = chip_shares::inner(space, pack, leaves == 1, [&](i64 n) {
+      return has_packs(operands, in, lane_dimension(space), n, leaves > 1);
     });
     launch_config config;
     config.op = op;
@@ -333,12 +347,25 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
     using formula = std::remove_const_t<decltype(e)>;
     using places = std::remove_const_t<decltype(index)>;
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
-      if (shares.are_short)
+      if (shares.kernel == along_rows::short_ones)
         return launch<kernels::reduce_chip_short<Reducer, formula, places, Sink>>(
             stream, config, space, shares.of_threads, e, index, sink);
     }
-    launch<kernels::reduce_chip_inner<Reducer, space_type, formula, places, Sink>>(
-        stream, config, space, shares.of_threads, e, index, sink, partial(space));
+    const auto run = [&]<class Kernel>(std::type_identity<Kernel>) {
+      launch<Kernel>(stream, config, space, shares.of_threads, e, index, sink, partial(space));
+    };
+    if (shares.kernel == along_rows::any)
+      run(std::type_identity<
+          kernels::reduce_chip_inner<Reducer, space_type, formula, places, Sink>>{});
+    if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
+      if (shares.kernel == along_rows::packed)
+        run(std::type_identity<kernels::reduce_chip_rows<Reducer, false, formula, places, Sink>>{});
+      if constexpr (leaves == 1) {
+        if (shares.kernel == along_rows::sided)
+          run(std::type_identity<
+              kernels::reduce_chip_rows<Reducer, true, formula, places, Sink>>{});
+      }
+    }
   } else {
     launch_chip_columns<Reducer>(
         op, stream, space,
