@@ -176,11 +176,11 @@ template <class T>
 void expect_groups(i64 stride) {
   const std::vector<double> numbers = random_integers({192}, 1, 100);
   const std::vector<T> values(numbers.begin(), numbers.end());
-  using firsts = fg::kernels::group_firsts<T>;
   const fg::kernels::topk_turn<T> turn({values.data(), stride}, 64, 1, 2, true);
-  const firsts all[] = {firsts::template find<true>(turn), firsts::template find<false>(turn)};
-  for (const firsts& found : all)
-    for (const auto& first : found.of) EXPECT_TRUE(first.is_before(first.last()));
+  for (const auto& first : fg::kernels::group_firsts<T, true>::find(turn).of)
+    EXPECT_TRUE(first.is_before(first.last()));
+  for (const auto& first : fg::kernels::group_firsts<T, false>::find(turn).of)
+    EXPECT_TRUE(first.is_before(first.last()));
 }
 TEST(topk, each_group_has_elements) {
   for (const i64 stride : {1, 3}) {

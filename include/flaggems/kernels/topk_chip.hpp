@@ -34,6 +34,8 @@ struct ranked_word {
   FLAGGEMS_INLINE i32 place() const {
     return static_cast<i32>(word & (static_cast<Word>(~Word(0)) >> (4 * digits)));
   }
+  /// Its highest bits.
+  FLAGGEMS_INLINE u32 top() const { return static_cast<u32>(word >> (8 * digits - 32)); }
   /// Its bytes, from the top.
   FLAGGEMS_INLINE u32 digit(int d) const {
     return static_cast<u32>(word >> (8 * (digits - 1 - d))) & 255U;
@@ -56,6 +58,7 @@ struct ranked_pair {
     return key < b.key || (key == b.key && at < b.at);
   }
   FLAGGEMS_INLINE i32 place() const { return static_cast<i32>(at); }
+  FLAGGEMS_INLINE u32 top() const { return static_cast<u32>(key >> 32); }
   FLAGGEMS_INLINE u32 digit(int d) const {
     return static_cast<u32>(d < 8 ? key >> (56 - 8 * d) : at >> (88 - 8 * d)) & 255U;
   }
@@ -80,8 +83,18 @@ struct first_ranked {
 /// How many of the keys [0, n) are before x.
 template <class Keys, class R>
 FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
-  i32 rank = 0;
-  for (i32 i = 0; i < n; ++i) rank += keys.read(i).is_before(x) ? 1 : 0;
+  constexpr i32 at_once = 16, rest = 8;
+  i32 rank = 0, first = 0;
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (; first + at_once <= n; first += at_once) {
+    FLAGGEMS_CHIP_UNROLL
+    for (i32 i = 0; i < at_once; ++i) rank += keys.read(first + i).is_before(x) ? 1 : 0;
+  }
+  FLAGGEMS_CHIP_NO_UNROLL
+  for (; first < n; first += rest) {
+    FLAGGEMS_CHIP_UNROLL
+    for (i32 i = first; i < first + rest; ++i) rank += i < n && keys.read(i).is_before(x) ? 1 : 0;
+  }
   return rank;
 }
 
@@ -219,29 +232,19 @@ class topk_turn {
   template <class PlaceOf, class Found>
   FLAGGEMS_INLINE void collect(const ranked& bound, u32 which, const PlaceOf& place_of,
                                const Found& found) const {
-    int step = 0;
+    const i32 pitch = threads_ * width;
     FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 at = begin_ + thread_ * width; at < end_; at += threads_ * width, ++step) {
-      if (!(which >> step % steps & 1U)) continue;
-      const words some = load_packed<width, T>(x_.data + at);
-      i32 n = 0, before[width];
-      FLAGGEMS_CHIP_UNROLL
-      for (int i = 0; i < width; ++i) {
-        before[i] = n;
-        n += bound.is_before(element_of(some, i, at)) ? 0 : 1;
-      }
-      if (n == 0) continue;
-      const i32 place = place_of(n);
-      if (place < 0) continue;
-      const auto room = found.from(place);
-      FLAGGEMS_CHIP_UNROLL
-      for (int i = 0; i < width; ++i) {
-        const ranked one = element_of(some, i, at);
-        if (!bound.is_before(one)) room.write(before[i], one);
+    for (i32 first = begin_ + thread_ * width; first < end_; first += steps * pitch) {
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (u32 left = which; left != 0; left &= left - 1) {  // threads go on to what each wants
+        const i32 lowest = static_cast<i32>(left & (~left + 1));
+        const i32 at = first + ((lowest >> 1) - (lowest >> 3)) * pitch;  // 1, 2, 4, 8: 0, 1, 2, 3
+        if (at >= end_) break;
+        collect_pack(bound, at, place_of, found);
       }
     }
     if (by_packs_) which = (which & 1U) != 0 ? ~0U : 0U;
-    step = 0;
+    int step = 0;
     FLAGGEMS_CHIP_NO_UNROLL
     for (i32 i = thread_; i < beside(); i += threads_, ++step) {
       if (!(which >> step % steps & 1U)) continue;
@@ -253,6 +256,25 @@ class topk_turn {
 
  private:
   using words = packed<T, width>;
+  template <class PlaceOf, class Found>
+  FLAGGEMS_INLINE void collect_pack(const ranked& bound, i32 at, const PlaceOf& place_of,
+                                    const Found& found) const {
+    const words some = load_packed<width, T>(x_.data + at);
+    i32 n = 0, before[width];
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < width; ++i) {
+      before[i] = n;
+      n += bound.is_before(element_of(some, i, at)) ? 0 : 1;
+    }
+    const i32 place = n == 0 ? -1 : place_of(n);
+    if (place < 0) return;
+    const auto room = found.from(place);
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < width; ++i) {
+      const ranked one = element_of(some, i, at);
+      if (!bound.is_before(one)) room.write(before[i], one);
+    }
+  }
   /// Elements beside the packs: fewer than two of those.
   FLAGGEMS_INLINE i32 beside() const { return n_ - (end_ - begin_); }
   FLAGGEMS_INLINE i32 place_beside(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
@@ -276,24 +298,27 @@ class topk_turn {
   bool by_packs_;
 };
 
-/// The first ones of the groups that a thread's elements are in.
-template <class T>
+/// The first ones of the groups that a thread's elements are in: those of packs that are read
+/// together, or of the elements of a pack.
+template <class T, bool ByPack>
 struct group_firsts {
   using ranked = ranked_key<bits_type<T>>;
-  static constexpr int groups = 4;
+  static constexpr int groups = 4, steps = topk_turn<T>::steps;
   ranked of[groups];
+  u32 tops[steps];  // the first ones of packs that are read together, by their highest bits
 
-  /// Those of packs that are read together, or of the elements of a pack.
-  template <bool ByPack>
   FLAGGEMS_INLINE static group_firsts find(const topk_turn<T>& turn) {
     group_firsts r;
     FLAGGEMS_CHIP_UNROLL
     for (int g = 0; g < groups; ++g) r.of[g] = ranked::last();
+    FLAGGEMS_CHIP_UNROLL
+    for (int s = 0; s < steps; ++s) r.tops[s] = ~0U;
     turn.for_each([&](const ranked& x, int step, int i) FLAGGEMS_LAMBDA {
       const int g =
           ByPack ? step
                  : (topk_turn<T>::width < groups ? step * topk_turn<T>::width + i : i) % groups;
       r.of[g] = first_ranked{}(r.of[g], x);
+      r.tops[step] = min_of(r.tops[step], x.top());
     });
     return r;
   }
@@ -301,11 +326,12 @@ struct group_firsts {
     const first_ranked op;
     return op(op(of[0], of[1]), op(of[2], of[3]));
   }
-  /// A bit for each group of which not all is behind the bound.
+  /// A bit for each step of which not all is behind the bound.
   FLAGGEMS_INLINE u32 up_to(const ranked& bound) const {
     u32 r = 0;
     FLAGGEMS_CHIP_UNROLL
-    for (int g = 0; g < groups; ++g) r |= bound.is_before(of[g]) ? 0U : 1U << g;
+    for (int s = 0; s < steps; ++s)
+      r |= (ByPack ? bound.is_before(of[s]) : bound.top() < tops[s]) ? 0U : 1U << s;
     return r;
   }
 };
@@ -335,7 +361,7 @@ inline constexpr i64 topk_few_each = 16, topk_each = 64;
 /// warp has any size. Powers, as divisions would be long before the first element is read.)
 template <class T>
 struct topk_teams {
-  static constexpr int max_threads = 256, min_blocks = 3;
+  static constexpr int max_threads = 128, min_blocks = 8;
   static constexpr int least_team = 4, most_team = 7, most_together = max_threads >> least_team;
   static constexpr int per_thread = 4;  // elements that are collected
   using U = bits_type<T>;
@@ -350,7 +376,8 @@ struct topk_teams {
                                   i32 groups_shift, const row_arg<T>& in,
                                   const row_target<T>& values, const row_target<i64>& indices,
                                   i32 largest) {
-    const i32 team = 1 << team_shift, groups = 1 << groups_shift, joined = team >> groups_shift;
+    const i32 team = 1 << team_shift, groups = 1 << groups_shift;
+    const i32 joined_shift = team_shift - groups_shift, joined = 1 << joined_shift;
     const i32 own = block.thread() >> team_shift, lane = block.thread() & (team - 1);
     const i32 together = block.threads() >> team_shift, capacity = per_thread * team;
     const i32 n = static_cast<i32>(space.length);
@@ -372,10 +399,10 @@ struct topk_teams {
                            indices.strides);
       const row_in<T> x{in.data + at.in, in.strides[space.rank]};
       const topk_turn<T> turn(x, exists ? n : 0, lane, team, largest != 0);
-      const auto packs = group_firsts<T>::template find<true>(turn);
+      const auto packs = group_firsts<T, true>::find(turn);
       const ranked mine =
           block.template fold_neighbours<ranked>(packs.first(), first_ranked{}, joined);
-      if (lane % joined == 0) own_firsts.write(lane / joined, mine);
+      if ((lane & (joined - 1)) == 0) own_firsts.write(lane >> joined_shift, mine);
       if (lane == 0) {
         bounds.write(own, ranked::last());
         counts.write(own, 0);
@@ -472,9 +499,9 @@ struct topk_blocks {
       const i64 from = at.in + begin * stride;
       const row_in<T> x{in.data + from, stride};
       const topk_turn<T> turn(x, n, block.thread(), block.threads(), largest != 0);
-      const auto own = group_firsts<T>::template find<false>(turn);
+      const auto own = group_firsts<T, false>::find(turn);
       ranked bound = bound_of_groups(block, kept, own, digits);
-      const bool reaches = own.up_to(bound) != 0;
+      const u32 which = own.up_to(bound);
       const auto place_of = [&](i32 some) FLAGGEMS_LAMBDA {
         const i32 place = block.template atomic_add<i32>(digits, 0, some);
         return place + some <= capacity ? place : -1;
@@ -484,7 +511,7 @@ struct topk_blocks {
       for (;;) {
         block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
         block.sync();
-        if (reaches) turn.collect(bound, ~0U, place_of, found);
+        if (which != 0) turn.collect(bound, which, place_of, found);
         block.sync();
         count = digits.read(0);
         block.sync();
@@ -528,9 +555,9 @@ struct topk_blocks {
   /// The k-th of what comes first of the threads' groups, or one between it and some that follow.
   template <class Block, class Counters>
   FLAGGEMS_INLINE static ranked bound_of_groups(const Block& block, i32 k,
-                                                const group_firsts<T>& found,
+                                                const group_firsts<T, false>& found,
                                                 const Counters& counters) {
-    constexpr int groups = group_firsts<T>::groups;
+    constexpr int groups = group_firsts<T, false>::groups;
     const bool apart = 4 * k > block.threads();  // else a thread's groups are one
     const ranked least = found.first();
     return bound_of<ranked>(
