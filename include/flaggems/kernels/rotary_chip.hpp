@@ -4,7 +4,8 @@
 // Rotary position embedding as chips run it: a thread rotates the pairs of a pack, or one.
 #pragma once
 
-#include <flaggems/kernels/pointwise_chip.hpp>
+#include <flaggems/kernels/divider.hpp>
+#include <flaggems/kernels/pack.hpp>
 #include <flaggems/kernels/rotary.hpp>
 
 namespace flaggems::kernels {
