@@ -44,8 +44,9 @@ struct decode_policy {
       least = taken;
       best = s;
     };
-    // Clusters lie in parts of the chip, which larger ones do not fill.
-    for (int c = 2; c <= most_cluster && c <= all; c *= 2)
+    // Clusters lie in parts of the chip, which larger ones do not fill. Their blocks are 2^n, of
+    // which some may have no step.
+    for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
       consider(rounds_of(c, c == 2 ? abreast : abreast * 3 / 4) + 1, {1, c});
     for (i64 rounds = 1; rounds <= 4; ++rounds)
       if (const i64 p = kernels::min_of(rounds * abreast / tiles, all); p > 1)
