@@ -17,6 +17,8 @@ FLAGGEMS_INSTANCE(softmax_held_bf16,
                   fk::row_target<flaggems::bf16>)
 FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 1, false>,
                   fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)
+FLAGGEMS_INSTANCE(softmax_kept_f32, fk::softmax_chip<float, float, float, false, 8, 1, true>,
+                  fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(softmax_short_bf16,
                   fk::short_row_tiles<fk::short_softmax<false>, flaggems::bf16, 1>,
                   fk::short_row_space, fk::global_ptr<const flaggems::bf16>,

@@ -101,6 +101,37 @@ TYPED_TEST(softmax_layouts, rows_of_all_lengths) {
                         random_values({3, 5, 64}));
 }
 
+/// Rows shared by the blocks of a cluster, of which not all fits the threads' registers: some waits
+/// in block-local memory, of the longer ones the remainder is read again.
+template <class D, class T>
+void check_kept_rests() {
+  namespace fk = fg::kernels;
+  constexpr i64 pack = fk::pack_size<T>;
+  for (const i64 packs : {520, 700, 1000, 1024, 1300}) {
+    const i64 n = packs * pack, rows = 3;
+    const auto values = random_values({rows, n}, -9, 9);
+    test_tensor<T, D> x({rows, n}, layout::contiguous, values), out(shape{rows, n});
+    fg::launch_config config;
+    config.op = "softmax";
+    config.tiles = rows;
+    config.threads = 32;
+    config.cluster = 2;
+    const fk::row_teams teams{fk::row_teams::cluster, 8 * 32};
+    config.scratch = 16 * teams.kept;
+    fg::launch<fk::softmax_chip<T, T, f32, false, 8, 1, true>>(
+        test_stream<D>(), config, fk::row_space{1, {rows}, rows, n}, teams,
+        fk::row_arg<T>{x.in().data(), {n, 1}}, fk::row_target<T>{out.view().data(), {n, 1}});
+    expect_close<T>(out.read(), reference(x.values(), {rows, n}, 1, false), tolerance_of<T>());
+  }
+}
+
+TYPED_TEST(softmax_layouts, rests_of_long_rows) {
+  if constexpr (!fg::host_accessible<TypeParam>) {
+    check_kept_rests<TypeParam, f32>();
+    check_kept_rests<TypeParam, bf16>();
+  }
+}
+
 // Rows that are no multiple of 16 bytes go through a chip's block-local memory in tiles, a row to
 // 1, 2, 4 or 8 threads; long ones where they are many.
 template <class D, class T>

@@ -3,7 +3,7 @@
 //
 // Rows in a chip's registers. A team of threads shares a row of contiguous elements; each holds
 // some packs of it, read once, and goes through them as often as the kernel needs. What of a long
-// row the team cannot hold, the rest, is read again in each pass.
+// row the team cannot hold, the rest, waits in block-local memory or is read again in each pass.
 #pragma once
 
 #include <flaggems/kernels/cluster_folds.hpp>
@@ -129,6 +129,67 @@ FLAGGEMS_INLINE void store_window(global_ptr<T> row, int at, bool inside,
   }
 }
 
+/// How threads share rows: in teams of 2^shift neighbours, up to 32, or where `shift` is negative
+/// as a block, or those of a cluster, which work on one row at a time.
+struct row_teams {
+  int shift;
+  int kept = 0;  // packs of a row for which a block has room in its memory
+  static constexpr int block = -1, cluster = -2;
+};
+
+/// The rest of a row, of which the first windows wait in block-local memory, each thread's own,
+/// where a launch gave some (row_teams::kept). Up to `Most` windows are read at once; with 0 none
+/// is kept.
+template <class T, class Block, int Most>
+class kept_rest {
+  static constexpr int width = pack_size<T>;
+  using pack_type = pack<T, width>;
+
+ public:
+  FLAGGEMS_INLINE kept_rest(Block& block, row_teams teams)
+      : room_(block.template scratch<pack_type>(teams.kept)),
+        threads_(block.threads()),
+        kept_(Most > 0 ? teams.kept / threads_ & -Most : 0) {
+    if (kept() > 0) room_ = room_.from(block.thread());
+  }
+
+  /// Asks for what is kept of the row that x holds; `fill` where that has ended.
+  template <class Share>
+  FLAGGEMS_INLINE void fetch(const Block& block, const Share& x, global_ptr<const T> row, T fill) {
+    row_ = row;
+    if constexpr (Most > 0) {
+      pack_type none;
+      FLAGGEMS_CHIP_UNROLL
+      for (int j = 0; j < width; ++j) none.at[j] = fill;
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (int k = 0; k < kept_; ++k) {
+        const int i = x.at(Share::packs + k);
+        if (i <= x.last())
+          block.copy_ahead(room_, k * threads_,
+                           reinterpret_cast<global_ptr<const pack_type>>(row + i), true);
+        else
+          room_.write(k * threads_, none);
+      }
+      block.close_copies();
+    }
+  }
+  /// Before it is read.
+  FLAGGEMS_INLINE void await(const Block& block) const {
+    if (kept() > 0) block.template await_copies<0>();
+  }
+  /// A multiple of Most.
+  FLAGGEMS_INLINE int kept() const { return Most > 0 ? kept_ : 0; }
+  FLAGGEMS_INLINE packed<T, width> read(int k) const {
+    return room_.template as<packed<T, width>>().read(k * threads_);
+  }
+  FLAGGEMS_INLINE global_ptr<const T> row() const { return row_; }
+
+ private:
+  typename Block::template scratch_type<pack_type> room_;
+  int threads_, kept_;
+  global_ptr<const T> row_;
+};
+
 /// The elements beside its windows that a thread can hold, with so many packs.
 FLAGGEMS_INLINE constexpr int row_edges(int packs) { return packs == 1 ? 4 : 1; }
 
@@ -239,12 +300,26 @@ class row_share {
   /// rows of 262,144 gained a twentieth, and those that fit lost a tenth.)
   template <class C, bool Backwards, class F>
   FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, const F& f) const {
-    const int first = at(Packs);
-    const int count = has_rest && first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (int k = 0; k < count; ++k) {
-      const int i = first + (Backwards ? count - 1 - k : k) * step_;
-      f(values<C>(load_packed<width>(row + i)), i, true);
+    for_rest_from<C, Backwards>(at(Packs), row, f);
+  }
+  /// The same where `rest` keeps some of it.
+  template <class C, bool Backwards, class Block, int Most, class F>
+  FLAGGEMS_INLINE void for_rest(const kept_rest<T, Block, Most>& rest, const F& f) const {
+    if constexpr (has_rest) {
+      // In the last pass little else is held.
+      constexpr int together = max_of(Backwards ? Most : Most / 2, 1);
+      FLAGGEMS_CHIP_NO_UNROLL
+      for (int k = 0; k < rest.kept(); k += together) {
+        words some[together];  // read before results are stored, which keep later loads behind them
+        FLAGGEMS_CHIP_UNROLL
+        for (int j = 0; j < together; ++j) some[j] = rest.read(k + j);
+        FLAGGEMS_CHIP_UNROLL
+        for (int j = 0; j < together; ++j) {
+          const int i = at(Packs + k + j);
+          f(values<C>(some[j]), i, i < end_);
+        }
+      }
+      for_rest_from<C, Backwards>(at(Packs + rest.kept()), rest.row(), f);
     }
   }
   /// The same for all of the row, of which the rest comes last; `others`, which are companions, say
@@ -276,6 +351,15 @@ class row_share {
 
  private:
   using words = packed<T, width>;
+  template <class C, bool Backwards, class F>
+  FLAGGEMS_INLINE void for_rest_from(int first, global_ptr<const T> row, const F& f) const {
+    const int count = has_rest && first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
+    FLAGGEMS_CHIP_NO_UNROLL
+    for (int k = 0; k < count; ++k) {
+      const int i = first + (Backwards ? count - 1 - k : k) * step_;
+      f(values<C>(load_packed<width>(row + i)), i, true);
+    }
+  }
   FLAGGEMS_INLINE static words words_of(T fill) {
     pack<T, width> all;
     FLAGGEMS_CHIP_UNROLL
@@ -314,14 +398,7 @@ FLAGGEMS_INLINE void locate_row(const Space& space, int rank, identity<Index> ro
   at_b += row * b[0];
 }
 
-/// How threads share rows: in teams of 2^shift neighbours, up to 32, or where `shift` is negative
-/// as a block, or those of a cluster, which work on one row at a time.
-struct row_teams {
-  int shift;
-  static constexpr int block = -1, cluster = -2;
-};
-
-/// The same in a kernel whose threads hold Packs packs of each of Rows rows. What it is never
+/// The row_teams of a kernel whose threads hold Packs packs of each of Rows rows. What it is never
 /// launched with takes no code: only threads that hold eight packs are shared by clusters, and
 /// teams of some rows are blocks if threads hold more than one pack of each, and only then. Where a
 /// kernel says `Blocks`, teams of one row are.

@@ -62,6 +62,8 @@ struct softmax_chip {
     const held_teams<Packs, Rows> teams(given);
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across(block);
+    // (Of windows that begin anywhere there is too much beside them for registers.)
+    kept_rest<T, Block, share::has_rest && Whole ? 4 : 0> rest(block, given);
     teams.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -71,6 +73,7 @@ struct softmax_chip {
       window_values<C, width> powers[Rows * Packs];
       window_values<C, 1> edge_powers[Rows * share::edges + 1];
       take_rows(space, space.rank, first, step, in, out, lane, size, lowest<C>(), x, from, to);
+      rest.fetch(block, x[0], from[0], number_cast<T>(lowest<C>()));
       FLAGGEMS_CHIP_UNROLL
       for (int r = 0; r < Rows; ++r) {
         state s = state::none();
@@ -97,7 +100,8 @@ struct softmax_chip {
           s.sum = s.sum * softmax_power(C(before - s.top));
           s.add(v);
         };
-        x[0].template for_rest<C, false>(from[0], more);
+        rest.await(block);
+        x[0].template for_rest<C, false>(rest, more);
         if (share::leaves_rest(space.length, size))
           states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
         else
@@ -150,7 +154,7 @@ struct softmax_chip {
           const auto write = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
             store_window<Whole>(to[r], at, inside, result(v));
           };
-          x[r].template for_rest<C, true>(from[r], write);
+          x[r].template for_rest<C, true>(rest, write);
         }
       }
     });

@@ -152,9 +152,10 @@ struct held_rows {
   /// operands begin with one. Kernels that hold four have blocks for rows of `long_packs`, if
   /// whole, else of 2048; longer rows, and those of more than 2048 where rows are few, are shared
   /// by blocks. Where there is `much_beside` a row, which all have in common, a thread holds one
-  /// pack of each of some rows, or four of one.
+  /// pack of each of some rows, or four of one. `keeping`: the kernel has a kept_rest for whole
+  /// rows.
   held_rows(i64 count, i64 n, int width, bool aligned, i64 long_packs, bool much_beside = false,
-            bool paired = false)
+            bool paired = false, bool keeping = false)
       : whole(aligned && (n & (width - 1)) == 0), teams{0} {
     const i64 all = n >> __builtin_ctz(static_cast<unsigned>(width));
     const bool few = all > 64 && all <= 1024 && count <= few_packs / all;
@@ -179,9 +180,14 @@ struct held_rows {
     if (all > 2048 && (count <= 64 || all > long_packs)) {
       teams.shift = kernels::row_teams::cluster;
       packs = 8;
-      threads = 256;
+      const bool keeps = keeping && whole && count > 64;
+      threads = keeps && all <= 8192 ? 128 : 256;
       while (cluster < 8 && i64{cluster} * threads * packs < all) cluster *= 2;
-      while (threads < 1024 && i64{cluster} * threads * packs < all) threads *= 2;
+      // As much again waits in blocks' memory: units have room for twice as many blocks, of which
+      // some read while others write. (Few rows have units of their own.)
+      const int kept = keeps && i64{cluster} * threads * packs < all ? 8 : 0;
+      while (threads < 1024 && i64{cluster} * threads * (packs + kept) < all) threads *= 2;
+      teams.kept = kept * threads;
     }
     if (paired && !whole && packs == 4 && teams.shift == kernels::row_teams::block &&
         count > 4 * few_packs / all)
@@ -202,7 +208,7 @@ struct held_rows {
     config.tiles = tiles(all);
     config.threads = threads;
     config.cluster = cluster;
-    config.scratch = 0;
+    config.scratch = i64{teams.kept} * 16;
     config.blocks_per_unit = 0;
   }
   /// Calls f(packs, rows, whole) with constants; `Paired`: whether rows may be.

@@ -53,7 +53,8 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
       constexpr int width = kernels::pack_size<T>;
       const held_rows held(
           space.rows, space.length, width,
-          begins_packs(in, space.rank, width) && begins_packs(to, space.rank, width), 1024);
+          begins_packs(in, space.rank, width) && begins_packs(to, space.rank, width), 1024, false,
+          false, true);
       held.configure(config, space.rows);
       return held.visit([&](auto packs, auto rows, auto whole) {
         launch<kernels::softmax_chip<T, O, C, Log, packs, rows, whole>>(stream, config, space,
