@@ -24,8 +24,6 @@ struct transposed_space {
 
 /// A tile of such a space, of up to `side` rows and `columns` columns.
 struct transposed_tile {
-  static constexpr int threads = 256;
-
   i64 to, from;     // offsets of its first element
   i64 row, column;  // of that in its matrix
   int wide, high;   // its columns and rows
@@ -61,6 +59,7 @@ struct transposed_packs {
   static constexpr int side = 128 / static_cast<int>(sizeof(T));
   static constexpr int columns = side * (sizeof(T) > 2 ? static_cast<int>(sizeof(T)) / 2 : 1);
   static constexpr int size = pack_size<T>, packs = columns * 8, shift = 0;
+  static constexpr int block_threads = 256;
   static constexpr i64 scratch_bytes = i64{packs} * 16;
 
   template <class Block>
@@ -72,7 +71,7 @@ struct transposed_packs {
     block.for_each_tile(space.tiles, [&](i64 index) FLAGGEMS_LAMBDA {
       const transposed_tile t(space, static_cast<u32>(index), side, columns);
       block.sync();
-      constexpr int count = packs / transposed_tile::threads;
+      constexpr int count = packs / block_threads;
       FLAGGEMS_CHIP_NO_UNROLL
       for (int first = thread; first < packs; first += count * threads) {
         pack<T, size> taken[count];
@@ -115,7 +114,7 @@ struct transposed_singles {
   using word = T;
   static constexpr int side = transposed_packs<T>::side, columns = transposed_packs<T>::columns;
   static constexpr int line = side + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
-  static constexpr int in_flight = 8, shift = 0;
+  static constexpr int in_flight = 8, shift = 0, block_threads = 256;
   static constexpr i64 scratch_bytes = i64{columns} * line * static_cast<i64>(sizeof(T));
 
   template <class Block>
@@ -180,9 +179,11 @@ template <class T>
 struct transposed_shifted {
   using word = T;
   static constexpr int size = pack_size<T>, shift = size - 1;
-  static constexpr int max_threads = transposed_tile::threads, min_blocks = 4;
   static constexpr int in_line = 16, side = (in_line - 1) * size;
-  static constexpr int lines = 64, columns = lines - size;
+  static constexpr int columns = size > 8 ? 48 : 64, lines = columns + size;
+  // They ask for all of the lines at once: registers for that are worth more than more threads.
+  static constexpr int block_threads = size > 8 ? 256 : 192;
+  static constexpr int max_threads = block_threads, min_blocks = 4;
   // A pack lies between groups of lines, so that those `size` apart share no banks.
   static constexpr i64 scratch_bytes = i64{lines * in_line + lines / size} * 16;
 
@@ -196,7 +197,7 @@ struct transposed_shifted {
       const transposed_tile t(space, static_cast<u32>(index), side, columns);
       const auto begin = in + t.from;
       block.sync();
-      constexpr int count = 2, halves = in_line / 8;
+      constexpr int count = ceil_div(lines * 8, block_threads), halves = in_line / 8;
       for (int first = thread; first < lines * 8; first += count * threads) {
         pack<T, size> taken[count][halves];
         FLAGGEMS_CHIP_UNROLL
@@ -238,7 +239,7 @@ struct transposed_shifted {
         return line_begin(column + size) + misplaced(begin + column * space.from_column);
       };
       // Rows a multiple of a pack's elements apart are shifted alike.
-      constexpr int apart = 32;
+      constexpr int apart = block_threads / 8;
       for (int i = thread; i < 8 * apart; i += threads) {
         const int own = i % 8 * size, row = i / 8;
         const int before = misplaced(out + t.to + row * space.to_row);

@@ -345,7 +345,7 @@ void copy_transposed(const S& stream, launch_config config, const iteration& it,
   const kernels::transposed_space space =
       transposed_space_of(it, Kernel::side, Kernel::columns, Kernel::shift);
   config.tiles = space.tiles;
-  config.threads = kernels::transposed_tile::threads;
+  config.threads = Kernel::block_threads;
   config.blocks_per_unit = 0;
   config.scratch = Kernel::scratch_bytes;
   launch<Kernel>(stream, config, space, reinterpret_cast<word*>(written(layouts[0])),
