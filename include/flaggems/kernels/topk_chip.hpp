@@ -8,9 +8,9 @@
 // block (topk_blocks), the longest in parts, whose first ones are a row to be gone through in turn.
 #pragma once
 
+#include <flaggems/kernels/ordering.hpp>
 #include <flaggems/kernels/pack.hpp>
 #include <flaggems/kernels/rows_chip.hpp>
-#include <flaggems/kernels/topk.hpp>
 
 namespace flaggems::kernels {
 
@@ -55,7 +55,7 @@ struct ranked_pair {
   }
   FLAGGEMS_INLINE static ranked_pair last() { return {~u64(0), 0xffffffffU}; }
   FLAGGEMS_INLINE bool is_before(const ranked_pair& b) const {
-    return key < b.key || (key == b.key && at < b.at);
+    return (key < b.key) | ((key == b.key) & (at < b.at));  // without branches
   }
   FLAGGEMS_INLINE i32 place() const { return static_cast<i32>(at); }
   FLAGGEMS_INLINE u32 top() const { return static_cast<u32>(key >> 32); }
