@@ -134,11 +134,14 @@ using kept_pack =
     conditional<sizeof(T) < 4 && sizeof(T) * Count % 4 == 0,
                 pack<u32, max_of(static_cast<int>(sizeof(T)) * Count / 4, 1)>, pack<T, Count>>;
 
-/// A pack at p, which begins one.
-template <int Count, class T>
+/// A pack at p, which begins one; `Once` as load_words_once has it.
+template <int Count, class T, bool Once = false>
 FLAGGEMS_INLINE kept_pack<T, Count> load_kept(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  return *reinterpret_cast<const kept_pack<T, Count>*>(p);
+  if constexpr (Once && sizeof(kept_pack<T, Count>) == 16)
+    return bit_cast<kept_pack<T, Count>>(load_words_once<T>(p));
+  else
+    return *reinterpret_cast<const kept_pack<T, Count>*>(p);
 #else
   return bit_cast<kept_pack<T, Count>>(load_pack<Count>(p));
 #endif

@@ -133,7 +133,7 @@ FLAGGEMS_INLINE auto fold_packs(const Row& row, u32 n, u32 x, u32 along) ->
     FLAGGEMS_CHIP_UNROLL
     for (int u = 0; u < ahead; ++u) {
       at[u] = turn(u) < n ? turn(u) : i;
-      of[u] = packs::template fetch<Width, Splat>(row, at[u]);
+      of[u] = packs::template fetch<Width, Splat, (packs::leaves == 1)>(row, at[u]);
     }
     // All of them first: else compilers wait for one after the other.
     FLAGGEMS_CHIP_UNROLL
@@ -405,6 +405,7 @@ struct reduce_chip_short {
                                   [[maybe_unused]] Index index, Sink sink) {
     using packs = row_packs<row_type>;
     constexpr int Width = packs::most, rows = short_rows;
+    constexpr bool is_once = packs::leaves == 1 && !Reducer::needs_index;
     using packed = typename packs::template packed<Width>;
     using C = typename value_fold<Reducer>::value;
     typename value_fold<Reducer>::op op;
@@ -427,8 +428,8 @@ struct reduce_chip_short {
       };
       FLAGGEMS_CHIP_UNROLL
       for (int u = 0; u < rows; ++u)
-        of[u] =
-            packs::template fetch<Width, (packs::leaves > 1)>(row[u], static_cast<u32>(x * Width));
+        of[u] = packs::template fetch<Width, (packs::leaves > 1), is_once>(
+            row[u], static_cast<u32>(x * Width));
       FLAGGEMS_CHIP_UNROLL
       for (int u = 0; u < rows; ++u)
         best[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA { return value(u, k); });

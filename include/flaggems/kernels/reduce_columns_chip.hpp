@@ -149,6 +149,8 @@ struct reduce_chip_outer {
   /// Whether an element's index is computed from the step, once the first of those that a thread
   /// folds at a time is known.
   static constexpr bool counts = Reducer::needs_index && counts_steps<places_type>;
+  // (Sums of f32 would have a register too few.)
+  static constexpr bool is_once = counts && packs::leaves == 1;
   FLAGGEMS_INLINE static bool one_dimension(const reduction_plane&) { return true; }
   FLAGGEMS_INLINE static bool one_dimension(const reduction_space& space) {
     return space.reduced_rank == 1;
@@ -246,7 +248,7 @@ struct reduce_chip_outer {
       FLAGGEMS_CHIP_UNROLL
       for (int u = 0; u < ahead; ++u) {
         at[u] = packs::forward(row, min_of<int>(u, rows - 1));
-        x[u] = packs::template fetch<Width, Splat>(at[u], 0);
+        x[u] = packs::template fetch<Width, Splat, is_once>(at[u], 0);
       }
       row = packs::forward(row, stride);
     };

@@ -17,10 +17,11 @@ inline constexpr int no_packs = 1 << 20;
 ///   most        the elements that a pack of all operands may have
 ///   leaves      the tensors that are read
 ///   packed<Width>   Width elements of each operand
-///   fetch<Width, Splat>(row, i)   those from i on; with Splat an operand may be the same
-///   everywhere value<Width>(row, packed, k, i)   the k-th of them head<Width>(row)   how many
-///   elements lie before the first pack: less than Width, -1 if all are the
-///                  same, or no_packs
+///   fetch<Width, Splat, Once>(row, i)   those from i on; with Splat an operand may be the same
+///                  everywhere; with Once they take no room in the nearest cache
+///   value<Width>(row, packed, k, i)   the k-th of them
+///   head<Width>(row)   how many elements lie before the first pack: less than Width, -1 if all are
+///                  the same, or no_packs
 ///   splats(row)    whether an operand is the same everywhere
 ///   shift(row, i)  the row from element i on
 ///   forward(row, steps)   the row so much further along the last outer dimension
@@ -46,12 +47,12 @@ struct row_packs<arg_row<T, C>> {
   static constexpr int most = pack_size<T>, leaves = 1;
   template <int Width>
   using packed = kept_pack<T, Width>;
-  template <int Width, bool Splat>
+  template <int Width, bool Splat, bool Once = false>
   FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
     if constexpr (Width == 1)
       return {{row.data[i * row.stride]}};
     else if (!Splat || row.stride != 0)
-      return load_kept<Width, T>(row.data + i);
+      return load_kept<Width, T, Once>(row.data + i);
     else
       return kept_same<Width>(row.data[0]);
   }
@@ -83,7 +84,7 @@ struct computed_packs {
   static constexpr int most = 16, leaves = 0;
   template <int Width>
   using packed = nothing_packed;
-  template <int Width, bool Splat>
+  template <int Width, bool Splat, bool Once = false>
   FLAGGEMS_INLINE static nothing_packed fetch(const Row&, u32) {
     return {};
   }
@@ -125,9 +126,9 @@ struct row_packs<node<R, F, A>> {
   static constexpr int most = of_a::most, leaves = of_a::leaves;
   template <int Width>
   using packed = typename of_a::template packed<Width>;
-  template <int Width, bool Splat>
+  template <int Width, bool Splat, bool Once = false>
   FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
-    return of_a::template fetch<Width, Splat>(row.a, i);
+    return of_a::template fetch<Width, Splat, Once>(row.a, i);
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
@@ -158,10 +159,10 @@ struct row_packs<node<R, F, A, B>> {
     typename of_a::template packed<Width> a;
     typename of_b::template packed<Width> b;
   };
-  template <int Width, bool Splat>
+  template <int Width, bool Splat, bool Once = false>
   FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
-    return {of_a::template fetch<Width, Splat>(row.a, i),
-            of_b::template fetch<Width, Splat>(row.b, i)};
+    return {of_a::template fetch<Width, Splat, Once>(row.a, i),
+            of_b::template fetch<Width, Splat, Once>(row.b, i)};
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
@@ -197,11 +198,11 @@ struct row_packs<node<R, F, A, B, D>> {
     typename of_b::template packed<Width> b;
     typename of_d::template packed<Width> d;
   };
-  template <int Width, bool Splat>
+  template <int Width, bool Splat, bool Once = false>
   FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
-    return {of_a::template fetch<Width, Splat>(row.a, i),
-            of_b::template fetch<Width, Splat>(row.b, i),
-            of_d::template fetch<Width, Splat>(row.d, i)};
+    return {of_a::template fetch<Width, Splat, Once>(row.a, i),
+            of_b::template fetch<Width, Splat, Once>(row.b, i),
+            of_d::template fetch<Width, Splat, Once>(row.d, i)};
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
