@@ -60,6 +60,7 @@ struct early_machine : flaggems::kernels::emulated_machine<32, true> {
     shut_memory::open();
   }
   void admit_next() const {}
+  void admit_small() const {}
 };
 
 }  // namespace flaggems_test

@@ -170,7 +170,10 @@ struct cuda_machine : block_memory {
     admit_next();
   }
   FLAGGEMS_INLINE void admit_next() const {
-    if (is_small()) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+    if (is_small()) admit_small();
+  }
+  FLAGGEMS_INLINE void admit_small() const {
+    asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
   }
 #endif
 

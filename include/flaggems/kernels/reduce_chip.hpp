@@ -265,6 +265,7 @@ struct reduce_chip_inner {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
                                   Index index, Sink sink, partial_states<S> partial) {
+    if (space.parts > 1) block.admit_small();
     const int bits = thread_bits(block.threads(), 10), team = min_of(shares.team, bits);
     const int along = min_of(shares.along, team), teams = bits - team;
     const int own = block.thread() >> team, member = block.thread() & ((1 << team) - 1);
@@ -338,7 +339,12 @@ struct reduce_chip_rows {
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 item = (tile << teams) + own;
       const bool is_ours = own < 1 << teams && item < shares.items;
-      const i64 output = part_quotient(item, space.parts), part = item - output * space.parts;
+      i64 output = item, part = 0;
+      if (space.parts > 1) {
+        block.admit_small();
+        output = part_quotient(item, space.parts);
+        part = item - output * space.parts;
+      }
       const coordinates c = space.locate(output, 0, part * space.chunk);
       const i64 length = is_ours ? min_of(space.chunk, space.inner - c.inner) : 0;
       const auto found = fold_row(e.at(c), static_cast<u32>(length), x, static_cast<u32>(size));

@@ -161,6 +161,7 @@ struct reduce_chip_outer {
                                       const reduction_shares& shares, const E& e,
                                       const Index& index, const Sink& sink,
                                       const partial_states<S>& partial) {
+    if (space.parts > 1) block.admit_small();
     const int bits = thread_bits(block.threads(), 10), team = min_of(shares.team, bits);
     const int lanes = bits - team, across = 1 << lanes, down = 1 << team;
     const int x = block.thread() & (across - 1), y = block.thread() >> lanes;

@@ -78,7 +78,8 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 /// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
 /// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
-/// and, if `begins_early` is true, await_earlier and admit_next as the block has them;
+/// and, if `begins_early` is true, await_earlier, admit_next and admit_small as the block has
+///   them;
 /// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
 /// the reports of a machine that checks; 0 on a chip.
@@ -119,6 +120,11 @@ class simt_block {
   /// ended: for one that takes little room beside them. await_earlier does it afterwards.
   FLAGGEMS_INLINE void admit_next() const {
     if constexpr (beginning_early<Machine>) machine_.admit_next();
+  }
+  /// The same by a launch of any number of blocks, where the next one is of few: that is there when
+  /// this one ends, and takes the room of a block or two that ended early.
+  FLAGGEMS_INLINE void admit_small() const {
+    if constexpr (beginning_early<Machine>) machine_.admit_small();
   }
 
   template <class F>
