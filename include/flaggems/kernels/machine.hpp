@@ -370,12 +370,14 @@ struct cuda_machine : block_memory {
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
     return shared_address(exchange_data) + bytes - static_cast<u32>(mailbox_bytes);
   }
+  /// (As a wait for this block alone: messages are in its own memory when they are counted, and one
+  /// for the cluster would empty the unit's nearest cache each time.)
   FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
     u32 done = 0;
     while (done == 0)
       asm volatile(
           "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
           "selp.u32 %0, 1, 0, p;\n\t}"
           : "=r"(done)
           : "r"(bar), "r"(phase)
