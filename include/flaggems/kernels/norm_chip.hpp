@@ -27,13 +27,15 @@ inline constexpr int norm_blocks = Rows > 1             ? (Whole ? 8 : 2)
 /// whole windows is read and folded before: what waits meanwhile takes registers, so room from
 /// other blocks. Windows that begin anywhere take longer to read, and come with the row; so do
 /// those of `Early` ones, of which a thread holds two: what counts is how soon a row is done.
-/// `Ahead`: those of long rows are read before results are stored. `Abreast`: as in row_companion.
+/// `Ahead`: those of long rows are read before results are stored. `Abreast`, `Soon`: as in
+/// row_companion.
 template <class W, class Share, int Rows, bool Ahead, bool Early = false, bool Abreast = false,
-          bool Alike = false>
+          bool Alike = false, bool Soon = false>
 class row_weights {
   static constexpr bool stays = Share::whole && Rows > 1, is_common = stays || Alike;
   static constexpr bool is_held = stays || !Share::whole || (Early && Share::packs == 2);
-  using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead, Abreast>;
+  static_assert(!(Soon && is_held));
+  using companion = row_companion<W, Share, (Share::packs < 8) && is_held, Ahead, Abreast, Soon>;
 
  public:
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
@@ -70,6 +72,7 @@ struct layer_norm_chip {
                                                           : 1;
   // With elements of 16 bits, which are widened, there are no registers for it.
   static constexpr bool ahead = Packs == 8 && Whole && sizeof(T) > 2;
+  static constexpr bool soon = Packs == 4 && Whole && sizeof(T) == 2 && sizeof(W) == 2;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
 
@@ -82,7 +85,7 @@ struct layer_norm_chip {
     const int lane = teams.lane(block), size = teams.threads(block);
     auto across = teams.across(block);
     const C part = near_quotient(C(1), static_cast<C>(space.length));
-    using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1), alike>;
+    using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1), alike, soon>;
     weights_type weights(weight, 1, space.length, lane, size);
     weights_type biases(bias, 0, space.length, lane, size);
     const auto work = [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
@@ -268,7 +271,7 @@ struct fused_add_rms_norm_chip {
         };
         FLAGGEMS_CHIP_UNROLL
         for (int k = 0; k < Packs; ++k) {
-          if (k % share::group == 0) added[r].prepare(total[r], k);
+          added[r].prepare(total[r], k);
           total[r].put(k, add(total[r].template read<C>(k), added[r].template read<C>(k)));
         }
         FLAGGEMS_CHIP_UNROLL

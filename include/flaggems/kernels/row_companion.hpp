@@ -51,8 +51,10 @@ FLAGGEMS_INLINE packed<T, Width> load_touching(global_ptr<const T> row, int i, i
 /// What another operand has at the elements that a thread holds of a row: `Held` as well, so that
 /// it is on the way while the row is, or read when asked for, for `group` windows at once. `Ahead`:
 /// as in fetch_window. `Abreast`: of windows that begin anywhere, all are on their way before the
-/// first one's accesses are put together.
-template <class T, class Share, bool Held, bool Ahead = false, bool Abreast = false>
+/// first one's accesses are put together. `Soon`: the first window is on its way while the row is,
+/// and each other one while the one before it is used.
+template <class T, class Share, bool Held, bool Ahead = false, bool Abreast = false,
+          bool Soon = false>
 class row_companion {
  public:
   /// `fill` where the thread holds nothing, or where `row` is null.
@@ -69,10 +71,15 @@ class row_companion {
       FLAGGEMS_CHIP_UNROLL
       for (int e = 0; e < Share::edges; ++e) edge_[e] = fetch<1>(x, x.edge_at(e), x.has_edge(e));
     }
+    if constexpr (Soon) next_ = fetch<Share::width>(x, x.at(0), x.has(0));
   }
-  /// Before the windows from k on, a multiple of `group`, are read.
+  /// Before window k is read; in turn.
   FLAGGEMS_INLINE void prepare(const Share& x, int k) {
-    if constexpr (!Held) {
+    if constexpr (Soon) {
+      held_[0] = next_;
+      if (k + 1 < Share::packs) next_ = fetch<Share::width>(x, x.at(k + 1), x.has(k + 1));
+    } else if constexpr (!Held) {
+      if (k % Share::group != 0) return;
       FLAGGEMS_CHIP_UNROLL
       for (int j = 0; j < Share::group; ++j)
         held_[j] = fetch<Share::width>(x, x.at(k + j), x.has(k + j));
@@ -80,7 +87,7 @@ class row_companion {
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, Share::width> read(int k) const {
-    return held_[Held ? k : k % Share::group].template values<C>();
+    return held_[Soon ? 0 : Held ? k : k % Share::group].template values<C>();
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
@@ -136,7 +143,7 @@ class row_companion {
 
   global_ptr<const T> row_;
   T fill_;
-  window held_[Held ? Share::packs : Share::group];
+  window held_[Held ? Share::packs : Share::group], next_;
   held_window<T, 1> edge_[Held ? Share::edges + 1 : 1];
 };
 

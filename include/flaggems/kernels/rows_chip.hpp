@@ -328,7 +328,7 @@ class row_share {
   FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f, Others... others) const {
     FLAGGEMS_CHIP_UNROLL
     for (int k = 0; k < Packs; ++k) {
-      if (k % group == 0) (others.prepare(*this, k), ...);
+      (others.prepare(*this, k), ...);
       f(read<C>(k), at(k), has(k), others.template read<C>(k)...);
     }
     FLAGGEMS_CHIP_UNROLL
