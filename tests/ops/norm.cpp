@@ -323,7 +323,7 @@ void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   // From a row's first element the others differ by far more than from each other.
   for (std::size_t k = 0; k < numbers.size(); k += 3 * columns) numbers[k] = 3000;
   const test_tensor<T, D> as_rows({rows, n}, layout::contiguous, numbers);
-  test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, layout::offset);
+  test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, in);  // which begin alike
   test_tensor<W, D> weight({n}, layout::offset, random_values({n}));
   test_tensor<W, D> bias({n}, layout::contiguous, random_values({n}));
   const fg::detail::held_rows held(i64{1} << 21, n, width, false, 2048, true, true);

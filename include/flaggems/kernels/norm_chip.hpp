@@ -62,7 +62,9 @@ class row_weights {
 };
 
 /// layer_norm. Of Rows > 1 where teams are blocks, of windows that begin anywhere and no outer
-/// dimensions but one, every width-th begins alike.
+/// dimensions but one, every width-th begins alike, and in the result as in x. So do all that a
+/// block works on, if the number of blocks is a multiple of width: weights of 16 bits are read once
+/// then. (With wider elements, blocks that begin anew were faster.)
 template <class T, class W, class Out, class C, int Packs, int Rows, bool Whole>
 struct layer_norm_chip {
   static constexpr bool alike = Packs > 1 && Rows > 1, is_short = Packs == 1;
@@ -72,6 +74,7 @@ struct layer_norm_chip {
                                                           : 1;
   // With elements of 16 bits, which are widened, there are no registers for it.
   static constexpr bool ahead = Packs == 8 && Whole && sizeof(T) > 2;
+  static constexpr bool keeps = alike && sizeof(T) == 2;
   static constexpr bool soon = Packs == 4 && Whole && sizeof(T) == 2 && sizeof(W) == 2;
   using share = row_share<T, Packs, Whole>;
   static constexpr int width = share::width;
@@ -88,6 +91,7 @@ struct layer_norm_chip {
     using weights_type = row_weights<W, share, Rows, ahead, true, (Packs > 1), alike, soon>;
     weights_type weights(weight, 1, space.length, lane, size);
     weights_type biases(bias, 0, space.length, lane, size);
+    bool has_weights = false;
     const auto work = [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
@@ -105,8 +109,11 @@ struct layer_norm_chip {
         for (int r = 0; r < Rows; ++r)
           if (x[r].length() > 0) begins[r] = from[r][0];
       }
-      weights.meet(x);
-      biases.meet(x);
+      if (!has_weights) {
+        weights.meet(x);
+        biases.meet(x);
+        has_weights = keeps && block.count() % width == 0;
+      }
       if constexpr (!is_short) {  // converted once weights are on their way
         FLAGGEMS_CHIP_UNROLL
         for (int r = 0; r < Rows; ++r) estimates[r] = number_cast<C>(begins[r]);
@@ -169,7 +176,7 @@ struct layer_norm_chip {
           FLAGGEMS_CHIP_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j)
             v.at[j] = fma(fma(C(v.at[j] - estimate), scale, -rest), w.at[j], b.at[j]);
-          store_window<Whole, ahead>(to[r], at, inside, v);
+          store_window<(Whole || alike), ahead>(to[r], at, inside, v);
         };
         x[r].template for_all<C, true>(from[r], write, weights.of(r), biases.of(r));
       }

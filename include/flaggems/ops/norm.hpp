@@ -189,9 +189,19 @@ bool has_dense_rows(const kernels::norm_space& space, const Operands&... operand
          ((operands.data == nullptr || operands.strides[space.outer_rank] == 1) && ...);
 }
 
+/// Whether the rows of two operands begin at multiples of `width` elements together.
+template <class A, class B>
+bool begin_alike(const A& a, const B& b, i64 width) {
+  const auto first = [](const auto& x) {
+    return reinterpret_cast<std::uintptr_t>(x.data) / sizeof(*x.data);
+  };
+  const auto apart = static_cast<i64>(first(a) - first(b)), more = a.strides[0] - b.strides[0];
+  return ((apart | more) & (width - 1)) == 0;
+}
+
 /// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
 /// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
-/// one that is held. `Paired`: as in held_rows.
+/// one that is held, the last one the result. `Paired`: as in held_rows.
 template <class D, bool Paired = false, class F, class First, class... Operands>
 bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
                       bool much_beside, const F& f, const First& first,
@@ -204,10 +214,12 @@ bool launch_held_norm(launch_config config, const kernels::norm_space& space, i6
       return false;
     constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
     const int outer = space.outer_rank;
+    bool paired = false;
+    if constexpr (Paired) ((paired = outer <= 1 && begin_alike(first, operands, width)), ...);
     const held_rows held(
         space.rows, space.length, width,
         begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        long_packs, much_beside, Paired && outer <= 1);
+        long_packs, much_beside, paired);
     held.configure(config, space.rows);
     held.template visit<Paired>(
         [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });

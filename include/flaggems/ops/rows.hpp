@@ -211,7 +211,8 @@ struct held_rows {
     config.threads = threads;
     config.cluster = cluster;
     config.scratch = i64{teams.kept} * 16;
-    config.blocks_per_unit = 0;
+    // What blocks read beside rows that begin alike stays with them: no more than run at once.
+    config.blocks_per_unit = alike >= 8 && threads <= 128 && 512 % threads == 0 ? 512 / threads : 0;
   }
   /// Calls f(packs, rows, whole) with constants; `Paired`: whether rows may be.
   template <bool Paired = false, class F>
