@@ -182,7 +182,8 @@ struct bits_of_both {
 };
 
 /// Rows sorted, as by `sort`, of no more than block_sort::keys elements a thread of the block.
-template <class T>
+/// WithValues: not only their order.
+template <class T, bool WithValues>
 struct sort_chip {
   using U = bits_type<T>;
   using item = sort_item_of<U>;
@@ -199,18 +200,19 @@ struct sort_chip {
     const auto items = block.template scratch<item>(plan::slot(threads * keys));
     const auto counts = block.template scratch<u32>(plan::words * threads);
     block.for_each_tile(space.rows, [&](i64 row) FLAGGEMS_LAMBDA {
+      // (Memory has no place for the results of 2^32 rows that are longer than a team's.)
       i64 from, at, to;
-      locate_row(space, space.rank, row, in.strides, indices.strides, from, at);
+      locate_row<u32>(space, space.rank, static_cast<u32>(row), in.strides, indices.strides, from,
+                      at);
       const row_in<T> x{in.data + from, in.strides[space.rank]};
       const U first = order_key(x.template read<T>(0), descending != 0);
       U own[keys], differing = 0;  // the bits in which keys differ from the row's first one
-      for_own(block, n, x.data, x.stride, [&](int k, i32, const auto p) FLAGGEMS_LAMBDA {
-        own[k] =
-            p == nullptr ? static_cast<U>(~U(0)) : order_key(number_cast<T>(*p), descending != 0);
-        if (p != nullptr) differing = static_cast<U>(differing | (own[k] ^ first));
+      for_own(block, n, x.data, x.stride, [&](int k, i32, bool there, auto p) FLAGGEMS_LAMBDA {
+        own[k] = there ? order_key(number_cast<T>(*p), descending != 0) : static_cast<U>(~U(0));
+        if (there) differing = static_cast<U>(differing | (own[k] ^ first));
       });
       // Items behind the row's, of the greatest key, stay there.
-      for_own(block, n, x.data, 0, [&](int k, i32 i, const auto) FLAGGEMS_LAMBDA {
+      for_own(block, n, x.data, 0, [&](int k, i32 i, bool, auto) FLAGGEMS_LAMBDA {
         items.write(plan::slot(i), item::of(own[k], static_cast<u32>(i)));
       });
       differing = block.template fold<U>(differing, U(0), bits_of_both{});
@@ -218,34 +220,46 @@ struct sort_chip {
       for (int shift = 0; shift < static_cast<int>(sizeof(U)) * 8; shift += 4)
         if ((differing >> shift & 15U) != 0) sort_by_next(block, shift, items, counts);
 
-      i32 places[keys];
-      for_own(block, n, indices.data + at, indices.strides[space.rank],
-              [&](int k, i32 i, const auto p) FLAGGEMS_LAMBDA {
-                places[k] = items.read(plan::slot(i)).place();
-                if (p != nullptr) *p = places[k];
-              });
-      block.sync();
-      if (values.data == nullptr) return;
-      // The elements themselves, as keys do not tell zeros and NaNs apart, to where items were: all
-      // are read before any is written, which may be where it came from.
-      locate_row(space, space.rank, row, in.strides, values.strides, from, to);
-      const auto elements = items.template as<U>();
-      for_own(block, n, in.data + from, in.strides[space.rank],
-              [&](int, i32 i, const auto p) FLAGGEMS_LAMBDA {
-                if (p != nullptr) elements.write(i, to_bits(number_cast<T>(*p)));
-              });
-      block.sync();
-      for_own(block, n, values.data + to, values.strides[space.rank],
-              [&](int k, i32, const auto p) FLAGGEMS_LAMBDA {
-                if (p != nullptr) *p = from_bits<T>(elements.read(places[k]));
-              });
-      block.sync();
+      if constexpr (!WithValues) {
+        for_own(block, n, indices.data + at, indices.strides[space.rank],
+                [&](int, i32 i, bool there, auto p) FLAGGEMS_LAMBDA {
+                  const i32 place = items.read(plan::slot(i)).place();
+                  if (there) *p = place;
+                });
+        block.sync();
+      } else {
+        u32 places[keys / 2] = {};  // two in a word
+        for_own(block, n, indices.data + at, indices.strides[space.rank],
+                [&](int k, i32 i, bool there, auto p) FLAGGEMS_LAMBDA {
+                  const i32 place = items.read(plan::slot(i)).place();
+                  if (there) *p = place;
+                  places[k / 2] |= static_cast<u32>(place) << (k % 2 * 16);
+                  FLAGGEMS_FORGET(places[k / 2]);
+                });
+        block.sync();
+        // The elements themselves, as keys do not tell zeros and NaNs apart, to where items were:
+        // all are read before any is written, which may be where it came from.
+        locate_row<u32>(space, space.rank, static_cast<u32>(row), in.strides, values.strides, from,
+                        to);
+        const auto elements = items.template as<U>();
+        for_own(block, n, x.data, x.stride, [&](int, i32 i, bool there, auto p) FLAGGEMS_LAMBDA {
+          if (there) elements.write(i, to_bits(number_cast<T>(*p)));
+        });
+        block.sync();
+        for_own(block, n, values.data + to, values.strides[space.rank],
+                [&](int k, i32, bool there, auto p) FLAGGEMS_LAMBDA {
+                  if (there)
+                    *p = from_bits<T>(
+                        elements.read(static_cast<i32>(places[k / 2] >> (k % 2 * 16) & 0xffffU)));
+                });
+        block.sync();
+      }
     });
   }
 
  private:
-  /// Calls f(k, i, p) for the places that are this thread's where all read beside each other; p is
-  /// element i of the row, or null behind its end.
+  /// Calls f(k, i, there, p) for the places that are this thread's where all read beside each
+  /// other; p is element i of the row, if it is `there`.
   template <class Block, class P, class F>
   FLAGGEMS_INLINE static void for_own(const Block& block, i32 n, P row, i64 stride, const F& f) {
     const i32 threads = block.threads();
@@ -254,7 +268,7 @@ struct sort_chip {
     P p = row + i * stride;
     const i64 step = threads * stride;
     FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < keys; ++k, i += threads, p += step) f(k, i, i < n ? p : nullptr);
+    for (int k = 0; k < keys; ++k, i += threads, p += step) f(k, i, i < n, p);
   }
 
   /// Sorts the items by the digit at `shift`. The caller has synchronised; so has this.
@@ -267,10 +281,7 @@ struct sort_chip {
       return 2 * (static_cast<i32>(digit & 7U) * threads + thread) + static_cast<i32>(digit >> 3);
     };
     FLAGGEMS_CHIP_UNROLL
-    for (int w = 0; w < plan::words; ++w) {
-      halves.write(2 * (w * threads + thread), 0);
-      halves.write(2 * (w * threads + thread) + 1, 0);
-    }
+    for (int w = 0; w < plan::words; ++w) counts.write(w * threads + thread, 0);
     item own[keys];
     FLAGGEMS_CHIP_UNROLL
     for (int k = 0; k < keys; ++k) own[k] = items.read(thread * (keys + 1) + k);

@@ -156,7 +156,10 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
   constexpr int warp = device_of<S>::geometry::warp_size;
   config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
   config.scratch = plan::scratch(config.threads);
-  launch<kernels::sort_chip<T>>(stream, config, space, x, values, indices, reversed);
+  if (values.data == nullptr)
+    launch<kernels::sort_chip<T, false>>(stream, config, space, x, values, indices, reversed);
+  else
+    launch<kernels::sort_chip<T, true>>(stream, config, space, x, values, indices, reversed);
   return true;
 }
 
