@@ -24,10 +24,15 @@ using gelu_and_mul = kernels::gelu_and_mul_fn;
 /// How gelu is computed: exactly, by the error function, or by tanh.
 enum class gelu_approximate { none, tanh };
 
-/// gelu(x) = x Phi(x), or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (an expression).
-/// Floating-point only.
+/// gelu(x) = x Phi(x) (an expression). Floating-point only.
 template <tensor_operand X>
-[[nodiscard]] auto gelu(const X& x, gelu_approximate approximate = gelu_approximate::none) {
+[[nodiscard]] auto gelu(const X& x) {
+  return detail::make_call<detail::floating>(kernels::gelu_none_fn{}, x);
+}
+/// That, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by what is known when it is called;
+/// so kernels have both, which takes a fifth longer to compile.
+template <tensor_operand X>
+[[nodiscard]] auto gelu(const X& x, gelu_approximate approximate) {
   return detail::make_call<detail::floating>(
       kernels::gelu_fn{approximate == gelu_approximate::tanh}, x);
 }
