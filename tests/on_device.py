@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,7 @@ class share:
         self.tool, self.program = tool, program
         self.result = folder / f"{program}_{tool}_{index}.json"
         self.support = folder / f"support_{program}_{tool}_{index}.json"
+        self.log = folder / f"{program}_{tool}_{index}.log"
         under = ["compute-sanitizer", "--tool", tool] if tool != "tests" else []
         self.command = [*under, args.build / "tests" / f"flaggems_test_{program}", "--gtest_brief=1",
                         f"--gtest_output=json:{self.result}", f"--gtest_filter={args.filter}"]
@@ -61,13 +63,27 @@ class share:
 
     def run(self):
         left = self.end - time.monotonic()
-        if left > 0:  # (timeout ends what a sanitizer started as well)
-            done = subprocess.run(["timeout", f"{left}", *self.command], env=self.environment,
-                                  text=True, errors="replace", stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
-            self.output = done.stdout
-            self.status = done.returncode if done.returncode != 124 else None
+        if left > 0:
+            with self.log.open("wb") as log:
+                process = subprocess.Popen(self.command, env=self.environment, stdout=log,
+                                           stderr=subprocess.STDOUT)
+                try:
+                    self.status = process.wait(left)
+                except subprocess.TimeoutExpired:
+                    self.end_all()
+                    process.wait()
+            self.output = self.log.read_text(errors="replace")
         return self
+
+    def end_all(self):
+        """Ends what it started: a sanitizer's program outlives the sanitizer, in a group of its own."""
+        mark = str(self.support).encode()
+        for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in environment.read_bytes():
+                    os.kill(int(environment.parent.name), signal.SIGKILL)
+            except OSError:  # it ended meanwhile, or is another user's
+                pass
 
     def add_to(self, total):
         total["shares"] += 1

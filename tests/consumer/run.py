@@ -131,6 +131,16 @@ class Driver:
                                   env={**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"})
             if done.returncode != 1 or found not in done.stdout:
                 raise RuntimeError(f"passed under a tool that said '{words}'\n{done.stdout}")
+        # Nor one that does not end, and cannot be asked to.
+        tool.write_text("#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\nwait\n")
+        begun = time.monotonic()
+        done = subprocess.run([*on_device, "--no-build", "--tools", "memcheck", "--seconds", "5"],
+                              text=True, capture_output=True, timeout=60,
+                              env={**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"})
+        if done.returncode != 1 or "0 of 1 shares ended" not in done.stdout:
+            raise RuntimeError(f"a tool that does not end:\n{done.stdout}{done.stderr}")
+        if time.monotonic() - begun > 30:
+            raise RuntimeError("a tool that does not end was waited for")
         return out
 
     def pkg_config(self):
