@@ -250,7 +250,9 @@ struct decode_findings {
       total[b] = sum[b][0] = sum[b][1] = 0.0F;
       if (b >= decode_space::most_cluster) continue;
       const bool exists = b < blocks;
-      const auto there = block.of_block(whole, exists ? b : 0).from(r * row_type::whole);
+      // (Its own where there is none: whose value is not used may come after leave_cluster.)
+      const auto there =
+          block.of_block(whole, exists ? b : block.cluster_block()).from(r * row_type::whole);
       const f32 own_score = there.read(0), own_total = there.read(1);
       const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + apart)};
       if (!exists) continue;
