@@ -166,7 +166,7 @@ def main():
             print("".join(f"  {name}\n" for name in total["failed"]), end="")
             print("".join(f"  {line}\n" for report in total["reports"] for line in report), end="")
     if args.name:
-        chips = sorted({p.partition("@")[2] or p for places in support.values() for p in places})
+        chips = sorted({p.partition("@")[2] for places in support.values() for p in places if "@" in p})
         summary = {"date": str(datetime.date.today()), "command": " ".join(sys.argv), "device": chips,
                    "programs": totals}
         (args.out / f"tests-{args.name}.json").write_text(json.dumps(summary, indent=1) + "\n")
