@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the sides of a case: launches over several sets of operands, captured into a graph, replayed in turns."""
 import ctypes
+import functools
 import math
 import statistics
+import time
 
 import torch
 
@@ -93,6 +95,34 @@ class Side:
         return begin.elapsed_time(end) * 1e-3 / (times * len(self.calls))
 
 
+class Pace:
+    """Whether the device is as fast as it has been. At times all that moves much memory takes a tenth longer for a
+    while, whatever the clocks say: what was timed then is timed again, `left` times in a run."""
+    PAUSE, SLACK = 0.25, 1.04
+
+    def __init__(self):
+        a, b = (torch.zeros(MEMORY, dtype=torch.uint8, device="cuda") for _ in range(2))
+        self.side = Side([lambda: b.copy_(a)] * 4, torch.cuda.current_stream())
+        self.least, self.left = math.inf, 60
+
+    def is_slow(self):
+        seconds = min(self.side.seconds(2) for _ in range(3))
+        self.least = min(self.least, seconds)
+        return seconds > self.SLACK * self.least
+
+    def may_change(self):
+        """Waits, if there is time for it."""
+        self.left -= 1
+        if self.left >= 0:
+            time.sleep(self.PAUSE)
+        return self.left >= 0
+
+
+@functools.cache
+def pace():
+    return Pace()
+
+
 def rough_seconds(call):
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     call()
@@ -153,8 +183,21 @@ def warm(case, library, base, options):
     torch.cuda.synchronize()
 
 
+def sampled(sides, options):
+    """Seconds of each side's calls, in turns."""
+    samples = {name: [] for name in sides}
+    for k in range(options.rounds + 1):
+        for name, side in sides.items():
+            if k == 0:  # unmeasured; how many replays make a sample
+                seconds = side.seconds(1) * len(side.calls)
+                side.times = max(1, min(20, math.ceil(GRAPH_SECONDS * 1.5 / seconds)))
+            else:
+                samples[name].append(side.seconds(side.times))
+    return samples
+
+
 def measure(case, library, base, options):
-    """A row of the result."""
+    """A row of the result; `slow`: how often it was timed again, as the device was slow."""
     row = {"family": case.family, "op": case.op, "shape": case.shape, "dtype": cases.NAMES[case.dtype],
            "bytes": case.bytes, "roof": case.roof, "seconds": None, "peers": {}, "error": ""}
     stream = torch.cuda.Stream()
@@ -180,14 +223,9 @@ def measure(case, library, base, options):
         for name in rough:
             rounds = max(1, min(128 // len(sets), math.ceil(GRAPH_SECONDS / rough[name] / len(sets))))
             measured[name] = Side([sides[name](t) for _ in range(rounds) for t in sets], stream)
-        samples = {name: [] for name in measured}
-        for k in range(options.rounds + 1):
-            for name, side in measured.items():
-                if k == 0:  # unmeasured; how many replays make a sample
-                    seconds = side.seconds(1) * len(side.calls)
-                    side.times = max(1, min(20, math.ceil(GRAPH_SECONDS * 1.5 / seconds)))
-                else:
-                    samples[name].append(side.seconds(side.times))
+        samples, row["slow"] = sampled(measured, options), 0
+        while pace().is_slow() and pace().may_change():
+            samples, row["slow"] = sampled(measured, options), row["slow"] + 1
         for name, side in measured.items():
             found = {"seconds": statistics.median(samples[name]), "best_seconds": min(samples[name]), "note": side.note}
             if name == "flaggems":
