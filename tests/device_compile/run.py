@@ -145,8 +145,8 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
         expect(2, f"{option[0]}: expected a number from 1 on", "with_text", *option)
     for option in "--object", "-j":
         expect(2, f"{option} needs a value", "with_text", option, "--allow-nameless")
-    expect(0, "kernels: 2", "with_text", "program.o")  # twice, with the same texts
-    expect(1, "machine code: 2 for sm_90a; 4 could not be compiled: FAILED", "(with_text|textless)<?", "-j", "2")
+    expect(0, "kernels: 3", "with_text", "program.o")  # twice, with the same texts
+    expect(1, "machine code: 3 for sm_90a; 6 could not be compiled: FAILED", "(with_text|textless)<?", "-j", "2")
     # Before any kernel, which would be named there.
     expect(1, "flaggems-compile: sm_1x:\nnvrtc: error: invalid value for --gpu-architecture (-arch)\n",
            "textless", "--target", "sm_1x")
@@ -155,7 +155,7 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
     expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")
     expect(1, 'does the header of "own::textless" end with FLAGGEMS_TEXT?', "own::textless")
     expect(2, "::nameless\nGive them names", "nameless")
-    expect(0, "2 kernels left out", "nameless", "--allow-nameless")
+    expect(0, "3 kernels left out", "nameless", "--allow-nameless")
     return failed
 
 
