@@ -96,7 +96,7 @@ class share:
                     total["skipped"] += test["result"] == "SKIPPED"
                     if "failures" in test:
                         total["failed"].append(f"{suite['name']}.{test['name']}: "
-                                               f"{test['failures'][0]['failure'][:300]}")
+                                               + re.sub(r"\S*/(?=tests/)", "", test["failures"][0]["failure"])[:300])
         elif self.status is not None:  # it crashed, or never began
             total["failed"].append(f"exit status {self.status}: {self.output[-300:]}")
         found = FOUND.findall(self.output)
