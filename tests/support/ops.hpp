@@ -237,23 +237,29 @@ std::vector<double> values_of(const fg::tensor<T, D>& x) {
   return values;
 }
 
-/// The generator of the running test; the same numbers in every run.
+/// The generator of the running test; the same numbers in every run, whatever ran before.
 inline std::mt19937_64& generator() {
   static std::mt19937_64 g{20261121};
+  static const ::testing::TestInfo* seeded_for = nullptr;
+  const auto* running = ::testing::UnitTest::GetInstance()->current_test_info();
+  if (running != seeded_for) g.seed(20261121);
+  seeded_for = running;
   return g;
 }
 /// Numbers in [low, high) for a tensor of these sizes.
 inline std::vector<double> random_values(const shape& sizes, double low = -2, double high = 2) {
   std::uniform_real_distribution<double> distribution(low, high);
   std::vector<double> values(static_cast<std::size_t>(sizes.numel()));
-  for (double& x : values) x = distribution(generator());
+  auto& random = generator();
+  for (double& x : values) x = distribution(random);
   return values;
 }
 /// Integers in [low, high].
 inline std::vector<double> random_integers(const shape& sizes, i64 low, i64 high) {
   std::uniform_int_distribution<i64> distribution(low, high);
   std::vector<double> values(static_cast<std::size_t>(sizes.numel()));
-  for (double& x : values) x = static_cast<double>(distribution(generator()));
+  auto& random = generator();
+  for (double& x : values) x = static_cast<double>(distribution(random));
   return values;
 }
 

@@ -130,8 +130,8 @@ inline std::vector<double> special_values() {
 }
 
 /// How much more than that a row may err: where the function amplifies the error of an intermediate
-/// result (an exponent of about 10, say), more digits are not to be had in its own type. gelu errs by
-/// up to 7 units (math_erf.hpp), which one draw of numbers in some shows.
+/// result (an exponent of about 10, say), more digits are not to be had in its own type. gelu errs
+/// by up to 7 units (math_erf.hpp), which one draw of numbers in some shows.
 template <class Row>
 inline constexpr double slack = std::is_same_v<Row, gelu_tanh_row>   ? 8
                                 : std::is_same_v<Row, gelu_none_row> ? 2.5
