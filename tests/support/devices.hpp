@@ -5,7 +5,7 @@
 //   -DFLAGGEMS_TEST_DEVICE_HEADER=<its header> -DFLAGGEMS_TEST_DEVICE=<type>
 // every typed suite of tests/device and tests/ops runs on it, too; with
 //   -DFLAGGEMS_TEST_DEVICE_ONLY=ON
-// on it alone.
+// on it alone, as does what other tests run on a chip.
 #pragma once
 
 #include <flaggems/vendors/host.hpp>
@@ -26,9 +26,12 @@ struct on {
 };
 
 /// A chip with warps of 32 lanes: the emulator, or a device type over a simulated driver whose
-/// launches the emulator runs (simulated/cuda.hpp), so that no kernel is compiled for both.
-#ifdef FLAGGEMS_TEST_CHIP32
+/// launches the emulator runs (simulated/cuda.hpp), so that no kernel is compiled for both; yours
+/// where it is the only one, whatever its warps are.
+#if defined(FLAGGEMS_TEST_CHIP32)
 using chip32 = FLAGGEMS_TEST_CHIP32;
+#elif defined(FLAGGEMS_TEST_DEVICE_ONLY)
+using chip32 = FLAGGEMS_TEST_DEVICE;
 #else
 using chip32 = flaggems::simt32;
 #endif
@@ -76,9 +79,9 @@ struct those_here<std::tuple<Chosen...>> {
 };
 template <class... Chosen, class First, class... Rest>
 struct those_here<std::tuple<Chosen...>, First, Rest...>
-    : those_here<
-          std::conditional_t<runs_here<First>, std::tuple<Chosen..., First>, std::tuple<Chosen...>>,
-          Rest...> {};
+    : those_here<std::conditional_t<runs_here<First> && !(std::is_same_v<First, Chosen> || ...),
+                                    std::tuple<Chosen..., First>, std::tuple<Chosen...>>,
+                 Rest...> {};
 
 template <class Host, class Chips>
 struct cases;
