@@ -30,7 +30,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What compute-sanitizer's tools say at the end.
 FOUND = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)")
 REPORT = re.compile(r"^=+ ((?!COMPUTE-SANITIZER).*\S)", re.MULTILINE)
-API_ERRORS = {"memcheck": ["--report-api-errors", "no"]}
 # And of a share whose tests have nothing to do with a device.
 NOTHING_RAN = "terminated before first instrumented API call"
 
@@ -57,10 +56,12 @@ class share:
         self.log = folder / f"{program}_{tool}_{index}.log"
         under, chosen = [], args.filter
         if tool != "tests":
-            # Of calls that fail our checks report; tests make some on purpose.
-            under = ["compute-sanitizer", "--tool", tool, *API_ERRORS.get(tool, [])]
-            # Threads of the host alone, and processes forked, which the tools do not survive.
-            chosen += (":" if "-" in chosen else "-") + "thread_pool.*"
+            under = ["compute-sanitizer", "--tool", tool]
+            if program == "device":
+                # Its tests make calls that fail, and have one suite of the host's threads alone, whose
+                # forked children a tool may end.
+                under += ["--report-api-errors", "no"] if tool == "memcheck" else []
+                chosen += (":" if "-" in chosen else "-") + "thread_pool.*"
         self.command = [*under, args.build / "tests" / f"flaggems_test_{program}", "--gtest_brief=1",
                         f"--gtest_output=json:{self.result}", f"--gtest_filter={chosen}"]
         self.environment = {**os.environ, "GTEST_TOTAL_SHARDS": str(count),
@@ -101,8 +102,9 @@ class share:
                     total["passed"] += ran and "failures" not in test
                     total["skipped"] += test["result"] == "SKIPPED"
                     if "failures" in test:
-                        total["failed"].append(f"{suite['name']}.{test['name']}: "
-                                               + re.sub(r"\S*/(?=tests/)", "", test["failures"][0]["failure"])[:300])
+                        # Without the folder in which it was built.
+                        what = re.sub(r"\S*/(?=tests/)", "", test["failures"][0]["failure"])
+                        total["failed"].append(f"{suite['name']}.{test['name']}: {what[:300]}")
         elif self.status is not None:  # it crashed, or never began
             total["failed"].append(f"exit status {self.status}: {self.output[-300:]}")
         found = FOUND.findall(self.output)
@@ -152,11 +154,9 @@ def main():
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for tool in ["tests", *args.tools]:
             for program in args.areas:
-                # Small shares under a tool, where some tests take much longer than others.
-                if tool == "tests":
-                    count = args.jobs if program == "ops" else 1
-                else:
-                    count = 4 * args.jobs if program == "ops" else 4
+                count = args.jobs if program == "ops" else 1
+                if tool != "tests":  # where some tests take much longer than others
+                    count *= 4
                 shares += [share(args, program, tool, k, count, pathlib.Path(folder))
                            for k in range(count)]
         for done in pool.map(share.run, shares):
