@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/detail/cpu.hpp>
+#include <support/forks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -81,6 +82,7 @@ std::string isa_with(const char* value) {
 }
 
 TEST(cpu, environment_lowers_the_level) {
+  FLAGGEMS_TEST_FORKS();
   EXPECT_EQ(isa_with(""), to_string(flaggems::detected_isa()));
   const std::string available = flaggems::detail::available_isa_levels();
   for (int i = 0; i < flaggems::isa_level_count; ++i) {
@@ -109,6 +111,7 @@ TEST(cpu, processor_has_a_name) { EXPECT_FALSE(flaggems::detail::processor_name(
 #if __has_include(<execinfo.h>)
 // support/backtrace.cpp, or a sanitizer.
 TEST(test_program, says_where_it_dies) {
+  FLAGGEMS_TEST_FORKS();
   // Others of the program have threads; but one that runs under qemu cannot be started by itself.
   GTEST_FLAG_SET(death_test_style, FLAGGEMS_ARCH_ARM64 ? "fast" : "threadsafe");
   EXPECT_DEATH(static_cast<void>(std::raise(SIGSEGV)), "died of a signal in:|SEGV");

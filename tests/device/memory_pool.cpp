@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <support/forks.hpp>
 #include <support/mock_device.hpp>
 
 #include <atomic>
@@ -400,6 +401,7 @@ TEST_F(memory_pool, is_thread_safe) {
 }
 
 TEST_F(memory_pool, works_in_a_child_forked_while_others_allocate) {
+  FLAGGEMS_TEST_FORKS();
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)

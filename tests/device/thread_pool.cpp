@@ -3,6 +3,7 @@
 //
 // To be run under the thread sanitizer, too.
 #include <flaggems/detail/thread_pool.hpp>
+#include <support/forks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -371,6 +372,7 @@ TEST(thread_pool, many_pools_come_and_go) {
 // The sanitizer cannot follow a child that starts threads.
 #if !defined(__SANITIZE_THREAD__)
 TEST(thread_pool, works_in_a_forked_child) {
+  FLAGGEMS_TEST_FORKS();
   thread_pool pool(3);
   std::atomic<int> calls{0};
   pool.run(3, [&](int, int) { ++calls; });
@@ -390,6 +392,7 @@ TEST(thread_pool, works_in_a_forked_child) {
 }
 
 TEST(thread_pool, works_in_a_child_forked_while_another_thread_has_it) {
+  FLAGGEMS_TEST_FORKS();
   thread_pool pool(2);
   std::atomic<bool> runs{false}, stop{false};
   std::thread other([&] {
@@ -423,6 +426,7 @@ extern "C" int __lsan_is_turned_off() { return leaks_are_the_parents ? 1 : 0; }
 namespace {
 
 TEST(thread_pool, exit_is_safe_while_the_threads_live) {
+  FLAGGEMS_TEST_FORKS();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

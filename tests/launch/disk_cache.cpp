@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/detail/disk_cache.hpp>
+#include <support/forks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -139,6 +140,7 @@ TEST_F(disk_cache_test, follows_no_link) {
 }
 
 TEST_F(disk_cache_test, serves_sixteen_processes_at_once) {
+  FLAGGEMS_TEST_FORKS();
   constexpr int processes = 16, keys = 8, rounds = 50;
   for (int p = 0; p < processes; ++p) {
     if (::fork() != 0) continue;

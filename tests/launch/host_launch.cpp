@@ -4,6 +4,7 @@
 // The memory of a launch's workers: each has its own, and nobody begins before all have theirs.
 #include <flaggems/config.hpp>
 #include <flaggems/launch/host_launch.hpp>
+#include <support/forks.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -100,6 +101,7 @@ int with_little_memory() {
   return shares_begun(i64{32} << 20, 4);
 }
 TEST(host_launch, nobody_begins_without_memory_for_all) {
+  FLAGGEMS_TEST_FORKS();
   bool is_told = true;
   const auto nobody_began = [&](int status) {
     is_told = !WIFEXITED(status) || WEXITSTATUS(status) != cannot_tell;
