@@ -117,13 +117,20 @@
 #error "flaggems: FLAGGEMS_MAX_ISA is one of 0 to 4"
 #endif
 
+/// 1, for tests: instructions beyond the baseline are computed in C++
+/// (kernels/instruction_model.hpp), so that every level runs, slowly, on any machine. The same in
+/// all files of a program.
+#ifndef FLAGGEMS_MODEL_ISA
+#define FLAGGEMS_MODEL_ISA 0
+#endif
+
 /// 0: the compiler chooses which functions of the device subset it inlines, which makes
 /// compilations shorter and kernels slower. For the baseline alone: a vector passed between
 /// functions compiled for different instruction sets changes its ABI. The same in all files of a
 /// program.
 #ifndef FLAGGEMS_FORCE_INLINE
 #define FLAGGEMS_FORCE_INLINE 1
-#elif !FLAGGEMS_FORCE_INLINE && FLAGGEMS_MAX_ISA > 0
+#elif !FLAGGEMS_FORCE_INLINE && FLAGGEMS_MAX_ISA > 0 && !FLAGGEMS_MODEL_ISA
 #error "flaggems: FLAGGEMS_FORCE_INLINE=0 needs FLAGGEMS_MAX_ISA=0"
 #endif
 #if FLAGGEMS_FORCE_INLINE
@@ -200,8 +207,28 @@
 #define FLAGGEMS_ARCH_ARM64 0
 #endif
 
+/// 1 where instructions beyond the baseline may stand in asm statements; of g++ alone, which needs
+/// them where clang finds them.
+#define FLAGGEMS_X86_ASM (FLAGGEMS_ARCH_X86 && !FLAGGEMS_MODEL_ISA)
+#define FLAGGEMS_GCC_X86_ASM (FLAGGEMS_X86_ASM && FLAGGEMS_COMPILER_GCC)
+/// The asm statement that the arguments behind the first make or, where instructions are modelled,
+/// the first, an expression. FLAGGEMS_TILE_INSTRUCTION: of tiles, whose order counts.
+#if FLAGGEMS_MODEL_ISA
+#define FLAGGEMS_INSTRUCTION(model, ...) model
+#define FLAGGEMS_TILE_INSTRUCTION(model, ...) model
+#else
+#define FLAGGEMS_INSTRUCTION(model, ...) asm(__VA_ARGS__)
+#define FLAGGEMS_TILE_INSTRUCTION(model, ...) asm volatile(__VA_ARGS__)
+#endif
+
 // Words that both g++ 12 and clang 14 know: clang drops a target attribute whole when one word is
 // unknown to it. Each level contains the one before.
+#if FLAGGEMS_MODEL_ISA
+#define FLAGGEMS_TARGET_AVX2
+#define FLAGGEMS_TARGET_AVX512
+#define FLAGGEMS_TARGET_AVX512_BF16
+#define FLAGGEMS_TARGET_AMX
+#else
 #define FLAGGEMS_TARGET_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")))
 #define FLAGGEMS_TARGET_AVX512                                                \
   __attribute__((                                                             \
@@ -215,10 +242,11 @@
   __attribute__((                                                                      \
       target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
              "avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8")))
+#endif
 
 /// The widest asm operand: clang judges it by the function the text stands in, which has no target
 /// attribute of its own, not by the one it is inlined into.
-#define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_COMPILER_CLANG ? 16 : 64)
+#define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_GCC_X86_ASM ? 64 : 16)
 
 /// Before a loop of few steps: it is unrolled, so that arrays indexed in it stay in registers. For
 /// functions with a target attribute of their own, whose lambdas (static_for) would not have it.
@@ -249,7 +277,7 @@
 #endif
 
 /// Hides how a vector value came about from the optimiser (g++ only; no instruction).
-#if FLAGGEMS_COMPILER_GCC && FLAGGEMS_ARCH_X86
+#if FLAGGEMS_GCC_X86_ASM
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))
 #else
 #define FLAGGEMS_OPAQUE(x) static_cast<void>(x)

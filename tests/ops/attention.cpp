@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/attention.hpp>
 #include <support/ops.hpp>
-#include <support/tile_model.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -354,6 +353,7 @@ TYPED_TEST(attention_device, nothing_to_see) {
 
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
+#if FLAGGEMS_MODEL_ISA
 /// Both products by a model of AMX, for contiguous operands, by one worker of `workers` after the
 /// other.
 template <class Mask>
@@ -380,7 +380,7 @@ std::vector<bf16> by_modelled_tiles(const problem& p, test_tensor<bf16>& q, test
   unsigned char* aligned = scratch.data();
   while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
   for (i64 w = 0; w < workers; ++w) {
-    fk::host_block<tile_model> block(w, workers, aligned);
+    fk::host_block<fk::isa_amx> block(w, workers, aligned);
     kernel::run(block, space, arg(q.in().data(), space.group, p.queries, p.e),
                 arg(k.in().data(), 1, p.keys, p.e), arg(v.in().data(), 1, p.keys, p.ev), mask,
                 arg(out.data(), space.group, p.queries, p.ev), scale);
@@ -423,6 +423,7 @@ TEST(attention, modelled_tiles) {
                        attention_tolerance<bf16>());
   }
 }
+#endif
 
 TEST(attention, large_scores) {
   const auto& s = test_stream<host>();

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host's blocked matrix product: the error bound over random shapes and values, blocks and
-// shares of any number, and the kernels of AVX-512-BF16 and AMX with a model of their instructions.
+// shares of any number, and of the levels whose instructions are modelled.
 #include <support/gemm_blocks.hpp>
-#include <support/tile_model.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,33 +12,6 @@
 #include <limits>
 #include <random>
 #include <vector>
-
-namespace flaggems_test {
-// Another level whose instructions are modelled.
-struct dot_model : flaggems::kernels::isa_baseline {};
-}  // namespace flaggems_test
-
-namespace flaggems::kernels {
-template <>
-struct outlined<flaggems_test::dot_model> : outlined<isa_baseline> {};
-
-template <>
-struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
-                          flaggems_test::dot_model> {
-  struct type : bf16_kernel<isa_baseline, 8, 3, 2> {
-    static void product(const tile_arguments<f32>& p) {
-      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
-      for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < p.vectors * lanes; ++c) {
-          f32 sum = 0;
-          for (i64 q = 0; q < p.steps; ++q)
-            sum = flaggems_test::dot_of_pairs(sum, a[q * rows + r], b[q * columns + c]);
-          flaggems_test::store_model(p, r, c, sum);
-        }
-    }
-  };
-};
-}  // namespace flaggems::kernels
 
 namespace flaggems_test {
 namespace {
@@ -353,14 +325,16 @@ TEST(gemm_blocks, blocks_and_shares) {
   check_blocks<double, fk::isa_baseline>(false);
   check_blocks<bf16, fk::isa_baseline>(false);
 }
+#if FLAGGEMS_MODEL_ISA
 TEST(gemm_blocks, modelled_dot_products) {
-  check_blocks<bf16, dot_model>(true);
-  check_blocks<bf16, dot_model, float>(true);
+  check_blocks<bf16, fk::isa_avx512_bf16>(true);
+  check_blocks<bf16, fk::isa_avx512_bf16, float>(true);
 }
 TEST(gemm_blocks, modelled_tiles) {
-  check_blocks<bf16, tile_model>(true);
-  check_blocks<bf16, tile_model, float>(true);
+  check_blocks<bf16, fk::isa_amx>(true);
+  check_blocks<bf16, fk::isa_amx, float>(true);
 }
+#endif
 
 }  // namespace
 }  // namespace flaggems_test

@@ -2,80 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of 8-bit integers, which are exact modulo 2^32: the operators at every level, and the
-// blocked product with models of the instructions of VNNI (vpdpbusd) and AMX (tdpb*d).
+// blocked product of the levels whose instructions are modelled.
 #include <support/gemm.hpp>
 #include <support/gemm_blocks.hpp>
 
 #include <cstring>
 #include <random>
 #include <vector>
-
-namespace flaggems_test {
-// Levels whose instructions are modelled; their vectors are those of the baseline.
-struct byte_dot_model : flaggems::kernels::isa_baseline {};
-struct byte_tile_model : flaggems::kernels::isa_baseline {};
-
-template <class T>
-flaggems::i64 byte_of(flaggems::u32 item, int e) {
-  return static_cast<T>(static_cast<flaggems::u8>(item >> (8 * e)));
-}
-/// sum + the products of four bytes of A with four of B, modulo 2^32.
-template <class A, class B>
-flaggems::u32 dot_of_quads(flaggems::u32 sum, flaggems::u32 a, flaggems::u32 b) {
-  for (int e = 0; e < 4; ++e)
-    sum += static_cast<flaggems::u32>(byte_of<A>(a, e) * byte_of<B>(b, e));
-  return sum;
-}
-inline void store_sum(const flaggems::kernels::tile_arguments<flaggems::u32>& p, int r, int c,
-                      flaggems::u32 sum) {
-  flaggems::u32& to = p.out[r * p.out_row + c];
-  to = p.alpha * sum + (p.add ? to : 0u);
-}
-}  // namespace flaggems_test
-
-namespace flaggems::kernels {
-template <>
-struct outlined<flaggems_test::byte_dot_model> : outlined<isa_baseline> {};
-template <>
-struct outlined<flaggems_test::byte_tile_model> : outlined<isa_baseline> {};
-
-template <class A>
-struct choose_byte_kernel<A, i8, flaggems_test::byte_dot_model> {
-  struct type : quad_kernel<A, isa_baseline> {
-    using base = quad_kernel<A, isa_baseline>;
-    static void product(const tile_arguments<u32>& p) {
-      const u32 *a = static_cast<const u32*>(p.a), *b = static_cast<const u32*>(p.b);
-      for (int r = 0; r < base::rows; ++r)
-        for (int c = 0; c < p.vectors * base::lanes; ++c) {
-          u32 sum = b[c];
-          for (i64 q = 1; q <= p.steps; ++q)
-            sum = flaggems_test::dot_of_quads<u8, i8>(sum, a[q * base::rows + r],
-                                                      b[q * base::columns + c]);
-          flaggems_test::store_sum(p, r, c, sum);
-        }
-    }
-  };
-};
-template <class A, class B>
-struct choose_byte_kernel<A, B, flaggems_test::byte_tile_model> {
-  struct type : byte_tile_kernel<isa_baseline> {
-    static void product(const panel_arguments<u32>& p) {
-      const u8* const a = static_cast<const u8*>(p.a);
-      const u32* const b = static_cast<const u32*>(p.b);
-      for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < p.vectors * lanes; ++c) {
-          u32 sum = 0;
-          for (i64 q = 0; q < p.steps * 16; ++q) {  // 16 items of a row lie side by side
-            u32 item;
-            std::memcpy(&item, a + r * p.a_row + q / 16 * p.a_along + q % 16 * 4, sizeof item);
-            sum = flaggems_test::dot_of_quads<A, B>(sum, item, b[q * columns + c]);
-          }
-          flaggems_test::store_sum(p, r, c, sum);
-        }
-    }
-  };
-};
-}  // namespace flaggems::kernels
 
 namespace flaggems_test {
 namespace {
@@ -194,16 +127,18 @@ TEST(gemm_int8_blocks, baseline) {
   check_blocks<i8, i8, fk::isa_baseline>();
   check_blocks<u8, i8, fk::isa_baseline>();
 }
+#if FLAGGEMS_MODEL_ISA
 TEST(gemm_int8_blocks, modelled_dot_products) {
-  check_blocks<i8, i8, byte_dot_model>();
-  check_blocks<u8, i8, byte_dot_model>();
+  check_blocks<i8, i8, fk::isa_avx512_bf16>();
+  check_blocks<u8, i8, fk::isa_avx512_bf16>();
 }
 TEST(gemm_int8_blocks, modelled_tiles) {
-  check_blocks<i8, i8, byte_tile_model>();
-  check_blocks<u8, i8, byte_tile_model>();
-  check_blocks<i8, u8, byte_tile_model>();
-  check_blocks<u8, u8, byte_tile_model>();
+  check_blocks<i8, i8, fk::isa_amx>();
+  check_blocks<u8, i8, fk::isa_amx>();
+  check_blocks<i8, u8, fk::isa_amx>();
+  check_blocks<u8, u8, fk::isa_amx>();
 }
+#endif
 #endif
 
 // ---- the operators on every device

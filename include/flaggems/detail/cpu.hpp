@@ -58,6 +58,7 @@ inline bool request_tiles() noexcept {
 }
 
 inline isa_level detect_isa() noexcept {
+  if constexpr (FLAGGEMS_MODEL_ISA != 0) return isa_level::amx;
   u32 a = 0, b = 0, c = 0, d = 0;
   const auto has = [](u32 word, int bit) { return ((word >> bit) & 1u) != 0; };
   if (__get_cpuid(1, &a, &b, &c, &d) == 0) return isa_level::baseline;

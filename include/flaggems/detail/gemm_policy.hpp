@@ -78,7 +78,7 @@ struct gemm_policy {
     kernels::gemm_plan plan{};
     plan.workers = workers;
     plan.l1 = first_cache();
-    const i64 panel = max_of(plan.l1 * 2, i64{64 * 1024});
+    const i64 panel = max_of(plan.l1 * 3, i64{64 * 1024});  // what a kernel's l1_quarters allow
     const i64 depth = round_up(min_of(space.k, i64{1024}), 32);
     const auto bytes = [&](i64 lines, i64 most) {
       return round_up(max_of(min_of(round_up(lines, 48) * depth * item, most), panel), 128);

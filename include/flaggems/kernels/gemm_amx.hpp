@@ -54,22 +54,39 @@ FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 i64 transpose_panels(const pack_argumen
                 static_cast<const piece*>(static_cast<const void*>(at + 8 * line));
             const auto* const p12 =
                 static_cast<const piece*>(static_cast<const void*>(at + 12 * line));
-            asm("vmovdqu %1, %x0\n\t"
-                "vinserti32x4 $1, %2, %0, %0\n\t"
-                "vinserti32x4 $2, %3, %0, %0\n\t"
-                "vinserti32x4 $3, %4, %0, %0"
-                : "=&x"(x[n])
-                : "m"(*p0), "m"(*p4), "m"(*p8), "m"(*p12));
+            FLAGGEMS_INSTRUCTION(modelled::join(x[n], *p0, *p4, *p8, *p12),
+                                 "vmovdqu %1, %x0\n\t"
+                                 "vinserti32x4 $1, %2, %0, %0\n\t"
+                                 "vinserti32x4 $2, %3, %0, %0\n\t"
+                                 "vinserti32x4 $3, %4, %0, %0"
+                                 : "=&x"(x[n])
+                                 : "m"(*p0), "m"(*p4), "m"(*p8), "m"(*p12));
           }
           V a, b, c0, d, y[4];
-          asm("vpunpckldq %2, %1, %0" : "=v"(a) : "v"(x[0]), "v"(x[1]));
-          asm("vpunpckldq %2, %1, %0" : "=v"(b) : "v"(x[2]), "v"(x[3]));
-          asm("vpunpckhdq %2, %1, %0" : "=v"(c0) : "v"(x[0]), "v"(x[1]));
-          asm("vpunpckhdq %2, %1, %0" : "=v"(d) : "v"(x[2]), "v"(x[3]));
-          asm("vpunpcklqdq %2, %1, %0" : "=v"(y[0]) : "v"(a), "v"(b));
-          asm("vpunpckhqdq %2, %1, %0" : "=v"(y[1]) : "v"(a), "v"(b));
-          asm("vpunpcklqdq %2, %1, %0" : "=v"(y[2]) : "v"(c0), "v"(d));
-          asm("vpunpckhqdq %2, %1, %0" : "=v"(y[3]) : "v"(c0), "v"(d));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(a, x[0], x[1], false), "vpunpckldq %2, %1, %0"
+                               : "=v"(a)
+                               : "v"(x[0]), "v"(x[1]));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(b, x[2], x[3], false), "vpunpckldq %2, %1, %0"
+                               : "=v"(b)
+                               : "v"(x[2]), "v"(x[3]));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(c0, x[0], x[1], true), "vpunpckhdq %2, %1, %0"
+                               : "=v"(c0)
+                               : "v"(x[0]), "v"(x[1]));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(d, x[2], x[3], true), "vpunpckhdq %2, %1, %0"
+                               : "=v"(d)
+                               : "v"(x[2]), "v"(x[3]));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[0], a, b, false), "vpunpcklqdq %2, %1, %0"
+                               : "=v"(y[0])
+                               : "v"(a), "v"(b));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[1], a, b, true), "vpunpckhqdq %2, %1, %0"
+                               : "=v"(y[1])
+                               : "v"(a), "v"(b));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[2], c0, d, false), "vpunpcklqdq %2, %1, %0"
+                               : "=v"(y[2])
+                               : "v"(c0), "v"(d));
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[3], c0, d, true), "vpunpckhqdq %2, %1, %0"
+                               : "=v"(y[3])
+                               : "v"(c0), "v"(d));
           FLAGGEMS_UNROLL
           for (int n = 0; n < 4; ++n) *static_cast<loose*>(static_cast<void*>(to + n * 32)) = y[n];
         }
@@ -245,25 +262,39 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
 }
 
 #if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_MODEL_ISA
+template <class A, class B>
+void modelled_step(const char* a, i64 a_row, const char* b) {
+  modelled::tileloadd(4, a, a_row);
+  modelled::tileloadd(6, b, 128);
+  modelled::multiply_tiles<A, B>(0, 4, 6);
+  modelled::tileloadd(7, b + 64, 128);
+  modelled::multiply_tiles<A, B>(1, 4, 7);
+  modelled::tileloadd(5, a + 16 * a_row, a_row);
+  modelled::multiply_tiles<A, B>(2, 5, 6);
+  modelled::multiply_tiles<A, B>(3, 5, 7);
+}
+#endif
 // A step of 32x32 results: two tiles of `a`, two of `b`, and the products, each as soon as its
 // operands are there.
-#define FLAGGEMS_TILE_STEP(instruction)                                                       \
-  asm volatile(                                                                               \
-      "tileloadd (%0,%4,1), %%tmm4\n\t"                                                       \
-      "tileloadd (%2,%5,1), %%tmm6\n\t" instruction                                           \
-      " %%tmm6, %%tmm4, %%tmm0\n\t"                                                           \
-      "tileloadd (%3,%5,1), %%tmm7\n\t" instruction                                           \
-      " %%tmm7, %%tmm4, %%tmm1\n\t"                                                           \
-      "tileloadd (%1,%4,1), %%tmm5\n\t" instruction " %%tmm6, %%tmm5, %%tmm2\n\t" instruction \
-      " %%tmm7, %%tmm5, %%tmm3"                                                               \
-      :                                                                                       \
-      : "r"(a), "r"(a + 16 * a_row), "r"(b), "r"(b + 64), "r"(a_row), "r"(i64{128})           \
-      : "memory")
+#define FLAGGEMS_TILE_STEP(A, B, instruction)                                                   \
+  FLAGGEMS_TILE_INSTRUCTION((modelled_step<A, B>(a, a_row, b)),                                 \
+                            "tileloadd (%0,%4,1), %%tmm4\n\t"                                   \
+                            "tileloadd (%2,%5,1), %%tmm6\n\t" instruction                       \
+                            " %%tmm6, %%tmm4, %%tmm0\n\t"                                       \
+                            "tileloadd (%3,%5,1), %%tmm7\n\t" instruction                       \
+                            " %%tmm7, %%tmm4, %%tmm1\n\t"                                       \
+                            "tileloadd (%1,%4,1), %%tmm5\n\t" instruction                       \
+                            " %%tmm6, %%tmm5, %%tmm2\n\t" instruction " %%tmm7, %%tmm5, %%tmm3" \
+                            :                                                                   \
+                            : "r"(a), "r"(a + 16 * a_row), "r"(b), "r"(b + 64), "r"(a_row),     \
+                              "r"(i64{128})                                                     \
+                            : "memory")
 
 struct tile_step_bf16 {
   FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void run(const char* a, i64 a_row,
                                                            const char* b) {
-    FLAGGEMS_TILE_STEP("tdpbf16ps");
+    FLAGGEMS_TILE_STEP(u16, u16, "tdpbf16ps");
   }
 };
 template <class A, class B>
@@ -272,13 +303,13 @@ struct tile_step_bytes {
                                                            const char* b) {
     // The letters: whether the elements of `a`, of `b` are signed.
     if constexpr (is_same<A, i8> && is_same<B, i8>)
-      FLAGGEMS_TILE_STEP("tdpbssd");
+      FLAGGEMS_TILE_STEP(A, B, "tdpbssd");
     else if constexpr (is_same<A, i8>)
-      FLAGGEMS_TILE_STEP("tdpbsud");
+      FLAGGEMS_TILE_STEP(A, B, "tdpbsud");
     else if constexpr (is_same<B, i8>)
-      FLAGGEMS_TILE_STEP("tdpbusd");
+      FLAGGEMS_TILE_STEP(A, B, "tdpbusd");
     else
-      FLAGGEMS_TILE_STEP("tdpbuud");
+      FLAGGEMS_TILE_STEP(A, B, "tdpbuud");
   }
 };
 #undef FLAGGEMS_TILE_STEP
@@ -294,9 +325,11 @@ struct amx_tiles {
       u16 row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
       u8 rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
     } config;
-    asm volatile("ldtilecfg %0" : : "m"(config));
+    FLAGGEMS_TILE_INSTRUCTION(modelled::ldtilecfg(config), "ldtilecfg %0" : : "m"(config));
   }
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() { asm volatile("tilerelease"); }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() {
+    FLAGGEMS_TILE_INSTRUCTION(modelled::tilerelease(), "tilerelease");
+  }
 
   /// `item`: bytes of an element of `a`.
   template <i64 Item>
@@ -311,7 +344,12 @@ struct amx_tiles {
     if (whole && p.add)
       load(p.out, p.out_row, both);
     else
-      asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : :);
+      FLAGGEMS_TILE_INSTRUCTION(
+          (modelled::tilezero(0), modelled::tilezero(1), modelled::tilezero(2),
+           modelled::tilezero(3)),
+          "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3"
+          :
+          :);
     const char* ahead = p.ahead;
     const i64 ahead_line = p.ahead_line, ahead_step = p.ahead_step;
     const int lines = p.lines_ahead;
@@ -335,30 +373,41 @@ struct amx_tiles {
   FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void load(const C* from, i64 row, bool both) {
     const C* const low = from + 16 * row;
     const i64 bytes = row * 4;
-    asm volatile("tileloadd (%0,%2,1), %%tmm0\n\ttileloadd (%1,%2,1), %%tmm2"
-                 :
-                 : "r"(from), "r"(low), "r"(bytes)
-                 : "memory");
+    FLAGGEMS_TILE_INSTRUCTION(
+        (modelled::tileloadd(0, from, bytes), modelled::tileloadd(2, low, bytes)),
+        "tileloadd (%0,%2,1), %%tmm0\n\ttileloadd (%1,%2,1), %%tmm2"
+        :
+        : "r"(from), "r"(low), "r"(bytes)
+        : "memory");
     if (both)
-      asm volatile("tileloadd (%0,%2,1), %%tmm1\n\ttileloadd (%1,%2,1), %%tmm3"
-                   :
-                   : "r"(from + 16), "r"(low + 16), "r"(bytes)
-                   : "memory");
+      FLAGGEMS_TILE_INSTRUCTION(
+          (modelled::tileloadd(1, from + 16, bytes), modelled::tileloadd(3, low + 16, bytes)),
+          "tileloadd (%0,%2,1), %%tmm1\n\ttileloadd (%1,%2,1), %%tmm3"
+          :
+          : "r"(from + 16), "r"(low + 16), "r"(bytes)
+          : "memory");
     else
-      asm volatile("tilezero %%tmm1\n\ttilezero %%tmm3" : :);
+      FLAGGEMS_TILE_INSTRUCTION((modelled::tilezero(1), modelled::tilezero(3)),
+                                "tilezero %%tmm1\n\ttilezero %%tmm3"
+                                :
+                                :);
   }
   FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void store(C* to, i64 row, bool both) {
     C* const low = to + 16 * row;
     const i64 bytes = row * 4;
-    asm volatile("tilestored %%tmm0, (%0,%2,1)\n\ttilestored %%tmm2, (%1,%2,1)"
-                 :
-                 : "r"(to), "r"(low), "r"(bytes)
-                 : "memory");
+    FLAGGEMS_TILE_INSTRUCTION(
+        (modelled::tilestored(0, to, bytes), modelled::tilestored(2, low, bytes)),
+        "tilestored %%tmm0, (%0,%2,1)\n\ttilestored %%tmm2, (%1,%2,1)"
+        :
+        : "r"(to), "r"(low), "r"(bytes)
+        : "memory");
     if (both)
-      asm volatile("tilestored %%tmm1, (%0,%2,1)\n\ttilestored %%tmm3, (%1,%2,1)"
-                   :
-                   : "r"(to + 16), "r"(low + 16), "r"(bytes)
-                   : "memory");
+      FLAGGEMS_TILE_INSTRUCTION(
+          (modelled::tilestored(1, to + 16, bytes), modelled::tilestored(3, low + 16, bytes)),
+          "tilestored %%tmm1, (%0,%2,1)\n\ttilestored %%tmm3, (%1,%2,1)"
+          :
+          : "r"(to + 16), "r"(low + 16), "r"(bytes)
+          : "memory");
   }
   FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static const V& vector(const C* p) {
     return *static_cast<const V*>(static_cast<const void*>(p));
@@ -384,11 +433,16 @@ struct amx_tiles {
     for (int r = 0; r < 32; ++r, to += p.narrow_row, sums += 32) {
       if (both) {
         W x;
-        asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(x) : "v"(vector(sums)), "v"(vector(sums + 16)));
+        FLAGGEMS_INSTRUCTION(modelled::vcvtneps2bf16(x, vector(sums), vector(sums + 16)),
+                             "vcvtne2ps2bf16 %1, %2, %0"
+                             : "=v"(x)
+                             : "v"(vector(sums)), "v"(vector(sums + 16)));
         *static_cast<W*>(static_cast<void*>(to)) = x;
       } else {
         half x;
-        asm("vcvtneps2bf16 %1, %0" : "=v"(x) : "v"(vector(sums)));
+        FLAGGEMS_INSTRUCTION(modelled::vcvtneps2bf16(x, vector(sums)), "vcvtneps2bf16 %1, %0"
+                             : "=v"(x)
+                             : "v"(vector(sums)));
         *static_cast<half*>(static_cast<void*>(to)) = x;
       }
     }

@@ -307,9 +307,12 @@ struct gemm_blocked {
       const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
       // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
       const bool kept = !sums_in_place && (k > kc || Bias::replaces);
+      // As many columns as `b_bytes` hold, and whose sums of at least a tile's rows are kept.
+      const i64 most_columns = plan.s_bytes / (tile_rows * static_cast<i64>(sizeof(C)));
+      const i64 block_bytes = kept ? min_of(b_bytes, most_columns * b_line) : b_bytes;
       const i64 nc = grid.direct_b && !kept
                          ? round_up(j_end - j_begin, tile_columns)
-                         : lines_of_block(j_end - j_begin, b_bytes, b_line, tile_columns);
+                         : lines_of_block(j_end - j_begin, block_bytes, b_line, tile_columns);
       const i64 mc = grid.direct_a
                          ? round_up(i_end - i_begin, tile_rows)
                          : lines_of_block(i_end - i_begin, plan.a_bytes, a_line, tile_rows);

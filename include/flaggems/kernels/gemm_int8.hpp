@@ -65,12 +65,18 @@ namespace flaggems::kernels {
     }                                                                                           \
   };
 // Both instructions in one statement: g++ would reorder the additions and spill products.
-#define FLAGGEMS_ADD_PAIRS(sum, x, y)                                                             \
-  {                                                                                               \
-    V product;                                                                                    \
-    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(product) : "v"(x), "v"(y)); \
+#define FLAGGEMS_ADD_PAIRS(sum, x, y)                               \
+  {                                                                 \
+    [[maybe_unused]] V product;                                     \
+    FLAGGEMS_INSTRUCTION(modelled::add_vpmaddwd(sum, x, y),         \
+                         "vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" \
+                         : "+v"(sum), "=&v"(product)                \
+                         : "v"(x), "v"(y));                         \
   }
-#define FLAGGEMS_ADD_QUADS(sum, x, y) asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
+#define FLAGGEMS_ADD_QUADS(sum, x, y)                                       \
+  FLAGGEMS_INSTRUCTION(modelled::vpdpbusd(sum, x, y), "vpdpbusd %2, %1, %0" \
+                       : "+v"(sum)                                          \
+                       : "v"(x), "v"(y))
 
 /// sum + x[0] * y[0] + x[1] * y[1] of signed 16 bits.
 template <class V>

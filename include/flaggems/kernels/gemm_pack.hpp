@@ -88,7 +88,7 @@ struct pack_block {
     if constexpr (Bytes == 16) {
       to = *at(from[0] + q);
     } else {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
       if constexpr (Bytes == 32) {
         asm("vmovups %1, %x0" : "=x"(to) : "m"(*at(from[0] + q)));
         asm("vinsertf128 $1, %1, %0, %0" : "+x"(to) : "m"(*at(from[side] + q)));

@@ -50,7 +50,7 @@ struct register_vector {
 /// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
 template <class V, class C>
 FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (sizeof(V) > 16 && sizeof(C) == 4) {
     asm("vbroadcastss %1, %0" : "=v"(to) : "m"(*p));
     return;
@@ -291,7 +291,9 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
         const U x = U{} + a[r];
         FLAGGEMS_UNROLL
         for (int v = 0; v < Vectors; ++v)
-          asm("vdpbf16ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(x), "v"(y[v]));
+          FLAGGEMS_INSTRUCTION(modelled::vdpbf16ps(sum[r][v], x, y[v]), "vdpbf16ps %2, %1, %0"
+                               : "+v"(sum[r][v])
+                               : "v"(x), "v"(y[v]));
       }
     }
     FLAGGEMS_UNROLL

@@ -16,7 +16,7 @@ using quad = simd<f32, isa_baseline>;
 /// Number `Lane` of x in every lane. By one instruction: g++ 12 would insert it lane by lane.
 template <class Isa, int Lane>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> spread(const quad& x) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (Isa::bytes > 16) {
     simd<f32, Isa> r;
     const quad first(__builtin_shufflevector(x.v, x.v, Lane, Lane, Lane, Lane));
@@ -30,7 +30,7 @@ FLAGGEMS_HOST_INLINE simd<f32, Isa> spread(const quad& x) {
 /// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
 template <class C, class Isa>
 FLAGGEMS_HOST_INLINE simd<C, Isa> spread_from(const C* p) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (is_same<C, f32> && Isa::bytes > 16) {
     simd<C, Isa> r;
     asm("vbroadcastss %1, %0" : "=v"(r.v) : "m"(*p));

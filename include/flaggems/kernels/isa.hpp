@@ -8,6 +8,9 @@
 #pragma once
 
 #include <flaggems/kernels/value.hpp>
+#if FLAGGEMS_MODEL_ISA
+#include <flaggems/kernels/instruction_model.hpp>
+#endif
 
 namespace flaggems::kernels {
 
@@ -57,11 +60,11 @@ using quad_isa = conditional<is_same<Isa, isa_baseline>, isa_baseline, isa_quad>
 /// (softmax of f32, AVX-512: twice the time).
 template <class T, class Isa>
 inline constexpr bool spreads_at_once =
-    FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
+    FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
 
 template <class Isa, class T, class V>
 FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
   if constexpr (sizeof(T) == 4) {
     if constexpr (is_same<T, f32>)
       asm("vbroadcastss %1, %0" : "=v"(to) : "v"(x));
@@ -83,11 +86,11 @@ FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
 /// Whether `select` is one instruction. g++ 12 would compare the mask with zero before.
 template <class T, class Isa>
 inline constexpr bool selects_at_once =
-    FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC && !is_same<Isa, isa_baseline> && sizeof(T) == 4;
+    FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline> && sizeof(T) == 4;
 
 template <class Isa, class V, class M>
 FLAGGEMS_HOST_INLINE void select_lanes(V& to, const M& m, const V& a, const V& b) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
   if constexpr (Isa::bytes == 64) {
     M mixed = m;  // bit by bit: mixed ? a : b
     asm("vpternlogd $0xca, %2, %1, %0" : "+v"(mixed) : "v"(a), "vm"(b));

@@ -61,47 +61,64 @@ struct bytes_avx2 {
   /// to += a * b.
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
                                                                     const floats& b) {
-    asm("vfmadd231ps %2, %1, %0" : "+x"(to) : "x"(a), "x"(b));
+    FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(to, a, b), "vfmadd231ps %2, %1, %0"
+                         : "+x"(to)
+                         : "x"(a), "x"(b));
   }
   /// Sums of pairs of products of a byte from 0 to 255 with one from -128 to 127, as 16 bits.
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void multiply_bytes(ints& to, const ints& a,
                                                                        const ints& b) {
-    asm("vpmaddubsw %2, %1, %0" : "=x"(to) : "x"(a), "x"(b));
+    FLAGGEMS_INSTRUCTION(modelled::vpmaddubsw(to, a, b), "vpmaddubsw %2, %1, %0"
+                         : "=x"(to)
+                         : "x"(a), "x"(b));
   }
   /// Sums of pairs of 16 bits.
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_pairs(ints& to, const ints& a) {
     const ints ones = ints{} + 0x00010001;
-    asm("vpmaddwd %2, %1, %0" : "=x"(to) : "x"(a), "x"(ones));
+    FLAGGEMS_INSTRUCTION(modelled::vpmaddwd(to, a, ones), "vpmaddwd %2, %1, %0"
+                         : "=x"(to)
+                         : "x"(a), "x"(ones));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void add_words(ints& to, const ints& a) {
-    asm("vpaddw %1, %0, %0" : "+x"(to) : "x"(a));
+    FLAGGEMS_INSTRUCTION(modelled::vpaddw(to, a), "vpaddw %1, %0, %0" : "+x"(to) : "x"(a));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void absolute(ints& to, const ints& a) {
-    asm("vpabsb %1, %0" : "=x"(to) : "x"(a));
+    FLAGGEMS_INSTRUCTION(modelled::vpabsb(to, a), "vpabsb %1, %0" : "=x"(to) : "x"(a));
   }
   /// Each byte of a with the sign of b's, 0 where that is 0.
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void with_sign(ints& to, const ints& a,
                                                                   const ints& b) {
-    asm("vpsignb %2, %1, %0" : "=x"(to) : "x"(a), "x"(b));
+    FLAGGEMS_INSTRUCTION(modelled::vpsignb(to, a, b), "vpsignb %2, %1, %0"
+                         : "=x"(to)
+                         : "x"(a), "x"(b));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void convert(floats& to, const ints& a) {
-    asm("vcvtdq2ps %1, %0" : "=x"(to) : "x"(a));
+    FLAGGEMS_INSTRUCTION(modelled::vcvtdq2ps(to, a), "vcvtdq2ps %1, %0" : "=x"(to) : "x"(a));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread(ints& to, const i32* p) {
-    asm("vpbroadcastd %1, %0" : "=x"(to) : "m"(*p));
+    FLAGGEMS_INSTRUCTION(modelled::broadcast<i32>(to, *p), "vpbroadcastd %1, %0"
+                         : "=x"(to)
+                         : "m"(*p));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread(floats& to, const f32* p) {
-    asm("vbroadcastss %1, %0" : "=x"(to) : "m"(*p));
+    FLAGGEMS_INSTRUCTION(modelled::broadcast<f32>(to, *p), "vbroadcastss %1, %0"
+                         : "=x"(to)
+                         : "m"(*p));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void spread_first(floats& to, const four& x) {
-    asm("vbroadcastss %1, %0" : "=x"(to) : "x"(x));
+    FLAGGEMS_INSTRUCTION(modelled::broadcast<f32>(to, x), "vbroadcastss %1, %0"
+                         : "=x"(to)
+                         : "x"(x));
   }
   /// The four f16 numbers in 8 bytes.
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static void load_f16(four& to, const u8* p) {
     struct eight {
       u8 byte[8];
     };
-    asm("vcvtph2ps %1, %0" : "=x"(to) : "m"(*reinterpret_cast<const eight*>(p)));
+    FLAGGEMS_INSTRUCTION(modelled::vcvtph2ps(to, *reinterpret_cast<const eight*>(p)),
+                         "vcvtph2ps %1, %0"
+                         : "=x"(to)
+                         : "m"(*reinterpret_cast<const eight*>(p)));
   }
   FLAGGEMS_TARGET_AVX2 FLAGGEMS_HOST_INLINE static f32 total(const floats& x) {
     const four s =
@@ -131,14 +148,20 @@ struct byte_rounding {
         b::load(v[p], x + p * 8);
         // Magnitudes are ordered as their bits are, NaN above infinity.
         const b::ints bits = (b::ints)v[p] & 0x7fffffff;
-        asm("vpmaxsd %1, %0, %0" : "+x"(largest) : "x"(bits));
+        FLAGGEMS_INSTRUCTION(modelled::vpmaxsd(largest, bits), "vpmaxsd %1, %0, %0"
+                             : "+x"(largest)
+                             : "x"(bits));
       }
       i32 most = 0;
       {
         b::ints m = __builtin_shufflevector(largest, largest, 4, 5, 6, 7, 0, 1, 2, 3);
-        asm("vpmaxsd %1, %0, %0" : "+x"(m) : "x"(largest));
+        FLAGGEMS_INSTRUCTION(modelled::vpmaxsd(m, largest), "vpmaxsd %1, %0, %0"
+                             : "+x"(m)
+                             : "x"(largest));
         b::ints half = __builtin_shufflevector(m, m, 2, 3, 0, 1, 6, 7, 4, 5);
-        asm("vpmaxsd %1, %0, %0" : "+x"(half) : "x"(m));
+        FLAGGEMS_INSTRUCTION(modelled::vpmaxsd(half, m), "vpmaxsd %1, %0, %0"
+                             : "+x"(half)
+                             : "x"(m));
         most = half[0] > half[1] ? half[0] : half[1];
       }
       const byte_scale scale = byte_scale::of(bit_cast<f32>(most));
@@ -153,9 +176,15 @@ struct byte_rounding {
         q[p] = (b::ints)shifted - byte_scale::shift_bits;
       }
       // 32 bits to 8: pairs of vectors by halves, put right at the end.
-      asm("vpackssdw %1, %0, %0" : "+x"(q[0]) : "x"(q[1]));
-      asm("vpackssdw %1, %0, %0" : "+x"(q[2]) : "x"(q[3]));
-      asm("vpacksswb %1, %0, %0" : "+x"(q[0]) : "x"(q[2]));
+      FLAGGEMS_INSTRUCTION(modelled::vpackssdw(q[0], q[1]), "vpackssdw %1, %0, %0"
+                           : "+x"(q[0])
+                           : "x"(q[1]));
+      FLAGGEMS_INSTRUCTION(modelled::vpackssdw(q[2], q[3]), "vpackssdw %1, %0, %0"
+                           : "+x"(q[2])
+                           : "x"(q[3]));
+      FLAGGEMS_INSTRUCTION(modelled::vpacksswb(q[0], q[2]), "vpacksswb %1, %0, %0"
+                           : "+x"(q[0])
+                           : "x"(q[2]));
       const b::ints bytes = __builtin_shufflevector(q[0], q[0], 0, 4, 1, 5, 2, 6, 3, 7);
       *reinterpret_cast<b::loose*>(to) = bytes;
       b::ints pairs, sums;
@@ -218,10 +247,15 @@ struct byte_dot {
               u8 byte[16];
             };
             b::ints weights;
-            asm("vbroadcasti128 %1, %0"
+            FLAGGEMS_INSTRUCTION(
+                modelled::broadcast<sixteen>(
+                    weights, *reinterpret_cast<const sixteen*>(block + layout::values)),
+                "vbroadcasti128 %1, %0"
                 : "=x"(weights)
                 : "m"(*reinterpret_cast<const sixteen*>(block + layout::values)));
-            asm("vpsrlvd %1, %0, %0" : "+x"(weights) : "x"(shift));
+            FLAGGEMS_INSTRUCTION(modelled::vpsrlvd(weights, shift), "vpsrlvd %1, %0, %0"
+                                 : "+x"(weights)
+                                 : "x"(shift));
             weights &= nibble;
             b::multiply_bytes(dot, weights, value);
           } else {

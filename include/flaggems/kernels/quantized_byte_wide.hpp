@@ -68,7 +68,10 @@ struct byte_panel_vnni : byte_columns<Format, 32, 0x80808080U> {
           const i32* const four = reinterpret_cast<const i32*>(x + r * x_row) + s;
           FLAGGEMS_UNROLL
           for (int v = 0; v < 2; ++v)
-            asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc[r][v]) : "v"(y[v]), "m"(*four));
+            FLAGGEMS_INSTRUCTION(modelled::vpdpbusd(acc[r][v], y[v], *four),
+                                 "vpdpbusd %2%{1to16%}, %1, %0"
+                                 : "+v"(acc[r][v])
+                                 : "v"(y[v]), "m"(*four));
         }
       }
       const f32* const scale = reinterpret_cast<const f32*>(panel + columns * quantized_block);
@@ -76,17 +79,28 @@ struct byte_panel_vnni : byte_columns<Format, 32, 0x80808080U> {
       for (int r = 0; r < Rows; ++r) {
         const f32* const factor = reinterpret_cast<const f32*>(factors + r * x_row);
         floats d, m;
-        asm("vbroadcastss %1, %0" : "=v"(d) : "m"(factor[0]));
-        asm("vbroadcastss %1, %0" : "=v"(m) : "m"(factor[1]));
+        FLAGGEMS_INSTRUCTION(modelled::broadcast<f32>(d, factor[0]), "vbroadcastss %1, %0"
+                             : "=v"(d)
+                             : "m"(factor[0]));
+        FLAGGEMS_INSTRUCTION(modelled::broadcast<f32>(m, factor[1]), "vbroadcastss %1, %0"
+                             : "=v"(m)
+                             : "m"(factor[1]));
         FLAGGEMS_UNROLL
         for (int v = 0; v < 2; ++v) {
           floats f;
-          asm("vcvtdq2ps %1, %0" : "=v"(f) : "v"(acc[r][v]));
+          FLAGGEMS_INSTRUCTION(modelled::vcvtdq2ps(f, acc[r][v]), "vcvtdq2ps %1, %0"
+                               : "=v"(f)
+                               : "v"(acc[r][v]));
           floats weight = *reinterpret_cast<const loose_floats*>(scale + v * 16) * d;
-          asm("vfmadd231ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(f), "v"(weight));
+          FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(sum[r][v], f, weight), "vfmadd231ps %2, %1, %0"
+                               : "+v"(sum[r][v])
+                               : "v"(f), "v"(weight));
           if constexpr (layout::addend >= 0) {
             weight = *reinterpret_cast<const loose_floats*>(scale + columns + v * 16);
-            asm("vfmadd231ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(weight), "v"(m));
+            FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(sum[r][v], weight, m),
+                                 "vfmadd231ps %2, %1, %0"
+                                 : "+v"(sum[r][v])
+                                 : "v"(weight), "v"(m));
           }
         }
       }
@@ -113,7 +127,9 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   using activations = byte_row_groups;
 
   FLAGGEMS_HOST_INLINE static void begin() { configure(rows); }
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() { asm volatile("tilerelease"); }
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void end() {
+    FLAGGEMS_TILE_INSTRUCTION(modelled::tilerelease(), "tilerelease");
+  }
 
   template <int Rows>
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void multiply(const u8* panel, i64 blocks,
@@ -136,7 +152,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
       u16 row_bytes[16];
       u8 rows[16];
     } const config = {1, 0, {}, {64, 64, 64, 64, 32, 32, 64, 64}, {n, n, n, n, n, n, 8, 8}};
-    asm volatile("ldtilecfg %0" : : "m"(config));
+    FLAGGEMS_TILE_INSTRUCTION(modelled::ldtilecfg(config), "ldtilecfg %0" : : "m"(config));
   }
 
   template <int Rows>
@@ -197,27 +213,31 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   FLAGGEMS_TARGET_AMX FLAGGEMS_HOST_INLINE static void multiply_tile(const u8* x, i64 x_row,
                                                                      const u8* panel, i32* to) {
     // Registers are numbers in the text of an instruction.
-#define FLAGGEMS_BLOCK_TILE(sum, a, b)                                                        \
-  asm volatile("tilezero %%tmm" sum                                                           \
-               "\n\t"                                                                         \
-               "tileloadd (%0,%3,1), %%tmm" a                                                 \
-               "\n\t"                                                                         \
-               "tileloadd (%1,%4,1), %%tmm" b                                                 \
-               "\n\t"                                                                         \
-               "tdpbssd %%tmm" b ", %%tmm" a ", %%tmm" sum                                    \
-               "\n\t"                                                                         \
-               "tilestored %%tmm" sum ", (%2,%5,1)"                                           \
-               :                                                                              \
-               : "r"(x), "r"(panel), "r"(to), "r"(x_row), "r"(i64{columns * 4}), "r"(i64{64}) \
-               : "memory")
+#define FLAGGEMS_BLOCK_TILE(sum, a, b)                                                          \
+  FLAGGEMS_TILE_INSTRUCTION(                                                                    \
+      (modelled::tilezero(sum), modelled::tileloadd(a, x, x_row),                               \
+       modelled::tileloadd(b, panel, columns * 4), modelled::multiply_tiles<i8, i8>(sum, a, b), \
+       modelled::tilestored(sum, to, 64)),                                                      \
+      "tilezero %%tmm" #sum                                                                     \
+      "\n\t"                                                                                    \
+      "tileloadd (%0,%3,1), %%tmm" #a                                                           \
+      "\n\t"                                                                                    \
+      "tileloadd (%1,%4,1), %%tmm" #b                                                           \
+      "\n\t"                                                                                    \
+      "tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #sum                                            \
+      "\n\t"                                                                                    \
+      "tilestored %%tmm" #sum ", (%2,%5,1)"                                                     \
+      :                                                                                         \
+      : "r"(x), "r"(panel), "r"(to), "r"(x_row), "r"(i64{columns * 4}), "r"(i64{64})            \
+      : "memory")
     if constexpr (Turn == 0)
-      FLAGGEMS_BLOCK_TILE("0", "4", "6");
+      FLAGGEMS_BLOCK_TILE(0, 4, 6);
     else if constexpr (Turn == 1)
-      FLAGGEMS_BLOCK_TILE("1", "5", "7");
+      FLAGGEMS_BLOCK_TILE(1, 5, 7);
     else if constexpr (Turn == 2)
-      FLAGGEMS_BLOCK_TILE("2", "4", "6");
+      FLAGGEMS_BLOCK_TILE(2, 4, 6);
     else
-      FLAGGEMS_BLOCK_TILE("3", "5", "7");
+      FLAGGEMS_BLOCK_TILE(3, 5, 7);
 #undef FLAGGEMS_BLOCK_TILE
   }
 };

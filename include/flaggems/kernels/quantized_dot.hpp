@@ -70,7 +70,9 @@ struct vectors_wide {
   /// to += a * b.
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
                                                                       const floats& b) {
-    asm("vfmadd231ps %2, %1, %0" : "+v"(to) : "v"(a), "v"(b));
+    FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(to, a, b), "vfmadd231ps %2, %1, %0"
+                         : "+v"(to)
+                         : "v"(a), "v"(b));
   }
   /// `Bytes` at an address of any alignment, as an operand.
   template <int Bytes>
@@ -84,38 +86,50 @@ struct vectors_wide {
   /// to += a * b.
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
                                                                       const bytes_at<64>* b) {
-    asm("vfmadd231ps %2, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
+    FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(to, a, *b), "vfmadd231ps %2, %1, %0"
+                         : "+v"(to)
+                         : "v"(a), "m"(*b));
   }
   /// to += a * *b, the same number in all lanes.
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_product(floats& to, const floats& a,
                                                                       const f32* b) {
-    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
+    FLAGGEMS_INSTRUCTION(modelled::vfmadd231ps(to, a, *b), "vfmadd231ps %2%{1to16%}, %1, %0"
+                         : "+v"(to)
+                         : "v"(a), "m"(*b));
   }
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void multiply(floats& to, const floats& a,
                                                                    const bytes_at<64>* b) {
-    asm("vmulps %2, %1, %0" : "=v"(to) : "v"(a), "m"(*b));
+    FLAGGEMS_INSTRUCTION(modelled::vmulps(to, a, *b), "vmulps %2, %1, %0"
+                         : "=v"(to)
+                         : "v"(a), "m"(*b));
   }
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void multiply(floats& to, const floats& a,
                                                                    const f32* b) {
-    asm("vmulps %2%{1to16%}, %1, %0" : "=v"(to) : "v"(a), "m"(*b));
+    FLAGGEMS_INSTRUCTION(modelled::vmulps(to, a, *b), "vmulps %2%{1to16%}, %1, %0"
+                         : "=v"(to)
+                         : "v"(a), "m"(*b));
   }
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void convert(floats& to, const ints& a) {
-    asm("vcvtdq2ps %1, %0" : "=v"(to) : "v"(a));
+    FLAGGEMS_INSTRUCTION(modelled::vcvtdq2ps(to, a), "vcvtdq2ps %1, %0" : "=v"(to) : "v"(a));
   }
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void convert(floats& to, const i32* p) {
-    asm("vcvtdq2ps %1, %0"
-        : "=v"(to)
-        : "m"(*static_cast<const loose*>(static_cast<const void*>(p))));
+    FLAGGEMS_INSTRUCTION(modelled::vcvtdq2ps(to, *piece<64>(p)), "vcvtdq2ps %1, %0"
+                         : "=v"(to)
+                         : "m"(*static_cast<const loose*>(static_cast<const void*>(p))));
   }
   /// to += sums of four products of bytes, those of `a` from 0 to 255, of `b` from -128 to 127.
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void add_dots(ints& to, const ints& a,
                                                                    const bytes_at<64>* b) {
-    asm("vpdpbusd %2, %1, %0" : "+v"(to) : "v"(a), "m"(*b));
+    FLAGGEMS_INSTRUCTION(modelled::vpdpbusd(to, a, *b), "vpdpbusd %2, %1, %0"
+                         : "+v"(to)
+                         : "v"(a), "m"(*b));
   }
   /// Lane l is lane at[l] of x.
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static void permute(floats& to, const ints& at,
                                                                   const floats& x) {
-    asm("vpermps %2, %1, %0" : "=v"(to) : "v"(at), "v"(x));
+    FLAGGEMS_INSTRUCTION(modelled::permute<f32>(to, at, x), "vpermps %2, %1, %0"
+                         : "=v"(to)
+                         : "v"(at), "v"(x));
   }
   FLAGGEMS_TARGET_AVX512 FLAGGEMS_HOST_INLINE static ints lanes() {
     return ints{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -178,7 +192,11 @@ struct byte_chunk {
       const i8* const x = values + q * quantized_block;
       b::ints weights, dots = {};
       if constexpr (layout::nibbles) {
-        asm("vmovdqu32 %1, %x0\n\t"
+        FLAGGEMS_INSTRUCTION(
+            modelled::join(weights, *b::piece<16>(at), *b::piece<16>(at + Format::bytes),
+                           *b::piece<16>(at + 2 * Format::bytes),
+                           *b::piece<16>(at + 3 * Format::bytes)),
+            "vmovdqu32 %1, %x0\n\t"
             "vinserti32x4 $1, %2, %0, %0\n\t"
             "vinserti32x4 $2, %3, %0, %0\n\t"
             "vinserti32x4 $3, %4, %0, %0"
@@ -190,7 +208,9 @@ struct byte_chunk {
         b::add_dots(dots, weights & nibble, b::piece<64>(x));
         b::add_dots(dots, (weights >> 4) & nibble, b::piece<64>(x + 64));
       } else {
-        asm("vmovdqu32 %1, %t0\n\t"
+        FLAGGEMS_INSTRUCTION(
+            modelled::join(weights, *b::piece<32>(at), *b::piece<32>(at + Format::bytes)),
+            "vmovdqu32 %1, %t0\n\t"
             "vinserti64x4 $1, %2, %0, %0"
             : "=&v"(weights)
             : "m"(*b::piece<32>(at)), "m"(*b::piece<32>(at + Format::bytes)));
@@ -283,21 +303,38 @@ struct dot_wide {
     }
     b::ints words, numbers;
     b::eight upper;
-    asm("vinserti32x4 $1, %2, %t1, %t0" : "=v"(words) : "v"(head[0]), "v"(head[1]));
-    asm("vinserti32x4 $1, %2, %t1, %t0" : "=v"(upper) : "v"(head[2]), "v"(head[3]));
-    asm("vinserti64x4 $1, %1, %0, %0" : "+v"(words) : "v"(upper));
+    FLAGGEMS_INSTRUCTION(modelled::join(words, head[0], head[1], b::four{}, b::four{}),
+                         "vinserti32x4 $1, %2, %t1, %t0"
+                         : "=v"(words)
+                         : "v"(head[0]), "v"(head[1]));
+    FLAGGEMS_INSTRUCTION(modelled::join(upper, head[2], head[3]), "vinserti32x4 $1, %2, %t1, %t0"
+                         : "=v"(upper)
+                         : "v"(head[2]), "v"(head[3]));
+    FLAGGEMS_INSTRUCTION(modelled::join(words, modelled::lane<b::eight>(words, 0), upper),
+                         "vinserti64x4 $1, %1, %0, %0"
+                         : "+v"(words)
+                         : "v"(upper));
     // A block that does not count may be anything, even NaN.
     if (live < Chunk::blocks) words &= b::lanes() < live;
     const b::ints halves = {0x020000, 0x060004, 0x0a0008, 0x0e000c, 0x120010, 0x160014,
                             0x1a0018, 0x1e001c, 0x030001, 0x070005, 0x0b0009, 0x0f000d,
                             0x130011, 0x170015, 0x1b0019, 0x1f001d};
-    asm("vpermw %2, %1, %0" : "=v"(numbers) : "v"(halves), "v"(words));
+    FLAGGEMS_INSTRUCTION(modelled::permute<u16>(numbers, halves, words), "vpermw %2, %1, %0"
+                         : "=v"(numbers)
+                         : "v"(halves), "v"(words));
     b::floats scale;
-    asm("vcvtph2ps %t1, %0" : "=v"(scale) : "v"(numbers));
+    FLAGGEMS_INSTRUCTION(modelled::vcvtph2ps(scale, modelled::lane<b::eight>(numbers, 0)),
+                         "vcvtph2ps %t1, %0"
+                         : "=v"(scale)
+                         : "v"(numbers));
     if constexpr (layout::addend == 1) {
       b::floats addend;
-      asm("vextracti64x4 $1, %1, %t0" : "=v"(upper) : "v"(numbers));
-      asm("vcvtph2ps %t1, %0" : "=v"(addend) : "v"(upper));
+      FLAGGEMS_INSTRUCTION(modelled::upper_half(upper, numbers), "vextracti64x4 $1, %1, %t0"
+                           : "=v"(upper)
+                           : "v"(numbers));
+      FLAGGEMS_INSTRUCTION(modelled::vcvtph2ps(addend, upper), "vcvtph2ps %t1, %0"
+                           : "=v"(addend)
+                           : "v"(upper));
       b::add_product(added, addend, b::piece<64>(x.added));
     } else if constexpr (layout::addend == 0) {
       b::add_product(added, scale, b::piece<64>(x.added));

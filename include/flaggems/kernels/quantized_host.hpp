@@ -26,7 +26,7 @@ FLAGGEMS_HOST_INLINE quad four_f16(const u8* p) {
   quad r;
   simd<u16, isa_baseline> raw;
   if constexpr (has_f16_conversion<Isa>) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
     asm("vcvtph2ps %1, %0" : "=x"(r.v) : "m"(*reinterpret_cast<const eight*>(p)));
 #endif
   } else {
@@ -44,7 +44,7 @@ FLAGGEMS_HOST_INLINE simd<u32, Isa> repeat_words(const V& x, int_sequence<K...>)
 template <class Isa>
 FLAGGEMS_HOST_INLINE simd<u32, Isa> repeat_words(const u8* p) {
   simd<u32, isa_baseline> four;
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (Isa::bytes > 16) {  // g++ 12 would insert the upper parts one by one
     struct sixteen {
       u8 byte[16];

@@ -79,7 +79,7 @@ struct simd {
   simd() = default;
   FLAGGEMS_HOST_INLINE explicit simd(const vector& x) : v(x) {}
   FLAGGEMS_HOST_INLINE simd(T x) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
     if constexpr (spreads_at_once<T, Isa>) {
       if (!__builtin_constant_p(x)) {
         spread_lanes<Isa>(v, x);
@@ -278,8 +278,7 @@ FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x);
 /// Whether bytes become 32-bit integers by `widen_bytes`: g++ 12 takes its own conversion apart
 /// into one move an element.
 template <class Isa>
-inline constexpr bool widens_bytes =
-    FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
+inline constexpr bool widens_bytes = FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline>;
 
 /// As the scalar form (number.hpp).
 template <class To, class T, class Isa>
@@ -334,7 +333,7 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> fma(const simd<T, Isa>& a, const simd<T, Isa>&
 /// would compare and select (4 instructions at AVX-512: a sixth of `exp`).
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
     if constexpr (is_same<Isa, isa_baseline>)
@@ -348,7 +347,7 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T
 }
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
     if constexpr (is_same<Isa, isa_baseline>)
@@ -360,7 +359,7 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T,
 #endif
   return select(a < b, a, b);
 }
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
 template <class Isa>
 inline constexpr bool scales_at_once<simd<f32, Isa>> = Isa::bytes == 64;
 template <class Isa>
@@ -430,7 +429,7 @@ FLAGGEMS_HOST_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
   simd<i32, Isa> r;
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
   typedef u64 words __attribute__((vector_size(16)));
   words from{};
   if constexpr (sizeof(x.v) == sizeof(u64)) {  // through a register: memory would stall
@@ -451,19 +450,18 @@ FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
 /// Whether 16-bit numbers become 32-bit ones, and back, by one instruction each: g++ 12 takes its
 /// own conversions apart.
 template <class Isa>
-inline constexpr bool converts_words =
-    FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86 && !is_same<Isa, isa_baseline>;
+inline constexpr bool converts_words = FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline>;
 
 template <class Isa>
 FLAGGEMS_HOST_INLINE void widen_words(simd<u32, Isa>& to, const simd<u16, Isa>& from) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
   asm("vpmovzxwd %1, %0" : "=v"(to.v) : "v"(from.v));
 #endif
 }
 /// Numbers below 2^16.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>& from) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
   if constexpr (Isa::bytes == 64)
     asm("vpmovdw %1, %0" : "=v"(to.v) : "v"(from.v));
   else
@@ -473,10 +471,9 @@ FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>&
 
 /// Whether `round_to_words` is there: AVX-512's tables, 6 instructions instead of 9.
 template <class Isa>
-inline constexpr bool rounds_to_words =
-    FLAGGEMS_COMPILER_GCC&& FLAGGEMS_ARCH_X86&& Isa::bytes == 64;
+inline constexpr bool rounds_to_words = FLAGGEMS_GCC_X86_ASM&& Isa::bytes == 64;
 
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_COMPILER_GCC
+#if FLAGGEMS_GCC_X86_ASM
 /// The bits of the bf16 nearest to numbers given by theirs (encode_bits has the rule).
 template <class Isa>
 FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
@@ -497,9 +494,9 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
   static_assert(is_same<T, f32> || is_same<T, f64>);
   return each_part<T>(x, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
 #if FLAGGEMS_ARCH_X86
-    if constexpr (is_same<Isa, isa_baseline> && is_same<T, f32>)
+    if constexpr ((is_same<Isa, isa_baseline> || FLAGGEMS_MODEL_ISA) && is_same<T, f32>)
       asm("sqrtps %1, %0" : "=x"(to) : "x"(from));
-    else if constexpr (is_same<Isa, isa_baseline>)
+    else if constexpr (is_same<Isa, isa_baseline> || FLAGGEMS_MODEL_ISA)
       asm("sqrtpd %1, %0" : "=x"(to) : "x"(from));
     else if constexpr (is_same<T, f32>)
       asm("vsqrtps %1, %0" : "=v"(to) : "v"(from));
@@ -519,14 +516,14 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
 
 // ---- f16: hardware conversion where the level has it
 template <class Isa>
-inline constexpr bool has_f16_conversion = FLAGGEMS_ARCH_X86 != 0 && Isa::bytes > 16;
+inline constexpr bool has_f16_conversion = FLAGGEMS_X86_ASM != 0 && Isa::bytes > 16;
 
 /// The f32 values of small floats given by their bits. Exact.
 template <class Format, class Isa>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> decode_small(const simd<typename Format::storage, Isa>& bits) {
   if constexpr (is_same<Format, f16_format> && has_f16_conversion<Isa>) {
     return each_part<f32>(bits, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
       asm("vcvtph2ps %1, %0" : "=v"(to) : "v"(from));
 #endif
     });
@@ -546,7 +543,7 @@ template <class Format, class Isa>
 FLAGGEMS_HOST_INLINE simd<typename Format::storage, Isa> encode_small(const simd<f32, Isa>& x) {
   if constexpr (is_same<Format, f16_format> && has_f16_conversion<Isa>) {
     return each_part<u16>(x, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
       asm("vcvtps2ph $0, %1, %0" : "=v"(to) : "v"(from));
 #endif
     });

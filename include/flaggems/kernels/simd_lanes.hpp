@@ -49,7 +49,7 @@ FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
 /// Whether the first elements of a vector are read (and, if `Writes`, written) by one instruction,
 /// where a copy of so many bytes would be a call. AVX2's masked store is slower than that on Zen.
 template <class T, class Isa, bool Writes = false>
-inline constexpr bool has_masked_access = FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_GCC &&
+inline constexpr bool has_masked_access = FLAGGEMS_GCC_X86_ASM &&
                                           (Isa::bytes == 64 ? sizeof(T) == 4 || sizeof(T) == 2
                                                             : is_same<Isa, isa_avx2> &&
                                                                   sizeof(T) == 4 && !Writes);
@@ -57,7 +57,7 @@ inline constexpr bool has_masked_access = FLAGGEMS_ARCH_X86&& FLAGGEMS_COMPILER_
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from, int count) {
   if constexpr (has_masked_access<T, Isa>) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
     const auto& memory = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
     if constexpr (Isa::bytes == 64) {
       const u32 mask = (1u << count) - 1;
@@ -82,7 +82,7 @@ FLAGGEMS_HOST_INLINE void write_vector(void* to, const simd<T, Isa>& from, int c
   if (count == Isa::lanes) {
     memory = from.v;
   } else if constexpr (has_masked_access<T, Isa, true>) {
-#if FLAGGEMS_ARCH_X86
+#if FLAGGEMS_X86_ASM
     const u32 mask = (1u << count) - 1;
     if constexpr (sizeof(T) == 4)
       asm("vmovdqu32 %1, %0%{%2%}" : "+m"(memory) : "v"(from.v), "Yk"(mask));
@@ -96,14 +96,14 @@ FLAGGEMS_HOST_INLINE void write_vector(void* to, const simd<T, Isa>& from, int c
 
 /// Whether whole vectors of T can be written past the caches, to places aligned to 64 bytes.
 template <class T, class Isa>
-inline constexpr bool can_stream = FLAGGEMS_ARCH_X86 != 0 && sizeof(T) * Isa::lanes >= 16 &&
+inline constexpr bool can_stream = FLAGGEMS_X86_ASM != 0 && sizeof(T) * Isa::lanes >= 16 &&
                                    sizeof(T) * Isa::lanes <= Isa::bytes;
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
   using vector = typename simd<T, Isa>::vector;
 #if FLAGGEMS_COMPILER_CLANG
   __builtin_nontemporal_store(from.v, static_cast<vector*>(to));
-#elif FLAGGEMS_ARCH_X86
+#elif FLAGGEMS_X86_ASM
   if constexpr (is_same<Isa, isa_baseline>)
     asm volatile("movntps %1, %0" : "=m"(*static_cast<vector*>(to)) : "x"(from.v));
   else

@@ -307,29 +307,27 @@ struct gemm_call {
       if (gemm_policy::is_small(m, n, k, has_pairs)) return small_product(stream, beside);
     }
     const i64 depth = gemm_policy::depth_along(m < n ? m : n);
+    // Few lines across the sum, of another operand that lies along it: copied, they do as well.
+    bool copies_a = false, copies_b = false;
     if constexpr (is_blocked<S> && kernels::is_floating<C>) {
-      // Few lines across the sum, of another operand that lies along it: copied, they do as well.
       if (space.batches == 1 && k >= depth) {
-        if (a_along && !b_along && n <= gemm_policy::skinny && m > n) {
-          copy_along(b, n);
-          b_along = true;
-          b_across = n == 1;
-        } else if (b_along && !a_along && m <= gemm_policy::skinny && n > m) {
-          copy_along(a, m);
-          a_along = true;
-          a_across = m == 1;
-        }
+        copies_b = a_along && !b_along && n <= gemm_policy::skinny && m > n;
+        copies_a = b_along && !a_along && m <= gemm_policy::skinny && n > m;
       }
     }
+    if (copies_b) b_along = true, b_across = n == 1;
+    if (copies_a) a_along = true, a_across = m == 1;
     bool along = a_along && b_along && (k >= 16 || !(a_across || b_across));
     if constexpr (is_blocked<S>) {
+      if constexpr (has_tiles)
+        if (gemm_policy::reads_lines(compute::bytes, m, n, k, b.along) ||
+            gemm_policy::reads_lines(compute::bytes, n, m, k, a.along))
+          return blocked(stream, beside);
       constexpr i64 skinny = compute::bytes ? gemm_policy::skinny_bytes : gemm_policy::skinny;
       const bool along_pays = along && k >= depth && (m <= skinny || n <= skinny);
-      bool reads_lines = false;
-      if constexpr (has_tiles)
-        reads_lines = gemm_policy::reads_lines(compute::bytes, m, n, k, b.along) ||
-                      gemm_policy::reads_lines(compute::bytes, n, m, k, a.along);
-      if (reads_lines) return blocked(stream, beside);
+      // The copies lie where `blocked` would have its panels, so `dot` alone may read them.
+      if (along_pays && copies_b) copy_along(b, n);
+      if (along_pays && copies_a) copy_along(a, m);
       if (!along_pays) {
         if constexpr (std::is_same_v<A, B>)
           if (n <= gemm_policy::few_rows && m > n && a_across && !(m <= n && b_across)) {

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random matrix products of small integers through every public form. All sums and results are
+// integers that the accumulator holds, so every element must be exact, whatever kernel, level,
+// number of threads or cut of the sum was chosen.
+//
+//   FLAGGEMS_TEST_PRODUCTS   products of a program (default 5,000), shared among its tests
+//   FLAGGEMS_TEST_SEED       another draw (default 1)
+#include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
+#include <flaggems/ops/gemm_prologue.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <support/gemm.hpp>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace flaggems_test {
+namespace {
+
+using fg::epilogue, fg::product;
+using fg::i32, fg::i8, fg::u8;
+
+i64 setting(const char* name, i64 otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
+}
+
+class threads_guard {
+ public:
+  explicit threads_guard(int threads) : before_(host::num_threads()) {
+    host::set_num_threads(threads);
+  }
+  ~threads_guard() { host::set_num_threads(before_); }
+  threads_guard(const threads_guard&) = delete;
+  threads_guard& operator=(const threads_guard&) = delete;
+
+ private:
+  int before_;
+};
+
+enum class form { mm, bmm, addmm, linear, bias, epilogue, prologue, packed };
+constexpr const char* form_names[] = {"mm",   "bmm",      "addmm",    "linear",
+                                      "bias", "epilogue", "prologue", "packed"};
+
+/// One product: its form, sizes and layouts.
+struct product_case {
+  form what = form::mm;
+  i64 batch = 1, m = 1, n = 1, k = 1;
+  layout a = layout::contiguous, b = layout::contiguous, out = layout::contiguous;
+  int threads = 1;
+  fg::isa_level level{};
+
+  static product_case draw(std::mt19937_64& random, const std::vector<form>& forms, bool on_host) {
+    const auto below = [&](i64 bound) {
+      return static_cast<i64>(random() % static_cast<std::uint64_t>(bound));
+    };
+    product_case c;
+    c.what = forms[index(below(static_cast<i64>(forms.size())))];
+    const auto size = [&](i64 most) { return 1 + below(below(4) == 0 ? (most + 9) / 10 : most); };
+    if (!on_host) {
+      c.m = size(70), c.n = size(70), c.k = size(90);
+    } else if (const i64 kind = below(12); kind == 0) {  // few rows or columns, a short sum
+      c.m = 1 + below(3), c.n = 1 + below(200000 / c.m), c.k = 1 + below(40);
+    } else if (kind == 1) {  // a wide result of a short sum
+      c.m = 1 + below(40), c.n = 1 + below(400000 / c.m), c.k = 1 + below(12);
+    } else if (kind == 2) {  // several blocks of the sum
+      c.m = size(70), c.n = size(70), c.k = 1 + below(5000);
+    } else if (kind < 6) {
+      c.m = size(40), c.n = size(400), c.k = size(400);
+    } else {
+      c.m = size(400), c.n = size(400), c.k = size(400);
+      while (c.m * c.n * c.k > 8'000'000) c.k = (c.k + 1) / 2;
+    }
+    if (below(2) == 0) std::swap(c.m, c.n);
+    if (c.what == form::bmm) {
+      c.batch = 1 + below(4);
+      if (c.m * c.n * c.k > 2'000'000) c.batch = 1;
+    }
+    c.a = input_layouts[below(6)];
+    c.b = input_layouts[below(6)];
+    c.out = output_layouts[below(5)];
+    c.threads = static_cast<int>(1 + below(4));
+    c.level = static_cast<fg::isa_level>(below(static_cast<int>(fg::detected_isa()) + 1));
+    return c;
+  }
+  [[nodiscard]] std::string text() const {
+    return std::string(form_names[static_cast<int>(what)]) + " " + std::to_string(batch) + " of " +
+           std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + ", " +
+           to_string(a) + " * " + to_string(b) + " to " + to_string(out) + ", " +
+           std::to_string(threads) + " threads, " + std::string(fg::to_string(level));
+  }
+};
+
+/// Small integers of T.
+template <class T>
+std::vector<double> small_integers(const shape& sizes, std::mt19937_64& random) {
+  std::vector<double> values(index(sizes.numel()));
+  const int low = std::is_same_v<T, u8> ? 0 : -3;
+  for (double& x : values) x = low + static_cast<int>(random() % 7);
+  return values;
+}
+
+/// [batch, m, n] sums of a[b, i, q] * w[b, j, q], both in row-major order.
+std::vector<double> exact_sums(const product_case& c, const std::vector<double>& a,
+                               const std::vector<double>& w) {
+  std::vector<double> sums(index(c.batch * c.m * c.n));
+  std::vector<int> columns(index(c.k * c.n)), row(index(c.n));  // w transposed
+  for (i64 b = 0; b < c.batch; ++b) {
+    for (i64 j = 0; j < c.n; ++j)
+      for (i64 q = 0; q < c.k; ++q)
+        columns[index(q * c.n + j)] = static_cast<int>(w[index((b * c.n + j) * c.k + q)]);
+    for (i64 i = 0; i < c.m; ++i) {
+      for (int& sum : row) sum = 0;
+      for (i64 q = 0; q < c.k; ++q) {
+        const int x = static_cast<int>(a[index((b * c.m + i) * c.k + q)]);
+        if (x == 0) continue;
+        const int* const from = columns.data() + q * c.n;
+        for (i64 j = 0; j < c.n; ++j) row[index(j)] += x * from[j];
+      }
+      for (i64 j = 0; j < c.n; ++j) sums[index((b * c.m + i) * c.n + j)] = row[index(j)];
+    }
+  }
+  return sums;
+}
+
+/// Runs one product and compares every element.
+template <class D, class A, class B, class Out, bool Every>
+void check_product(const product_case& c, std::mt19937_64& random) {
+  const auto& s = test_stream<D>();
+  const bool batched = c.what == form::bmm;
+  const auto sizes = [&](i64 rows, i64 columns) {
+    return batched ? shape{c.batch, rows, columns} : shape{rows, columns};
+  };
+  const shape a_sizes = sizes(c.m, c.k), w_sizes = sizes(c.n, c.k), sums = sizes(c.m, c.n);
+  test_tensor<A, D> a(a_sizes, c.a, small_integers<A>(a_sizes, random));
+  test_tensor<B, D> w(w_sizes, c.b, small_integers<B>(w_sizes, random));
+  test_tensor<Out, D> out(sums, c.out, small_integers<Out>(sums, random));
+  const std::vector<double> before = out.values();
+  test_tensor<Out, D> bias({c.n}, layout::strided, small_integers<Out>({c.n}, random));
+  test_tensor<Out, D> residual(sums, c.a, small_integers<Out>(sums, random));
+  std::vector<double> want;
+  const auto add = [&](double product_times, auto&& beside) {
+    for (std::size_t e = 0; e < want.size(); ++e) want[e] = product_times * want[e] + beside(e);
+  };
+  const auto of_column = [&](std::size_t e) { return bias.values()[e % index(c.n)]; };
+  if (c.what == form::prologue) {
+    std::vector<double> twice = a.values();
+    for (double& x : twice) x *= 2;
+    want = exact_sums(c, twice, w.values());
+  } else {
+    want = exact_sums(c, a.values(), w.values());
+  }
+
+  if constexpr (!fg::kernels::is_byte<A> || std::is_same_v<Out, i32>) switch (c.what) {
+      case form::mm: fg::mm(s, a.in(), w.in().t(), out.view()); break;
+      case form::bmm: fg::bmm(s, a.in(), w.in().transpose(1, 2), out.view()); break;
+      case form::linear: fg::linear(s, a.in(), w.in(), out.view()); break;
+      case form::bias:
+        fg::linear(s, a.in(), w.in(), bias.in(), out.view());
+        add(1, of_column);
+        break;
+      case form::addmm:
+        if constexpr (std::is_same_v<A, Out>)
+          fg::addmm(s, out.view(), a.in(), w.in().t(), out.view(), {-1, 2});
+        add(2, [&](std::size_t e) { return -before[e]; });
+        break;
+      default: break;
+    }
+  if constexpr (Every) switch (c.what) {
+      case form::epilogue:
+        fg::linear(s, a.in(), w.in(), out.view(),
+                   epilogue(product * 2 + bias.in() + residual.in()));
+        add(2, [&](std::size_t e) { return of_column(e) + residual.values()[e]; });
+        break;
+      case form::packed:
+        fg::linear(s, a.in(), fg::pack_matrix(s, w.in()), out.view(),
+                   epilogue(product + residual.in()));
+        add(1, [&](std::size_t e) { return residual.values()[e]; });
+        break;
+      case form::prologue:
+        if constexpr (!fg::kernels::is_byte<A>) fg::mm(s, a.in() * 2, w.in().t(), out.view());
+        break;
+      default: break;
+    }
+  const std::vector<double> got = out.read();
+  i64 wrong = 0, first = -1;
+  const auto rounded = [&](std::size_t e) {
+    return fg::kernels::number_cast<f64>(
+        fg::kernels::number_cast<Out>(fg::kernels::number_cast<f32>(want[e])));
+  };
+  for (std::size_t e = 0; e < got.size(); ++e)
+    if (got[e] != rounded(e)) {
+      if (first < 0) first = static_cast<i64>(e);
+      ++wrong;
+    }
+  ASSERT_EQ(wrong, 0) << "of " << got.size() << " elements, the first at row " << first / c.n
+                      << ", column " << first % c.n << ": " << got[index(first)] << ", expected "
+                      << rounded(index(first));
+  ASSERT_TRUE(out.gaps_untouched()) << "written beside the result";
+}
+
+/// `share` of the products of a program, in some of the forms.
+template <class D, class A, class B, class Out, bool Every = false>
+void check_random_products(double share) {
+  constexpr bool on_host = std::is_same_v<D, host>;
+  const i64 seed = setting("FLAGGEMS_TEST_SEED", 1);
+  const i64 all = setting("FLAGGEMS_TEST_PRODUCTS", 5000);
+  const i64 count = static_cast<i64>(static_cast<double>(on_host ? all : all / 10) * share);
+  std::vector<form> forms;
+  if (!fg::kernels::is_byte<A> || std::is_same_v<Out, i32>)
+    forms = {form::mm, form::bmm, form::linear, form::bias};
+  if (std::is_same_v<A, Out>) forms.push_back(form::addmm);
+  if (Every) forms.insert(forms.end(), {form::epilogue, form::packed});
+  if (Every && !fg::kernels::is_byte<A>) forms.push_back(form::prologue);
+  for (i64 n = 0; n < count && !::testing::Test::HasFatalFailure(); ++n) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed * 1'000'003 + n));
+    const product_case c = product_case::draw(random, forms, on_host);
+    SCOPED_TRACE("product " + std::to_string(n) + " of seed " + std::to_string(seed) + ": " +
+                 c.text());
+    const threads_guard threads(c.threads);
+    const fg::isa_guard level(on_host ? c.level : fg::isa());
+    check_product<D, A, B, Out, Every>(c, random);
+  }
+}
+
+template <class Device>
+class gemm_exact_on : public ::testing::Test {};
+using devices = all_devices;
+TYPED_TEST_SUITE(gemm_exact_on, devices);
+TYPED_TEST(gemm_exact_on, f32) { check_random_products<TypeParam, f32, f32, f32, true>(0.25); }
+TYPED_TEST(gemm_exact_on, bf16) { check_random_products<TypeParam, bf16, bf16, bf16, true>(0.2); }
+TYPED_TEST(gemm_exact_on, i8) { check_random_products<TypeParam, i8, i8, i32>(0.05); }
+
+#if FLAGGEMS_TEST_HOST
+TEST(gemm_exact, bf16_to_f32) { check_random_products<host, bf16, bf16, f32, true>(0.2); }
+TEST(gemm_exact, u8_i8) { check_random_products<host, u8, i8, i32>(0.05); }
+TEST(gemm_exact, i8_to_f32) { check_random_products<host, i8, i8, f32, true>(0.05); }
+#if !FLAGGEMS_TEST_REDUCED
+TEST(gemm_exact, f64) { check_random_products<host, f64, f64, f64>(0.08); }
+TEST(gemm_exact, f16) { check_random_products<host, f16, f16, f16>(0.08); }
+TEST(gemm_exact, i32) { check_random_products<host, i32, i32, i32>(0.04); }
+#endif
+
+// Short sums of a wide result: the sums that wait for the epilogue take more room than the panels.
+TEST(gemm_exact, wide_results_of_short_sums) {
+  at_every_level<host>([] {
+    for (const shape& at : {shape{32, 60000, 8}, shape{17, 100000, 3}, shape{18, 384, 2}})
+      for (const int threads : {1, 3}) {
+        std::mt19937_64 random(9);
+        product_case c;
+        c.what = form::epilogue;
+        c.m = at[0], c.n = at[1], c.k = at[2];
+        const threads_guard guard(threads);
+        SCOPED_TRACE(c.text());
+        check_product<host, bf16, bf16, f32, true>(c, random);
+        check_product<host, f32, f32, f32, true>(c, random);
+      }
+  });
+}
+// Few columns that lie across the sum: a copy of them must not lie where panels are packed.
+TEST(gemm_exact, few_columns_across_the_sum) {
+  at_every_level<host>([] {
+    for (const shape& at : {shape{64, 8, 1024}, shape{329, 9, 128}, shape{2048, 8, 512}})
+      for (const layout l : {layout::contiguous, layout::transposed})
+        for (const int threads : {1, 2, 4}) {
+          std::mt19937_64 random(9);
+          product_case c;
+          c.m = at[0], c.n = at[1], c.k = at[2];
+          c.b = l;
+          const threads_guard guard(threads);
+          SCOPED_TRACE(c.text());
+          check_product<host, bf16, bf16, f32, true>(c, random);
+          check_product<host, bf16, bf16, bf16, true>(c, random);
+          check_product<host, f32, f32, f32, true>(c, random);
+        }
+  });
+}
+#endif
+
+}  // namespace
+}  // namespace flaggems_test
