@@ -34,6 +34,99 @@ TYPED_TEST(creation_devices, fill_layouts) {
   });
 }
 
+TYPED_TEST(creation_devices, fill_from_a_tensor) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    const auto& stream = test_stream<D>();
+    for (const shape& sizes : {shape{}, shape{0}, shape{1}, shape{3, 5, 18}})
+      for (const layout to : output_layouts) {
+        test_tensor<f32, D> x(sizes, to);
+        test_tensor<i64, D> value({}, layout::offset, {-7});
+        fg::fill_(stream, x.view(), value.view());
+        expect_equal(x.read(), std::vector<double>(static_cast<std::size_t>(sizes.numel()), -7));
+        EXPECT_TRUE(x.gaps_untouched());
+      }
+    // Converted as copies are, without a check of the range; an element of x itself will do.
+    test_tensor<std::int32_t, D> integers({37});
+    fg::fill_(stream, integers.view(), fg::full<f32>(stream, {}, 2.9));
+    expect_equal(integers.read(), std::vector<double>(37, 2));
+    test_tensor<bool, D> truth({37});
+    fg::fill_(stream, truth.view(), fg::full<bf16>(stream, {}, 0.5));
+    expect_equal(truth.read(), std::vector<double>(37, 1));
+    auto own = fg::arange<f32>(stream, 40);
+    fg::fill_(stream, own, own.select(0, 17));
+    expect_equal(values_of(own), std::vector<double>(40, 17));
+    // A number in the host's memory, for any device.
+    fg::fill_(stream, own, fg::full<std::int16_t>(test_stream<host>(), {}, 3));
+    expect_equal(values_of(own), std::vector<double>(40, 3));
+  });
+}
+
+TYPED_TEST(creation_devices, fill_from_a_tensor_with_dimensions) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  test_tensor<f32, D> x({2, 3});
+  test_tensor<f32, D> one({1}, layout::contiguous, {1});
+  EXPECT_RAISES(fg::fill_(stream, x.view(), one.view()), shape_mismatch, "fill_");
+  test_tensor<f32, D> value({}, layout::contiguous, {1});
+  EXPECT_RAISES(fg::fill_(stream, x.view().narrow(0, 0, 1).expand({5, 3}), value.view()), overlap,
+                "fill_");
+  EXPECT_TRUE(x.untouched());
+}
+
+template <class T>
+class fill_values : public ::testing::Test {};
+using filled_types = ::testing::Types<f64, f32, f16, bf16, fg::f8e4m3, fg::f8e5m2, fg::i8, fg::i16,
+                                      std::int32_t, i64, fg::u8, fg::u16, fg::u32, fg::u64, bool>;
+TYPED_TEST_SUITE(fill_values, filled_types);
+
+TYPED_TEST(fill_values, of_every_kind) {
+  using T = TypeParam;
+  const auto& stream = test_stream<host>();
+  const auto check = [&](auto value, double want) {
+    expect_equal(values_of(fg::full<T>(stream, {19}, value)), std::vector<double>(19, want));
+    test_tensor<T> x({19}, layout::strided);
+    fg::fill_(stream, x.view(), value);
+    expect_equal(x.read(), std::vector<double>(19, want));
+  };
+  const double two = std::is_same_v<T, bool> ? 1 : 2;
+  check(true, 1);
+  check(false, 0);
+  check('\2', two);
+  check(fg::u8{2}, two);
+  check(fg::i16{2}, two);
+  check(2u, two);
+  check(2LL, two);
+  check(fg::u64{2}, two);
+  check(2.0f, two);
+  check(2.0, two);
+  check(2.0L, two);
+  check(bf16(2.0f), two);
+  check(f16(2.0f), two);
+}
+
+TYPED_TEST(creation_devices, arange_of_integers_from_floats) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  const auto expect = [](const auto& got, const std::vector<double>& want) {
+    expect_equal(values_of(got), want);
+  };
+  using std::int32_t;
+  expect(fg::arange<i64>(stream, 0.0, 5.0), {0, 1, 2, 3, 4});
+  expect(fg::arange<i64>(stream, 5.0, 0.0, -2.0), {5, 3, 1});
+  expect(fg::arange<int32_t>(stream, 5.0f, 0.0f, -2.0f), {5, 3, 1});
+  expect(fg::arange<fg::i8>(stream, 3.0), {0, 1, 2});
+  // i64 has no fractions in its size, other integers have, as in ATen.
+  expect(fg::arange<i64>(stream, 0.0, 2.9), {0, 1});
+  expect(fg::arange<int32_t>(stream, 0.0, 2.9), {0, 1, 2});
+  expect(fg::arange<i64>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3, 4, 5});
+  expect(fg::arange<int32_t>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3});
+  expect(fg::arange<int32_t>(stream, -1.5, 1.5), {-1, 0, 1});
+  test_tensor<int32_t, D> out({3});
+  fg::arange(stream, 0.0, 2.5, 1, out.view());
+  expect_equal(out.read(), {0, 1, 2});
+}
+
 TYPED_TEST(creation_devices, arange_steps) {
   using D = TypeParam;
   at_every_level<D>([&] {
@@ -93,9 +186,14 @@ TEST(creation, arange_into_a_view) {
 
 TEST(creation, floats_fill_integers_without_their_fraction) {
   const auto& stream = test_stream<host>();
-  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, 127.9f)[0], 127);
-  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, -128.9)[0], -128);
-  EXPECT_EQ(fg::full<fg::u8>(stream, {1}, 255.9)[0], 255);
+  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, 126.9f)[0], 126);
+  EXPECT_EQ(fg::full<fg::i8>(stream, {1}, -127.9)[0], -127);
+  EXPECT_EQ(fg::full<fg::u8>(stream, {1}, 254.9L)[0], 254);
+  // The range is asked for before the fraction is lost, as in ATen.
+  EXPECT_RAISES(fg::full<fg::i8>(stream, {1}, 127.9f), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::i8>(stream, {1}, -128.9), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::u8>(stream, {1}, 255.9), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::u8>(stream, {1}, -0.5), invalid_argument, "full");
   EXPECT_EQ(fg::full<i64>(stream, {1}, -0x1p63)[0], std::numeric_limits<i64>::min());
   EXPECT_EQ(fg::full<fg::u64>(stream, {1}, 0x1p63)[0], fg::u64{1} << 63);
 }
@@ -133,6 +231,7 @@ TEST(creation, floats_are_filled_with_what_they_hold) {
   EXPECT_RAISES(fg::full<fg::f16>(stream, {1}, 1e6), invalid_argument, "full");
   EXPECT_RAISES(fg::full<fg::f16>(stream, {1}, 1 << 20), invalid_argument, "full");
   EXPECT_RAISES(fg::full<f32>(stream, {1}, 1e39), invalid_argument, "full");
+  EXPECT_RAISES(fg::full<fg::f16>(stream, {1}, 65505), invalid_argument, "full");
   EXPECT_RAISES(fg::full<fg::f8e4m3>(stream, {1}, inf), invalid_argument, "full");
   test_tensor<fg::f16> out({5});
   EXPECT_RAISES(fg::fill_(stream, out.view(), -1e6f), invalid_argument, "fill_");
@@ -179,6 +278,27 @@ TEST(creation, first_launch_raises_for_an_unknown_isa) {
   fg::detail::isa_slot() = level;
 }
 #endif
+
+TEST(creation, arange_of_integers_from_floats_raises) {
+  const auto& stream = test_stream<host>();
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  test_tensor<i64> out({5});
+  test_tensor<fg::i8> narrow({5});
+  for (const double bad : {nan, inf, -inf, 0x1p63, -0x1.8p63}) {
+    EXPECT_RAISES(fg::arange(stream, bad, 5, 1, out.view()), invalid_argument, "arange");
+    EXPECT_RAISES(fg::arange(stream, 0, bad, 1, out.view()), invalid_argument, "arange");
+    EXPECT_RAISES(fg::arange(stream, 0, 5, bad, out.view()), invalid_argument, "arange");
+  }
+  EXPECT_RAISES(fg::arange(stream, 0, 5, 0.5, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0, 5, -1.0, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 5.0, 0.0, 1, out.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0.0, 6.0, 1, out.view()), shape_mismatch, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0.0, 600.0, 1, narrow.view()), invalid_argument, "arange");
+  EXPECT_RAISES(fg::arange(stream, 0.9, -1.9, 1, narrow.view()), invalid_argument, "arange");
+  EXPECT_RAISES((void)fg::arange<f32>(stream, 0, 5, nan), invalid_argument, "arange");
+  EXPECT_TRUE(out.untouched());
+  EXPECT_TRUE(narrow.untouched());
+}
 
 TEST(creation, errors) {
   const auto& stream = test_stream<host>();

@@ -12,39 +12,80 @@ struct arange;
 
 namespace detail {
 
-/// Raises unless an element of the integer type T can be `value` without its fraction.
+/// A number as ATen's Scalar holds it: bool, i64, u64 or f64.
+template <class V>
+auto scalar_of(V value) {
+  using whole = std::conditional_t<std::is_signed_v<V>, i64, u64>;
+  if constexpr (kind_of<V> == kind::floating)
+    return kernels::number_cast<f64>(value);
+  else if constexpr (kind_of<V> == kind::integer)
+    return static_cast<whole>(value);
+  else
+    return value;
+}
+
+/// The largest finite number of the floating-point type T.
 template <class T>
-void check_fits(const char* op, f64 value) {
-  constexpr int bits = static_cast<int>(8 * sizeof(T)) - (std::is_signed_v<T> ? 1 : 0);
-  const f64 end = __builtin_ldexp(1.0, bits), whole = __builtin_trunc(value);  // NaN fits nothing
-  if (!(whole >= (std::is_signed_v<T> ? -end : 0.0) && whole < end)) [[unlikely]]
-    raise_number<T>(op, text(value));
+constexpr f64 greatest_number() {
+  if constexpr (std::is_same_v<T, f64>)
+    return __DBL_MAX__;
+  else if constexpr (std::is_same_v<T, f32>)
+    return static_cast<f64>(__FLT_MAX__);
+  else
+    return kernels::number_cast<f64>(
+        T::from_bits(static_cast<typename T::format::storage>(T::format::limit - 1)));
 }
 
-/// Raises if a number becomes infinite, or none, as an element of the floating-point type T.
+/// Raises unless `value`, before its fraction is lost or it is rounded, is in the range of dtype T.
+/// Everything is a bool.
 template <class T, class V>
-void check_finite(const char* op, V value) {
-  const f64 number = kernels::number_cast<f64>(value),
-            stored = kernels::number_cast<f64>(kernels::number_cast<T>(value));
-  if ((__builtin_isfinite(number) && !__builtin_isfinite(stored)) ||
-      (__builtin_isnan(stored) && !__builtin_isnan(number))) [[unlikely]]
-    raise_number<T>(op, text(value));
+void check_range(const char* op, V value) {
+  if constexpr (kind_of<V> == kind::integer && kernels::is_integer<T>) {
+    check_integer<T>(op, value);
+  } else if constexpr (kind_of<V> != kind::boolean && !std::is_same_v<T, bool>) {
+    const auto number = static_cast<f64>(value);
+    bool fits = false;
+    if constexpr (kernels::is_integer<T>) {
+      using range = kernels::integer_range<T, f64>;  // NaN is in none
+      fits = number >= range::least && number < range::end &&
+             number <= static_cast<f64>(range::highest);
+    } else {
+      fits = !(__builtin_fabs(number) > greatest_number<T>());
+      if constexpr (std::is_same_v<T, f32> || std::is_same_v<T, f64>)
+        fits = fits || __builtin_isinf(number);
+      else
+        fits = fits || (T::format::has_infinity && __builtin_isinf(number));
+    }
+    if (!fits) [[unlikely]]
+      raise_number<T>(op, text(value));
+  }
 }
 
-template <class S, class X, class V>
+template <class S, class X, scalar_operand V>
 void fill(const char* op, const S& stream, const X& x, V value) {
   using T = typename X::value_type;
-  if constexpr (kernels::is_floating<T>)
-    check_finite<T>(op, value);
-  else if constexpr (kernels::is_integer<T> && kernels::is_floating<V>)
-    check_fits<T>(op, kernels::number_cast<f64>(value));
-  else
-    check_integer<T>(op, value);
-  if constexpr (is_complex_number<T>)
+  const auto number_given = scalar_of(value);
+  if constexpr (is_complex_number<T>) {
     refuse_complex<T, number<V>>();
-  else
-    assign_node(op, stream, x, number<T>{kernels::number_cast<T>(value)});
+  } else {
+    check_range<T>(op, number_given);
+    assign_node(op, stream, x, number<T>{kernels::number_cast<T>(number_given)});
+  }
 }
+
+/// Every element of x becomes the one of `value`, which is read in the stream's order.
+template <class S, class X, class T, class D>
+void fill_from(const char* op, const S& stream, const X& x, const tensor_view<const T, D>& value) {
+  const auto from_node = [&](const tensor_view<const T, D>& v) {
+    using node = as_type<typename X::value_type, leaf<T, D>>;
+    assign_node(op, stream, x, node{{v}});
+  };
+  if (overlap(x, value) != overlap_kind::partial) return from_node(value);
+  auto own = empty<T>(stream, {}, op);
+  assign_node(op, stream, own.view(), leaf<T, D>{value});
+  from_node(std::as_const(own).view());
+}
+
 template <class T, class S, class V>
 auto filled(const char* op, const S& stream, const shape& sizes, V value) {
   auto out = empty<T>(stream, sizes, op);
@@ -55,12 +96,35 @@ auto filled(const char* op, const S& stream, const shape& sizes, V value) {
 }  // namespace detail
 
 /// Every element of x becomes `value`, converted to x's dtype; integers have no fraction of it.
-/// Raises invalid_argument for a number outside the dtype's range: NaN for an integer, 1e6 for f16.
+/// Raises invalid_argument for a number outside the dtype's range: NaN or 127.5 for i8, 1e6 for f16
+/// (an infinity is in the range of floats that have one).
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
   same_device<S, X>();
   detail::fill("fill_", stream, as_view(x), value);
+}
+/// Every element of x becomes the one of the tensor `value`, converted as copy_ converts.
+///
+/// value: 0-dimensional, of any dtype; it may be an element of x. It is read in the order of the
+/// stream, without a copy to the host; one in the host's memory is read at once, for another
+/// device as a number. Raises shape_mismatch for other dimensions, and overlap if x overlaps
+/// itself, before anything is written. aten::fill_.Tensor(Tensor(a!) self, Tensor value)
+template <stream_like S, tensor_like X, tensor_like V>
+void fill_(const S& stream, X&& x, const V& value) {
+  same_device<S, X>();
+  const auto from = as_view(value);
+  if (from.rank() != 0) [[unlikely]]
+    raise(errc::shape_mismatch, "fill_", "a value of no dimensions",
+          "sizes " + to_string(from.shape_of()));
+  if constexpr (std::is_same_v<device_t<const V&>, device_of<S>> ||
+                !host_accessible<device_t<const V&>>) {
+    same_device<S, V>();
+    detail::fill_from("fill_", stream, as_view(x),
+                      tensor_view<const value_t<const V&>, device_of<S>>(from));
+  } else {
+    detail::fill("fill_", stream, as_view(x), from());
+  }
 }
 
 /// Every element of x becomes 0. aten::zero_(Tensor(a!) self)
@@ -95,83 +159,106 @@ namespace detail {
 template <class T, class... V>
 using arange_element =
     std::conditional_t<!std::is_void_v<T>, T,
-                       std::conditional_t<(kernels::is_floating<V> || ...), f32, i64>>;
+                       std::conditional_t<((kind_of<V> == kind::floating) || ...), f32, i64>>;
 
-/// start, end and step, as they are computed with.
+/// start, end and step, as they are computed with, and how many numbers there are.
 template <class T>
-struct arange_parts {
+struct arange_plan {
   typename sequence<T>::value start, end, step;
+  i64 size;
 };
-template <element T, class... V>
-arange_parts<T> arange_numbers(V... numbers) {
-  using value = typename sequence<T>::value;
-  static_assert(kind_of<T> == kind::floating || !(kernels::is_floating<V> || ...),
-                "flaggems: arange: a sequence of integers has no fractions");
-  if constexpr (std::is_same_v<value, i64>) (check_integer<i64>("arange", numbers), ...);
-  return {kernels::number_cast<value>(numbers)...};
-}
 
-/// How many numbers start, start + step, ... lie before `end`. Raises unless T can hold them all.
-template <class T, class V>
-i64 arange_size(V start, V end, V step) {
-  if constexpr (kind_of<V> == kind::floating) {
-    if (!__builtin_isfinite(start) || !__builtin_isfinite(end) || !(step < 0 || step > 0))
-        [[unlikely]]
-      raise(errc::invalid_argument, "arange", "finite bounds and a step that is not zero",
-            detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
-  } else if (step == 0) [[unlikely]] {
+/// Raises unless `step` leads from start to end.
+template <class V>
+void check_bounds(V start, V end, V step) {
+  if (step == 0) [[unlikely]]
     raise(errc::invalid_argument, "arange", "a step that is not zero", "0");
-  }
   if ((step > 0 && end < start) || (step < 0 && end > start)) [[unlikely]]
     raise(errc::invalid_argument, "arange", "bounds in the direction of the step",
           detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
-  const auto too_many = [] {
-    raise(errc::invalid_argument, "arange", "at most 2^62 elements", "more");
-  };
-  if constexpr (kind_of<V> == kind::floating) {
-    const double n = __builtin_ceil((end - start) / step);
-    if (!(n <= 0x1p62)) [[unlikely]]
-      too_many();
-    return static_cast<i64>(n);
+}
+
+/// How many numbers start, start + step, ... lie before `end`.
+inline i64 arange_size(f64 start, f64 end, f64 step) {
+  const f64 n = __builtin_ceil((end - start) / step);
+  if (!(n >= 0 && n <= 0x1p62)) [[unlikely]]
+    raise(errc::invalid_argument, "arange", "0 to 2^62 elements", detail::text(n));
+  return static_cast<i64>(n);
+}
+inline i64 arange_size(i64 start, i64 end, i64 step) {
+  // Unsigned: the distance of two i64 may be more than the greatest one.
+  const u64 distance = step > 0 ? static_cast<u64>(end) - static_cast<u64>(start)
+                                : static_cast<u64>(start) - static_cast<u64>(end);
+  const u64 by = step > 0 ? static_cast<u64>(step) : u64{0} - static_cast<u64>(step);
+  const u64 n = distance / by + (distance % by != 0 ? 1 : 0);
+  if (n > u64{1} << 62) [[unlikely]]
+    raise(errc::invalid_argument, "arange", "at most 2^62 elements", detail::text(n));
+  return static_cast<i64>(n);
+}
+
+/// A number as i64, without its fraction. Raises if that does not hold it.
+template <class V>
+i64 arange_integer(V value) {
+  check_range<i64>("arange", scalar_of(value));
+  return kernels::number_cast<i64>(scalar_of(value));
+}
+
+/// Raises for bounds that lead nowhere, and integers that T cannot hold.
+template <element T, class... V>
+arange_plan<T> plan_arange(V... numbers) {
+  if constexpr (kind_of<T> == kind::floating) {
+    const f64 given[] = {kernels::number_cast<f64>(scalar_of(numbers))...};
+    const auto [start, end, step] = given;
+    if (!__builtin_isfinite(start) || !__builtin_isfinite(end) || step != step) [[unlikely]]
+      raise(errc::invalid_argument, "arange", "finite bounds and a step that is a number",
+            detail::text(start) + ", " + detail::text(end) + ", " + detail::text(step));
+    check_bounds(start, end, step);
+    return {start, end, step, arange_size(start, end, step)};
   } else {
-    // Unsigned: the distance of two i64 may be more than the greatest one.
-    const u64 distance = step > 0 ? static_cast<u64>(end) - static_cast<u64>(start)
-                                  : static_cast<u64>(start) - static_cast<u64>(end);
-    const u64 by = step > 0 ? static_cast<u64>(step) : u64{0} - static_cast<u64>(step);
-    const u64 n = distance / by + (distance % by != 0 ? 1 : 0);
-    if (n > u64{1} << 62) [[unlikely]]
-      too_many();
-    if constexpr (kernels::is_integer<T>) {
-      if (n != 0) {  // the first and the last; the sum is between start and end
-        check_integer<T>("arange", start);
-        check_integer<T>(
-            "arange", static_cast<i64>(static_cast<u64>(start) + (n - 1) * static_cast<u64>(step)));
-      }
+    const i64 whole[] = {arange_integer(numbers)...};
+    const auto [start, end, step] = whole;
+    check_bounds(start, end, step);
+    i64 n = 0;
+    if constexpr (std::is_same_v<T, i64> || !((kind_of<V> == kind::floating) || ...)) {
+      n = arange_size(start, end, step);
+    } else {  // the fractions count here, as in ATen
+      const f64 given[] = {kernels::number_cast<f64>(scalar_of(numbers))...};
+      n = arange_size(given[0], given[1], given[2]);
     }
-    return static_cast<i64>(n);
+    if (n != 0) {  // the first and the last
+      const u64 last = static_cast<u64>(start) + static_cast<u64>(n - 1) * static_cast<u64>(step);
+      check_integer<T>("arange", start);
+      check_integer<T>("arange", static_cast<i64>(last));
+    }
+    return {start, end, step, n};
   }
+}
+
+template <class S, class T, class D>
+void arange_into(const S& stream, const arange_plan<T>& plan, const tensor_view<T, D>& out) {
+  if (out.rank() != 1 || out.size(0) != plan.size) [[unlikely]]
+    raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(plan.size) + "]",
+          to_string(shape(out.sizes())));
+  if (plan.size != 0 &&
+      replaced<operators::arange>("arange", stream, plan.start, plan.end, plan.step, out))
+    return;
+  assign_node("arange", stream, out, sequence<T>{plan.start, plan.step});
 }
 
 }  // namespace detail
 
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
-/// out: 1-D, ceil((end - start) / step) elements; of a floating-point dtype if a number is. Raises
-/// invalid_argument for a zero step, bounds against its direction or integers that the dtype cannot
-/// hold, shape_mismatch for another size.
+/// out: 1-D, ceil((end - start) / step) elements. An integer dtype takes floating-point numbers
+/// without their fractions; for i64 those do not count in the size either, as in ATen. Raises
+/// invalid_argument for a zero step, bounds against its direction, NaN, or integers that the dtype
+/// cannot hold, shape_mismatch for another size.
 /// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
 template <stream_like S, scalar_operand V1, scalar_operand V2, scalar_operand V3, tensor_like Out>
 void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
   same_device<S, Out>();
-  using T = value_t<Out>;
-  const auto [first, limit, by] = detail::arange_numbers<T>(start, end, step);
-  const auto to = as_view(out);
-  const i64 n = detail::arange_size<T>(first, limit, by);
-  if (to.rank() != 1 || to.size(0) != n) [[unlikely]]
-    raise(errc::shape_mismatch, "arange", "an output of sizes [" + detail::text(n) + "]",
-          to_string(shape(to.sizes())));
-  if (n != 0 && detail::replaced<operators::arange>("arange", stream, first, limit, by, to)) return;
-  detail::assign_node("arange", stream, to, detail::sequence<T>{first, by});
+  if constexpr (detail::check_elements_written<element_t<Out>>())
+    detail::arange_into(stream, detail::plan_arange<value_t<Out>>(start, end, step), as_view(out));
 }
 
 /// start, start + step, ... before `end`, in a new 1-D tensor. If T does not say its dtype, that is
@@ -181,9 +268,9 @@ template <class T = void, stream_like S, scalar_operand V1, scalar_operand V2,
           scalar_operand V3 = int>
 [[nodiscard]] auto arange(const S& stream, V1 start, V2 end, V3 step = 1) {
   using dtype = detail::arange_element<T, V1, V2, V3>;
-  const auto [first, limit, by] = detail::arange_numbers<dtype>(start, end, step);
-  auto out = empty<dtype>(stream, {detail::arange_size<dtype>(first, limit, by)}, "arange");
-  arange(stream, first, limit, by, out);
+  const auto plan = detail::plan_arange<dtype>(start, end, step);
+  auto out = empty<dtype>(stream, {plan.size}, "arange");
+  detail::arange_into(stream, plan, out.view());
   return out;
 }
 
