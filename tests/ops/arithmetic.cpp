@@ -163,6 +163,14 @@ TYPED_TEST(arithmetic_integers, add_alpha_and_clamp) {
   const auto sum = fg::add(stream, x.in(), y.in(), -2);
   static_assert(std::is_same_v<typename decltype(sum)::element_type, i32>);
   expect_equal(values_of(sum), {-19, -45, -51});
+  // An integer alpha of any type; bool operands take it as true or false.
+  expect_equal(values_of(fg::sub(stream, x.in(), y.in(), std::uint8_t{2})), {-19, -45, -51});
+  expect_equal(values_of(fg::add(stream, x.in(), y.in(), i64{3})), {31, 55, 99});
+  auto p = vector_of<bool, D>({1, 0, 1, 0}), q = vector_of<bool, D>({1, 1, 0, 0});
+  for (const int alpha : {1, 2, -1, 256})
+    expect_equal(values_of(fg::add(stream, p.in(), q.in(), alpha)), {1, 1, 1, 0});
+  expect_equal(values_of(fg::add(stream, p.in(), q.in(), 0)), {1, 0, 1, 0});
+  expect_equal(values_of(fg::add(stream, p.in(), q.in(), true)), {1, 1, 1, 0});
   expect_equal(values_of(fg::clamp(stream, x.in(), std::nullopt, 3)), {1, -5, 3});
   expect_equal(values_of(fg::clamp(stream, x.in(), 2, std::nullopt)), {2, 2, 9});
 }

@@ -261,6 +261,36 @@ TYPED_TEST(gemm_layouts, addmm) {
               b.in().unsqueeze(0).expand({2, 9, 6}), batches.view(), {.beta = 0});
 }
 
+TYPED_TEST(gemm_layouts, factors_of_integers) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  test_tensor<i64, D> a({2, 1}, layout::contiguous, {3, -4}), b({1, 2}, layout::contiguous, {1, 5});
+  test_tensor<i64, D> input({2}, layout::contiguous, {100, 200}), out({2, 2});
+  const auto expect = [&](const fg::gemm_scalars<i64>& scalars, const std::vector<double>& want) {
+    fg::addmm(stream, input.in(), a.in(), b.in(), out.view(), scalars);
+    expect_equal(out.read(), want);
+    test_tensor<i64, D> batches({1, 2, 2});
+    fg::baddbmm(stream, input.in(), a.in().unsqueeze(0), b.in().unsqueeze(0), batches.view(),
+                scalars);
+    expect_equal(batches.read(), want);
+  };
+  const long long two = 2;
+  expect({.beta = two, .alpha = fg::u8{3}}, {209, 445, 188, 340});
+  expect({.beta = true, .alpha = -1.0f}, {97, 185, 104, 220});
+  // Without their fractions, as in ATen.
+  expect({.beta = 0.6, .alpha = 2.9}, {6, 30, -8, -40});
+  expect({.beta = 1, .alpha = bf16(0.5f)}, {100, 200, 100, 200});
+  const auto before = out.read();
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), 0x1p63, -0x1.8p63,
+                           std::numeric_limits<double>::infinity()}) {
+    EXPECT_RAISES(fg::addmm(stream, input.in(), a.in(), b.in(), out.view(), {.alpha = bad}),
+                  invalid_argument, "addmm");
+    EXPECT_RAISES(fg::addmm(stream, input.in(), a.in(), b.in(), out.view(), {.beta = bad}),
+                  invalid_argument, "addmm");
+  }
+  expect_equal(out.read(), before);
+}
+
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(gemm, mixed_types) {

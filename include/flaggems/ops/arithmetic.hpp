@@ -39,13 +39,21 @@ concept rounding = std::same_as<M, rounding_mode::none_t> ||
 
 namespace detail {
 
+/// alpha as add and sub take it beside operands A and B. Does not compile for a type that ATen
+/// refuses.
 template <class A, class B, class Alpha>
-constexpr void check_alpha() {
+constexpr auto checked_alpha(Alpha alpha) {
   using P = typename promoted_type<decltype(node_of(std::declval<const A&>())),
                                    decltype(node_of(std::declval<const B&>()))>::type;
-  static_assert(kind_of<Alpha> <= kind_of<P>,
-                "flaggems: for integer operands alpha must not be a floating-point number, and for "
-                "bool ones it must be bool");
+  static_assert(kind_of<Alpha> != kind::floating || kind_of<P> == kind::floating,
+                "flaggems: for integer operands, argument alpha must not be a floating-point "
+                "number");
+  static_assert(kind_of<Alpha> != kind::boolean || kind_of<P> == kind::boolean,
+                "flaggems: a bool alpha is for bool operands only");
+  if constexpr (kind_of<P> == kind::boolean)
+    return alpha != Alpha{};  // a number would be one of the sum of bools
+  else
+    return alpha;
 }
 
 /// A bound of clamp that may be absent: std::nullopt, an optional number, or an operand.
@@ -92,8 +100,8 @@ concept optional_bound = std::same_as<X, std::nullopt_t> || detail::is_optional_
   template <operand A, operand B, scalar_operand Alpha>                                            \
   requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(const A& a, const B& b, \
                                                                            Alpha alpha) {          \
-    detail::check_alpha<A, B, Alpha>();                                                            \
-    return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, a, b, alpha);              \
+    return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, a, b,                      \
+                                           detail::checked_alpha<A, B>(alpha));                    \
   }                                                                                                \
   template <stream_like S, operand A, operand B, scalar_operand Alpha>                             \
   requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(                        \
@@ -111,7 +119,8 @@ concept optional_bound = std::same_as<X, std::nullopt_t> || detail::is_optional_
   }
 
 /// a + alpha * b: an expression, a new tensor, into `out`, into `a`. alpha is a number that takes
-/// no part in promotion: for integers it must be an integer. Otherwise as add(a, b).
+/// no part in promotion: for integers it must be an integer, and what is not 0 is true for bool.
+/// Otherwise as add(a, b).
 /// aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)
 FLAGGEMS_SCALED(add, numeric)
 /// a - alpha * b; otherwise as add(a, b, alpha), and bool is refused.

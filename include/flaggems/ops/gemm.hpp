@@ -12,10 +12,44 @@
 
 namespace flaggems {
 
-/// The factors of addmm and baddbmm: f64 for floating-point tensors, i64 for integers.
+namespace detail {
+/// A factor of a product: any number. Integers take it without its fraction, as ATen's products do
+/// (its add and sub refuse one that has a floating-point type).
+template <class T>
+class product_factor {
+ public:
+  template <class V>
+  requires(std::is_arithmetic_v<V> ||
+           kernels::is_small_float<V>) constexpr product_factor(V given) {
+    if constexpr (std::is_same_v<T, i64> && !std::is_integral_v<V>) {
+      using range = kernels::integer_range<i64, f64>;
+      const auto number = static_cast<f64>(given);
+      if (number >= range::least && number < range::end)
+        value_ = static_cast<i64>(number);
+      else
+        refused_ = number;
+    } else {
+      value_ = static_cast<T>(given);
+    }
+  }
+  /// The number. Raises invalid_argument if T does not hold it.
+  [[nodiscard]] T value(const char* op) const {
+    if (refused_ != 0) [[unlikely]]
+      raise(errc::invalid_argument, op, "alpha and beta that i64 can hold", text(refused_));
+    return value_;
+  }
+
+ private:
+  T value_ = 0;
+  f64 refused_ = 0;
+};
+}  // namespace detail
+
+/// The factors of addmm and baddbmm, of any type: f64 for floating-point tensors; for integers i64,
+/// without a fraction (0.5 is 0, as in ATen), and invalid_argument if that does not hold it.
 template <class T>
 struct gemm_scalars {
-  using type = std::conditional_t<kernels::is_floating<T>, f64, i64>;
+  using type = detail::product_factor<std::conditional_t<kernels::is_floating<T>, f64, i64>>;
   type beta = 1;   ///< of the tensor that is added; 0: it is not read
   type alpha = 1;  ///< of the product
 };
@@ -54,14 +88,15 @@ void add_product(const char* op, const S& stream, const Input& input, const A& a
   static_assert(kernels::is_floating<C> == kernels::is_floating<typename Input::value_type>,
                 "flaggems: what is added to a product of integers must be of integers, and of "
                 "floating point otherwise");
+  const auto alpha = static_cast<C>(scalars.alpha.value(op));
+  const auto beta = static_cast<C>(scalars.beta.value(op));
   check_broadcasts(op, input, out.shape_of());
   const auto whole = input.expand(out.shape_of());
   check_separate_output(op, out, a, b);
   if (overlap(out, whole) == overlap_kind::partial) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with `input`, or is `input`",
           "an output that overlaps `input` in part");
-  gemm(op, stream, a, b.transpose(-2, -1), out, whole, static_cast<C>(scalars.alpha),
-       static_cast<C>(scalars.beta));
+  gemm(op, stream, a, b.transpose(-2, -1), out, whole, alpha, beta);
 }
 
 template <class A, class B>
