@@ -273,6 +273,12 @@ TYPED_TEST(gemm_layouts, factors_of_integers) {
     fg::baddbmm(stream, input.in(), a.in().unsqueeze(0), b.in().unsqueeze(0), batches.view(),
                 scalars);
     expect_equal(batches.read(), want);
+    const auto made =
+        fg::baddbmm(stream, input.in(), a.in().unsqueeze(0), b.in().unsqueeze(0), scalars);
+    static_assert(std::is_same_v<decltype(made), const fg::tensor<i64, D>>);
+    EXPECT_EQ(made.shape_of(), (shape{1, 2, 2}));
+    expect_equal(values_of(made), want);
+    expect_equal(values_of(fg::addmm(stream, input.in(), a.in(), b.in(), scalars)), want);
   };
   const long long two = 2;
   expect({.beta = two, .alpha = fg::u8{3}}, {209, 445, 188, 340});
@@ -287,7 +293,11 @@ TYPED_TEST(gemm_layouts, factors_of_integers) {
                   invalid_argument, "addmm");
     EXPECT_RAISES(fg::addmm(stream, input.in(), a.in(), b.in(), out.view(), {.beta = bad}),
                   invalid_argument, "addmm");
+    EXPECT_RAISES((void)fg::baddbmm(stream, input.in(), a.in().unsqueeze(0), b.in().unsqueeze(0),
+                                    {.beta = bad}),
+                  invalid_argument, "baddbmm");
   }
+  EXPECT_RAISES((void)fg::baddbmm(stream, input.in(), a.in(), b.in()), shape_mismatch, "baddbmm");
   expect_equal(out.read(), before);
 }
 

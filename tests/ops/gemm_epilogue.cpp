@@ -86,6 +86,14 @@ TYPED_TEST(gemm_epilogue, batches) {
   fg::bmm(s, a.in(), w.in().t().unsqueeze(0), again.view(), epilogue(product * scale.in()));
   expect_close<f32>(again.read(), want, sum_tolerance<f32>(20));
   EXPECT_TRUE(out.gaps_untouched() && again.gaps_untouched());
+  // In new tensors.
+  const auto made = fg::linear(s, a.in(), w.in(), epilogue(product * scale.in()));
+  static_assert(std::is_same_v<decltype(made), const fg::tensor<f32, D>>);
+  EXPECT_EQ(made.shape_of(), (shape{3, 9, 17}));
+  expect_close<f32>(values_of(made), want, sum_tolerance<f32>(20));
+  expect_close<f32>(
+      values_of(fg::bmm(s, a.in(), w.in().t().unsqueeze(0), epilogue(product * scale.in()))), want,
+      sum_tolerance<f32>(20));
 }
 
 // The residual is the output, of more terms than a block has: what it holds must live until then.
@@ -106,6 +114,10 @@ TYPED_TEST(gemm_epilogue, in_place) {
       }
     fg::mm(test_stream<D>(), a.in(), b.in(), out.view(), epilogue(product * 2 + out.in()));
     expect_close<f32>(out.read(), want, sum_tolerance<f32>(2 * k));
+    test_tensor<f32, D> residual({m, n}, layout::contiguous, out.values());
+    expect_close<f32>(
+        values_of(fg::mm(test_stream<D>(), a.in(), b.in(), epilogue(product * 2 + residual.in()))),
+        want, sum_tolerance<f32>(2 * k));
   }
 }
 

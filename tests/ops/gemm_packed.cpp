@@ -40,14 +40,17 @@ void check_packed(i64 m, i64 n, i64 k, layout lw, bool exact) {
   EXPECT_EQ(packed.rows(), n);
   EXPECT_EQ(packed.columns(), k);
   test_tensor<Out, D> want({m, n}), got({m, n}, layout::strided);
-  const auto same = [&] {
+  const auto same_values = [&](const std::vector<double>& values) {
     if (exact || fk::is_byte<T>) {
-      expect_equal(got.read(), want.read());
+      expect_equal(values, want.read());
     } else {
       tolerance tol = tolerance_of<Out>();
       tol.atol = 1e-6 * static_cast<double>(k + 1) + (sizeof(Out) == 2 ? 0.02 : 0);
-      expect_close<Out>(got.read(), want.read(), tol);
+      expect_close<Out>(values, want.read(), tol);
     }
+  };
+  const auto same = [&] {
+    same_values(got.read());
     EXPECT_TRUE(got.gaps_untouched());
   };
   fg::linear(s, x.in(), w.in(), want.view());
@@ -56,10 +59,13 @@ void check_packed(i64 m, i64 n, i64 k, layout lw, bool exact) {
   fg::linear(s, x.in(), w.in(), bias.in(), want.view());
   fg::linear(s, x.in(), packed, bias.in(), got.view());
   same();
+  if constexpr (std::is_same_v<Out, T>)
+    same_values(values_of(fg::linear(s, x.in(), packed, fg::with_bias(bias.in()))));
   if constexpr (std::is_same_v<Out, f32>) {
     fg::linear(s, x.in(), w.in(), want.view(), epilogue(product * bias.in() + 1));
     fg::linear(s, x.in(), packed, got.view(), epilogue(product * bias.in() + 1));
     same();
+    same_values(values_of(fg::linear(s, x.in(), packed, epilogue(product * bias.in() + 1))));
   }
 }
 

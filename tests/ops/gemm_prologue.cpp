@@ -51,6 +51,8 @@ void check(i64 m, i64 n, i64 k, layout lx, layout lu, layout lw, layout lo) {
   fg::mm(test_stream<D>(), x.expression(), w.in().t(), out.view());
   expect_close<T>(out.read(), want, evaluated_tolerance<T>(k));
   EXPECT_TRUE(out.gaps_untouched());
+  if (lo == layout::contiguous)
+    expect_equal(values_of(fg::mm(test_stream<D>(), x.expression(), w.in().t())), out.read());
   EXPECT_TRUE(x.gate.untouched() && x.up.untouched() && w.untouched());
 }
 
@@ -108,13 +110,27 @@ void check_broadcast() {
     expect_close<f32>(out.read(), want, sum_tolerance<f32>(k));
     fg::bmm(s, x.expression(), w.in().t().unsqueeze(0), again.view());
     expect_close<f32>(again.read(), want, sum_tolerance<f32>(k));
+    const auto made = fg::linear(s, x.expression(), w.in());
+    static_assert(std::is_same_v<decltype(made), const fg::tensor<f32, D>>);
+    EXPECT_EQ(made.shape_of(), (shape{batch, m, n}));
+    expect_close<f32>(values_of(made), want, sum_tolerance<f32>(k));
+    expect_close<f32>(values_of(fg::bmm(s, x.expression(), w.in().t().unsqueeze(0))), want,
+                      sum_tolerance<f32>(k));
     for (std::size_t e = 0; e < want.size(); ++e) want[e] += bias.values()[e % index(n)];
     if constexpr (std::is_same_v<D, host>) {  // it makes another instance of each kernel
       fg::linear(s, x.expression(), w.in(), bias.in(), out.view());
       expect_close<f32>(out.read(), want, sum_tolerance<f32>(k));
+      expect_close<f32>(values_of(fg::linear(s, x.expression(), w.in(), fg::with_bias(bias.in()))),
+                        want, sum_tolerance<f32>(k));
     }
     fg::linear(s, x.expression(), w.in(), again.view(), epilogue(product + bias.in()));
     expect_close<f32>(again.read(), want, sum_tolerance<f32>(k));
+    expect_close<f32>(
+        values_of(fg::linear(s, x.expression(), w.in(), epilogue(product + bias.in()))), want,
+        sum_tolerance<f32>(k));
+    expect_close<f32>(values_of(fg::bmm(s, x.expression(), w.in().t().unsqueeze(0),
+                                        epilogue(product + bias.in()))),
+                      want, sum_tolerance<f32>(k));
     EXPECT_TRUE(out.gaps_untouched() && again.gaps_untouched());
   };
   run({k}, [&](std::size_t e) { return e % index(k); });
@@ -140,6 +156,9 @@ void check_packed(i64 m, i64 n, i64 k) {
     host::set_num_threads(threads);
     fg::linear(s, x.expression(), packed, got.view());
     expect_equal(got.read(), want.read());
+    const auto made = fg::linear(s, x.expression(), packed);
+    static_assert(std::is_same_v<decltype(made), const fg::tensor<T>>);
+    expect_equal(values_of(made), want.read());
   }
 }
 #if FLAGGEMS_TEST_HOST  // the rest is about the host

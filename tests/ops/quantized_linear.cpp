@@ -229,6 +229,15 @@ TYPED_TEST(quantized_test, rows) {
                   w.values.begin() + static_cast<i64>(i + 1) * 96);
     expect_equal(out.read(), rounded(want));
     EXPECT_TRUE(out.gaps_untouched());
+
+    // In new tensors.
+    const auto made = fg::dequantize(test_stream<D>(), w.view());
+    static_assert(std::is_same_v<decltype(made), const fg::tensor<f32, D>>);
+    EXPECT_EQ(made.shape_of(), (shape{9, 96}));
+    expect_equal(values_of(made), rounded(w.values));
+    const auto rows = fg::quantized_embedding(test_stream<D>(), w.view(), indices.in());
+    EXPECT_EQ(rows.shape_of(), (shape{2, 3, 96}));
+    expect_equal(values_of(rows), rounded(want));
   });
 }
 
@@ -503,6 +512,8 @@ TEST(quantized_linear, bad_input) {
   for (const double bad : {-1.0, 4.0}) {
     test_tensor<i64> at({2}, layout::contiguous, {0, bad});
     EXPECT_EQ(code_of([&] { fg::quantized_embedding(s, w, at.in(), rows.view()); }), range);
+    EXPECT_RAISES((void)fg::quantized_embedding<bf16>(s, w, at.in()), out_of_range,
+                  "quantized_embedding");
   }
   test_tensor<i64> three({3});
   EXPECT_EQ(code_of([&] { fg::quantized_embedding(s, w, three.in(), rows.view()); }), mismatch);

@@ -306,6 +306,15 @@ void baddbmm(const S& stream, const Input& input, const A& batch1, const B& batc
   detail::add_product("baddbmm", stream, as_view(input), detail::expand_batch(a, sizes[0]),
                       detail::expand_batch(b, sizes[0]), as_view(out), scalars);
 }
+/// beta * input + alpha * (batch1 * batch2) in a new tensor of batch1's dtype.
+template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
+[[nodiscard]] auto baddbmm(const S& stream, const Input& input, const A& batch1, const B& batch2,
+                           const gemm_scalars<value_t<const A&>>& scalars = {}) {
+  auto out = empty<value_t<const A&>>(
+      stream, detail::bmm_shape("baddbmm", as_view(batch1), as_view(batch2)), "baddbmm");
+  baddbmm(stream, input, batch1, batch2, out, scalars);
+  return out;
+}
 
 /// out = x * weight^T.
 ///

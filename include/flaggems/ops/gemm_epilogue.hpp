@@ -122,6 +122,16 @@ void mm(const S& stream, const A& mat1, const B& mat2, Out&& out,
   same_device<S, A, B, Out>();
   detail::mm_into(stream, as_view(mat1), as_view(mat2), as_view(out), last);
 }
+/// The expression over mat1 * mat2 in a new tensor of the expression's dtype (`product` is f32;
+/// cast<bf16>(...) makes it another).
+template <stream_like S, tensor_like A, tensor_like B, class Node>
+[[nodiscard]] auto mm(const S& stream, const A& mat1, const B& mat2,
+                      const detail::epilogue_operand<Node>& last) {
+  auto out = empty<typename Node::element>(
+      stream, detail::mm_shape("mm", as_view(mat1), as_view(mat2)), "mm");
+  mm(stream, mat1, mat2, out, last);
+  return out;
+}
 
 /// out = last, an expression over the matrix products of a batch: `mm` with an epilogue as `bmm`.
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out, class Node>
@@ -129,6 +139,15 @@ void bmm(const S& stream, const A& input, const B& mat2, Out&& out,
          const detail::epilogue_operand<Node>& last) {
   same_device<S, A, B, Out>();
   detail::bmm_into(stream, as_view(input), as_view(mat2), as_view(out), last);
+}
+/// The expression over the products in a new tensor of its dtype.
+template <stream_like S, tensor_like A, tensor_like B, class Node>
+[[nodiscard]] auto bmm(const S& stream, const A& input, const B& mat2,
+                       const detail::epilogue_operand<Node>& last) {
+  auto out = empty<typename Node::element>(
+      stream, detail::bmm_shape("bmm", as_view(input), as_view(mat2)), "bmm");
+  bmm(stream, input, mat2, out, last);
+  return out;
 }
 
 /// out = last, an expression over x * weight^T, in one pass: bias, activation, residual, scales.
@@ -141,6 +160,15 @@ void linear(const S& stream, const X& x, const W& weight, Out&& out,
             const detail::epilogue_operand<Node>& last) {
   same_device<S, X, W, Out>();
   detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), last);
+}
+/// The expression over x * weight^T in a new tensor of its dtype.
+template <stream_like S, tensor_like X, tensor_like W, class Node>
+[[nodiscard]] auto linear(const S& stream, const X& x, const W& weight,
+                          const detail::epilogue_operand<Node>& last) {
+  auto out = empty<typename Node::element>(
+      stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
+  linear(stream, x, weight, out, last);
+  return out;
 }
 
 }  // namespace flaggems

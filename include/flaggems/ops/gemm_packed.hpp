@@ -176,5 +176,24 @@ template <stream_like S, tensor_like X, element T>
   linear(stream, x, weight, out);
   return out;
 }
+/// x * weight^T + bias with a packed weight in a new tensor of x's dtype; the bias is given as
+/// with_bias(b).
+template <stream_like S, tensor_like X, element T, class Bias>
+[[nodiscard]] auto linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
+                          const bias_operand<Bias>& bias) {
+  auto out = empty<std::conditional_t<kernels::is_byte<T>, i32, T>>(
+      stream, detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)), "linear");
+  linear(stream, x, weight, bias.value, out);
+  return out;
+}
+/// The expression over x * weight^T with a packed weight in a new tensor of its dtype.
+template <stream_like S, tensor_like X, element T, class Node>
+[[nodiscard]] auto linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
+                          const detail::epilogue_operand<Node>& last) {
+  auto out = empty<typename Node::element>(
+      stream, detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)), "linear");
+  linear(stream, x, weight, out, last);
+  return out;
+}
 
 }  // namespace flaggems

@@ -380,6 +380,25 @@ void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out
   if (plan.empty() || detail::replaced<operators::dequantize>("dequantize", stream, w, to)) return;
   detail::quantized_rows_into("dequantize", stream, w, kernels::own_row{}, plan, to);
 }
+/// The numbers that w stands for in a new tensor of the floating-point type T.
+template <element T = f32, stream_like S, class Format, class D>
+[[nodiscard]] auto dequantize(const S& stream, const quantized_matrix<Format, D>& w) {
+  auto out = empty<T>(stream, {w.rows(), w.columns()}, "dequantize");
+  dequantize(stream, w, out);
+  return out;
+}
+
+namespace detail {
+template <class Index>
+shape quantized_embedding_shape(const Index& indices, i64 columns) {
+  if (indices.rank() >= max_rank) [[unlikely]]
+    raise(errc::shape_mismatch, "quantized_embedding",
+          "indices of rank " + text(max_rank - 1) + " at most", to_string(indices.shape_of()));
+  shape sizes = indices.shape_of();
+  sizes.push_back(columns);
+  return sizes;
+}
+}  // namespace detail
 
 /// out[..., :] = row indices[...] of w, as numbers: an embedding.
 ///
@@ -398,11 +417,7 @@ void quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
       "flaggems: quantized_embedding takes indices of i64 or i32");
   static_assert(kernels::is_floating<value_t<Out>>,
                 "flaggems: quantized_embedding gives floating-point numbers");
-  if (at.rank() >= max_rank) [[unlikely]]
-    raise(errc::shape_mismatch, op, "indices of rank " + detail::text(max_rank - 1) + " at most",
-          to_string(at.shape_of()));
-  shape sizes = at.shape_of();
-  sizes.push_back(w.columns());
+  const shape sizes = detail::quantized_embedding_shape(at, w.columns());
   detail::check_sizes(op, to, sizes);
   detail::check_separate_output(op, to, at);
   detail::check_outside_matrix(op, to, w);
@@ -414,6 +429,15 @@ void quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
   if (plan.empty() || detail::replaced<operators::quantized_embedding>(op, stream, w, at, to))
     return;
   detail::quantized_rows_into(op, stream, w, rows, plan, to);
+}
+/// The rows in a new tensor of the floating-point type T.
+template <element T = f32, stream_like S, class Format, class D, tensor_like Index>
+[[nodiscard]] auto quantized_embedding(const S& stream, const quantized_matrix<Format, D>& w,
+                                       const Index& indices) {
+  constexpr const char* op = "quantized_embedding";
+  auto out = empty<T>(stream, detail::quantized_embedding_shape(as_view(indices), w.columns()), op);
+  quantized_embedding(stream, w, indices, out);
+  return out;
 }
 
 }  // namespace flaggems
