@@ -56,6 +56,23 @@ TEST(cpu, guard_forces_a_level) {
   }
 }
 
+TEST(cpu, values_that_are_no_level_are_refused) {
+  const isa_level before = flaggems::isa();
+  for (const int value : {-2147483647 - 1, -1, flaggems::isa_level_count, 77, 2147483647}) {
+    const isa_level level{value};
+    EXPECT_EQ(to_string(level), "unknown");
+    try {
+      flaggems::force_isa(level);
+      ADD_FAILURE() << value;
+    } catch (const flaggems::error& e) {
+      EXPECT_EQ(e.code(), flaggems::errc::invalid_argument);
+      EXPECT_EQ(e.op(), "force_isa");
+    }
+    EXPECT_THROW(flaggems::isa_guard{level}, flaggems::error);
+    EXPECT_EQ(flaggems::isa(), before);
+  }
+}
+
 // In a child, because the environment is read once.
 std::string isa_with(const char* value) {
   int pipe_ends[2];

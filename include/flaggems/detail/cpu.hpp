@@ -30,11 +30,12 @@ enum class isa_level : int { baseline, avx2, avx512, avx512_bf16, amx };
 /// The number of levels.
 inline constexpr int isa_level_count = 5;
 
-/// The name of a level, as FLAGGEMS_ISA spells it.
+/// The name of a level, as FLAGGEMS_ISA spells it; "unknown" for a value that is none.
 [[nodiscard]] constexpr std::string_view to_string(isa_level level) noexcept {
   constexpr std::string_view names[isa_level_count] = {"baseline", "avx2", "avx512", "avx512_bf16",
                                                        "amx"};
-  return names[static_cast<int>(level)];
+  const int i = static_cast<int>(level);
+  return i >= 0 && i < isa_level_count ? names[i] : "unknown";
 }
 
 namespace detail {
@@ -150,7 +151,7 @@ FLAGGEMS_COLD inline isa_level first_isa() {
 }
 
 /// Makes `level` the level of all launches from now on. Raises not_supported if the machine lacks
-/// it.
+/// it, invalid_argument for a value that is no level.
 inline void force_isa(isa_level level) {
   detail::parse_isa(to_string(level), "force_isa");
   detail::isa_slot().store(static_cast<int>(level), detail::memory_order::relaxed);
