@@ -75,6 +75,7 @@ static_assert(dtype_of<const f16> == dtype::f16 && dtype_of<bool> == dtype::bool
 static_assert(std::is_same_v<type_of<dtype::bool_>, bool> &&
               std::is_same_v<type_of<dtype::c128>, c128>);
 static_assert(size_of(dtype::f8e4m3) == 1 && size_of(dtype::c128) == 16);
+static_assert(size_of(dtype{77}) == 0 && to_string(dtype{dtype_count}) == "unknown");
 static_assert(promote(dtype::f16, dtype::bf16) == dtype::f32);
 
 TEST(dtype, facts_are_those_of_the_types) {

@@ -95,13 +95,17 @@ struct dtype_fact {
   u8 size;
   char kind;  // f floating point, i signed, u unsigned integer, b bool, c complex
 };
-inline constexpr dtype_fact dtype_facts[dtype_count] = {
-    {"f64", 8, 'f'},    {"f32", 4, 'f'},   {"f16", 2, 'f'}, {"bf16", 2, 'f'}, {"f8e4m3", 1, 'f'},
-    {"f8e5m2", 1, 'f'}, {"i8", 1, 'i'},    {"i16", 2, 'i'}, {"i32", 4, 'i'},  {"i64", 8, 'i'},
-    {"u8", 1, 'u'},     {"u16", 2, 'u'},   {"u32", 4, 'u'}, {"u64", 8, 'u'},  {"bool", 1, 'b'},
-    {"c64", 8, 'c'},    {"c128", 16, 'c'},
+inline constexpr dtype_fact dtype_facts[dtype_count + 1] = {
+    {"f64", 8, 'f'},    {"f32", 4, 'f'},     {"f16", 2, 'f'},  {"bf16", 2, 'f'},
+    {"f8e4m3", 1, 'f'}, {"f8e5m2", 1, 'f'},  {"i8", 1, 'i'},   {"i16", 2, 'i'},
+    {"i32", 4, 'i'},    {"i64", 8, 'i'},     {"u8", 1, 'u'},   {"u16", 2, 'u'},
+    {"u32", 4, 'u'},    {"u64", 8, 'u'},     {"bool", 1, 'b'}, {"c64", 8, 'c'},
+    {"c128", 16, 'c'},  {"unknown", 0, ' '},
 };
-constexpr const dtype_fact& fact(dtype d) noexcept { return dtype_facts[static_cast<int>(d)]; }
+constexpr const dtype_fact& fact(dtype d) noexcept {
+  const int i = static_cast<int>(d);
+  return dtype_facts[i < dtype_count ? i : dtype_count];
+}
 
 }  // namespace detail
 
@@ -120,13 +124,12 @@ inline constexpr dtype dtype_of =
 template <dtype D>
 using type_of = typename detail::type_at<static_cast<int>(D), all_types>::type;
 
-/// Bytes an element takes.
+/// Bytes an element takes; 0 for a value that is no dtype.
 [[nodiscard]] constexpr i64 size_of(dtype d) noexcept { return detail::fact(d).size; }
 
-/// The name of the enumerator; "bool" for `bool_`.
+/// The name of the enumerator; "bool" for `bool_`, "unknown" for a value that is no dtype.
 [[nodiscard]] constexpr std::string_view to_string(dtype d) noexcept {
-  return static_cast<int>(d) < dtype_count ? std::string_view(detail::fact(d).name)
-                                           : std::string_view("unknown");
+  return detail::fact(d).name;
 }
 
 /// f64 f32 f16 bf16 f8e4m3 f8e5m2.
