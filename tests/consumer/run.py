@@ -175,6 +175,19 @@ class Driver:
         return self.with_compiler("no_rtti", self.cxx,
                                   [*WARNINGS, "-fno-rtti", "-I", ROOT / "include"], "main.cpp")
 
+    def closed_library(self):
+        """A shared library that uses the library may be closed, whatever it shows of it."""
+        tree = self.folder("closed_library")
+        self.run(self.cxx, *WARNINGS, SRC / "opens_library.cpp", "-o", tree / "opens", "-pthread")
+        compilers = [self.cxx] + [c for c in ["clang++-14"] if shutil.which(c)]
+        for compiler in compilers:
+            for visibility in ("hidden", "default"):
+                library = tree / f"lib{pathlib.Path(compiler).name}_{visibility}.so"
+                self.run(compiler, *WARNINGS, f"-fvisibility={visibility}", "-DFLAGGEMS_MAX_ISA=0",
+                         "-I", ROOT / "include", "-fPIC", "-shared", SRC / "opened_library.cpp",
+                         "-o", library, "-pthread")
+                self.run(tree / "opens", library, timeout=60)
+
     def libcxx(self):
         clang = shutil.which("clang++-14") or shutil.which("clang++")
         if not clang:
@@ -190,7 +203,7 @@ class Driver:
 
 CONSUMERS = ["find_package", "installed_tools", "add_subdirectory", "fetch_content", "missing_target",
              "own_device", "pkg_config", "copied_headers", "two_units", "no_exceptions", "no_rtti",
-             "libcxx"]
+             "closed_library", "libcxx"]
 
 
 def main():

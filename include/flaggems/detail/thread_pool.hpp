@@ -6,79 +6,20 @@
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
+#include <flaggems/detail/processors.hpp>
+#include <flaggems/detail/stay_loaded.hpp>
 #include <flaggems/detail/waiting.hpp>
 #include <flaggems/error.hpp>
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <unistd.h>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
+#include <new>
 #include <type_traits>
 
 namespace flaggems::detail {
-
-// ---- how many threads
-/// Processors' worth of time that a control group (version 2, or 1) of this directory may use,
-/// rounded up; a large number without limit.
-[[nodiscard]] inline long quota_of(const char* directory) noexcept {
-  const auto read = [&](const char* name, long* first, long* second) {
-    char path[256];
-    const int length = std::snprintf(path, sizeof(path), "%s/%s", directory, name);
-    if (length < 0 || length >= static_cast<int>(sizeof(path))) return 0;
-    std::FILE* const file = std::fopen(path, "r");
-    if (file == nullptr) return 0;
-    const int found = std::fscanf(file, "%ld %ld", first, second);
-    std::fclose(file);
-    return found;
-  };
-  long quota = 0, period = 0, unused = 0;
-  const bool limited =
-      read("cpu.max", &quota, &period) == 2 || (read("cpu.cfs_quota_us", &quota, &unused) == 1 &&
-                                                read("cpu.cfs_period_us", &period, &unused) == 1);
-  return limited && quota > 0 && period > 0 ? (quota + period - 1) / period : LONG_MAX;
-}
-
-/// What the container may use. Threads beyond it would spin away what the others need.
-[[nodiscard]] inline long container_processors() noexcept {
-  const long new_limit = quota_of("/sys/fs/cgroup"), old_limit = quota_of("/sys/fs/cgroup/cpu");
-  return new_limit < old_limit ? new_limit : old_limit;
-}
-
-/// Processors that this process may use, by affinity and by its container.
-[[nodiscard]] inline int usable_processors() noexcept {
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef CPU_COUNT
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) n = CPU_COUNT(&set);
-#endif
-  const long limit = container_processors();
-  if (limit < n) n = limit;
-  return n > 0 ? static_cast<int>(n) : 1;
-}
-
-/// The most threads a pool may have.
-inline constexpr int max_pool_threads = 1024;
-
-/// FLAGGEMS_NUM_THREADS if set, else the usable processors. Raises invalid_argument if it is set to
-/// something else than a number in [1, 1024].
-[[nodiscard]] inline int default_num_threads() {
-  if (const char* text = std::getenv("FLAGGEMS_NUM_THREADS"); text != nullptr && *text != '\0') {
-    char* end = nullptr;
-    const long n = std::strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > max_pool_threads)
-      raise(errc::invalid_argument, "FLAGGEMS_NUM_THREADS", "a number of threads in [1, 1024]",
-            text);
-    return static_cast<int>(n);
-  }
-  const int n = usable_processors();
-  return n < max_pool_threads ? n : max_pool_threads;
-}
 
 // ---- fork: the child has none of its parent's threads
 inline atomic<unsigned>& fork_generation() noexcept {
@@ -125,7 +66,8 @@ class thread_pool {
 
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
   /// returns when all are done. count is `workers`, or less: num_threads() at most, fewer while
-  /// other threads use the pool, and 1 inside of another `run`. If they are `together`, workers may
+  /// other threads use the pool or the system refuses threads, which is said once on stderr, and 1
+  /// inside of another `run`. If they are `together`, workers may
   /// wait for each other: a thread runs a second one only after it has ended the first, and each
   /// has a thread that will come. If not, no more threads than processors are sent for. The first
   /// exception of any worker is thrown here once all have ended. After fork() the child's pool
@@ -164,6 +106,8 @@ class thread_pool {
   // A worker that is late may be waiting for the processor that its caller spins on; waking the
   // caller costs more than this is long.
   static constexpr long long yield_ns = 200000;
+  // How long after the system has refused a thread it is asked again.
+  static constexpr long long refused_ns = 1000000000;
   // A caller that has not come for so long has left; how often the others look.
   static constexpr long long gone_ns = 500000, look_ns = 100000;
 
@@ -532,20 +476,25 @@ class thread_pool {
     return true;
   }
 
-  // So many threads; false while another caller starts some.
-  FLAGGEMS_COLD bool start(int wanted) {
+  // So many threads; false while another caller starts some, or where there are not so many.
+  FLAGGEMS_COLD bool start(int wanted) noexcept {
+    const long long refused = refused_.load(memory_order::relaxed);
+    if (refused != 0 && monotonic_ns() - refused < refused_ns) return false;
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
+    stay_loaded();
     // Signals are for the threads of the program.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failure = 0, started = started_.load(memory_order::relaxed);
     while (started < wanted && failure == 0) {
-      worker_slot* slot = new worker_slot;
-      slot->pool = this;
-      slot->index = started;
-      failure = pthread_create(&slot->thread, nullptr, &entry, slot);
+      worker_slot* const slot = new (std::nothrow) worker_slot;
+      if (slot != nullptr) {
+        slot->pool = this;
+        slot->index = started;
+      }
+      failure = slot == nullptr ? ENOMEM : pthread_create(&slot->thread, nullptr, &entry, slot);
       if (failure == 0)
         slots_[started++] = slot;
       else
@@ -553,10 +502,12 @@ class thread_pool {
     }
     started_.store(started, memory_order::release);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failure != 0)
-      raise(errc::driver_error, "thread_pool", text(wanted + 1) + " threads",
-            text(started + 1) + " (pthread_create: error " + text(failure) + ")");
-    return true;
+    if (failure != 0 && refused_.exchange(monotonic_ns(), memory_order::relaxed) == 0)
+      std::fprintf(stderr,
+                   "flaggems: goes on with %d of %d threads: the system refuses more "
+                   "(pthread_create: error %d)\n",
+                   started + 1, num_threads_.load(memory_order::relaxed), failure);
+    return failure == 0;
   }
   static void* entry(void* argument) {
     worker_slot* slot = static_cast<worker_slot*>(argument);
@@ -585,7 +536,8 @@ class thread_pool {
   atomic<int> processors_{0};  // 0: not asked yet
   atomic<unsigned> generation_{1};
   atomic<long long> patience_{spin_ns};
-  atomic<unsigned> starter_{0};  // who starts threads
+  atomic<long long> refused_{0};  // when the system last refused a thread; 0: never
+  atomic<unsigned> starter_{0};   // who starts threads
   worker_slot* slots_[max_pool_threads];
   alignas(128) atomic<long long> looked_{0};
 };

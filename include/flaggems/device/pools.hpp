@@ -4,6 +4,7 @@
 // The memory pools of the devices of a type, one each.
 #pragma once
 
+#include <flaggems/detail/stay_loaded.hpp>
 #include <flaggems/device/memory_pool.hpp>
 
 namespace flaggems {
@@ -38,6 +39,7 @@ FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
     raise_no_device<Device>("pool", device_index);
   // Never destroyed: tensors of static storage duration may outlive any order of destruction, and
   // at exit a driver may be gone already.
+  stay_loaded();
   guard_pools_at_fork<Device>();
   auto* made = new memory_pool<Device>(device_index);
   memory_pool<Device>* there = nullptr;
