@@ -116,6 +116,7 @@ struct gemm_policy {
       const auto beyond = static_cast<i64>(reinterpret_cast<std::uintptr_t>(memory) % point);
       if (beyond != 0) memory += point - beyond;
       where.points = static_cast<meeting_point*>(static_cast<void*>(memory));
+      where.count = workers;
       for (i64 w = 0; w < workers; ++w) new (where.points + w) meeting_point;
       memory += workers * point;
     }

@@ -8,6 +8,7 @@
 #include <flaggems/kernels/prelude.hpp>
 
 #include <cstdlib>
+#include <new>
 
 namespace flaggems::detail {
 
@@ -19,24 +20,58 @@ namespace flaggems::detail {
   return std::aligned_alloc(64, static_cast<std::size_t>((bytes + unit - 1) / unit * unit));
 }
 
+/// Memory that a thread keeps from launch to launch. One that is made inside of another, by a
+/// functor, has an arena of its own, further down the chain.
+struct scratch_arena {
+  unsigned char* data = nullptr;
+  i64 size = 0;
+  scratch_arena* inner = nullptr;
+
+  scratch_arena() = default;
+  scratch_arena(const scratch_arena&) = delete;
+  scratch_arena& operator=(const scratch_arena&) = delete;
+  ~scratch_arena() {
+    std::free(data);
+    delete inner;
+  }
+
+  /// At least `bytes`; null on exhaustion.
+  unsigned char* reserve(i64 bytes) noexcept {
+    if (size < bytes) {
+      std::free(data);
+      size = 0;
+      data = static_cast<unsigned char*>(host_memory(bytes, 4096));
+      if (data != nullptr) size = (bytes + 4095) / 4096 * 4096;
+    }
+    return data;
+  }
+};
+
+/// The launches with memory of this thread that it is inside of.
+inline int& launch_depth() noexcept {
+  static thread_local int depth = 0;
+  return depth;
+}
+/// Around a launch that has memory of this thread: launches by its functors leave that alone.
+struct inside_launch {
+  inside_launch() noexcept { ++launch_depth(); }
+  inside_launch(const inside_launch&) = delete;
+  inside_launch& operator=(const inside_launch&) = delete;
+  ~inside_launch() { --launch_depth(); }
+};
+
 /// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
 /// a launch allocates only when it needs more than any before it on that thread. Null on
 /// exhaustion.
 inline unsigned char* thread_scratch(i64 bytes) noexcept {
-  struct arena {
-    unsigned char* data = nullptr;
-    i64 size = 0;
-    ~arena() { std::free(data); }
-  };
-  thread_local arena mine;
-  if (mine.size < bytes) {
-    std::free(mine.data);
-    mine.data = nullptr;
-    mine.size = 0;
-    mine.data = static_cast<unsigned char*>(host_memory(bytes, 4096));
-    if (mine.data != nullptr) mine.size = (bytes + 4095) / 4096 * 4096;
+  static thread_local scratch_arena outermost;
+  scratch_arena* mine = &outermost;
+  for (int depth = launch_depth(); depth > 0; --depth) {
+    if (mine->inner == nullptr) mine->inner = new (std::nothrow) scratch_arena;
+    mine = mine->inner;
+    if (mine == nullptr) return nullptr;
   }
-  return mine.data;
+  return mine->reserve(bytes);
 }
 
 /// Below this much work (bytes moved plus operations) waking a second thread costs more than it

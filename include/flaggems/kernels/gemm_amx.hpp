@@ -253,11 +253,13 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
           w.out.column, in_place && !first, biased, &finish, ir, jr});
     }
     if constexpr (replaces)
-      if (last)
+      if (last) {
         outlined<Isa>::template call<storing>(
             typename storing::arguments{w.sums + (ir - i) * nc, nullptr, nc, 0, m, j_stop - j,
                                         to + ir * w.out.row + j * w.out.column, w.out.row,
                                         w.out.column, false, true, &finish, ir, j});
+        Kernel::begin();  // a product that a functor made has ended this one
+      }
   }
 }
 

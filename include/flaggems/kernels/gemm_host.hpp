@@ -255,11 +255,13 @@ struct gemm_blocked {
     const i64 i = row * grid.row_step, j = column * grid.column_step;
     const i64 first = space.batches * group / grid.matrices;
     const i64 last = space.batches * (group + 1) / grid.matrices;
-    kernel::begin();
+    const struct products {  // ended by an exception of a functor, too
+      FLAGGEMS_HOST_INLINE products() { kernel::begin(); }
+      FLAGGEMS_HOST_INLINE ~products() { kernel::end(); }
+    } here;
     for (i64 batch = first; batch < last; ++batch)
       mine.rectangle(space.batch_at(batch), i, min_of(i + grid.row_step, space.m), grid.row_step, j,
                      min_of(j + grid.column_step, space.n));
-    kernel::end();
   }
 
  private:
@@ -390,6 +392,7 @@ struct gemm_blocked {
         Kernel::template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
                                                         packed_a + (r - i) / tile_rows * a_panel});
       }
+      Kernel::begin();  // a product that a functor made has ended this one
     }
 
     FLAGGEMS_HOST_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data,

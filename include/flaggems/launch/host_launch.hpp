@@ -108,11 +108,6 @@ FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config
           text(workers) + " times " + text(config.scratch) + " bytes of scratch", "none");
   return p;
 }
-/// The same; null if it wants none.
-inline unsigned char* host_scratch(const launch_config& config, int workers = 1) {
-  return config.scratch <= 0 ? nullptr : some_scratch(config, workers);
-}
-
 /// The same for every kernel, so it is compiled once. All workers' memory is had before any begins:
 /// where there is none, nothing has been written.
 FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int workers,
@@ -123,7 +118,8 @@ FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int 
   launch_config config = wanted;
   if (config.scratch > 0 && config.scratch <= (std::numeric_limits<i64>::max)() - page)
     config.scratch = (config.scratch + page - 1) / page * page;
-  unsigned char* const scratch = host_scratch(config, workers);
+  unsigned char* const scratch = config.scratch <= 0 ? nullptr : some_scratch(config, workers);
+  const inside_launch here;
   host_thread_pool().run(
       workers,
       [&](int worker, int count) {
@@ -133,14 +129,36 @@ FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int 
       together);
 }
 
+// What the workers of a launch wait at, if they do.
+inline void abandon_if_meeting(const meeting& m) noexcept { m.abandon(); }
+template <class Arg>
+void abandon_if_meeting(const Arg&) noexcept {}
+
 template <class Kernel, class... Args>
 void host_launch(const launch_config& config, const Args&... args) {
+  constexpr bool together = (std::is_same_v<Args, meeting> || ...);
   const i64 workers = host_workers(config.work, config.tiles);
   const auto entry = host_entry<Kernel, Args...>::best();
-  if (workers <= 1) {
-    entry(0, 1, host_scratch(config), args...);
+  if (workers <= 1 && config.scratch <= 0) {
+    entry(0, 1, nullptr, args...);
+  } else if (workers <= 1) {
+    unsigned char* const scratch = some_scratch(config, 1);
+    const inside_launch here;
+    entry(0, 1, scratch, args...);
   } else {
     const auto share = [&](int worker, int count, unsigned char* scratch) {
+#if FLAGGEMS_EXCEPTIONS
+      if constexpr (together) {
+        try {
+          entry(worker, count, scratch, args...);
+        } catch (const abandoned_meeting&) {  // for the exception of the worker that did not come
+        } catch (...) {
+          (abandon_if_meeting(args), ...);
+          throw;
+        }
+        return;
+      }
+#endif
       entry(worker, count, scratch, args...);
     };
     using closure = decltype(share);
@@ -149,7 +167,7 @@ void host_launch(const launch_config& config, const Args&... args) {
         [](const void* context, int worker, int count, unsigned char* scratch) {
           (*static_cast<closure*>(context))(worker, count, scratch);
         },
-        &share, (std::is_same_v<Args, meeting> || ...));
+        &share, together);
   }
 }
 

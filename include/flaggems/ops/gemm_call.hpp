@@ -422,6 +422,7 @@ struct gemm_call {
         std::is_same_v<stored, C> && !Added::replaces, multiplies_pairs && isa() == isa_level::amx);
     plan.packed = packed;
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
+    const inside_launch here;  // with that memory
     launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias, kernel_first>>(
         stream, config, space, first(beside), b, out, finish(beside), plan, where);
   }
@@ -436,6 +437,7 @@ struct gemm_call {
   template <int Rows, int Columns, bool Strided, class S>
   void dot(const S& stream, const Added& beside) {
     constexpr i64 cached = 256 * 1024;
+    const inside_launch here;  // with the memory of copy_along
     tiles(Rows, Columns);
     const i64 bytes = work_of(space.k, sizeof(A), Rows);
     space.group = bytes < cached ? cached / (bytes > 0 ? bytes : 1) : 1;
