@@ -321,6 +321,8 @@
 
 /// Keeps a function out of line, so that it can be found in a disassembly.
 #define FLAGGEMS_NOINLINE __attribute__((noinline))
+/// All that a function calls becomes part of it where the compiler can (clang: its own calls).
+#define FLAGGEMS_FLATTEN __attribute__((flatten))
 /// Error paths: out of line and away from the hot code.
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 

@@ -18,9 +18,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 ENTRY = re.compile(r"detail::host_entry<.*>::(baseline|avx2|avx512|avx512_bf16|amx)\(")
 # Parts of kernels that are compiled once a level, out of line.
-PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx2_pair_tile<",
+PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx2_pair_tile<"
+                 r"|kernels::level_code<32>::",
          "avx512": r"kernels::outlined<flaggems::kernels::isa_avx512>::|kernels::avx512_pair_tile<"
-                   r"|kernels::transpose_panels<",
+                   r"|kernels::transpose_panels<|kernels::level_code<64>::",
          "avx512_bf16": r"kernels::bf16_dot_kernel<flaggems::kernels::isa_avx512>::tile"
                         r"|kernels::vnni_tile<",
          "amx": r"kernels::amx_tiles<"}

@@ -44,7 +44,7 @@ FLAGGEMS_HOST_INLINE simd<C, Isa> spread_from(const C* p) {
 template <class C, class Isa>
 FLAGGEMS_HOST_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
   simd<C, isa_baseline> part[Isa::lanes / 4];
-  __builtin_memcpy(part, &x.v, sizeof(x.v));
+  __builtin_memcpy(static_cast<void*>(part), &x.v, sizeof(x.v));
   for (int step = Isa::lanes / 8; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) part[i] += part[i + step];
   return part[0];

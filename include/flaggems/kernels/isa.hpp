@@ -55,6 +55,44 @@ struct isa_quad {
 template <class Isa>
 using quad_isa = conditional<is_same<Isa, isa_baseline>, isa_baseline, isa_quad>;
 
+/// `with_level<Isa>(f, args...)` is f(args...) where the level's registers and instructions are
+/// known: text of a function that has them, a call in one that has not, as a user's lambda that is
+/// not inlined. f must be always inline; it takes references, since vectors by value are a question
+/// of ABI.
+template <int Bytes>
+struct level_code {
+  template <class F, class... Args>
+  FLAGGEMS_HOST_INLINE static void run(const F& f, Args&... args) {
+    f(args...);
+  }
+};
+#if FLAGGEMS_ARCH_X86
+template <>
+struct level_code<32> {
+  template <class F, class... Args>
+  FLAGGEMS_TARGET_AVX2 inline static void run(const F& f, Args&... args) {
+    f(args...);
+  }
+};
+template <>
+struct level_code<64> {
+  template <class F, class... Args>
+  FLAGGEMS_TARGET_AVX512 inline static void run(const F& f, Args&... args) {
+    f(args...);
+  }
+};
+#endif
+template <class Isa, class F, class... Args>
+FLAGGEMS_HOST_INLINE void with_level(const F& f, Args&... args) {
+  level_code<Isa::bytes>::run(f, args...);
+}
+
+/// FLAGGEMS_OPAQUE for vectors of a level.
+template <class Isa, class V>
+FLAGGEMS_HOST_INLINE void make_opaque(V& x) {
+  with_level<Isa>([](V& v) FLAGGEMS_LAMBDA { FLAGGEMS_OPAQUE(v); }, x);
+}
+
 /// Whether one instruction puts a number into all lanes of a vector (two, for 64-bit lanes). g++ 12
 /// would insert a number that is not a constant lane by lane, in the loop that uses the vector
 /// (softmax of f32, AVX-512: twice the time).
@@ -66,17 +104,25 @@ template <class Isa, class T, class V>
 FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
 #if FLAGGEMS_X86_ASM
   if constexpr (sizeof(T) == 4) {
-    if constexpr (is_same<T, f32>)
-      asm("vbroadcastss %1, %0" : "=v"(to) : "v"(x));
-    else
-      asm("vpbroadcastd %1, %0" : "=v"(to) : "v"(x));
+    with_level<Isa>(
+        [](auto& r, const auto& a) FLAGGEMS_LAMBDA {
+          if constexpr (is_same<T, f32>)
+            asm("vbroadcastss %1, %0" : "=v"(r) : "v"(a));
+          else
+            asm("vpbroadcastd %1, %0" : "=v"(r) : "v"(a));
+        },
+        to, x);
   } else {
     typedef T half __attribute__((vector_size(sizeof(V) / 2)));
     half h;
-    if constexpr (is_same<T, f64>)
-      asm("vbroadcastsd %1, %0" : "=v"(h) : "v"(x));
-    else
-      asm("vpbroadcastq %1, %0" : "=v"(h) : "v"(x));
+    with_level<Isa>(
+        [](auto& r, const auto& a) FLAGGEMS_LAMBDA {
+          if constexpr (is_same<T, f64>)
+            asm("vbroadcastsd %1, %0" : "=v"(r) : "v"(a));
+          else
+            asm("vpbroadcastq %1, %0" : "=v"(r) : "v"(a));
+        },
+        h, x);
     __builtin_memcpy(&to, &h, sizeof(h));
     __builtin_memcpy(reinterpret_cast<char*>(&to) + sizeof(h), &h, sizeof(h));
   }
@@ -91,13 +137,17 @@ inline constexpr bool selects_at_once =
 template <class Isa, class V, class M>
 FLAGGEMS_HOST_INLINE void select_lanes(V& to, const M& m, const V& a, const V& b) {
 #if FLAGGEMS_X86_ASM
-  if constexpr (Isa::bytes == 64) {
-    M mixed = m;  // bit by bit: mixed ? a : b
-    asm("vpternlogd $0xca, %2, %1, %0" : "+v"(mixed) : "v"(a), "vm"(b));
-    to = (V)mixed;
-  } else {
-    asm("vblendvps %3, %2, %1, %0" : "=x"(to) : "x"(b), "xm"(a), "x"(m));
-  }
+  with_level<Isa>(
+      [](V& r, const M& mask, const V& x, const V& y) FLAGGEMS_LAMBDA {
+        if constexpr (Isa::bytes == 64) {
+          M mixed = mask;  // bit by bit: mixed ? x : y
+          asm("vpternlogd $0xca, %2, %1, %0" : "+v"(mixed) : "v"(x), "vm"(y));
+          r = (V)mixed;
+        } else {
+          asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(y), "xm"(x), "x"(mask));
+        }
+      },
+      to, m, a, b);
 #endif
 }
 

@@ -17,7 +17,7 @@ template <class Isa>
 struct outlined {
   static_assert(is_same<Isa, isa_baseline>);
   template <class F, class... Args>
-  FLAGGEMS_NOINLINE static void call(const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN static void call(const Args&... args) {
     F::template run<Isa>(args...);
   }
 };
@@ -25,14 +25,14 @@ struct outlined {
 template <>
 struct outlined<isa_avx2> {
   template <class F, class... Args>
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void call(const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX2 static void call(const Args&... args) {
     F::template run<isa_avx2>(args...);
   }
 };
 template <>
 struct outlined<isa_avx512> {
   template <class F, class... Args>
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 static void call(const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512 static void call(const Args&... args) {
     F::template run<isa_avx512>(args...);
   }
 };

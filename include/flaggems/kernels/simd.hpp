@@ -38,6 +38,9 @@ struct simd_mask {
   vector v;  // 0 or -1 a lane
 
   simd_mask() = default;
+  // Not trivial, so that the ABI has vectors passed in memory, the same way for every level.
+  FLAGGEMS_HOST_INLINE simd_mask(const simd_mask& x) : v(x.v) {}
+  simd_mask& operator=(const simd_mask&) = default;
   FLAGGEMS_HOST_INLINE explicit simd_mask(const vector& x) : v(x) {}
   FLAGGEMS_HOST_INLINE simd_mask(bool x) : v(vector{} - static_cast<i32>(x)) {}
   FLAGGEMS_HOST_INLINE bool operator[](int i) const { return v[i] != 0; }
@@ -77,6 +80,8 @@ struct simd {
   vector v;
 
   simd() = default;
+  FLAGGEMS_HOST_INLINE simd(const simd& x) : v(x.v) {}  // as simd_mask's
+  simd& operator=(const simd&) = default;
   FLAGGEMS_HOST_INLINE explicit simd(const vector& x) : v(x) {}
   FLAGGEMS_HOST_INLINE simd(T x) {
 #if FLAGGEMS_GCC_X86_ASM
@@ -206,7 +211,7 @@ struct simd {
     typename simd_vector<int_of_size<sizeof(T)>, Isa>::type m;
     if constexpr (sizeof(T) == sizeof(i32)) {
       f(m, a.v, b.v);
-      FLAGGEMS_OPAQUE(m);
+      make_opaque<Isa>(m);
       return mask(m);
     } else if constexpr (sizeof(T) < sizeof(i32)) {
       f(m, a.v, b.v);
@@ -216,8 +221,8 @@ struct simd {
       half_of<i64> lo, hi;
       f(lo, ha.part[0], hb.part[0]);
       f(hi, ha.part[1], hb.part[1]);
-      FLAGGEMS_OPAQUE(lo);
-      FLAGGEMS_OPAQUE(hi);
+      make_opaque<Isa>(lo);
+      make_opaque<Isa>(hi);
       return narrow(lo, hi, make_int_sequence<Isa::lanes>{});
     }
   }
@@ -336,10 +341,14 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T
 #if FLAGGEMS_GCC_X86_ASM
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
-    if constexpr (is_same<Isa, isa_baseline>)
-      asm("maxps %2, %0" : "=x"(r.v) : "0"(a.v), "x"(b.v));
-    else
-      asm("vmaxps %2, %1, %0" : "=v"(r.v) : "v"(a.v), "vm"(b.v));
+    with_level<Isa>(
+        [](auto& to, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+          if constexpr (is_same<Isa, isa_baseline>)
+            asm("maxps %2, %0" : "=x"(to) : "0"(x), "x"(y));
+          else
+            asm("vmaxps %2, %1, %0" : "=v"(to) : "v"(x), "vm"(y));
+        },
+        r.v, a.v, b.v);
     return r;
   }
 #endif
@@ -350,10 +359,14 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T,
 #if FLAGGEMS_GCC_X86_ASM
   if constexpr (is_same<T, f32>) {
     simd<T, Isa> r;
-    if constexpr (is_same<Isa, isa_baseline>)
-      asm("minps %2, %0" : "=x"(r.v) : "0"(a.v), "x"(b.v));
-    else
-      asm("vminps %2, %1, %0" : "=v"(r.v) : "v"(a.v), "vm"(b.v));
+    with_level<Isa>(
+        [](auto& to, const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+          if constexpr (is_same<Isa, isa_baseline>)
+            asm("minps %2, %0" : "=x"(to) : "0"(x), "x"(y));
+          else
+            asm("vminps %2, %1, %0" : "=v"(to) : "v"(x), "vm"(y));
+        },
+        r.v, a.v, b.v);
     return r;
   }
 #endif
@@ -365,7 +378,11 @@ inline constexpr bool scales_at_once<simd<f32, Isa>> = Isa::bytes == 64;
 template <class Isa>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> scale_lanes(const simd<f32, Isa>& x, const simd<f32, Isa>& n) {
   simd<f32, Isa> r;
-  asm("vscalefps %2, %1, %0" : "=v"(r.v) : "v"(x.v), "v"(n.v));
+  with_level<Isa>(
+      [](auto& to, const auto& a, const auto& b) FLAGGEMS_LAMBDA {
+        asm("vscalefps %2, %1, %0" : "=v"(to) : "v"(a), "v"(b));
+      },
+      r.v, x.v, n.v);
   return r;
 }
 #endif
@@ -419,7 +436,7 @@ FLAGGEMS_HOST_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
     from_part from{};
     to_part to;
     __builtin_memcpy(&from, reinterpret_cast<const char*>(&x.v) + i * from_bytes, from_bytes);
-    f(to, from);
+    with_level<Isa>(f, to, from);
     __builtin_memcpy(reinterpret_cast<char*>(&result.v) + i * to_bytes, &to, to_bytes);
   }
   return result;
@@ -439,10 +456,14 @@ FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
   } else {
     __builtin_memcpy(&from, &x.v, min_of(sizeof(from), sizeof(x.v)));
   }
-  if constexpr (is_same<T, u8>)
-    asm("vpmovzxbd %1, %0" : "=v"(r.v) : "v"(from));
-  else
-    asm("vpmovsxbd %1, %0" : "=v"(r.v) : "v"(from));
+  with_level<Isa>(
+      [](auto& to, const auto& bytes) FLAGGEMS_LAMBDA {
+        if constexpr (is_same<T, u8>)
+          asm("vpmovzxbd %1, %0" : "=v"(to) : "v"(bytes));
+        else
+          asm("vpmovsxbd %1, %0" : "=v"(to) : "v"(bytes));
+      },
+      r.v, from);
 #endif
   return r;
 }
@@ -455,17 +476,25 @@ inline constexpr bool converts_words = FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa
 template <class Isa>
 FLAGGEMS_HOST_INLINE void widen_words(simd<u32, Isa>& to, const simd<u16, Isa>& from) {
 #if FLAGGEMS_X86_ASM
-  asm("vpmovzxwd %1, %0" : "=v"(to.v) : "v"(from.v));
+  with_level<Isa>(
+      [](auto& r, const auto& x) FLAGGEMS_LAMBDA {
+        asm("vpmovzxwd %1, %0" : "=v"(r) : "v"(x));
+      },
+      to.v, from.v);
 #endif
 }
 /// Numbers below 2^16.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>& from) {
 #if FLAGGEMS_X86_ASM
-  if constexpr (Isa::bytes == 64)
-    asm("vpmovdw %1, %0" : "=v"(to.v) : "v"(from.v));
-  else
-    asm("vextracti128 $1, %1, %0\n\tvpackusdw %0, %x1, %0" : "=&x"(to.v) : "x"(from.v));
+  with_level<Isa>(
+      [](auto& r, const auto& x) FLAGGEMS_LAMBDA {
+        if constexpr (Isa::bytes == 64)
+          asm("vpmovdw %1, %0" : "=v"(r) : "v"(x));
+        else
+          asm("vextracti128 $1, %1, %0\n\tvpackusdw %0, %x1, %0" : "=&x"(r) : "x"(x));
+      },
+      to.v, from.v);
 #endif
 }
 
@@ -479,12 +508,21 @@ template <class Isa>
 FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
   using U = simd<u32, Isa>;
   U rounded = x + (((x >> 16) & U(1u)) + U(0x7fffu));
+  const U kinds(0x22u);
   // NaN becomes quiet instead: the table asks for that where a number is of the first two kinds.
-  asm("vfixupimmps $0, %2, %1, %0" : "+v"(rounded.v) : "v"(x.v), "v"(U(0x22u).v));
+  with_level<Isa>(
+      [](auto& r, const auto& bits, const auto& kinds) FLAGGEMS_LAMBDA {
+        asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(kinds));
+      },
+      rounded.v, x.v, kinds.v);
   typedef u16 places __attribute__((vector_size(64)));
   const places upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
                         1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-  asm("vpermw %1, %2, %g0" : "=v"(to.v) : "v"(rounded.v), "v"(upper));
+  with_level<Isa>(
+      [](auto& words, const auto& bits, const auto& at) FLAGGEMS_LAMBDA {
+        asm("vpermw %1, %2, %g0" : "=v"(words) : "v"(bits), "v"(at));
+      },
+      to.v, rounded.v, upper);
 }
 #endif
 

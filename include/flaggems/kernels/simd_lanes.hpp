@@ -61,13 +61,21 @@ FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from, int co
     const auto& memory = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
     if constexpr (Isa::bytes == 64) {
       const u32 mask = (1u << count) - 1;
-      if constexpr (sizeof(T) == 4)
-        asm("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(to.v) : "m"(memory), "Yk"(mask));
-      else
-        asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(to.v) : "m"(memory), "Yk"(mask));
+      with_level<Isa>(
+          [](auto& r, const auto& p, const u32& m) FLAGGEMS_LAMBDA {
+            if constexpr (sizeof(T) == 4)
+              asm("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(p), "Yk"(m));
+            else
+              asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(p), "Yk"(m));
+          },
+          to.v, memory, mask);
     } else {
       const simd_mask<Isa> mask = lane_tail<Isa>{0, count}.mask();
-      asm("vmaskmovps %1, %2, %0" : "=x"(to.v) : "m"(memory), "x"(mask.v));
+      with_level<Isa>(
+          [](auto& r, const auto& p, const auto& m) FLAGGEMS_LAMBDA {
+            asm("vmaskmovps %1, %2, %0" : "=x"(r) : "m"(p), "x"(m));
+          },
+          to.v, memory, mask.v);
     }
 #endif
   } else {
@@ -84,10 +92,14 @@ FLAGGEMS_HOST_INLINE void write_vector(void* to, const simd<T, Isa>& from, int c
   } else if constexpr (has_masked_access<T, Isa, true>) {
 #if FLAGGEMS_X86_ASM
     const u32 mask = (1u << count) - 1;
-    if constexpr (sizeof(T) == 4)
-      asm("vmovdqu32 %1, %0%{%2%}" : "+m"(memory) : "v"(from.v), "Yk"(mask));
-    else
-      asm("vmovdqu16 %1, %0%{%2%}" : "+m"(memory) : "v"(from.v), "Yk"(mask));
+    with_level<Isa>(
+        [](auto& p, const auto& x, const u32& m) FLAGGEMS_LAMBDA {
+          if constexpr (sizeof(T) == 4)
+            asm("vmovdqu32 %1, %0%{%2%}" : "+m"(p) : "v"(x), "Yk"(m));
+          else
+            asm("vmovdqu16 %1, %0%{%2%}" : "+m"(p) : "v"(x), "Yk"(m));
+        },
+        memory, from.v, mask);
 #endif
   } else {
     __builtin_memcpy(to, &from.v, static_cast<unsigned>(count) * sizeof(T));
@@ -104,10 +116,14 @@ FLAGGEMS_HOST_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
 #if FLAGGEMS_COMPILER_CLANG
   __builtin_nontemporal_store(from.v, static_cast<vector*>(to));
 #elif FLAGGEMS_X86_ASM
-  if constexpr (is_same<Isa, isa_baseline>)
-    asm volatile("movntps %1, %0" : "=m"(*static_cast<vector*>(to)) : "x"(from.v));
-  else
-    asm volatile("vmovntps %1, %0" : "=m"(*static_cast<vector*>(to)) : "v"(from.v));
+  with_level<Isa>(
+      [](vector& p, const vector& x) FLAGGEMS_LAMBDA {
+        if constexpr (is_same<Isa, isa_baseline>)
+          asm volatile("movntps %1, %0" : "=m"(p) : "x"(x));
+        else
+          asm volatile("vmovntps %1, %0" : "=m"(p) : "v"(x));
+      },
+      *static_cast<vector*>(to), from.v);
 #else
   *static_cast<vector*>(to) = from.v;
 #endif
@@ -308,7 +324,7 @@ FLAGGEMS_HOST_INLINE S fold_lanes(const V& v, Op op) {
   if constexpr (is_simd<V> && sizeof(V) == sizeof(u32) * n) {
     using quad = rebind<simd<f32, quad_isa<typename V::isa>>, element_of<V>>;
     quad part[n / 4];
-    __builtin_memcpy(part, &v.v, sizeof(v.v));
+    __builtin_memcpy(static_cast<void*>(part), &v.v, sizeof(v.v));
     for (int step = n / 8; step > 0; step /= 2)
       for (int k = 0; k < step; ++k) part[k] = op(part[k], part[k + step]);
     const auto& all = part[0].v;

@@ -38,8 +38,9 @@ struct host_entry {
     kernels::host_block<Isa> block(index, count, scratch);
     Kernel::run(block, args...);
   }
-  FLAGGEMS_NOINLINE static void baseline(i64 index, i64 count, unsigned char* scratch,
-                                         const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN static void baseline(i64 index, i64 count,
+                                                          unsigned char* scratch,
+                                                          const Args&... args) {
     if constexpr (has_parts<Kernel>) {
       kernels::host_block<kernels::isa_any> block(index, count, scratch,
                                                   {{}, static_cast<int>(isa())});
@@ -49,26 +50,24 @@ struct host_entry {
     }
   }
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
-                                                          unsigned char* scratch,
-                                                          const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
+                                                                           unsigned char* scratch,
+                                                                           const Args&... args) {
     body<kernels::isa_avx2>(index, count, scratch, args...);
   }
 #endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 static void avx512(i64 index, i64 count,
-                                                              unsigned char* scratch,
-                                                              const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512 static void avx512(
+      i64 index, i64 count, unsigned char* scratch, const Args&... args) {
     body<kernels::isa_avx512>(index, count, scratch, args...);
   }
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(i64 index, i64 count,
-                                                                        unsigned char* scratch,
-                                                                        const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(
+      i64 index, i64 count, unsigned char* scratch, const Args&... args) {
     body<kernels::isa_avx512_bf16>(index, count, scratch, args...);
   }
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
-                                                        unsigned char* scratch,
-                                                        const Args&... args) {
+  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
+                                                                         unsigned char* scratch,
+                                                                         const Args&... args) {
     body<kernels::isa_amx>(index, count, scratch, args...);
   }
 #endif
