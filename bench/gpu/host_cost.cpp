@@ -152,7 +152,8 @@ int main(int count, char** words) try {
       {"mm", [&] { fg::mm(s, x, weight.view().t(), small); }},
       {"scaled_dot_product_attention",
        [&] {
-         fg::scaled_dot_product_attention(s, query, keys, values, attended, {.enable_gqa = true});
+         fg::scaled_dot_product_attention(s, query, keys, values, std::nullopt, attended,
+                                          {.enable_gqa = true});
        }},
   };
 

@@ -116,7 +116,7 @@ const kernel all[] = {
      [] {
        return make([q = numbers({1, 9, 1, 64}), k = numbers<fg::f16>({1, 3, 512, 64}),
                     out = numbers({1, 9, 1, 64})]() mutable {
-         fg::scaled_dot_product_attention(stream(), q, k, k, out,
+         fg::scaled_dot_product_attention(stream(), q, k, k, std::nullopt, out,
                                           {.is_causal = true,
                                            .alignment = fg::causal_alignment::bottom_right,
                                            .enable_gqa = true});

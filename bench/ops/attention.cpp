@@ -23,7 +23,8 @@ void attention(benchmark::State& state) {
   auto out = fg::empty<T>(stream(), {1, heads, queries, e});
   const fg::attention_options options{
       .is_causal = true, .alignment = fg::causal_alignment::bottom_right, .enable_gqa = true};
-  for (auto _ : state) fg::scaled_dot_product_attention(stream(), q, k, v, out, options);
+  for (auto _ : state)
+    fg::scaled_dot_product_attention(stream(), q, k, v, std::nullopt, out, options);
   state.SetBytesProcessed(state.iterations() * 2 * k.bytes());
   state.counters["flops"] =
       benchmark::Counter(4.0 * static_cast<double>(q.numel()) * static_cast<double>(keys),

@@ -571,7 +571,7 @@ void model<Device>::attend(layer& l, i64 n, i64 seen, const fg::tensor_view<T, D
     // The last of the queries is at the last of the keys.
     options.is_causal = true;
     options.alignment = fg::causal_alignment::bottom_right;
-    fg::scaled_dot_product_attention(stream_, heads(q), k, v, heads(out), options);
+    fg::scaled_dot_product_attention(stream_, heads(q), k, v, std::nullopt, heads(out), options);
   });
 }
 

@@ -72,7 +72,8 @@ void check(const problem& p, layout how = layout::contiguous) {
                " " + to_string(how));
   test_tensor<T, D> q(p.q(), how, random_values(p.q())), out(p.out(), how);
   test_tensor<Key, D> k(p.k(), how, random_values(p.k())), v(p.v(), how, random_values(p.v()));
-  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), out.view(), p.options);
+  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), std::nullopt,
+                                   out.view(), p.options);
   expect_close<T>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
                   attention_tolerance<T>());
   EXPECT_TRUE(out.gaps_untouched());
@@ -190,7 +191,8 @@ TYPED_TEST(attention_device, decode_of_strided_queries) {
   test_tensor<bf16, D> q(p.q(), layout::strided, random_values(p.q())), out(p.out()),
       k(p.k(), layout::contiguous, random_values(p.k())),
       v(p.v(), layout::contiguous, random_values(p.v()));
-  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), out.view(), p.options);
+  fg::scaled_dot_product_attention(test_stream<D>(), q.in(), k.in(), v.in(), std::nullopt,
+                                   out.view(), p.options);
   expect_close<bf16>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
                      attention_tolerance<bf16>());
 }
@@ -277,6 +279,74 @@ TYPED_TEST(attention_device, masks) {
   });
 }
 
+// A mask makes a new tensor by with_mask; as an optional it may be absent.
+TYPED_TEST(attention_device, returned_with_a_mask) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const problem p{.batch = 2, .queries = 8, .keys = 8, .e = 8, .ev = 8};
+  test_tensor<f32, D> q(p.q(), layout::contiguous, random_values(p.q())),
+      k(p.k(), layout::contiguous, random_values(p.k())),
+      v(p.v(), layout::contiguous, random_values(p.v())), out(p.out());
+  test_tensor<f32, D> adds({8, 8}, layout::contiguous, random_values({8, 8}));
+  test_tensor<bool, D> takes({8, 8}, layout::contiguous, random_integers({8, 8}, 0, 1));
+  const auto twice = [](const std::vector<double>& x) {
+    std::vector<double> all = x;
+    all.insert(all.end(), x.begin(), x.end());
+    return all;
+  };
+  std::vector<double> hidden;
+  for (const double x : takes.values()) hidden.push_back(x != 0 ? 0 : -infinity);
+  const auto want = reference(p, q.values(), k.values(), v.values(), twice(adds.values()));
+  // The mask has the sizes of an output and can be written, and still is only read.
+  expect_close<f32>(values_of(fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(),
+                                                               fg::with_mask(adds.view()))),
+                    want, attention_tolerance<f32>());
+  expect_equal(adds.read(), adds.values());
+  expect_close<f32>(values_of(fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(),
+                                                               fg::with_mask(takes.in()))),
+                    reference(p, q.values(), k.values(), v.values(), twice(hidden)),
+                    attention_tolerance<f32>());
+  std::optional<decltype(adds.in())> maybe;
+  fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), maybe, out.view());
+  expect_close<f32>(out.read(), reference(p, q.values(), k.values(), v.values(), {}),
+                    attention_tolerance<f32>());
+  maybe.emplace(adds.in());
+  fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), maybe, out.view());
+  expect_close<f32>(out.read(), want, attention_tolerance<f32>());
+}
+
+// What stands before positions and elements broadcasts: a query of rank 2 or 3 with all keys.
+TYPED_TEST(attention_device, operands_of_other_ranks) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const problem p{.batch = 2, .heads = 3, .key_heads = 3, .queries = 5, .keys = 7, .e = 8, .ev = 4};
+  test_tensor<f32, D> q(p.q(), layout::contiguous, random_values(p.q())),
+      k(p.k(), layout::contiguous, random_values(p.k())),
+      v(p.v(), layout::contiguous, random_values(p.v()));
+  const auto expect_as_expanded = [&](const auto& a, const auto& b, const auto& c) {
+    const auto got = fg::scaled_dot_product_attention(s, a, b, c);
+    const auto whole =
+        fg::scaled_dot_product_attention(s, a.expand(p.q()), b.expand(p.k()), c.expand(p.v()));
+    ASSERT_EQ(shape(got.view().sizes()), p.out());
+    expect_close<f32>(values_of(got), values_of(whole), attention_tolerance<f32>());
+  };
+  const auto q3 = q.in().select(0, 1), k3 = k.in().select(0, 1), v3 = v.in().select(0, 0);
+  expect_as_expanded(q3.select(0, 2), k.in(), v.in());
+  expect_as_expanded(q3, k.in(), v.in());
+  expect_as_expanded(q3.select(0, 0), k.in(), v3);
+  expect_as_expanded(q.in(), k3.select(0, 1), v3);
+  expect_as_expanded(q.in().narrow(1, 0, 1), k.in(), v3.narrow(0, 1, 1));
+  // All of rank 2, and of rank 3.
+  const auto two =
+      fg::scaled_dot_product_attention(s, q3.select(0, 0), k3.select(0, 0), v3.select(0, 0));
+  const auto three = fg::scaled_dot_product_attention(s, q3, k3, v3);
+  ASSERT_EQ(shape(two.view().sizes()), (shape{5, 4}));
+  ASSERT_EQ(shape(three.view().sizes()), (shape{3, 5, 4}));
+  const auto all = values_of(three);
+  expect_close<f32>(values_of(two), std::vector<double>(all.begin(), all.begin() + 20),
+                    attention_tolerance<f32>());
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(attention, a_key_value_cache) {
   // A cache [1, room, heads, e] of which `used` positions are filled; the rest is NaN.
@@ -333,20 +403,20 @@ TYPED_TEST(attention_device, nothing_to_see) {
     fg::scaled_dot_product_attention(s, q.in(), k.in(), v.in(), hidden.in(), out.view());
     expect_equal(out.read(), std::vector<double>(48, 0.0));
     fg::scaled_dot_product_attention(
-        s, q.in(), k.in().narrow(2, 0, 2), v.in().narrow(2, 0, 2), out.view(),
+        s, q.in(), k.in().narrow(2, 0, 2), v.in().narrow(2, 0, 2), std::nullopt, out.view(),
         {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
     const auto y = out.read();
     for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i] == 0, i / 8 % 3 == 0) << i;
     const auto none = k.in().narrow(2, 0, 0);
-    fg::scaled_dot_product_attention(s, q.in(), none, none, out.view());
+    fg::scaled_dot_product_attention(s, q.in(), none, none, std::nullopt, out.view());
     expect_equal(out.read(), std::vector<double>(48, 0.0));
     // Scores that are -inf by themselves, and NaN, which stays.
     test_tensor<f32, D> low(p.k(), layout::contiguous, std::vector<double>(2400, -infinity)),
         ones(p.q(), layout::contiguous, std::vector<double>(48, 1.0)),
         nan(p.k(), layout::contiguous, std::vector<double>(2400, std::nan("")));
-    fg::scaled_dot_product_attention(s, ones.in(), low.in(), v.in(), out.view());
+    fg::scaled_dot_product_attention(s, ones.in(), low.in(), v.in(), std::nullopt, out.view());
     expect_equal(out.read(), std::vector<double>(48, 0.0));
-    fg::scaled_dot_product_attention(s, ones.in(), nan.in(), v.in(), out.view());
+    fg::scaled_dot_product_attention(s, ones.in(), nan.in(), v.in(), std::nullopt, out.view());
     expect_equal(out.read(), std::vector<double>(48, std::nan("")));
   });
 }
@@ -429,7 +499,7 @@ TEST(attention, large_scores) {
   const auto& s = test_stream<host>();
   // Scores that overflow exp without the shift; rank 2.
   test_tensor<f32> large({3, 8}, layout::contiguous, std::vector<double>(24, 100.0)), row({3, 8});
-  fg::scaled_dot_product_attention(s, large.in(), large.in(), large.in(), row.view());
+  fg::scaled_dot_product_attention(s, large.in(), large.in(), large.in(), std::nullopt, row.view());
   expect_close<f32>(row.read(), std::vector<double>(24, 100.0));
 }
 
@@ -443,24 +513,32 @@ fg::errc raised_code(F f) {
 TEST(attention, bad_input) {
   const auto& s = test_stream<host>();
   test_tensor<f32> q({2, 6, 3, 8}), k({2, 6, 5, 8}), k4({2, 4, 5, 8}), wide({2, 6, 5, 9}),
-      longer({2, 6, 7, 8}), out({2, 6, 3, 8}), flat({3, 8});
+      longer({2, 6, 7, 8}), out({2, 6, 3, 8}), flat({3, 7});
   test_tensor<bool> mask({3, 5}), other({3, 4});
   const auto mismatch = fg::errc::shape_mismatch;
   const auto call = [&](auto&&... x) {
     return raised_code([&] { fg::scaled_dot_product_attention(s, x...); });
   };
-  EXPECT_EQ(call(q.in(), wide.in(), k.in(), out.view()), mismatch);
-  EXPECT_EQ(call(q.in(), k.in(), longer.in(), out.view()), mismatch);
-  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), out.view()), mismatch);
-  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), out.view(), fg::attention_options{.enable_gqa = true}),
+  EXPECT_EQ(call(q.in(), wide.in(), k.in(), std::nullopt, out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), longer.in(), std::nullopt, out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), std::nullopt, out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k4.in(), k4.in(), std::nullopt, out.view(),
+                 fg::attention_options{.enable_gqa = true}),
             mismatch);
-  EXPECT_EQ(call(flat.in(), k.in(), k.in(), out.view()), mismatch);
-  EXPECT_EQ(call(q.in(), k.in(), k.in(), k.view()), mismatch);
+  EXPECT_EQ(call(flat.in(), k.in(), k.in(), std::nullopt, out.view()), mismatch);
+  EXPECT_EQ(call(q.in(), k.in(), k.in(), std::nullopt, k.view()), mismatch);
   EXPECT_EQ(call(q.in(), k.in(), k.in(), other.in(), out.view()), mismatch);
-  EXPECT_EQ(call(q.in(), k.in(), k.in(), q.view()), fg::errc::overlap);
+  EXPECT_EQ(call(q.in(), k.in(), k.in(), std::nullopt, q.view()), fg::errc::overlap);
   EXPECT_EQ(
       call(q.in(), k.in(), k.in(), mask.in(), out.view(), fg::attention_options{.is_causal = true}),
       fg::errc::invalid_argument);
+  const auto dropped = [&](double p) {
+    return call(q.in(), k.in(), k.in(), std::nullopt, out.view(),
+                fg::attention_options{.dropout_p = p});
+  };
+  EXPECT_EQ(dropped(0.5), fg::errc::not_supported);
+  EXPECT_EQ(dropped(-1), fg::errc::invalid_argument);
+  EXPECT_EQ(dropped(std::nan("")), fg::errc::invalid_argument);
   EXPECT_TRUE(out.untouched() && q.untouched() && k.untouched());
 }
 

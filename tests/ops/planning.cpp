@@ -107,7 +107,7 @@ TEST(planning, work_does_not_overflow) {
   fg::mm(s, input({large, large}), input({large, large / 4}), output({large, large / 4})),
       expect_most("mm");
   fg::scaled_dot_product_attention(s, input({large, 64}), input({large, 64}), input({large, 64}),
-                                   output({large, 64})),
+                                   std::nullopt, output({large, 64})),
       expect_most("scaled_dot_product_attention");
 }
 
@@ -306,7 +306,8 @@ TEST(planning, extreme_sizes_and_strides) {
     r.attempt([&] { (void)fg::scaled_dot_product_attention(s, x, x, x); });
     r.attempt([&] {
       fg::scaled_dot_product_attention(
-          s, x, x, x, out, {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
+          s, x, x, x, std::nullopt, out,
+          {.is_causal = true, .alignment = fg::causal_alignment::bottom_right});
     });
     r.attempt([&] { (void)fg::arange(s, r.stride(), r.stride(), r.stride()); });
     r.attempt([&] { (void)fg::full<f32>(s, {r.size(), r.size(), r.size()}, 1); });

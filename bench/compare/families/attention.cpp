@@ -24,18 +24,19 @@ void line(session& s, i64 queries, i64 keys, i64 heads, i64 size, bool causal) {
   const fg::attention_options options{.is_causal = causal};
   const double pairs = static_cast<double>(queries * keys) * (causal ? 0.5 : 1);
   const bool reads = queries <= 2;
-  s.measure({queries == 1 ? "decode"
-             : causal     ? "causal"
-                          : "prefill",
-             text({heads, queries, keys, size}),
-             {"attention", {of(q), of(k), of(v), of(mask)}, {of(out)}, {causal ? 1.0 : 0.0}},
-             [&] { fg::scaled_dot_product_attention(s.stream, q, k, v, out, options); },
-             static_cast<double>(k.bytes() + v.bytes()),
-             4.0 * pairs * static_cast<double>(heads * size),
-             reads            ? roof::read
-             : sizeof(T) == 2 ? roof::bf16
-                              : roof::f32,
-             tolerance_of<T>() * 2});
+  s.measure(
+      {queries == 1 ? "decode"
+       : causal     ? "causal"
+                    : "prefill",
+       text({heads, queries, keys, size}),
+       {"attention", {of(q), of(k), of(v), of(mask)}, {of(out)}, {causal ? 1.0 : 0.0}},
+       [&] { fg::scaled_dot_product_attention(s.stream, q, k, v, std::nullopt, out, options); },
+       static_cast<double>(k.bytes() + v.bytes()),
+       4.0 * pairs * static_cast<double>(heads * size),
+       reads            ? roof::read
+       : sizeof(T) == 2 ? roof::bf16
+                        : roof::f32,
+       tolerance_of<T>() * 2});
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ const entry attention("attention", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     const fg::attention_options options{.is_causal = c.integer(0) != 0, .enable_gqa = true};
     fg::scaled_dot_product_attention(c.on, c.view<const T>(0), c.view<const T>(1),
-                                     c.view<const T>(2), c.view<T>(3), options);
+                                     c.view<const T>(2), std::nullopt, c.view<T>(3), options);
   });
 });
 

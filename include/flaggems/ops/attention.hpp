@@ -7,7 +7,9 @@
 #include <flaggems/kernels/attention_tiles.hpp>
 #include <flaggems/ops/attention_chip.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/tensor/optional.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace flaggems {
@@ -24,15 +26,87 @@ enum class causal_alignment {
 
 /// What scaled_dot_product_attention may be told.
 struct attention_options {
+  f64 dropout_p = 0;  ///< 0: there is no dropout
   bool is_causal = false;
   causal_alignment alignment = causal_alignment::top_left;
   std::optional<f64> scale{};  ///< of the scores; 1 / sqrt(head size) if there is none
   bool enable_gqa = false;     ///< several heads of the queries share one of keys and values
 };
 
+/// A mask for the forms that return a tensor: scaled_dot_product_attention(stream, query, key,
+/// value, with_mask(m)).
+template <class View>
+struct mask_operand {
+  View value;
+};
+/// Marks `attn_mask` as the mask of the forms that return a tensor.
+template <tensor_like X>
+[[nodiscard]] auto with_mask(const X& attn_mask) {
+  return mask_operand<detail::view_of<const X&>>{as_view(attn_mask)};
+}
+
 namespace detail {
 
 struct no_mask_view {};
+
+/// Query, key and value of one rank: their batch sizes broadcast, but for the heads where
+/// `enable_gqa` shares them. The rest is checked by attention_call.
+template <class T, class Key, class Value, class D>
+struct attention_inputs {
+  tensor_view<const T, D> q;
+  tensor_view<const Key, D> k;
+  tensor_view<const Value, D> v;
+
+  template <class Q, class K, class V>
+  attention_inputs(const Q& query, const K& key, const V& value, const attention_options& options)
+      : q(as_view(query)), k(as_view(key)), v(as_view(value)) {
+    const char* const op = "scaled_dot_product_attention";
+    if (!(options.dropout_p >= 0 && options.dropout_p <= 1)) [[unlikely]]
+      raise(errc::invalid_argument, op, "a dropout_p from 0 to 1", text(options.dropout_p));
+    if (options.dropout_p > 0) [[unlikely]]
+      raise(errc::not_supported, op, "a dropout_p of 0: there is no dropout",
+            text(options.dropout_p));
+    const int rank = (std::max)({q.rank(), k.rank(), v.rank()});
+    const int heads = options.enable_gqa ? rank - 3 : -1;
+    if ((std::min)({q.rank(), k.rank(), v.rank()}) < (heads >= 0 ? 3 : 2)) return;
+    bool same = q.rank() == rank && k.rank() == rank && v.rank() == rank;
+    shape batch;
+    for (int d = 0; d < rank - 2; ++d) {
+      const i64 sizes[] = {size(q, d - rank), size(k, d - rank), size(v, d - rank)};
+      i64 all = 1;
+      for (const i64 n : sizes)
+        if (n != 1) all = n;  // sizes that differ are refused later
+      batch.push_back(all);
+      same = same && (d == heads || sizes[0] == all);
+    }
+    if (same) return;
+    spread(q, batch, heads);
+    spread(k, batch, heads);
+    spread(v, batch, heads);
+  }
+
+ private:
+  template <class View>
+  static i64 size(const View& x, int d) {
+    return -d <= x.rank() ? x.size(d) : 1;
+  }
+  template <class View>
+  static void spread(View& x, const shape& batch, int heads) {
+    const int rank = batch.rank() + 2;
+    shape sizes = batch;
+    for (int d = 0; d < batch.rank(); ++d) {
+      const i64 n = size(x, d - rank);
+      if (d == heads || n != 1) sizes[d] = n;
+    }
+    sizes.push_back(x.size(-2));
+    sizes.push_back(x.size(-1));
+    x = x.expand(sizes);
+  }
+};
+template <class Q, class K, class V>
+attention_inputs(const Q&, const K&, const V&, const attention_options&)
+    -> attention_inputs<value_t<const Q&>, value_t<const K&>, value_t<const V&>,
+                        device_t<const Q&>>;
 
 template <class Q, class K, class V, class Out, class Mask>
 struct attention_call {
@@ -241,20 +315,56 @@ struct attention_call {
   }
 };
 
-template <class Q, class K, class V, class Out, class Mask>
-using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, view_of<Out>, Mask>;
+template <class In, class Out, class Mask>
+using attention_call_of =
+    attention_call<decltype(In::q), decltype(In::k), decltype(In::v), Out, Mask>;
+
+template <class S, class In, class Out, class Mask>
+void attend(const S& stream, const In& in, const Mask& mask, const Out& out,
+            const attention_options& options) {
+  if constexpr (tensor_like<const Mask&>) {
+    static_assert(
+        std::is_same_v<value_t<const Mask&>, bool> || kernels::is_floating<value_t<const Mask&>>,
+        "flaggems: attn_mask is of bool or of a floating-point type");
+    attention_call_of<In, Out, view_of<const Mask&>>::run(stream, in.q, in.k, in.v, as_view(mask),
+                                                          out, options);
+  } else {
+    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
+      if (mask.has_value()) return attend(stream, in, *mask, out, options);
+    attention_call_of<In, Out, no_mask_view>::run(stream, in.q, in.k, in.v, {}, out, options);
+  }
+}
+
+template <class S, class Q, class K, class V, class Mask>
+auto attended(const S& stream, const Q& query, const K& key, const V& value, const Mask& mask,
+              const attention_options& options) {
+  using T = value_t<const Q&>;
+  const attention_inputs in(query, key, value, options);
+  auto out =
+      empty<T>(stream,
+               attention_call_of<decltype(in), tensor_view<T, device_of<S>>, no_mask_view>::check(
+                   in.q, in.k, in.v, options),
+               "scaled_dot_product_attention");
+  attend(stream, in, mask, as_view(out), options);
+  return out;
+}
+
+template <class>
+inline constexpr bool says_what_the_tensor_behind_value_is = false;
 
 }  // namespace detail
 
-/// out = softmax(scale * query * key^T) * value.
+/// out = softmax(scale * query * key^T + attn_mask) * value.
 ///
 /// query [..., heads, queries, e], key [..., heads, keys, e], value [..., heads, keys, ev],
 /// out [..., heads, queries, ev]; any strides (so views of a KV cache), any e and ev, rank 2 and
-/// more; batch sizes of key and value may be 1. With enable_gqa, key and value may have fewer
+/// more; what stands before the last two dimensions broadcasts. attn_mask is std::nullopt or
+/// broadcasts to [..., heads, queries, keys]: bool says whether a key takes part, numbers are added
+/// to the scores; not together with is_causal. With enable_gqa, key and value may have fewer
 /// heads, a divisor of query's: head h uses theirs h / (heads / theirs). Key and value are of one
 /// dtype, which may be another than query's (a cache in 16 bits), but for f64. is_causal hides
 /// later keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
-/// operands does not depend on the lengths. There is no dropout.
+/// operands does not depend on the lengths. A dropout_p above 0 raises not_supported.
 ///
 /// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
 /// gives 0, as PyTorch does since 2.5. Hidden keys have weight 0, so an infinity or NaN in their
@@ -264,28 +374,17 @@ using attention_call_of = attention_call<view_of<Q>, view_of<K>, view_of<V>, vie
 /// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
 /// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,
 /// bool enable_gqa=False)
-template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Out>
-void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,
-                                  Out&& out, const attention_options& options = {}) {
-  same_device<S, Q, K, V, Out>();
-  detail::attention_call_of<const Q&, const K&, const V&, Out, detail::no_mask_view>::run(
-      stream, as_view(query), as_view(key), as_view(value), {}, as_view(out), options);
-}
-
-/// The same with a mask that broadcasts to [..., heads, queries, keys]: bool says whether a key
-/// takes part, numbers are added to the scores. Raises invalid_argument together with is_causal.
-template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Mask,
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor Mask,
           tensor_like Out>
 void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,
                                   const Mask& attn_mask, Out&& out,
                                   const attention_options& options = {}) {
-  same_device<S, Q, K, V, Mask, Out>();
-  static_assert(
-      std::is_same_v<value_t<const Mask&>, bool> || kernels::is_floating<value_t<const Mask&>>,
-      "flaggems: attn_mask is of bool or of a floating-point type");
-  detail::attention_call_of<const Q&, const K&, const V&, Out, detail::view_of<const Mask&>>::run(
-      stream, as_view(query), as_view(key), as_view(value), as_view(attn_mask), as_view(out),
-      options);
+  if constexpr (tensor_like<const Mask&>)
+    same_device<S, Q, K, V, Mask, Out>();
+  else
+    same_device<S, Q, K, V, Out>();
+  detail::attend(stream, detail::attention_inputs(query, key, value, options), attn_mask,
+                 as_view(out), options);
 }
 
 /// The attention without a mask in a new tensor of query's dtype.
@@ -293,15 +392,26 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V>
 [[nodiscard]] auto scaled_dot_product_attention(const S& stream, const Q& query, const K& key,
                                                 const V& value,
                                                 const attention_options& options = {}) {
-  using T = value_t<const Q&>;
-  using view = tensor_view<T, device_of<S>>;
-  auto out = empty<T>(
-      stream,
-      detail::attention_call_of<const Q&, const K&, const V&, view, detail::no_mask_view>::check(
-          as_view(query), as_view(key), as_view(value), options),
-      "scaled_dot_product_attention");
-  scaled_dot_product_attention(stream, query, key, value, out, options);
-  return out;
+  same_device<S, Q, K, V>();
+  return detail::attended(stream, query, key, value, std::nullopt, options);
+}
+
+/// The same with a mask, given as with_mask(m).
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, class Mask>
+[[nodiscard]] auto scaled_dot_product_attention(const S& stream, const Q& query, const K& key,
+                                                const V& value, const mask_operand<Mask>& attn_mask,
+                                                const attention_options& options = {}) {
+  same_device<S, Q, K, V, Mask>();
+  return detail::attended(stream, query, key, value, attn_mask.value, options);
+}
+
+/// Does not compile: one tensor behind value could be the mask or the output.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like X>
+void scaled_dot_product_attention(const S&, const Q&, const K&, const V&, X&&,
+                                  const attention_options& = {}) {
+  static_assert(detail::says_what_the_tensor_behind_value_is<X>,
+                "flaggems: one tensor behind value may be the mask or the output: give "
+                "with_mask(mask) for a new tensor, or std::nullopt and the output");
 }
 
 }  // namespace flaggems
