@@ -6,6 +6,7 @@
 
 #include <flaggems/error.hpp>
 #include <flaggems/kernels/number.hpp>
+#include <flaggems/tensor/limits.hpp>
 
 #include <string_view>
 #include <type_traits>
