@@ -71,7 +71,9 @@ void check_all() {
       static_assert(std::is_same_v<fg::value_t<decltype(fg::sum(stream, x.in()))>,
                                    std::conditional_t<floating, T, i64>>);
       static_assert(std::is_same_v<fg::value_t<decltype(fg::amax(stream, x.in()))>, T>);
-      static_assert(std::is_same_v<fg::value_t<decltype(fg::any(stream, x.in()))>, bool>);
+      using truth = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, bool>;
+      static_assert(std::is_same_v<fg::value_t<decltype(fg::any(stream, x.in()))>, truth>);
+      static_assert(std::is_same_v<fg::value_t<decltype(fg::all(stream, x.in()))>, truth>);
     }
   });
 }
@@ -96,6 +98,33 @@ TEST(reduce_other_result, of_int_in_f32) {
   const auto wide = fg::sum<f64>(test_stream<host>(), out.in(), {0}, true);
   static_assert(std::is_same_v<fg::value_t<decltype(wide)>, f64>);
   expect_equal(values_of(wide), {want[0] + want[1] + want[2]});
+}
+
+template <class D>
+class reduce_result_dtype : public ::testing::Test {};
+TYPED_TEST_SUITE(reduce_result_dtype, all_devices);
+
+// Elements are converted to the result's dtype before they are folded.
+TYPED_TEST(reduce_result_dtype, converts_first) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  at_every_level<D>([&] {
+    for (const i64 n : {2, 40}) {
+      std::vector<double> both, large(static_cast<std::size_t>(n), 4294967296.0);
+      for (i64 i = 0; i < n; ++i) both.push_back(i % 2 == 0 ? 1 : -1);
+      test_tensor<std::int64_t, D> x({n}, layout::contiguous, both),
+          y({n}, layout::contiguous, large), columns({n, 3});
+      test_tensor<f32, D> halves({n}, layout::contiguous, std::vector<double>(both.size(), 0.5));
+      test_tensor<bool, D> out(shape{});
+      expect_equal(values_of(fg::sum<bool>(s, x.in())), {1});
+      expect_equal(values_of(fg::prod<bool>(s, y.in())), {1});
+      expect_equal(values_of(fg::sum<bool>(s, halves.in())), {1});
+      fg::sum(s, x.in(), out.view());
+      expect_equal(out.read(), {1});
+      expect_equal(values_of(fg::sum<bool>(s, x.in().unsqueeze(1).expand({n, 3}), {0})), {1, 1, 1});
+      expect_equal(values_of(fg::mean<f32>(s, y.in())), {4294967296.0});
+    }
+  });
 }
 
 }  // namespace

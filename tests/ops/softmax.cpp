@@ -292,5 +292,32 @@ TEST(softmax, refuses_bad_arguments) {
 
 #endif
 
+template <class D>
+class softmax_of_integers : public ::testing::Test {};
+TYPED_TEST_SUITE(softmax_of_integers, all_devices);
+
+template <class T, class D>
+void expect_softmax_as_of_floats() {
+  const auto& s = test_stream<D>();
+  at_every_level<D>([&] {
+    for (const shape& sizes : {shape{3, 5}, shape{4, 64}, shape{2, 300}})
+      for (const i64 dim : {0, 1}) {
+        const auto values = random_integers(sizes, 0, 1);
+        test_tensor<T, D> x(sizes, layout::contiguous, values);
+        test_tensor<f32, D> same(sizes, layout::contiguous, values), out(sizes);
+        const tolerance tol = tolerance_of<f32>();
+        expect_close<f32>(values_of(fg::softmax<f32>(s, x.in(), dim)),
+                          values_of(fg::softmax(s, same.in(), dim)), tol);
+        fg::log_softmax(s, x.in(), out.view(), dim);
+        expect_close<f32>(out.read(), values_of(fg::log_softmax(s, same.in(), dim)), tol);
+      }
+  });
+}
+TYPED_TEST(softmax_of_integers, are_those_of_floats) {
+  expect_softmax_as_of_floats<std::int64_t, TypeParam>();
+  expect_softmax_as_of_floats<std::uint8_t, TypeParam>();
+  expect_softmax_as_of_floats<bool, TypeParam>();
+}
+
 }  // namespace
 }  // namespace flaggems_test

@@ -25,7 +25,7 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
 HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
-              "with_bias"}
+              "with_bias", "with_mask"}
 
 # What a program needs around its operators; every name must be found, with a doc comment.
 BASICS = {

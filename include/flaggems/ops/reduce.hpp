@@ -457,31 +457,59 @@ struct mean_check {
 };
 template <class T, class O>
 using mean_fold = typename mean_check<T, O>::type;
-template <class T>
+template <class T, class Result>
 struct mean_type {
-  static_assert(kind_of<T> == kind::floating, "flaggems: mean takes floating-point tensors");
+  static_assert(kind_of<T> == kind::floating || !std::is_void_v<Result>,
+                "flaggems: mean takes floating-point tensors");
   using type = T;
 };
+/// Values are converted to the result's dtype first, as in ATen: a sum of bool is whether any value
+/// is not 0, a product whether all are not. (Of integers it makes no difference.)
+template <class O>
+struct folds_into {
+  template <class C>
+  using sum = kernels::sum_of<C>;
+  template <class C>
+  using prod = kernels::prod_of<C>;
+  template <class T>
+  using type = sum_fold<T, O>;
+};
+template <>
+struct folds_into<bool> {
+  template <class C>
+  using sum = kernels::any_of;
+  template <class C>
+  using prod = kernels::all_of;
+  template <class T>
+  using type = bool;
+};
+/// What any and all give: bool, but u8 of u8.
+template <class T>
+using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 }  // namespace detail
 
 /// out[kept] = sum of x over `dims` (all if empty). Integers and bool give i64.
 ///
 /// Shapes: out has x's sizes without `dims`, or with 1 in their place if `keepdim`. 16-bit floats
-/// are summed in f32, in blocks. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
+/// are summed in f32, in blocks; for an output of bool, elements are converted first, so that it
+/// says whether any is not 0. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
 /// aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
-FLAGGEMS_REDUCTION(sum, kernels::sum_of, detail::sum_fold<T FLAGGEMS_COMMA O>, detail::sum_type<T>,
-                   false, false)
-/// out[kept] = mean of x over `dims`; floating-point only; an empty mean is NaN. Otherwise as
+FLAGGEMS_REDUCTION(sum, detail::folds_into<O>::template sum,
+                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, false,
+                   false)
+/// out[kept] = mean of x over `dims`; of integers, the result's dtype must be given, which is of
+/// floating point: mean<float>(stream, x). An empty mean is NaN. Otherwise as
 /// `sum`. aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(mean, kernels::sum_of, detail::mean_fold<T FLAGGEMS_COMMA O>,
-                   typename detail::mean_type<T>::type, true, false)
+                   typename detail::mean_type<T FLAGGEMS_COMMA Result>::type, true, false)
 /// out[kept] = product of x over `dims`; an empty product is 1. Otherwise as `sum`.
 /// aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype, Tensor(a!)
 /// out)
-FLAGGEMS_REDUCTION(prod, kernels::prod_of, detail::sum_fold<T FLAGGEMS_COMMA O>,
-                   detail::sum_type<T>, false, false)
+FLAGGEMS_REDUCTION(prod, detail::folds_into<O>::template prod,
+                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, false,
+                   false)
 /// out[kept] = largest element over `dims`; NaN if there is one. Raises invalid_argument if there
 /// is no element. aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out)
 FLAGGEMS_REDUCTION(amax, kernels::max_of_all, detail::arithmetic_t<T>, T, false, true)
@@ -489,11 +517,13 @@ FLAGGEMS_REDUCTION(amax, kernels::max_of_all, detail::arithmetic_t<T>, T, false,
 /// aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out)
 FLAGGEMS_REDUCTION(amin, kernels::min_of_all, detail::arithmetic_t<T>, T, false, true)
 /// out[kept] = whether any element over `dims` is not zero. NaN is not zero; of nothing: false.
+/// The result is of bool, of u8 if x is.
 /// aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(any, detail::any_fold, bool, bool, false, false)
+FLAGGEMS_REDUCTION(any, detail::any_fold, bool, detail::truth_type<T>, false, false)
 /// out[kept] = whether all elements over `dims` are not zero; of nothing: true.
+/// The result is of bool, of u8 if x is.
 /// aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(all, detail::all_fold, bool, bool, false, false)
+FLAGGEMS_REDUCTION(all, detail::all_fold, bool, detail::truth_type<T>, false, false)
 #undef FLAGGEMS_REDUCTION
 #undef FLAGGEMS_COMMA
 

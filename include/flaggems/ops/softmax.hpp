@@ -19,8 +19,11 @@ namespace detail {
 /// Does not compile unless softmax takes these types; gives whether it does.
 template <class X, class Out>
 constexpr bool check_softmax_types() {
-  constexpr bool right = kernels::is_floating<value_t<X>> && kernels::is_floating<value_t<Out>>;
-  static_assert(right, "flaggems: softmax takes floating-point tensors");
+  constexpr bool right = element<value_t<X>> && !is_complex(dtype_of<value_t<X>>) &&
+                         kernels::is_floating<value_t<Out>>;
+  static_assert(right,
+                "flaggems: softmax takes floating-point tensors, or integers if the result's "
+                "floating-point dtype is given");
   return right && check_elements_written<element_t<Out>>();
 }
 
@@ -41,8 +44,8 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const kernels::row_space space = plan.space();
   config.tiles = space.rows;
   config.work = work_of(space.rows, space.length, 32);
-  // (A type without -inf has nothing to fill a thread's empty places with.)
-  if constexpr (!host_accessible<device_of<S>> && !std::is_same_v<T, f8e4m3>) {
+  // (A type without -inf, as integers are, has nothing to fill a thread's empty places with.)
+  if constexpr (!host_accessible<device_of<S>> && std::numeric_limits<T>::has_infinity) {
     const auto in = plan.arg(0, x);
     const auto to = plan.target(1, out);
     if (launch_short_rows<C>(stream, config, space.rows, space.length, space.rank, in, to,
@@ -73,8 +76,9 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
 /// out = softmax(x) along `dim`: exp(x) / sum(exp(x)), computed without overflow.
 ///
 /// x, out: the same sizes, any strides; `out` may be `x` itself. A row of only -inf gives NaN, as
-/// in PyTorch. Raises out_of_range, shape_mismatch or overlap before anything is written.
-/// aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out)
+/// in PyTorch. x may be of integers or bool, out not. Raises out_of_range, shape_mismatch or
+/// overlap before anything is written. aten::softmax.int_out(Tensor self, int dim, ScalarType?
+/// dtype=None, *, Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like Out>
 void softmax(const S& stream, const X& x, Out&& out, i64 dim) {
   same_device<S, X, Out>();
