@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/device/transfer.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/vendors/host.hpp>
 
@@ -32,6 +33,17 @@ static_assert(std::is_nothrow_move_assignable_v<host_tensor>);
 static_assert(std::is_convertible_v<host_tensor&, flaggems::tensor_view<f32>>);
 static_assert(std::is_convertible_v<const host_tensor&, flaggems::tensor_view<const f32>>);
 static_assert(!std::is_convertible_v<const host_tensor&, flaggems::tensor_view<f32>>);
+
+/// The code of the error that f() raises.
+template <class F>
+flaggems::errc code(F&& f) {
+  try {
+    static_cast<void>(f());
+  } catch (const flaggems::error& e) {
+    return e.code();
+  }
+  return flaggems::errc::bad_file;
+}
 
 template <class D>
 class tensor : public testing::Test {};
@@ -157,14 +169,6 @@ TYPED_TEST(tensor, goes_to_the_host_and_back) {
 
 TYPED_TEST(tensor, refuses_bad_input) {
   flaggems::stream<TypeParam> s;
-  const auto code = [](auto&& f) {
-    try {
-      static_cast<void>(f());
-    } catch (const flaggems::error& e) {
-      return e.code();
-    }
-    return flaggems::errc::bad_file;
-  };
   using flaggems::errc;
   EXPECT_EQ(code([&] { return flaggems::empty<f32>(s, {2, -1}); }), errc::invalid_argument);
   EXPECT_EQ(code([&] {
@@ -186,6 +190,80 @@ TYPED_TEST(tensor, empty_like_takes_type_and_sizes) {
   static_assert(std::is_same_v<decltype(y), flaggems::tensor<i32, TypeParam>>);
   EXPECT_EQ(y.shape_of(), x.shape_of());
   EXPECT_TRUE(flaggems::empty_like(s, x.t()).is_contiguous());
+}
+
+TYPED_TEST(tensor, may_have_other_strides) {
+  using flaggems::memory_format, flaggems::shape;
+  flaggems::stream<TypeParam> s;
+  auto x = flaggems::empty<f32>(s, {2, 3, 4, 5}, memory_format::channels_last);
+  EXPECT_EQ(shape(x.strides()), (shape{60, 1, 15, 3}));
+  EXPECT_FALSE(x.is_contiguous());
+  EXPECT_TRUE(x.is_contiguous(memory_format::channels_last));
+  EXPECT_EQ(x.bytes(), 480);
+  EXPECT_EQ(shape(x.clone(s).strides()), shape(x.strides()));
+  if constexpr (std::is_same_v<TypeParam, host>) {
+    EXPECT_EQ(shape(flaggems::to_device(s, x, s).strides()), shape(x.strides()));
+  }
+  EXPECT_TRUE(flaggems::empty_like(s, x).is_contiguous());
+  EXPECT_TRUE(flaggems::empty_like(s, x, memory_format::contiguous_format).is_contiguous());
+  const auto same = flaggems::empty_like(s, x, memory_format::preserve_format);
+  static_assert(std::is_same_v<decltype(same), const flaggems::tensor<f32, TypeParam>>);
+  EXPECT_EQ(shape(same.strides()), shape(x.strides()));
+  const auto gaps = x.slice(3, 0, 5, 2);
+  EXPECT_TRUE(flaggems::empty_like(s, gaps, memory_format::preserve_format)
+                  .is_contiguous(memory_format::channels_last));
+  auto volume = flaggems::empty<f32>(s, {2, 3, 2, 4, 5}, memory_format::channels_last_3d);
+  EXPECT_TRUE(volume.is_contiguous(memory_format::channels_last_3d));
+  EXPECT_TRUE(flaggems::empty<f32>(s, {2, 3}, memory_format::contiguous_format).is_contiguous());
+  auto columns = flaggems::empty_strided<f32>(s, {3, 4}, {1, 3});
+  EXPECT_EQ(shape(columns.strides()), (shape{1, 3}));
+  auto moved = std::move(columns);
+  EXPECT_EQ(shape(moved.strides()), (shape{1, 3}));
+  EXPECT_TRUE(columns.is_contiguous());
+}
+
+TYPED_TEST(tensor, refuses_formats_and_strides_that_it_cannot_have) {
+  using flaggems::errc, flaggems::memory_format;
+  flaggems::stream<TypeParam> s;
+  const auto x = flaggems::empty<f32>(s, {3, 4});
+  const auto argument = errc::invalid_argument;
+  EXPECT_EQ(code([&] {
+              return flaggems::empty<f32>(s, {3, 4}, memory_format::channels_last);
+            }),
+            argument);
+  EXPECT_EQ(code([&] {
+              return flaggems::empty<f32>(s, {3, 4}, memory_format::preserve_format);
+            }),
+            argument);
+  EXPECT_EQ(code([&] { return flaggems::empty_like(s, x, memory_format::channels_last_3d); }),
+            argument);
+  EXPECT_EQ(code([&] {
+              return flaggems::empty<f32>(s, {2, -3, 4, 5}, memory_format::channels_last);
+            }),
+            argument);
+  EXPECT_EQ(
+      code([&] {
+        constexpr i64 many = i64{1} << 40;
+        return flaggems::empty<f32>(s, {many, many, many, many}, memory_format::channels_last);
+      }),
+      argument);
+  // Gaps, one place for two elements, negative ones; as many as sizes.
+  EXPECT_EQ(code([&] {
+              return flaggems::empty_strided<f32>(s, {3, 4}, {8, 1});
+            }),
+            errc::shape_mismatch);
+  EXPECT_EQ(code([&] {
+              return flaggems::empty_strided<f32>(s, {3, 4}, {0, 1});
+            }),
+            errc::shape_mismatch);
+  EXPECT_EQ(code([&] {
+              return flaggems::empty_strided<f32>(s, {3, 4}, {-4, 1});
+            }),
+            errc::shape_mismatch);
+  EXPECT_EQ(code([&] {
+              return flaggems::empty_strided<f32>(s, {3, 4}, {1});
+            }),
+            errc::shape_mismatch);
 }
 
 TYPED_TEST(tensor, is_a_view_of_any_type) {

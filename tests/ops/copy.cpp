@@ -250,6 +250,48 @@ TEST(copy, new_tensors) {
   static_assert(std::is_same_v<fg::value_t<decltype(c)>, f64>);
 }
 
+TEST(copy, new_tensors_in_a_format) {
+  const auto& stream = test_stream<host>();
+  using fg::memory_format;
+  const shape sizes{2, 3, 4, 5};
+  test_tensor<f32> x(sizes, layout::strided, random_values(sizes));
+  const auto check = [&](const auto& made, const shape& strides) {
+    EXPECT_EQ(shape(made.strides()), strides);
+    const auto rows = fg::contiguous(stream, made);
+    EXPECT_TRUE(rows.is_contiguous());
+    expect_equal(values_of(rows), x.values());
+  };
+  const shape last{60, 1, 15, 3}, rows{60, 20, 5, 1};
+  const auto c = fg::contiguous(stream, x.in(), memory_format::channels_last);
+  check(c, last);
+  check(fg::clone(stream, c), rows);
+  check(fg::clone(stream, c, memory_format::preserve_format), last);
+  check(fg::clone(stream, x.in(), memory_format::channels_last), last);
+  check(fg::clone(stream, x.in(), memory_format::preserve_format), rows);
+  check(fg::to<f64>(stream, c), rows);
+  check(fg::to<f64>(stream, c, memory_format::preserve_format), last);
+  check(fg::to<f32>(stream, c, memory_format::preserve_format), last);
+  check(fg::to<f64>(stream, x.in(), memory_format::channels_last), last);
+  auto out = fg::empty<f64>(stream, sizes, memory_format::channels_last);
+  fg::copy_(stream, out, x.in());
+  check(out, last);
+  // Operators take it as any view, and as an output.
+  auto twice = fg::empty<f32>(stream, sizes, memory_format::channels_last);
+  fg::assign(stream, twice, fg::cast<f32>(c));
+  check(twice, last);
+  test_tensor<f32> volume({2, 3, 4, 5, 2}, layout::negative, random_values({2, 3, 4, 5, 2}));
+  const auto v = fg::contiguous(stream, volume.in(), memory_format::channels_last_3d);
+  EXPECT_TRUE(v.is_contiguous(memory_format::channels_last_3d));
+  expect_equal(values_of(fg::contiguous(stream, v)), volume.values());
+  const auto plane = x.in().select(0, 0);
+  EXPECT_RAISES(fg::clone(stream, plane, memory_format::channels_last), invalid_argument, "clone");
+  EXPECT_RAISES(fg::to<f64>(stream, plane, memory_format::channels_last), invalid_argument, "to");
+  EXPECT_RAISES(fg::contiguous(stream, plane, memory_format::channels_last_3d), invalid_argument,
+                "contiguous");
+  EXPECT_RAISES(fg::contiguous(stream, plane, memory_format::preserve_format), invalid_argument,
+                "contiguous");
+}
+
 TEST(copy, errors) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6})), out({4, 5});

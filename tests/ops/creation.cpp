@@ -105,6 +105,31 @@ TYPED_TEST(fill_values, of_every_kind) {
   check(f16(2.0f), two);
 }
 
+TYPED_TEST(creation_devices, like_another_tensor) {
+  using D = TypeParam;
+  using fg::memory_format;
+  const auto& stream = test_stream<D>();
+  const shape sizes{2, 3, 4, 5};
+  test_tensor<f32, D> x(sizes, layout::transposed);
+  const auto check = [&](const auto& made, double value, const shape& strides) {
+    EXPECT_EQ(made.shape_of(), sizes);
+    EXPECT_EQ(shape(made.strides()), strides);
+    expect_equal(values_of(made), std::vector<double>(120, value));
+  };
+  const shape rows{60, 20, 5, 1}, last{60, 1, 15, 3};
+  check(fg::zeros_like(stream, x.view()), 0, rows);
+  check(fg::ones_like(stream, x.view(), memory_format::channels_last), 1, last);
+  check(fg::full_like(stream, x.in(), 2.5, memory_format::preserve_format), 2.5,
+        shape(x.view().strides()));
+  const auto integers = fg::full_like<i64>(stream, x.in(), 7);
+  static_assert(std::is_same_v<decltype(integers), const fg::tensor<i64, D>>);
+  check(integers, 7, rows);
+  check(fg::zeros_like<bool>(stream, x.in()), 0, rows);
+  EXPECT_RAISES(fg::full_like<fg::i8>(stream, x.in(), 128), invalid_argument, "full_like");
+  EXPECT_RAISES(fg::ones_like(stream, x.in(), memory_format::channels_last_3d), invalid_argument,
+                "ones_like");
+}
+
 TYPED_TEST(creation_devices, arange_of_integers_from_floats) {
   using D = TypeParam;
   const auto& stream = test_stream<D>();

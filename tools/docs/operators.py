@@ -20,8 +20,9 @@ ROW = re.compile(r"(UNARY|BINARY|TERNARY)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
 
 
 # Names that another operator does the work of, and names that are no operators.
-DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "ones": "fill_",
-           "zeros": "fill_", "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
+DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "full_like": "fill_",
+           "ones": "fill_", "ones_like": "fill_", "zeros": "fill_", "zeros_like": "fill_",
+           "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
 HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
@@ -29,7 +30,7 @@ VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
 
 # What a program needs around its operators; every name must be found, with a doc comment.
 BASICS = {
-    "device/tensor.hpp": ("empty", "empty_like", "from_values", "from_host", "to_host",
+    "device/tensor.hpp": ("empty", "empty_strided", "empty_like", "from_values", "from_host", "to_host",
                           "tensor::record_stream"),
     "tensor/any_view.hpp": ("any_view::as", "visit"),
     "tensor/npy.hpp": ("load_npy", "save_npy", "npy_array::view"),

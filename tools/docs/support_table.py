@@ -33,6 +33,7 @@ LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
 CHIPS = ("cuda", "simt64")
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
+               "full_like": "fill_", "zeros_like": "fill_", "ones_like": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"argsort": "sort", "cat": "copy", "embedding": "index_select",

@@ -26,10 +26,11 @@ void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i6
 }
 }  // namespace detail
 
-/// A contiguous tensor that owns its memory, taken from the pool in the order of a stream and given
-/// back in it. Move only; `clone` copies. Views of it must not outlive it. A const tensor is not
-/// written. One that was moved from has no elements: sizes [0], a null pointer; operators take it
-/// as such, and it may be assigned again.
+/// A tensor that owns its memory, taken from the pool in the order of a stream and given back in
+/// it. Its elements lie without gaps, in row-major order unless it was made with another
+/// memory_format or with strides. Move only; `clone` copies. Views of it must not outlive it. A
+/// const tensor is not written. One that was moved from has no elements: sizes [0], a null pointer;
+/// operators take it as such, and it may be assigned again.
 template <class T, class Device = host>
 class tensor {
   static_assert(!std::is_const_v<T> && element<T>, "tensor: T is an element type, not const");
@@ -47,6 +48,12 @@ class tensor {
       : storage_(bytes_of(sizes, op), stream, op),
         view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes,
               contiguous_strides(sizes)) {}
+
+  /// The same with given strides, in elements. Raises shape_mismatch, too, unless there are as many
+  /// and they give each element a place of its own, without gaps.
+  tensor(const stream_ref<Device>& stream, const shape& sizes, const shape& strides, const char* op)
+      : storage_((check_strides(sizes, strides, op), bytes_of(sizes, op)), stream, op),
+        view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes, strides) {}
 
   tensor(tensor&& other) noexcept
       : storage_(std::move(other.storage_)), view_(std::exchange(other.view_, {})) {}
@@ -77,7 +84,11 @@ class tensor {
   [[nodiscard]] i64 numel() const noexcept { return view_.numel(); }
   [[nodiscard]] i64 bytes() const noexcept { return numel() * static_cast<i64>(sizeof(T)); }
   [[nodiscard]] bool empty() const noexcept { return numel() == 0; }
-  [[nodiscard]] static constexpr bool is_contiguous() noexcept { return true; }
+  /// As those of tensor_view.
+  [[nodiscard]] bool is_contiguous() const noexcept { return view_.is_contiguous(); }
+  [[nodiscard]] bool is_contiguous(memory_format format) const noexcept {
+    return view_.is_contiguous(format);
+  }
   [[nodiscard]] static constexpr dtype dtype_of_element() noexcept { return dtype_of<T>; }
 
   /// An element, as that of a view; for memory that the host may read.
@@ -129,11 +140,11 @@ class tensor {
   /// The device that its memory is on; 0 if it has none.
   [[nodiscard]] int device_index() const noexcept { return storage_.device_index(); }
 
-  /// A copy in the order of `stream`. Raises out_of_memory, and device_mismatch for a stream of
-  /// another device than this tensor's.
+  /// A copy with the same strides, in the order of `stream`. Raises out_of_memory, and
+  /// device_mismatch for a stream of another device than this tensor's.
   [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
     if (!empty()) detail::require_device<Device>("clone", device_index(), stream.device_index());
-    tensor copy(stream, shape_of(), "clone");
+    tensor copy(stream, shape_of(), shape(strides()), "clone");
     detail::copy_bytes(stream, copy.data(), data(), bytes(), copy_kind::device_to_device);
     return copy;
   }
@@ -142,6 +153,12 @@ class tensor {
   void record_stream(const stream_ref<Device>& stream) { storage_.record_stream(stream); }
 
  private:
+  static void check_strides(const shape& sizes, const shape& strides, const char* op) {
+    detail::check_layout(sizes, strides, static_cast<i64>(sizeof(T)), op);
+    if (!detail::is_dense(sizes, strides)) [[unlikely]]
+      detail::raise_shapes(op, "strides that give each element a place of its own, without gaps",
+                           sizes, strides);
+  }
   static i64 bytes_of(const shape& sizes, const char* op) {
     i64 bytes = 0;
     if (!detail::multiply(checked_numel(sizes, op), static_cast<i64>(sizeof(T)), bytes))
@@ -162,10 +179,46 @@ template <class T, stream_like S>
   return {ref(stream), sizes, op};
 }
 
+/// The same in a memory format; channels_last is for four dimensions, channels_last_3d for five.
+/// Raises invalid_argument for other ranks and for preserve_format.
+/// aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype, MemoryFormat? memory_format)
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> empty(const S& stream, const shape& sizes,
+                                            memory_format format) {
+  if (format == memory_format::preserve_format) [[unlikely]]
+    raise(errc::invalid_argument, "empty", "a format of its own", "preserve_format");
+  static_cast<void>(checked_numel(sizes, "empty"));
+  return {ref(stream), sizes, detail::strides_in(format, sizes, {}, "empty"), "empty"};
+}
+/// A tensor with given strides, whose elements have no particular value. Raises shape_mismatch for
+/// strides that leave gaps or put two elements on one place, which ATen allows, and as `empty`.
+/// aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype)
+template <class T, stream_like S>
+[[nodiscard]] tensor<T, device_of<S>> empty_strided(const S& stream, const shape& sizes,
+                                                    const shape& strides) {
+  return {ref(stream), sizes, strides, "empty_strided"};
+}
+
+namespace detail {
+/// A tensor of T and the sizes of a view, in a format.
+template <class T, class S, class View>
+[[nodiscard]] tensor<T, device_of<S>> empty_as(const S& stream, const View& x, memory_format format,
+                                               const char* op) {
+  if (format == memory_format::contiguous_format) return empty<T>(stream, x.shape_of(), op);
+  return {ref(stream), x.shape_of(), strides_in(format, x.sizes(), x.strides(), op), op};
+}
+}  // namespace detail
+
 /// A contiguous tensor of the element type and sizes of `x`, with elements of no particular value.
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, const char* op = "empty_like") {
   return empty<value_t<X>>(stream, as_view(x).shape_of(), op);
+}
+/// The same in a memory format. Raises invalid_argument if x is not of the rank that it is for.
+/// aten::empty_like(Tensor self, *, ScalarType? dtype, MemoryFormat? memory_format)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto empty_like(const S& stream, const X& x, memory_format format) {
+  return detail::empty_as<value_t<X>>(stream, as_view(x), format, "empty_like");
 }
 
 namespace detail {

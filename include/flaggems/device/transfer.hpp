@@ -132,7 +132,7 @@ template <stream_like S, class T>
   using device = device_of<S>;
   const stream_ref<device> there = ref(to), here = ref(from);
   detail::require_on_device("to_device", here, x);
-  tensor<T, device> result(there, x.shape_of(), "to_device");
+  tensor<T, device> result(there, x.shape_of(), shape(x.strides()), "to_device");
   if (x.empty()) return result;
   if (!(there == here)) {
     event<device> written(here.device_index());

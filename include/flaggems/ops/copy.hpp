@@ -434,28 +434,36 @@ void copy_(const S& stream, Dst&& dst, const Src& src) {
 }
 
 namespace detail {
-template <class S, class X>
-auto copied(const char* op, const S& stream, const X& x) {
-  auto out = empty<typename X::value_type>(stream, x.shape_of(), op);
+template <class T, class S, class X>
+auto copied(const char* op, const S& stream, const X& x,
+            memory_format format = memory_format::contiguous_format) {
+  auto out = empty_as<T>(stream, x, format, op);
   copy_into(op, stream, as_view(out), input_of(x));
   return out;
 }
 }  // namespace detail
 
-/// The elements of x in a new tensor, contiguous in row-major order. Raises device_mismatch if x is
-/// a tensor, not a view, of another device than the stream's.
+/// The elements of x in a new tensor, in row-major order unless a format says another. Raises
+/// device_mismatch if x is a tensor, not a view, of another device than the stream's, and
+/// invalid_argument if x is not of the rank that the format is for.
 /// aten::clone(Tensor self, *, MemoryFormat? memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
-[[nodiscard]] auto clone(const S& stream, const X& x) {
+[[nodiscard]] auto clone(const S& stream, const X& x,
+                         memory_format format = memory_format::contiguous_format) {
   detail::require_on_device("clone", ref(stream), x);
-  return detail::copied("clone", stream, as_view(x));
+  return detail::copied<value_t<X>>("clone", stream, as_view(x), format);
 }
 
-/// x with its elements in row-major order, in a new tensor. (A view that is contiguous already
-/// needs no copy: test `is_contiguous()` first.) aten::contiguous(Tensor self)
+/// x with its elements in the order of a format, in a new tensor. (A view that is contiguous
+/// already needs no copy: test `is_contiguous()` first.) Raises invalid_argument for
+/// preserve_format, or if x is not of the rank that the format is for.
+/// aten::contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
-[[nodiscard]] auto contiguous(const S& stream, const X& x) {
-  return detail::copied("contiguous", stream, as_view(x));
+[[nodiscard]] auto contiguous(const S& stream, const X& x,
+                              memory_format format = memory_format::contiguous_format) {
+  if (format == memory_format::preserve_format) [[unlikely]]
+    raise(errc::invalid_argument, "contiguous", "a format of its own", "preserve_format");
+  return detail::copied<value_t<X>>("contiguous", stream, as_view(x), format);
 }
 
 /// x converted to dtype T, as copy_ converts, in a new contiguous tensor.
@@ -463,9 +471,16 @@ template <stream_like S, tensor_like X>
 template <element T, stream_like S, tensor_operand X>
 [[nodiscard]] auto to(const S& stream, const X& x) {
   if constexpr (!is_expr<X> && std::is_same_v<T, value_t<X>>)
-    return detail::copied("to", stream, as_view(x));
+    return detail::copied<T>("to", stream, as_view(x));
   else
     return evaluate(stream, cast<T>(x), "to");
+}
+/// The same in a memory format. Raises invalid_argument if x is not of the rank that it is for.
+/// aten::to.dtype(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=True,
+/// MemoryFormat? memory_format=None)
+template <element T, stream_like S, tensor_like X>
+[[nodiscard]] auto to(const S& stream, const X& x, memory_format format) {
+  return detail::copied<T>("to", stream, as_view(x), format);
 }
 
 }  // namespace flaggems

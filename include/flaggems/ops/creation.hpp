@@ -154,6 +154,43 @@ template <element T = f32, stream_like S>
 }
 
 namespace detail {
+template <class T, class S, class X, class V>
+auto filled_like(const char* op, const S& stream, const X& x, V value, memory_format format) {
+  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
+  auto out = empty_as<element>(stream, as_view(x), format, op);
+  fill(op, stream, out.view(), value);
+  return out;
+}
+}  // namespace detail
+
+/// A new tensor of x's sizes and, unless T says another, dtype, every element `value`; in row-major
+/// order unless a format says another. Raises as fill_, and invalid_argument if x is not of the
+/// rank that the format is for.
+/// aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype, MemoryFormat?
+/// memory_format=contiguous_format)
+template <class T = void, stream_like S, tensor_like X, scalar_operand V>
+[[nodiscard]] auto full_like(const S& stream, const X& x, V value,
+                             memory_format format = memory_format::contiguous_format) {
+  return detail::filled_like<T>("full_like", stream, x, value, format);
+}
+/// A new tensor of zeros, as full_like.
+/// aten::zeros_like(Tensor self, *, ScalarType? dtype, MemoryFormat?
+/// memory_format=contiguous_format)
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto zeros_like(const S& stream, const X& x,
+                              memory_format format = memory_format::contiguous_format) {
+  return detail::filled_like<T>("zeros_like", stream, x, 0, format);
+}
+/// A new tensor of ones, as full_like.
+/// aten::ones_like(Tensor self, *, ScalarType? dtype, MemoryFormat?
+/// memory_format=contiguous_format)
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto ones_like(const S& stream, const X& x,
+                             memory_format format = memory_format::contiguous_format) {
+  return detail::filled_like<T>("ones_like", stream, x, 1, format);
+}
+
+namespace detail {
 
 /// The dtype of a sequence of such numbers, if T does not say it.
 template <class T, class... V>

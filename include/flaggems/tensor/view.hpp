@@ -6,6 +6,7 @@
 
 #include <flaggems/tensor/extents.hpp>
 #include <flaggems/tensor/layout.hpp>
+#include <flaggems/tensor/memory_format.hpp>
 
 #include <limits>
 #include <type_traits>
@@ -224,6 +225,10 @@ class tensor_view : public detail::view_base<Extents> {
   /// do not matter; a view without elements is contiguous.
   [[nodiscard]] constexpr bool is_contiguous() const noexcept {
     return detail::is_contiguous(sizes(), strides());
+  }
+  /// Whether they lie in that format without gaps; preserve_format is contiguous_format here.
+  [[nodiscard]] constexpr bool is_contiguous(memory_format format) const noexcept {
+    return detail::is_contiguous(sizes(), strides(), format);
   }
 
   /// The element at the indices, one for each dimension, 0 <= index < size. Checked if
