@@ -19,7 +19,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SRC = HERE / "src"
-WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+# What a user's project may ask for: the targets' headers are system ones, which are not warned about.
+STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wold-style-cast", "-Werror"]
 
 
 class MissingTool(Exception):
@@ -61,7 +63,7 @@ class Driver:
     def with_cmake(self, name, *settings):
         tree = self.folder(name)
         self.run(self.cmake, "-S", HERE / "cmake", "-B", tree, f"-DHOW={name}",
-                 f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", *settings)
+                 f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}", *settings)
         self.run(self.cmake, "--build", tree)
         return self.run(tree / "consumer")
 

@@ -130,9 +130,9 @@ inline isa_level parse_isa(std::string_view name, const char* op) {
 }
 
 FLAGGEMS_COLD inline isa_level first_isa() {
-  const char* text = std::getenv("FLAGGEMS_ISA");
+  const char* name = std::getenv("FLAGGEMS_ISA");
   const isa_level level =
-      text != nullptr && *text != '\0' ? parse_isa(text, "FLAGGEMS_ISA") : detected_isa();
+      name != nullptr && *name != '\0' ? parse_isa(name, "FLAGGEMS_ISA") : detected_isa();
   int unset = -1;
   isa_slot().compare_exchange_strong(unset, static_cast<int>(level));
   return static_cast<isa_level>(isa_slot().load(memory_order::relaxed));
@@ -189,13 +189,13 @@ inline cache_sizes read_caches() {
 #endif
   // Where the C library does not know (AArch64, musl), Linux tells.
   for (int index = 0; index < 8 && (sizes.l1d <= 0 || sizes.l2 <= 0); ++index) {
-    const auto read = [index](const char* what, char(&text)[32]) {
+    const auto read = [index](const char* what, char(&line)[32]) {
       char path[96];
       std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index,
                     what);
       std::FILE* file = std::fopen(path, "r");
       if (file == nullptr) return false;
-      const bool ok = std::fgets(text, sizeof(text), file) != nullptr;
+      const bool ok = std::fgets(line, sizeof(line), file) != nullptr;
       std::fclose(file);
       return ok;
     };

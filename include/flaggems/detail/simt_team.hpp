@@ -20,13 +20,13 @@ namespace flaggems::detail {
 /// The name of a type as its compiler spells it.
 template <class Kernel>
 std::string simt_kernel_name() {
-  const std::string text = __PRETTY_FUNCTION__;
+  const std::string name = __PRETTY_FUNCTION__;
   const std::string key = "Kernel = ";
-  const std::size_t begin = text.find(key) + key.size();
-  std::size_t end = text.rfind(']');
-  const std::size_t other = text.find("; std::string = ", begin);  // g++ explains its aliases
+  const std::size_t begin = name.find(key) + key.size();
+  std::size_t end = name.rfind(']');
+  const std::size_t other = name.find("; std::string = ", begin);  // g++ explains its aliases
   if (other != std::string::npos) end = other;
-  return text.substr(begin, end - begin);
+  return name.substr(begin, end - begin);
 }
 
 /// The threads of one block, or of a cluster of them, their barriers, and their memory with a

@@ -82,10 +82,10 @@ class graph {
   /// thread at a time. Raises device_mismatch for a stream of another device, invalid_argument if
   /// there is no graph, and driver_error.
   void launch(const stream_ref<Device>& stream) {
-    const auto graph = handle();
+    const auto captured = handle();
     detail::require_device<Device>("graph", device_index(), stream.device_index());
     const detail::on_device<Device> scope(stream.device_index());
-    Device::launch_graph(graph, stream.handle());
+    Device::launch_graph(captured, stream.handle());
     pool_->set_launched(memory_, stream.handle());
   }
 

@@ -339,12 +339,12 @@ struct attention_decode {
       // Each step fetches what the next one needs as soon as it has done with its own. Keys and
       // values beyond the end are the last ones again, whose score is hidden.
       values key[keys], value[keys];
-      const auto fetch = [&](values(&to)[keys], global_ptr<const Key> from, i32 stride, bool has,
+      const auto fetch = [&](values(&into)[keys], global_ptr<const Key> from, i32 stride, bool has,
                              i32 start) FLAGGEMS_LAMBDA {
         if (!has || start >= end) return;
         FLAGGEMS_CHIP_UNROLL
         for (int s = 0; s < keys; ++s)
-          to[s] = load_pack<width>(from + i64{min_of(start + team * keys + s, end - 1)} * stride);
+          into[s] = load_pack<width>(from + i64{min_of(start + team * keys + s, end - 1)} * stride);
       };
       FLAGGEMS_CHIP_UNROLL
       for (int s = 0; s < keys; ++s) key[s] = value[s] = values{};

@@ -146,11 +146,11 @@ struct attention_decode_tiles {
         f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
         FLAGGEMS_CHIP_UNROLL
         for (int b = 0; b < 2 * Blocks; ++b) {
-          const words low = key[0][b], high = key[1][b];
+          const words first = key[0][b], second = key[1][b];
           FLAGGEMS_CHIP_UNROLL
           for (int s = 0; s < 2; ++s) {
-            const u32 left[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
-                                 high.at[2 * s + 1]};
+            const u32 left[4] = {first.at[2 * s], second.at[2 * s], first.at[2 * s + 1],
+                                 second.at[2 * s + 1]};
             FLAGGEMS_CHIP_UNROLL
             for (int n = 0; n < query_terms; ++n) {
               const u32 right[2] = {query[n][b][2 * s], query[n][b][2 * s + 1]};

@@ -433,10 +433,10 @@ struct reduce_outer {
             }
             const auto places = index.at(c);
             for_each_piece(block, row, n, [&](const auto& piece, i64 begin, i64 m) FLAGGEMS_LAMBDA {
-              const auto states = low.from(begin);
+              const auto folded = low.from(begin);
               const auto at = places.from(begin);
               block.for_each_lane(m, [&](auto i) FLAGGEMS_LAMBDA {
-                states.put(i, op(states.get(i), Reducer::enter(piece.load(i), at.load(i))));
+                folded.put(i, op(folded.get(i), Reducer::enter(piece.load(i), at.load(i))));
               });
             });
             ++step;

@@ -29,9 +29,9 @@ struct softmax {
           }));
       const auto sum =
           group::template fold<1>(block, count, n, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
-            return [x = rows_in.place(r), most = top[r]](auto i) FLAGGEMS_LAMBDA {
+            return [x = rows_in.place(r), greatest = top[r]](auto i) FLAGGEMS_LAMBDA {
               x.fetch_next(i);
-              const auto e = exp_not_positive(x.again(i) - most);
+              const auto e = exp_not_positive(x.again(i) - greatest);
               if constexpr (!Log) x.put(i, e);
               return e;
             };
@@ -40,10 +40,10 @@ struct softmax {
       for (int r = 0; r < count; ++r) {
         const auto x = rows_in.place(r);
         const auto y = rows_out.place(r);
-        const C most = top[r], scale = last[r];
+        const C greatest = top[r], scale = last[r];
         block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {
           if constexpr (Log)
-            y.store(i, x.again(i) - most - scale);
+            y.store(i, x.again(i) - greatest - scale);
           else
             y.store(i, x.kept(i) * scale);
         });

@@ -65,13 +65,13 @@ template <class Kernel>
 /// The name of a type out of what `named` gives for it. (Not a template: every launch would have
 /// the search compiled for itself.)
 [[nodiscard]] inline std::string_view type_name(const char* named) noexcept {
-  std::string_view text = named;
-  const std::size_t begin = text.find("Kernel = ");
-  if (begin == text.npos) return text;
-  text.remove_prefix(begin + 9);
+  std::string_view name = named;
+  const std::size_t begin = name.find("Kernel = ");
+  if (begin == name.npos) return name;
+  name.remove_prefix(begin + 9);
   // What follows the type is "]", or with g++ "; <another alias>]".
-  const std::size_t end = text.find("; ");
-  return text.substr(0, end == text.npos ? text.size() - 1 : end);
+  const std::size_t end = name.find("; ");
+  return name.substr(0, end == name.npos ? name.size() - 1 : end);
 }
 template <class Kernel>
 [[nodiscard]] std::string_view kernel_name() noexcept {

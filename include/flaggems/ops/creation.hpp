@@ -304,9 +304,9 @@ void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
 template <class T = void, stream_like S, scalar_operand V1, scalar_operand V2,
           scalar_operand V3 = int>
 [[nodiscard]] auto arange(const S& stream, V1 start, V2 end, V3 step = 1) {
-  using dtype = detail::arange_element<T, V1, V2, V3>;
-  const auto plan = detail::plan_arange<dtype>(start, end, step);
-  auto out = empty<dtype>(stream, {plan.size}, "arange");
+  using E = detail::arange_element<T, V1, V2, V3>;
+  const auto plan = detail::plan_arange<E>(start, end, step);
+  auto out = empty<E>(stream, {plan.size}, "arange");
   detail::arange_into(stream, plan, out.view());
   return out;
 }

@@ -66,11 +66,14 @@ class quantized_matrix {
   i64 rows_, columns_;
 };
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 warns of scoped names, which shadow nothing
 /// What quantized_linear multiplies the weights with.
 enum class activation_format {
   f32,  ///< the activations as they are
   q8    ///< rounded to 8 bits: integers from -127 to 127 times a scale for each block of 32
 };
+#pragma GCC diagnostic pop
 
 /// What quantized_linear may be told.
 struct quantized_linear_options {

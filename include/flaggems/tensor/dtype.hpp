@@ -33,6 +33,8 @@ struct alignas(2 * sizeof(T)) complex {
 using c64 = complex<f32>;
 using c128 = complex<f64>;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 warns of scoped names, which shadow nothing
 /// The element type of a tensor, as a value.
 enum class dtype : u8 {
   f64,
@@ -53,6 +55,7 @@ enum class dtype : u8 {
   c64,
   c128
 };
+#pragma GCC diagnostic pop
 
 /// The number of enumerators of `dtype`; their values are 0 .. dtype_count - 1.
 inline constexpr int dtype_count = 17;

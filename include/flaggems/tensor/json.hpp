@@ -16,7 +16,7 @@ namespace flaggems::detail {
 /// naming the source and the position. The source must outlive the reader.
 class json_reader {
  public:
-  json_reader(std::string_view text, const file_source& source) : text_(text), source_(source) {}
+  json_reader(std::string_view json, const file_source& source) : text_(json), source_(source) {}
 
   /// Steps over white space, then over `c` if it comes next.
   bool accept(char c) {
@@ -177,9 +177,9 @@ class json_reader {
 };
 
 /// `text` as a JSON string, with its quotes.
-[[nodiscard]] inline std::string json_quoted(std::string_view text) {
+[[nodiscard]] inline std::string json_quoted(std::string_view plain) {
   std::string r = "\"";
-  for (const char c : text) {
+  for (const char c : plain) {
     const unsigned char u = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       r += '\\';

@@ -94,19 +94,19 @@ class npy_header {
     if (p_ == end_ || (*p_ != '\'' && *p_ != '"'))
       fail("a quoted string in the header", "something else");
     const char quote = *p_++;
-    std::string text;
+    std::string quoted;
     while (p_ != end_ && *p_ != quote) {
       if (*p_ == '\\' || static_cast<unsigned char>(*p_) < ' ')
         fail("a plain string in the header", "an escape or control character");
-      text += *p_++;
+      quoted += *p_++;
     }
     if (p_ == end_) fail("a closing quote in the header", "its end");
     ++p_;
-    return text;
+    return quoted;
   }
-  bool word(const char* text) {
-    const std::size_t n = std::strlen(text);
-    if (static_cast<std::size_t>(end_ - p_) < n || std::memcmp(p_, text, n) != 0) return false;
+  bool word(const char* expected) {
+    const std::size_t n = std::strlen(expected);
+    if (static_cast<std::size_t>(end_ - p_) < n || std::memcmp(p_, expected, n) != 0) return false;
     p_ += n;
     return true;
   }
@@ -159,8 +159,8 @@ inline npy_array read_npy(byte_span bytes, const file_source& source) {
   if (length > bytes.size() - start) [[unlikely]]
     source.refuse("a header of " + std::to_string(length) + " bytes",
                   std::to_string(bytes.size() - start));
-  const char* text = reinterpret_cast<const char*>(bytes.data() + start);
-  const npy_header header(text, text + length, source);
+  const char* first = reinterpret_cast<const char*>(bytes.data() + start);
+  const npy_header header(first, first + length, source);
 
   const npy_type* found = nullptr;
   for (const npy_type& t : npy_types)

@@ -64,7 +64,7 @@ class safetensors {
   [[nodiscard]] const any_view<host>* find(std::string_view name) const noexcept {
     const auto it = std::lower_bound(
         tensors_.begin(), tensors_.end(), name,
-        [](const named_view& entry, std::string_view key) { return entry.name < key; });
+        [](const named_view& one, std::string_view key) { return one.name < key; });
     return it != tensors_.end() && it->name == name ? &it->view : nullptr;
   }
   /// The tensor of this name. Raises invalid_argument if there is none.

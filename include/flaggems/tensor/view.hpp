@@ -151,16 +151,17 @@ class tensor_view : public detail::view_base<Extents> {
   /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes, and
   /// unless there are no elements for a pointer that is null or not aligned to T (copy such
   /// elements elsewhere, as bytes).
-  constexpr tensor_view(T* data, int_list sizes)
-      : base(sizes, checked_strides(sizes)), data_(data) {
+  constexpr tensor_view(T* data, int_list new_sizes)
+      : base(new_sizes, checked_strides(new_sizes)), data_(data) {
     check_data("tensor_view");
   }
 
   /// A view with given strides, in elements. Raises shape_mismatch for strides that are not as many
   /// as the sizes or with which the elements reach 2^63 bytes, and otherwise as above.
-  constexpr tensor_view(T* data, int_list sizes, int_list strides)
-      : base(sizes,
-             (detail::check_layout(sizes, strides, bytes_of_element, "tensor_view"), strides)),
+  constexpr tensor_view(T* data, int_list new_sizes, int_list new_strides)
+      : base(new_sizes,
+             (detail::check_layout(new_sizes, new_strides, bytes_of_element, "tensor_view"),
+              new_strides)),
         data_(data) {
     check_data("tensor_view");
   }
@@ -197,8 +198,9 @@ class tensor_view : public detail::view_base<Extents> {
   data_(other.data()) {}
 
   /// Sizes and strides that are known to be valid for `data`. For the library's own use.
-  constexpr tensor_view(detail::unchecked_t, T* data, const shape& sizes, const shape& strides)
-      : base(sizes, strides), data_(data) {}
+  constexpr tensor_view(detail::unchecked_t, T* data, const shape& new_sizes,
+                        const shape& new_strides)
+      : base(new_sizes, new_strides), data_(data) {}
 
   using base::rank;     ///< The number of dimensions.
   using base::sizes;    ///< All sizes: a span, or a `shape` where they stand in the type.
@@ -302,21 +304,21 @@ class tensor_view : public detail::view_base<Extents> {
   }
   /// Repeated along dimensions of size 1 and new ones in front, with stride 0; -1 keeps a size.
   /// Raises shape_mismatch for any other sizes, and for more than 2^63 bytes.
-  [[nodiscard]] constexpr view_type expand(int_list sizes) const {
-    return with(detail::expand(parts(), sizes, bytes_of_element, "expand"));
+  [[nodiscard]] constexpr view_type expand(int_list new_sizes) const {
+    return with(detail::expand(parts(), new_sizes, bytes_of_element, "expand"));
   }
   /// As `expand`.
-  [[nodiscard]] constexpr view_type broadcast_to(int_list sizes) const {
-    return with(detail::expand(parts(), sizes, bytes_of_element, "broadcast_to"));
+  [[nodiscard]] constexpr view_type broadcast_to(int_list new_sizes) const {
+    return with(detail::expand(parts(), new_sizes, bytes_of_element, "broadcast_to"));
   }
   /// The same elements in row-major order under other sizes, one of which may be -1. Raises
   /// invalid_argument where that needs a copy.
-  [[nodiscard]] constexpr view_type view(int_list sizes) const {
-    return with(detail::reshape(parts(), sizes, "view"));
+  [[nodiscard]] constexpr view_type view(int_list new_sizes) const {
+    return with(detail::reshape(parts(), new_sizes, "view"));
   }
   /// As `view`: it never copies.
-  [[nodiscard]] constexpr view_type reshape(int_list sizes) const {
-    return with(detail::reshape(parts(), sizes, "reshape"));
+  [[nodiscard]] constexpr view_type reshape(int_list new_sizes) const {
+    return with(detail::reshape(parts(), new_sizes, "reshape"));
   }
   /// Without the dimensions of size 1.
   [[nodiscard]] constexpr view_type squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
@@ -339,17 +341,17 @@ class tensor_view : public detail::view_base<Extents> {
     return with(detail::flatten(parts(), start_dim, end_dim));
   }
   /// Dimension `dim` as several of these sizes, one of which may be -1.
-  [[nodiscard]] constexpr view_type unflatten(i64 dim, int_list sizes) const {
-    return with(detail::unflatten(parts(), dim, sizes));
+  [[nodiscard]] constexpr view_type unflatten(i64 dim, int_list new_sizes) const {
+    return with(detail::unflatten(parts(), dim, new_sizes));
   }
   /// Sizes and strides at will, from data() + storage_offset on. That the elements exist is the
   /// caller's word. Raises as the constructor does.
-  [[nodiscard]] constexpr view_type as_strided(int_list sizes, int_list strides,
+  [[nodiscard]] constexpr view_type as_strided(int_list new_sizes, int_list new_strides,
                                                i64 storage_offset = 0) const {
-    detail::check_layout(sizes, strides, bytes_of_element, "as_strided");
-    const view_type base_view(detail::unchecked_t{}, data_, sizes, strides);
+    detail::check_layout(new_sizes, new_strides, bytes_of_element, "as_strided");
+    const view_type base_view(detail::unchecked_t{}, data_, new_sizes, new_strides);
     base_view.check_data("as_strided");
-    return view_type(detail::unchecked_t{}, data_ + storage_offset, sizes, strides);
+    return view_type(detail::unchecked_t{}, data_ + storage_offset, new_sizes, new_strides);
   }
   /// The elements whose index in dim2 is that in dim1 plus `offset`, as a new last dimension.
   [[nodiscard]] constexpr view_type diagonal(i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1) const {

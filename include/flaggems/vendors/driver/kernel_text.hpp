@@ -43,9 +43,9 @@ struct kernel_texts {
   void add_section(const char* begin, const char* end) {
     for (const char* at = begin; at != end;) {
       const char* const name = at;
-      const char* const text = name + std::strlen(name) + 1;
-      at = text + std::strlen(text) + 1;
-      add(name, text);
+      const char* const code = name + std::strlen(name) + 1;
+      at = code + std::strlen(code) + 1;
+      add(name, code);
     }
     hash_ = hash_of({});
     for (std::size_t k = 0; k < names.size(); ++k)
@@ -58,14 +58,14 @@ struct kernel_texts {
 
  private:
   // Objects have a text each, and programs one for each path that a header was included by.
-  void add(const char* name, const char* text) {
+  void add(const char* name, const char* code) {
     for (std::size_t k = 0; k < names.size(); ++k)
       if (std::strcmp(names[k], name) == 0) {
-        if (std::strcmp(texts[k], text) != 0) ambiguous = name;
+        if (std::strcmp(texts[k], code) != 0) ambiguous = name;
         return;
       }
     names.push_back(name);
-    texts.push_back(text);
+    texts.push_back(code);
   }
 
   u64 hash_ = 0;
@@ -83,9 +83,9 @@ struct kernel_instance {
 
   /// "Kernel, Args...", as a compiler for the chip reads it.
   [[nodiscard]] std::string_view types() const noexcept {
-    std::string_view text = words();
-    text.remove_prefix((std::min)(text.size(), text.find(", ") + 2));
-    return text;
+    std::string_view list = words();
+    list.remove_prefix((std::min)(list.size(), list.find(", ") + 2));
+    return list;
   }
   /// The bytes of the arguments, as text.
   [[nodiscard]] std::string_view argument_bytes() const noexcept {
@@ -94,10 +94,10 @@ struct kernel_instance {
 
  private:
   [[nodiscard]] std::string_view words() const noexcept {
-    std::string_view text = type_name(named);
-    text.remove_prefix((std::min)(text.size(), text.find('<') + 1));
-    text.remove_suffix(text.empty() ? 0 : 1);
-    return text;
+    std::string_view list = type_name(named);
+    list.remove_prefix((std::min)(list.size(), list.find('<') + 1));
+    list.remove_suffix(list.empty() ? 0 : 1);
+    return list;
   }
 };
 template <class Kernel, class... Args>
@@ -139,11 +139,11 @@ inline constexpr std::string_view letters_of_names =
 [[nodiscard]] inline std::vector<declared_name> declared_names(const kernel_texts& texts) {
   std::vector<declared_name> found;
   for (std::size_t k = 0; k < texts.texts.size(); ++k) {
-    const std::string_view text = texts.texts[k];
+    const std::string_view code = texts.texts[k];
     for (const std::string_view word : {"struct ", "class ", "union ", "enum ", "using "})
-      for (std::size_t p = 0; (p = text.find(word, p)) != text.npos;) {
+      for (std::size_t p = 0; (p = code.find(word, p)) != code.npos;) {
         p += word.size();
-        const std::string_view rest = text.substr(p);
+        const std::string_view rest = code.substr(p);
         std::size_t end = 0;
         while (end < rest.size() &&
                (rest[end] == '#' || letters_of_names.find(rest[end]) != rest.npos))
