@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <support/ops.hpp>
 
@@ -259,6 +260,40 @@ TYPED_TEST(gemm_layouts, addmm) {
   test_tensor<f32, D> batches({2, 4, 6}, layout::contiguous, random_values({2, 4, 6}));
   fg::baddbmm(test_stream<D>(), out.in(), a.in().unsqueeze(0),
               b.in().unsqueeze(0).expand({2, 9, 6}), batches.view(), {.beta = 0});
+}
+
+// Owning tensors whose columns lie side by side, as operands and as outputs.
+TYPED_TEST(gemm_layouts, of_tensors_in_another_order) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  for (const i64 n : {2, 7, 40}) {
+    const shape sizes{n, n + 3}, turned{n + 3, n};
+    test_tensor<f32, D> x(sizes, layout::contiguous, random_values(sizes));
+    test_tensor<f32, D> w(turned, layout::contiguous, random_values(turned));
+    const auto in_columns = [&](const auto& from) {
+      auto to = fg::empty_strided<f32>(stream, from.shape_of(), {1, from.size(0)});
+      fg::assign(stream, to, from);
+      return to;
+    };
+    const auto a = in_columns(x.in());
+    const auto b = in_columns(w.in());
+    const auto want = product(x.values(), w.values(), n, n, n + 3);
+    const auto expect = [&](const auto& view) {
+      auto rows = fg::empty<f32>(stream, {n, n});
+      fg::assign(stream, rows, view);
+      expect_close<f32>(values_of(rows), want, sum_tolerance<f32>(n + 3));
+    };
+    auto out = fg::empty_strided<f32>(stream, {n, n}, {1, n});
+    expect(fg::mm(stream, a, b).view());
+    fg::mm(stream, a, b, out);
+    expect(out.view());
+    const auto weight = in_columns(w.in().t());
+    expect(fg::linear(stream, a, weight).view());
+    fg::linear(stream, a, weight, out);
+    expect(out.view());
+    fg::addmm(stream, out, a, b, out, {.beta = 0});
+    expect(out.view());
+  }
 }
 
 TYPED_TEST(gemm_layouts, factors_of_integers) {

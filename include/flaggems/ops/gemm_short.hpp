@@ -35,13 +35,8 @@ bool read_matrix(X& x, plain_matrix<T>& to) {
   to.data = x.data();
   to.rows = x.sizes()[0];
   to.columns = x.sizes()[1];
-  if constexpr (is_tensor_view<std::remove_const_t<X>>) {
-    to.row = x.strides()[0];
-    to.column = x.strides()[1];
-  } else {
-    to.row = to.columns;
-    to.column = 1;
-  }
+  to.row = x.strides()[0];
+  to.column = x.strides()[1];
   return true;
 }
 template <class X>
