@@ -42,6 +42,13 @@
 #define FLAGGEMS_FREESTANDING 0
 #endif
 
+// Device compilers take the C++17 of kernels/. The include, of no file, ends a compilation at once:
+// behind #error alone come thousands of messages about the rest.
+#if !FLAGGEMS_FREESTANDING && __cplusplus < 202002L
+#error "flaggems needs C++20: compile with -std=c++20 or later"
+#include <flaggems_needs_cxx20>
+#endif
+
 /// 1 while code for a chip is generated, 0 while code for the host is.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || FLAGGEMS_LANGUAGE_OPENCL || \
     defined(__CUDACC_RTC__)

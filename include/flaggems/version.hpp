@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/config.hpp>
+
 // The one version source (SemVer). CMake parses the three numbers.
 #define FLAGGEMS_VERSION_MAJOR 0
 #define FLAGGEMS_VERSION_MINOR 1

@@ -181,7 +181,7 @@ LAYERS = {
             "ops"},
     "error": {"config", "detail"},
     "config": set(),
-    "version": set(),
+    "version": {"config"},
 }
 
 
@@ -205,7 +205,8 @@ def include_direction(tree):
             if found[1] == '"':
                 yield f"{place}: include {found[2]} with <>"
             elif not found[2].startswith("flaggems/"):
-                if layer in ("kernels", "config", "version"):
+                # Of no file: how config.hpp ends a compilation.
+                if layer in ("kernels", "config", "version") and found[2] != "flaggems_needs_cxx20":
                     yield f"{place}: the device subset includes the std header <{found[2]}>"
             else:
                 other = found[2].split("/")[1].removesuffix(".hpp")
@@ -377,7 +378,8 @@ def format(tree):
 
 
 def warnings_on(compiler):
-    flags = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow",
+             "-Werror"]
     # With the headers themselves as main files.
     return flags + (["-Wno-pragma-once-outside-header"] if "clang" in compiler else [])
 
@@ -401,6 +403,32 @@ def self_contained(tree):
         for key, output in run_all(commands):
             errors = [line for line in output.splitlines() if "error:" in line]
             yield f"{key}: {errors[0] if errors else output[:300]}"
+
+
+@check
+def older_standard(tree):
+    """Before C++20, and by default, every header says in a few lines what it needs, and no more."""
+    compilers = [c for c in ("g++", "clang++-14") if shutil.which(c)]
+    if len(compilers) < 2:
+        raise MissingTool("g++ and clang++-14 are needed")
+    says, lines = "flaggems needs C++20: compile with -std=c++20", 30
+
+    def problem(case):
+        header, compiler, standard = case
+        command = [compiler, *standard, "-fsyntax-only", "-I", str(tree.root / "include"), "-I",
+                   str(tree.root / "adapters"), "-x", "c++", str(header)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        errors = re.findall(r"error: .*", done.stderr)
+        if done.returncode and len(errors) == 2 and says in errors[0] \
+                and len(done.stderr.splitlines()) <= lines:
+            return None
+        return (f"{tree.name(header)} ({compiler} {' '.join(standard)}): not one error that says "
+                f"'{says}' in at most {lines} lines")
+
+    cases = [(header, compiler, standard) for header in tree.headers() for compiler in compilers
+             for standard in ([], ["-std=c++17"])]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        yield from filter(None, pool.map(problem, cases))
 
 
 def std_includes(tree):

@@ -17,7 +17,12 @@ SPDX = ("// SPDX-FileCopyrightText: 2026 The flaggems authors\n"
 HEADER = SPDX + "#pragma once\n"
 HELLO = "int main() { return 0; }\n"
 CLEAN = {
-    "include/flaggems/config.hpp": HEADER + "#define FLAGGEMS_TEXT(name) static_assert(true)\n",
+    "include/flaggems/config.hpp": HEADER + """#if __cplusplus < 202002L
+#error "flaggems needs C++20: compile with -std=c++20 or later"
+#include <flaggems_needs_cxx20>
+#endif
+#define FLAGGEMS_TEXT(name) static_assert(true)
+""",
     "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
     "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
                                             'FLAGGEMS_TEXT("flaggems/kernels/softmax.hpp");\n',
@@ -71,7 +76,11 @@ PLANTED = {
     "device_messages": ("include/flaggems/device/check_device.hpp",
                         HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),
     "format": ("include/flaggems/error.hpp", HEADER + "\nint   f( );\n", "error.hpp"),
-    "self_contained": ("include/flaggems/error.hpp", HEADER + "\nstd::size_t f();\n", "error.hpp"),
+    "older_standard": ("include/flaggems/error.hpp", HEADER + "\n#include <string_view>\n",
+                       "error.hpp (g++ -std=c++17): not one error"),
+    "self_contained": [("include/flaggems/error.hpp",
+                        HEADER + "\ninline int f(int a) {\n  { int a = 1; return a; }\n}\n", "error.hpp"),
+                       ("include/flaggems/error.hpp", HEADER + "\nstd::size_t f();\n", "error.hpp")],
     "traps": ("include/flaggems/error.hpp", HEADER + "\ntemplate <int I>\nstruct s;\n",
               "error.hpp:5"),
     "tidy": ("include/flaggems/error.hpp", HEADER + "\ninline int* f() { return 0; }\n",

@@ -5,6 +5,8 @@
 // may.
 #pragma once
 
+#include <flaggems/config.hpp>
+
 namespace flaggems::detail {
 
 /// The orders of an atomic access, as in C++.

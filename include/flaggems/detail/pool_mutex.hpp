@@ -4,6 +4,8 @@
 // A mutex: <mutex> costs every user of a tensor its compile time.
 #pragma once
 
+#include <flaggems/config.hpp>
+
 #include <pthread.h>
 
 namespace flaggems {
