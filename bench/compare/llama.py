@@ -95,7 +95,7 @@ def our_process(arguments, long, short):
         # The program's own clocks: loading is not in them. The peak is that of this child alone.
         before = time.perf_counter()
         process = subprocess.Popen([arguments.program, "--model", arguments.model, "--threads",
-                                    str(arguments.threads), "--n", str(arguments.tokens), "--json",
+                                    str(arguments.threads), "--n", str(arguments.tokens), "--json", "--raw",
                                     "--prompt", text, *arguments.option],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         answer = json.loads(process.stdout.read())

@@ -57,14 +57,21 @@ struct chat_message {
 /// that the file's own template holds. Text of messages can never become control tokens.
 class chat_template {
  public:
+  /// Whether the file has a template that the constructor takes.
+  [[nodiscard]] static bool is_in(const gguf& file, const tokenizer& tokens) {
+    const auto text = file.find<std::string_view>("tokenizer.chat_template");
+    return text && text->find("<|im_start|>") != text->npos &&
+           tokens.find("<|im_start|>") != no_token && tokens.find("<|im_end|>") != no_token;
+  }
+
   /// Reads `tokenizer.chat_template`. Raises bad_file if it is missing or not ChatML, or if the
   /// vocabulary lacks its two control tokens.
   chat_template(const gguf& file, const tokenizer& tokens) : tokens_(&tokens) {
     const auto text = file.get<std::string_view>("tokenizer.chat_template");
+    if (!is_in(file, tokens))
+      file.refuse("a ChatML template (<|im_start|> and <|im_end|>)", "another chat template");
     start_ = tokens.find("<|im_start|>");
     end_ = tokens.find("<|im_end|>");
-    if (text.find("<|im_start|>") == text.npos || start_ == no_token || end_ == no_token)
-      file.refuse("a ChatML template (<|im_start|> and <|im_end|>)", "another chat template");
     read_default_system(text);
   }
 

@@ -153,8 +153,8 @@ class session {
     const auto size = static_cast<i64>(prompt.size());
     if (size == 0) throw failure{"the prompt is empty"};
     if (size > limit_ - model_.past())
-      throw failure{"the context is full: " + std::to_string(model_.past() + size) +
-                    " tokens do not fit in " + std::to_string(limit_) + " positions"};
+      throw failure{"the context is full: " + llama::counted(model_.past() + size, "token") +
+                    " do not fit in " + llama::counted(limit_, "position")};
     model_.reserve((std::min)(limit_, model_.past() + size + more));
     return size;
   }
@@ -184,15 +184,25 @@ class printer {
 
 template <class Device>
 failure context_full(const session<Device>& full) {
-  return {"the context is full after " + std::to_string(full.answer().size()) +
-          " tokens of the answer (--ctx sets its size)"};
+  return {"the context is full after " +
+          llama::counted(static_cast<i64>(full.answer().size()), "token") +
+          " of the answer (--ctx sets its size)"};
+}
+
+/// Says so if there was more to say.
+void say_if_cut(llama::ending end, const llama::options& chosen) {
+  if (end == llama::ending::length)
+    std::cerr << "cut at " << llama::counted(chosen.n, "token") << " (--n sets how many)\n";
 }
 
 template <class Device>
 void one_answer(session<Device>& speaker, const llama::options& chosen, const llama::gguf& file) {
   const std::string text = llama::read_prompt(chosen, std::cin);
   std::vector<llama::token_id> prompt;
-  if (chosen.chat) {
+  const bool answers = chosen.chat || (!chosen.raw && !chosen.score &&
+                                       llama::chat_template::is_in(file, speaker.tokens()));
+  if (answers) {
+    if (text.empty()) throw failure{"the prompt is empty"};
     prompt = llama::chat_template(file, speaker.tokens()).encode({{"user", text}});
   } else {
     if (speaker.tokens().add_bos()) prompt.push_back(speaker.tokens().bos());
@@ -211,12 +221,13 @@ void one_answer(session<Device>& speaker, const llama::options& chosen, const ll
     printer say(std::cout);
     end = speaker.run(prompt, say);
     say.end_line();
+    say_if_cut(end, chosen);
   }
   if (end == llama::ending::context) throw context_full(speaker);
 }
 
 template <class Device>
-void conversation(session<Device>& speaker, const llama::gguf& file) {
+void conversation(session<Device>& speaker, const llama::options& chosen, const llama::gguf& file) {
   const llama::chat_template chat(file, speaker.tokens());
   const bool person = ::isatty(STDIN_FILENO) == 1;
   printer say(std::cout);
@@ -237,6 +248,7 @@ void conversation(session<Device>& speaker, const llama::gguf& file) {
     first = false;
     const llama::ending end = speaker.run(prompt, say);
     say.end_line();
+    say_if_cut(end, chosen);
     if (end == llama::ending::context) throw context_full(speaker);
   }
   if (person) std::cout << std::endl;
@@ -254,7 +266,7 @@ void run_on(const llama::options& chosen) {
   session<Device> speaker(file, chosen);
   speaker.counts().load_seconds = seconds_since(start);
   if (chosen.chat && !chosen.prompt)
-    conversation(speaker, file);
+    conversation(speaker, chosen, file);
   else
     one_answer(speaker, chosen, file);
   llama::print_line(std::cerr, speaker.counts());

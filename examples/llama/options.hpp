@@ -48,7 +48,9 @@ struct options {
   int top_k = 0;           ///< 0: all tokens
   double top_p = 1;
   std::uint64_t seed = 0;
-  bool json = false, chat = false, score = false, help = false;
+  bool json = false, chat = false, raw = false, score = false, help = false;
+
+  bool operator==(const options&) const = default;
 };
 
 /// A command line that cannot be obeyed: one line for a person. The program prints it and exits
@@ -69,16 +71,19 @@ inline constexpr std::string_view usage =
     "instead\n"
     "                       of a file: prints the rate at which tokens are generated (--n, "
     "--seed)\n"
-    "  --prompt TEXT        what to continue (default: read from standard input)\n"
-    "  --chat               answer through the model's chat template; without --prompt, "
-    "interactive\n"
+    "  --prompt TEXT        what to answer (default: read from standard input); goes through the\n"
+    "                       model's chat template where its file has one that is known (ChatML)\n"
+    "  --raw                continue the prompt as it stands, without the template\n"
+    "  --chat               answer through the chat template, which must be there; without "
+    "--prompt,\n"
+    "                       interactive\n"
     "  --n N                generate at most N tokens, 0 or more (default 128)\n"
     "  --ctx N              positions of the context, 1 or more (default: as many as needed)\n"
     "  --dtype q4|bf16|f32  how weights are held (default q4: as in the file; random ones: bf16)\n"
     "  --kv f16|bf16|f32    how keys and values of the context are held (default f16; bf16, which\n"
     "                       is for GPUs, there)\n"
     "  --activations f32|q8 what quantised weights are multiplied with: q8 is faster (default "
-    "f32)\n"
+    "q8)\n"
     "  --threads N          threads, 1 to 1024 (default: FLAGGEMS_NUM_THREADS or all cores)\n"
     "  --temperature X      0 to 100; 0 is greedy (default 0)\n"
     "  --top-k N            sample among the N most probable tokens; 0 is all (default 0)\n"
@@ -145,6 +150,7 @@ template <class Integer>
 
     bool* const flag = name == "--json"                   ? &result.json
                        : name == "--chat"                 ? &result.chat
+                       : name == "--raw"                  ? &result.raw
                        : name == "--score"                ? &result.score
                        : name == "--help" || name == "-h" ? &result.help
                                                           : nullptr;
@@ -239,6 +245,7 @@ template <class Integer>
   }
   if (problem.empty() && result.score && (result.chat || result.json))
     problem = "--score goes without --chat and --json";
+  if (problem.empty() && result.chat && result.raw) problem = "--raw goes without --chat";
   if (problem.empty() && result.chat && result.json && !result.prompt)
     problem = "--chat --json needs --prompt (an interactive chat is not one JSON object)";
   if (!has_kv && result.device != device_kind::host) result.kv = cache_dtype::bf16;
@@ -247,8 +254,8 @@ template <class Integer>
   if (problem.empty() && !result.synthetic.empty()) {
     if (!has_dtype) result.dtype = weight_dtype::bf16;
     if (result.dtype == weight_dtype::q4) problem = "--synthetic goes with --dtype bf16 and f32";
-    if (result.score || result.chat || result.prompt || !result.model.empty())
-      problem = "--synthetic goes without --model, --prompt, --chat and --score";
+    if (result.score || result.chat || result.raw || result.prompt || !result.model.empty())
+      problem = "--synthetic goes without --model, --prompt, --chat, --raw and --score";
   }
   if (!problem.empty()) return usage_error{"llama: " + problem + " (see --help)"};
   return result;

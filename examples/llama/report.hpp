@@ -57,6 +57,11 @@ struct statistics {
   return result += '"';
 }
 
+/// "1 token", "2 tokens".
+[[nodiscard]] inline std::string counted(std::int64_t count, std::string_view thing) {
+  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
 /// A run as one JSON object and a line break.
 inline void print_json(std::ostream& out, std::string_view text, const std::vector<token_id>& ids,
                        ending end, const statistics& run) {
@@ -77,8 +82,9 @@ inline void print_json(std::ostream& out, std::string_view text, const std::vect
 inline void print_line(std::ostream& out, const statistics& run) {
   std::ostringstream line;
   line << std::fixed << std::setprecision(1) << "load " << run.load_seconds * 1000 << " ms; prompt "
-       << run.prompt_tokens << " tokens, " << run.prompt_rate() << " tokens/s; generation "
-       << run.generated_tokens << " tokens, " << run.generation_rate() << " tokens/s\n";
+       << counted(run.prompt_tokens, "token") << ", " << run.prompt_rate()
+       << " tokens/s; generation " << counted(run.generated_tokens, "token") << ", "
+       << run.generation_rate() << " tokens/s\n";
   out << line.str();
 }
 
@@ -115,14 +121,16 @@ inline void print_json(std::ostream& out, const synthetic_report& report) {
   out << line.str();
 }
 
-/// The same numbers as one line for a person.
+/// The same numbers as one line for a person: a step's time goes by reading weights, so the rate is
+/// shown beside that of copying memory.
 inline void print_line(std::ostream& out, const synthetic_report& report) {
   std::ostringstream line;
   line << std::fixed << std::setprecision(1) << report.model << " on " << report.device
-       << ": generation " << report.run.generation_rate() << " tokens/s, "
-       << 1e-9 * static_cast<double>(report.step_bytes) << " GB a token, " << std::setprecision(3)
-       << report.fraction() << " of the copy's " << std::setprecision(1)
-       << 1e-9 * report.copy_bandwidth << " GB/s\n";
+       << ": generation " << report.run.generation_rate() << " tokens/s; each reads "
+       << 1e-9 * static_cast<double>(report.step_bytes) << " GB of weights, which is "
+       << std::setprecision(0) << 100 * report.fraction()
+       << " % of the rate at which memory is copied here (" << std::setprecision(1)
+       << 1e-9 * report.copy_bandwidth << " GB/s, reading and writing)\n";
   out << line.str();
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -110,6 +111,7 @@ TEST(Options, RefusesEachWrongValueInOneLine) {
   EXPECT_NE(bad({"--model", ""}).find("--model"), std::string::npos);
   EXPECT_NE(bad({"--json=yes"}).find("no value"), std::string::npos);
   EXPECT_NE(bad({"--chat", "--json"}).find("--prompt"), std::string::npos);
+  EXPECT_NE(bad({"--chat", "--raw"}).find("--raw"), std::string::npos);
   EXPECT_NE(bad({"--score", "--json"}).find("--score"), std::string::npos);
   EXPECT_NE(bad({"--synthetic", "tiny", "--dtype", "q4"}).find("bf16"), std::string::npos);
   EXPECT_NE(bad({"--synthetic", "tiny", "--prompt", "x"}).find("--prompt"), std::string::npos);
@@ -125,11 +127,21 @@ TEST(Options, ReadsThePromptFromTheStream) {
   EXPECT_EQ(unused.get(), 'x');
 }
 
+TEST(Options, HelpSaysTheDefaults) {
+  std::string usage(llama::usage);
+  usage = std::regex_replace(usage, std::regex("\n {10,}"), " ");
+  const std::regex line("(--[a-z-]+) [^\n]*\\(default ([^ :;)]+)");
+  int count = 0;
+  for (std::sregex_iterator at(usage.begin(), usage.end(), line), end; at != end; ++at, ++count)
+    EXPECT_EQ(good({(*at)[1].str().c_str(), (*at)[2].str().c_str()}), good({})) << at->str();
+  EXPECT_EQ(count, 9);
+}
+
 TEST(Options, HelpNamesEveryOption) {
   for (const char* name :
        {"--model", "--prompt", "--n ", "--threads", "--dtype", "--kv", "--temperature", "--top-k",
         "--top-p", "--device", "--synthetic", "--seed", "--json", "--help", "--chat", "--ctx",
-        "--activations", "--score"})
+        "--activations", "--score", "--raw"})
     EXPECT_NE(llama::usage.find(name), std::string_view::npos) << name;
 }
 

@@ -76,7 +76,7 @@ def with_model(path, model):
     expected = next(row for row in golden["prompts"] if row["text"] == story)["greedy"]
 
     # The same text from --prompt, from standard input, and as JSON.
-    exact = ("--activations", "f32")
+    exact = ("--activations", "f32", "--raw")
     result = program.answers("--prompt", story, "--n", "20", *exact)
     again = program.answers("--n", "20", *exact, stdin=story + "\n")
     expect(again.stdout == result.stdout, "the text of --prompt for a prompt from standard input", again)
@@ -88,11 +88,11 @@ def with_model(path, model):
     expect(parsed["generated_tokens"] == 20 and parsed["end"] == "length", "counts", answer)
     expect(parsed["generation_tokens_per_second"] > 0, "a rate", answer)
     for hold in ("bf16", "f32"):
-        other = json.loads(program.answers("--prompt", story, "--n", "4", "--json", "--dtype", hold).stdout)
+        other = json.loads(program.answers("--prompt", story, "--n", "4", "--json", "--raw", "--dtype", hold).stdout)
         expect(other["ids"] == expected[:4], f"the same tokens with {hold} weights", answer)
 
     # Activations of 8 bits: another text at most; the perplexity of half a page moves by less than 1 %.
-    rounded = json.loads(program.answers("--prompt", story, "--n", "4", "--json").stdout)
+    rounded = json.loads(program.answers("--prompt", story, "--n", "4", "--json", "--raw").stdout)
     expect(rounded["ids"] == expected[:4], "the same first tokens with activations of 8 bits", answer)
     page = pathlib.Path(ROOT, "tests/llama/data/perplexity.txt").read_text(encoding="ascii")[:1200]
     scores = [program.answers("--score", *choice, stdin=page) for choice in (exact, ())]
@@ -102,7 +102,7 @@ def with_model(path, model):
 
     # Sampling repeats itself for a seed.
     sampled = [program.answers("--prompt", story, "--n", "12", "--temperature", "1", "--top-p", "0.95", "--top-k",
-                               "50", "--seed", seed) for seed in ("1", "1", "2")]
+                               "50", "--seed", seed, "--raw") for seed in ("1", "1", "2")]
     expect(sampled[0].stdout == sampled[1].stdout, "the same text for the same seed", sampled[1])
     expect(sampled[0].stdout != sampled[2].stdout, "another text for another seed", sampled[2])
 
@@ -110,16 +110,23 @@ def with_model(path, model):
     question = "What is the capital of France?"
     one = program.answers("--chat", "--prompt", question)
     expect(b"Paris" in one.stdout, "an answer", one)
+    expect(b"cut at" not in one.stderr, "an answer that was not cut", one)
+    plain = program.answers("--prompt", question)
+    expect(plain.stdout == one.stdout, "the template without --chat, as the file has one", plain)
+    raw = program.answers("--prompt", story, "--n", "1", "--raw")
+    expect(b"cut at 1 token (--n" in raw.stderr and b"generation 1 token," in raw.stderr,
+           "that the text was cut, after one token", raw)
     talk = program.answers("--chat", "--n", "48", stdin=f"{question}\n\nAnd which country is it in?\n")
     expect(talk.stdout.startswith(one.stdout), "the same first answer", talk)
     expect(talk.stdout.count(b"\n") >= 2 and b"France" in talk.stdout[len(one.stdout):],
            "an answer that knows the question before", talk)
 
     # What does not fit, and what is nothing.
-    program.refused("prompt is empty", "--prompt", "")
-    program.refused("do not fit in 3 positions", "--prompt", story, "--ctx", "3")
+    for plain in ((), ("--raw",)):
+        program.refused("prompt is empty", "--prompt", "", *plain)
+    program.refused("do not fit in 3 positions", "--prompt", story, "--raw", "--ctx", "3")
     program.refused("more than the 8192 positions", "--prompt", story, "--ctx", "9000")
-    program.refused("context is full", "--prompt", "1, 2, 3, 4, 5, 6,", "--ctx", "19", output=None)
+    program.refused("context is full", "--prompt", "1, 2, 3, 4, 5, 6,", "--raw", "--ctx", "19", output=None)
     result = program.answers("--prompt", story, "--n", "0")
     expect(result.stdout == b"\n", "no text for --n 0", result)
     full = program.run("--prompt", "a b c", "--n", "1", stdin="")
