@@ -59,12 +59,12 @@ inline constexpr int max_pool_threads = 1024;
 /// FLAGGEMS_NUM_THREADS if set, else the usable processors. Raises invalid_argument if it is set to
 /// something else than a number in [1, 1024].
 [[nodiscard]] inline int default_num_threads() {
-  if (const char* text = std::getenv("FLAGGEMS_NUM_THREADS"); text != nullptr && *text != '\0') {
+  if (const char* said = std::getenv("FLAGGEMS_NUM_THREADS"); said != nullptr && *said != '\0') {
     char* end = nullptr;
-    const long n = std::strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > max_pool_threads)
+    const long n = std::strtol(said, &end, 10);
+    if (*said < '0' || *said > '9' || *end != '\0' || n < 1 || n > max_pool_threads)
       raise(errc::invalid_argument, "FLAGGEMS_NUM_THREADS", "a number of threads in [1, 1024]",
-            text);
+            said);
     return static_cast<int>(n);
   }
   const int n = usable_processors();
