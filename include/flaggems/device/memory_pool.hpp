@@ -414,6 +414,10 @@ class memory_pool {
   FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
                                         reservation* owner) {
     const i64 size = classes::size_of(index);
+    struct prepared {  // before the memory, which would be lost without it
+      record* block = new record;
+      ~prepared() { delete block; }
+    } made;
     void* data = take_from_device(size, stream);
     if (data == nullptr) {
       {
@@ -428,7 +432,7 @@ class memory_pool {
       data = take_from_device(size, stream);
     }
     if (data == nullptr) raise_exhausted(bytes, size, op);
-    record* block = new record;
+    record* const block = std::exchange(made.block, nullptr);
     block->data = data;
     block->size_class = index;
     detail::pool_lock lock(mutex_);
