@@ -7,7 +7,7 @@
 
 #include <flaggems/kernels/gather.hpp>
 #include <flaggems/kernels/lanes.hpp>
-#include <flaggems/kernels/simd.hpp>
+#include <flaggems/kernels/simd_small_float.hpp>
 
 namespace flaggems::kernels {
 
