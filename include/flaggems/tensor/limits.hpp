@@ -45,9 +45,9 @@ class std::numeric_limits<flaggems::kernels::small_float<Format>> {
   static constexpr bool traps = false;
   static constexpr bool tinyness_before = false;
 
-  static constexpr T min() noexcept { return of(Format::least_normal); }
+  static constexpr T(min)() noexcept { return of(Format::least_normal); }
   static constexpr T lowest() noexcept { return of(Format::sign | (Format::limit - 1)); }
-  static constexpr T max() noexcept { return of(Format::limit - 1); }
+  static constexpr T(max)() noexcept { return of(Format::limit - 1); }
   static constexpr T epsilon() noexcept {
     return T(1.0F / static_cast<float>(1 << Format::mantissa));
   }
