@@ -127,5 +127,34 @@ TYPED_TEST(reduce_result_dtype, converts_first) {
   });
 }
 
+template <class D>
+class reduce_accuracy : public ::testing::Test {};
+TYPED_TEST_SUITE(reduce_accuracy, all_devices);
+
+// Equal terms round in the same direction: half a unit for each doubling of n is allowed.
+TYPED_TEST(reduce_accuracy, of_many_equal_terms) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  at_every_level<D>([&] {
+    for (const i64 n : {i64{4096}, i64{100000}, i64{std::is_same_v<D, host> ? 4000000 : 300000}}) {
+      test_tensor<f32, D> x({n}, layout::contiguous,
+                            std::vector<double>(static_cast<std::size_t>(n), 0.1));
+      const double term = static_cast<double>(0.1F), count = static_cast<double>(n);
+      const double bound = 0x1p-24 * std::log2(count);
+      const auto expect = [&](const auto& got, double want) {
+        for (const double value : values_of(got)) {
+          EXPECT_LE(std::fabs(value - want), bound * want) << n;
+        }
+      };
+      expect(fg::sum(s, x.in()), term * count);
+      expect(fg::mean(s, x.in()), term);
+      const auto columns = x.in().unsqueeze(1).expand({n, 5});
+      expect(fg::mean(s, columns, {0}), term);
+      const auto planes = x.in().view({n / 16, 16});
+      expect(fg::sum(s, planes, {0}), term * static_cast<double>(n / 16));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace flaggems_test

@@ -112,9 +112,9 @@ class host_block {
   FLAGGEMS_HOST_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
     constexpr i64 lanes = Isa::lanes, step = M * lanes;
-    // Partial results of 512 steps are folded into a second level: the error of a long sum stays
+    // Partial results of 64 steps are folded into a second level: the error of a long sum stays
     // that of a short one.
-    constexpr i64 segment = 512 * step;
+    constexpr i64 segment = 64 * step;
     const V neutral = state_traits<V>::splat(init);
     V total = neutral;
     i64 i = 0;

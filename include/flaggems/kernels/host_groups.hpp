@@ -323,22 +323,22 @@ using merge_function = void (*)(C* const&, C* const&, const i64&, const bool&);
 template <class C, class Sink>
 using put_function = void (*)(const C* const&, const Sink&, const coordinates&, const i64&);
 
-/// As drive_reduction, in the levels of long_fold; the third where there are terms for it.
+/// As drive_reduction, in levels as long_fold has; the third where there are terms for it.
 template <class Space, class E, class Sink, class C, class Part>
 FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink& sink, C* low,
                                      C* middle, C* high, i64 begin, i64 end,
                                      column_function<C, Part> fold, merge_function<C> merge,
                                      put_function<C, Sink> put) {
   const host_block<isa_baseline> block(0, 1, nullptr);
-  const bool deep = space.steps > folded_run * folded_run;
+  const bool deep = space.steps > folded_rows * folded_row_runs;
   for (i64 tile = begin; tile < end; ++tile) {
     const i64 kept = tile / space.chunks;
     const i64 start = (tile - kept * space.chunks) * space.chunk;
     const i64 n = min_of(space.chunk, space.inner - start);
     for (i64 step = 0; step < space.steps;) {
       merge(middle, low, n, step == 0);
-      if (deep && step % (folded_run * folded_run) == 0) merge(high, middle, n, step == 0);
-      for (const i64 stop = min_of(space.steps, step + folded_run); step < stop;) {
+      if (deep && step % (folded_rows * folded_row_runs) == 0) merge(high, middle, n, step == 0);
+      for (const i64 stop = min_of(space.steps, step + folded_rows); step < stop;) {
         const auto row = e.at(space.locate(kept, step, start));
         if (step + 4 <= stop && is_dense_row(block, row)) {
           Part rows[4];

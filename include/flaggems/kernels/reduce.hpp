@@ -390,16 +390,16 @@ struct reduce_outer {
       const states low(block, space.chunk);
       const states middle = leveled ? states(block, space.chunk) : low;
       const states high = leveled ? states(block, space.chunk) : low;
-      const bool deep = leveled && space.steps > folded_run * folded_run;
+      const bool deep = leveled && space.steps > folded_rows * folded_row_runs;
       block.for_each_tile(space.outputs, [&](i64 tile) FLAGGEMS_LAMBDA {
         const i64 kept = tile / space.chunks;
         const i64 start = (tile - kept * space.chunks) * space.chunk;
         const i64 n = min_of(space.chunk, space.inner - start);
         i64 end = 0;
         for (i64 segment = 0; segment < space.steps; segment = end) {
-          end = leveled ? min_of(space.steps, segment + folded_run) : space.steps;
-          // The levels of long_fold.
-          const int full = deep && segment % (folded_run * folded_run) == 0 ? 2 : 1;
+          end = leveled ? min_of(space.steps, segment + folded_rows) : space.steps;
+          // Levels as those of long_fold.
+          const int full = deep && segment % (folded_rows * folded_row_runs) == 0 ? 2 : 1;
           for (int level = 0; level < full; ++level) {
             const states from = level == 0 ? low : middle, into = level == 0 ? middle : high;
             block.for_each_lane(n, [&](auto i) FLAGGEMS_LAMBDA {

@@ -242,6 +242,9 @@ inline constexpr i64 reduced_chunk = 16384;
 
 /// Terms that are folded one after the other.
 inline constexpr i64 folded_run = 256;
+/// The same where a term is itself the fold of many (long_fold), or of four rows (columns on the
+/// host): fewer, as all levels round.
+inline constexpr i64 folded_pieces = 16, folded_rows = 64, folded_row_runs = 32;
 
 /// Folds many terms, each of them `Lanes` states, in three levels: a run of one level is a term of
 /// the next, so that the error of a long sum stays that of a short one (0.1f, 2^22 times in a row:
@@ -258,16 +261,16 @@ class long_fold {
   /// `low` has one term more.
   FLAGGEMS_INLINE void next(state* low, i64 lanes) {
     if constexpr (!Reducer::needs_index) {
-      if (++terms_ % folded_run != 0) return;
-      if (Lanes > 1 && terms_ == folded_run) start(lanes);
+      if (++terms_ % folded_pieces != 0) return;
+      if (Lanes > 1 && terms_ == folded_pieces) start(lanes);
       carry(low, middle_, lanes);
-      if (terms_ % (folded_run * folded_run) == 0) carry(middle_, high_, lanes);
+      if (terms_ % (folded_pieces * folded_pieces) == 0) carry(middle_, high_, lanes);
     }
   }
   /// All of them, in `low`.
   FLAGGEMS_INLINE void finish(state* low, i64 lanes) {
     if constexpr (!Reducer::needs_index) {
-      if (terms_ < folded_run) return;
+      if (terms_ < folded_pieces) return;
       carry(middle_, low, lanes);
       carry(high_, low, lanes);
     }
