@@ -64,6 +64,7 @@
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>
 #include <flaggems/tensor/layout.hpp>
+#include <flaggems/tensor/limits.hpp>
 #include <flaggems/tensor/memory_format.hpp>
 #include <flaggems/tensor/optional.hpp>
 #include <flaggems/tensor/overlap.hpp>
