@@ -5,6 +5,7 @@
 
     run.py              prints the table
     run.py --check      fails when a time is over its budget by more than 20 %
+    run.py --markdown docs/use.md   measures by level, and writes the table of that page anew
 
 Seconds differ between machines, and on one machine from minute to minute, so a budget is checked as
 a ratio to a fixed program of the standard library only, of the same kind: most of reference.cpp's
@@ -34,6 +35,8 @@ BUDGETS = {
     "operator.cpp": ("one operator", 0.8, "reference.cpp"),
     "umbrella.cpp": ("umbrella", 1.0, "reference.cpp"),
     "ten_operators.cpp": ("program that calls 10 operators", 5.4, "reference_code.cpp"),
+    "product.cpp": ("program with a product", 7.3, "reference_code.cpp"),
+    "topk.cpp": ("program with a topk", 5.8, "reference_code.cpp"),
 }
 
 
@@ -62,6 +65,38 @@ def measure(compiler, reference, groups, runs):
         before = after
 
 
+# The table of the documentation, the only place with seconds of these programs.
+PAGE = "docs/use.md"
+TABLE = re.compile(r"(<!-- bench/compile_time/run.py --markdown -->\n)(.*?)(<!-- end -->\n)", re.S)
+LEVELS = {"all levels": [], "`FLAGGEMS_MAX_ISA=1`": ["-DFLAGGEMS_MAX_ISA=1"],
+          "`FLAGGEMS_MAX_ISA=0`": ["-DFLAGGEMS_MAX_ISA=0"]}
+
+
+def markdown(page, compiler, repeat):
+    """Writes the table into the page."""
+    lines = [f"| seconds | {' | '.join(LEVELS)} |", "|---|" + "---|" * len(LEVELS)]
+    for name, (what, _, _) in BUDGETS.items():
+        times = [statistics.median(user_seconds([compiler, "-std=c++20", "-O2", *options, "-I", str(ROOT / "include"),
+                                                 "-c", str(HERE / name), "-o", "/dev/null"])
+                                   for _ in range(repeat)) for options in LEVELS.values()]
+        lines.append(f"| {what} | {' | '.join(f'{time:.1f}' for time in times)} |")
+    text = page.read_text()
+    page.write_text(TABLE.sub(lambda found: found[1] + "\n".join(lines) + "\n" + found[3], text))
+
+
+def problems(root):
+    """What is wrong with the table, one line each: it has a row for every program, and no page other seconds."""
+    page = root / PAGE
+    found = TABLE.search(page.read_text()) if page.is_file() else None
+    rows = re.findall(r"^\| (.*?) \| \d", found[2], re.M) if found else []
+    if rows != [what for what, _, _ in BUDGETS.values()]:
+        yield f"{PAGE}: the table of compile times has other rows than bench/compile_time/run.py: --markdown {PAGE}"
+    for other in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        text = other.read_text() if other.is_file() else ""
+        for said in re.findall(r"(?:ten|10) operators[^.|]{0,40}? \d+(?:\.\d+)? s\b", text):
+            yield f"{other.name}: '{said}': seconds stand in the table of {PAGE} alone"
+
+
 def ratio_of(runs):
     return statistics.median(ratio for _, ratio in runs)
 
@@ -75,9 +110,13 @@ def lines_of(compiler, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="PAGE")
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--repeat", type=int, default=6)
     options = parser.parse_args()
+    if options.markdown:
+        markdown(options.markdown, options.cxx, options.repeat)
+        return 0
     runs = {name: [] for name in [*REFERENCES, *BUDGETS]}
     for reference in REFERENCES:
         group = [name for name, (_, _, its) in BUDGETS.items() if its == reference]

@@ -21,7 +21,9 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/compile_time"))
 import operators  # noqa: E402
+import run as compile_time  # noqa: E402
 import snippets  # noqa: E402
 import support_table  # noqa: E402
 
@@ -335,6 +337,22 @@ def docs_operators(tree):
     if not page.is_file() or page.read_text() != operators.markdown(tree.root):
         yield ("docs/operators.md is out of date: run tools/docs/operators.py --markdown "
                "docs/operators.md")
+
+
+@check
+def docs_compile_times(tree):
+    """Compile times stand in one table, with a row for every program of bench/compile_time."""
+    yield from compile_time.problems(tree.root)
+
+
+@check
+def docs_operator_counts(tree):
+    """Only the generated reference says how many operators there are."""
+    for page in [tree.root / "README.md", *sorted((tree.root / "docs").glob("*.md"))]:
+        if page.name == "operators.md" or not page.is_file():
+            continue
+        for said in re.findall(r"\b[89]\d (?:public )?(?:operators|names|rows)\b", page.read_text()):
+            yield f"{tree.name(page)}: '{said}': docs/operators.md alone has that number, generated"
 
 
 @check

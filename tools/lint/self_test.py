@@ -10,12 +10,14 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 import lint  # noqa: E402
-from lint import operators  # noqa: E402
+from lint import compile_time, operators  # noqa: E402
 
 SPDX = ("// SPDX-FileCopyrightText: 2026 The flaggems authors\n"
         "// SPDX-License-Identifier: Apache-2.0\n")
 HEADER = SPDX + "#pragma once\n"
 HELLO = "int main() { return 0; }\n"
+TIMES = ("<!-- bench/compile_time/run.py --markdown -->\n"
+         + "".join(f"| {what} | 1.0 |\n" for what, _, _ in compile_time.BUDGETS.values()) + "<!-- end -->\n")
 CLEAN = {
     "include/flaggems/config.hpp": HEADER + """#if __cplusplus < 202002L
 #error "flaggems needs C++20: compile with -std=c++20 or later"
@@ -42,6 +44,7 @@ void softmax(const S& stream, const X& x, Out&& out);
     "examples/01_hello.cpp": SPDX + HELLO,
     "examples/02_part.cpp": SPDX + "// [part]\nint part();\n// [/part]\n",
     "docs/device-guide.md": "# Devices\n",  # docs/operators.md has a link to it
+    "docs/use.md": TIMES,
     "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
 }
@@ -72,6 +75,9 @@ PLANTED = {
     "docs_snippets": ("examples/02_part.cpp", SPDX + "// [part]\nint other();\n// [/part]\n",
                       "docs/page.md:1: differs"),
     "docs_operators": ("include/flaggems/ops/softmax.hpp", HEADER, "operators.md is out of date"),
+    "docs_compile_times": [("docs/use.md", TIMES.replace("| umbrella | 1.0 |\n", ""), "other rows"),
+                           ("docs/page.md", "A program of ten operators takes 10.3 s.\n", "10.3 s")],
+    "docs_operator_counts": ("docs/page.md", "There are 88 operators.\n", "'88 operators'"),
     "docs_links": ("docs/page.md", "[a page](nowhere.md)\n", "docs/page.md: no file nowhere.md"),
     "device_messages": ("include/flaggems/device/check_device.hpp",
                         HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/vendors/host.hpp>
+
+void product(const flaggems::stream<flaggems::host>& stream,
+             const flaggems::tensor_view<const float, flaggems::host>& x,
+             const flaggems::tensor_view<const float, flaggems::host>& y,
+             const flaggems::tensor_view<float, flaggems::host>& out) {
+  flaggems::mm(stream, x, y, out);
+}
