@@ -5,6 +5,8 @@
 // pools outlive every tensor.
 #pragma once
 
+#include <flaggems/config.hpp>
+
 #include <dlfcn.h>
 
 namespace flaggems::detail {
