@@ -38,6 +38,8 @@ void row_sum(fg::tensor_view<const f32, D> x, fg::tensor_view<f32, D> out, int d
   fg::launch_config config;
   config.op = "row_sums";
   // [reduced]
+  flaggems::detail::check_output_sizes("row_sums",
+                                       flaggems::without_dim(x.sizes(), dim, "row_sums"), out);
   const auto o = out.unsqueeze(dim);  // [..., ...] -> [..., 1, ...]
   flaggems::row_plan plan(x.sizes(), dim);
   plan.add(x);

@@ -324,6 +324,11 @@ TEST(view, shapes) {
   EXPECT_EQ(normalize_dim(-1, 3, "sum"), 2);
   EXPECT_EQ(normalize_dim(-1, 0, "sum"), 0);
   EXPECT_RAISES(normalize_dim(3, 3, "sum"), out_of_range, "sum");
+  EXPECT_EQ(without_dim({2, 3, 4}, -2, "sum"), (shape{2, 4}));
+  EXPECT_EQ(without_dim({2, 3, 4}, 2, "sum"), (shape{2, 3}));
+  EXPECT_EQ(without_dim({5}, 0, "sum"), shape{});
+  EXPECT_EQ(without_dim({}, -1, "sum"), shape{});
+  EXPECT_RAISES(without_dim({2, 3}, 2, "sum"), out_of_range, "sum");
   EXPECT_EQ(normalize_dims({0, -1}, 3, "sum"), 5u);
   EXPECT_EQ(normalize_dims({}, 3, "sum"), 7u);
   EXPECT_RAISES(normalize_dims({0, -3}, 3, "sum"), invalid_argument, "sum");

@@ -31,7 +31,7 @@ class row_plan {
   /// `dense`: all operands are contiguous and have the plan's sizes, and `dim` is the last
   /// dimension, so that there is nothing to plan.
   row_plan(std::span<const i64> sizes, int dim, bool dense = false)
-      : dim_(dim), dense_(dense), it_(dense ? shape() : without(sizes, dim)) {
+      : dim_(dim), dense_(dense), it_(dense ? shape() : without_dim(sizes, dim, "row_plan")) {
     length_ = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
     rows_ = 1;
     for (int d = 0; dense && d < dim; ++d) rows_ *= sizes[static_cast<std::size_t>(d)];
@@ -41,7 +41,7 @@ class row_plan {
   template <class T, class D>
   void add(const tensor_view<T, D>& v) {
     if (dense_) return;
-    it_.add(without(v.sizes(), dim_), without(v.strides(), dim_));
+    it_.add(without_dim(v.sizes(), dim_, "row_plan"), without_dim(v.strides(), dim_, "row_plan"));
     own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
   }
 
@@ -79,11 +79,6 @@ class row_plan {
   }
 
  private:
-  static shape without(std::span<const i64> list, int dim) {
-    shape r(list);
-    if (r.rank() > 0) r.erase(dim);
-    return r;
-  }
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
     if (dense_) {
       to[0] = length_;

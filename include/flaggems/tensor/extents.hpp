@@ -277,6 +277,16 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   return static_cast<int>(dim < 0 ? dim + n : dim);
 }
 
+/// The sizes without dimension `dim`, counted from the end if negative: those of a reduction along
+/// it. As in ATen, a 0-dimensional tensor has dimension 0, and keeps its sizes. Raises out_of_range
+/// that names `op`.
+[[nodiscard]] constexpr shape without_dim(int_list sizes, i64 dim, const char* op) {
+  shape left(sizes);
+  const int d = normalize_dim(dim, left.rank(), op);
+  if (left.rank() > 0) left.erase(d);
+  return left;
+}
+
 /// A set of dimensions as a bit mask; no entry means all dimensions, as in ATen's reductions.
 /// Raises out_of_range, or invalid_argument for a dimension that occurs twice.
 [[nodiscard]] constexpr u32 normalize_dims(int_list dims, int rank, const char* op) {
