@@ -511,8 +511,8 @@ FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa
   const U kinds(0x22u);
   // NaN becomes quiet instead: the table asks for that where a number is of the first two kinds.
   with_level<Isa>(
-      [](auto& r, const auto& bits, const auto& table) FLAGGEMS_LAMBDA {
-        asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(table));
+      [](auto& r, const auto& bits, const auto& kind) FLAGGEMS_LAMBDA {
+        asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(kind));
       },
       rounded.v, x.v, kinds.v);
   typedef u16 places __attribute__((vector_size(64)));
