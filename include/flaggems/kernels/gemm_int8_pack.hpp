@@ -267,10 +267,10 @@ struct pack_byte_tiles {
     for (i64 q = 0; q < depth; q += 16)
       for (i64 l = 0; l < padded; l += 16) {
         u32 rows[4][16];
-        for (int quad = 0; quad < 4; ++quad) {
+        for (int four = 0; four < 4; ++four) {
           typename item::bytes row[4];
           for (int e = 0; e < 4; ++e) {
-            const i64 at = q + 4 * quad + e;
+            const i64 at = q + 4 * four + e;
             const u8* const from = reinterpret_cast<const u8*>(p.from + at * p.along + l);
             row[e] = typename item::bytes{};
             if (at < p.depth && l + 16 <= p.lines)
@@ -280,13 +280,13 @@ struct pack_byte_tiles {
           }
           typename item::items out[4];
           item::from_rows(out, row);
-          for (int g = 0; g < 4; ++g) item::write(rows[quad] + 4 * g, out[g]);
+          for (int g = 0; g < 4; ++g) item::write(rows[four] + 4 * g, out[g]);
         }
         u8* const part =
             to + l / Width * Width * depth + l % Width * Step + q / Step * Step * Width + q % Step;
         for (int n = 0; n < 16; ++n)
-          for (int quad = 0; quad < 4; ++quad)
-            __builtin_memcpy(part + n * Step + 4 * quad, &rows[quad][n], sizeof(u32));
+          for (int four = 0; four < 4; ++four)
+            __builtin_memcpy(part + n * Step + 4 * four, &rows[four][n], sizeof(u32));
       }
   }
 };

@@ -190,7 +190,7 @@ template <class V, class X>
 void vdpbf16ps(V& to, const X& a, const X& b) {
   set_lanes<f32>(to, [&](int i) {
     f32 sum = lane<f32>(to, i);
-    for (const int e : {2 * i + 1, 2 * i})
+    for (int e = 2 * i + 1; e >= 2 * i; --e)
       sum = flushed(of_bf16(lane<u16>(a, e)) * of_bf16(lane<u16>(b, e)) + sum);
     return sum;
   });
