@@ -334,9 +334,18 @@
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 
 // ---- other switches a user may set
-/// 1: element access through a view is checked. Independent of NDEBUG.
+/// 1: element access through a view is checked. Independent of NDEBUG. (Kernels use no views.)
 #ifndef FLAGGEMS_BOUNDS_CHECK
-#define FLAGGEMS_BOUNDS_CHECK 0
+#define FLAGGEMS_BOUNDS_CHECK 1
+#endif
+
+/// 1: memory of the host that is freed is filled with bytes of 0xFF, which are NaN or -1.
+#ifndef FLAGGEMS_FILL_FREED
+#if defined(__OPTIMIZE__) || defined(NDEBUG)
+#define FLAGGEMS_FILL_FREED 0
+#else
+#define FLAGGEMS_FILL_FREED 1
+#endif
 #endif
 
 /// 1: errors are thrown; 0 (-fno-exceptions): they go to the handler of `set_error_handler`.

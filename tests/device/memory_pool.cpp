@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <future>
+#include <memory>
 #include <optional>
 #include <random>
 #include <thread>
@@ -275,6 +276,56 @@ TEST_F(memory_pool, memory_of_a_stream_that_failed_in_its_destructor_is_not_used
   EXPECT_EQ(flaggems::memory_stats<mock_device>().lost_bytes - lost, 3 * 1024);
   EXPECT_EQ(mock().live.size(), 3u);
   for (void* data : {cached, used, shared}) mock().free_block(data);
+}
+
+TEST_F(memory_pool, memory_that_is_shared_is_freed_by_the_last_owner) {
+  const mock_stream stream;
+  const auto in_use = [] { return flaggems::memory_stats<mock_device>(0).allocation.current; };
+  const i64 before = in_use();
+  std::optional<flaggems::pool_block<mock_device>> last;
+  {
+    const auto first = flaggems::pool_allocate<mock_device>(100, stream);
+    const auto second = first.share();
+    last.emplace(second.share());
+    EXPECT_EQ(last->data(), first.data());
+    EXPECT_EQ(last->bytes(), 100);
+    EXPECT_TRUE(last->stream() == flaggems::ref(stream));
+  }
+  EXPECT_EQ(in_use(), before + 1);
+  last.reset();
+  EXPECT_EQ(in_use(), before);
+  const flaggems::pool_block<mock_device> nothing;
+  EXPECT_EQ(nothing.share().data(), nullptr);
+  // Threads that end their shares at once free it once.
+  for (int n = 0; n < 200; ++n) {
+    auto block = std::make_shared<flaggems::pool_block<mock_device>>(64, stream);
+    auto other = std::make_shared<flaggems::pool_block<mock_device>>(block->share());
+    std::thread ends([o = std::move(other)]() mutable { o.reset(); });
+    block.reset();
+    ends.join();
+  }
+  EXPECT_EQ(in_use(), before);
+}
+
+TEST(freed_memory, shows) {
+  const flaggems::stream<host> stream;
+  const unsigned char* data = nullptr;
+  {
+    const auto block = flaggems::pool_allocate<host>(100, stream);
+    data = static_cast<const unsigned char*>(block.data());
+    std::memset(block.data(), 1, 100);
+#if FLAGGEMS_ASAN
+    EXPECT_FALSE(__asan_address_is_poisoned(data + 99));
+    EXPECT_TRUE(__asan_address_is_poisoned(data + 104));
+#endif
+  }
+#if FLAGGEMS_ASAN
+  EXPECT_TRUE(__asan_address_is_poisoned(data));
+#elif FLAGGEMS_FILL_FREED
+  EXPECT_EQ(data[99], 0xFF);
+#else
+  EXPECT_EQ(data[99], 1);
+#endif
 }
 
 TEST_F(memory_pool, refuses_impossible_sizes) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
+#include <flaggems/detail/freed_memory.hpp>
 #include <flaggems/detail/pool_mutex.hpp>
 #include <flaggems/device/pool_record.hpp>
 #include <flaggems/device/stream.hpp>
@@ -34,6 +35,9 @@ class memory_pool {
   using reservation = detail::pool_reservation<Device>;
   using classes = detail::size_classes<pool_alignment<Device>>;
   using native_stream = typename Device::stream_handle;
+  // What is freed there, nobody may touch from then on.
+  static constexpr bool is_watched =
+      Device::capabilities::host_accessible && detail::is_synchronous<Device>;
 
  public:
   explicit memory_pool(int device_index) noexcept : device_index_(device_index) {}
@@ -72,6 +76,8 @@ class memory_pool {
   /// Takes a block back: its memory may be used again for work queued in its stream after this. If
   /// the device fails, the block waits for its users when it is used again or given back.
   void deallocate(record* block) noexcept {
+    block->sharers.store(0, detail::memory_order::relaxed);
+    if constexpr (is_watched) detail::mark_freed(block->data, classes::size_of(block->size_class));
     detail::pool_lock lock(mutex_);
     reservation* const owner = owner_of_freed(*block);
     if (block->users != nullptr && owner == nullptr)
@@ -218,6 +224,11 @@ class memory_pool {
     if (std::exchange(is_forking_, false)) mutex_.unlock();
   }
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  /// The stream in whose order a block in use was allocated; the default one if it has ended.
+  [[nodiscard]] stream_ref<Device> stream_of(const record& block) const {
+    detail::pool_lock lock(mutex_);
+    return on(block.any_stream ? Device::default_stream() : block.stream);
+  }
   /// The bytes of a block for a request of `bytes` > 0.
   [[nodiscard]] static constexpr i64 rounded_size(i64 bytes) noexcept {
     return classes::size_of(classes::index_of(bytes));
@@ -379,6 +390,8 @@ class memory_pool {
   }
 
   void use(record* block, i64 bytes, native_stream stream, reservation* owner) noexcept {
+    if constexpr (is_watched)
+      detail::mark_used(block->data, bytes, classes::size_of(block->size_class));
     block->requested = bytes;
     block->owner = owner;
     block->stream = stream;
@@ -467,6 +480,10 @@ class memory_pool {
           continue;
         }
         if (b->any_stream) b->stream = Device::default_stream();
+        if constexpr (is_watched) {
+          const i64 size = classes::size_of(b->size_class);
+          detail::mark_used(b->data, size, size);
+        }
         Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
         *link = std::exchange(b->next, given);
         given = b;

@@ -10,7 +10,7 @@
 
 namespace flaggems {
 
-/// Memory from the pool, given back when this ends. Move only.
+/// Memory from the pool, given back when this and what shares it have ended. Move only.
 template <class Device>
 class pool_block {
  public:
@@ -30,12 +30,28 @@ class pool_block {
     return *this;
   }
   ~pool_block() {
-    if (record_ != nullptr) pool_->deallocate(record_);
+    if (record_ == nullptr) return;
+    // Alone, which nearly all are: nobody else can come.
+    if (record_->sharers.load(detail::memory_order::acquire) == 0 ||
+        record_->sharers.fetch_sub(1) == 0)
+      pool_->deallocate(record_);
+  }
+  /// Another owner of the same memory.
+  [[nodiscard]] pool_block share() const noexcept {
+    pool_block other;
+    if (record_ != nullptr) record_->sharers.fetch_add(1, detail::memory_order::relaxed);
+    other.pool_ = pool_;
+    other.record_ = record_;
+    return other;
   }
 
   [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
   /// The device of the memory; 0 if there is none.
   [[nodiscard]] int device_index() const noexcept { return record_ ? pool_->device_index() : 0; }
+  /// The stream in whose order the memory is used; the device's default one if there is none.
+  [[nodiscard]] stream_ref<Device> stream() const {
+    return record_ != nullptr ? pool_->stream_of(*record_) : stream_ref<Device>();
+  }
   /// The bytes asked for.
   [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
   /// Keeps the memory from being used again before the work queued in `stream`, by the time this

@@ -84,6 +84,7 @@ template <class Device>
 struct pool_block_record {
   void* data = nullptr;
   i64 requested = 0;
+  atomic<int> sharers{0};  // owners beside the first, see pool_block::share
   int size_class = 0;
   bool any_stream = false;   // no stream has work on it
   bool is_lost = false;      // its stream failed and is gone: whether it is in use, nobody knows
