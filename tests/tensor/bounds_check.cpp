@@ -1,10 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element access with FLAGGEMS_BOUNDS_CHECK. The element type occurs in no other test, because the
-// switch changes the text of inline functions.
-#undef FLAGGEMS_BOUNDS_CHECK
-#define FLAGGEMS_BOUNDS_CHECK 1
+// Element access is checked unless a program says FLAGGEMS_BOUNDS_CHECK=0.
 #include <flaggems/tensor/view.hpp>
 
 #include "test_support.hpp"

@@ -233,9 +233,9 @@ class tensor_view : public detail::view_base<Extents> {
     return detail::is_contiguous(sizes(), strides(), format);
   }
 
-  /// The element at the indices, one for each dimension, 0 <= index < size. Checked if
-  /// FLAGGEMS_BOUNDS_CHECK is 1; without indices, always: raises invalid_argument unless the rank
-  /// is 0.
+  /// The element at the indices, one for each dimension, 0 <= index < size. Raises invalid_argument
+  /// for another number of indices and out_of_range for other ones; FLAGGEMS_BOUNDS_CHECK=0 leaves
+  /// both out, but for no index at all, which is checked always.
   template <class... Index>
   requires(host_accessible<Device> && (std::is_convertible_v<Index, i64> && ...))
       [[nodiscard]] constexpr T&
