@@ -50,7 +50,9 @@
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/operators.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/promotion.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/reduce_chip.hpp>

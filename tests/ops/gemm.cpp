@@ -278,17 +278,17 @@ TYPED_TEST(gemm_layouts, of_tensors_in_another_order) {
     const auto a = in_columns(x.in());
     const auto b = in_columns(w.in());
     const auto want = product(x.values(), w.values(), n, n, n + 3);
-    const auto expect = [&](const auto& view) {
+    const auto expect = [&](const auto& result) {
       auto rows = fg::empty<f32>(stream, {n, n});
-      fg::assign(stream, rows, view);
+      fg::assign(stream, rows, result);
       expect_close<f32>(values_of(rows), want, sum_tolerance<f32>(n + 3));
     };
     auto out = fg::empty_strided<f32>(stream, {n, n}, {1, n});
-    expect(fg::mm(stream, a, b).view());
+    expect(fg::mm(stream, a, b));
     fg::mm(stream, a, b, out);
     expect(out.view());
     const auto weight = in_columns(w.in().t());
-    expect(fg::linear(stream, a, weight).view());
+    expect(fg::linear(stream, a, weight));
     fg::linear(stream, a, weight, out);
     expect(out.view());
     fg::addmm(stream, out, a, b, out, {.beta = 0});

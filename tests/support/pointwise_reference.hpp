@@ -54,6 +54,10 @@ inline double lt(double a, double b) { return a < b ? 1 : 0; }
 inline double le(double a, double b) { return a < b || a == b ? 1 : 0; }
 inline double gt(double a, double b) { return b < a ? 1 : 0; }
 inline double ge(double a, double b) { return b < a || a == b ? 1 : 0; }
+inline double logical_not(double a) { return a == 0 ? 1 : 0; }
+inline double logical_and(double a, double b) { return a == 0 || b == 0 ? 0 : 1; }
+inline double logical_or(double a, double b) { return a == 0 && b == 0 ? 0 : 1; }
+inline double logical_xor(double a, double b) { return (a == 0) != (b == 0) ? 1 : 0; }
 inline double clamp(double a, double low, double high) {
   return reference::minimum(reference::maximum(a, low), high);
 }

@@ -100,7 +100,8 @@ TEST(npy, writes_what_numpy_writes) {
 TEST(npy, headers_in_other_forms) {
   const std::string four(4, '\0');
   const auto rank_of = [](const std::string& bytes) {
-    return parse_npy(span_of(bytes)).view().rank();
+    const auto array = parse_npy(span_of(bytes));
+    return array.view().rank();
   };
   EXPECT_EQ(rank_of(f4("()", four)), 0);
   EXPECT_EQ(rank_of(f4("(1,)", four)), 1);

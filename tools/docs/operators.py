@@ -24,8 +24,8 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
            "ones": "fill_", "ones_like": "fill_", "zeros": "fill_", "zeros_like": "fill_",
            "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
-HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"apply", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
+HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
+VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
 
 # What a program needs around its operators; every name must be found, with a doc comment.
@@ -81,6 +81,7 @@ def in_words(formula):
     for function, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
         text = re.sub(rf"wrapping_{function}\((\w+), (\w+)\)", rf"\1 {sign} \2", text)
     text = re.sub(r"negative\((\w+)\)", r"-\1", text)
+    text = re.sub(r"^mask_of<V>\((.*)\)$", r"\1", text)
     return f"`{text}`, element by element" + ("; integers wrap around" if wraps else "")
 
 

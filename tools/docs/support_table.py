@@ -39,7 +39,7 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
 SAME_KERNEL = {"argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"cast", "apply", "with_bias", "with_mask", "epilogue"}
+NO_LAUNCH = {"cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"}
 
 
 def compiled_operators():

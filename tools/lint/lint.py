@@ -245,7 +245,7 @@ def umbrella(tree):
 
 # Headers in ops/ that are machinery of several operators, not operators.
 OPS_MACHINERY = {"attention_chip", "checks", "chips", "copy_rows_chip", "expr", "gemm_call", "gemm_chip", "gemm_short",
-                 "nodes", "iteration", "rows", "implementation", "reduce_chip",
+                 "nodes", "iteration", "operators", "promotion", "rows", "implementation", "reduce_chip",
                  "short_rows"}
 
 

@@ -66,8 +66,11 @@ class tensor {
     return *this;
   }
 
-  [[nodiscard]] tensor_view<T, Device> view() noexcept { return view_; }
-  [[nodiscard]] tensor_view<const T, Device> view() const noexcept { return view_; }
+  /// Views of all of it, and below of parts. Those of a temporary tensor do not compile: it ends
+  /// with the statement, and the view would be of nothing.
+  [[nodiscard]] tensor_view<T, Device> view() & noexcept { return view_; }
+  [[nodiscard]] tensor_view<const T, Device> view() const& noexcept { return view_; }
+  void view() && = delete;  // the tensor ends here: give it a name
   operator tensor_view<T, Device>() noexcept { return view(); }
   operator tensor_view<const T, Device>() const noexcept { return view(); }
 
@@ -105,18 +108,21 @@ class tensor {
     return view()(i);
   }
 
-#define FLAGGEMS_FORWARD(name)                   \
-  template <class... X>                          \
-  [[nodiscard]] auto name(const X&... x) {       \
-    return view().name(x...);                    \
-  }                                              \
-  template <class... X>                          \
-  [[nodiscard]] auto name(const X&... x) const { \
-    return view().name(x...);                    \
-  }
-#define FLAGGEMS_FORWARD_LIST(name)                                    \
-  [[nodiscard]] auto name(int_list list) { return view().name(list); } \
-  [[nodiscard]] auto name(int_list list) const { return view().name(list); }
+#define FLAGGEMS_FORWARD(name)                    \
+  template <class... X>                           \
+  [[nodiscard]] auto name(const X&... x)& {       \
+    return view().name(x...);                     \
+  }                                               \
+  template <class... X>                           \
+  [[nodiscard]] auto name(const X&... x) const& { \
+    return view().name(x...);                     \
+  }                                               \
+  template <class... X>                           \
+  void name(const X&...)&& = delete;
+#define FLAGGEMS_FORWARD_LIST(name)                                           \
+  [[nodiscard]] auto name(int_list list)& { return view().name(list); }       \
+  [[nodiscard]] auto name(int_list list) const& { return view().name(list); } \
+  void name(int_list)&& = delete;
   /// Views of this tensor, as those of tensor_view.
   FLAGGEMS_FORWARD(slice)
   FLAGGEMS_FORWARD(narrow)
@@ -151,6 +157,10 @@ class tensor {
   /// Keeps the memory, once this tensor ends, from being used again before the work that `stream`
   /// has on it is done. Needed where a stream other than the one it was made for uses it.
   void record_stream(const stream_ref<Device>& stream) { storage_.record_stream(stream); }
+  /// The stream in whose order the memory is used; the device's default one if there is none.
+  [[nodiscard]] stream_ref<Device> stream() const { return storage_.stream(); }
+  /// Another owner of the memory, which stays until the last one ends.
+  [[nodiscard]] pool_block<Device> share_memory() const noexcept { return storage_.share(); }
 
  private:
   static void check_strides(const shape& sizes, const shape& strides, const char* op) {

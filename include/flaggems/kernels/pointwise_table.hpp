@@ -42,6 +42,7 @@
   UNARY(silu,        floating,   silu(a))                  \
   UNARY(gelu_none,   floating,   gelu(a))                  \
   UNARY(gelu_tanh,   floating,   gelu_tanh(a))             \
+  UNARY(logical_not, to_bool,    a == V(0))                \
   BINARY(add,        numeric,    wrapping_add(a, b))       \
   BINARY(sub,        arithmetic, wrapping_sub(a, b))       \
   BINARY(mul,        numeric,    wrapping_mul(a, b))       \
@@ -55,6 +56,9 @@
   BINARY(le,         to_bool,    a <= b)                   \
   BINARY(gt,         to_bool,    a > b)                    \
   BINARY(ge,         to_bool,    a >= b)                   \
+  BINARY(logical_and, to_bool,   mask_of<V>((a != V(0)) & (b != V(0)))) \
+  BINARY(logical_or, to_bool,    mask_of<V>((a != V(0)) | (b != V(0)))) \
+  BINARY(logical_xor, to_bool,   mask_of<V>((a != V(0)) ^ (b != V(0)))) \
   TERNARY(clamp,     numeric,    minimum(maximum(a, b), c))
 // clang-format on
 

@@ -26,15 +26,15 @@ enum class gelu_approximate { none, tanh };
 
 /// gelu(x) = x Phi(x) (an expression). Floating-point only.
 template <tensor_operand X>
-[[nodiscard]] auto gelu(const X& x) {
-  return detail::make_call<detail::floating>(kernels::gelu_none_fn{}, x);
+[[nodiscard]] auto gelu(X&& x) {
+  return detail::make_call<detail::floating>(kernels::gelu_none_fn{}, std::forward<X>(x));
 }
 /// That, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by what is known when it is called;
 /// so kernels have both, which takes a fifth longer to compile.
 template <tensor_operand X>
-[[nodiscard]] auto gelu(const X& x, gelu_approximate approximate) {
+[[nodiscard]] auto gelu(X&& x, gelu_approximate approximate) {
   return detail::make_call<detail::floating>(
-      kernels::gelu_fn{approximate == gelu_approximate::tanh}, x);
+      kernels::gelu_fn{approximate == gelu_approximate::tanh}, std::forward<X>(x));
 }
 /// gelu(x) in a new tensor.
 template <stream_like S, tensor_operand X>
@@ -57,8 +57,9 @@ void gelu_(const S& stream, X&& x, gelu_approximate approximate = gelu_approxima
 
 /// silu(x) * y = x / (1 + exp(-x)) * y (an expression). Floating-point only; rounded once.
 template <tensor_operand X, tensor_operand Y>
-[[nodiscard]] auto silu_and_mul(const X& x, const Y& y) {
-  return detail::make_call<detail::floating>(kernels::silu_and_mul_fn{}, x, y);
+[[nodiscard]] auto silu_and_mul(X&& x, Y&& y) {
+  return detail::make_call<detail::floating>(kernels::silu_and_mul_fn{}, std::forward<X>(x),
+                                             std::forward<Y>(y));
 }
 /// silu(x) * y in a new tensor.
 template <stream_like S, tensor_operand X, tensor_operand Y>
@@ -74,10 +75,11 @@ void silu_and_mul(const S& stream, const X& x, const Y& y, Out&& out) {
 
 /// gelu(x) * y (an expression). Floating-point only; rounded once.
 template <tensor_operand X, tensor_operand Y>
-[[nodiscard]] auto gelu_and_mul(const X& x, const Y& y,
+[[nodiscard]] auto gelu_and_mul(X&& x, Y&& y,
                                 gelu_approximate approximate = gelu_approximate::none) {
   return detail::make_call<detail::floating>(
-      kernels::gelu_and_mul_fn{{approximate == gelu_approximate::tanh}}, x, y);
+      kernels::gelu_and_mul_fn{{approximate == gelu_approximate::tanh}}, std::forward<X>(x),
+      std::forward<Y>(y));
 }
 /// gelu(x) * y in a new tensor.
 template <stream_like S, tensor_operand X, tensor_operand Y>

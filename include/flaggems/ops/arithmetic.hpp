@@ -43,8 +43,7 @@ namespace detail {
 /// refuses.
 template <class A, class B, class Alpha>
 constexpr auto checked_alpha(Alpha alpha) {
-  using P = typename promoted_type<decltype(node_of(std::declval<const A&>())),
-                                   decltype(node_of(std::declval<const B&>()))>::type;
+  using P = typename promoted_type<node_t<A>, node_t<B>>::type;
   static_assert(kind_of<Alpha> != kind::floating || kind_of<P> == kind::floating,
                 "flaggems: for integer operands, argument alpha must not be a floating-point "
                 "number");
@@ -63,15 +62,16 @@ template <class X>
 inline constexpr bool is_optional_number<std::optional<X>> = scalar_operand<X>;
 
 template <class X>
-auto bound_operand(const X& x) {
-  if constexpr (std::is_same_v<X, std::nullopt_t>)
+auto bound_operand(X&& x) {
+  using bound = std::remove_cvref_t<X>;
+  if constexpr (std::is_same_v<bound, std::nullopt_t>)
     return false;  // the lowest kind: takes no part in promotion
-  else if constexpr (is_optional_number<X>)
-    return x.value_or(typename X::value_type{});
-  else if constexpr (scalar_operand<X>)
-    return x;
+  else if constexpr (is_optional_number<bound>)
+    return x.value_or(typename bound::value_type{});
+  else if constexpr (scalar_operand<bound>)
+    return bound(x);
   else
-    return expr<decltype(node_of(x))>(node_of(x));
+    return expr<node_t<X>>(node_of(std::forward<X>(x)));
 }
 template <>
 inline constexpr const char* keeps_numbers<kernels::clamp_optional_fn> = "clamp";
@@ -89,18 +89,20 @@ bool has_bound(const X& x) {
 
 /// A bound of clamp: an operand, an optional number, or std::nullopt.
 template <class X>
-concept clamp_bound =
-    operand<X> || std::same_as<X, std::nullopt_t> || detail::is_optional_number<X>;
+concept clamp_bound = operand<X> || std::same_as<std::remove_cvref_t<X>, std::nullopt_t> ||
+    detail::is_optional_number<std::remove_cvref_t<X>>;
 /// A bound that may be absent, at compile time or at run time.
 template <class X>
-concept optional_bound = std::same_as<X, std::nullopt_t> || detail::is_optional_number<X>;
+concept optional_bound = std::same_as<std::remove_cvref_t<X>, std::nullopt_t> ||
+    detail::is_optional_number<std::remove_cvref_t<X>>;
 
 // ---- add and sub with alpha
 #define FLAGGEMS_SCALED(name, rule)                                                                \
   template <operand A, operand B, scalar_operand Alpha>                                            \
-  requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(const A& a, const B& b, \
+  requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(A&& a, B&& b,           \
                                                                            Alpha alpha) {          \
-    return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, a, b,                      \
+    return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, std::forward<A>(a),        \
+                                           std::forward<B>(b),                                     \
                                            detail::checked_alpha<A, B>(alpha));                    \
   }                                                                                                \
   template <stream_like S, operand A, operand B, scalar_operand Alpha>                             \
@@ -134,13 +136,13 @@ FLAGGEMS_SCALED(sub, arithmetic)
 /// the least integer divided by -1 gives itself, on every device (PyTorch raises or leaves it to
 /// the device); floats divided by 0 give infinities and NaN.
 template <operand A, operand B, rounding Mode>
-requires(tensor_operand<A> || tensor_operand<B>)
-    [[nodiscard]] auto div(const A& a, const B& b, Mode) {
+requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto div(A&& a, B&& b, Mode) {
   if constexpr (std::is_same_v<Mode, rounding_mode::none_t>)
-    return div(a, b);
+    return div(std::forward<A>(a), std::forward<B>(b));
   else
     return detail::make_call<detail::arithmetic>(
-        kernels::div_rounded_fn<std::is_same_v<Mode, rounding_mode::floor_t>>{}, a, b);
+        kernels::div_rounded_fn<std::is_same_v<Mode, rounding_mode::floor_t>>{}, std::forward<A>(a),
+        std::forward<B>(b));
 }
 /// a / b, rounded, in a new tensor.
 template <stream_like S, operand A, operand B, rounding Mode>
@@ -168,12 +170,13 @@ void div_(const S& stream, A&& a, const B& b, Mode mode) {
 /// dtype cannot hold.
 template <tensor_operand X, clamp_bound L, clamp_bound H>
 requires(optional_bound<L> || optional_bound<H>)
-    [[nodiscard]] auto clamp(const X& x, const L& low, const H& high) {
+    [[nodiscard]] auto clamp(X&& x, L&& low, H&& high) {
   const kernels::clamp_optional_fn f{detail::has_bound(low), detail::has_bound(high)};
   check(f.has_min || f.has_max, errc::invalid_argument, "clamp", "at least one of min and max",
         "neither");
-  return detail::make_call<detail::numeric>(f, x, detail::bound_operand(low),
-                                            detail::bound_operand(high));
+  return detail::make_call<detail::numeric>(f, std::forward<X>(x),
+                                            detail::bound_operand(std::forward<L>(low)),
+                                            detail::bound_operand(std::forward<H>(high)));
 }
 /// x clamped, in a new tensor.
 template <stream_like S, tensor_operand X, clamp_bound L, clamp_bound H>
@@ -202,12 +205,13 @@ requires(optional_bound<L> || optional_bound<H>) void clamp_(const S& stream, X&
 /// pow call. Raises invalid_argument for a negative b if `a` holds integers, as ATen does.
 template <operand A, operand B>
 requires(tensor_operand<A> || tensor_operand<B>) &&
-    std::integral<B>&& tensor_operand<A> [[nodiscard]] auto pow(const A& a, const B& b) {
-  using element = typename decltype(detail::node_of(a))::element;
-  if constexpr (detail::kind_of<element> != detail::kind::floating && std::is_signed_v<B>)
+    std::integral<std::remove_cvref_t<B>>&& tensor_operand<A> [[nodiscard]] auto pow(A&& a, B&& b) {
+  using element = typename detail::node_t<A>::element;
+  if constexpr (detail::kind_of<element> != detail::kind::floating &&
+                std::is_signed_v<std::remove_cvref_t<B>>)
     check(b >= 0, errc::invalid_argument, "pow", "an exponent that is not negative, for integers",
           "a negative one");
-  return detail::make_call<detail::arithmetic>(kernels::pow_fn{}, a, b);
+  return detail::make_call<detail::arithmetic>(kernels::pow_fn{}, std::forward<A>(a), b);
 }
 
 }  // namespace flaggems

@@ -34,7 +34,8 @@ struct expr_base {};
 
 }  // namespace detail
 
-/// A lazy expression. It holds views, not data: what they point to must live until `assign`.
+/// A lazy expression. It holds views of the tensors that have a name, which must live until
+/// `assign`; one that was handed over as a temporary it keeps.
 template <class Node>
 struct expr : detail::expr_base {
   using node_type = Node;
@@ -47,6 +48,18 @@ struct expr : detail::expr_base {
 template <class X>
 inline constexpr bool is_expr = std::is_base_of_v<detail::expr_base, std::remove_cvref_t<X>>;
 
+/// x, whose type then says that it has no dimensions: beside tensors that have some it changes the
+/// dtype of a result only by a higher kind, as in PyTorch. Raises shape_mismatch if it has any.
+template <tensor_like X>
+requires(std::is_lvalue_reference_v<X> || detail::is_tensor_view<std::remove_cvref_t<X>>)
+    [[nodiscard]] auto as_scalar(X&& x) {
+  const auto v = as_view(x);
+  if (v.rank() != 0) [[unlikely]]
+    raise(errc::shape_mismatch, "as_scalar", "a tensor without dimensions",
+          to_string(shape(v.sizes())));
+  return tensor_view<element_t<X>, device_t<X>, extents<>>(v);
+}
+
 /// A view, an owning tensor or an expression.
 template <class X>
 concept tensor_operand = is_expr<X> || tensor_like<X>;
@@ -56,15 +69,34 @@ concept operand = tensor_operand<X> || scalar_operand<std::remove_cvref_t<X>>;
 
 namespace detail {
 
-template <operand X>
-auto node_of(const X& x) {
-  if constexpr (is_expr<X>)
-    return x.node;
-  else if constexpr (tensor_like<const X&>)
-    return leaf<value_t<const X&>, device_t<const X&>>{as_view(x)};
-  else
-    return number<X>{x};
+template <class X>
+inline constexpr bool is_tensor = false;
+template <class T, class D>
+inline constexpr bool is_tensor<tensor<T, D>> = true;
+
+/// The node of an operand, deduced as a forwarding reference is.
+template <class X>
+requires operand<X>
+auto node_of(X&& x) {
+  using operand_type = std::remove_cvref_t<X>;
+  if constexpr (is_expr<X>) {
+    return std::forward<X>(x).node;
+  } else if constexpr (tensor_like<X>) {
+    using T = value_t<X>;
+    using D = device_t<X>;
+    if constexpr (is_tensor<operand_type> && !std::is_lvalue_reference_v<X>)
+      return owning_leaf<T, D>(x);
+    else if constexpr (requires { requires operand_type::extents_type::static_rank == 0; })
+      return scalar_leaf<T, D>{{as_view(x)}};
+    else
+      return leaf<T, D>{as_view(x)};
+  } else {
+    return number<operand_type>{x};
+  }
 }
+/// The type of that node.
+template <class X>
+using node_t = decltype(node_of(std::declval<X>()));
 
 /// The same without a copy of an expression's.
 template <operand X>
@@ -84,11 +116,11 @@ void check_number(const char* op, const X& x) {
 /// F over operands, under a rule. Raises invalid_argument for a number that F keeps and the
 /// promoted dtype does not hold.
 template <class Rule, class F, operand... X>
-auto make_call(F f, const X&... x) {
-  using node = call<Rule, F, decltype(node_of(x))...>;
+auto make_call(F f, X&&... x) {
+  using node = call<Rule, F, node_t<X>...>;
   if constexpr (keeps_numbers<F> != nullptr)
     (check_number<typename node::promoted>(keeps_numbers<F>, x), ...);
-  return expr<node>(node{f, {node_of(x)...}});
+  return expr<node>(node{f, {node_of(std::forward<X>(x))...}});
 }
 
 /// The sizes that all leaves broadcast to.
@@ -314,13 +346,16 @@ void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   const auto to = as_view(out);
   same_device<S, Out>();
   detail::check_number<value_t<Out>>(op, e);
-  detail::assign_node(op, stream, to, detail::root_of(e));
+  const auto& node = detail::root_of(e);
+  detail::check_ranks(op, node, false);
+  detail::assign_node(op, stream, to, node);
 }
 
 /// The values of an expression in a new contiguous tensor of the broadcast sizes.
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
   const auto& node = detail::root_of(e);
+  detail::check_ranks(op, node, true);
   detail::broadcast_sizes all{{}, op};
   node.for_each_leaf(all);
   auto out = empty<typename std::decay_t<decltype(node)>::element>(stream, all.sizes, op);
@@ -331,31 +366,32 @@ template <stream_like S, tensor_operand X>
 /// x as dtype T (an expression): C++'s conversion, but floats become the nearest integer in range
 /// after the loss of their fraction, NaN becomes 0; anything but zero is true.
 template <element T, tensor_operand X>
-[[nodiscard]] auto cast(const X& x) {
-  using node = detail::as_type<T, decltype(detail::node_of(x))>;
-  return expr<node>(node{detail::node_of(x)});
+[[nodiscard]] auto cast(X&& x) {
+  using node = detail::as_type<T, detail::node_t<X>>;
+  return expr<node>(node{detail::node_of(std::forward<X>(x))});
 }
 
 /// condition ? a : b, element by element (an expression). The condition is true where it is not
 /// zero. Raises invalid_argument for an integer that the promoted dtype cannot hold.
 template <operand M, operand A, operand B>
-requires(!scalar_operand<M>) [[nodiscard]] auto where(const M& condition, const A& a, const B& b) {
-  using node = detail::choice<decltype(detail::node_of(condition)), decltype(detail::node_of(a)),
-                              decltype(detail::node_of(b))>;
+requires tensor_operand<M>
+[[nodiscard]] auto where(M&& condition, A&& a, B&& b) {
+  using node = detail::choice<detail::node_t<M>, detail::node_t<A>, detail::node_t<B>>;
   detail::check_number<typename node::element>("where", a);
   detail::check_number<typename node::element>("where", b);
-  return expr<node>(node{detail::node_of(condition), detail::node_of(a), detail::node_of(b)});
+  return expr<node>(node{detail::node_of(std::forward<M>(condition)),
+                         detail::node_of(std::forward<A>(a)), detail::node_of(std::forward<B>(b))});
 }
 
 /// f(x...), element by element, for a user's functor of the device subset (an expression). f must
 /// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats. In a
 /// file that nvcc compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
 template <class F, operand... X>
-[[nodiscard]] auto apply(F f, const X&... x) {
+[[nodiscard]] auto apply(F f, X&&... x) {
   static_assert(
       FLAGGEMS_RESULT_IS_KNOWN(F),
       "flaggems: a __device__ lambda says what it returns: [=] __device__ (float x) -> float");
-  return detail::make_call<detail::numeric>(f, x...);
+  return detail::make_call<detail::numeric>(f, std::forward<X>(x)...);
 }
 
 }  // namespace flaggems

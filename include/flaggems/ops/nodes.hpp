@@ -1,87 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tree of an expression as it stands on the host: its leaves and nodes, the dtypes they promote
-// to, and what each becomes in a kernel (`build`).
+// The tree of an expression as it stands on the host: its leaves and nodes, and what each becomes
+// in a kernel (`build`).
 #pragma once
 
+#include <flaggems/device/tensor.hpp>
 #include <flaggems/kernels/pointwise.hpp>
 #include <flaggems/ops/iteration.hpp>
-#include <flaggems/tensor/dtype.hpp>
-#include <flaggems/tensor/view.hpp>
+#include <flaggems/ops/promotion.hpp>
 
-#include <concepts>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace flaggems {
 
-/// A number beside tensors: it takes part in promotion only by its kind (bool < integer < float).
-/// Arithmetic of integers is modulo 2^n, so an integer beside them may be any; where a number is
-/// compared, selected or stored as it is (eq ... ge, maximum, minimum, clamp, where, assign, fill_,
-/// full), an integer that the dtype cannot hold raises invalid_argument.
-template <class X>
-concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
-
 namespace detail {
-
-// ---- promotion
-enum class kind { boolean, integer, floating };
-
-template <class T>
-inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
-                                : std::is_integral_v<T> ? kind::integer
-                                                        : kind::floating;
-
-/// The kernel functors of operators that give a number back or compare with it, and their names.
-/// A number that their dtype cannot hold would be another one; arithmetic goes on modulo 2^n.
-template <class F>
-inline constexpr const char* keeps_numbers = nullptr;
-#define FLAGGEMS_KEEPS(name) \
-  template <>                \
-  inline constexpr const char* keeps_numbers<kernels::name##_fn> = #name;
-FLAGGEMS_KEEPS(eq)
-FLAGGEMS_KEEPS(ne)
-FLAGGEMS_KEEPS(lt)
-FLAGGEMS_KEEPS(le)
-FLAGGEMS_KEEPS(gt)
-FLAGGEMS_KEEPS(ge)
-FLAGGEMS_KEEPS(maximum)
-FLAGGEMS_KEEPS(minimum)
-FLAGGEMS_KEEPS(clamp)
-#undef FLAGGEMS_KEEPS
-
-template <class T>
-[[noreturn]] FLAGGEMS_COLD void raise_number(const char* op, const text& got) {
-  raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
-        got);
-}
-/// Raises unless an element of dtype T can be the integer `value`; other kinds of T or V pass.
-template <class T, class V>
-void check_integer(const char* op, V value) {
-  if constexpr (kernels::is_integer<T> && std::is_integral_v<V> && !std::is_same_v<V, bool>) {
-    constexpr bool is_signed = std::is_signed_v<T>;
-    constexpr bool always = is_signed == std::is_signed_v<V> ? sizeof(V) <= sizeof(T)
-                                                             : is_signed && sizeof(V) < sizeof(T);
-    if constexpr (!always) {
-      const auto as_element = static_cast<T>(value);
-      bool fits = static_cast<V>(as_element) == value;
-      if constexpr (is_signed != std::is_signed_v<V>) {
-        if constexpr (is_signed)
-          fits = fits && as_element >= 0;
-        else
-          fits = fits && value >= 0;
-      }
-      if (!fits) [[unlikely]]
-        raise_number<T>(op, text(value));
-    }
-  }
-}
-
-template <kind K>
-using default_type =
-    std::conditional_t<K == kind::boolean, bool, std::conditional_t<K == kind::integer, i64, f32>>;
 
 /// The type of values of dtype T inside an expression: f32 for small floats, i32 for bool (so that
 /// bool arithmetic has a meaning), T otherwise.
@@ -117,6 +52,23 @@ struct leaf {
     return {view.data()};
   }
 };
+/// A view whose type says that it has no dimensions.
+template <class T, class D>
+struct scalar_leaf : leaf<T, D> {};
+/// A tensor that ended with the statement that made the expression, whose memory this keeps.
+template <class T, class D>
+struct owning_leaf : leaf<T, D> {
+  explicit owning_leaf(const tensor<T, D>& x) : leaf<T, D>{x.view()}, memory(x.share_memory()) {}
+  owning_leaf(const owning_leaf& x) : leaf<T, D>(x), memory(x.memory.share()) {}
+  owning_leaf(owning_leaf&&) noexcept = default;
+  owning_leaf& operator=(owning_leaf x) noexcept {
+    this->view = x.view;
+    memory = std::move(x.memory);
+    return *this;
+  }
+  ~owning_leaf() = default;
+  pool_block<D> memory;
+};
 
 template <class S>
 struct number {
@@ -132,60 +84,6 @@ struct number {
   kernels::literal<C> build(const Space&, int&) const {
     return {kernels::number_cast<C>(value)};
   }
-};
-
-/// `promote_t` that says what is wrong; the letters are those of the message.
-template <class A, class B>
-constexpr auto common_type() {
-  static_assert(can_promote(dtype_of<A>, dtype_of<B>),
-                "flaggems: no common type of element types A and B: cast one of them");
-  if constexpr (can_promote(dtype_of<A>, dtype_of<B>))
-    return std::type_identity<promote_t<A, B>>{};
-  else
-    return std::type_identity<A>{};
-}
-
-/// The promoted dtype of a list of nodes: tensors by `promote_t`, then numbers by their kind.
-template <class... Nodes>
-struct promoted_type {
-  template <class Acc>
-  static auto tensors(std::type_identity<Acc> acc) {
-    return acc;
-  }
-  template <class Acc, class First, class... Rest>
-  static auto tensors(std::type_identity<Acc> acc, const First*, const Rest*... rest) {
-    if constexpr (First::is_scalar)
-      return tensors(acc, rest...);
-    else if constexpr (std::is_void_v<Acc>)
-      return tensors(std::type_identity<typename First::element>{}, rest...);
-    else
-      return tensors(common_type<Acc, typename First::element>(), rest...);
-  }
-  using base = typename decltype(tensors(std::type_identity<void>{},
-                                         static_cast<const Nodes*>(nullptr)...))::type;
-  template <class Node>
-  static constexpr kind scalar_kind() {
-    if constexpr (Node::is_scalar)
-      return kind_of<typename Node::element>;
-    else
-      return kind::boolean;
-  }
-  static constexpr kind highest = [] {
-    kind k = kind::boolean;
-    ((k = scalar_kind<Nodes>() > k ? scalar_kind<Nodes>() : k), ...);
-    return k;
-  }();
-  /// Numbers alone (the branches of a `where`) have the default type of their kind.
-  template <class Base>
-  static auto with_numbers(std::type_identity<Base> base) {
-    if constexpr (std::is_void_v<Base>)
-      return std::type_identity<default_type<highest>>{};
-    else if constexpr (highest > kind_of<Base>)
-      return std::type_identity<default_type<highest>>{};
-    else
-      return base;
-  }
-  using type = typename decltype(with_numbers(std::type_identity<base>{}))::type;
 };
 
 // ---- rules: from the promoted dtype to the result's
@@ -332,6 +230,75 @@ struct choice {
   }
 };
 
+// ---- nodes without dimensions
+template <class S>
+inline constexpr bool has_no_dims<number<S>> = true;
+template <class T, class D>
+inline constexpr bool has_no_dims<scalar_leaf<T, D>> = true;
+template <class Rule, class F, class... Nodes>
+inline constexpr bool has_no_dims<call<Rule, F, Nodes...>> = (has_no_dims<Nodes> && ...);
+template <class M, class A, class B>
+inline constexpr bool has_no_dims<choice<M, A, B>> =
+    has_no_dims<M>&& has_no_dims<A>&& has_no_dims<B>;
+
+struct has_dims_of_leaves {
+  bool any = false;
+  template <class T, class D>
+  void operator()(const tensor_view<T, D>& v) {
+    any = any || v.rank() != 0;
+  }
+  void position() { any = true; }
+};
+/// Whether nodes of these types, beside each other, have the same dtype whatever their ranks.
+template <class... Nodes>
+inline constexpr bool is_one_dtype = [] {
+  int seen = -1;
+  bool one = true;
+  const auto see = [&](bool is_number, int type) {
+    if (is_number) return;
+    one = one && (seen < 0 || seen == type);
+    seen = type;
+  };
+  (see(Nodes::is_scalar, static_cast<int>(dtype_of<typename Nodes::element>)), ...);
+  return one;
+}();
+
+/// Raises dtype_mismatch if a tensor that has no dimensions, which its type does not say, would
+/// give a result of `node`, or of a comparison in it, another dtype than PyTorch does.
+template <class Node>
+void check_ranks(const char*, const Node&, bool) {}
+template <class... Nodes>
+void check_ranks_of(const char* op, dtype used, const Nodes&... nodes) {
+  if constexpr (!is_one_dtype<Nodes...>) {
+    const auto facts = [](const auto& n) {
+      using node = std::remove_cvref_t<decltype(n)>;
+      has_dims_of_leaves dims;
+      if constexpr (!has_no_dims<node>) n.for_each_leaf(dims);
+      return promoted_operand{dtype_of<typename node::element>, node::is_scalar, dims.any};
+    };
+    const promoted_operand all[] = {facts(nodes)...};
+    check_promotion(op, all, static_cast<int>(sizeof...(Nodes)), promoted_type<Nodes...>::highest,
+                    used);
+  }
+}
+template <class Rule, class F, class... Nodes>
+void check_ranks(const char* op, const call<Rule, F, Nodes...>& n, bool is_result) {
+  std::apply(
+      [&](const auto&... nodes) {
+        (check_ranks(op, nodes, is_result), ...);
+        if (is_result || std::is_same_v<typename call<Rule, F, Nodes...>::element, bool>)
+          check_ranks_of(op, dtype_of<typename call<Rule, F, Nodes...>::promoted>, nodes...);
+      },
+      n.nodes);
+}
+template <class M, class A, class B>
+void check_ranks(const char* op, const choice<M, A, B>& n, bool is_result) {
+  check_ranks(op, n.condition, false);
+  check_ranks(op, n.a, is_result);
+  check_ranks(op, n.b, is_result);
+  if (is_result) check_ranks_of(op, dtype_of<typename choice<M, A, B>::element>, n.a, n.b);
+}
+
 /// Whether a node has complex numbers anywhere, which kernels do not compute with.
 template <class T>
 inline constexpr bool is_complex_number = false;
@@ -349,6 +316,10 @@ template <class T, class Node>
 inline constexpr bool is_leaf_of = false;
 template <class T, class D>
 inline constexpr bool is_leaf_of<T, leaf<T, D>> = true;
+template <class T, class D>
+inline constexpr bool is_leaf_of<T, scalar_leaf<T, D>> = true;
+template <class T, class D>
+inline constexpr bool is_leaf_of<T, owning_leaf<T, D>> = true;
 
 /// The values of a node as dtype T.
 template <class T, class Node>
@@ -378,6 +349,12 @@ struct as_type {
 
 template <class T, class Node>
 inline constexpr bool has_complex<as_type<T, Node>> = is_complex_number<T> || has_complex<Node>;
+template <class T, class Node>
+inline constexpr bool has_no_dims<as_type<T, Node>> = has_no_dims<Node>;
+template <class T, class Node>
+void check_ranks(const char* op, const as_type<T, Node>& n, bool) {
+  check_ranks(op, n.node, false);
+}
 
 /// Does not compile. Overloads for complex numbers, of elements written or in a node, say it alone,
 /// where a kernel would follow whose own errors hide the message.

@@ -17,7 +17,8 @@ class npy_array {
 
   /// The elements; valid while this object (or what it was moved to) lives. Arrays in Fortran order
   /// have the strides of that order.
-  [[nodiscard]] any_view<host> view() const noexcept { return view_; }
+  [[nodiscard]] any_view<host> view() const& noexcept { return view_; }
+  void view() && = delete;  // the array ends here: give it a name
 
  private:
   detail::aligned_bytes bytes_;
