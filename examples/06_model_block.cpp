@@ -28,8 +28,8 @@ bool block() {
   const auto b = flaggems::from_values<float>(stream, {0, 0.5f, -1});
   const auto scale = flaggems::ones(stream, {4});
 
-  const auto h = flaggems::rms_norm(stream, x, {4}, scale);                    // [2, 4]
-  const auto logits = flaggems::linear(stream, h, w, flaggems::with_bias(b));  // h w^T + b, [2, 3]
+  const auto h = flaggems::rms_norm(stream, x, {4}, scale);  // [2, 4]
+  const auto logits = flaggems::linear(stream, h, w, b);     // h w^T + b, [2, 3]
   const auto p = flaggems::softmax(stream, logits, -1);
   const auto best = flaggems::topk(stream, p, 2);  // best.values, best.indices: [2, 2]
 

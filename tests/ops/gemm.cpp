@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <support/ops.hpp>
@@ -220,6 +221,14 @@ TYPED_TEST(gemm_layouts, linear) {
   expect_close<f32>(
       values_of(fg::linear(test_stream<D>(), x.in(), w.in(), fg::with_bias(bias.in()))), want,
       sum_tolerance<f32>(40));
+  // What is const, or a temporary tensor, can only be the bias; it stays what it was.
+  expect_close<f32>(values_of(fg::linear(test_stream<D>(), x.in(), w.in(), bias.in())), want,
+                    sum_tolerance<f32>(40));
+  expect_equal(bias.read(), bias.values());
+  for (std::size_t e = 0; e < want.size(); ++e) want[e] -= bias.values()[e];
+  expect_close<f32>(
+      values_of(fg::linear(test_stream<D>(), x.in(), w.in(), fg::zeros(test_stream<D>(), {21}))),
+      want, sum_tolerance<f32>(40));
 }
 
 TYPED_TEST(gemm_layouts, addmm) {
@@ -393,7 +402,7 @@ TEST(gemm, bad_input) {
   EXPECT_EQ(code_of([&] { fg::mv(s, a.in(), v.in(), v.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), b.in(), out.view()); }), mismatch);
   EXPECT_EQ(code_of([&] { fg::linear(s, a.in(), w.in(), v.in(), out.view()); }), mismatch);
-  // The fourth argument is the output; who meant a bias is told how to give one.
+  // What is not const behind the weight is the output; who meant a bias is told how to give one.
   test_tensor<f32> bias({w.sizes()[0]});
   const fg::error raised = error_of([&] { fg::linear(s, a.in(), w.in(), bias.view()); });
   EXPECT_NE(std::string(raised.what()).find("(a bias is with_bias(b))"), std::string::npos);

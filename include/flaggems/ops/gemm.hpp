@@ -54,12 +54,39 @@ struct gemm_scalars {
   type alpha = 1;  ///< of the product
 };
 
+namespace detail {
+/// What is only read in the place of an output: const, or a tensor that ends with the call.
+template <class X>
+inline constexpr bool ends_with_the_call = false;
+template <class T, class D>
+inline constexpr bool ends_with_the_call<tensor<T, D>> = true;
+template <class X>
+concept read_only = tensor_like<X> &&(std::is_const_v<element_t<X>> || ends_with_the_call<X>);
+
+/// What `linear` gives where it writes its output: nothing that can be kept, as `void`, but who
+/// wants to keep it meant the output as a bias, and is told how to give one.
+template <class Out>
+struct no_result {
+  constexpr no_result() = default;
+  constexpr no_result(const no_result&) {
+    static_assert(!tensor_like<Out>,
+                  "flaggems: linear(stream, x, weight, out) writes a tensor that is not const, and "
+                  "gives nothing: give a bias as with_bias(b), or const");
+  }
+};
+template <class Out>
+inline constexpr no_result<Out> nothing{};
+template <class Out>
+using nothing_t = const no_result<Out>&;
+}  // namespace detail
+
 /// A bias for the forms that return a tensor: linear(stream, x, weight, with_bias(b)).
 template <class View>
 struct bias_operand {
   View value;
 };
-/// Marks `bias` as the bias of the forms that return a tensor.
+/// Marks `bias`, which may be a tensor that is not const, as the bias of the forms that return a
+/// tensor.
 template <tensor_like X>
 [[nodiscard]] auto with_bias(const X& bias) {
   return bias_operand<detail::view_of<const X&>>{as_view(bias)};
@@ -323,10 +350,12 @@ template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
 /// weights); sums are in f32. Raises shape_mismatch or overlap before anything is written.
 /// aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
-void linear(const S& stream, const X& x, const W& weight, Out&& out) {
+requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x, const W& weight,
+                                              Out&& out) -> detail::nothing_t<Out> {
   same_device<S, X, W, Out>();
-  if (detail::small_mm<true>("linear", stream, x, weight, out)) return;
-  detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), detail::no_bias_view{});
+  if (!detail::small_mm<true>("linear", stream, x, weight, out))
+    detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), detail::no_bias_view{});
+  return detail::nothing<Out>;
 }
 /// out = x * weight^T + bias, bias [n].
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Bias, tensor_like Out>
@@ -351,6 +380,12 @@ template <stream_like S, tensor_like X, tensor_like W, class Bias>
       empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
   linear(stream, x, weight, bias.value, out);
   return out;
+}
+/// The same; a tensor or view that is const, or a temporary tensor, is taken as the bias as it
+/// stands.
+template <stream_like S, tensor_like X, tensor_like W, detail::read_only Bias>
+[[nodiscard]] auto linear(const S& stream, const X& x, const W& weight, Bias&& bias) {
+  return linear(stream, x, weight, with_bias(bias));
 }
 
 /// out = mat * vec, a matrix by a vector.

@@ -148,9 +148,12 @@ template <stream_like S, tensor_like W>
 /// not_supported for a weight that was packed for another level than the one in use, and as
 /// `linear`.
 template <stream_like S, tensor_like X, element T, tensor_like Out>
-void linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight, Out&& out) {
+requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x,
+                                              const packed_matrix<T, device_of<S>>& weight,
+                                              Out&& out) -> detail::nothing_t<Out> {
   same_device<S, X, Out>();
   detail::packed_access::linear(stream, as_view(x), weight, as_view(out), detail::no_bias_view{});
+  return detail::nothing<Out>;
 }
 /// out = x * weight^T + bias with a packed weight, bias [n].
 template <stream_like S, tensor_like X, element T, tensor_like Bias, tensor_like Out>
@@ -185,6 +188,12 @@ template <stream_like S, tensor_like X, element T, class Bias>
       stream, detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)), "linear");
   linear(stream, x, weight, bias.value, out);
   return out;
+}
+/// The same; what is const, or a temporary tensor, is taken as the bias as it stands.
+template <stream_like S, tensor_like X, element T, detail::read_only Bias>
+[[nodiscard]] auto linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
+                          Bias&& bias) {
+  return linear(stream, x, weight, with_bias(bias));
 }
 /// The expression over x * weight^T with a packed weight in a new tensor of its dtype.
 template <stream_like S, tensor_like X, element T, class Node>

@@ -252,10 +252,12 @@ template <stream_like S, class Node, tensor_like B, class Last>
 
 /// out = x * weight^T, x an expression [..., k] as in `mm`; the weight may be packed.
 template <stream_like S, class Node, class W, tensor_like Out>
-requires detail::is_weight<W>
-void linear(const S& stream, const expr<Node>& x, const W& weight, Out&& out) {
+requires(detail::is_weight<W> &&
+         !detail::read_only<Out>) auto linear(const S& stream, const expr<Node>& x, const W& weight,
+                                              Out&& out) -> detail::nothing_t<Out> {
   same_device<S, Out>();
   detail::lazy_linear(stream, x, weight, as_view(out), detail::no_bias_view{});
+  return detail::nothing<Out>;
 }
 /// out = x * weight^T + bias, x an expression, bias [n].
 template <stream_like S, class Node, class W, tensor_like Bias, tensor_like Out>
@@ -290,6 +292,12 @@ requires detail::is_weight<W>
   auto out = detail::lazy_linear_output<detail::lazy_linear_type<Node, W>>(stream, x, weight);
   linear(stream, x, weight, bias.value, out);
   return out;
+}
+/// The same; what is const, or a temporary tensor, is taken as the bias as it stands.
+template <stream_like S, class Node, class W, detail::read_only Bias>
+requires detail::is_weight<W>
+[[nodiscard]] auto linear(const S& stream, const expr<Node>& x, const W& weight, Bias&& bias) {
+  return linear(stream, x, weight, with_bias(bias));
 }
 /// The expression `last` over x * weight^T, x an expression, in a new tensor of the dtype of
 /// `last`.
