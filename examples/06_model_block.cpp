@@ -78,7 +78,7 @@ bool names() {
   auto projected = flaggems::linear(stream, x, w);          // F.linear(x, w): x of any rank
   auto affine = flaggems::linear(stream, x, w, flaggems::with_bias(b));  // F.linear(x, w, b)
   auto looked_up = flaggems::embedding(stream, w, ids);     // F.embedding(ids, w): the table first
-  auto largest = flaggems::amax(stream, x, {1});            // x.max(1).values
+  auto largest = flaggems::amax(stream, x, 1);              // x.max(1).values
   auto where = flaggems::argmax(stream, x, 1);              // x.max(1).indices
   auto mean = flaggems::mean(stream, x, {0, 1}, true);      // x.mean((0, 1), keepdim=True)
   auto item = flaggems::sum(stream, x)();                   // x.sum().item(), on the host

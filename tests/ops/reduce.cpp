@@ -446,6 +446,38 @@ TEST(reduce, integers_wrap) {
             3 * i64{std::numeric_limits<int32_t>::max()});
 }
 
+template <class F, class W>
+void expect_one_dimension(const F& f, const W& want) {
+  expect_equal(values_of(f), values_of(want));
+  EXPECT_EQ(f.shape_of(), want.shape_of());
+}
+
+TEST(reduce, one_dimension_without_braces) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> x({2, 3, 4}, layout::contiguous, random_values({2, 3, 4}));
+  const auto v = x.in();
+  const int last = -1;
+  const std::vector<i64> outer{0, 1};
+  expect_one_dimension(fg::sum(s, v, 1), fg::sum(s, v, {1}));
+  expect_one_dimension(fg::sum(s, v, 0), fg::sum(s, v, {0}));
+  expect_one_dimension(fg::sum<double>(s, v, last, true), fg::sum<double>(s, v, {2}, true));
+  expect_one_dimension(fg::sum(s, v, outer), fg::sum(s, v, {0, 1}));
+  expect_one_dimension(fg::sum(s, v, shape{0, 1}), fg::sum(s, v, {1, 0}));
+  expect_one_dimension(fg::sum(s, v, {}, true), fg::sum(s, v, {0, 1, 2}, true));
+  expect_one_dimension(fg::mean(s, v, 1u), fg::mean(s, v, {1}));
+  expect_one_dimension(fg::prod(s, v, i64{1}), fg::prod(s, v, {1}));
+  expect_one_dimension(fg::amax(s, v, 1, true), fg::amax(s, v, {1}, true));
+  expect_one_dimension(fg::amin(s, v * 2, -2), fg::amin(s, v * 2, {1}));
+  expect_one_dimension(fg::any(s, v, 1), fg::any(s, v, {1}));
+  expect_one_dimension(fg::all(s, v, 1), fg::all(s, v, {1}));
+  expect_one_dimension(fg::argmax(s, v, 1), fg::argmax(s, v, {1}));
+  test_tensor<f32> out({2, 1, 4}), same({2, 1, 4});
+  fg::sum(s, v, out.view(), 1, true);
+  fg::sum(s, v, same.view(), {1}, true);
+  expect_equal(out.read(), same.read());
+  EXPECT_EQ(code_of([&] { (void)fg::sum(s, v, 3); }), fg::errc::out_of_range);
+}
+
 TEST(reduce, errors) {
   const auto& stream = test_stream<host>();
   test_tensor<f32> x({4, 6}, layout::contiguous, random_values({4, 6}));

@@ -424,7 +424,8 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
 // divides by the count, whether it needs at least one element.
 #define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, divides, needs)                          \
   template <stream_like S, tensor_operand X, tensor_like Out>                                    \
-  void name(const S& stream, const X& x, Out&& out, int_list dims = {}, bool keepdim = false) {  \
+  void name(const S& stream, const X& x, Out&& out, const dim_list& dims = {},                   \
+            bool keepdim = false) {                                                              \
     using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
     using O [[maybe_unused]] = value_t<Out>;                                                     \
     detail::reduce_values<operators::name, fold, folds_in>(#name, stream, x, as_view(out), dims, \
@@ -432,7 +433,7 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
   }                                                                                              \
   template <class Result = void, stream_like S, tensor_operand X>                                \
   requires(!tensor_like<Result>) [[nodiscard]] auto name(                                        \
-      const S& stream, const X& x, int_list dims = {}, bool keepdim = false) {                   \
+      const S& stream, const X& x, const dim_list& dims = {}, bool keepdim = false) {            \
     using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
     auto out = empty<detail::type_or<Result, gives>>(                                            \
         stream, detail::reduced_shape(#name, x, dims, keepdim), #name);                          \
@@ -488,7 +489,7 @@ template <class T>
 using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 }  // namespace detail
 
-/// out[kept] = sum of x over `dims` (all if empty). Integers and bool give i64.
+/// out[kept] = sum of x over `dims`, one or a list (all if empty). Integers and bool give i64.
 ///
 /// Shapes: out has x's sizes without `dims`, or with 1 in their place if `keepdim`. 16-bit floats
 /// are summed in f32, in blocks; for an output of bool, elements are converted first, so that it

@@ -50,6 +50,27 @@ class int_list {
   int size_ = 0;
 };
 
+/// A parameter that takes dimensions: one, `1`, or a list of them as int_list does, `{0, 1}`.
+class dim_list {
+ public:
+  constexpr dim_list() = default;
+  template <class Dim>
+  requires(std::is_integral_v<Dim> && !std::is_same_v<Dim, bool>) constexpr dim_list(Dim dim)
+      : one_(static_cast<i64>(dim)), is_one_(true) {}
+  constexpr dim_list(std::initializer_list<i64> list) : list_(list) {}
+  template <class List>
+  requires std::is_convertible_v<const List&, int_list>
+  constexpr dim_list(const List& list) : list_(list) {}
+
+  /// The list, which must not outlive this.
+  constexpr operator int_list() const noexcept { return is_one_ ? int_list(&one_, 1) : list_; }
+
+ private:
+  int_list list_;
+  i64 one_ = 0;
+  bool is_one_ = false;
+};
+
 /// "[2, 3]"; converts to std::string_view and std::string.
 [[nodiscard]] FLAGGEMS_COLD inline fixed_text to_string(int_list list) {
   fixed_text r("[");
