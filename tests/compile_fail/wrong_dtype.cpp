@@ -7,11 +7,14 @@
 //
 // expect: -DWRONG=2: tensor: T is an element type, not const
 //
-// expect: -DWRONG=3: tensor: T is an element type, not const
+// expect: -DWRONG=3: flaggems: tensor: T is not an element type
 //
 // expect: -DWRONG=4: constraint
 //
 // expect: -DWRONG=5: conver
+//
+// expect: -DWRONG=6: flaggems: long long, char and their like are not element types: use
+// flaggems::i64
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/vendors/host.hpp>
@@ -35,6 +38,8 @@ void f(stream<host>& s, tensor<float>& x, tensor<i32>& n, const tensor<float>& c
   constexpr dtype d = dtype_of<const char*>;
 #elif WRONG == 5
   tensor_view<float> v = c;  // what is const is not written
+#elif WRONG == 6
+  auto y = from_values<long long>(s, {1, 2});
 #endif
   static_cast<void>(n);
   static_cast<void>(c);

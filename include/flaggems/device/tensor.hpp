@@ -33,7 +33,12 @@ void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i6
 /// operators take it as such, and it may be assigned again.
 template <class T, class Device = host>
 class tensor {
-  static_assert(!std::is_const_v<T> && element<T>, "tensor: T is an element type, not const");
+  static_assert(!std::is_const_v<T>, "tensor: T is an element type, not const");
+  static_assert(element<T> || std::is_integral_v<T>, "flaggems: tensor: T is not an element type");
+  static_assert(
+      element<T> || !std::is_integral_v<T>,
+      "flaggems: long long, char and their like are not element types: use flaggems::i64, "
+      "i8 or another of a fixed width");
 
  public:
   using element_type = T;
@@ -106,6 +111,15 @@ class tensor {
   [[nodiscard]] T& operator[](i64 i) requires(host_accessible<Device>) { return view()(i); }
   [[nodiscard]] const T& operator[](i64 i) const requires(host_accessible<Device>) {
     return view()(i);
+  }
+  /// Neither compiles for memory that the host may not read: to_host copies a tensor from there.
+  template <class... Index>
+  requires(!host_accessible<Device>) T& operator()(const Index&...) const {
+    return detail::refuse_access<Device>(view_.data());
+  }
+  template <class Index>
+  requires(!host_accessible<Device>) T& operator[](const Index&) const {
+    return detail::refuse_access<Device>(view_.data());
   }
 
 #define FLAGGEMS_FORWARD(name)                    \

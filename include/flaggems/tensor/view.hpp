@@ -86,6 +86,15 @@ class view_base<any_extents> {
 
 struct unchecked_t {};
 
+/// Does not compile for the memory of a device that the host may not read.
+template <class Device, class T>
+constexpr T& refuse_access(T* data) {
+  static_assert(host_accessible<Device>,
+                "flaggems: the host cannot read the elements of this device: to_host(stream, x) "
+                "makes a copy that it can");
+  return *data;
+}
+
 }  // namespace detail
 
 /// The parts of a view along one dimension, made when asked for: what `split` and `chunk` return.
@@ -261,6 +270,16 @@ class tensor_view : public detail::view_base<Extents> {
       requires(host_accessible<Device> &&
                (Extents::static_rank == 1 || Extents::static_rank == -1)) {
     return (*this)(i);
+  }
+
+  /// Neither compiles for memory that the host may not read: to_host copies it to where it may.
+  template <class... Index>
+  requires(!host_accessible<Device>) constexpr T& operator()(const Index&...) const {
+    return detail::refuse_access<Device>(data_);
+  }
+  template <class Index>
+  requires(!host_accessible<Device>) constexpr T& operator[](const Index&) const {
+    return detail::refuse_access<Device>(data_);
   }
 
   // ---- views of the same elements
