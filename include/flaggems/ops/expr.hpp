@@ -60,6 +60,28 @@ requires(std::is_lvalue_reference_v<X> || detail::is_tensor_view<std::remove_cvr
   return tensor_view<element_t<X>, device_t<X>, extents<>>(v);
 }
 
+namespace detail {
+/// Does not compile: an expression has no elements to print.
+template <class Node>
+const char* refuse_printing_expression() {
+  static_assert(!std::is_class_v<Node>,
+                "flaggems: to_string and << take tensors and views: evaluate(stream, e) makes a "
+                "tensor of a formula");
+  return "";
+}
+}  // namespace detail
+/// Neither compiles: an expression is no tensor yet.
+template <class Node, class... Options>
+const char* to_string(const expr<Node>&, const Options&...) {
+  return detail::refuse_printing_expression<Node>();
+}
+template <class Stream, class Node>
+requires requires { typename Stream::char_type; }
+Stream& operator<<(Stream& out, const expr<Node>&) {
+  detail::refuse_printing_expression<Node>();
+  return out;
+}
+
 /// A view, an owning tensor or an expression.
 template <class X>
 concept tensor_operand = is_expr<X> || tensor_like<X>;

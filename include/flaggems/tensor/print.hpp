@@ -376,6 +376,31 @@ template <std::same_as<host> D>
   return visit(v, [&](auto typed) { return to_string(typed, options); });
 }
 
+namespace detail {
+template <class>
+inline constexpr bool is_printed = false;
+/// Does not compile: the elements are not where they are printed from.
+template <class X>
+const char* refuse_printing() {
+  static_assert(is_printed<X>,
+                "flaggems: tensors are printed from the host's memory: to_host(stream, x) copies "
+                "one there");
+  return "";
+}
+}  // namespace detail
+/// Does not compile for a tensor of another device.
+template <tensor_like X>
+requires(!std::is_same_v<device_t<X>, host>) const
+    char* to_string(const X&, const print_options& = {}) {
+  return detail::refuse_printing<X>();
+}
+template <class Traits, tensor_like X>
+requires(!std::is_same_v<device_t<X>, host>) std::basic_ostream<char, Traits>
+&operator<<(std::basic_ostream<char, Traits>& out, const X&) {
+  detail::refuse_printing<X>();
+  return out;
+}
+
 // Templates on the stream, so that <iosfwd> is enough here: <ostream> costs more than all of this.
 template <class Traits, tensor_like X>
 requires std::is_same_v<device_t<X>, host> std::basic_ostream<char, Traits>
