@@ -32,6 +32,14 @@ struct gemm;
 
 namespace detail {
 
+// Compilers print a condition that failed, so it says the dtypes:
+// product_of<A, B>::summed_into<Out>. `Replaced` as below.
+template <class A, class B>
+struct product_of {
+  template <class Out, bool Right>
+  static constexpr bool summed_into = Right;
+};
+
 /// What products of these types are summed in: f32 for up to 32 bits of floating point, f64 for
 /// f64, unsigned integers (modulo the range) for integers. `Replaced`: an epilogue makes what type
 /// it likes of the sums.
@@ -47,7 +55,8 @@ struct gemm_compute {
       kernels::is_byte<A> && kernels::is_byte<B> && (Replaced || std::is_same_v<Out, i32>);
   static constexpr bool integers = bytes || (!Replaced && kernels::is_integer<A> &&
                                              std::is_same_v<A, B> && std::is_same_v<A, Out>);
-  static_assert((floating && (f64s || !any_f64)) || integers,
+  static constexpr bool taken = (floating && (f64s || !any_f64)) || integers;
+  static_assert(product_of<A, B>::template summed_into<Out, taken>,
                 "flaggems: matrix products take f64, or f32, f16 and bf16 in any mixture, or one "
                 "type of integers, or i8 and u8 with a result of i32");
   using type = std::conditional_t<
