@@ -51,7 +51,8 @@ template <class View>
 concept readable = requires(const View& v) {
   v(0, 0);
 };
-static_assert(readable<tensor_view<f32>> && !readable<tensor_view<f32, far_device>>);
+// (Memory that the host cannot read is refused by a message: compile_fail/host_accessible.cpp.)
+static_assert(readable<tensor_view<f32>>);
 template <class View>
 concept indexed = requires(const View& v) {
   v[0];
