@@ -69,7 +69,8 @@ namespace detail {
 template <class S, class J, class D>
 tensor<J, D> sorted_indices(const S& stream, const tensor_view<const J, D>& indices) {
   if (indices.is_contiguous()) return std::move(sort(stream, indices.reshape({-1})).values);
-  return std::move(sort(stream, contiguous(stream, indices).reshape({-1})).values);
+  const auto dense = contiguous(stream, indices);
+  return std::move(sort(stream, dense.reshape({-1})).values);
 }
 
 template <class S, class T, class J, class D>

@@ -249,17 +249,23 @@ struct has_dims_of_leaves {
   }
   void position() { any = true; }
 };
+/// The dtype of a node's values; -1 for a number.
+template <class Node>
+inline constexpr int dtype_index = [] {
+  if constexpr (Node::is_scalar)
+    return -1;
+  else
+    return static_cast<int>(dtype_of<typename Node::element>);
+}();
 /// Whether nodes of these types, beside each other, have the same dtype whatever their ranks.
 template <class... Nodes>
 inline constexpr bool is_one_dtype = [] {
   int seen = -1;
   bool one = true;
-  const auto see = [&](bool is_number, int type) {
-    if (is_number) return;
-    one = one && (seen < 0 || seen == type);
-    seen = type;
-  };
-  (see(Nodes::is_scalar, static_cast<int>(dtype_of<typename Nodes::element>)), ...);
+  for (const int type : {dtype_index<Nodes>...}) {
+    one = one && (type < 0 || seen < 0 || seen == type);
+    seen = type < 0 ? seen : type;
+  }
   return one;
 }();
 
@@ -274,7 +280,7 @@ void check_ranks_of(const char* op, dtype used, const Nodes&... nodes) {
       using node = std::remove_cvref_t<decltype(n)>;
       has_dims_of_leaves dims;
       if constexpr (!has_no_dims<node>) n.for_each_leaf(dims);
-      return promoted_operand{dtype_of<typename node::element>, node::is_scalar, dims.any};
+      return promoted_operand{dtype_index<node>, dims.any};
     };
     const promoted_operand all[] = {facts(nodes)...};
     check_promotion(op, all, static_cast<int>(sizeof...(Nodes)), promoted_type<Nodes...>::highest,

@@ -167,10 +167,10 @@ struct promoted_type {
 };
 
 // ---- tensors that turn out to have no dimensions
-/// An operand as the check of promotion sees it; numbers take no part in it.
+/// An operand as the check of promotion sees it: its dtype, or -1 for a number.
 struct promoted_operand {
-  dtype type;
-  bool is_number, has_dims;
+  int type;
+  bool has_dims;
 };
 [[noreturn]] FLAGGEMS_COLD inline void raise_no_dims(const char* op, dtype without, dtype with,
                                                      dtype right, dtype used) {
@@ -186,10 +186,10 @@ FLAGGEMS_NOINLINE inline void check_promotion(const char* op, const promoted_ope
                                               int n, kind numbers, dtype used) {
   int with = no_promotion, without = no_promotion;
   for (int i = 0; i < n; ++i) {
-    if (operands[i].is_number) continue;
+    const int type = operands[i].type;
+    if (type < 0) continue;
     int& group = operands[i].has_dims ? with : without;
-    group = group < 0 ? static_cast<int>(operands[i].type)
-                      : promoted(static_cast<dtype>(group), operands[i].type);
+    group = group < 0 ? type : promoted(static_cast<dtype>(group), static_cast<dtype>(type));
     if (group < 0) return;
   }
   if (with < 0 || without < 0) return;

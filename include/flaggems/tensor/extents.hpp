@@ -120,6 +120,10 @@ namespace detail {
         "an index in [" + text(-size) + ", " + text(size - 1) + "] of dimension " + text(dim),
         text(index));
 }
+[[noreturn]] FLAGGEMS_COLD inline void raise_element(int dim, i64 index, i64 size) {
+  raise(errc::out_of_range, "tensor_view",
+        "0 <= index < " + text(size) + " in dimension " + text(dim), text(index));
+}
 
 /// a * b into `result`; false on overflow.
 [[nodiscard]] constexpr bool multiply(i64 a, i64 b, i64& result) noexcept {

@@ -417,7 +417,7 @@ class tensor_view : public detail::view_base<Extents> {
   }
   constexpr void check_index(int dim, i64 index) const {
     if (index < 0 || index >= this->size_at(dim)) [[unlikely]]
-      detail::raise_index("tensor_view", dim, index, this->size_at(dim));
+      detail::raise_element(dim, index, this->size_at(dim));
   }
   [[nodiscard]] constexpr detail::layout parts() const {
     return {base::shape_of(), flaggems::shape(strides()), 0};
