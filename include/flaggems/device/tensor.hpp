@@ -24,6 +24,15 @@ void copy_bytes(const stream_ref<Device>& stream, void* to, const void* from, i6
   const on_device<Device> scope(stream.device_index());
   Device::copy(to, from, bytes, kind, stream.handle());
 }
+
+/// Does not compile.
+template <class... X, class View>
+View refuse_temporary(const View& view) {
+  static_assert(sizeof...(X) == 99,
+                "flaggems: a temporary tensor ends with the statement, before its view: give the "
+                "tensor a name");
+  return view;
+}
 }  // namespace detail
 
 /// A tensor that owns its memory, taken from the pool in the order of a stream and given back in
@@ -75,7 +84,10 @@ class tensor {
   /// with the statement, and the view would be of nothing.
   [[nodiscard]] tensor_view<T, Device> view() & noexcept { return view_; }
   [[nodiscard]] tensor_view<const T, Device> view() const& noexcept { return view_; }
-  void view() && = delete;  // the tensor ends here: give it a name
+  template <class... X>
+  tensor_view<T, Device> view(const X&...) && {
+    return detail::refuse_temporary<X...>(view_);
+  }
   operator tensor_view<T, Device>() noexcept { return view(); }
   operator tensor_view<const T, Device>() const noexcept { return view(); }
 
@@ -132,11 +144,16 @@ class tensor {
     return view().name(x...);                     \
   }                                               \
   template <class... X>                           \
-  void name(const X&...)&& = delete;
+  tensor_view<T, Device> name(const X&...)&& {    \
+    return detail::refuse_temporary<X...>(view_); \
+  }
 #define FLAGGEMS_FORWARD_LIST(name)                                           \
   [[nodiscard]] auto name(int_list list)& { return view().name(list); }       \
   [[nodiscard]] auto name(int_list list) const& { return view().name(list); } \
-  void name(int_list)&& = delete;
+  template <class... X>                                                       \
+  tensor_view<T, Device> name(int_list, const X&...)&& {                      \
+    return detail::refuse_temporary<X...>(view_);                             \
+  }
   /// Views of this tensor, as those of tensor_view.
   FLAGGEMS_FORWARD(slice)
   FLAGGEMS_FORWARD(narrow)
