@@ -3,7 +3,7 @@
 //
 // docs/tutorial.md: an operator of one's own, from the kernel to its test. The gate of a
 // mixture-of-experts layer: which k experts a token goes to, and with which weights.
-#include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
 

@@ -5,9 +5,9 @@
 // chips take it too (tests/device_compile/example_moe_gate.cpp).
 #pragma once
 
-#include <flaggems/kernels/math.hpp>
-#include <flaggems/kernels/reduce.hpp>
-#include <flaggems/kernels/rows.hpp>
+#include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/family/reduce/reduce.hpp>
+#include <flaggems/kernel/math/math.hpp>
 
 // [kernel]
 namespace moe::kernels {

@@ -5,7 +5,7 @@
 #pragma once
 
 // [functor]
-#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernel/math/math.hpp>
 
 /// 2 x / (1 + exp(-x)) + 1, for scalars and vectors.
 struct swish2 {

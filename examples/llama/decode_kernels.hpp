@@ -5,8 +5,8 @@
 // between the large products, with its position in device memory; and weights of no model.
 #pragma once
 
-#include <flaggems/kernels/philox.hpp>
-#include <flaggems/kernels/value.hpp>
+#include <flaggems/kernel/family/random/philox.hpp>
+#include <flaggems/kernel/lang/value.hpp>
 
 namespace llama {
 

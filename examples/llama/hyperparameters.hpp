@@ -7,7 +7,7 @@
 #include "gguf.hpp"
 
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -6,9 +6,9 @@
 // needs them. Launches are what a small model's step is made of.
 #pragma once
 
-#include <flaggems/kernels/activation.hpp>
-#include <flaggems/kernels/fold_values.hpp>
-#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernel/block/simt/reduce_values.hpp>
+#include <flaggems/kernel/family/pointwise/activation.hpp>
+#include <flaggems/kernel/math/math.hpp>
 
 namespace llama {
 

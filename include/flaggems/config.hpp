@@ -125,8 +125,8 @@
 #endif
 
 /// 1, for tests: instructions beyond the baseline are computed in C++
-/// (kernels/instruction_model.hpp), so that every level runs, slowly, on any machine. The same in
-/// all files of a program.
+/// (kernel/lang/vector/instruction_model.hpp), so that every level runs, slowly, on any machine.
+/// The same in all files of a program.
 #ifndef FLAGGEMS_MODEL_ISA
 #define FLAGGEMS_MODEL_ISA 0
 #endif

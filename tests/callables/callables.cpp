@@ -3,7 +3,7 @@
 //
 // Callables of all kinds, none of which says that it is to be inlined, against a reference in
 // double. run.py compiles this at every optimisation level and runs it at every level of the host.
-#include <flaggems/kernels/math.hpp>
+#include <flaggems/kernel/math/math.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/reduce.hpp>

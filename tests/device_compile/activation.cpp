@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/activation.hpp>
-#include <flaggems/kernels/pointwise_chip.hpp>
+#include <flaggems/kernel/family/pointwise/activation.hpp>
+#include <flaggems/kernel/family/pointwise/simt/pointwise.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using flaggems::bf16;

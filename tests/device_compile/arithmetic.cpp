@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/arithmetic.hpp>
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernel/family/pointwise/arithmetic.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 

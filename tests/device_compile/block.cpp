@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operation of a block, for the compilers of the chips.
-#include <flaggems/kernels/cluster_folds.hpp>
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/cluster_reduce.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace flaggems::kernels {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 #include "../../examples/02_moe_gate.hpp"
 
 namespace k = flaggems::kernels;

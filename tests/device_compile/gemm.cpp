@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/gemm.hpp>
+#include <flaggems/kernel/family/gemm/gemm.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(gemm_dot_f32, fk::gemm_dot<float, float, float, float, fk::no_bias, 1, 4, false>,

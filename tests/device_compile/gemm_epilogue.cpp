@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/gemm_epilogue.hpp>
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernel/family/gemm/epilogue.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using scaled = fk::node<float, fk::mul_fn, fk::product_value<float>, fk::beside_arg<float, float>>;

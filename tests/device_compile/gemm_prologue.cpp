@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/gemm_prologue.hpp>
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernel/family/gemm/prologue.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using gate = fk::node<float, fk::silu_fn, fk::beside_arg<flaggems::bf16, float>>;

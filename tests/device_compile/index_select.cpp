@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/index_select.hpp>
-#include <flaggems/kernels/index_select_chip.hpp>
+#include <flaggems/kernel/family/index/index_select.hpp>
+#include <flaggems/kernel/family/index/simt/index_select.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 

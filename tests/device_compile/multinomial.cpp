@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/multinomial.hpp>
+#include <flaggems/kernel/family/random/multinomial.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(multinomial_with_f32, fk::multinomial_with_replacement<float>, fk::row_space,

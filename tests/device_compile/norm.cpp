@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/norm.hpp>
-#include <flaggems/kernels/norm_chip.hpp>
-#include <flaggems/kernels/short_rows.hpp>
+#include <flaggems/kernel/family/row/norm.hpp>
+#include <flaggems/kernel/family/row/simt/norm.hpp>
+#include <flaggems/kernel/family/row/simt/tiles.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using flaggems::bf16;

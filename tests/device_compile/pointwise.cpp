@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/copy_chip.hpp>
-#include <flaggems/kernels/copy_rows_chip.hpp>
+#include <flaggems/kernel/family/copy/simt/rows.hpp>
+#include <flaggems/kernel/family/copy/simt/transpose.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/quantized_linear.hpp>
+#include <flaggems/kernel/family/quantized/linear.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using bytes = fk::global_ptr<const flaggems::u8>;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/pointwise.hpp>
-#include <flaggems/kernels/reduce.hpp>
-#include <flaggems/kernels/reduce_columns_chip.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
+#include <flaggems/kernel/family/reduce/reduce.hpp>
+#include <flaggems/kernel/family/reduce/simt/columns.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 

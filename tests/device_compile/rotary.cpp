@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/rotary.hpp>
-#include <flaggems/kernels/rotary_chip.hpp>
+#include <flaggems/kernel/family/row/rotary.hpp>
+#include <flaggems/kernel/family/row/simt/rotary.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 using flaggems::bf16;

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the device subset with the compilers of chips: nvrtc, opencl or hip.
 
-Every header of include/flaggems/kernels alone, then every tests/device_compile/<stem>.cpp (see
-kernels/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
+Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
+kernel/block/simt/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
 declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
 launch on flaggems::cuda to machine code: each for one of TARGETS in turn, with --all for all of
@@ -37,7 +37,8 @@ def sources(build):
     build.mkdir(parents=True, exist_ok=True)
     include = ROOT / "include"
     files = []
-    for header in sorted((include / "flaggems" / "kernels").rglob("*.hpp")):
+    headers = [h for room in ("kernel", "kernels") for h in (include / "flaggems" / room).rglob("*.hpp")]
+    for header in sorted(headers):
         if is_host_only(header):
             continue
         name = header.relative_to(include).as_posix()
@@ -98,7 +99,7 @@ def refusals(compile_program, environment, build, cxx):
     functor = ("struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const "
                "{ return x; } };\n")
     sources = {
-        "with_text.hpp": "#include <flaggems/kernels/math.hpp>\n" + functor % "with_text"
+        "with_text.hpp": "#include <flaggems/kernel/math/math.hpp>\n" + functor % "with_text"
                          + 'FLAGGEMS_TEXT("with_text.hpp");\n',
         "helper.hpp": "inline float helper(float x) { return x; }\n",
         "helped.hpp": '#include "helper.hpp"\nFLAGGEMS_TEXT("helped.hpp");\n',
@@ -238,7 +239,7 @@ def main():
     parser.add_argument("compiler", choices=[*compilers, "declarations", "linked", "instances"])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
-    parser.add_argument("--only", metavar="STEM", help="kernels/STEM.hpp and its instances alone")
+    parser.add_argument("--only", metavar="STEM", help="the headers STEM.hpp and STEM's instances alone")
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
                         help="instances: flaggems-compile, then the programs with the kernels")
     parser.add_argument("--all", action="store_true", help="instances: for all targets")
@@ -251,7 +252,7 @@ def main():
         return linked(options.build / "linked")
     files, instances = sources(options.build / options.compiler)
     if options.only:
-        files = [f for f in files if f.stem == f"header_flaggems_kernels_{options.only}"]
+        files = [f for f in files if f.stem.endswith(f"_{options.only}")]
         instances = [f for f in instances if f.stem == options.only]
     if not files:
         print("no kernel headers found", file=sys.stderr)

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/short_rows.hpp>
-#include <flaggems/kernels/softmax.hpp>
-#include <flaggems/kernels/softmax_chip.hpp>
+#include <flaggems/kernel/family/row/simt/softmax.hpp>
+#include <flaggems/kernel/family/row/simt/tiles.hpp>
+#include <flaggems/kernel/family/row/softmax.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(softmax_f32, fk::softmax<float, float, float, false>, fk::row_space,

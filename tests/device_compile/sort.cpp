@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/sort.hpp>
-#include <flaggems/kernels/sort_chip.hpp>
+#include <flaggems/kernel/family/order/simt/sort.hpp>
+#include <flaggems/kernel/family/order/sort.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(sort_f32, fk::sort<float>, fk::row_space, fk::row_arg<float>,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/sort_radix.hpp>
+#include <flaggems/kernel/family/order/simt/radix_sort.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(radix_count_bf16, fk::radix_count<flaggems::bf16, flaggems::u32>, fk::row_space,

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/topk.hpp>
-#include <flaggems/kernels/topk_chip.hpp>
+#include <flaggems/kernel/family/order/simt/topk.hpp>
+#include <flaggems/kernel/family/order/topk.hpp>
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
 FLAGGEMS_INSTANCE(topk_f32, fk::topk<float>, fk::row_space, flaggems::i64, fk::row_arg<float>,

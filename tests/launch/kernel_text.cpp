@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernels/softmax.hpp>
+#include <flaggems/kernel/family/row/softmax.hpp>
 #include <flaggems/vendors/driver/kernel_text.hpp>
 #include <support/user_kernels.hpp>
 
@@ -35,8 +35,9 @@ bool includes(const std::string& source, const std::string& name) {
 }
 
 TEST(kernel_text, is_that_of_the_header) {
-  for (const char* name : {"flaggems/config.hpp", "flaggems/kernels/prelude.hpp",
-                           "flaggems/kernels/softmax.hpp", "flaggems/kernels/entry.hpp"}) {
+  for (const char* name :
+       {"flaggems/config.hpp", "flaggems/kernel/lang/prelude.hpp",
+        "flaggems/kernel/family/row/softmax.hpp", "flaggems/kernel/block/simt/entry.hpp"}) {
     const std::string text = embedded(name);
     EXPECT_NE(text, "") << name;
     EXPECT_EQ(text, file(std::string(FLAGGEMS_TEST_SOURCE_DIR "/include/") + name)) << name;
@@ -51,7 +52,8 @@ TEST(kernel_text, is_there_once) {
   std::set<std::string> names(all.names.begin(), all.names.end());
   EXPECT_EQ(names.size(), all.names.size());
   const std::string raw(flaggems::detail::texts_begin, flaggems::detail::texts_end);
-  const std::string start = std::string("flaggems/kernels/softmax.hpp") + '\0' + "// SPDX";
+  const std::string start =
+      std::string("flaggems/kernel/family/row/softmax.hpp") + '\0' + "// SPDX";
   EXPECT_NE(raw.find(start), raw.npos);
   EXPECT_EQ(raw.find(start), raw.rfind(start));
 }
@@ -72,12 +74,13 @@ TEST(kernel_text, source_names_one_instance_behind_what_it_needs) {
   const auto& instance = instance_of<fk::softmax<float, float, float, false>, fk::row_space>;
   const std::string source =
       source_of(kernel_texts::embedded(), source_of(instance, "flaggems_entry"));
-  for (const char* needed : {"flaggems/config.hpp", "flaggems/kernels/entry.hpp",
-                             "flaggems/kernels/rows.hpp", "flaggems/kernels/softmax.hpp"})
+  for (const char* needed :
+       {"flaggems/config.hpp", "flaggems/kernel/block/simt/entry.hpp",
+        "flaggems/kernel/expr/rows.hpp", "flaggems/kernel/family/row/softmax.hpp"})
     EXPECT_TRUE(includes(source, needed)) << needed;
   // Others of the library come in by those, if at all.
-  EXPECT_NE(embedded("flaggems/kernels/value.hpp"), "");
-  EXPECT_FALSE(includes(source, "flaggems/kernels/value.hpp")) << source;
+  EXPECT_NE(embedded("flaggems/kernel/lang/value.hpp"), "");
+  EXPECT_FALSE(includes(source, "flaggems/kernel/lang/value.hpp")) << source;
   EXPECT_TRUE(includes(source, "support/user_kernels.hpp"));
   EXPECT_NE(source.find("FLAGGEMS_INSTANCE(flaggems_entry, flaggems::kernels::softmax<float, "),
             source.npos)

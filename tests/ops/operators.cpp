@@ -4,7 +4,7 @@
 // C++'s operators on tensors, views and expressions; tensors that an expression keeps; tensors
 // without dimensions, whose dtype counts less.
 #include <flaggems/ops/creation.hpp>
-#include <flaggems/ops/operators.hpp>
+#include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <support/ops.hpp>
 

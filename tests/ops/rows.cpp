@@ -3,7 +3,7 @@
 //
 // What authors of operators along one dimension build on: operands of every stride as rows, weights
 // among them as expanded views.
-#include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <support/ops.hpp>
 #include <support/user_kernels.hpp>
 
@@ -110,7 +110,8 @@ TEST(rows, merges_dimensions) {
   EXPECT_GT(space.rank, 1);
 }
 
-/// What kernels have no code for (kernels/rows_chip.hpp, held_teams) is never asked of them.
+/// What kernels have no code for (kernel/expr/simt/register_rows.hpp, held_teams) is never asked of
+/// them.
 TEST(rows, held_as_kernels_have_it) {
   for (const i64 n : {1, 8, 63, 64, 65, 127, 128, 255, 512, 513, 1024, 2048, 4097, 16384, 65536})
     for (const i64 count : {1, 64, 65, 511, 513, 4096, 1 << 20})

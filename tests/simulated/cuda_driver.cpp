@@ -506,7 +506,8 @@ int cuLaunchKernelEx(const launch_config* how, void* handle, void** arguments, v
   if (cluster > 1) ++sim().calls["launches of clusters"];
   int later = ok;
   takes_fault("cuLaunchKernelEx later", later);
-  // The arguments of kernels/entry.hpp, copied now: the pack, the workspace, a block's slice of it.
+  // The arguments of kernel/block/simt/entry.hpp, copied now: the pack, the workspace, a block's
+  // slice of it.
   const size pack_bytes = size(f->entry(-1, 0, 0, 0, nullptr));
   const auto* pack = static_cast<const unsigned char*>(arguments[0]);
   const u64 workspace = *static_cast<const u64*>(arguments[1]);

@@ -78,8 +78,9 @@ inline const char* name_of(int code) {
 
 constexpr int devices = 2;
 constexpr size default_shared = 48 * 1024, most_shared = 227 * 1024;
-constexpr long exchange_bytes = 1024;  // of shared memory, before the scratch (kernels/machine.hpp)
-constexpr long mailbox_bytes = 272;    // and behind it, in a cluster
+constexpr long exchange_bytes =
+    1024;  // of shared memory, before the scratch (kernel/block/simt/machine.hpp)
+constexpr long mailbox_bytes = 272;          // and behind it, in a cluster
 constexpr size arena_bytes = size{1} << 36;  // of addresses
 constexpr size huge_page = size{1} << 21;
 

@@ -4,7 +4,7 @@
 // A kernel that loads boxes by a tensor map.
 #pragma once
 
-#include <flaggems/kernels/tensor_map.hpp>
+#include <flaggems/kernel/block/simt/tensor_map.hpp>
 
 namespace flaggems_test {
 

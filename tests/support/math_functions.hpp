@@ -12,8 +12,8 @@
 #include <limits>
 #include <vector>
 
-#include <flaggems/kernels/math.hpp>
-#include <flaggems/kernels/simd.hpp>
+#include <flaggems/kernel/lang/vector/simd.hpp>
+#include <flaggems/kernel/math/math.hpp>
 
 namespace math_test {
 

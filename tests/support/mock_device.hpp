@@ -7,7 +7,7 @@
 
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/stream.hpp>
-#include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernel/block/vector/block.hpp>
 
 #include <algorithm>
 #include <cstdlib>

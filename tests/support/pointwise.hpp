@@ -4,7 +4,7 @@
 // The rows of the pointwise table as types, each with its reference in double.
 #pragma once
 
-#include <flaggems/kernels/pointwise_table.hpp>
+#include <flaggems/kernel/family/pointwise/table.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
 #include <support/pointwise_reference.hpp>

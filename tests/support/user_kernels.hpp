@@ -4,8 +4,8 @@
 // Kernels and a functor as users write them: in a header of their own, which ends with its text.
 #pragma once
 
-#include <flaggems/kernels/math.hpp>
-#include <flaggems/kernels/rows.hpp>
+#include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/math/math.hpp>
 
 namespace flaggems_test {
 

@@ -86,7 +86,7 @@ def in_words(formula):
 
 
 def pointwise(root):
-    table = root / INCLUDE / "kernels" / "pointwise_table.hpp"
+    table = root / INCLUDE / "kernel" / "family" / "pointwise" / "table.hpp"
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
              "integral": "the promoted dtype; bool becomes i64",
              "to_float": "the promoted dtype; integers and bool become f32",

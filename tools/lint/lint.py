@@ -9,6 +9,7 @@
 Exit status 0: clean; 1: violations, printed; 77: a tool that the check needs is not installed.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -172,14 +173,15 @@ def vendor_macros(tree):
 
 # What a folder of include/flaggems may include of the others. Adapters may include all.
 LAYERS = {
-    "kernels": {"config", "kernels"},
-    "detail": {"config", "error", "version", "kernels", "detail", "tensor"},
-    "tensor": {"config", "error", "version", "kernels", "detail", "tensor"},
-    "device": {"config", "error", "version", "kernels", "detail", "tensor", "device"},
-    "launch": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch"},
-    "vendors": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch",
+    "kernel": {"config", "kernel"},
+    "kernels": {"config", "kernel"},  # former names of what authors include
+    "detail": {"config", "error", "version", "kernel", "detail", "tensor"},
+    "tensor": {"config", "error", "version", "kernel", "detail", "tensor"},
+    "device": {"config", "error", "version", "kernel", "detail", "tensor", "device"},
+    "launch": {"config", "error", "version", "kernel", "detail", "tensor", "device", "launch"},
+    "vendors": {"config", "error", "version", "kernel", "detail", "tensor", "device", "launch",
                 "vendors"},
-    "ops": {"config", "error", "version", "kernels", "detail", "tensor", "device", "launch",
+    "ops": {"config", "error", "version", "kernel", "detail", "tensor", "device", "launch",
             "ops"},
     "error": {"config", "detail"},
     "config": set(),
@@ -208,12 +210,87 @@ def include_direction(tree):
                 yield f"{place}: include {found[2]} with <>"
             elif not found[2].startswith("flaggems/"):
                 # Of no file: how config.hpp ends a compilation.
-                if layer in ("kernels", "config", "version") and found[2] != "flaggems_needs_cxx20":
+                if layer in ("kernel", "kernels", "config", "version") and found[2] != "flaggems_needs_cxx20":
                     yield f"{place}: the device subset includes the std header <{found[2]}>"
             else:
                 other = found[2].split("/")[1].removesuffix(".hpp")
                 if other not in LAYERS[layer]:
                     yield f"{place}: {layer} includes {other} ({found[2]})"
+
+
+# The rooms of include/flaggems/kernel, each of which may include those before it.
+ROOMS = ("lang", "math", "block", "expr", "family")
+SIDES = ("simt", "vector")
+# Who outside kernel/ sees one side of it: what chooses a kernel, what compiles one for the host, and
+# the languages of chips.
+SIDE_READERS = ("ops/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "detail/gemm_policy.hpp",
+                "detail/simt_team.hpp", "vendors/driver/")
+
+
+def room_of(name):
+    """(room, family, side) of a header of kernel/, the latter two None where there is none."""
+    parts = name.split("/")[2:-1]
+    return (parts[0] if parts else None, parts[1] if len(parts) > 1 and parts[0] == "family" else None,
+            next((side for side in SIDES if side in parts), None))
+
+
+@check
+def kernel_rooms(tree):
+    """In kernel/ a room includes those before it, a side never the other, and no shared text a side;
+    a family sees of another its shared text, or the same side."""
+    for path in tree.headers():
+        own = tree.include_name(path)
+        for other in re.findall(r"^\s*#\s*include <(flaggems/kernel/[^>]+)>", path.read_text(), re.M):
+            room, family, side = room_of(other)
+            if not own.startswith("flaggems/kernel/"):
+                if side and not own.removeprefix("flaggems/").startswith(SIDE_READERS):
+                    yield f"{tree.name(path)}: sees a side of kernel/ ({other})"
+                continue
+            my_room, _, my_side = room_of(own)
+            if my_room not in ROOMS:
+                yield f"{tree.name(path)}: lies in no room of kernel/: {', '.join(ROOMS)}"
+                break
+            if ROOMS.index(room) > ROOMS.index(my_room):
+                yield f"{tree.name(path)}: {my_room} includes {room} ({other})"
+            if side and not my_side:
+                yield f"{tree.name(path)}: shared text includes the side {side} ({other})"
+            if side and my_side and side != my_side:
+                yield f"{tree.name(path)}: {my_side} includes {side} ({other})"
+
+
+@check
+def room_sizes(tree):
+    """No folder of headers has more than twelve side by side."""
+    count = collections.Counter(p.parent for p in tree.headers())
+    for folder, n in sorted(count.items()):
+        name = tree.name(folder)
+        if n > ROOM_SIZES.get(name.removeprefix("include/flaggems").strip("/"), 12):
+            yield f"{name}: {n} headers side by side"
+
+
+# Rooms where one header a public name is what a reader looks for.
+ROOM_SIZES = {"ops": 40, "device": 16, "tensor": 16, "detail": 18}
+
+
+@check
+def include_cycles(tree):
+    """No header includes itself by way of others."""
+    graph = {tree.include_name(p): re.findall(r"^\s*#\s*include <([^>]+)>", p.read_text(), re.M)
+             for p in tree.headers()}
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            yield f"{' -> '.join(path[path.index(name):] + [name])}"
+        elif name in graph and name not in done:
+            path.append(name)
+            for other in graph[name]:
+                yield from visit(other)
+            path.pop()
+            done.add(name)
+
+    for name in sorted(graph):
+        yield from visit(name)
 
 
 # What the umbrella includes: these headers, and all of these folders.
@@ -244,9 +321,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"attention_chip", "checks", "chips", "copy_rows_chip", "expr", "gemm_call", "gemm_chip", "gemm_short",
-                 "nodes", "iteration", "operators", "promotion", "rows", "implementation", "reduce_chip",
-                 "short_rows"}
+OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "promotion", "rows"}
 
 
 @check
@@ -264,21 +339,17 @@ def stems(tree):
         yield f"include/flaggems/ops/{stem}.hpp: no bench/ops/{stem}.cpp"
     for stem in sorted(benches - ops):
         yield f"bench/ops/{stem}.cpp: no include/flaggems/ops/{stem}.hpp"
-    # A kernel belongs to an operator of its stem or is a building block that kernels include.
-    kernels = tree.root / "include/flaggems/kernels"
-    texts = {p: p.read_text() for p in kernels.glob("*.hpp")} if kernels.is_dir() else {}
-    for path, _ in sorted(texts.items()):
-        include = f"<flaggems/kernels/{path.name}>"
-        users = [t for q, t in texts.items() if q != path]
-        users += [p.read_text() for folder in ("include/flaggems", "tests/device_compile")
-                  for p in (tree.root / folder).rglob("*.hpp") if p.parent.name != "kernels"]
-        if path.stem not in ops and not any(include in t for t in users):
-            yield f"{tree.name(path)}: no operator of this stem and nobody includes it"
+    # Somebody includes each header of kernel/, and instances each family's kernels of an operator.
+    kernel = tree.root / "include/flaggems/kernel"
+    texts = {p: p.read_text() for p in tree.headers()}
     instances = "".join(p.read_text() for p in (tree.root / "tests/device_compile").glob("*.cpp"))
-    for stem in sorted(ops & {p.stem for p in texts}):
-        if f"#include <flaggems/kernels/{stem}.hpp>" not in instances:
-            yield (f"include/flaggems/kernels/{stem}.hpp: no tests/device_compile/{stem}.cpp "
-                   "includes it")
+    for path in sorted(p for p in texts if kernel in p.parents):
+        include = f"<{tree.include_name(path)}>"
+        if include not in instances and not any(include in t for q, t in texts.items() if q != path):
+            yield f"{tree.name(path)}: nobody includes it"
+        shared = path.parent.parent == kernel / "family"
+        if shared and path.stem in ops and include not in instances:
+            yield f"{tree.name(path)}: no tests/device_compile/{path.stem}.cpp includes it"
     table = tree.root / "docs/support.md"
     rows = dict(re.findall(r"^\| (\w+) \|(.*)", table.read_text() if table.is_file() else "", re.M))
     how = ("run its tests, on the simulated driver too, with FLAGGEMS_SUPPORT_LOG=LOG, then "
@@ -294,7 +365,7 @@ def stems(tree):
 @check
 def texts(tree):
     """Kernels of operators are in a header that ends with its text, and texts have the header's name."""
-    folder = tree.root / "include/flaggems/kernels"
+    family = tree.root / "include/flaggems/kernel/family"
     carried = set()
     for header in [*tree.headers(), *sorted((tree.root / "examples").glob("*.hpp"))]:
         for name in re.findall(r'^FLAGGEMS_TEXT\("(.*)"\);', header.read_text(), re.M):
@@ -302,9 +373,8 @@ def texts(tree):
             own = header.name if header.parent.name == "examples" else tree.include_name(header)
             if name != own:
                 yield f"{tree.name(header)}: FLAGGEMS_TEXT names {name}"
-    for stem in sorted(tree.stems("include/flaggems/ops", ".hpp")):
-        header = folder / f"{stem}.hpp"
-        if header.is_file() and header not in carried:
+    for header in sorted(family.rglob("*.hpp")):
+        if header.parent.name != "vector" and header not in carried:
             yield f"{tree.name(header)}: no FLAGGEMS_TEXT at its end"
 
 

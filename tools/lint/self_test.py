@@ -26,10 +26,10 @@ CLEAN = {
 #define FLAGGEMS_TEXT(name) static_assert(true)
 """,
     "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
-    "include/flaggems/kernels/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
-                                            'FLAGGEMS_TEXT("flaggems/kernels/softmax.hpp");\n',
+    "include/flaggems/kernel/family/row/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
+                                            'FLAGGEMS_TEXT("flaggems/kernel/family/row/softmax.hpp");\n',
     "include/flaggems/ops/softmax.hpp": HEADER + """
-#include <flaggems/kernels/softmax.hpp>
+#include <flaggems/kernel/family/row/softmax.hpp>
 
 /// out = softmax(x).
 template <class S, class X, class Out>
@@ -38,7 +38,7 @@ void softmax(const S& stream, const X& x, Out&& out);
     "include/flaggems/flaggems.hpp": HEADER + "\n#include <flaggems/error.hpp>\n"
                                      "#include <flaggems/ops/softmax.hpp>\n",
     "tests/ops/softmax.cpp": SPDX,
-    "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernels/softmax.hpp>\n",
+    "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernel/family/row/softmax.hpp>\n",
     "bench/ops/softmax.cpp": SPDX,
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
     "examples/01_hello.cpp": SPDX + HELLO,
@@ -59,15 +59,29 @@ PLANTED = {
                       "error.hpp:4"),
     "vendor_macros": ("include/flaggems/error.hpp", HEADER + "#ifdef __clang__\n#endif\n",
                       "__clang__"),
-    "include_direction": ("include/flaggems/kernels/softmax.hpp",
+    "include_direction": ("include/flaggems/kernel/family/row/softmax.hpp",
                           HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
-                          "kernels includes error"),
+                          "kernel includes error"),
+    "kernel_rooms": [
+        ("include/flaggems/kernel/lang/lanes.hpp",
+         HEADER + "#include <flaggems/kernel/family/row/softmax.hpp>\n", "lang includes family"),
+        ("include/flaggems/kernel/family/row/softmax.hpp",
+         HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "shared text includes the side"),
+        ("include/flaggems/kernel/family/row/simt/softmax.hpp",
+         HEADER + "#include <flaggems/kernel/family/row/vector/softmax.hpp>\n", "simt includes vector"),
+        ("include/flaggems/kernel/softmax.hpp",
+         HEADER + "#include <flaggems/kernel/lang/lanes.hpp>\n", "lies in no room"),
+        ("include/flaggems/device/stream.hpp",
+         HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "sees a side")],
+    "room_sizes": ("include/flaggems/kernel/math/", [f"f{n}.hpp" for n in range(13)], "13 headers"),
+    "include_cycles": ("include/flaggems/kernel/family/row/softmax.hpp",
+                       HEADER + "#include <flaggems/ops/softmax.hpp>\n", "ops/softmax.hpp -> "),
     "stems": [("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
               ("tests/device_compile/softmax.cpp", SPDX, "no tests/device_compile/softmax.cpp"),
               ("docs/support.md", "| log_softmax | yes |\n", "no row for softmax of ops/softmax"),
               ("docs/support.md", "| softmax | yes | - |\n", "softmax of ops/softmax.hpp was not run")],
-    "texts": [("include/flaggems/kernels/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
-              ("include/flaggems/kernels/softmax.hpp",
+    "texts": [("include/flaggems/kernel/family/row/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
+              ("include/flaggems/kernel/family/row/softmax.hpp",
                HEADER + 'FLAGGEMS_TEXT("flaggems/kernels/relu.hpp");\n', "names flaggems/kernels/relu")],
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),
@@ -119,7 +133,7 @@ def main():
                 shutil.copy(top / config, root / config)
             try:
                 before = list(lint.CHECKS[name](lint.Tree(root)))
-                write(root, {file: text})
+                write(root, {file: text} if isinstance(text, str) else {file + n: HEADER for n in text})
                 after = list(lint.CHECKS[name](lint.Tree(root)))
             except lint.MissingTool as problem:
                 print(f"{name}: skipped, {problem}")

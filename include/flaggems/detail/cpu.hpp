@@ -6,7 +6,7 @@
 
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <unistd.h>
 #include <cstdio>

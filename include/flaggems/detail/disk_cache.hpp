@@ -11,7 +11,7 @@
 #pragma once
 
 #include <flaggems/detail/text.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/config.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <cstring>
 

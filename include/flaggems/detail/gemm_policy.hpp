@@ -7,14 +7,15 @@
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/host_resources.hpp>
 #include <flaggems/detail/meeting.hpp>
-#include <flaggems/kernels/gemm_host.hpp>
+#include <flaggems/kernel/family/gemm/vector/blocks.hpp>
 
 #include <cstdint>
 #include <new>
 
 namespace flaggems::detail {
 
-/// How the host multiplies matrices (kernels/gemm_host.hpp), with what was measured for each line.
+/// How the host multiplies matrices (kernel/family/gemm/vector/blocks.hpp), with what was measured
+/// for each line.
 struct gemm_policy {
   /// So few rows or columns are summed along, without packing, if the operands are contiguous
   /// there.

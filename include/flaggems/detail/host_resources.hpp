@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <cstdlib>
 #include <new>

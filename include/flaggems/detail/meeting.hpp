@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 namespace flaggems::detail {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/detail/fiber.hpp>
-#include <flaggems/kernels/simt_block.hpp>
+#include <flaggems/kernel/block/simt/block.hpp>
 
 #include <cstdlib>
 #include <cstring>

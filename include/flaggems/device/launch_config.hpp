@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 namespace flaggems {
 

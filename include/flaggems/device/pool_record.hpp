@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <pthread.h>
 

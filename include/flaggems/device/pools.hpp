@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/detail/stay_loaded.hpp>
-#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/device/pool_cache.hpp>
 
 namespace flaggems {
 
@@ -34,6 +34,11 @@ void guard_pools_at_fork() noexcept {
   static_cast<void>(registered);
 }
 template <class Device>
+void release_stream(const stream_ref<Device>& stream) {
+  for_each_pool<Device>([&](memory_pool<Device>& p) { p.release_stream(stream); });
+}
+
+template <class Device>
 FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
   if (device_index < 0 || device_index >= max_devices || device_index >= Device::device_count())
     raise_no_device<Device>("pool", device_index);
@@ -41,17 +46,12 @@ FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
   // at exit a driver may be gone already.
   stay_loaded();
   guard_pools_at_fork<Device>();
+  if constexpr (!is_synchronous<Device>) before_stream_ends<Device>.store(&release_stream<Device>);
   auto* made = new memory_pool<Device>(device_index);
   memory_pool<Device>* there = nullptr;
   if (pool_slots<Device>()[device_index].compare_exchange_strong(there, made)) return *made;
   delete made;
   return *there;
-}
-
-template <class Device>
-void release_stream(const stream_ref<Device>& stream) noexcept {
-  if constexpr (!is_synchronous<Device>)
-    for_each_pool<Device>([&](memory_pool<Device>& p) { p.release_stream(stream); });
 }
 
 }  // namespace detail

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/detail/text.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 namespace flaggems {
 

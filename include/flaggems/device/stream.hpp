@@ -4,6 +4,7 @@
 // Queues of work on a device, marks in them, and the current device.
 #pragma once
 
+#include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/concept.hpp>
 #include <flaggems/error.hpp>
 
@@ -18,9 +19,9 @@ template <class Device>
 class stream_ref;
 
 namespace detail {
-// memory_pool.hpp: what the pools must do before a stream of their blocks goes away.
+/// What the pools, once there are any, do before a stream of their blocks goes away.
 template <class Device>
-void release_stream(const stream_ref<Device>& stream) noexcept;
+inline atomic<void (*)(const stream_ref<Device>&)> before_stream_ends{nullptr};
 
 template <class Device>
 FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
@@ -204,7 +205,8 @@ class stream {
   }
   void release() noexcept {
     if (!std::exchange(owns_, false)) return;
-    detail::release_stream(ref_);
+    if (auto* const tell = detail::before_stream_ends<Device>.load(detail::memory_order::acquire))
+      tell(ref_);
     detail::succeeds([this] {
       const detail::on_device<Device> scope(ref_.device_index());
       Device::destroy_stream(ref_.handle());
@@ -319,5 +321,3 @@ void synchronize(const S& s) {
 }
 
 }  // namespace flaggems
-
-#include <flaggems/device/memory_pool.hpp>

@@ -7,6 +7,7 @@
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/tensor/dtype.hpp>
+#include <flaggems/tensor/overlap.hpp>
 #include <flaggems/tensor/view.hpp>
 
 #include <initializer_list>

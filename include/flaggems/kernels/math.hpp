@@ -1,24 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementary functions for f32, f64 and vectors of them. The greatest errors, measured over every
-// f32, are in bench/results/math_accuracy-*.json (tools/math_accuracy.cpp).
+// The name that kernel/math/math.hpp had: for kernels of others.
 #pragma once
 
-#include <flaggems/kernels/math_basic.hpp>
-#include <flaggems/kernels/math_erf.hpp>
-#include <flaggems/kernels/math_exp.hpp>
-#include <flaggems/kernels/math_log.hpp>
-#include <flaggems/kernels/math_trig.hpp>
-
-namespace flaggems::kernels {
-
-/// 1 / sqrt(x).
-template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V rsqrt(FLAGGEMS_VALUE(V) x) {
-  return V(element_of<V>(1)) / sqrt(x);
-}
-
-}  // namespace flaggems::kernels
+#include <flaggems/kernel/math/math.hpp>
 
 FLAGGEMS_TEXT("flaggems/kernels/math.hpp");

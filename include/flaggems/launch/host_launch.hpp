@@ -6,14 +6,18 @@
 // has `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX
 // besides; the others run their AVX-512 entry at these levels. One that has `is_scalar = true`, and
 // so nothing to gain, has a single entry; and one of `has_parts = true`, whose vectors are all in
-// parts that it calls (kernels/outlined.hpp): its block knows the level.
+// parts that it calls (kernel/block/vector/outlined.hpp): its block knows the level.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/host_resources.hpp>
 #include <flaggems/detail/meeting.hpp>
 #include <flaggems/device/launch_config.hpp>
-#include <flaggems/kernels/host_block.hpp>
+#include <flaggems/kernel/block/vector/block.hpp>
+// The forms that rows and tiles have on the host must be seen where a kernel is compiled for it.
+#include <flaggems/kernel/expr/vector/groups.hpp>
+#include <flaggems/kernel/expr/vector/rows.hpp>
+#include <flaggems/kernel/family/pointwise/vector/tiles.hpp>
 
 #include <limits>
 

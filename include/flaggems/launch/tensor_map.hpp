@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor maps: arguments by which kernels load boxes of a tensor (kernels/tensor_map.hpp).
+// Tensor maps: arguments by which kernels load boxes of a tensor
+// (kernel/block/simt/tensor_map.hpp).
 #pragma once
 
 #include <flaggems/device/stream.hpp>
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/tensor_map.hpp>
+#include <flaggems/kernel/block/simt/tensor_map.hpp>
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>

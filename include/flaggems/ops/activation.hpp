@@ -10,7 +10,7 @@
 // `x.narrow(-1, 0, d)` and `x.narrow(-1, d, d)`.
 #pragma once
 
-#include <flaggems/kernels/activation.hpp>
+#include <flaggems/kernel/family/pointwise/activation.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems {

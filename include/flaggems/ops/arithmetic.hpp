@@ -5,7 +5,7 @@
 // alpha, div with a rounding mode, clamp with one bound, pow with an integer exponent.
 #pragma once
 
-#include <flaggems/kernels/arithmetic.hpp>
+#include <flaggems/kernel/family/pointwise/arithmetic.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
 #include <concepts>

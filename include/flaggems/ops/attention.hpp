@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/attention.hpp>
-#include <flaggems/kernels/attention_host.hpp>
-#include <flaggems/kernels/attention_tiles.hpp>
-#include <flaggems/ops/attention_chip.hpp>
+#include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/vector/amx.hpp>
+#include <flaggems/kernel/family/attention/vector/blocks.hpp>
+#include <flaggems/ops/dispatch/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/tensor/optional.hpp>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/copy_chip.hpp>
-#include <flaggems/kernels/copy_host.hpp>
-#include <flaggems/ops/copy_rows_chip.hpp>
+#include <flaggems/kernel/family/copy/simt/transpose.hpp>
+#include <flaggems/kernel/family/copy/vector/blocks.hpp>
+#include <flaggems/ops/dispatch/copy_rows.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems {
@@ -337,7 +337,7 @@ FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const mem
 inline constexpr int shifted_tiles = 512;
 
 /// A copy of the layouts out and x that is_transposed, by Kernel, one of those in
-/// kernels/copy_chip.hpp.
+/// kernel/family/copy/simt/transpose.hpp.
 template <class Kernel, class S>
 void copy_transposed(const S& stream, launch_config config, const iteration& it,
                      const memory_layout (&layouts)[2]) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/embedding.hpp>
+#include <flaggems/kernel/family/index/embedding.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/sort.hpp>

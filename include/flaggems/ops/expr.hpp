@@ -11,10 +11,10 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
-#include <flaggems/ops/checks.hpp>
-#include <flaggems/ops/chips.hpp>
-#include <flaggems/ops/iteration.hpp>
+#include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/nodes.hpp>
+#include <flaggems/ops/plan/checks.hpp>
+#include <flaggems/ops/plan/iteration.hpp>
 
 #include <tuple>
 #include <type_traits>

@@ -7,15 +7,15 @@
 #include <flaggems/detail/gemm_policy.hpp>
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
-#include <flaggems/kernels/gemm.hpp>
-#include <flaggems/kernels/gemm_along.hpp>
-#include <flaggems/kernels/gemm_epilogue.hpp>
-#include <flaggems/kernels/gemm_host.hpp>
-#include <flaggems/kernels/gemm_small.hpp>
+#include <flaggems/kernel/family/gemm/epilogue.hpp>
+#include <flaggems/kernel/family/gemm/gemm.hpp>
+#include <flaggems/kernel/family/gemm/vector/along.hpp>
+#include <flaggems/kernel/family/gemm/vector/blocks.hpp>
+#include <flaggems/kernel/family/gemm/vector/small.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/ops/checks.hpp>
-#include <flaggems/ops/gemm_chip.hpp>
-#include <flaggems/ops/iteration.hpp>
+#include <flaggems/ops/dispatch/gemm.hpp>
+#include <flaggems/ops/plan/checks.hpp>
+#include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
 #include <optional>

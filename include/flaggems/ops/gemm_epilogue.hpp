@@ -7,7 +7,7 @@
 //     linear(stream, x, weight, out, epilogue(silu(product * scale + bias) + residual));
 #pragma once
 
-#include <flaggems/kernels/gemm_epilogue.hpp>
+#include <flaggems/kernel/family/gemm/epilogue.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
 

@@ -6,7 +6,7 @@
 //     linear(stream, silu(gate) * up, weight, out);
 #pragma once
 
-#include <flaggems/kernels/gemm_prologue_host.hpp>
+#include <flaggems/kernel/family/gemm/vector/prologue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 
 namespace flaggems {

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/copy_rows_host.hpp>
-#include <flaggems/kernels/index_select.hpp>
-#include <flaggems/kernels/index_select_chip.hpp>
+#include <flaggems/kernel/family/index/index_select.hpp>
+#include <flaggems/kernel/family/index/simt/index_select.hpp>
+#include <flaggems/kernel/family/index/simt/looked_up.hpp>
+#include <flaggems/kernel/family/index/vector/index_select.hpp>
 #include <flaggems/launch/streaming.hpp>
-#include <flaggems/ops/chips.hpp>
-#include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/dispatch/pointwise.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {

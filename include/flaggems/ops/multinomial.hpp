@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/multinomial.hpp>
+#include <flaggems/kernel/family/random/multinomial.hpp>
 #include <flaggems/ops/sort.hpp>
 
 namespace flaggems {

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
-#include <flaggems/kernels/pointwise.hpp>
-#include <flaggems/ops/iteration.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
+#include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/ops/promotion.hpp>
 
 #include <tuple>

@@ -5,10 +5,10 @@
 // weight or bias is optional, std::nullopt stands for none.
 #pragma once
 
-#include <flaggems/kernels/norm.hpp>
-#include <flaggems/kernels/norm_chip.hpp>
-#include <flaggems/ops/rows.hpp>
-#include <flaggems/ops/short_rows.hpp>
+#include <flaggems/kernel/family/row/norm.hpp>
+#include <flaggems/kernel/family/row/simt/norm.hpp>
+#include <flaggems/ops/dispatch/short_rows.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
 

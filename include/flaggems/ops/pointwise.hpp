@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pointwise operators. Each line of the table (kernels/pointwise_table.hpp) gives
+// The pointwise operators. Each line of the table (kernel/family/pointwise/table.hpp) gives
 //   name(x...)                 an expression
 //   name(stream, x...)         a new tensor
 //   name(stream, x..., out)    into a view
@@ -10,6 +10,8 @@
 #pragma once
 
 #include <flaggems/ops/expr.hpp>
+
+#include <utility>
 
 namespace flaggems {
 
@@ -96,6 +98,65 @@ requires(!scalar_operand<M>) void where(const S& stream, const M& condition, con
   assign(stream, out, where(condition, a, b), "where");
 }
 
-}  // namespace flaggems
+// ---- expressions: a + b is add(a, b); && and || are logical_and and logical_or of all elements,
+// and evaluate both sides
+#define FLAGGEMS_OPERATOR(symbol, name)                                                        \
+  template <operand A, operand B>                                                              \
+  requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto operator symbol(A&& a,   \
+                                                                                      B&& b) { \
+    return name(std::forward<A>(a), std::forward<B>(b));                                       \
+  }
+FLAGGEMS_OPERATOR(+, add)
+FLAGGEMS_OPERATOR(-, sub)
+FLAGGEMS_OPERATOR(*, mul)
+FLAGGEMS_OPERATOR(/, div)
+FLAGGEMS_OPERATOR(==, eq)
+FLAGGEMS_OPERATOR(!=, ne)
+FLAGGEMS_OPERATOR(<, lt)
+FLAGGEMS_OPERATOR(<=, le)
+FLAGGEMS_OPERATOR(>, gt)
+FLAGGEMS_OPERATOR(>=, ge)
+FLAGGEMS_OPERATOR(&&, logical_and)
+FLAGGEMS_OPERATOR(||, logical_or)
+#undef FLAGGEMS_OPERATOR
+template <tensor_operand A>
+[[nodiscard]] auto operator-(A&& a) {
+  return neg(std::forward<A>(a));
+}
+template <tensor_operand A>
+[[nodiscard]] auto operator!(A&& a) {
+  return logical_not(std::forward<A>(a));
+}
 
-#include <flaggems/ops/operators.hpp>
+// ---- in place
+namespace detail {
+/// The stream of a += b: the tensor's own; of a view, the default one where streams do not matter.
+template <class X>
+auto stream_of(const X& x) {
+  using device = device_t<const X&>;
+  if constexpr (requires { x.stream(); }) {
+    return x.stream();
+  } else {
+    static_assert(is_synchronous<device>,
+                  "flaggems: a view has no stream to compute in: write add_(stream, x, y) and the "
+                  "like, or x += y with a tensor");
+    return stream_ref<device>();
+  }
+}
+}  // namespace detail
+
+/// x += y is add_(stream, x, y), in the order of the stream that the tensor x was made for; x may
+/// be a view where streams do not matter, as on the host. So are the others. They return x.
+#define FLAGGEMS_ASSIGNMENT(symbol, name)  \
+  template <tensor_like X, operand Y>      \
+  X&& operator symbol(X&& x, const Y& y) { \
+    name(detail::stream_of(x), x, y);      \
+    return std::forward<X>(x);             \
+  }
+FLAGGEMS_ASSIGNMENT(+=, add_)
+FLAGGEMS_ASSIGNMENT(-=, sub_)
+FLAGGEMS_ASSIGNMENT(*=, mul_)
+FLAGGEMS_ASSIGNMENT(/=, div_)
+#undef FLAGGEMS_ASSIGNMENT
+
+}  // namespace flaggems

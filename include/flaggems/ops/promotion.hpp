@@ -6,7 +6,7 @@
 // result only by a higher kind (bool < integer < float).
 #pragma once
 
-#include <flaggems/kernels/pointwise.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 #include <concepts>

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
-#include <flaggems/kernels/quantized_bytes.hpp>
-#include <flaggems/kernels/quantized_host.hpp>
-#include <flaggems/kernels/quantized_linear.hpp>
+#include <flaggems/kernel/family/quantized/linear.hpp>
+#include <flaggems/kernel/family/quantized/vector/bytes.hpp>
+#include <flaggems/kernel/family/quantized/vector/linear.hpp>
 #include <flaggems/ops/gemm.hpp>
-#include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 
 namespace flaggems {
 

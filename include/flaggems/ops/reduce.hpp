@@ -6,9 +6,9 @@
 // between.
 #pragma once
 
-#include <flaggems/kernels/reduce.hpp>
+#include <flaggems/kernel/family/reduce/reduce.hpp>
+#include <flaggems/ops/dispatch/reduce.hpp>
 #include <flaggems/ops/expr.hpp>
-#include <flaggems/ops/reduce_chip.hpp>
 
 #include <optional>
 

@@ -4,9 +4,9 @@
 // Rotary position embedding: apply_rotary_pos_emb and its in-place form.
 #pragma once
 
-#include <flaggems/kernels/rotary_chip.hpp>
-#include <flaggems/kernels/rotary_host.hpp>
-#include <flaggems/ops/chips.hpp>
+#include <flaggems/kernel/family/row/simt/rotary.hpp>
+#include <flaggems/kernel/family/row/vector/rotary.hpp>
+#include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/tensor/optional.hpp>
 

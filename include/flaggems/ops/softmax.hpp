@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/softmax.hpp>
-#include <flaggems/kernels/softmax_chip.hpp>
-#include <flaggems/ops/rows.hpp>
-#include <flaggems/ops/short_rows.hpp>
+#include <flaggems/kernel/family/row/simt/softmax.hpp>
+#include <flaggems/kernel/family/row/softmax.hpp>
+#include <flaggems/ops/dispatch/short_rows.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
-#include <flaggems/kernels/sort_chip.hpp>
-#include <flaggems/kernels/sort_host.hpp>
-#include <flaggems/kernels/sort_long.hpp>
-#include <flaggems/kernels/sort_radix.hpp>
-#include <flaggems/ops/rows.hpp>
+#include <flaggems/kernel/family/order/simt/radix_sort.hpp>
+#include <flaggems/kernel/family/order/simt/sort.hpp>
+#include <flaggems/kernel/family/order/vector/merge_sort.hpp>
+#include <flaggems/kernel/family/order/vector/sort.hpp>
+#include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
 namespace flaggems {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernels/topk_chip.hpp>
-#include <flaggems/kernels/topk_host.hpp>
+#include <flaggems/kernel/family/order/simt/topk.hpp>
+#include <flaggems/kernel/family/order/vector/topk.hpp>
 #include <flaggems/ops/sort.hpp>
 
 namespace flaggems {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/number.hpp>
+#include <flaggems/kernel/lang/number.hpp>
 #include <flaggems/tensor/limits.hpp>
 
 #include <string_view>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <initializer_list>
 #include <span>

@@ -4,7 +4,7 @@
 // A strict reader of the JSON (RFC 8259) that file headers hold, and the writer of its strings.
 #pragma once
 
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 #include <flaggems/tensor/file_source.hpp>
 
 #include <string>

@@ -4,7 +4,7 @@
 // std::numeric_limits of f16, bf16, f8e4m3 and f8e5m2.
 #pragma once
 
-#include <flaggems/kernels/number.hpp>
+#include <flaggems/kernel/lang/number.hpp>
 
 #include <limits>
 

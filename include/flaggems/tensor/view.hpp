@@ -468,5 +468,3 @@ template <tensor_like X>
 using device_t = typename detail::view_of<X>::device_type;
 
 }  // namespace flaggems
-
-#include <flaggems/tensor/overlap.hpp>

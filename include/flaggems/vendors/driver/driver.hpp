@@ -9,7 +9,7 @@
 #include <flaggems/detail/dynamic_library.hpp>
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/error.hpp>
-#include <flaggems/kernels/prelude.hpp>
+#include <flaggems/kernel/lang/prelude.hpp>
 
 #include <unistd.h>
 
@@ -136,7 +136,8 @@ struct driver_numbers {
   // the attribute of devices with tensor maps; the driver's way to fetch 128 bytes at least
   int has_tensor_maps, l2_promotion;
   // the attribute of a launch that begins while the one before ends, the first target whose kernels
-  // wait for that one themselves (kernels/entry.hpp), the first driver whose graphs take it
+  // wait for that one themselves (kernel/block/simt/entry.hpp), the first driver whose graphs take
+  // it
   int launch_overlaps, overlapping_target, overlapping_version;
   // flags of streams that do not wait for the default stream
   unsigned independent_stream;

@@ -8,7 +8,7 @@
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/memory_pool.hpp>
-#include <flaggems/kernels/tensor_map.hpp>
+#include <flaggems/kernel/block/simt/tensor_map.hpp>
 #include <flaggems/vendors/driver/driver.hpp>
 #include <flaggems/vendors/driver/linked.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 #include <flaggems/launch/hooks.hpp>
 
 #include <cstring>

@@ -6,7 +6,7 @@
 // empty.
 #pragma once
 
-#include <flaggems/kernels/entry.hpp>
+#include <flaggems/kernel/block/simt/entry.hpp>
 #include <flaggems/vendors/driver/kernel_text.hpp>
 
 namespace flaggems::detail {

@@ -1,0 +1,595 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A caching, stream-ordered memory pool for each device type and device.
+//
+// A block that is freed may be given out again at once in the order of the same stream. For another
+// stream it waits until its own is idle, or, when the device's memory is exhausted, makes the other
+// stream wait by an event. So no host synchronisation happens on the way.
+//
+// While a stream is captured into a graph, by this library or by others, what is allocated in its
+// order becomes the graph's: it is used again there in stream order, and elsewhere once the graph
+// has ended.
+#pragma once
+
+#include <flaggems/detail/atomic.hpp>
+#include <flaggems/detail/freed_memory.hpp>
+#include <flaggems/detail/pool_mutex.hpp>
+#include <flaggems/device/pool_record.hpp>
+#include <flaggems/device/stream.hpp>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace flaggems {
+
+/// The alignment of the blocks of a device's pool, in bytes.
+template <class Device>
+inline constexpr i64 pool_alignment = Device::capabilities::host_accessible ? 64 : 256;
+
+/// The pool of one device. Thread safe. Reached through `pool<Device>()`.
+template <class Device>
+class memory_pool {
+  using record = detail::pool_block_record<Device>;
+  using reservation = detail::pool_reservation<Device>;
+  using classes = detail::size_classes<pool_alignment<Device>>;
+  using native_stream = typename Device::stream_handle;
+  // What is freed there, nobody may touch from then on.
+  static constexpr bool is_watched =
+      Device::capabilities::host_accessible && detail::is_synchronous<Device>;
+
+ public:
+  explicit memory_pool(int device_index) noexcept : device_index_(device_index) {}
+  memory_pool(const memory_pool&) = delete;
+  memory_pool& operator=(const memory_pool&) = delete;
+  /// Gives all cached blocks back; none may be in use.
+  ~memory_pool() {
+    detail::succeeds([this] { empty_cache(); });
+  }
+
+  /// A block of at least `bytes` > 0 for work in the order of `stream`. Raises out_of_memory, after
+  /// one more attempt with the cache emptied, and invalid_argument for a negative size, both in the
+  /// name of `op`; and what the device raises, also for work on blocks that were freed before.
+  [[nodiscard]] record* allocate(i64 bytes, native_stream stream, const char* op = "allocate") {
+    if (bytes < 0 || bytes > classes::largest) [[unlikely]]
+      raise_size(bytes, op);
+    const int index = classes::index_of(bytes);
+    record* block = nullptr;
+    reservation* owner = nullptr;
+    {
+      detail::pool_lock lock(mutex_);
+      if (any_has_ended_.load(detail::memory_order::relaxed)) [[unlikely]]
+        end_captures_of_others();
+      owner = capture_of(stream);
+      // A block somewhat too large rather than one more: sizes that grow step by step would leave
+      // one of each.
+      for (int larger = 0; larger <= 2 && block == nullptr; ++larger)
+        block = owner == nullptr ? take_cached(index + larger, stream, false)
+                                 : take_reserved(*owner, index + larger, stream);
+      if (block != nullptr) use(block, bytes, stream, owner);
+    }
+    if (block == nullptr) block = allocate_slowly(index, bytes, stream, op, owner);
+    return block;
+  }
+
+  /// Takes a block back: its memory may be used again for work queued in its stream after this. If
+  /// the device fails, the block waits for its users when it is used again or given back.
+  void deallocate(record* block) noexcept {
+    block->sharers.store(0, detail::memory_order::relaxed);
+    if constexpr (is_watched) detail::mark_freed(block->data, classes::size_of(block->size_class));
+    detail::pool_lock lock(mutex_);
+    reservation* const owner = owner_of_freed(*block);
+    if (block->users != nullptr && owner == nullptr)
+      detail::succeeds([&] { wait_for_users(block); });
+    unlink(block);
+    const i64 size = classes::size_of(block->size_class);
+    stats_.allocation.decrease(1);
+    stats_.allocated_bytes.decrease(size);
+    stats_.requested_bytes.decrease(block->requested);
+    if (owner != nullptr)
+      block->next = std::exchange(owner->unused, block);
+    else
+      block->is_lost ? forget(block) : cache(block);
+  }
+
+  /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
+  /// used again before that is done. As torch.Tensor.record_stream.
+  void record_stream(record* block, const stream_ref<Device>& stream) {
+    if constexpr (detail::is_synchronous<Device>) return;
+    detail::pool_lock lock(mutex_);
+    if (!(on(block->stream) == stream) || block->any_stream) add_user(block, stream);
+  }
+
+  /// To be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
+  /// it. Then its blocks belong to no stream or, if that fails, are never used again (lost_bytes).
+  void release_stream(const stream_ref<Device>& stream) noexcept {
+    if constexpr (detail::is_synchronous<Device>) return;
+    detail::pool_lock lock(mutex_);
+    bool has_waited = false, is_idle = false;
+    const auto wait = [&] {
+      if (!std::exchange(has_waited, true))
+        is_idle = detail::succeeds([&] { stream.synchronize(); });
+      return is_idle;
+    };
+    const auto release = [&](record* b) {
+      // Captured work does not run before its graph does, and the graph knows where it was
+      // launched.
+      const auto has_work = [&] {
+        return b->owner == nullptr ||
+               !(b->is_captured || is_captured_for(*b->owner, stream.handle()));
+      };
+      for (typename record::user** link = &b->users; *link != nullptr;) {
+        if ((*link)->stream == stream) {
+          if (has_work() && !wait()) b->is_lost = true;
+          delete std::exchange(*link, (*link)->next);
+        } else {
+          link = &(*link)->next;
+        }
+      }
+      if (b->any_stream || !(on(b->stream) == stream)) return;
+      if (has_work() && !wait()) b->is_lost = true;
+      b->any_stream = true;
+    };
+    for (record* b = in_use_; b != nullptr; b = b->next) release(b);
+    for (reservation* r = reservations_; r != nullptr; r = r->next) {
+      for (record* b = r->unused; b != nullptr; b = b->next) release(b);
+      if (r->any_stream || !(on(r->stream) == stream)) continue;
+      if (!wait()) r->is_lost = true;
+      r->any_stream = true;
+    }
+    for (record*& list : free_)
+      for (record** link = &list; *link != nullptr;) {
+        release(*link);
+        if ((*link)->is_lost)
+          forget(std::exchange(*link, (*link)->next));
+        else
+          link = &(*link)->next;
+      }
+  }
+
+  /// Gives all cached blocks back to the device, once the work on them is done, and returns when it
+  /// has them. Raises what the device raises; the blocks that it failed for stay in the cache.
+  /// Other threads that want this pool wait meanwhile.
+  void empty_cache() {
+    std::exception_ptr failure;
+    {
+      // To the end: a stream that is waited for here must not be destroyed meanwhile.
+      detail::pool_lock lock(mutex_);
+      end_captures_of_others();
+      attempt(failure, [&] { give_back_cached(failure); });
+    }
+#if FLAGGEMS_EXCEPTIONS
+    if (failure) std::rethrow_exception(failure);
+#endif
+  }
+
+  /// For `graph`: what is allocated in the order of `stream` from now on is the graph's. Waits for
+  /// the stream. Raises what the device raises, and invalid_argument if it is captured already.
+  [[nodiscard]] reservation* begin_capture(native_stream stream) requires(device_graphs<Device>) {
+    if (Device::is_capturing(stream)) [[unlikely]]
+      raise(errc::invalid_argument, "capture", "a stream that is not being captured",
+            "one that is");
+    Device::synchronize(stream);
+    auto* const made = new reservation;
+    made->stream = stream;
+    detail::pool_lock lock(mutex_);
+    // Meanwhile nobody can ask how far the stream is.
+    for (record* list : free_)
+      for (record* b = list; b != nullptr; b = b->next)
+        if (b->stream == stream) b->any_stream = true;
+    made->next = std::exchange(reservations_, made);
+    captures_ += 1;
+    return made;
+  }
+  /// For `graph`: the capture is over.
+  void end_capture(reservation* r) noexcept {
+    detail::pool_lock lock(mutex_);
+    if (std::exchange(r->is_capturing, false)) captures_ -= 1;
+  }
+  /// For `graph`: it was launched in `stream`. As launches of one graph wait for each other, the
+  /// last one's stream is the one to wait for.
+  void set_launched(reservation* r, native_stream stream) noexcept {
+    detail::pool_lock lock(mutex_);
+    r->stream = stream;
+    r->any_stream = false;
+  }
+  /// For `graph`: it ends. Its blocks may be used in the order of its last launch.
+  void release(reservation* r) noexcept {
+    end_capture(r);
+    detail::pool_lock lock(mutex_);
+    reservation** link = &reservations_;
+    while (*link != r) link = &(*link)->next;
+    drop(link);
+  }
+
+  [[nodiscard]] memory_statistics stats() const {
+    detail::pool_lock lock(mutex_);
+    return stats_;
+  }
+  /// Makes every peak what is current.
+  void reset_peak_stats() {
+    detail::pool_lock lock(mutex_);
+    for (memory_stat* s : {&stats_.allocation, &stats_.allocated_bytes, &stats_.requested_bytes,
+                           &stats_.segment, &stats_.reserved_bytes})
+      s->peak = s->current;
+  }
+  /// Around a fork(), so that the child does not get the lock of a thread that it has not. For the
+  /// library's own use.
+  void before_fork() noexcept {
+    mutex_.lock();
+    is_forking_ = true;
+  }
+  void after_fork() noexcept {
+    if (std::exchange(is_forking_, false)) mutex_.unlock();
+  }
+  [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  /// The stream in whose order a block in use was allocated; the default one if it has ended.
+  [[nodiscard]] stream_ref<Device> stream_of(const record& block) const {
+    detail::pool_lock lock(mutex_);
+    return on(block.any_stream ? Device::default_stream() : block.stream);
+  }
+  /// The bytes of a block for a request of `bytes` > 0.
+  [[nodiscard]] static constexpr i64 rounded_size(i64 bytes) noexcept {
+    return classes::size_of(classes::index_of(bytes));
+  }
+
+ private:
+  // A cached block on which `stream` may queue work; `steal`: even one with unfinished work of
+  // another stream, for which `stream` then waits.
+  record* take_cached(int index, native_stream stream, bool steal) {
+    record** link = &free_[index];
+    if constexpr (!detail::is_synchronous<Device>) {
+      record** found = nullptr;
+      native_stream busy{};
+      bool has_busy = false;
+      for (record** l = link; *l != nullptr; l = &(*l)->next) {
+        record& b = **l;
+        if (b.any_stream || b.stream == stream) {
+          found = l;
+          if (!b.any_stream) break;
+        } else if (found == nullptr && !(has_busy && b.stream == busy) && !is_captured(b.stream)) {
+          if (on(b.stream).query()) {
+            b.any_stream = true;
+            found = l;
+          } else {
+            busy = b.stream;
+            has_busy = true;
+            if (steal) {
+              wait_for(on(b.stream), stream);
+              found = l;
+            }
+          }
+        }
+      }
+      if (found == nullptr) return nullptr;
+      link = found;
+      if ((*link)->users != nullptr) wait_for_users(*link);
+    }
+    record* block = *link;
+    if (block != nullptr) *link = block->next;
+    return block;
+  }
+
+  // A block for work that is captured: one of the graph's that no tensor holds, or a cached one
+  // that nobody has work on. No stream can be asked or waited for.
+  record* take_reserved(reservation& r, int index, native_stream stream) noexcept {
+    for (record** l = &r.unused; *l != nullptr; l = &(*l)->next)
+      if ((*l)->size_class == index && (*l)->stream == stream && !(*l)->any_stream)
+        return std::exchange(*l, (*l)->next);
+    for (record** l = &free_[index]; *l != nullptr; l = &(*l)->next)
+      if ((*l)->any_stream && (*l)->users == nullptr) return std::exchange(*l, (*l)->next);
+    return nullptr;
+  }
+  // Lets the blocks of a graph that has ended serve others, and forgets it.
+  void drop(reservation** link) noexcept {
+    reservation* const r = std::exchange(*link, (*link)->next);
+    const auto settle = [&](record* b) {
+      b->owner = nullptr;
+      b->is_lost = b->is_lost || r->is_lost;
+      if (b->is_captured) {
+        b->any_stream = true;
+        forget_users(b);
+      }
+      if (r->any_stream) return;
+      if (b->any_stream) {
+        b->stream = r->stream;
+        b->any_stream = false;
+      } else if (!(b->stream == r->stream)) {
+        if (!detail::succeeds([&] { add_user(b, on(r->stream)); })) b->is_lost = true;
+      }
+    };
+    for (record* b = in_use_; b != nullptr; b = b->next)
+      if (b->owner == r) settle(b);
+    while (r->unused != nullptr) {
+      record* b = std::exchange(r->unused, r->unused->next);
+      settle(b);
+      b->is_lost ? forget(b) : cache(b);
+    }
+    delete r;
+  }
+  void end_captures_of_others() noexcept {
+    if (!any_has_ended_.exchange(false)) return;
+    for (reservation** link = &reservations_; *link != nullptr;)
+      if ((*link)->has_ended.load())
+        drop(link);
+      else
+        link = &(*link)->next;
+  }
+  // The graph that is being captured in `stream`, or by this thread in one that `stream` joined;
+  // one that others capture there begins to keep memory now.
+  reservation* capture_of([[maybe_unused]] native_stream stream) {
+    if constexpr (device_graphs<Device>) {
+      const bool is_captured = Device::is_capturing(stream);
+      if (captures_ != 0) [[unlikely]]
+        for (reservation* r = reservations_; r != nullptr; r = r->next)
+          if (r->is_capturing &&
+              (r->stream == stream || (pthread_equal(r->thread, pthread_self()) && is_captured)))
+            return r;
+      if (is_captured) [[unlikely]]
+        return capture_of_others(stream);
+    }
+    return nullptr;
+  }
+  FLAGGEMS_COLD reservation* capture_of_others(native_stream stream) {
+    const u64 id = Device::capture_id(stream);
+    for (reservation* r = reservations_; r != nullptr; r = r->next)
+      if (r->capture_id == id) return r;
+    auto* const made = new reservation;
+    made->is_capturing = false;
+    made->any_has_ended = &any_has_ended_;
+    made->next = std::exchange(reservations_, made);
+    Device::at_graph_end(stream, reservation::end, made);
+    made->capture_id = id;
+    return made;
+  }
+  // Whether work that `stream` is given now goes into the graph.
+  static bool is_captured_for([[maybe_unused]] const reservation& r,
+                              [[maybe_unused]] native_stream stream) noexcept {
+    if constexpr (device_graphs<Device>) {
+      u64 id = 0;
+      if (r.is_capturing) return true;
+      if (r.capture_id != 0 && !r.has_ended.load())
+        detail::succeeds([&] { id = Device::capture_id(stream); });
+      return id != 0 && id == r.capture_id;
+    }
+    return false;
+  }
+  static bool is_captured([[maybe_unused]] native_stream stream) {
+    if constexpr (device_graphs<Device>)
+      return Device::is_capturing(stream);
+    else
+      return false;
+  }
+  // The graph that keeps a block that is freed. One from before the capture, which is freed in it,
+  // is read by the graph's launches as it is: it becomes the graph's, and is not used again there.
+  reservation* owner_of_freed(record& b) noexcept {
+    if constexpr (device_graphs<Device>) {
+      if (b.owner != nullptr && !b.any_stream && is_captured_for(*b.owner, b.stream)) {
+        b.is_captured = !b.owner->is_capturing;
+        b.any_stream = b.users != nullptr;
+      }
+      if (b.owner != nullptr || captures_ == 0) [[likely]]
+        return b.owner;
+      for (reservation* r = reservations_; r != nullptr; r = r->next) {
+        const bool is_in_order = r->stream == b.stream && !b.any_stream;
+        if (!r->is_capturing || !(is_in_order || pthread_equal(r->thread, pthread_self())))
+          continue;
+        if (!is_in_order && !b.any_stream)
+          if (!detail::succeeds([&] { add_user(&b, on(b.stream)); })) b.is_lost = true;
+        b.any_stream = true;
+        return b.owner = r;
+      }
+    }
+    return b.owner;
+  }
+  static void add_user(record* b, const stream_ref<Device>& stream) {
+    for (auto* u = b->users; u != nullptr; u = u->next)
+      if (u->stream == stream) return;
+    b->users = new typename record::user{stream, b->users};
+  }
+
+  void use(record* block, i64 bytes, native_stream stream, reservation* owner) noexcept {
+    if constexpr (is_watched)
+      detail::mark_used(block->data, bytes, classes::size_of(block->size_class));
+    block->requested = bytes;
+    block->owner = owner;
+    block->stream = stream;
+    block->any_stream = block->is_captured = false;
+    block->previous = nullptr;
+    block->next = in_use_;
+    if (in_use_ != nullptr) in_use_->previous = block;
+    in_use_ = block;
+    stats_.allocation.increase(1);
+    stats_.allocated_bytes.increase(classes::size_of(block->size_class));
+    stats_.requested_bytes.increase(bytes);
+  }
+  void cache(record* block) noexcept {
+    block->next = free_[block->size_class];
+    free_[block->size_class] = block;
+  }
+  // The memory stays taken, but is the pool's no more.
+  void forget(record* block) noexcept {
+    stats_.segment.decrease(1);
+    stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
+    stats_.lost_bytes += classes::size_of(block->size_class);
+    forget_users(block);
+    delete block;
+  }
+  static void forget_users(record* block) noexcept {
+    while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
+  }
+  void unlink(record* block) noexcept {
+    (block->previous != nullptr ? block->previous->next : in_use_) = block->next;
+    if (block->next != nullptr) block->next->previous = block->previous;
+  }
+
+  FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
+                                        reservation* owner) {
+    const i64 size = classes::size_of(index);
+    struct prepared {  // before the memory, which would be lost without it
+      record* block = new record;
+      ~prepared() { delete block; }
+    } made;
+    void* data = take_from_device(size, stream);
+    if (data == nullptr) {
+      {
+        detail::pool_lock lock(mutex_);
+        if (record* block = owner == nullptr ? take_cached(index, stream, true) : nullptr) {
+          use(block, bytes, stream, owner);
+          return block;
+        }
+        stats_.num_alloc_retries += 1;
+      }
+      empty_cache();
+      data = take_from_device(size, stream);
+    }
+    if (data == nullptr) raise_exhausted(bytes, size, op);
+    record* const block = std::exchange(made.block, nullptr);
+    block->data = data;
+    block->size_class = index;
+    detail::pool_lock lock(mutex_);
+    stats_.num_device_alloc += 1;
+    stats_.segment.increase(1);
+    stats_.reserved_bytes.increase(size);
+    reservation* still = reservations_;  // the graph of a capture that others broke may have ended
+    while (still != owner && still != nullptr) still = still->next;
+    use(block, bytes, stream, still);
+    return block;
+  }
+  void* take_from_device(i64 size, native_stream stream) {
+    device_guard<Device> guard(device_index_);
+    return Device::allocate(size, stream);
+  }
+
+  // All cached blocks but those of streams that nobody can wait for now.
+  void give_back_cached(std::exception_ptr& failure) {
+    bool any = false;
+    for (const record* list : free_) any = any || list != nullptr;
+    if (!any) return;
+    const device_guard<Device> guard(device_index_);
+    record* given = nullptr;
+    last_waited done;
+    for (record*& list : free_)
+      for (record** link = &list; *link != nullptr;) {
+        record* const b = *link;
+        bool is_idle = false;
+        attempt(failure, [&] { is_idle = !has_captured_work(*b) && wait_for_all(b, done); });
+        if (!is_idle) {
+          link = &b->next;
+          continue;
+        }
+        if (b->any_stream) b->stream = Device::default_stream();
+        if constexpr (is_watched) {
+          const i64 size = classes::size_of(b->size_class);
+          detail::mark_used(b->data, size, size);
+        }
+        Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
+        *link = std::exchange(b->next, given);
+        given = b;
+      }
+    // A driver that frees in stream order has the memory only then.
+    done = {};
+    if constexpr (!detail::is_synchronous<Device>)
+      for (record* b = given; b != nullptr; b = b->next)
+        attempt(failure, [&] { done.wait_for(b->stream); });
+    while (given != nullptr) {
+      stats_.num_device_free += 1;
+      stats_.segment.decrease(1);
+      stats_.reserved_bytes.decrease(classes::size_of(given->size_class));
+      delete std::exchange(given, given->next);
+    }
+  }
+  static bool has_captured_work(const record& b) {
+    bool has = !b.any_stream && is_captured(b.stream);
+    for (const auto* u = b.users; u != nullptr; u = u->next)
+      has = has || is_captured(u->stream.handle());
+    return has;
+  }
+  // Whether f() returns rather than raises; the first failure is kept.
+  template <class F>
+  static bool attempt([[maybe_unused]] std::exception_ptr& first, F&& f) {
+#if FLAGGEMS_EXCEPTIONS
+    try {
+      f();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+      return false;
+    }
+#else
+    f();
+#endif
+    return true;
+  }
+
+  // Spares waiting for a stream again and again.
+  struct last_waited {
+    native_stream stream{};
+    bool is_set = false;
+    void wait_for(native_stream next) {
+      if (is_set && stream == next) return;
+      Device::synchronize(next);
+      stream = next;
+      is_set = true;
+    }
+  };
+  // True once nobody has work on the block.
+  static bool wait_for_all(record* block, last_waited& done) {
+    if constexpr (detail::is_synchronous<Device>) return true;
+    for (; block->users != nullptr; delete std::exchange(block->users, block->users->next))
+      block->users->stream.synchronize();
+    if (!block->any_stream) done.wait_for(block->stream);
+    return true;
+  }
+
+  stream_ref<Device> on(native_stream stream) const noexcept { return {stream, device_index_}; }
+  // `later` waits for what is queued in `earlier` now.
+  void wait_for(const stream_ref<Device>& earlier, native_stream later) {
+    event<Device> mark(earlier.device_index());
+    mark.record(earlier);
+    on(later).wait(mark);
+  }
+  void wait_for_users(record* block) {
+    for (; block->users != nullptr; delete std::exchange(block->users, block->users->next)) {
+      if (block->any_stream)
+        block->users->stream.synchronize();
+      else
+        wait_for(block->users->stream, block->stream);
+    }
+  }
+
+  [[noreturn]] FLAGGEMS_COLD void raise_size(i64 bytes, const char* op) {
+    if (bytes < 0)
+      raise(errc::invalid_argument, op, "a size that is not negative", detail::text(bytes));
+    raise_exhausted(bytes, bytes, op);
+  }
+  [[noreturn]] FLAGGEMS_COLD void raise_exhausted(i64 bytes, i64 size, const char* op) {
+    memory_statistics s;
+    {
+      detail::pool_lock lock(mutex_);
+      stats_.num_ooms += 1;
+      s = stats_;
+    }
+    const device_properties p = Device::properties(device_index_);
+    auto free = detail::text("");
+    if (p.free_memory > 0)  // else the device does not tell
+      free = detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, ";
+    raise(errc::out_of_memory, op,
+          detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
+              detail::text(Device::name) + ":" + detail::text(device_index_),
+          free + detail::text(s.allocated_bytes.current) + " in use and " +
+              detail::text(s.cached_bytes()) + " cached by the pool");
+  }
+
+  mutable detail::pool_mutex mutex_;
+  int device_index_;
+  bool is_forking_ = false;
+  record* in_use_ = nullptr;
+  record* free_[classes::count] = {};
+  reservation* reservations_ = nullptr;        // of all graphs
+  int captures_ = 0;                           // of them, being captured by this library
+  detail::atomic<bool> any_has_ended_{false};  // of those that others captured
+  memory_statistics stats_;
+};
+
+}  // namespace flaggems

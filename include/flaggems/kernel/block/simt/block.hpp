@@ -1,0 +1,460 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A chip's block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies those
+// (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
+#pragma once
+
+#include <flaggems/kernel/block/simt/machine.hpp>
+#include <flaggems/kernel/block/simt/mma_by_shuffles.hpp>
+
+namespace flaggems::kernels {
+
+/// Block-local memory of a chip through a lane; arrays of a machine have `is_scratch` and
+/// value_type.
+template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
+FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
+  return number_cast<C>(s.read(lane.begin, line));
+}
+template <class Array, class V, conditional<Array::is_scratch, int, void> = 0>
+FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x,
+                           int line = FLAGGEMS_CALLER_LINE) {
+  s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
+}
+
+/// Whether a machine multiplies small matrices by an instruction.
+template <class Machine, class = int>
+inline constexpr bool matrix_unit = false;
+template <class Machine>
+inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0)> =
+    Machine::has_matrix_unit;
+
+/// Whether blocks of a machine may share memory.
+template <class Machine, class = int>
+inline constexpr bool clustering = false;
+template <class Machine>
+inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
+    Machine::has_clusters;
+
+/// Whether a launch of a machine may begin before the one ahead of it has ended.
+template <class Machine, class = int>
+inline constexpr bool beginning_early = false;
+template <class Machine>
+inline constexpr bool beginning_early<Machine, decltype(Machine::begins_early + 0)> =
+    Machine::begins_early;
+
+/// Whether shuffles of a machine are barriers of the whole block.
+template <class Machine, class = int>
+inline constexpr bool shuffling_by_blocks = false;
+template <class Machine>
+inline constexpr bool shuffling_by_blocks<Machine, decltype(Machine::shuffles_by_blocks + 0)> =
+    Machine::shuffles_by_blocks;
+
+/// Whether a machine copies to block-local memory while its threads go on.
+template <class Machine, class = int>
+inline constexpr bool copying_ahead = false;
+template <class Machine>
+inline constexpr bool copying_ahead<Machine, decltype(Machine::has_copies_ahead + 0)> =
+    Machine::has_copies_ahead;
+
+/// The least power of two, but 1, that is not below n, which is at most 128.
+FLAGGEMS_INLINE int lanes_of(int n) {
+  u32 bits = static_cast<u32>(n - 1) | 1U;
+  for (int step = 1; step < 8; step *= 2) bits |= bits >> step;
+  return static_cast<int>(bits) + 1;
+}
+
+/// What a `Machine` has:
+///   static constexpr int warp_size;
+///   int thread(), threads();  i64 block(), blocks();
+///   void sync(int line);  // a barrier of the whole block
+///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
+///   u32 shuffle_from(u32 x, int lane, int line);  // of any lane's choice
+///   u64 alike(u32 x, int line);  // a bit for each lane whose x is zero, or not, as this one's
+///     // within a warp, all lanes active
+///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
+///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
+///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
+/// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
+/// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
+/// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
+/// and, if `begins_early` is true, await_earlier, admit_next and admit_small as the block has
+///   them;
+/// and, if `has_clusters` is true, all about clusters as the block has it;
+/// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
+/// the reports of a machine that checks; 0 on a chip.
+template <class Machine>
+class simt_block {
+ public:
+  static constexpr int warp_size = Machine::warp_size;
+  static_assert(warp_size >= 32, "flaggems: warps of 32 threads at least, one for each of a block");
+  template <class T>
+  using value = T;
+  template <class T>
+  using scratch_type = typename Machine::template array_type<T>;
+
+  using machine_type = Machine;
+
+  FLAGGEMS_INLINE explicit simt_block(const Machine& machine) : machine_(machine) {}
+
+  FLAGGEMS_INLINE i64 index() const { return machine_.block(); }
+  FLAGGEMS_INLINE i64 count() const { return machine_.blocks(); }
+  FLAGGEMS_INLINE int thread() const { return machine_.thread(); }
+  FLAGGEMS_INLINE int threads() const { return machine_.threads(); }
+  FLAGGEMS_INLINE void sync(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
+
+  /// Waits until the launches ahead have ended and their memory is seen, where one may begin
+  /// before. Until then no memory may be read or written, as they may still use it, nor scratch,
+  /// which may lie in a workspace: what follows from the arguments can be worked out, and a small
+  /// launch runs `meanwhile`, which may `prefetch`. (kernel/block/simt/entry.hpp does it for
+  /// kernels that do not say `awaits_earlier`.) All threads of the block take part; where it was
+  /// done before, nothing is waited for.
+  template <class F>
+  FLAGGEMS_INLINE void await_earlier([[maybe_unused]] const F& meanwhile) const {
+    if constexpr (beginning_early<Machine>) machine_.await_earlier(meanwhile);
+  }
+  FLAGGEMS_INLINE void await_earlier() const {
+    await_earlier([]() FLAGGEMS_LAMBDA {});
+  }
+  /// Lets the next launch begin, which awaits this one in turn, before the launches ahead have
+  /// ended: for one that takes little room beside them. await_earlier does it afterwards.
+  FLAGGEMS_INLINE void admit_next() const {
+    if constexpr (beginning_early<Machine>) machine_.admit_next();
+  }
+  /// The same by a launch of any number of blocks, where the next one is of few: that is there when
+  /// this one ends, and takes the room of a block or two that ended early.
+  FLAGGEMS_INLINE void admit_small() const {
+    if constexpr (beginning_early<Machine>) machine_.admit_small();
+  }
+
+  template <class F>
+  FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
+    for (i64 tile = index(); tile < n; tile += count()) f(tile);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each_share(i64 n, const F& f) const {
+    for (i64 tile = index(); tile < n; tile += count()) f(tile, tile + 1);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
+    for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i});
+  }
+  template <class F>
+  FLAGGEMS_INLINE void for_each(i64 n, const F& f) const {
+    for (i64 i = thread(); i < n; i += threads()) f(i);
+  }
+  template <class F>
+  FLAGGEMS_INLINE void single(const F& f) const {
+    if (thread() == 0) f();
+  }
+
+  template <class S, class Op, class F>
+  FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f,
+                           int line = FLAGGEMS_CALLER_LINE) const {
+    S mine = init;
+    for (i64 i = thread(); i < n; i += threads()) mine = op(mine, f(lane_scalar{i}));
+    return fold(mine, init, op, line);
+  }
+
+  template <int M, class T, class F>
+  FLAGGEMS_INLINE void accumulate(i64 n, T (&sums)[M], const F& f,
+                                  int line = FLAGGEMS_CALLER_LINE) const {
+    T acc[M];
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = T(0); });
+    for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i}, acc);
+    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = fold(acc[k], T(0), plus{}, line); });
+  }
+
+  template <class T, class In, class Out>
+  FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out,
+                                   int line = FLAGGEMS_CALLER_LINE) const {
+    const int lane = thread() % warp_size, warp = thread() / Machine::warp_size;
+    const int warps = threads() / Machine::warp_size;
+    T carry = init;
+    for (i64 start = 0; start < n; start += threads()) {
+      const i64 i = start + thread();
+      const T x = i < n ? in(i) : T(0);
+      T inclusive = x;
+      for (int delta = 1; delta < Machine::warp_size; delta *= 2) {
+        const T below = shuffle_up(inclusive, delta, line);
+        if (lane >= delta) inclusive = static_cast<T>(inclusive + below);
+      }
+      const auto totals = next_exchange<T>();
+      if (lane == Machine::warp_size - 1) totals.write(warp, inclusive, line);
+      machine_.sync(line);
+      T before = carry;
+      for (int w = 0; w < warps; ++w) {
+        const T t = totals.read(w, line);
+        if (w < warp) before = static_cast<T>(before + t);
+        carry = static_cast<T>(carry + t);
+      }
+      if (i < n) out(i, static_cast<T>(before + inclusive - x));
+    }
+    return carry;
+  }
+
+  /// Folds one state a thread into one for the block; every thread gets the same bits, if `op` does
+  /// not mind the order of its arguments. `neutral` changes no state.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    return fold_warps(fold_neighbours(mine, op, warp_size, line), neutral, op, line);
+  }
+  /// The same of states that a warp's threads have alike.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    const int warps = threads() / warp_size;
+    if (warps == 1) return mine;
+    const auto partial = next_exchange<S>();
+    const int lane = thread() % warp_size;
+    if (lane == 0) partial.write(thread() / warp_size, mine, line);
+    machine_.sync(line);
+    const int lanes = lanes_of(warps);
+    const int from = lane & (lanes - 1);
+    mine = neutral;
+    if (from < warps) mine = partial.read(from, line);
+    return fold_neighbours(mine, op, lanes, line);
+  }
+  /// Folds the states of each `size` neighbouring threads, a power of two up to a warp's, as `fold`
+  /// does those of a block. All threads of the block take part.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_neighbours(S mine, Op op, int size,
+                                    int line = FLAGGEMS_CALLER_LINE) const {
+    for (int mask = size >> 1; mask > 0; mask >>= 1) mine = op(mine, shuffle_xor(mine, mask, line));
+    return mine;
+  }
+
+  /// The same of states that each block's threads have alike, for the blocks of a cluster.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    const int blocks = cluster_blocks();
+    if (blocks == 1) return mine;
+    const auto partial = next_exchange<S>();
+    if (thread() == 0) partial.write(0, mine, line);
+    sync_cluster(line);
+    const int lanes = lanes_of(blocks);
+    const int from = thread() & (lanes - 1);
+    mine = neutral;
+    if (from < blocks) mine = of_block(partial, from).read(0, line);
+    sync_cluster(line);  // nobody goes on, or ends, while its state is read
+    return fold_neighbours(mine, op, lanes, line);
+  }
+
+  /// The same of any power of two of neighbouring threads up to a block's; threads behind the last
+  /// whole team get anything.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_team(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
+    mine = fold_neighbours(mine, op, min_of(size, warp_size), line);
+    if (size <= warp_size) return mine;
+    const int lane = thread() % warp_size, warp = thread() / warp_size;
+    const auto partial = next_exchange<S>();
+    if (lane == 0) partial.write(warp, mine, line);
+    machine_.sync(line);
+    const int warps = size / warp_size;
+    const int from = (warp & -warps) + (lane & (warps - 1));
+    if (from < threads() / warp_size) mine = partial.read(from, line);
+    return fold_neighbours(mine, op, warps, line);
+  }
+
+  template <class T>
+  FLAGGEMS_INLINE scratch_type<T> scratch(i64 n) {
+    const i64 at = used_;
+    used_ += round_up(n * static_cast<i64>(sizeof(T)), 16);
+    return machine_.template scratch<T>(at, n);
+  }
+
+  /// What the thread `mask` away has in x: within aligned groups of as many threads as the lowest
+  /// power of two above mask, up to a warp. All threads of the block take part.
+  template <class T>
+  FLAGGEMS_INLINE T of_neighbour(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
+    return shuffle_xor(x, mask, line);
+  }
+
+  /// Whether x holds for any of the threads that shuffle together: a warp's, or a block's where
+  /// shuffles are its barriers. All threads of the block take part; those for which it does not
+  /// need no part in shuffles that follow where it does.
+  FLAGGEMS_INLINE bool any_neighbour(bool x, int line = FLAGGEMS_CALLER_LINE) const {
+    const u32 mine = x ? 1 : 0;
+    if constexpr (shuffling_by_blocks<Machine>) {
+      const auto either = [](u32 a, u32 b) FLAGGEMS_LAMBDA { return a | b; };
+      return fold<u32>(mine, 0, either, line) != 0;
+    } else {
+      constexpr u64 all = ~u64{0} >> (64 - warp_size);
+      const bool differ = machine_.alike(mine, line) != all;
+      return x || differ;
+    }
+  }
+
+  /// c += a * b of small matrices that 32 neighbouring threads hold together: a of 16 x 16 and b of
+  /// 16 x 8 elements of T (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4,
+  /// a thread has in words of two elements, the first one lowest,
+  ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours,
+  ///   b: (2t, g), (2t + 8, g) and their lower neighbours,
+  ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+  /// All threads of the block take part.
+  template <class T>
+  FLAGGEMS_INLINE void multiply_tiles(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) const {
+    if constexpr (matrix_unit<Machine>)
+      machine_.template multiply_tiles<T>(c, a, b);
+    else
+      small_tiles::multiply<T>(*this, c, a, b);
+  }
+  /// A matrix of 8 x 8 elements of 16 bits, transposed: the thread has (g, 2t) and its right
+  /// neighbour.
+  FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
+    if constexpr (matrix_unit<Machine>)
+      return machine_.transpose_tile(x);
+    else
+      return small_tiles::transpose(*this, x);
+  }
+
+  /// Copies 16 bytes to to[i] while the thread goes on: zeros if they do not exist.
+  template <class Pack>
+  FLAGGEMS_INLINE void copy_ahead(const scratch_type<Pack>& to, i64 i, global_ptr<const Pack> from,
+                                  bool exists, int line = FLAGGEMS_CALLER_LINE) const {
+    static_assert(sizeof(Pack) == 16, "flaggems: copies ahead are of 16 bytes");
+    if constexpr (copying_ahead<Machine>) {
+      machine_.copy_ahead(to, i, from, exists, line);
+    } else {
+      Pack x{};
+      if (exists) x = *from;
+      to.write(i, x, line);
+    }
+  }
+  /// Those that the thread began since the last time are a group.
+  FLAGGEMS_INLINE void close_copies() const {
+    if constexpr (copying_ahead<Machine>) machine_.close_copies();
+  }
+  /// Waits for all groups but each thread's last Left, and shows them to the warp. All threads of
+  /// the block take part.
+  template <int Left>
+  FLAGGEMS_INLINE void await_copies(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (copying_ahead<Machine>)
+      machine_.template await_copies<Left>(line);
+    else
+      machine_.sync(line);
+  }
+
+  /// What entry i of `counts` is when this thread's turn comes, if the threads of a warp add 1 to
+  /// entries of theirs one after the other; i < 2^Bits. Until the next barrier those entries are
+  /// this warp's. All threads of the block take part.
+  template <int Bits>
+  FLAGGEMS_INLINE u32 count_in_turn(scratch_type<u32> counts, i32 i,
+                                    int line = FLAGGEMS_CALLER_LINE) const {
+    using lanes = conditional<(warp_size > 32), u64, u32>;
+    lanes same = static_cast<lanes>(~lanes(0));
+    FLAGGEMS_CHIP_UNROLL
+    for (int b = 0; b < Bits; ++b) {
+      same &= static_cast<lanes>(machine_.alike(static_cast<u32>(i) & 1U << b, line));
+    }
+    const int before =
+        count_bits(static_cast<lanes>(same & ((lanes(1) << thread() % warp_size) - 1)));
+    u32 count = 0;
+    if (before == 0) count = atomic_add<u32>(counts, i, static_cast<u32>(count_bits(same)), line);
+    return machine_.shuffle_from(count, lowest_bit(same), line) + static_cast<u32>(before);
+  }
+
+  /// A cluster: `launch_config::cluster` neighbouring blocks that run at the same time and reach
+  /// each other's block-local memory; a block alone where the device has no such. Which of so many
+  /// this one's is, and which of so many blocks of it this is.
+  FLAGGEMS_INLINE i64 cluster() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster();
+    else
+      return index();
+  }
+  FLAGGEMS_INLINE i64 clusters() const {
+    if constexpr (clustering<Machine>)
+      return machine_.clusters();
+    else
+      return count();
+  }
+  FLAGGEMS_INLINE int cluster_block() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster_block();
+    else
+      return 0;
+  }
+  FLAGGEMS_INLINE int cluster_blocks() const {
+    if constexpr (clustering<Machine>)
+      return machine_.cluster_blocks();
+    else
+      return 1;
+  }
+  /// As for_each_tile, of whole clusters.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_cluster_tile(i64 n, const F& f) const {
+    for (i64 tile = cluster(); tile < n; tile += clusters()) f(tile);
+  }
+  /// A barrier of all threads of the cluster. There is one before memory of another block is first
+  /// reached, as that may not have begun before, and one behind it, as that may end.
+  FLAGGEMS_INLINE void sync_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (clustering<Machine>)
+      machine_.sync_cluster(line);
+    else
+      machine_.sync(line);
+  }
+  /// As the last of such barriers: orders nothing but the end of blocks behind what others have
+  /// read of their memory.
+  FLAGGEMS_INLINE void leave_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (clustering<Machine>) machine_.leave_cluster(line);
+  }
+  /// What an array of this block is in another one of its cluster.
+  template <class T>
+  FLAGGEMS_INLINE auto of_block(const T& s, [[maybe_unused]] int block) const {
+    if constexpr (clustering<Machine>)
+      return machine_.of_block(s, block);
+    else
+      return s;
+  }
+
+  /// For what a machine can beside (kernel/block/simt/tensor_map.hpp).
+  FLAGGEMS_INLINE const Machine& machine() const { return machine_; }
+
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x,
+                               int line = FLAGGEMS_CALLER_LINE) const {
+    return machine_.template atomic_add<T>(s, i, x, line);
+  }
+
+ private:
+  template <int Count>
+  struct words {
+    u32 word[Count];
+  };
+  template <class T, class F>
+  FLAGGEMS_INLINE static T by_words(const T& x, const F& f) {
+    if constexpr (sizeof(T) > 4) {
+      auto w = bit_cast<words<static_cast<int>(sizeof(T) / 4)>>(x);
+      for (u32& one : w.word) one = f(one);
+      return bit_cast<T>(w);
+    } else {
+      using bits = uint_of_size<static_cast<int>(sizeof(T))>;
+      return bit_cast<T>(static_cast<bits>(f(static_cast<u32>(bit_cast<bits>(x)))));
+    }
+  }
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
+  }
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, int line) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
+  }
+
+  /// Block-local entries, one a warp. A collective that writes them before a barrier and reads them
+  /// after it needs no other one: the next one has the other half, and the one after that comes
+  /// behind the next one's barrier.
+  template <class T>
+  FLAGGEMS_INLINE scratch_type<T> next_exchange() const {
+    half_ ^= 1;
+    return machine_.template exchange<T>(half_);
+  }
+
+  Machine machine_;
+  i64 used_ = 0;
+  mutable int half_ = 0;
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/block.hpp");

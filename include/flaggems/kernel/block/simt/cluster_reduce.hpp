@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernel/block/simt/block.hpp>
+
+namespace flaggems::kernels {
+
+/// Whether blocks of a machine send each other messages.
+template <class Machine, class = int>
+inline constexpr bool messaging = false;
+template <class Machine>
+inline constexpr bool messaging<Machine, decltype(Machine::has_messages + 0)> =
+    Machine::has_messages;
+
+/// Folds over the blocks of a cluster: as simt_block::fold_cluster, but blocks meet when it is
+/// made, while what they read first is on its way, and then send each other messages. (A barrier of
+/// a cluster waits for all memory: rows of 256 KiB took a fifth longer.) A block has one at most,
+/// and no other barrier of the cluster before its first fold. A kernel that no `Clusters` run has
+/// no code for it.
+template <class Block, bool Clusters>
+class cluster_folds {
+ public:
+  /// All threads call it; where there is no cluster `wanted`, nothing is folded.
+  FLAGGEMS_INLINE explicit cluster_folds(const Block& block, bool wanted)
+      : block_(block), blocks_(Clusters && wanted ? block.cluster_blocks() : 1) {
+    if constexpr (Clusters && by_messages) {
+      if (blocks_ > 1) block.machine().open_mailbox();
+    }
+  }
+  /// Folds states that each block's threads have alike; all threads of the cluster call it and get
+  /// the same bits, if `op` does not mind the order of its arguments.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S operator()(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) {
+    if (blocks_ == 1) return mine;
+    if constexpr (!Clusters) {
+      return mine;
+    } else if constexpr (by_messages) {
+      if (folds_ == 0) block_.machine().await_mailboxes();
+      const int lanes = lanes_of(blocks_);
+      const int from = block_.thread() & (lanes - 1);
+      const S got = block_.machine().swap_messages(mine, static_cast<int>(folds_ & 1),
+                                                   folds_ >> 1 & 1, from < blocks_ ? from : 0);
+      ++folds_;
+      return block_.fold_neighbours(from < blocks_ ? got : neutral, op, lanes, line);
+    } else {
+      return block_.fold_cluster(mine, neutral, op, line);
+    }
+  }
+
+ private:
+  static constexpr bool by_messages = messaging<typename Block::machine_type>;
+
+  const Block& block_;
+  int blocks_;
+  u32 folds_ = 0;
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/cluster_reduce.hpp");

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a chip's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...), at the start of a line,
+// is an entry function `name` for one instance of a kernel in the language that is compiled:
+// extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its argument types
+// may contain commas. What is launched:
+//
+//   CUDA, HIP  name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
+//              with exchange_bytes + scratch bytes of dynamic shared memory
+//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared, global uchar* workspace,
+//   i64 slice)
+//              where `shared` has exchange_bytes + 4 * work-items + scratch bytes
+//
+// With slice > 0, scratch is not in shared memory but block * slice bytes into the workspace.
+// The arguments travel as one struct by value: laid out as the separate arguments would be.
+#pragma once
+
+#include <flaggems/kernel/block/simt/block.hpp>
+#include <flaggems/kernel/block/simt/machine.hpp>
+
+namespace flaggems::kernels {
+
+template <class... Args>
+struct argument_pack;
+template <>
+struct argument_pack<> {
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    Kernel::run(block, before...);
+  }
+};
+template <class First, class... Rest>
+struct argument_pack<First, Rest...> {
+  First first;
+  argument_pack<Rest...> rest;
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    rest.template run<Kernel>(block, before..., first);
+  }
+};
+template <class Last>
+struct argument_pack<Last> {  // no empty member behind the last argument: it would take space
+  Last last;
+  template <class Kernel, class Block, class... Before>
+  FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
+    Kernel::run(block, before..., last);
+  }
+};
+
+/// The arguments, packed.
+template <class First, class... Rest>
+FLAGGEMS_INLINE argument_pack<First, Rest...> pack_of(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return {first};
+  else
+    return {first, pack_of(rest...)};
+}
+FLAGGEMS_INLINE argument_pack<> pack_of() { return {}; }
+
+/// The most threads that a block of a kernel has: its `max_threads`, or 0, as its registers allow.
+template <class Kernel, class = int>
+inline constexpr int most_threads = 0;
+template <class Kernel>
+inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
+/// The blocks of it that one unit of the chip must have room for, so registers: its `min_blocks`,
+/// or 0, as many as there is room for.
+template <class Kernel, class = int>
+inline constexpr int least_blocks = 0;
+template <class Kernel>
+inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
+
+/// Whether scratch is in shared memory on every chip that CUDA's code is for, which the compiler
+/// can make use of: a kernel says by `most_scratch` how many bytes it is launched with.
+template <class Kernel, class = int>
+inline constexpr bool is_always_shared = false;
+template <class Kernel>
+inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
+    exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
+
+/// Whether a kernel says `awaits_earlier`: it calls block.await_earlier() itself, once it has made
+/// of its arguments what it can. For others that is done before they run.
+template <class Kernel, class = int>
+inline constexpr bool awaits_earlier = false;
+template <class Kernel>
+inline constexpr bool awaits_earlier<Kernel, decltype(Kernel::awaits_earlier + 0)> =
+    Kernel::awaits_earlier;
+
+template <class Kernel, class... Args>
+struct entry_of {
+  static constexpr int max_threads = most_threads<Kernel>;
+  static constexpr int min_blocks = least_blocks<Kernel>;
+  using arguments = argument_pack<Args...>;
+  struct words {
+    u64 word[(sizeof(arguments) + 7) / 8];
+  };
+  // `Machine` is named by the caller: OpenCL would deduce it with an address space.
+  template <class Machine>
+  FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
+    simt_block<Machine> block(machine);
+    if constexpr (!awaits_earlier<Kernel>) block.await_earlier();
+    args.template run<Kernel>(block);
+  }
+};
+
+}  // namespace flaggems::kernels
+
+#if FLAGGEMS_LANGUAGE_CUDA
+
+extern __shared__ __align__(16) unsigned char flaggems_shared[];
+
+namespace flaggems::kernels {
+
+#if FLAGGEMS_DEVICE_CODE
+template <class Kernel, class... Args>
+__device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
+                                          unsigned char* workspace, i64 slice) {
+  unsigned char* scratch = flaggems_shared + exchange_bytes;
+  if (!is_always_shared<Kernel> && slice > 0)
+    scratch = workspace + static_cast<i64>(blockIdx.x) * slice;
+  entry_of<Kernel, Args...>::template run<cuda_machine>(args,
+                                                        cuda_machine(flaggems_shared, scratch));
+}
+#endif
+
+}  // namespace flaggems::kernels
+
+// A constant of the grid is read where it lies, also by an index; otherwise each thread would have
+// a copy of the arguments in memory for that.
+#define FLAGGEMS_INSTANCE(name, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(                               \
+      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads,                  \
+      flaggems::kernels::entry_of<__VA_ARGS__>::min_blocks)                   \
+      name(const __grid_constant__                                            \
+           typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, \
+           unsigned char* workspace, flaggems::i64 slice) {                   \
+    flaggems::kernels::run_entry<__VA_ARGS__>(args, workspace, slice);        \
+  }
+
+#elif FLAGGEMS_LANGUAGE_HIP
+
+extern __attribute__((device)) __attribute__((shared))
+__attribute__((aligned(16))) unsigned char flaggems_shared[];
+
+#define FLAGGEMS_INSTANCE(name, ...)                                                               \
+  extern "C" __attribute__((global)) void name(                                                    \
+      typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
+      flaggems::i64 slice) {                                                                       \
+    unsigned char* scratch = flaggems_shared + flaggems::kernels::exchange_bytes;                  \
+    const flaggems::kernels::hip_machine<> machine(flaggems_shared, scratch);                      \
+    if (slice > 0) scratch = workspace + machine.block() * slice;                                  \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::hip_machine<>>(               \
+        args, flaggems::kernels::hip_machine<>(flaggems_shared, scratch));                         \
+  }
+
+#elif FLAGGEMS_LANGUAGE_OPENCL
+
+// A kernel's struct parameter may hold no pointers in OpenCL, so the arguments come as words.
+#define FLAGGEMS_INSTANCE(name, ...)                                                             \
+  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                    \
+  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                       \
+                     __local unsigned char* shared, __global unsigned char* workspace,           \
+                     flaggems::i64 slice) {                                                      \
+    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                     \
+    unsigned char* scratch = slots + 4 * get_local_size(0);                                      \
+    if (slice > 0) scratch = workspace + static_cast<flaggems::i64>(get_group_id(0)) * slice;    \
+    flaggems::kernels::entry_of<__VA_ARGS__>::arguments unpacked;                                \
+    __builtin_memcpy(&unpacked, &args, sizeof(unpacked));                                        \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::opencl_machine<>>(          \
+        unpacked, flaggems::kernels::opencl_machine<>(shared, scratch,                           \
+                                                      reinterpret_cast<flaggems::u32*>(slots))); \
+  }
+
+#endif
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/entry.hpp");

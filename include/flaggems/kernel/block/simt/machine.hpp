@@ -1,0 +1,559 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machines of `simt_block`: what a thread of a chip asks its language for. Each is made by an
+// entry function from two pieces of memory of its block: `exchange` (`exchange_bytes`, in shared
+// memory) and `scratch` (what the launch asked for: in shared memory behind the exchange if it
+// fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
+#pragma once
+
+#include <flaggems/kernel/lang/number.hpp>
+
+namespace flaggems::kernels {
+
+/// The bytes of a block's exchange: twice one entry of 16 bytes for each of up to 32 warps.
+inline constexpr i64 exchange_bytes = 2 * 32 * 16;
+
+/// The bytes of a cluster's mailbox (kernel/block/simt/cluster_reduce.hpp), behind a block's
+/// scratch: two barriers, and twice one entry of 16 bytes for each of up to 8 blocks.
+inline constexpr i64 mailbox_bytes = 16 + 2 * 8 * 16;
+
+/// The greater (less) of two, NaN if one is.
+FLAGGEMS_INLINE f32 greater_or_nan(f32 a, f32 b) {
+#if FLAGGEMS_CUDA_EXTREMA_OF_NAN
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return b > a || b != b ? b : a;
+#endif
+}
+FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
+#if FLAGGEMS_CUDA_EXTREMA_OF_NAN
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return b < a || b != b ? b : a;
+#endif
+}
+
+/// How many bits are set; the lowest that is.
+FLAGGEMS_INLINE int count_bits(u32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __popc(x);
+#else
+  return __builtin_popcount(x);
+#endif
+}
+FLAGGEMS_INLINE int lowest_bit(u32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  return __ffs(static_cast<int>(x)) - 1;
+#else
+  return __builtin_ctz(x);
+#endif
+}
+FLAGGEMS_INLINE int count_bits(u64 x) {
+  return count_bits(static_cast<u32>(x)) + count_bits(static_cast<u32>(x >> 32));
+}
+FLAGGEMS_INLINE int lowest_bit(u64 x) {
+  const u32 low = static_cast<u32>(x);
+  return low != 0 ? lowest_bit(low) : 32 + lowest_bit(static_cast<u32>(x >> 32));
+}
+
+#if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
+
+/// Block-local memory of a chip. The pointer is generic, because it may lead into a workspace;
+/// once all is inlined the compilers see where it comes from.
+template <class T>
+struct device_array {
+  static constexpr bool is_scratch = true;
+  using value_type = T;
+  T* data;
+  FLAGGEMS_INLINE T read(i64 i, int = 0) const { return data[i]; }
+  FLAGGEMS_INLINE void write(i64 i, identity<T> x, int = 0) const { data[i] = x; }
+  FLAGGEMS_INLINE device_array from(i64 i) const { return {data + i}; }
+  /// The same memory as elements of another type.
+  template <class U>
+  FLAGGEMS_INLINE device_array<U> as() const {
+    return {reinterpret_cast<U*>(data)};
+  }
+};
+
+/// The memory of a block, and what all machines do with it.
+struct block_memory {
+  template <class T>
+  using array_type = device_array<T>;
+  unsigned char* exchange_data;
+  unsigned char* scratch_data;
+
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> scratch(i64 offset, i64) const {
+    return {reinterpret_cast<T*>(scratch_data + offset)};
+  }
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> exchange(int which) const {
+    static_assert(sizeof(T) <= 16, "flaggems: a state that a block reduces has at most 16 bytes");
+    return {reinterpret_cast<T*>(exchange_data + which * (exchange_bytes / 2))};
+  }
+
+#if !FLAGGEMS_DEVICE_CODE  // a host pass (nvcc, hipcc): parsed, never run
+  FLAGGEMS_INLINE int thread() const { return 0; }
+  FLAGGEMS_INLINE int threads() const { return 1; }
+  FLAGGEMS_INLINE i64 block() const { return 0; }
+  FLAGGEMS_INLINE i64 blocks() const { return 1; }
+  FLAGGEMS_INLINE void sync(int) const {}
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int, int = 0) const { return x; }
+  FLAGGEMS_INLINE u64 alike(u32, int = 0) const { return 1; }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
+    return x;
+  }
+#endif
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_CUDA
+
+/// A thread under CUDA (nvcc, NVRTC). One-dimensional blocks of whole warps, at most 1024 threads.
+struct cuda_machine : block_memory {
+  static constexpr int warp_size = 32;
+
+  FLAGGEMS_INLINE cuda_machine(unsigned char* exchange, unsigned char* scratch)
+      : block_memory{exchange, scratch} {}
+
+#if FLAGGEMS_DEVICE_CODE
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(threadIdx.x); }
+  FLAGGEMS_INLINE int threads() const { return static_cast<int>(blockDim.x); }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(blockIdx.x); }
+  FLAGGEMS_INLINE i64 blocks() const { return static_cast<i64>(gridDim.x); }
+  FLAGGEMS_INLINE void sync(int) const { __syncthreads(); }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return __shfl_xor_sync(0xffffffffU, x, mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    return __shfl_up_sync(0xffffffffU, x, static_cast<unsigned>(delta));
+  }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return __shfl_sync(0xffffffffU, x, lane);
+  }
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+    u32 lanes;
+    asm volatile(
+        "{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
+        "@!p not.b32 %0, %0;}"
+        : "=r"(lanes)
+        : "r"(x));
+    return lanes;
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    if constexpr (is_integer<T> && sizeof(T) == 8) {
+      using word = unsigned long long;
+      return static_cast<T>(atomicAdd(reinterpret_cast<word*>(s.data + i), static_cast<word>(x)));
+    } else {
+      return atomicAdd(s.data + i, x);
+    }
+  }
+
+#if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
+  // One of few blocks lets the next one begin at once, so that it can fetch ahead; others do not,
+  // as it takes room from them: a copy of 16 MiB took a fifth longer.
+  static constexpr bool begins_early = true;
+  template <class F>
+  FLAGGEMS_INLINE void await_earlier(const F& meanwhile) const {
+    if (is_small()) meanwhile();
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+    admit_next();
+  }
+  FLAGGEMS_INLINE void admit_next() const {
+    if (is_small()) admit_small();
+  }
+  FLAGGEMS_INLINE void admit_small() const {
+    asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+  }
+#endif
+
+#if FLAGGEMS_CUDA_CLUSTERS
+  static constexpr bool has_clusters = true;
+  FLAGGEMS_INLINE i64 cluster() const {
+    u32 r;
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE i64 clusters() const {
+    u32 r;
+    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE int cluster_block() const {
+    int r;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE int cluster_blocks() const {
+    int r;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r));
+    return r;
+  }
+  FLAGGEMS_INLINE void sync_cluster(int) const {
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  }
+  FLAGGEMS_INLINE void leave_cluster(int) const {  // a fence of all memory takes half a microsecond
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.aligned;" ::
+                     : "memory");
+  }
+  template <class T>
+  FLAGGEMS_INLINE array_type<T> of_block(array_type<T> s, int block) const {
+    u64 r;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(r) : "l"(reinterpret_cast<u64>(s.data)), "r"(block));
+    return {reinterpret_cast<T*>(r)};
+  }
+
+  // What cluster_folds (kernel/block/simt/cluster_reduce.hpp) asks for. A message is stored in
+  // another block's memory, and counted by a barrier there, without a fence of all memory.
+  static constexpr bool has_messages = true;
+  FLAGGEMS_INLINE void open_mailbox() const {
+    const u32 box = mailbox();
+    if (thread() == 0)
+      asm volatile(
+          "mbarrier.init.shared::cta.b64 [%0], 1;\n\tmbarrier.init.shared::cta.b64 [%0 + 8], 1;\n\t"
+          "fence.mbarrier_init.release.cluster;" ::"r"(box)
+          : "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  }
+  /// Waits until every block has opened its own.
+  FLAGGEMS_INLINE void await_mailboxes() const {
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+  }
+  /// Sends a state to all blocks; that of block `from`, once all have come. `half` changes each
+  /// time, `phase` every second time.
+  template <class S>
+  FLAGGEMS_INLINE S swap_messages(const S& mine, int half, u32 phase, int from) const {
+    constexpr int words = static_cast<int>(sizeof(S) / 4);
+    static_assert(sizeof(S) % 4 == 0 && words <= 4);
+    struct message {
+      u32 word[words];
+    };
+    const u32 arrival = mailbox() + static_cast<u32>(8 * half);
+    const u32 entries = mailbox() + static_cast<u32>(16 + 128 * half);
+    sync(0);  // the last but one state has been read
+    if (thread() == 0)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival),
+                   "r"(cluster_blocks() * static_cast<int>(sizeof(S)))
+                   : "memory");
+    if (thread() < cluster_blocks()) {
+      const message sent = bit_cast<message>(mine);
+      const u32 to = shared_of_block(entries + static_cast<u32>(16 * cluster_block()), thread());
+      const u32 counted_by = shared_of_block(arrival, thread());
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < words; ++k)
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
+                to + static_cast<u32>(4 * k)),
+            "r"(sent.word[k]), "r"(counted_by)
+            : "memory");
+    }
+    await_phase(arrival, phase);
+    message got;
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < words; ++k)
+      asm volatile("ld.shared::cta.b32 %0, [%1];"
+                   : "=r"(got.word[k])
+                   : "r"(entries + static_cast<u32>(16 * from + 4 * k))
+                   : "memory");
+    return bit_cast<S>(got);
+  }
+
+  // What box_loads (kernel/block/simt/tensor_map.hpp) asks the copy engine for. One thread calls
+  // the first two.
+  static constexpr bool has_copy_engine = true;
+  /// Whether the engine reaches an array: not one in a workspace.
+  FLAGGEMS_INLINE bool engine_reaches(array_type<u64> a) const { return __isShared(a.data) != 0; }
+  FLAGGEMS_INLINE void expect_boxes(array_type<u64> arrival) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.proxy.async.shared::cta;" ::"r"(
+                     shared_address(arrival.data))
+                 : "memory");
+  }
+  template <class Map, int Rank>
+  FLAGGEMS_INLINE void load_box(const Map& map, const void* to, const i32 (&first)[Rank],
+                                array_type<u64> arrival, u32 bytes) const {
+    const u32 at = shared_address(to), bar = shared_address(arrival.data);
+    const u64 m = reinterpret_cast<u64>(&map);
+    asm volatile(
+        "fence.proxy.async.shared::cta;\n\tmbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], "
+        "%1;" ::"r"(bar),
+        "r"(bytes)
+        : "memory");
+#define FLAGGEMS_LOAD_BOX(dims, at_dims)                                                  \
+  asm volatile("cp.async.bulk.tensor." dims                                               \
+               ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " at_dims \
+               "], [%2];" ::"r"(at),                                                      \
+               "l"(m), "r"(bar), "r"(first[0]), "r"(first[at_1]), "r"(first[at_2]),       \
+               "r"(first[at_3]), "r"(first[at_4])                                         \
+               : "memory")
+    constexpr int last = Rank - 1, at_1 = last < 1 ? last : 1, at_2 = last < 2 ? last : 2,
+                  at_3 = last < 3 ? last : 3, at_4 = last;
+    if constexpr (Rank == 1) FLAGGEMS_LOAD_BOX("1d", "{%3}");
+    if constexpr (Rank == 2) FLAGGEMS_LOAD_BOX("2d", "{%3, %4}");
+    if constexpr (Rank == 3) FLAGGEMS_LOAD_BOX("3d", "{%3, %4, %5}");
+    if constexpr (Rank == 4) FLAGGEMS_LOAD_BOX("4d", "{%3, %4, %5, %6}");
+    if constexpr (Rank == 5) FLAGGEMS_LOAD_BOX("5d", "{%3, %4, %5, %6, %7}");
+#undef FLAGGEMS_LOAD_BOX
+  }
+  /// All threads: waits for what was loaded since the last time, of which `phase` is the parity.
+  FLAGGEMS_INLINE void await_boxes(array_type<u64> arrival, u32 phase) const {
+    const u32 bar = shared_address(arrival.data);
+    if (thread() == 0)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+    await_phase(bar, phase);
+  }
+#endif
+#if FLAGGEMS_CUDA_TILES
+  static constexpr bool has_copies_ahead = true;
+  template <class Pack>
+  FLAGGEMS_INLINE void copy_ahead(array_type<Pack> to, i64 i, const Pack* from, bool exists,
+                                  int) const {
+    if (__isShared(to.data))  // whose addresses have 32 bits
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data) +
+                                                                         static_cast<u32>(i) * 16),
+                   "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
+                   : "memory");
+    else  // a workspace
+      to.write(i, exists ? *from : Pack{});
+  }
+  FLAGGEMS_INLINE void close_copies() const { asm volatile("cp.async.commit_group;" ::: "memory"); }
+  template <int Left>
+  FLAGGEMS_INLINE void await_copies(int) const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+    __syncwarp();
+  }
+  static constexpr bool has_matrix_unit = true;
+  template <class T>
+  FLAGGEMS_INLINE void multiply_tiles(f32* c, const u32* a, const u32* b) const {
+    if constexpr (is_same<T, bf16>)
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+          "{%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+          "{%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+  FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
+    u32 r;
+    asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(x));
+    return r;
+  }
+#endif
+
+ private:
+  FLAGGEMS_INLINE bool is_small() const { return blocks() <= 400; }
+  FLAGGEMS_INLINE static u32 shared_address(const void* p) {
+    u64 r;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(r) : "l"(p));
+    return static_cast<u32>(r);
+  }
+#if FLAGGEMS_CUDA_CLUSTERS
+  FLAGGEMS_INLINE static u32 shared_of_block(u32 address, int block) {
+    u32 r;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(address), "r"(block));
+    return r;
+  }
+  FLAGGEMS_INLINE u32 mailbox() const {
+    u32 bytes;
+    asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+    return shared_address(exchange_data) + bytes - static_cast<u32>(mailbox_bytes);
+  }
+  /// (As a wait for this block alone: messages are in its own memory when they are counted, and one
+  /// for the cluster would empty the unit's nearest cache each time.)
+  FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
+    u32 done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(bar), "r"(phase)
+          : "memory");
+  }
+#endif
+#endif
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_HIP
+
+inline constexpr int hip_warp_size = FLAGGEMS_HIP_WARP_SIZE;
+
+/// A thread under HIP, by the compiler's own builtins: no header of the vendor is needed. A warp
+/// may be a part of a wave: `WarpSize` 32 is right on waves of 64 too.
+template <int WarpSize = hip_warp_size>
+struct hip_machine : block_memory {
+  static constexpr int warp_size = WarpSize;
+
+  FLAGGEMS_INLINE hip_machine(unsigned char* exchange, unsigned char* scratch)
+      : block_memory{exchange, scratch} {}
+
+#if FLAGGEMS_DEVICE_CODE
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+  FLAGGEMS_INLINE int threads() const {
+    return static_cast<int>(__builtin_amdgcn_workgroup_size_x());
+  }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(__builtin_amdgcn_workgroup_id_x()); }
+  FLAGGEMS_INLINE i64 blocks() const {
+    return static_cast<i64>(__builtin_amdgcn_grid_size_x() /
+                            static_cast<u32>(__builtin_amdgcn_workgroup_size_x()));
+  }
+  FLAGGEMS_INLINE void sync(int) const {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return from_lane(x, lane_of_wave() ^ mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    const int lane = lane_of_wave();
+    return from_lane(x, lane % WarpSize < delta ? lane : lane - delta);
+  }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return from_lane(x, lane_of_wave() / WarpSize * WarpSize + lane);
+  }
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+    constexpr int differ = 33;  // LLVM's number of this comparison
+    const u64 set = __builtin_amdgcn_uicmp(x, 0U, differ), wave = x != 0 ? set : ~set;
+    return WarpSize == 64 ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    if constexpr (is_integer<T>) {
+      return __hip_atomic_fetch_add(s.data + i, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+      using word = uint_of_size<sizeof(T)>;
+      word* const p = reinterpret_cast<word*>(s.data + i);
+      word old = __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+      while (!__hip_atomic_compare_exchange_strong(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
+                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                   __HIP_MEMORY_SCOPE_WORKGROUP)) {
+      }
+      return bit_cast<T>(old);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE static int lane_of_wave() {
+    const u32 low = __builtin_amdgcn_mbcnt_lo(~0U, 0U);
+    if constexpr (hip_warp_size == 32)
+      return static_cast<int>(low);
+    else
+      return static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0U, low));
+  }
+  FLAGGEMS_INLINE static u32 from_lane(u32 x, int lane) {
+    return static_cast<u32>(__builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(x)));
+  }
+#endif
+};
+
+#endif
+
+#if FLAGGEMS_LANGUAGE_OPENCL
+
+template <class T>
+struct opencl_atomic;
+template <>
+struct opencl_atomic<i32> {
+  using type = atomic_int;
+};
+template <>
+struct opencl_atomic<u32> {
+  using type = atomic_uint;
+};
+template <>
+struct opencl_atomic<i64> {
+  using type = atomic_long;
+};
+template <>
+struct opencl_atomic<u64> {
+  using type = atomic_ulong;
+};
+
+/// A work-item under C++ for OpenCL. Shuffles go through `slots`, one word a work-item in local
+/// memory, between barriers of the whole group: no extension is needed, and `WarpSize` need not be
+/// the size of a sub-group. That is legal because a block shuffles inside its collective operations
+/// only, which all work-items reach together.
+template <int WarpSize = 32>
+struct opencl_machine : block_memory {
+  static constexpr int warp_size = WarpSize;
+  static constexpr bool shuffles_by_blocks = true;
+  u32* slots;
+
+  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch, u32* slot)
+      : block_memory{exchange, scratch}, slots(slot) {}
+
+  FLAGGEMS_INLINE int thread() const { return static_cast<int>(get_local_id(0)); }
+  FLAGGEMS_INLINE int threads() const { return static_cast<int>(get_local_size(0)); }
+  FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(get_group_id(0)); }
+  FLAGGEMS_INLINE i64 blocks() const { return static_cast<i64>(get_num_groups(0)); }
+  // Both fences: scratch may be a slice of a global workspace.
+  FLAGGEMS_INLINE void sync(int) const { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
+  FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
+    return from_thread(x, thread() ^ mask);
+  }
+  FLAGGEMS_INLINE u32 shuffle_up(u32 x, int delta, int = 0) const {
+    const int t = thread();
+    return from_thread(x, t % WarpSize < delta ? t : t - delta);
+  }
+  FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
+    return from_thread(x, thread() / WarpSize * WarpSize + lane);
+  }
+  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+    slots[thread()] = x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    u64 lanes = 0;
+    for (int lane = WarpSize - 1; lane >= 0; --lane)
+      lanes =
+          lanes << 1 | ((slots[thread() / WarpSize * WarpSize + lane] != 0) == (x != 0) ? 1U : 0U);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return lanes;
+  }
+  template <class T>
+  FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
+    // OpenCL's own functions: clang's atomic builtins become calls of a library under SPIR.
+    if constexpr (is_integer<T>) {
+      auto* const p = reinterpret_cast<volatile typename opencl_atomic<T>::type*>(s.data + i);
+      return atomic_fetch_add_explicit(p, x, memory_order_relaxed, memory_scope_work_group);
+    } else {
+      using word = uint_of_size<sizeof(T)>;
+      auto* const p = reinterpret_cast<volatile typename opencl_atomic<word>::type*>(s.data + i);
+      word old = atomic_load_explicit(p, memory_order_relaxed, memory_scope_work_group);
+      while (!atomic_compare_exchange_strong_explicit(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
+                                                      memory_order_relaxed, memory_order_relaxed,
+                                                      memory_scope_work_group)) {
+      }
+      return bit_cast<T>(old);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE u32 from_thread(u32 x, int from) const {
+    slots[thread()] = x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 r = slots[from];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return r;
+  }
+};
+
+#endif
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/machine.hpp");

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several values of each thread, summed over neighbouring threads and handed back to them.
+#pragma once
+
+#include <flaggems/kernel/lang/lanes.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
+
+namespace flaggems::kernels {
+
+/// Sums each of Count values over aligned groups of 2 * Mask threads. The values change places as
+/// they are halved, so it takes about Count shuffles: of n threads, thread t of a group ends up
+/// with the sums from t / (n / Count) on in values[0 ..], one, or Count / n if there are more
+/// values than threads. Count is a power of two.
+template <int Count, int Mask, class C, class Block>
+FLAGGEMS_INLINE void fold_values(const Block& block, identity<C>* values) {
+  if constexpr (Mask > 0 && Count > 1) {
+    constexpr int middle = Count / 2;
+    const bool upper = (block.thread() & Mask) != 0;
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < middle; ++i) {
+      const C low = values[i], high = values[i + middle];
+      const C mine = upper ? high : low, other = upper ? low : high;
+      values[i] = wrapping_add<C>(mine, block.template of_neighbour<C>(other, Mask));
+    }
+    fold_values<middle, Mask / 2, C>(block, values);
+  } else if constexpr (Mask > 0) {
+    values[0] = wrapping_add<C>(values[0], block.template of_neighbour<C>(values[0], Mask));
+    fold_values<1, Mask / 2, C>(block, values);
+  }
+}
+
+/// The way back: values[0] of each of Count equal parts of a group becomes values[0 .. Count) of
+/// all its threads. The threads of a part have the same one.
+template <int Count, int Mask, class C, class Block>
+FLAGGEMS_INLINE void unfold_values(const Block& block, identity<C>* values) {
+  if constexpr (Count > 1) {
+    constexpr int middle = Count / 2;
+    unfold_values<middle, Mask / 2, C>(block, values);
+    const bool upper = (block.thread() & Mask) != 0;
+    FLAGGEMS_CHIP_UNROLL
+    for (int i = 0; i < middle; ++i) {
+      const C mine = values[i], other = block.template of_neighbour<C>(mine, Mask);
+      values[i] = upper ? other : mine;
+      values[i + middle] = upper ? mine : other;
+    }
+  }
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/reduce_values.hpp");

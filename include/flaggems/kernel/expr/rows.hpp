@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows: the shape of every kernel that works along one dimension. A row is `length` elements with
+// some stride; the other dimensions are coordinates.
+#pragma once
+
+#include <flaggems/kernel/expr/expr.hpp>
+
+namespace flaggems::kernels {
+
+/// The rows of a tensor: their number, their length, and the dimensions that they lie in.
+struct row_space {
+  int rank;  // dimensions besides the row's
+  i64 sizes[max_rank];
+  i64 rows;
+  i64 length;
+
+  FLAGGEMS_SCALAR coordinates locate(i64 row) const {
+    coordinates c;
+    c.rank = rank;
+    c.inner = 0;
+    for (int d = rank - 1; d > 0; --d) {
+      const i64 next = row / sizes[d];
+      c.at[d] = row - next * sizes[d];
+      row = next;
+    }
+    if (rank > 0) c.at[0] = row;
+    return c;
+  }
+};
+
+template <class T>
+struct row_in {
+  global_ptr<const T> data;
+  i64 stride;
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;  // and, by its argument, the host's overload
+    return load<C>(data, stride, lane);
+  }
+  template <class C>
+  FLAGGEMS_INLINE C read(i64 i) const {
+    return number_cast<C>(data[i * stride]);
+  }
+};
+template <class T>
+struct row_out {
+  global_ptr<T> data;
+  i64 stride;
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
+    using kernels::store;  // and, by its argument, the host's overload
+    store(data, stride, lane, x);
+  }
+  template <class X>
+  FLAGGEMS_INLINE void write(i64 i, X x) const {
+    data[i * stride] = number_cast<T>(x);
+  }
+};
+
+/// A tensor whose rows are read; strides[rank] is the row's own.
+template <class T>
+struct row_arg {
+  global_ptr<const T> data;
+  i64 strides[max_rank];
+  FLAGGEMS_INLINE row_in<T> at(const coordinates& c) const {
+    return {data + c.offset(strides), strides[c.rank]};
+  }
+};
+/// A tensor whose rows are written.
+template <class T>
+struct row_target {
+  global_ptr<T> data;
+  i64 strides[max_rank];
+  bool streamed = false;  // past the caches, where the device can do that
+  FLAGGEMS_INLINE row_out<T> at(const coordinates& c) const {
+    return {data + c.offset(strides), strides[c.rank]};
+  }
+};
+
+/// The elements from one row of a group to the next.
+FLAGGEMS_INLINE i64 group_step(const coordinates& c, const i64 (&strides)[max_rank]) {
+  return c.rank > 0 ? strides[c.rank - 1] : 0;
+}
+
+/// How the elements of a row lie: one stride.
+struct row_walk {
+  i64 stride;
+  FLAGGEMS_INLINE bool is_dense() const { return stride == 1; }
+  FLAGGEMS_INLINE i64 offset(i64 i) const { return i * stride; }
+  template <class C, class T, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load_from(global_ptr<const T> row, Lane lane) const {
+    return load<C>(row, stride, lane);
+  }
+  template <class T, class Lane, class V>
+  FLAGGEMS_INLINE void store_to(global_ptr<T> row, Lane lane, FLAGGEMS_VALUE(V) x) const {
+    store(row, stride, lane, x);
+  }
+};
+
+// Rows as kernels use them in several passes: made once a launch, `begin` gives what stands for one
+// row. On a chip they are as below; the host has forms of its own (expr/vector/rows.hpp), which see
+// to it that the loops over a row meet contiguous elements only.
+
+// A group of rows begins with its first one; the next are `step` elements further each.
+
+/// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
+/// value in an element's place and read it back as `kept`; after that `again` is undefined. With
+/// `fetch_next` a loop that computes says when memory may be asked for what comes next; the
+/// elements from one row to the next, the `step`, tell where that is.
+template <class Block, class C, class T, class Walk>
+class kept_row {
+ public:
+  FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk, int = 1)
+      : walk_(walk), copy_(block.template scratch<C>(n)) {}
+  FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row, i64) {
+    row_ = row;
+    return *this;
+  }
+  FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64, int) { row_ = row; }
+  FLAGGEMS_INLINE kept_row place(int) const { return *this; }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
+    const auto v = walk_.template load_from<C, T>(row_, lane);
+    put(lane, v);
+    return v;
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> again(Lane lane) const {
+    return kept(lane);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE void fetch_next(Lane) const {}
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) x) const {
+    store(copy_, lane, x);
+  }
+  template <class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> kept(Lane lane) const {
+    return load<C>(copy_, lane);
+  }
+
+ private:
+  Walk walk_;
+  typename Block::template scratch_type<C> copy_;
+  global_ptr<const T> row_ = nullptr;
+};
+
+/// A row that every row of the launch is combined with (a weight); null for none.
+template <class Block, class T, class Walk>
+class shared_row {
+ public:
+  FLAGGEMS_INLINE shared_row(Block&, i64, const Walk& walk, global_ptr<const T> row)
+      : walk_(walk), row_(row) {}
+  FLAGGEMS_INLINE bool exists() const { return row_ != nullptr; }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return walk_.template load_from<C, T>(row_, lane);
+  }
+
+ private:
+  Walk walk_;
+  global_ptr<const T> row_;
+};
+
+/// A row that is written, from `begin` to `end`, and may be read in between.
+template <class Block, class T, class Walk>
+class written_row {
+ public:
+  FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk, bool, int = 1) : walk_(walk) {}
+  FLAGGEMS_INLINE written_row begin(global_ptr<T> row) {
+    row_ = row;
+    return *this;
+  }
+  FLAGGEMS_INLINE void begin_group(global_ptr<T> row, i64) { row_ = row; }
+  FLAGGEMS_INLINE written_row place(int) const { return *this; }
+  /// Instead of `begin`, to read elements before they are written.
+  FLAGGEMS_INLINE written_row update(global_ptr<T> row) { return begin(row); }
+  template <class Lane, class V>
+  FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
+    walk_.store_to(row_, lane, x);
+  }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    return walk_.template load_from<C, T>(row_, lane);
+  }
+  FLAGGEMS_INLINE void end(int = 0) const {}
+
+ private:
+  Walk walk_;
+  global_ptr<T> row_ = nullptr;
+};
+
+// A row of an expression (`e.at(c)`), for a kernel that loops over it. The host's forms
+// (expr/vector/rows.hpp) see to it that the loops meet contiguous operands only.
+
+/// Whether all operands of a row of n elements are contiguous; if so `dense_row` says so in its
+/// type.
+template <class Block, class Row>
+FLAGGEMS_INLINE bool is_dense_row(const Block&, const Row&) {
+  return true;
+}
+template <class Block, class Row>
+FLAGGEMS_INLINE Row dense_row(const Block&, const Row& row) {
+  return row;
+}
+/// f(piece, begin, count) for pieces of a row: element i of a piece is element begin + i.
+template <class Block, class Row, class F>
+FLAGGEMS_INLINE void for_each_piece(const Block&, const Row& row, i64 n, const F& f) {
+  f(row, i64(0), n);
+}
+
+// Groups: rows that a block works on side by side, so that what comes once a row is shared. On a
+// chip a group is one row; the host's (expr/vector/groups.hpp) have as many as a vector has lanes.
+
+/// Elements that the rows of a group have together, where there is more than one.
+inline constexpr i64 group_elements = 4096;
+
+/// A group of rows, with a value of C for each of them.
+template <class Block, class C>
+struct row_group {
+  using values = C;
+  struct list {
+    C of;
+    FLAGGEMS_INLINE explicit list(C v) : of(v) {}
+    FLAGGEMS_INLINE C operator[](int) const { return of; }
+  };
+  /// The rows of a group, if they have n elements.
+  FLAGGEMS_INLINE static int rows_of(i64) { return 1; }
+  /// The fold of each of `count` rows, of n elements row(r)(lane). On the host, M vectors of
+  /// partial results take turns.
+  template <int M, class Op, class F>
+  FLAGGEMS_INLINE static C fold(Block& block, int, i64 n, C init, Op op, const F& row,
+                                int line = FLAGGEMS_CALLER_LINE) {
+    return block.reduce(n, init, op, row(0), line);
+  }
+};
+
+/// Elements of a row that a reduction folds at a time; it has two levels.
+inline constexpr i64 reduced_chunk = 16384;
+
+/// Terms that are folded one after the other.
+inline constexpr i64 folded_run = 256;
+/// The same where a term is itself the fold of many (long_fold), or of four rows (columns on the
+/// host): fewer, as all levels round.
+inline constexpr i64 folded_pieces = 16, folded_rows = 64, folded_row_runs = 32;
+
+/// Folds many terms, each of them `Lanes` states, in three levels: a run of one level is a term of
+/// the next, so that the error of a long sum stays that of a short one (0.1f, 2^22 times in a row:
+/// 2e-4 off, 4e-6 in levels). Comparisons round nothing, and take one level.
+template <class Reducer, int Lanes>
+class long_fold {
+  using state = typename Reducer::state;
+
+ public:
+  FLAGGEMS_INLINE long_fold() {
+    // Of many lanes, only once they are needed: most sums are short.
+    if constexpr (Lanes == 1) start(1);
+  }
+  /// `low` has one term more.
+  FLAGGEMS_INLINE void next(state* low, i64 lanes) {
+    if constexpr (!Reducer::needs_index) {
+      if (++terms_ % folded_pieces != 0) return;
+      if (Lanes > 1 && terms_ == folded_pieces) start(lanes);
+      carry(low, middle_, lanes);
+      if (terms_ % (folded_pieces * folded_pieces) == 0) carry(middle_, high_, lanes);
+    }
+  }
+  /// All of them, in `low`.
+  FLAGGEMS_INLINE void finish(state* low, i64 lanes) {
+    if constexpr (!Reducer::needs_index) {
+      if (terms_ < folded_pieces) return;
+      carry(middle_, low, lanes);
+      carry(high_, low, lanes);
+    }
+  }
+
+ private:
+  FLAGGEMS_INLINE void start(i64 lanes) {
+    for (i64 k = 0; k < lanes; ++k) middle_[k] = high_[k] = Reducer::neutral();
+  }
+  FLAGGEMS_INLINE static void carry(state* from, state* to, i64 lanes) {
+    typename Reducer::op op;
+    for (i64 k = 0; k < lanes; ++k) {
+      to[k] = op(to[k], from[k]);
+      from[k] = Reducer::neutral();
+    }
+  }
+
+  i64 terms_ = 0;
+  state middle_[Lanes], high_[Lanes];
+};
+
+/// Whether reductions to a C fold the rows of a group.
+template <class Block, class C>
+inline constexpr bool folds_groups = false;
+/// Those of states whose reductions are parts of each level of the host
+/// (block/vector/outlined.hpp).
+template <class C>
+inline constexpr bool has_group_parts = sizeof(C) == sizeof(f32) && !is_same<C, bool>;
+
+/// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
+/// of the first one, and the number of rows, which are neighbours in the last outer dimension.
+template <class Block, class F>
+FLAGGEMS_INLINE void for_each_row_group(Block& block, const row_space& space, int most,
+                                        const F& f) {
+  block.for_each_share(space.rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
+    for (i64 row = begin; row < end;) {
+      const coordinates c = space.locate(row);
+      i64 count = min_of(end - row, static_cast<i64>(most));
+      if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
+      f(c, static_cast<int>(count));
+      row += count;
+    }
+  });
+}
+
+/// Calls f(coordinates) for every row of this block's share.
+template <class Block, class F>
+FLAGGEMS_INLINE void for_each_row(Block& block, const row_space& space, const F& f) {
+  block.for_each_tile(space.rows, [&](i64 row) FLAGGEMS_LAMBDA { f(space.locate(row)); });
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/expr/rows.hpp");

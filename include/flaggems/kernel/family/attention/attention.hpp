@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention with an online softmax: keys pass by in tiles, and a row of queries keeps its largest
+// score, the sum of its exponentials and its weighted sum of values, each corrected when a larger
+// score comes. Memory is that of a tile, whatever the lengths.
+// M. Milakov, N. Gimelshein: Online normalizer calculation for softmax, 2018 (arXiv:1805.02867).
+// T. Dao et al.: FlashAttention, 2022 (arXiv:2205.14135).
+#pragma once
+
+#include <flaggems/kernel/family/attention/mask.hpp>
+#include <flaggems/kernel/family/gemm/gemm.hpp>
+#include <flaggems/kernel/math/math.hpp>
+
+namespace flaggems::kernels {
+
+/// The problem. Queries that share keys and values (the group of heads of one key head, and the
+/// positions) are rows of one matrix: row r is position r % queries of head r / queries.
+struct attention_space {
+  int rank;  // batch dimensions, the key heads among them
+  i64 sizes[max_rank];
+  i64 batches;
+  i64 group, queries, keys;
+  i64 head_size, value_size;
+  i64 row_tiles;
+  // Position i sees the keys j <= i + diagonal; a diagonal of `keys` lets it see all.
+  i64 diagonal;
+
+  FLAGGEMS_INLINE coordinates locate(i64 batch) const {
+    coordinates c;
+    c.rank = rank;
+    c.inner = 0;
+    for (int d = rank - 1; d >= 0; --d) {
+      const i64 next = batch / sizes[d];
+      c.at[d] = batch - next * sizes[d];
+      batch = next;
+    }
+    return c;
+  }
+};
+
+/// An operand: strides over the batch, from one head of the group, one position and one element to
+/// the next.
+template <class T>
+struct attention_arg {
+  global_ptr<T> data;
+  i64 batch[max_rank];
+  i64 head, position, element;
+  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
+    i64 offset = 0;
+    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
+    return data + offset;
+  }
+};
+
+/// bool: whether a key takes part; numbers are added to the scores. `element` is the stride over
+/// keys.
+template <class T>
+struct attention_mask : attention_arg<const T> {
+  /// Of one query, from a key on.
+  FLAGGEMS_INLINE attention_mask_row<T> row(const coordinates& c, i64 head_index, i64 query,
+                                            i64 key) const {
+    const auto& self = *this;
+    return {self.at(c) + head_index * self.head + query * self.position + key * self.element,
+            self.element};
+  }
+};
+
+/// A query's scores of `n` keys, of which `seen` are visible, in `line`, become their exponentials,
+/// less the largest so far; its largest score and sum of exponentials are brought up to date.
+/// Returns the factor for what was summed before.
+template <class C, class Block, class Line, class MaskRow>
+FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 seen,
+                                    const MaskRow& mask, C& largest, C& total) {
+  const C most =
+      block.template reduce<C>(n, lowest<C>(), maximum_of{}, [&](auto lane) FLAGGEMS_LAMBDA {
+        using V = lane_value<decltype(lane), C>;
+        V s = mask.template apply<C>(lane, V(load<C>(line, lane)));
+        s = select(iota<i32>(lane) < lane_value<decltype(lane), i32>(i32(seen)), s, V(lowest<C>()));
+        store(line, lane, s);
+        return s;
+      });
+  // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+  const C before = largest;
+  const C now = maximum_of{}.template operator()<C>(before, most);
+  const C shift = now == lowest<C>() ? C(0) : now;
+  const C correction = exp(C(before - shift));
+  const C part = block.template reduce<C>(n, C(0), plus{}, [&](auto lane) FLAGGEMS_LAMBDA {
+    using V = lane_value<decltype(lane), C>;
+    const V e = exp(V(load<C>(line, lane) - V(shift)));
+    store(line, lane, e);
+    return e;
+  });
+  total = total * correction + part;
+  largest = now;
+  return correction;
+}
+
+/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C.
+template <class T, class Key, class Out, class C, class Mask, bool Strided>
+struct attention {
+  static constexpr int rows = 4;     // queries at a time
+  static constexpr int columns = 2;  // keys whose scores are in registers
+  static constexpr int tile = 64;    // keys at a time
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+                                  attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
+                                  attention_arg<Out> out, C scale) {
+    const i64 width = round_up(space.value_size, 16), depth = round_up(space.head_size, 16);
+    const auto query = block.template scratch<C>(rows * depth);
+    const auto score = block.template scratch<C>(rows * tile);
+    const auto sum = block.template scratch<C>(rows * width);
+    block.for_each_tile(space.batches * space.row_tiles, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 batch = t / space.row_tiles, first = (t - batch * space.row_tiles) * rows;
+      const coordinates c = space.locate(batch);
+      const auto keys = k.at(c);
+      const auto values = v.at(c);
+      const i64 all_rows = space.group * space.queries;
+      // Rows beyond the last are the last one again: computed, not stored.
+      i64 head[rows], position[rows], visible[rows];
+      i64 end = 0;  // keys that any row sees
+      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+        const i64 row = min_of(first + r, all_rows - 1);
+        head[r] = row / space.queries;
+        position[r] = row - head[r] * space.queries;
+        visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
+        end = max_of(end, visible[r]);
+      });
+      block.sync();  // the scratch may still be read
+      for (int r = 0; r < rows; ++r) {
+        const auto from = q.at(c) + head[r] * q.head + position[r] * q.position;
+        block.for_each_lane(space.head_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          using V = lane_value<decltype(lane), C>;
+          store(query.from(r * depth), lane, V(load<C>(from, q.element, lane) * V(scale)));
+        });
+        block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          store(sum.from(r * width), lane, lane_value<decltype(lane), C>(C(0)));
+        });
+      }
+      C largest[rows], total[rows];
+      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+        largest[r] = lowest<C>();
+        total[r] = C(0);
+      });
+      for (i64 start = 0; start < end; start += tile) {
+        const i64 n = min_of(i64(tile), end - start);
+        block.sync();  // the queries are written, the scores of the tile before are read
+        for (i64 j = 0; j < n; j += columns) {
+          global_ptr<const Key> key[columns];
+          static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
+            key[e] = keys + min_of(start + j + e, space.keys - 1) * k.position;
+          });
+          C dots[rows * columns];
+          block.template accumulate<rows * columns, C>(
+              space.head_size, dots, [&](auto lane, auto& acc) FLAGGEMS_LAMBDA {
+                using V = lane_value<decltype(lane), C>;
+                V y[columns];
+                static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
+                  if constexpr (Strided)
+                    y[e] = load<C>(key[e], k.element, lane);
+                  else
+                    y[e] = load<C>(key[e], lane);
+                });
+                static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+                  const V x = load<C>(query.from(r * depth), lane);
+                  static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
+                    constexpr int at = decltype(r)::value * columns + decltype(e)::value;
+                    acc[at] = multiply_add<V>(x, y[e], acc[at]);
+                  });
+                });
+              });
+          block.single([&]() FLAGGEMS_LAMBDA {
+            static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+              static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
+                score.write(r * tile + j + e, dots[r * columns + e]);
+              });
+            });
+          });
+        }
+        block.sync();
+        C correction[rows];
+        for (int r = 0; r < rows; ++r) {  // not unrolled: exp is long
+          const auto line = score.from(r * tile);
+          const i64 seen = min_of(n, max_of(i64(0), visible[r] - start));
+          const auto masked = mask.row(c, head[r], position[r], start);
+          correction[r] = attention_softmax<C>(block, line, n, seen, masked, largest[r], total[r]);
+        }
+        block.sync();
+        block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+          using V = lane_value<decltype(lane), C>;
+          V acc[rows];
+          static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+            acc[r] = load<C>(sum.from(r * width), lane) * V(correction[r]);
+          });
+          global_ptr<const Key> value = values + start * v.position;
+          for (i64 j = 0; j < n; ++j, value += v.position) {
+            V y;
+            if constexpr (Strided)
+              y = load<C>(value, v.element, lane);
+            else
+              y = load<C>(value, lane);
+            static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+              acc[r] = multiply_add<V>(V(score.read(r * tile + j)), y, acc[r]);
+            });
+          }
+          static_for<rows>([&](auto r)
+                               FLAGGEMS_LAMBDA { store(sum.from(r * width), lane, acc[r]); });
+        });
+      }
+      for (int r = 0; r < rows; ++r) {
+        if (first + r < all_rows) {
+          const auto to = out.at(c) + head[r] * out.head + position[r] * out.position;
+          // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
+          const C divisor = total[r] == C(0) ? C(1) : total[r];
+          block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+            using V = lane_value<decltype(lane), C>;
+            store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
+          });
+        }
+      }
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/attention/attention.hpp");

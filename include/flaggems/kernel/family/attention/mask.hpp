@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What attention adds to the scores of a query.
+#pragma once
+
+#include <flaggems/kernel/lang/lanes.hpp>
+
+namespace flaggems::kernels {
+
+/// A query's scores as they are, and with what a mask says of each.
+struct no_mask {
+  template <class... Place>
+  FLAGGEMS_INLINE no_mask row(const Place&...) const {
+    return {};
+  }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane, const lane_value<Lane, C>& score) const {
+    return score;
+  }
+};
+template <class T>
+struct attention_mask_row {
+  global_ptr<const T> data;
+  i64 element;
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane lane, const lane_value<Lane, C>& score) const {
+    using V = lane_value<Lane, C>;
+    if constexpr (is_same<T, bool>)
+      return select(load<bool>(data, element, lane), score, V(lowest<C>()));
+    else
+      return score + load<C>(data, element, lane);
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/attention/mask.hpp");

@@ -1,0 +1,555 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Matrix products of the host, blocked as in Goto and van de Geijn, "Anatomy of high-performance
+// matrix multiplication" (2008): blocks of `b` for the last cache and of `a` for the second are
+// packed into panels, and a micro-kernel multiplies a panel of each into a tile of registers.
+// The summed dimension is cut by the first cache's size alone, so the bits of a result do not
+// depend on the number of threads.
+#pragma once
+
+#include <flaggems/kernel/family/gemm/gemm.hpp>
+#include <flaggems/kernel/family/gemm/vector/amx.hpp>
+#include <flaggems/kernel/family/gemm/vector/int8.hpp>
+#include <flaggems/kernel/family/gemm/vector/micro_kernel.hpp>
+#include <flaggems/kernel/family/gemm/vector/packing.hpp>
+
+namespace flaggems::kernels {
+
+/// When an operand is read where it lies instead of being packed: up to so many bytes of it, that
+/// so many columns (rows) pass over. Never if all is 0.
+struct gemm_place {
+  i64 few, few_bytes;    // if those are few
+  i64 most, most_bytes;  // and at most
+  FLAGGEMS_HOST_INLINE bool allows(i64 bytes, i64 passes) const {
+    return (passes <= few && bytes <= few_bytes) || (passes <= most && bytes <= most_bytes);
+  }
+};
+
+/// The memory of the workers, and what is read where it lies: `a` if its elements are those of the
+/// sums, `b` if it is contiguous along the columns besides.
+struct gemm_plan {
+  i64 workers;                    // at most
+  i64 l1;                         // bytes of the first cache
+  i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
+  i64 b_most;                     // for a block of `b` that several workers pack together
+  gemm_place a_place, b_place;
+  const unsigned char* packed;  // `b` as gemm_pack_all left it, or null
+  unsigned char* memory;        // of all workers: a_bytes and s_bytes of each, then b_bytes of each
+
+  FLAGGEMS_HOST_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
+};
+
+/// What becomes of a tile of sums: added to sums kept from before, a bias added, converted, stored.
+template <class Out, class C, class BiasTile>
+struct store_tile {
+  struct arguments {
+    C *tile, *sums;  // sums: null if none were kept
+    i64 tile_row, sums_row;
+    i64 rows, columns;
+    Out* to;
+    i64 row, column;
+    bool add;  // to what `to` holds
+    bool biased;
+    const BiasTile* bias;
+    i64 first_row, first_column;  // as the bias counts
+  };
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    for (i64 r = 0; r < p.rows; ++r) {
+      const auto step = [&](auto lane) FLAGGEMS_LAMBDA {
+        using V = lane_value<decltype(lane), C>;
+        V x = load<C>(host_scratch<C>{p.tile + r * p.tile_row}, lane);
+        if (p.sums != nullptr) x = x + load<C>(host_scratch<C>{p.sums + r * p.sums_row}, lane);
+        Out* const to = p.to + r * p.row;
+        if (p.add) x = x + load<C>(static_cast<const Out*>(to), p.column, lane);
+        auto at = lane;
+        at.begin += p.first_column;
+        if constexpr (BiasTile::replaces) {
+          store(to, p.column, lane, p.bias->template add<C>(p.first_row + r, at, x));
+        } else {
+          if (p.biased) x = p.bias->template add<C>(p.first_row + r, at, x);
+          store(to, p.column, lane, x);
+        }
+      };
+      i64 j = 0;
+      for (; j + Isa::lanes <= p.columns; j += Isa::lanes) step(lane_vector<Isa>{j});
+      if (j < p.columns) step(lane_tail<Isa>{j, static_cast<int>(p.columns - j)});
+    }
+  }
+};
+
+/// The summed elements of a block.
+template <class Kernel>
+FLAGGEMS_HOST_INLINE i64 depth_of_block(i64 k, i64 l1) {
+  const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
+  const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
+  i64 most = max_of(steps * Kernel::step, i64{128});
+  most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
+  return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
+}
+
+/// How workers share a batch of matrices: `matrices` at a time, each in rows x columns parts. If
+/// they share `b`, the workers of one column of parts are a team, which packs its columns together.
+struct gemm_grid {
+  i64 matrices, members;  // members: workers of a matrix
+  i64 rows, columns;
+  i64 row_step, column_step;
+  bool direct_a, direct_b, shares_b;
+
+  template <class Kernel, class C>
+  FLAGGEMS_HOST_INLINE static gemm_grid make(const gemm_space& space, const gemm_plan& plan,
+                                             i64 workers) {
+    gemm_grid best{1, 1, 1, 1, space.m, space.n, false, false, false};
+    // As many matrices at a time as leave the fewest workers without one.
+    f64 most = 0;
+    for (i64 matrices = min_of(workers, space.batches); matrices >= 1; --matrices) {
+      const i64 members = workers / matrices;
+      const i64 turns = ceil_div(space.batches, matrices);
+      const f64 busy = static_cast<f64>(space.batches) * static_cast<f64>(members) /
+                       (static_cast<f64>(turns) * static_cast<f64>(workers));
+      if (busy <= most * 1.05) continue;
+      most = busy;
+      best.matrices = matrices;
+      best.members = members;
+    }
+    // Parts begin at any vector, unless panels were packed before, or the last one's bits depend on
+    // where it begins, because it is no whole number of vectors.
+    const bool cuts_panels = Kernel::template reads_in_place<C> && plan.packed == nullptr &&
+                             space.n % Kernel::lanes == 0;
+    const i64 part = cuts_panels ? Kernel::lanes : Kernel::columns;
+    const i64 kc = depth_of_block<Kernel>(space.k, plan.l1);
+    const i64 line = min_of(space.k, i64{1024}) * static_cast<i64>(sizeof(C));
+    f64 least = -1;
+    for (i64 rows = 1; rows <= best.members; ++rows) {
+      const i64 columns = best.members / rows;
+      gemm_grid next = best;
+      const i64 r = round_up(ceil_div(space.m, rows), i64{Kernel::rows});
+      const i64 c = round_up(ceil_div(space.n, columns), part);
+      next.row_step = r;
+      next.column_step = c;
+      next.rows = ceil_div(space.m, r);
+      next.columns = ceil_div(space.n, c);
+      next.direct_a = plan.a_place.allows(min_of(r, space.m) * line, min_of(c, space.n));
+      next.direct_b = plan.b_place.allows(min_of(c, space.n) * line, min_of(r, space.m));
+      // For each term of the sum, in multiplications: a part's work is the product of its sides.
+      const bool streams_a = next.direct_a && c <= 2 * Kernel::columns;
+      const bool streams_b = next.direct_b || plan.packed != nullptr;
+      const f64 a = static_cast<f64>(r) * (streams_a ? streamed : packed);
+      f64 b = static_cast<f64>(c) * (streams_b ? streamed : packed);
+      if (next.rows > 1 && !streams_b) {
+        const f64 shared = static_cast<f64>(c) * (fetched + packed / static_cast<f64>(next.rows)) +
+                           meeting / static_cast<f64>(kc);
+        next.shares_b = shared < b;
+        if (next.shares_b) b = shared;
+      }
+      const i64 rest = c % Kernel::columns;
+      const f64 width = static_cast<f64>(c + (rest != 0 ? Kernel::lanes / 4 : 0));
+      const f64 cost = static_cast<f64>(r) * width + a + b;
+      if (least >= 0 && cost >= least) continue;
+      least = cost;
+      best = next;
+    }
+    return best;
+  }
+
+ private:
+  // What an element costs that is packed, or passed over more than twice by `a` in place (512^3,
+  // 16 threads of AVX-512: 32 rows by 512 columns in place 227 us, 128x128 258); that others
+  // packed; that is read once or twice; and what a meeting does.
+  static constexpr f64 packed = 16, fetched = 4, streamed = 2, meeting = 1 << 18;
+};
+
+/// Whether AVX-512-BF16 (with VNNI) and AMX have products of A and B.
+template <class A, class B>
+constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_same<A, B>) ||
+                                  (is_byte<A> && is_byte<B>);
+
+/// Where the panel of column j begins in a matrix that is packed as a whole: by blocks of the sum,
+/// kc elements each and `depth` this one, from element q on. (`to` is u8, const or not.)
+template <class Kernel, class Byte>
+FLAGGEMS_HOST_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i64 depth) {
+  constexpr i64 columns = Kernel::columns;
+  const auto panel = [](i64 elements) FLAGGEMS_LAMBDA {
+    return Kernel::template panel_bytes<columns>(ceil_div(elements, i64{Kernel::step}));
+  };
+  return to + q / kc * ceil_div(n, columns) * panel(kc) + j / columns * panel(depth);
+}
+
+/// How the host packs a matrix of n x k once: `panels` panels of each block of `depth` elements.
+struct packed_layout {
+  i64 depth, panels, blocks, bytes;
+};
+/// Tells the layout for the level that it runs at.
+template <class T, class C>
+struct gemm_layout {
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void run(Block&, i64 n, i64 k, i64 l1, packed_layout* layout) {
+    using kernel = tile_kernel<T, T, C, typename Block::isa>;
+    const i64 depth = depth_of_block<kernel>(k, l1);
+    layout->depth = depth;
+    layout->panels = ceil_div(n, i64{kernel::columns});
+    layout->blocks = ceil_div(k, depth);
+    const i64 steps = ceil_div(depth, i64{kernel::step});
+    layout->bytes =
+        layout->blocks * layout->panels * kernel::template panel_bytes<kernel::columns>(steps);
+  }
+};
+/// Packs all of `b`, n lines of k elements.
+template <class T, class C>
+struct gemm_pack_all {
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, i64 n, i64 k, const gemm_arg<T>& b,
+                                       const packed_layout& layout, unsigned char* to) {
+    using kernel = tile_kernel<T, T, C, typename Block::isa>;
+    block.for_each_tile(layout.panels * layout.blocks, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 q = t / layout.panels * layout.depth;
+      const i64 j = t % layout.panels * kernel::columns;
+      const i64 depth = min_of(layout.depth, k - q);
+      kernel::template pack_columns<T>(pack_arguments<T>{
+          b.data + j * b.line + q * b.along, b.line, b.along, min_of(i64{kernel::columns}, n - j),
+          depth, packed_panel<kernel>(to, n, q, j, layout.depth, depth)});
+    });
+  }
+};
+
+/// Of an expression as the first operand: family/gemm/vector/prologue.hpp.
+template <class T, class First>
+struct evaluate_lines;
+
+/// `First`: gemm_arg<A>, or an expression of elements A.
+template <class A, class B, class Out, class C, class Bias, class First = gemm_arg<A>>
+struct gemm_blocked {
+  static constexpr bool has_bf16_entries = has_dot_products<A, B>;
+
+  /// `Meeting`: detail/meeting.hpp, with a point a worker.
+  template <class Block, class Meeting>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, const gemm_space& space, const First& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias, const gemm_plan& plan,
+                                       const Meeting& meeting) {
+    using kernel = tile_kernel<A, B, C, typename Block::isa>;
+    const i64 workers = min_of(block.count(), plan.workers), self = block.index();
+    if (self >= workers) return;
+    const gemm_grid grid = gemm_grid::make<kernel, C>(space, plan, workers);
+    const i64 group = self / grid.members, part = self % grid.members;
+    const i64 column = part / grid.rows, row = part % grid.rows;
+    if (group >= grid.matrices || column >= grid.columns) return;
+
+    using working = work<kernel, typename Block::isa, Meeting>;
+    working mine{space, a, b, out, bias, plan, grid, meeting};
+    unsigned char* const own = plan.memory + self * plan.own_bytes();
+    mine.packed_a = own;
+    mine.sums = static_cast<C*>(static_cast<void*>(own + plan.a_bytes));
+    mine.members = grid.shares_b ? grid.rows : 1;
+    mine.member = mine.members == 1 ? 0 : row;
+    mine.point = self - mine.member;
+    mine.packed_b = plan.memory + workers * plan.own_bytes() + mine.point * plan.b_bytes;
+    // Two blocks of a team, so that the next one may be packed while others multiply by the last.
+    mine.b_bytes = mine.members == 1 ? plan.b_bytes
+                                     : min_of(mine.members * plan.b_bytes / 128 * 64, plan.b_most);
+    const i64 i = row * grid.row_step, j = column * grid.column_step;
+    const i64 first = space.batches * group / grid.matrices;
+    const i64 last = space.batches * (group + 1) / grid.matrices;
+    const struct products {  // ended by an exception of a functor, too
+      FLAGGEMS_HOST_INLINE products() { kernel::begin(); }
+      FLAGGEMS_HOST_INLINE ~products() { kernel::end(); }
+    } here;
+    for (i64 batch = first; batch < last; ++batch)
+      mine.rectangle(space.batch_at(batch), i, min_of(i + grid.row_step, space.m), grid.row_step, j,
+                     min_of(j + grid.column_step, space.n));
+  }
+
+ private:
+  template <class Kernel, class Isa, class Meeting>
+  struct work {
+    const gemm_space& space;
+    const First& a;
+    const gemm_arg<B>& b;
+    const gemm_out<Out, C>& out;
+    const Bias& bias;
+    const gemm_plan& plan;
+    const gemm_grid& grid;
+    const Meeting& meeting;
+    unsigned char *packed_a = nullptr, *packed_b = nullptr;
+    C* sums = nullptr;
+    i64 b_bytes = 0;                         // of a block of `b`
+    i64 members = 1, member = 0, point = 0;  // of the team, and where it meets
+    i64 meetings = 0;
+
+    static constexpr bool evaluates = !is_same<First, gemm_arg<A>>;
+    using a_matrix = decltype(copy_of(declval_of<const First&>().at(coordinates{})));
+    static constexpr bool sums_in_place = is_same<Out, C> && !Bias::replaces;
+    using a_element = A;
+    using sum_type = C;
+    static constexpr bool keeps_sums = Bias::replaces;  // whole ones, which are finished later
+    static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
+    using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
+    using storing = store_tile<Out, C, bias_part>;
+
+    /// `all` in equal blocks of at most as many lines as fit into `bytes`.
+    FLAGGEMS_HOST_INLINE static i64 lines_of_block(i64 all, i64 bytes, i64 line_bytes, i64 tile) {
+      const i64 most = max_of(bytes / line_bytes / tile, i64{1}) * tile;
+      return all <= most ? round_up(all, tile) : round_up(ceil_div(all, ceil_div(all, most)), tile);
+    }
+
+    /// Rows [i_begin, i_end) and columns [j_begin, j_end) of the result. The members of a team have
+    /// the same columns and `row_step`, the most rows of a member, and meet as often.
+    FLAGGEMS_NOINLINE void rectangle(const coordinates& batch, i64 i_begin, i64 i_end, i64 row_step,
+                                     i64 j_begin, i64 j_end) {
+      const a_matrix a_data = a.at(batch);
+      const B* const b_data = b.at(batch);
+      Out* const to = out.at(batch);
+      const i64 k = space.k, kc = depth_of_block<Kernel>(k, plan.l1);
+      const i64 steps = ceil_div(kc, i64{Kernel::step});
+      const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
+      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
+      const bool kept = !sums_in_place && (k > kc || Bias::replaces);
+      // As many columns as `b_bytes` hold, and whose sums of at least a tile's rows are kept.
+      const i64 most_columns = plan.s_bytes / (tile_rows * static_cast<i64>(sizeof(C)));
+      const i64 block_bytes = kept ? min_of(b_bytes, most_columns * b_line) : b_bytes;
+      const i64 nc = grid.direct_b && !kept
+                         ? round_up(j_end - j_begin, tile_columns)
+                         : lines_of_block(j_end - j_begin, block_bytes, b_line, tile_columns);
+      const i64 mc = grid.direct_a
+                         ? round_up(i_end - i_begin, tile_rows)
+                         : lines_of_block(i_end - i_begin, plan.a_bytes, a_line, tile_rows);
+      const i64 rows_kept = !kept ? row_step
+                                  : lines_of_block(row_step, plan.s_bytes,
+                                                   nc * static_cast<i64>(sizeof(C)), tile_rows);
+      for (i64 j = j_begin; j < j_end; j += nc) {
+        const i64 j_stop = min_of(j + nc, j_end);
+        for (i64 ii = i_begin; ii < i_begin + row_step; ii += rows_kept) {
+          const i64 ii_stop = min_of(ii + rows_kept, i_end);
+          i64 q = 0;
+          do {
+            const i64 depth = min_of(kc, k - q);
+            const bool first = q == 0, last = q + depth >= k;
+            columns_block columns{};
+            if (plan.packed != nullptr) {
+              columns.packed = packed_panel<Kernel>(plan.packed, space.n, q, j, kc, depth);
+            } else {
+              unsigned char* const block = packed_b + (meetings & 1) * b_bytes;
+              columns.data = b_data + q * b.along;
+              columns.packed = block;
+              pack_columns(columns, block, j, j_stop, depth);
+            }
+            if constexpr (Kernel::by_rows)
+              multiply_by_rows<Kernel, Isa>(*this, batch, to, a_data, q, columns.packed, ii,
+                                            ii_stop, j, j_stop, nc, depth, first, last);
+            else
+              for (i64 i = ii; i < ii_stop; i += mc)
+                row_block(batch, to, a_data, q, columns, i, min_of(i + mc, ii_stop), ii, j, j_stop,
+                          nc, depth, first, last);
+            q += depth;
+          } while (q < k);
+        }
+      }
+    }
+
+    struct columns_block {
+      const B* data;
+      const unsigned char* packed;
+      i64 whole;  // columns read in place
+    };
+
+    FLAGGEMS_HOST_INLINE void pack_columns(columns_block& columns, unsigned char* block, i64 j,
+                                           i64 j_stop, i64 depth) {
+      columns.whole = 0;
+      if (Kernel::template reads_in_place<B> && grid.direct_b) {
+        constexpr i64 lanes = Kernel::lanes;
+        columns.whole = (j_stop - j) / lanes * lanes;
+        // The rest of the last panel only.
+        columns.whole = columns.whole / tile_columns * tile_columns +
+                        (j_stop - j == columns.whole ? columns.whole % tile_columns : 0);
+      }
+      const i64 panels = ceil_div(j_stop - j - columns.whole, tile_columns);
+      const i64 first = panels * member / members, last = panels * (member + 1) / members;
+      const i64 start = j + columns.whole + first * tile_columns;
+      const i64 stop = min_of(j + columns.whole + last * tile_columns, j_stop);
+      const i64 panel =
+          Kernel::template panel_bytes<tile_columns>(ceil_div(depth, i64{Kernel::step}));
+      if (start < stop)
+        Kernel::template pack_columns<B>(pack_arguments<B>{columns.data + start * b.line, b.line,
+                                                           b.along, stop - start, depth,
+                                                           block + first * panel});
+      if (members > 1) meeting.wait(point, ++meetings * members);
+    }
+
+    FLAGGEMS_HOST_INLINE void evaluate_rows(const a_matrix& from, i64 i, i64 i_stop, i64 q,
+                                            i64 depth, i64 a_panel) const {
+      alignas(64) A lines[tile_rows * Kernel::most_depth];
+      using evaluating = evaluate_lines<A, First>;
+      for (i64 r = i; r < i_stop; r += tile_rows) {
+        const i64 count = min_of(tile_rows, i_stop - r);
+        const i64 ahead = r + tile_rows < i_stop ? tile_rows : 0;
+        outlined<Isa>::template call<evaluating>(
+            typename evaluating::arguments{&a, &from, r, count, q, depth, ahead, lines});
+        Kernel::template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
+                                                        packed_a + (r - i) / tile_rows * a_panel});
+      }
+      Kernel::begin();  // a product that a functor made has ended this one
+    }
+
+    FLAGGEMS_HOST_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data,
+                                        i64 q, const columns_block& columns, i64 i, i64 i_stop,
+                                        i64 ii, i64 j, i64 j_stop, i64 nc, i64 depth, bool first,
+                                        bool last) const {
+      const i64 steps = ceil_div(depth, i64{Kernel::step});
+      const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
+      i64 whole = 0;  // rows read in place
+      const A* from = nullptr;
+      if constexpr (evaluates) {
+        evaluate_rows(a_data, i, i_stop, q, depth, a_panel);
+      } else {
+        from = a_data + q * a.along;
+        if (Kernel::template reads_in_place<A> && grid.direct_a)
+          whole = (i_stop - i) / tile_rows * tile_rows;
+        if (i + whole < i_stop)
+          Kernel::template pack_rows<A>(pack_arguments<A>{
+              from + (i + whole) * a.line, a.line, a.along, i_stop - i - whole, depth, packed_a});
+      }
+      const i64 b_panel = Kernel::template panel_bytes<tile_columns>(steps);
+      const bool biased = bias.active() && (sums_in_place ? first : last);
+      const bias_part finish = bias.at(batch, 0);
+      alignas(64) C buffer[tile_rows * tile_columns + 64];
+      // Panels that lie one behind the other and are read once: the processor prefetches them.
+      const bool streams = plan.packed != nullptr && i_stop - i <= tile_rows;
+
+      tile_arguments<C> t;
+      t.steps = steps;
+      t.alpha = out.alpha;
+      for (i64 jr = j; jr < j_stop; jr += tile_columns) {
+        const i64 n = min_of(tile_columns, j_stop - jr);
+        t.vectors = static_cast<int>(ceil_div(n, i64{Kernel::lanes}));
+        if (jr - j < columns.whole) {
+          t.b = columns.data + jr * b.line;
+          t.b_along = b.along;
+        } else {
+          t.b = columns.packed + (jr - j - columns.whole) / tile_columns * b_panel;
+          t.b_along = tile_columns;
+        }
+        const i64 share = ceil_div(b_panel, ceil_div(i_stop - i, tile_rows) * 64);
+        t.ahead = static_cast<const char*>(t.b) + b_panel;
+        t.lines_ahead = jr - j >= columns.whole && !streams ? static_cast<int>(share) : 0;
+        for (i64 ir = i; ir < i_stop; ir += tile_rows, t.ahead += share * 64) {
+          const i64 m = min_of(tile_rows, i_stop - ir);
+          t.a = packed_a + (ir - i - whole) / tile_rows * a_panel;
+          t.a_row = 1;
+          t.a_along = tile_rows;
+          if constexpr (!evaluates) {
+            if (ir - i < whole) {
+              t.a = from + ir * a.line;
+              t.a_row = a.line;
+              t.a_along = a.along;
+            }
+          }
+          C* const part = sums + (ir - ii) * nc + (jr - j);
+          const bool fits = m == tile_rows && n % Kernel::lanes == 0;
+          if (!sums_in_place && (!last || Bias::replaces)) {
+            t.out = part;
+            t.out_row = nc;
+            t.add = !first;
+            Kernel::product(t);
+            continue;
+          }
+          if constexpr (sums_in_place) {
+            if (fits && !biased && out.column == 1) {
+              t.out = to + ir * out.row + jr;
+              t.out_row = out.row;
+              t.add = !first;
+              Kernel::product(t);
+              continue;
+            }
+          }
+          t.out = buffer;
+          t.out_row = tile_columns;
+          t.add = false;
+          Kernel::product(t);
+          outlined<Isa>::template call<storing>(typename storing::arguments{
+              buffer, !sums_in_place && !first ? part : nullptr, tile_columns, nc, m, n,
+              to + ir * out.row + jr * out.column, out.row, out.column, sums_in_place && !first,
+              biased, &finish, ir, jr});
+        }
+      }
+      // An expression reads other tensors: along whole rows, which the processor prefetches. (Tile
+      // by tile, a layer of 512x1024x256 had 63 GFLOP/s of 87 without an epilogue.)
+      if constexpr (Bias::replaces)
+        if (last)
+          outlined<Isa>::template call<storing>(typename storing::arguments{
+              sums + (i - ii) * nc, nullptr, nc, 0, i_stop - i, j_stop - j,
+              to + i * out.row + j * out.column, out.row, out.column, false, true, &finish, i, j});
+    }
+  };
+};
+
+/// Few rows times a matrix that is contiguous along its columns: it is read once, six rows at a
+/// time, in pieces long enough for the processor to prefetch, while the sums stay in the second
+/// cache. (In panels, 4096 columns were read at 5 GB/s of 15.)
+template <class A, class B, class Out, class C, class Bias>
+struct gemm_few_rows {
+  static constexpr i64 sums = 32768;  // elements: of the second cache
+
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
+                                       const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                       const Bias& bias) {
+    // Pieces as long as the workers and the memory for sums allow.
+    const i64 share = round_up(ceil_div(space.n, block.count()), 64);
+    space.tile_columns = min_of(share, sums / space.tile_rows / 64 * 64);
+    space.column_tiles = ceil_div(space.n, space.tile_columns);
+    C* const kept = block.template scratch<C>(sums).data;
+    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const gemm_space::place at = space.locate(tile);
+      if (space.m == 1)
+        piece<1, typename Block::isa>(space, a, b, out, bias, at, kept);
+      else
+        piece<rows_at_once<typename Block::isa>, typename Block::isa>(space, a, b, out, bias, at,
+                                                                      kept);
+    });
+  }
+
+ private:
+  /// With six rows of `b`, what registers hold.
+  template <class Isa>
+  static constexpr int rows_at_once = vector_kernel<C, Isa>::has_32_registers ? 4 : 2;
+
+  template <int Rows, class Isa>
+  FLAGGEMS_NOINLINE static void piece(const gemm_space& space, const gemm_arg<A>& a,
+                                      const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                      const Bias& bias, const gemm_space::place& at, C* kept) {
+    using adding = add_rows<C, B, Rows>;
+    using bias_part = decltype(bias.at(at.batch, i64{}));
+    using storing = store_tile<Out, C, bias_part>;
+    const i64 width = space.tile_columns;
+    const i64 rows = min_of(space.tile_rows, space.m - at.i);
+    const i64 columns = min_of(width, space.n - at.j);
+    const A* const from_a = a.at(at.batch);
+    const B* const from_b = b.at(at.batch) + at.j * b.line;
+    for (i64 e = 0; e < round_up(rows, i64{Rows}) * width; ++e) kept[e] = C(0);
+    for (i64 q = 0; q < space.k; q += adding::most) {
+      const int live = static_cast<int>(min_of(i64{adding::most}, space.k - q));
+      for (i64 g = 0; g < rows; g += Rows) {
+        C factors[adding::most * Rows];
+        for (int r = 0; r < Rows; ++r) {
+          const A* from = from_a + min_of(at.i + g + r, space.m - 1) * a.line + q * a.along;
+          for (int t = 0; t < live; ++t, from += a.along)
+            factors[t * Rows + r] = out.alpha * number_cast<C>(*from);
+        }
+        outlined<Isa>::template call<adding>(typename adding::arguments{
+            factors, from_b + q * b.along, b.along, live, kept + g * width, width, columns});
+      }
+    }
+    const bias_part finish = bias.at(at.batch, 0);
+    outlined<Isa>::template call<storing>(
+        typename storing::arguments{kept, nullptr, width, 0, rows, columns,
+                                    out.at(at.batch) + at.i * out.row + at.j * out.column, out.row,
+                                    out.column, false, bias.active(), &finish, at.i, at.j});
+  }
+};
+
+}  // namespace flaggems::kernels

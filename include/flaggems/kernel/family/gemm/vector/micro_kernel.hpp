@@ -1,0 +1,338 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Micro-kernels of the host's matrix products. A micro-kernel multiplies a panel of `rows` rows by
+// one of `columns` columns and adds the tile to the result. What it must have:
+//
+//     rows, columns, lanes   the tile; columns come in vectors of `lanes`
+//     step                   summed elements that are neighbours in a panel
+//     l1_quarters, most_depth  how deep a block may be: what of the first cache a panel of
+//                            columns takes, and summed elements
+//     panel_bytes<W>(steps)  of a panel W lines wide
+//     pack_rows<T>, pack_columns<T>(pack_arguments)
+//     reads_in_place<T>      whether operands of T can be read unpacked
+//     by_rows                whether rows are read where they lie, see family/gemm/vector/amx.hpp
+//     product(tile_arguments)
+//     begin(), end()         around the products of a thread
+#pragma once
+
+#include <flaggems/kernel/family/gemm/vector/packing.hpp>
+
+namespace flaggems::kernels {
+
+/// out[r][c] (+)= alpha * sum over q of a[r][q] * b[q][c], for `vectors` vectors of columns.
+/// Strides are in elements (of a panel: in items).
+template <class C>
+struct tile_arguments {
+  i64 steps;
+  const void *a, *b;
+  i64 a_row, a_along, b_along;
+  C* out;
+  i64 out_row;
+  C alpha;
+  bool add;
+  int vectors;
+  // A part of the next panel of `b`, which lies in the last cache when its turn comes.
+  const char* ahead;
+  int lines_ahead;
+};
+
+/// A vector register of C.
+template <class C, class Isa>
+struct register_vector {
+  typedef C type __attribute__((vector_size(Isa::bytes)));
+  typedef C loose __attribute__((vector_size(Isa::bytes), aligned(1), may_alias));
+  static constexpr int lanes = Isa::bytes / static_cast<int>(sizeof(C));
+};
+
+/// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
+template <class V, class C>
+FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
+#if FLAGGEMS_GCC_X86_ASM
+  if constexpr (sizeof(V) > 16 && sizeof(C) == 4) {
+    asm("vbroadcastss %1, %0" : "=v"(to) : "m"(*p));
+    return;
+  } else if constexpr (sizeof(V) > 16) {
+    asm("vbroadcastsd %1, %0" : "=v"(to) : "m"(*p));
+    return;
+  }
+#endif
+  to = *p - V{};
+}
+
+/// Vectors of C times broadcast elements. The tile fills the registers but for those of a row of
+/// `b` and one element of `a`: 4x24 of 16 registers at AVX2 (98 % of the FMA roof out of caches;
+/// 6x16 is level, but 6 rows are packed at half the speed of 4), 8x48 of 32 at AVX-512, 8x12 on
+/// NEON.
+template <class C, class Isa>
+struct vector_kernel {
+  using registers = register_vector<C, Isa>;
+  static constexpr bool has_32_registers = Isa::bytes == 64 || FLAGGEMS_ARCH_ARM64 != 0;
+  static constexpr bool has_fma = Isa::bytes > 16 || FLAGGEMS_ARCH_ARM64 != 0;
+  static constexpr int lanes = registers::lanes;
+  static constexpr int most_vectors = has_fma ? 3 : 2;  // a product needs a register before its sum
+  static constexpr int rows = has_32_registers ? 8 : 4;
+  static constexpr int columns = most_vectors * lanes;
+  static constexpr int step = 1;
+  // Quarters of the first cache for a panel of `b`: AVX-512 has larger second caches, out of which
+  // it reads a panel as fast (6 % at 2048^3: half as many passes over the sums).
+  static constexpr int l1_quarters = Isa::bytes == 64 ? 6 : 3;
+  static constexpr int most_depth = 512;
+
+  template <class T>
+  static constexpr bool reads_in_place = is_same<T, C>;
+  static constexpr bool by_rows = false;
+  template <i64 Width>
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
+    return Width * steps * static_cast<i64>(sizeof(C));
+  }
+  template <class T>
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_elements<C, T, rows>>(p);
+  }
+  template <class T>
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_elements<C, T, columns>>(p);
+  }
+
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
+
+  template <int Vectors>
+  struct tile {
+    template <class Level>
+    FLAGGEMS_HOST_INLINE static void run(const tile_arguments<C>& p) {
+      using V = typename registers::type;
+      using loose = typename registers::loose;
+      constexpr int group = 4;  // rows addressed from one pointer: more offsets would not fit
+      V sum[rows][Vectors];
+      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+        static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] = V{}; });
+      });
+      const C* a = static_cast<const C*>(p.a);
+      const C* b = static_cast<const C*>(p.b);
+      const i64 a_row = p.a_row, a_along = p.a_along, b_along = p.b_along;
+      // The next panel (7 % at 1024^3, where the first tile waited for it) and the sums (4 %) are
+      // fetched between the steps; all at once they hold up the operands (AVX-512, f64 1024^3: 70
+      // and 78 GFLOP/s).
+      const i64 turn = ceil_div(p.steps, i64{rows});
+      const int lines = (p.lines_ahead + rows - 1) / rows;
+      const char* ahead = p.ahead;
+      const C* line = p.out;
+      for (i64 left = p.steps; left > 0; left -= turn, line += p.out_row) {
+        for (int n = 0; n < lines; ++n, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+        for (int n = 0; n < Vectors; ++n) __builtin_prefetch(line + n * lanes, 1);
+        __builtin_prefetch(line + Vectors * lanes - 1, 1);
+        for (i64 q = min_of(left, turn); q > 0; --q, a += a_along, b += b_along) {
+          V y[Vectors];
+          static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+            y[v] = *static_cast<const loose*>(static_cast<const void*>(b + v * lanes));
+          });
+          const C* from = a;
+          static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+            if (r > 0 && r % group == 0) from += group * a_row;
+            V x;
+            broadcast_from(x, from + r % group * a_row);
+            static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] += x * y[v]; });
+          });
+        }
+      }
+      V alpha;
+      broadcast_from(alpha, &p.alpha);
+      C* to = p.out;
+      const i64 out_row = p.out_row;
+      const auto store = [&](auto adds) FLAGGEMS_LAMBDA {
+        static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+          static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+            loose* const place = static_cast<loose*>(static_cast<void*>(to + v * lanes));
+            if constexpr (adds != 0)
+              *place = alpha * sum[r][v] + *place;
+            else
+              *place = alpha * sum[r][v];
+          });
+          to += out_row;
+        });
+      };
+      if (p.add)
+        store(int_constant<1>{});
+      else
+        store(int_constant<0>{});
+    }
+  };
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<C>& p) {
+    if (p.vectors == most_vectors)
+      outlined<Isa>::template call<tile<most_vectors>>(p);
+    else if (p.vectors == 1)
+      outlined<Isa>::template call<tile<1>>(p);
+    else
+      outlined<Isa>::template call<tile<2>>(p);
+  }
+};
+
+/// sums[r][j] += a[t][r] * b[t][j] for `live` rows t of b and `Rows` rows of the result: a matrix
+/// of few rows times one whose rows are contiguous, read once in long pieces, `depth` of them side
+/// by side. The factors stay in registers.
+template <class C, class T, int Rows>
+struct add_rows {
+  static constexpr int depth = Rows == 1 ? 8 : 6;
+  static constexpr int most = Rows == 1 ? 128 : depth;  // rows of b in a call
+  struct arguments {
+    const C* a;  // [live][Rows]
+    const T* b;
+    i64 b_along;
+    int live;
+    C* sums;
+    i64 sums_row, n;
+  };
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    int t = 0;
+    for (; t + depth <= p.live; t += depth) add<Isa, depth>(p, t);
+    for (; t < p.live; ++t) add<Isa, 1>(p, t);  // not even 0 * NaN of a row beyond the last
+  }
+
+ private:
+  template <class Isa, int Depth>
+  FLAGGEMS_HOST_INLINE static void add(const arguments& p, int first) {
+    using V = typename register_vector<C, Isa>::type;
+    using loose = typename register_vector<C, Isa>::loose;
+    constexpr int lanes = register_vector<C, Isa>::lanes;
+    const C* const a = p.a + first * Rows;
+    const T* row[Depth];
+    V x[Depth][Rows];
+    static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+      row[t] = p.b + (first + t) * p.b_along;
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { broadcast_from(x[t][r], a + t * Rows + r); });
+    });
+    i64 j = 0;
+    for (; j + lanes <= p.n; j += lanes) {
+      V y[Depth];
+      static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+        if constexpr (is_same<T, C>)
+          y[t] = *static_cast<const loose*>(static_cast<const void*>(row[t] + j));
+        else
+          y[t] = load_lanes<C, T, Isa>(row[t] + j, lanes).v;
+      });
+      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+        loose* const to = static_cast<loose*>(static_cast<void*>(p.sums + r * p.sums_row + j));
+        V sum = *to;
+        static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA { sum += x[t][r] * y[t]; });
+        *to = sum;
+      });
+    }
+    for (; j < p.n; ++j)
+      for (int r = 0; r < Rows; ++r) {
+        C& sum = p.sums[r * p.sums_row + j];
+        for (int t = 0; t < Depth; ++t) sum += a[t * Rows + r] * number_cast<C>(row[t][j]);
+      }
+  }
+};
+
+/// What the micro-kernels of bf16 share: a panel of `b` has pairs of elements as items.
+template <class Isa, int Rows, int Vectors, int Step>
+struct bf16_kernel {
+  using T = small_float<bf16_format>;
+  static constexpr int lanes = 16;
+  static constexpr int rows = Rows;
+  static constexpr int columns = Vectors * lanes;
+  static constexpr int step = Step;
+  static constexpr int l1_quarters = 3;
+  static constexpr int most_depth = 512;
+
+  template <class>
+  static constexpr bool reads_in_place = false;
+  static constexpr bool by_rows = false;
+  template <i64 Width>
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
+    return Width * steps * Step * static_cast<i64>(sizeof(T));
+  }
+  template <class>
+  FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_pairs<rows, Step>>(p);
+  }
+  template <class>
+  FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
+    outlined<Isa>::template call<pack_pairs<columns, Step>>(p);
+  }
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
+};
+
+#if FLAGGEMS_ARCH_X86
+/// Dot products of pairs (vdpbf16ps), 8x48 as for f32: twice the products of f32 a step. Subnormal
+/// factors count as zero and subnormal sums become zero, whatever the processor's mode is.
+template <class Isa>
+struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
+  template <int Vectors>
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512_BF16 static void tile(const tile_arguments<f32>& p) {
+    using V = typename register_vector<f32, isa_avx512>::type;
+    using loose = typename register_vector<f32, isa_avx512>::loose;
+    using U = typename register_vector<u32, isa_avx512>::type;
+    constexpr int rows = 8, lanes = 16;
+    V sum[rows][Vectors];
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      __builtin_prefetch(p.out + r * p.out_row, 1);
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V{};
+    }
+    for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
+    const u32* a = static_cast<const u32*>(p.a);
+    const u32* b = static_cast<const u32*>(p.b);
+    for (i64 q = p.steps; q > 0; --q, a += rows, b += p.b_along) {
+      U y[Vectors];
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v)
+        y[v] = *static_cast<const U*>(static_cast<const void*>(b + v * lanes));
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const U x = U{} + a[r];
+        FLAGGEMS_UNROLL
+        for (int v = 0; v < Vectors; ++v)
+          FLAGGEMS_INSTRUCTION(modelled::vdpbf16ps(sum[r][v], x, y[v]), "vdpbf16ps %2, %1, %0"
+                               : "+v"(sum[r][v])
+                               : "v"(x), "v"(y[v]));
+      }
+    }
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) {
+        loose* const to =
+            static_cast<loose*>(static_cast<void*>(p.out + r * p.out_row + v * lanes));
+        V x = sum[r][v] * p.alpha;
+        if (p.add) x += *to;
+        *to = x;
+      }
+    }
+  }
+  FLAGGEMS_HOST_INLINE static void product(const tile_arguments<f32>& p) {
+    if (p.vectors == 3)
+      tile<3>(p);
+    else if (p.vectors == 1)
+      tile<1>(p);
+    else
+      tile<2>(p);
+  }
+};
+
+#endif
+
+/// The micro-kernel of A times B with sums in C at a level.
+template <class A, class B, class C, class Isa>
+struct choose_tile_kernel {
+  using type = vector_kernel<C, Isa>;
+};
+#if FLAGGEMS_ARCH_X86
+template <>
+struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f32,
+                          isa_avx512_bf16> {
+  using type = bf16_dot_kernel<isa_avx512>;
+};
+#endif
+template <class A, class B, class C, class Isa>
+using tile_kernel = typename choose_tile_kernel<A, B, C, Isa>::type;
+
+}  // namespace flaggems::kernels

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many elements of each row picked, the same ones of all. They lie in most of the pieces that
+// memory gives, so a block takes the whole row into block-local memory and picks there.
+#pragma once
+
+#include <flaggems/kernel/expr/simt/register_rows.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
+
+namespace flaggems::kernels {
+
+/// out[r, i] = in[r, index[i]]: rows of n contiguous elements to rows of space.length of them. An
+/// index outside a row gives zero.
+template <class T, class J>
+struct select_columns {
+  static constexpr int max_threads = 512, blocks_per_unit = 4;
+  static constexpr int width = pack_size<T>;
+  /// The longest row, in bytes: as many blocks have room for theirs.
+  static constexpr i64 most_bytes = 54 * 1024;
+  static constexpr int most_scratch = most_bytes + 256;
+
+  /// Elements of scratch for rows of n: they lie as in memory, and behind them is a zero.
+  FLAGGEMS_INLINE static constexpr i64 room(i64 n) { return round_up(n + width + 1, width); }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 n, const row_arg<T>& in,
+                                  global_ptr<const J> index, const row_target<T>& out) {
+    const auto row = block.template scratch<T>(room(n));
+    const i32 m = static_cast<i32>(space.length), step = block.threads() * width;
+    const i32 first = block.thread() * width;
+    i32 picked[width];
+    find(index, m, n, first, picked);
+    block.for_each_tile(space.rows, [&](i64 tile) FLAGGEMS_LAMBDA {
+      i64 from, to;
+      locate_row(space, space.rank, tile, in.strides, out.strides, from, to);
+      const i32 off = stage(block, in.data + from, n, row);
+      block.sync();
+      for (i32 i = first; i < m; i += step) {
+        if (m > step) find(index, m, n, i, picked);
+        pack<T, width> some;
+        FLAGGEMS_CHIP_UNROLL
+        for (int k = 0; k < width; ++k) some.at[k] = row.read(off + picked[k]);
+        const global_ptr<T> p = out.data + to + i;
+        if (i + width <= m && begins_pack<width>(p)) {
+          store_pack<width>(p, some);
+        } else {
+          FLAGGEMS_CHIP_UNROLL
+          for (int k = 0; k < width; ++k)
+            if (i + k < m) p[k] = some.at[k];
+        }
+      }
+      block.sync();  // the next row comes there
+    });
+  }
+
+ private:
+  using words = pack<u32, 4>;
+
+  /// The indices i .. i + width, n for those that do not exist.
+  FLAGGEMS_INLINE static void find(global_ptr<const J> index, i32 m, i32 n, i32 i,
+                                   i32 (&picked)[width]) {
+    FLAGGEMS_CHIP_UNROLL
+    for (int k = 0; k < width; ++k) {
+      const i64 at = i + k < m ? static_cast<i64>(index[i + k]) : i64{-1};
+      picked[k] = at >= 0 && at < n ? static_cast<i32>(at) : n;
+    }
+  }
+  /// Takes a row; returns where in `to` it begins.
+  template <class Block, class Row>
+  FLAGGEMS_INLINE static i32 stage(const Block& block, global_ptr<const T> from, i32 n,
+                                   const Row& to) {
+    const i32 off = static_cast<i32>(reinterpret_cast<u64>(from) % 16 / sizeof(T));
+    const i32 before = off == 0 ? 0 : min_of(width - off, n), packs = (n - before) / width;
+    const i32 first = (off + before) / width;  // of whole packs
+    const auto pieces = to.template as<words>();
+    constexpr int together = 4;
+    for (i32 p = block.thread(); p < packs; p += together * block.threads()) {
+      words some[together];
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) {
+        const i32 at = p + k * block.threads();
+        some[k] = load_packed<width>(from + (before + (at < packs ? at : p) * width));
+      }
+      FLAGGEMS_CHIP_UNROLL
+      for (int k = 0; k < together; ++k) {
+        const i32 at = p + k * block.threads();
+        if (at < packs) pieces.write(first + at, some[k]);
+      }
+    }
+    const i32 beside = n - packs * width;
+    for (i32 i = block.thread(); i < beside; i += block.threads()) {
+      const i32 at = i < before ? i : i + packs * width;
+      to.write(off + at, from[at]);
+    }
+    block.single([&]() FLAGGEMS_LAMBDA { to.write(off + n, T(0)); });
+    return off;
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/index/simt/index_select.hpp");

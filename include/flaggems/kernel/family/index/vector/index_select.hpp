@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// How the host looks rows and elements up.
+#pragma once
+
+#include <flaggems/kernel/family/copy/vector/rows.hpp>
+#include <flaggems/kernel/family/index/index_select.hpp>
+
+namespace flaggems::kernels {
+
+/// Rows in no order: the first lines of each are asked for early, which no other read announces.
+/// (Rows of 256 bytes from a table in memory: 2.5 times as fast.)
+template <class T, class J, class Isa>
+FLAGGEMS_HOST_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i64 n, bool streamed,
+                                      const strided_rows<T>& to, const selected_rows<T, J>& given) {
+  constexpr i64 ahead = 16;
+  const selected_rows<T, J> from = given;  // a copy: stores do not change it
+  T* const first = to.data;
+  const i64 stride = to.stride, lines = min_of(n * static_cast<i64>(sizeof(T)), i64{256});
+  block.for_each_tile(rows, [=, &block](i64 row) FLAGGEMS_LAMBDA {
+    if (row + ahead < rows) {
+      const auto* const next = reinterpret_cast<const unsigned char*>(from.row(row + ahead));
+      for (i64 i = 0; i < lines; i += 64) __builtin_prefetch(next + i);
+    }
+    copy_row<T>(block, first + row * stride, from.row(row), n, streamed);
+  });
+}
+
+/// to[i] = at(i), with four loads under way.
+template <class T, class At>
+FLAGGEMS_HOST_INLINE void gather_elements(T* to, i64 n, const At& at) {
+  i64 i = 0;
+  for (; i + 4 <= n; i += 4) {
+    T x[4];
+    static_for<4>([&](auto k) FLAGGEMS_LAMBDA { x[k] = at(i + k); });
+    static_for<4>([&](auto k) FLAGGEMS_LAMBDA { to[i + k] = x[k]; });
+  }
+  for (; i < n; ++i) to[i] = at(i);
+}
+template <class T, class J, class Isa>
+FLAGGEMS_HOST_INLINE void gather_row(const host_block<Isa>&, T* to, const T* from, i64 step,
+                                     const J* index, i64 n) {
+  if (step == 1)
+    gather_elements(to, n, [=](i64 i) FLAGGEMS_LAMBDA { return from[index[i]]; });
+  else
+    gather_elements(to, n,
+                    [=](i64 i) FLAGGEMS_LAMBDA { return from[static_cast<i64>(index[i]) * step]; });
+}
+
+}  // namespace flaggems::kernels

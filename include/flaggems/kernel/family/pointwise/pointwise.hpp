@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel behind every pointwise operator, and the functors of the operator table.
+#pragma once
+
+#include <flaggems/kernel/expr/expr.hpp>
+#include <flaggems/kernel/family/pointwise/table.hpp>
+#include <flaggems/kernel/math/math.hpp>
+
+namespace flaggems::kernels {
+
+#define FLAGGEMS_UNARY(name, rule, formula)                      \
+  struct name##_fn {                                             \
+    template <class V>                                           \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
+      return formula;                                            \
+    }                                                            \
+  };
+#define FLAGGEMS_BINARY(name, rule, formula)                                          \
+  struct name##_fn {                                                                  \
+    template <class V>                                                                \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
+      return formula;                                                                 \
+    }                                                                                 \
+  };
+#define FLAGGEMS_TERNARY(name, rule, formula)                                 \
+  struct name##_fn {                                                          \
+    template <class V>                                                        \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, \
+                                    FLAGGEMS_VALUE(V) c) const {              \
+      return formula;                                                         \
+    }                                                                         \
+  };
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
+#undef FLAGGEMS_UNARY
+#undef FLAGGEMS_BINARY
+#undef FLAGGEMS_TERNARY
+
+/// c ? a : b
+struct where_fn {
+  template <class M, class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(M) c, FLAGGEMS_VALUE(V) a,
+                               FLAGGEMS_VALUE(V) b) const {
+    return select(c, a, b);
+  }
+};
+
+// Functions of a few instructions (is_brief).
+#define FLAGGEMS_BRIEF(name) \
+  template <>                \
+  inline constexpr bool is_brief_function<name> = true;
+FLAGGEMS_BRIEF(identity_fn)
+FLAGGEMS_BRIEF(neg_fn)
+FLAGGEMS_BRIEF(relu_fn)
+FLAGGEMS_BRIEF(add_fn)
+FLAGGEMS_BRIEF(sub_fn)
+FLAGGEMS_BRIEF(mul_fn)
+FLAGGEMS_BRIEF(maximum_fn)
+FLAGGEMS_BRIEF(minimum_fn)
+#undef FLAGGEMS_BRIEF
+
+/// How an iteration space of up to `max_rank` dimensions is cut into tiles: a tile is `chunk`
+/// elements of the inner dimension at `depth` positions of the last outer one and one position of
+/// the others.
+struct tiling {
+  int outer_rank;
+  i64 outer_sizes[max_rank];
+  i64 inner;      // elements of the inner dimension
+  i64 chunk;      // elements of a tile along it
+  i64 chunks;     // tiles it is cut into
+  i64 depth;      // rows of a tile: 1, or more where operands are transposed against each other
+  i64 depths;     // tiles the last outer dimension is cut into; 0 if depth is 1
+  i64 tiles;      // of the whole space
+  bool streamed;  // results go past the caches, where the device can do that
+
+  FLAGGEMS_SCALAR coordinates locate(i64 tile) const {
+    coordinates c;
+    c.rank = outer_rank;
+    i64 row = tile;
+    c.inner = 0;
+    if (chunks != 1) {
+      row = tile / chunks;
+      c.inner = (tile - row * chunks) * chunk;
+    }
+    int d = outer_rank - 1;
+    if (depths != 0) {
+      const i64 next = row / depths;
+      c.at[d] = (row - next * depths) * depth;
+      row = next;
+      if (d == 0) return c;
+      --d;
+    }
+    for (; d > 0; --d) {
+      const i64 next = row / outer_sizes[d];
+      c.at[d] = row - next * outer_sizes[d];
+      row = next;
+    }
+    if (outer_rank > 0) c.at[0] = row;
+    return c;
+  }
+  /// The elements of a row of the tile, and its rows.
+  FLAGGEMS_INLINE i64 length(const coordinates& c) const { return min_of(chunk, inner - c.inner); }
+  FLAGGEMS_INLINE i64 rows(const coordinates& c) const {
+    return depths == 0 ? 1 : min_of(depth, outer_sizes[outer_rank - 1] - c.at[outer_rank - 1]);
+  }
+};
+
+/// The elements of one tile of out = e. The host has its own (expr/vector/rows.hpp).
+template <class Block, class T, class E>
+FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const target<T>& out,
+                                 const E& e, coordinates& c) {
+  const i64 rows = space.rows(c), n = space.length(c);
+  for (i64 r = 0; r < rows; ++r) {
+    const auto row = e.at(c);
+    const global_ptr<T> to = out.data + c.offset(out.strides);
+    const i64 stride = out.strides[c.rank];
+    block.for_each_lane(
+        n, [&](auto lane) FLAGGEMS_LAMBDA { store(to, stride, lane, row.load(lane)); });
+    if (rows > 1) ++c.at[c.rank - 1];
+  }
+}
+
+/// out = e, element by element.
+template <class T, class E>
+struct pointwise {
+  static constexpr bool has_parts = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, tiling space, target<T> out, E e) {
+    block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      coordinates c = space.locate(tile);
+      assign_tile(block, space, out, e, c);
+    });
+    end_stream(block, space.streamed);
+  }
+};
+
+/// Elements of a tile where all is contiguous.
+inline constexpr i64 flat_chunk = 8192;
+
+/// Elements begin .. begin + n of out = e where all is contiguous. The host has its own
+/// (expr/vector/rows.hpp).
+template <class Block, class T, class E>
+FLAGGEMS_INLINE void assign_flat(const Block& block, global_ptr<T> out, const E& e, i64 begin,
+                                 i64 n, bool) {
+  coordinates c;
+  c.rank = 0;
+  c.inner = begin;
+  const auto row = e.at(c);
+  const global_ptr<T> to = out + begin;
+  block.for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA { store(to, lane, row.load(lane)); });
+}
+
+/// out = e for n elements of contiguous tensors: the leaves are flat_arg.
+template <class T, class E>
+struct pointwise_flat {
+  static constexpr bool has_parts = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, bool streamed, global_ptr<T> out, E e) {
+    block.for_each_share(ceil_div(n, flat_chunk), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
+      const i64 begin = first * flat_chunk;
+      assign_flat(block, out, e, begin, min_of(n, last * flat_chunk) - begin, streamed);
+    });
+    end_stream(block, streamed);
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/pointwise.hpp");

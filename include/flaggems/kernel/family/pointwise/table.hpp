@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pointwise operators, one line each. A line yields the functor, the expression form, the eager
+// form, the out form, the in-place form, the scalar overloads, the test, the benchmark and the rows
+// of the generated pages. To add one: the line here, a reference in double of the same name in
+// tests/support/pointwise_reference.hpp (without it the tests do not compile), and the pages
+// (docs/tutorial.md, "A pointwise operator").
+#pragma once
+
+#include <flaggems/config.hpp>
+
+// name, promotion rule, result as a formula over a, b, c (values of the compute type, scalar or
+// vector)
+//
+// Rules:  numeric        the promoted type; bool operands give bool
+//         arithmetic     the same, bool alone refused (as ATen refuses neg and sub of bool)
+//         integral       the same, bool becomes i64 (as ATen's powers with an integer exponent)
+//         to_float       the promoted type, integers and bool become f32
+//         floating       floating-point operands only
+//         to_bool        computed in the promoted type, result bool
+// clang-format off
+#define FLAGGEMS_POINTWISE_TABLE(UNARY, BINARY, TERNARY)   \
+  UNARY(neg,         arithmetic, negative(a))              \
+  UNARY(abs,         numeric,    abs(a))                   \
+  UNARY(square,      integral,   wrapping_mul(a, a))       \
+  UNARY(relu,        arithmetic, relu(a))                  \
+  UNARY(exp,         to_float,   exp(a))                   \
+  UNARY(exp2,        to_float,   exp2(a))                  \
+  UNARY(expm1,       to_float,   expm1(a))                 \
+  UNARY(log,         to_float,   log(a))                   \
+  UNARY(log1p,       to_float,   log1p(a))                 \
+  UNARY(log2,        to_float,   log2(a))                  \
+  UNARY(sqrt,        to_float,   sqrt(a))                  \
+  UNARY(rsqrt,       to_float,   rsqrt(a))                 \
+  UNARY(reciprocal,  to_float,   V(1) / a)                 \
+  UNARY(sin,         to_float,   sin(a))                   \
+  UNARY(cos,         to_float,   cos(a))                   \
+  UNARY(tanh,        to_float,   tanh(a))                  \
+  UNARY(erf,         to_float,   erf(a))                   \
+  UNARY(sigmoid,     to_float,   sigmoid(a))               \
+  UNARY(silu,        floating,   silu(a))                  \
+  UNARY(gelu_none,   floating,   gelu(a))                  \
+  UNARY(gelu_tanh,   floating,   gelu_tanh(a))             \
+  UNARY(logical_not, to_bool,    a == V(0))                \
+  BINARY(add,        numeric,    wrapping_add(a, b))       \
+  BINARY(sub,        arithmetic, wrapping_sub(a, b))       \
+  BINARY(mul,        numeric,    wrapping_mul(a, b))       \
+  BINARY(div,        to_float,   a / b)                    \
+  BINARY(pow,        arithmetic, pow(a, b))                \
+  BINARY(maximum,    numeric,    maximum(a, b))            \
+  BINARY(minimum,    numeric,    minimum(a, b))            \
+  BINARY(eq,         to_bool,    a == b)                   \
+  BINARY(ne,         to_bool,    a != b)                   \
+  BINARY(lt,         to_bool,    a < b)                    \
+  BINARY(le,         to_bool,    a <= b)                   \
+  BINARY(gt,         to_bool,    a > b)                    \
+  BINARY(ge,         to_bool,    a >= b)                   \
+  BINARY(logical_and, to_bool,   mask_of<V>((a != V(0)) & (b != V(0)))) \
+  BINARY(logical_or, to_bool,    mask_of<V>((a != V(0)) | (b != V(0)))) \
+  BINARY(logical_xor, to_bool,   mask_of<V>((a != V(0)) ^ (b != V(0)))) \
+  TERNARY(clamp,     numeric,    minimum(maximum(a, b), c))
+// clang-format on
+
+FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/table.hpp");

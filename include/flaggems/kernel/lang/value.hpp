@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values: what a kernel's formulas are written over. A value is a number on a chip and a `simd`
+// vector on the host; these traits let one text serve both.
+#pragma once
+
+#include <flaggems/kernel/lang/number.hpp>
+
+namespace flaggems::kernels {
+
+/// Whether a value has several lanes.
+template <class V>
+inline constexpr bool is_simd = false;
+/// The elements of a value: 1, or the lanes of a vector.
+template <class V>
+inline constexpr int lane_count = 1;
+
+template <class V>
+struct value_traits {
+  using element = V;
+  template <class U>
+  using rebind = U;
+};
+
+/// The element type of a value: T of T, and of simd<T, Isa>.
+template <class V>
+using element_of = typename value_traits<V>::element;
+/// The value of the same width whose elements are U: U, or simd<U, Isa> (simd_mask for bool).
+template <class V, class U>
+using rebind = typename value_traits<V>::template rebind<U>;
+/// What a comparison of two V gives: bool or simd_mask<Isa>.
+template <class V>
+using mask_of = rebind<V, bool>;
+
+template <class T, bool IsInteger = is_signed_integer<T>>
+struct modular_of {
+  using type = T;
+};
+template <class T>
+struct modular_of<T, true> {
+  using type = uint_of_size<sizeof(T)>;
+};
+/// The type in which arithmetic on T wraps: unsigned for integers, T itself otherwise.
+template <class T>
+using modular_type = typename modular_of<T>::type;
+
+/// a + b, a - b, a * b; integers wrap. (Vectors do so by themselves.)
+template <class V>
+FLAGGEMS_INLINE V wrapping_add(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)
+    return static_cast<V>(static_cast<modular_type<V>>(a) + static_cast<modular_type<V>>(b));
+  else
+    return V(a + b);
+}
+template <class V>
+FLAGGEMS_INLINE V wrapping_sub(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)
+    return static_cast<V>(static_cast<modular_type<V>>(a) - static_cast<modular_type<V>>(b));
+  else
+    return V(a - b);
+}
+template <class V>
+FLAGGEMS_INLINE V wrapping_mul(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  if constexpr (is_integer<V>)  // 1u: 16-bit factors would be multiplied as int, which overflows
+    return static_cast<V>(1u * static_cast<modular_type<V>>(a) * static_cast<modular_type<V>>(b));
+  else
+    return V(a * b);
+}
+
+/// -a; integers wrap.
+template <class V>
+FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
+  if constexpr (is_integer<V>)
+    return wrapping_sub(V(0), a);
+  else
+    return V(-a);
+}
+
+/// `template <class V, if_value<V> = 0>`: for numbers and vectors of them. Functions whose name an
+/// operator on tensors has too need it: a view of small floats has this namespace among its own.
+template <class V>
+using if_value = conditional<is_simd<V> || is_builtin_number<V>, int, void>;
+
+/// a > b ? a : b and a < b ? a : b: b where they are equal or one is NaN.
+template <class V, conditional<!is_simd<V>, int, void> = 0>
+FLAGGEMS_INLINE V greater_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  return a > b ? a : b;
+}
+template <class V, conditional<!is_simd<V>, int, void> = 0>
+FLAGGEMS_INLINE V lesser_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  return a < b ? a : b;
+}
+
+/// Whether `scale_lanes(x, n)` is x 2^n for integers n, with one rounding, by one instruction.
+template <class V>
+inline constexpr bool scales_at_once = false;
+
+/// Each element as a To, as number_cast does it. For scalars and vectors.
+template <class To, class V>
+FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
+  static_assert(!is_simd<V>);
+  return number_cast<To>(x);
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/lang/value.hpp");

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention of few queries on chips: whether kernel/family/attention/simt/decode.hpp takes it, and
+// in what parts.
+#pragma once
+
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/simt/decode_mma.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/plan/iteration.hpp>
+
+#include <utility>
+
+namespace flaggems::detail {
+
+/// How chips attend with few queries.
+struct decode_policy {
+  /// So many queries that share keys are few.
+  static constexpr i64 rows = 16;
+  /// The units of a large chip.
+  static constexpr i64 units = 132;
+  /// What kernels count by 32 bits: keys, and batches.
+  static constexpr i64 most = i64{1} << 28;
+
+  /// Who has the keys: so many parts, put together by a second launch, each the work of a cluster.
+  struct split {
+    i64 parts;
+    int cluster;
+  };
+  /// The split of `all` steps of the keys with which `tiles` times as many blocks, of which
+  /// `abreast` run at once, take least: rounds of blocks, each its steps and what takes it as long
+  /// as two more; half as much again for a cluster, and as much again to put parts together.
+  static split split_of(i64 tiles, i64 all, i64 abreast, int most_cluster) {
+    split best{1, 1};
+    if (all <= 1 || tiles >= 4 * abreast) return best;
+    const auto rounds_of = [&](i64 p, i64 at_once) {
+      return kernels::ceil_div(tiles * p, at_once) * (kernels::ceil_div(all, p) + 2);
+    };
+    i64 least = rounds_of(1, abreast);
+    const auto consider = [&](i64 taken, split s) {
+      if (taken >= least) return;
+      least = taken;
+      best = s;
+    };
+    // Clusters lie in parts of the chip, which larger ones do not fill. Their blocks are 2^n, of
+    // which some may have no step.
+    for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
+      consider(rounds_of(c, c == 2 ? abreast : abreast * 3 / 4) + 1, {1, c});
+    for (i64 rounds = 1; rounds <= 4; ++rounds)
+      if (const i64 p = kernels::min_of(rounds * abreast / tiles, all); p > 1)
+        consider(rounds_of(p, abreast) + 3, {p, 1});
+    return best;
+  }
+};
+
+/// An operand as the kernels of few queries know it. Their batch has two dimensions: of one of
+/// fewer, the first ones are of a single place.
+template <class T>
+kernels::decode_arg<T> decode_operand(const kernels::attention_arg<T>& x, int rank) {
+  const auto narrow = [](i64 stride) { return static_cast<i32>(stride); };
+  return {x.data,         rank > 1 ? x.batch[0] : 0, rank > 0 ? x.batch[rank - 1] : 0,
+          narrow(x.head), narrow(x.position),        narrow(x.element)};
+}
+inline kernels::no_mask decode_operand(const kernels::no_mask& x, int) { return x; }
+template <class T>
+kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int rank) {
+  const kernels::attention_arg<const T>& arg = x;
+  return {decode_operand(arg, rank)};
+}
+
+/// Whether a kernel can read the lines of queries, keys or values by packs.
+template <class T>
+bool begins_packs(const kernels::decode_arg<T>& x, i64 size) {
+  constexpr int width = kernels::pack_size<T>;
+  return x.element == 1 && kernels::begins_pack<width>(x.data) &&
+         ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
+}
+
+template <class S, class T, class Key, class Out, class Mask>
+struct decode_call {
+  static constexpr int width = kernels::pack_size<Key>;
+  /// Whether there are instructions for it; a query of 32 bits has no exact parts of f16.
+  static constexpr bool has_tiles =
+      device_of<S>::capabilities::matrix_units &&
+      (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
+  using kernel_mask = decltype(decode_operand(std::declval<const Mask&>(), 0));
+  const S& stream;
+  const kernels::attention_space& space;
+  const kernels::attention_arg<const T>& q_arg;
+  const kernels::attention_arg<const Key>&k_arg, &v_arg;
+  const Mask& mask_arg;
+  const kernels::attention_arg<Out>& out_arg;
+  f32 scale;
+  launch_config& config;
+
+  kernels::decode_arg<const T> q{};
+  kernels::decode_arg<const Key> k{}, v{};
+  kernel_mask mask{};
+  kernels::decode_arg<Out> out{};
+
+  /// Runs it; false, and nothing was done, if it is none of these.
+  bool run() {
+    if (space.queries > decode_policy::rows || space.group > decode_policy::rows ||
+        space.group * space.queries > decode_policy::rows || space.rank > 2 ||
+        space.keys > decode_policy::most || space.batches > decode_policy::most ||
+        space.head_size > 32 * width || space.value_size > 32 * width || !are_narrow())
+      return false;
+    q = decode_operand(q_arg, space.rank);
+    k = decode_operand(k_arg, space.rank);
+    v = decode_operand(v_arg, space.rank);
+    mask = decode_operand(mask_arg, space.rank);
+    out = decode_operand(out_arg, space.rank);
+    if (!begins_packs(k, space.head_size) || !begins_packs(v, space.value_size)) return false;
+    const i64 packs = kernels::max_of(space.head_size, space.value_size) / width;
+    if constexpr (has_tiles)
+      if (space.head_size == space.value_size && begins_packs(q, space.head_size)) {
+        if (packs == 8) return go_by_tiles<1>(), true;
+        if (packs == 16) return go_by_tiles<2>(), true;
+      }
+    if (packs <= 8)
+      go<8>();
+    else if (packs <= 16)
+      go<16>();
+    else
+      go<32>();
+    return true;
+  }
+
+ private:
+  /// Whether the strides that kernels keep in 32 bits fit there.
+  bool are_narrow() const {
+    u64 all = 0;
+    const auto look = [&](i64 stride) { all |= static_cast<u64>(stride ^ (stride >> 63)); };
+    const auto look_at = [&](const auto& x) {
+      look(x.head);
+      look(x.position);
+      look(x.element);
+    };
+    look_at(q_arg);
+    look(k_arg.position);
+    look(v_arg.position);
+    look_at(out_arg);
+    if constexpr (!std::is_same_v<Mask, kernels::no_mask>) look_at(mask_arg);
+    return all >> 31 == 0;
+  }
+
+  template <int Lanes>
+  void go() {
+    constexpr int rows = 4;
+    using kernel = kernels::attention_decode<T, Key, Out, kernel_mask, rows, Lanes>;
+    launch_parts<kernel>(rows, kernel::max_threads / Lanes);
+  }
+  template <int Blocks>
+  void go_by_tiles() {
+    using kernel = kernels::attention_decode_tiles<T, Key, Out, kernel_mask, Blocks, 256>;
+    launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
+  }
+
+  /// `teams` of a block have `rows_at_once` rows and Kernel::keys keys each.
+  template <class Kernel>
+  void launch_parts(i64 rows_at_once, i64 teams) {
+    using merge = kernels::attention_decode_merge<Out>;
+    using row = typename Kernel::row_type;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    const i64 step = teams * Kernel::keys;
+    const i64 rows = space.group * space.queries;
+    const i64 row_tiles = kernels::ceil_div(rows, rows_at_once);
+    const i64 tiles = space.batches * row_tiles;
+    const i64 all = kernels::ceil_div(space.keys, step);
+    kernels::decode_space few{narrow(space.keys),
+                              narrow(space.head_size),
+                              narrow(space.value_size),
+                              narrow(rows),
+                              narrow(space.diagonal),
+                              scale,
+                              divider_by(space.queries),
+                              divider_by(space.rank > 0 ? space.sizes[space.rank - 1] : 1),
+                              divider_by(row_tiles),
+                              {},
+                              0,
+                              0,
+                              0};
+    f32* none = nullptr;
+    const int most =
+        kernels::min_of(most_cluster<Kernel>(stream, config, few, q, k, v, mask, out, none),
+                        kernels::decode_space::most_cluster);
+    const auto [wanted, cluster] =
+        decode_policy::split_of(tiles, all, decode_policy::units * Kernel::min_blocks, most);
+    const i64 length = kernels::ceil_div(all, wanted) * step;
+    const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
+    few.parts = divider_by(parts);
+    few.tiles = static_cast<u32>(tiles * parts);
+    few.length = narrow(length);
+    few.share = narrow(kernels::round_up(kernels::ceil_div(length, i64{cluster}), step));
+    config.cluster = cluster;
+    config.tiles = few.tiles;
+    config.threads = Kernel::max_threads;
+    config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
+                     scratch_bytes<f32>(teams * rows_at_once * row::length) +
+                     scratch_bytes<f32>(rows_at_once * row::whole);
+    const auto attend = [&](f32* found) {
+      launch<Kernel>(stream, config, few, q, k, v, mask, out, found);
+    };
+    if (parts == 1) return attend(nullptr);
+    auto found = empty<f32>(
+        stream, shape{space.batches * rows * parts * kernels::decode_found(space.value_size)},
+        config.op);
+    attend(found.data());
+    few.row_tiles = divider_by(rows);
+    few.tiles = static_cast<u32>(space.batches * rows);
+    config.cluster = 1;
+    config.tiles = few.tiles;
+    config.threads = narrow(merge::threads(parts, space.value_size));
+    const i64 abreast = merge::teams(config.threads, space.value_size);
+    config.scratch =
+        2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
+    launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
+  }
+};
+
+}  // namespace flaggems::detail

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches that copy rows side by side on a chip.
+#pragma once
+
+#include <flaggems/kernel/family/copy/simt/rows.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/ops/plan/iteration.hpp>
+
+namespace flaggems::detail {
+
+/// A tensor as rows of contiguous bytes that begin so many bytes apart.
+struct byte_rows {
+  i64 rows = 1, bytes = 0, step = 0;
+  bool fits = false;
+
+  /// Its dimensions from `dim` on are a row.
+  FLAGGEMS_NOINLINE byte_rows(const memory_layout& x, int dim) {
+    i64 run = 1;
+    for (int d = x.sizes.size() - 1; d >= dim; --d) {
+      if (x.sizes[d] != 1 && x.strides[d] != run) return;
+      run *= x.sizes[d];
+    }
+    for (int d = dim - 1; d >= 0; --d) {
+      if (x.sizes[d] == 1) continue;
+      // (Modulo 2^64, as addresses are.)
+      const auto own = static_cast<i64>(static_cast<u64>(x.strides[d]) * static_cast<u64>(x.item));
+      if (rows == 1)
+        step = own;
+      else if (static_cast<u64>(own) != static_cast<u64>(step) * static_cast<u64>(rows))
+        return;
+      rows *= x.sizes[d];
+    }
+    fits = multiply(run, x.item, bytes);
+  }
+};
+
+/// Copies rows of several operands side by side into rows of one output, by as few launches as the
+/// kernel's operands permit. First all operands are measured, then all are added.
+class row_joiner {
+ public:
+  row_joiner(const memory_layout& out, int dim) : to_(out, dim), dim_(dim), out_(out.data) {
+    note(out, to_);
+    space_.count = 0;
+  }
+  /// Whether the kernel is for operands like this, too.
+  void measure(const memory_layout& x) { note(x, byte_rows(x, dim_)); }
+  /// Whether it is for all that were measured. Rows must be many if they are not packs: a thread
+  /// finds its place once for several.
+  bool settle() {
+    while (odd_ % static_cast<u64>(bytes_) != 0) bytes_ /= 2;
+    i64 units = 0;
+    return fits_ && multiply(to_.bytes / bytes_, to_.rows, units) && units < i64{1} << 31 &&
+           (bytes_ == 16 || to_.rows >= few_rows);
+  }
+  template <class S>
+  void add(const S& stream, launch_config& config, const memory_layout& x) {
+    const byte_rows from(x, dim_);
+    space_.operands[space_.count++] = {x.data, from.step, static_cast<u32>(columns_)};
+    columns_ += from.bytes / bytes_;
+    if (space_.count == kernels::joined_space::most_operands) flush(stream, config);
+  }
+  /// Launches what has been added since the last launch.
+  template <class S>
+  void flush(const S& stream, launch_config& config) {
+    if (space_.count == 0) return;
+    auto* const out = const_cast<unsigned char*>(out_);
+    out_ += columns_ * bytes_;
+    const auto run = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+      using kernel = kernels::join_rows<Bytes>;
+      // As many rows a thread as leave enough threads for a chip.
+      const i64 each = kernels::min_of(i64{kernel::in_flight}, columns_ * to_.rows >> 17);
+      space_.to_row = to_.step;
+      space_.rows = static_cast<u32>(to_.rows);
+      space_.each = static_cast<u32>(kernels::max_of(i64{1}, kernels::min_of(each, to_.rows)));
+      space_.columns = divider_by(columns_);
+      space_.steps = static_cast<u32>(columns_ * kernels::ceil_div(to_.rows, i64{space_.each}));
+      plan_steps(config, space_.steps);
+      launch<kernel>(stream, config, space_, out);
+    };
+    if (bytes_ == 16)
+      run(std::integral_constant<int, 16>{});
+    else if (bytes_ == 8)
+      run(std::integral_constant<int, 8>{});
+    else if (bytes_ == 4)
+      run(std::integral_constant<int, 4>{});
+    else if (bytes_ == 2)
+      run(std::integral_constant<int, 2>{});
+    else
+      run(std::integral_constant<int, 1>{});
+    columns_ = 0;
+    space_.count = 0;
+  }
+
+ private:
+  static constexpr i64 few_rows = 8;
+
+  void note(const memory_layout& x, const byte_rows& r) {
+    fits_ = fits_ && r.fits;
+    odd_ |= reinterpret_cast<u64>(x.data) | static_cast<u64>(r.bytes) | static_cast<u64>(r.step);
+  }
+
+  byte_rows to_;
+  int dim_;
+  const unsigned char* out_;
+  bool fits_ = true;
+  u64 odd_ = 0;  // what has to be a multiple of a unit's bytes
+  i64 bytes_ = 16, columns_ = 0;
+  kernels::joined_space space_;  // of whose operands only those in use are set
+};
+
+}  // namespace flaggems::detail
