@@ -9,6 +9,7 @@
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/concept.hpp>
+#include <flaggems/device/execution.hpp>
 #include <flaggems/device/graph.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/device/memory_pool.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/device/execution.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/launch/hooks.hpp>
@@ -38,6 +39,8 @@ void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
   static_assert((std::is_trivially_copyable_v<Args> && ...),
                 "flaggems: a kernel's argument is not trivially copyable");
+  static_assert(execution_model<device> != execution::vector_core,
+                "flaggems: kernels have no form for execution::vector_core yet");
   if (config.cluster < 1 || config.threads < 0 || config.scratch < 0) [[unlikely]]
     detail::raise_launch_config(config);
   if (config.tiles <= 0) return;

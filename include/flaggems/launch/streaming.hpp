@@ -19,7 +19,7 @@
 
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/detail/cpu.hpp>
-#include <flaggems/tensor/view.hpp>
+#include <flaggems/device/execution.hpp>
 
 namespace flaggems::detail {
 
@@ -39,7 +39,7 @@ FLAGGEMS_COLD inline i64 first_stream_threshold() {
 /// Whether a launch on `Device` that moves so many bytes, and not in place, streams its results.
 template <class Device>
 bool is_streamed([[maybe_unused]] i64 bytes) {
-  if constexpr (host_accessible<Device>) {
+  if constexpr (has_vectors<Device>) {
     const i64 known = stream_threshold.load(memory_order::relaxed);
     return bytes >= (known != 0 ? known : first_stream_threshold());
   } else {

@@ -262,14 +262,14 @@ struct attention_call {
         scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
     config.threads = 64;  // about the elements of a head
     using kernel_mask_type = decltype(kernel_mask);
-    if constexpr (!host_accessible<device_of<S>> && std::is_same_v<C, f32>) {
+    if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
       decode_call<S, T, Key, O, kernel_mask_type> few{
           stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale, config};
       if (few.run()) return;
     }
     const bool contiguous =
         (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
-    if constexpr (std::is_same_v<device_of<S>, host>) {
+    if constexpr (has_thread_pool<device_of<S>>) {
       using many = kernels::attention_host<T, Key, O, C, kernel_mask_type>;
       using few = kernels::attention_host_few<T, Key, O, C, kernel_mask_type>;
       const i64 rows = group * space.queries;

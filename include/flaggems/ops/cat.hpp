@@ -103,7 +103,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   const placed_layout to = layout_of(out);
   for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
-  if constexpr (!host_accessible<D> && is_list_of<List, T>)
+  if constexpr (has_simt<D> && is_list_of<List, T>)
     if (join_on_chip(stream, list, plan.dim, layout_of(out), work_of(out.numel(), sizeof(T), 2)))
       return;
   i64 start = 0;
@@ -123,7 +123,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
       const i64 n = x.numel();
       if (n == 0) return;
       const bool flat = are_contiguous(part, from);
-      if constexpr (!host_accessible<D>)
+      if constexpr (has_simt<D>)
         copy_on_chip<kernels::uint_of_size<int{sizeof(T)}>>(op, stream, part, from, n, flat);
       else if (flat)
         copy_contiguous(op, stream, part, from, n * from.item, total);

@@ -405,7 +405,7 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
     const i64 bytes = flat.n * i64{sizeof(T)};
     if (!flat.all) check_copy(op, layout_of(out), layout_of(x));
     if (bytes == 0 || replaced<operators::copy_>(op, stream, x, out)) return;
-    if constexpr (!host_accessible<D>)
+    if constexpr (has_simt<D>)
       copy_on_chip<kernels::uint_of_size<int{sizeof(T)}>>(op, stream, layout_of(out), layout_of(x),
                                                           flat.n, flat.all);
     else if (flat.all)

@@ -118,7 +118,7 @@ void fill_(const S& stream, X&& x, const V& value) {
     raise(errc::shape_mismatch, "fill_", "a value of no dimensions",
           "sizes " + to_string(from.shape_of()));
   if constexpr (std::is_same_v<device_t<const V&>, device_of<S>> ||
-                !host_accessible<device_t<const V&>>) {
+                !detail::host_reads<device_t<const V&>>) {
     same_device<S, V>();
     detail::fill_from("fill_", stream, as_view(x),
                       tensor_view<const value_t<const V&>, device_of<S>>(from));

@@ -316,7 +316,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
     const auto e = last.template build<C>(flat_space{}, next);
     using E = std::remove_const_t<decltype(e)>;
     config.work = work_of(n, sizeof(T), 1 + Node::leaves);
-    if constexpr (host_accessible<D>) {
+    if constexpr (has_vectors<D>) {
       config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
       return launch<kernels::pointwise_flat<T, E>>(
           stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
@@ -335,7 +335,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   int next = 1;
   const auto e = last.template build<C>(it, next);
   using E = std::remove_const_t<decltype(e)>;
-  if constexpr (host_accessible<D>) {
+  if constexpr (has_vectors<D>) {
     const kernels::tiling space =
         plan_tiles<D>(config, it, sizeof(T), 1 + Node::leaves, flat.in_place);
     launch<kernels::pointwise<T, E>>(stream, config, space, target, e);

@@ -306,7 +306,7 @@ struct gemm_call {
 
   template <class S>
   void choose(const S& stream, const Added& beside) {
-    if constexpr (!host_accessible<device_of<S>> && !has_prologue)
+    if constexpr (has_simt<device_of<S>> && !has_prologue)
       if (skinny_product<S, A, B, Out, Added>(stream, *this, beside).run()) return;
     const i64 m = space.m, n = space.n, k = space.k;
     bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
@@ -370,7 +370,7 @@ struct gemm_call {
   }
 
   template <class S>
-  static constexpr bool is_blocked = std::is_same_v<device_of<S>, host> &&
+  static constexpr bool is_blocked = has_thread_pool<device_of<S>> &&
                                      (kernels::is_floating<C> || compute::bytes);
 
   /// Makes `lines` lines contiguous along the sum, in memory of the thread: for kernels without

@@ -42,11 +42,11 @@ class packed_matrix {
   /// The bytes it takes: more than the weight where elements were widened.
   [[nodiscard]] i64 bytes() const { return storage_.bytes(); }
   /// The level it was packed for. Products at another one raise not_supported.
-  [[nodiscard]] isa_level level() const requires std::is_same_v<Device, host> { return level_; }
+  [[nodiscard]] isa_level level() const requires detail::has_thread_pool<Device> { return level_; }
 
  private:
   friend struct detail::packed_access;
-  using storage = tensor<std::conditional_t<std::is_same_v<Device, host>, u8, T>, Device>;
+  using storage = tensor<std::conditional_t<detail::has_thread_pool<Device>, u8, T>, Device>;
 
   packed_matrix(storage s, i64 rows, i64 columns, isa_level level)
       : storage_(std::move(s)), rows_(rows), columns_(columns), level_(level) {}
@@ -65,7 +65,7 @@ struct packed_access {
     using matrix = packed_matrix<T, device_of<S>>;
     check_matrix_rank("pack_matrix", "a matrix", w, 2);
     const i64 n = w.size(0), k = w.size(1);
-    if constexpr (!std::is_same_v<device_of<S>, host>) {
+    if constexpr (!has_thread_pool<device_of<S>>) {
       auto copy = empty<T>(stream, shape{n, k}, "pack_matrix");
       if (!w.empty()) assign(stream, copy, w, "pack_matrix");
       return matrix(std::move(copy), n, k, isa_level{});
@@ -95,7 +95,7 @@ struct packed_access {
     static_assert(std::is_same_v<typename X::value_type, T>,
                   "flaggems: the input of a packed matrix must have the matrix's dtype");
     const u8* panels = nullptr;
-    if constexpr (std::is_same_v<device_of<S>, host>) {
+    if constexpr (has_thread_pool<device_of<S>>) {
       static_assert(
           !kernels::is_byte<T> || std::is_same_v<typename Out::value_type, i32> || Added::replaces,
           "flaggems: packed 8-bit integers give i32, or what an epilogue makes of it");
@@ -111,7 +111,7 @@ struct packed_access {
     if (!m.exists_) [[unlikely]]
       raise(errc::invalid_argument, "linear", "a packed matrix", "one that was moved from");
     const shape sizes{m.rows_, m.columns_};
-    if constexpr (std::is_same_v<D, host>)
+    if constexpr (has_thread_pool<D>)
       return tensor_view<const T, D>(
           static_cast<const T*>(static_cast<const void*>(m.storage_.data())), sizes);
     else
@@ -119,8 +119,8 @@ struct packed_access {
   }
 
  private:
-  template <class T>
-  static void check_level(const packed_matrix<T, host>& weight) {
+  template <class T, class D>
+  static void check_level(const packed_matrix<T, D>& weight) {
     if (weight.level_ != isa()) [[unlikely]]
       raise(errc::not_supported, "linear",
             "a matrix packed for the level " + text(to_string(isa())) + " in use",

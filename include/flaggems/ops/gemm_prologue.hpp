@@ -90,7 +90,7 @@ struct with_prologue {
     const auto make = [](const auto& e) {
       return kernels::gemm_prologue<std::remove_cvref_t<decltype(e)>>{e};
     };
-    if constexpr (std::is_same_v<typename Node::device, host>)
+    if constexpr (has_thread_pool<typename Node::device>)
       return make(first.node().template build<kernels::compute_type<T>>(space, next));
     else
       return make(
@@ -128,7 +128,7 @@ void run_gemm(const char* op, const S& stream, const lazy_matrix<Node>& a, const
       std::is_same_v<typename Node::device, D>,
       "flaggems: the tensors of a product's operand are on another device than the product");
   const i64 elements = a.own_sizes().numel();
-  const bool short_at_all = std::is_same_v<D, host> && elements <= evaluated_elements;
+  const bool short_at_all = has_thread_pool<D> && elements <= evaluated_elements;
   if (short_at_all || elements <= evaluated_rows * a.size(-1)) {
     auto values = empty<T>(stream, a.own_sizes(), op);
     assign_node(op, stream, as_view(values), a.node());

@@ -52,7 +52,7 @@ bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out)
   constexpr bool takes =
       floats && std::is_same_v<value_t<const B&>, C> && std::is_same_v<decltype(out.data()), C*> &&
       is_read_in_place<A> && is_read_in_place<B> && is_read_in_place<Out> &&
-      std::is_same_v<device_of<S>, host> && !has_implementation<operators::gemm, host>;
+      has_thread_pool<device_of<S>> && !has_implementation<operators::gemm, device_of<S>>;
   if constexpr (takes) {
     plain_matrix<const C> ma, mb;
     plain_matrix<C> to;

@@ -26,7 +26,7 @@ namespace detail {
 /// is checked here: the kernels read nothing outside their operands.
 template <class S, class J, class D>
 void check_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size) {
-  if constexpr (host_accessible<D>) {
+  if constexpr (host_reads<D>) {
     if (index.empty()) return;
     if constexpr (!is_synchronous<D>) ref(stream).synchronize();
     iteration it(index.sizes());
@@ -225,7 +225,7 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
   if (out.empty() || replaced<Op>(op, stream, x, d, index, out)) return;
 
   using word = typename word_of<T>::type;
-  if constexpr (host_accessible<D>) {
+  if constexpr (has_vectors<D>) {
     const iteration it = lookup_space(x, d, index, out);
     const auto [to, from] = arguments_of<word>(it, x, d, index, out);
     kernels::tiling space = it.tiles(8192);

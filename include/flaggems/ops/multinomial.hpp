@@ -35,7 +35,7 @@ shape multinomial_shape(const P& probs, i64 num_samples, bool replacement) {
 template <class S, class T, class D>
 void check_probabilities(const S& stream, const tensor_view<const T, D>& probs, i64 num_samples,
                          bool replacement) {
-  if constexpr (host_accessible<D>) {
+  if constexpr (host_reads<D>) {
     using C = kernels::compute_type<T>;
     constexpr const char* op = "multinomial";
     if constexpr (!is_synchronous<D>) ref(stream).synchronize();

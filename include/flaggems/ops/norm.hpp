@@ -206,7 +206,7 @@ template <class D, bool Paired = false, class F, class First, class... Operands>
 bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
                       bool much_beside, const F& f, const First& first,
                       const Operands&... operands) {
-  if constexpr (host_accessible<D>) {
+  if constexpr (has_vectors<D>) {
     return false;
   } else {
     if (!held_rows::take(space.rows, space.length, space.outer_rank) ||

@@ -134,7 +134,7 @@ struct quantized_linear_call {
   template <class S>
   void run(const S& stream, const X& from, const quantized_matrix<Format, D>& w, const Out& to) {
     plan(from, w, to);
-    if constexpr (std::is_same_v<D, host>)
+    if constexpr (has_thread_pool<D>)
       go_on_host(stream, w);
     else if (w.columns() > 1 && x.along != 1)
       go<1, 4, true>(stream, w);
@@ -272,7 +272,7 @@ void quantized_rows_into(const char* op, const S& stream, const quantized_matrix
 /// work that computes it is done.
 template <class S, class Index>
 void check_row_indices(const char* op, const S& stream, const Index& indices, i64 rows) {
-  if constexpr (host_accessible<typename Index::device_type>) {
+  if constexpr (host_reads<typename Index::device_type>) {
     ref(stream).synchronize();
     shape at = indices.shape_of();
     for (int d = 0; d < at.rank(); ++d) at[d] = 0;
@@ -331,7 +331,7 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
     if (to.empty() || detail::replaced<operators::quantized_linear>("quantized_linear", stream,
                                                                     from, w, to, options))
       return;
-    if constexpr (std::is_same_v<D, host> && FLAGGEMS_ARCH_X86) {
+    if constexpr (detail::has_thread_pool<D> && FLAGGEMS_ARCH_X86) {
       if (isa() >= isa_level::avx2) {
         using call = detail::quantized_linear_call<Format, D, std::remove_const_t<decltype(from)>,
                                                    std::remove_const_t<decltype(to)>>;

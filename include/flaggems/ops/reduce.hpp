@@ -321,7 +321,7 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   if constexpr (!has_implementation<Op, D>) {
     const dense_rows dense(op, to, in, dims, keepdim);
     if (dense.all) {
-      if constexpr (host_accessible<D>) {
+      if constexpr (has_vectors<D>) {
         run_dense_reduction<Reducer, C>(op, stream, dense, node, out.data(),
                                         make_sink(dense.length));
       } else {
@@ -336,7 +336,7 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   if (plan.count == 0) return when_empty();
   if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
   reduction_layout layout = plan_reduction(plan, to, in, Indexed);
-  if constexpr (host_accessible<D>) {
+  if constexpr (has_vectors<D>) {
     layout.cut();
     run_reduction<Reducer, C, Indexed>(op, stream, layout, node, out, make_sink(plan.count));
   } else {

@@ -234,7 +234,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   config.work = work_of(config.tiles, q.size(-1), 16);
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
   const J* const id_data = ids ? ids->data() : nullptr;
-  if constexpr (!host_accessible<D>) {
+  if constexpr (has_simt<D>) {
     using kernel = kernels::rotary_packs<T, W, J, C>;
     const rotary_operands<T, W, D> operands{q, k, cos, sin, q_out, k_out};
     const rotary_plan<T, W> plan(it, operands, interleaved, in_place, kernel::size);

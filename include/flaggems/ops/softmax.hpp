@@ -45,7 +45,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   config.tiles = space.rows;
   config.work = work_of(space.rows, space.length, 32);
   // (A type without -inf, as integers are, has nothing to fill a thread's empty places with.)
-  if constexpr (!host_accessible<device_of<S>> && std::numeric_limits<T>::has_infinity) {
+  if constexpr (has_simt<device_of<S>> && std::numeric_limits<T>::has_infinity) {
     const auto in = plan.arg(0, x);
     const auto to = plan.target(1, out);
     if (launch_short_rows<C>(stream, config, space.rows, space.length, space.rank, in, to,

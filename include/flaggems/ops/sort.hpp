@@ -254,7 +254,7 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   const auto from = plan.arg(0, x);
   const auto places = plan.target(1, indices);
   const kernels::row_target<T> to = with_values ? plan.target(2, values) : kernels::row_target<T>{};
-  if constexpr (host_accessible<D>) {
+  if constexpr (has_vectors<D>) {
     if (const i64 parts = parts_of_row(space.rows, space.length); parts > 1)
       sort_long(op, stream, space, from, to, places, parts, descending);
     else

@@ -114,12 +114,12 @@ void topk_into(const S& stream, const X& from, i64 k, const Values& to, const In
   plan.add(places);
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
-  if constexpr (!host_accessible<device_of<S>>) {
+  if constexpr (has_simt<device_of<S>>) {
     if (count <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
       return topk_on_chip<T>(op, stream, space, count, plan.arg(0, from), nullptr,
                              plan.target(1, to), plan.target(2, places), largest);
   }
-  const i64 kept = host_accessible<device_of<S>> ? kernels::collected(space.length, count) : count;
+  const i64 kept = has_vectors<device_of<S>> ? kernels::collected(space.length, count) : count;
   sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows, space.length,
                                                           kept);
   launch_config config;

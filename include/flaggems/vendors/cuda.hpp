@@ -6,6 +6,7 @@
 // others than those that are found by the names below.
 #pragma once
 
+#include <flaggems/device/execution.hpp>
 #include <flaggems/vendors/driver/driver_device.hpp>
 
 // The driver's own types, so that handles are those of <cuda.h> and of the runtime API.
@@ -201,6 +202,7 @@ struct cuda : driver_device<detail::cuda_api> {
         image_provider::linked, image_provider::precompiled, image_provider::runtime_compiled};
   };
   struct capabilities {
+    static constexpr execution model = execution::simt;
     static constexpr bool matrix_units = true;
     static constexpr bool async_copy = true;
     static constexpr bool clusters = true;

@@ -9,6 +9,7 @@
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/thread_pool.hpp>
 #include <flaggems/device/check_device.hpp>
+#include <flaggems/device/execution.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/launch/host_launch.hpp>
 
@@ -40,6 +41,7 @@ struct host {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities {
+    static constexpr execution model = execution::vector_workers;
     static constexpr bool matrix_units = false;
     static constexpr bool async_copy = false;
     static constexpr bool clusters = false;

@@ -7,6 +7,7 @@
 
 #include <flaggems/detail/simt_emulator.hpp>
 #include <flaggems/device/check_device.hpp>
+#include <flaggems/device/execution.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/tensor/view.hpp>
 
@@ -150,6 +151,7 @@ struct simt {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities {
+    static constexpr execution model = execution::simt;
     static constexpr bool matrix_units = WarpSize == 32;
     static constexpr bool async_copy = false;
     static constexpr bool clusters = WarpSize == 32;  // so that tests see both ways

@@ -17,8 +17,8 @@ template <class C, class S, class T, class Out, class Op>
 bool launch_short_rows(const S& stream, launch_config config, i64 count, i64 n, int rank,
                        const kernels::row_arg<T>& in, const kernels::row_target<Out>& out,
                        const Op& op) {
-  if constexpr (host_accessible<device_of<S>> || !std::is_same_v<T, Out> ||
-                !std::is_same_v<C, f32> || sizeof(T) == 1) {
+  if constexpr (!has_simt<device_of<S>> || !std::is_same_v<T, Out> || !std::is_same_v<C, f32> ||
+                sizeof(T) == 1) {
     return false;
   } else {
     constexpr i64 size = sizeof(T), most_held = i64{1} << 16;  // packs

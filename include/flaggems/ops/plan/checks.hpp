@@ -14,6 +14,11 @@ namespace flaggems {
 
 namespace detail {
 
+/// Whether the host can read elements on D: then indices and the like are checked before anything
+/// is written.
+template <class D>
+inline constexpr bool host_reads = host_accessible<D>;
+
 [[noreturn]] FLAGGEMS_COLD inline void raise_output_sizes(const char* op, int_list expected,
                                                           int_list got) {
   raise(errc::shape_mismatch, op, "an output of sizes " + to_string(expected), to_string(got));

@@ -102,7 +102,7 @@ class row_plan {
 /// group of rows, if the kernel works on such.
 template <class C, class Device>
 [[nodiscard]] constexpr i64 row_scratch(i64 n, int rows, bool grouped = false) noexcept {
-  if constexpr (!host_accessible<Device>) return scratch_bytes<C>(n);
+  if constexpr (has_simt<Device>) return scratch_bytes<C>(n);
   const i64 least = grouped ? kernels::group_elements : 0;
   return scratch_bytes<C>((n > least ? n : least) + 16 * (grouped ? 16 : 1)) * (1 + rows);
 }
