@@ -38,11 +38,9 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
-#include <flaggems/ops/gemm_call.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
-#include <flaggems/ops/gemm_short.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/nodes.hpp>

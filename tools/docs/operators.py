@@ -42,7 +42,7 @@ BASICS = {
 def operator_type(name):
     """The type in namespace operators that stands for `name`, which must be declared."""
     if not hasattr(operator_type, "declared"):
-        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").glob("*.hpp"))
+        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").rglob("*.hpp"))
         bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
         operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
         operator_type.declared |= {entry["name"] for entry in pointwise(ROOT)}
@@ -56,7 +56,7 @@ def operator_type(name):
 def with_options(name):
     """(which option, type) of the forms of `name` that a type of their own stands for."""
     if not hasattr(with_options, "found"):
-        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").glob("*.hpp"))
+        text = "".join(h.read_text() for h in (ROOT / INCLUDE / "ops").rglob("*.hpp"))
         with_options.found = re.findall(r"^using (\w+) = .*///< (\w+) (with .*)$", text, re.M)
     return [(option, kind) for kind, of, option in with_options.found if of == name]
 

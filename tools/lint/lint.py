@@ -223,7 +223,7 @@ ROOMS = ("lang", "math", "block", "expr", "family")
 SIDES = ("simt", "vector")
 # Who outside kernel/ sees one side of it: what chooses a kernel, what compiles one for the host, and
 # the languages of chips.
-SIDE_READERS = ("ops/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "detail/gemm_policy.hpp",
+SIDE_READERS = ("ops/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "ops/dispatch/gemm_policy.hpp",
                 "detail/simt_team.hpp", "vendors/driver/")
 
 
@@ -259,6 +259,17 @@ def kernel_rooms(tree):
 
 
 @check
+def operators_choose_nothing(tree):
+    """Headers of operators name no device and ask for no execution model: ops/dispatch/ chooses."""
+    asked = re.compile(r"\b(has_simt|has_vectors|execution_model|host_accessible)\b|"
+                       r"is_same_v<[^;]*?, (?:host|cuda)>")
+    for path in sorted((tree.root / "include/flaggems/ops").glob("*.hpp")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if asked.search(line):
+                yield f"{tree.name(path)}:{number}: chooses by {asked.search(line)[0]}"
+
+
+@check
 def room_sizes(tree):
     """No folder of headers has more than twelve side by side."""
     count = collections.Counter(p.parent for p in tree.headers())
@@ -269,7 +280,7 @@ def room_sizes(tree):
 
 
 # Rooms where one header a public name is what a reader looks for.
-ROOM_SIZES = {"ops": 40, "device": 16, "tensor": 16, "detail": 18}
+ROOM_SIZES = {"ops": 40, "ops/dispatch": 24, "device": 16, "tensor": 16, "detail": 18}
 
 
 @check

@@ -73,6 +73,8 @@ PLANTED = {
          HEADER + "#include <flaggems/kernel/lang/lanes.hpp>\n", "lies in no room"),
         ("include/flaggems/device/stream.hpp",
          HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "sees a side")],
+    "operators_choose_nothing": ("include/flaggems/ops/softmax.hpp",
+                                 HEADER + "\nconstexpr bool b = has_simt<D>;\n", "softmax.hpp:5: chooses by"),
     "room_sizes": ("include/flaggems/kernel/math/", [f"f{n}.hpp" for n in range(13)], "13 headers"),
     "include_cycles": ("include/flaggems/kernel/family/row/softmax.hpp",
                        HEADER + "#include <flaggems/ops/softmax.hpp>\n", "ops/softmax.hpp -> "),

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <flaggems/kernel/family/attention/attention.hpp>
-#include <flaggems/kernel/family/attention/vector/amx.hpp>
-#include <flaggems/kernel/family/attention/vector/blocks.hpp>
 #include <flaggems/ops/dispatch/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/tensor/optional.hpp>
@@ -252,66 +250,8 @@ struct attention_call {
     const C scale = static_cast<C>(
         options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));
 
-    launch_config config;
-    config.op = op;
-    config.tiles = space.batches * space.row_tiles;
-    config.work = work_of(2, out.numel(), space.keys);
-    const i64 depth = kernels::round_up(space.head_size, 16),
-              width = kernels::round_up(space.value_size, 16);
-    config.scratch =
-        scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
-    config.threads = 64;  // about the elements of a head
-    using kernel_mask_type = decltype(kernel_mask);
-    if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
-      decode_call<S, T, Key, O, kernel_mask_type> few{
-          stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale, config};
-      if (few.run()) return;
-    }
-    const bool contiguous =
-        (k.stride(-1) == 1 || k.size(-1) == 1) && (v.stride(-1) == 1 || v.size(-1) == 1);
-    if constexpr (has_thread_pool<device_of<S>>) {
-      using many = kernels::attention_host<T, Key, O, C, kernel_mask_type>;
-      using few = kernels::attention_host_few<T, Key, O, C, kernel_mask_type>;
-      const i64 rows = group * space.queries;
-      if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Key, T> && std::is_same_v<O, T>) {
-        using tiles = kernels::attention_tiles<kernel_mask_type>;
-        if (rows > few::most_rows && isa() == isa_level::amx) {
-          config.tiles = space.batches * kernels::ceil_div(rows, tiles::least_rows);
-          config.scratch = tiles::scratch(space.head_size, space.value_size);
-          return launch<tiles>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask,
-                               kernel_out, scale);
-        }
-      }
-      if (rows > few::most_rows || !contiguous) {
-        config.tiles = space.batches * kernels::ceil_div(rows, i64{many::least_rows});
-        config.scratch = many::scratch(space.head_size, space.value_size);
-        launch<many>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
-                     scale);
-        return;
-      }
-      // Of 256 keys and more; as many whatever the threads, so that results do not depend on them.
-      const i64 parts = space.batches >= 64
-                            ? 1
-                            : kernels::max_of(i64{1}, kernels::min_of(space.keys / 256, i64{16}));
-      const i64 length = kernels::round_up(kernels::ceil_div(space.keys, parts), i64{few::tile});
-      config.tiles = space.batches * parts;
-      config.scratch = few::scratch(space.head_size, space.value_size);
-      const auto partial = empty<C>(
-          stream, shape{parts > 1 ? config.tiles * rows * few::found(space.value_size) : 0});
-      launch<few>(stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
-                  scale, parts, length, const_cast<C*>(partial.data()));
-      if (parts == 1) return;
-      config.tiles = space.batches * rows;
-      config.work = partial.numel();
-      config.scratch = 0;
-      launch<kernels::attention_host_merge<O, C>>(stream, config, space, kernel_out, parts,
-                                                  static_cast<const C*>(partial.data()));
-    } else if (contiguous)
-      launch<kernels::attention<T, Key, O, C, kernel_mask_type, false>>(
-          stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
-    else
-      launch<kernels::attention<T, Key, O, C, kernel_mask_type, true>>(
-          stream, config, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out, scale);
+    launch_attention(op, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
+                     scale, out.numel());
   }
 };
 

@@ -74,24 +74,6 @@ inline constexpr bool is_list_of =
 template <class... X, class T>
 inline constexpr bool is_list_of<std::tuple<X...>, T> = (std::is_same_v<value_t<X>, T> && ...);
 
-/// Joins tensors with the output's dtype on a chip, if they and it consist of rows; whether it did.
-template <class S, class List>
-bool join_on_chip(const S& stream, const List& list, int dim, const memory_layout& out, i64 work) {
-  row_joiner rows(out, dim);
-  for_each_operand(list, [&](const auto& x) {
-    if (!x.empty()) rows.measure(layout_of(x));
-  });
-  if (!rows.settle()) return false;
-  launch_config config;
-  config.op = "cat";
-  config.work = work;
-  for_each_operand(list, [&](const auto& x) {
-    if (!x.empty()) rows.add(stream, config, layout_of(x));
-  });
-  rows.flush(stream, config);
-  return true;
-}
-
 template <class S, class List, class T, class D>
 void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
   constexpr const char* op = "cat";
@@ -103,9 +85,11 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   const placed_layout to = layout_of(out);
   for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
-  if constexpr (has_simt<D> && is_list_of<List, T>)
-    if (join_on_chip(stream, list, plan.dim, layout_of(out), work_of(out.numel(), sizeof(T), 2)))
+  if constexpr (is_list_of<List, T>) {
+    const auto each = [&](const auto& f) { for_each_operand(list, f); };
+    if (join_rows(op, stream, layout_of(out), plan.dim, work_of(out.numel(), sizeof(T), 2), each))
       return;
+  }
   i64 start = 0;
   [[maybe_unused]] const i64 total = out.numel() * i64{sizeof(T)};
   for_each_operand(list, [&](const auto& x) {
@@ -122,13 +106,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
       const memory_layout part{to.data + offset * from.item, from.item, from.sizes, to.strides};
       const i64 n = x.numel();
       if (n == 0) return;
-      const bool flat = are_contiguous(part, from);
-      if constexpr (has_simt<D>)
-        copy_on_chip<kernels::uint_of_size<int{sizeof(T)}>>(op, stream, part, from, n, flat);
-      else if (flat)
-        copy_contiguous(op, stream, part, from, n * from.item, total);
-      else
-        copy_layout<sizeof(T)>(op, stream, part, from, total);
+      launch_copy_of<sizeof(T)>(op, stream, part, from, n, are_contiguous(part, from), total);
     } else {
       assign_node(op, stream, out.narrow(plan.dim, start, length), node_of(x));
     }

@@ -10,7 +10,6 @@
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/plan/checks.hpp>
@@ -162,9 +161,6 @@ struct broadcast_sizes {
   void position() {}
 };
 
-/// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
-inline constexpr i64 pointwise_chunk = 8192;
-
 /// What remains to evaluate of a node whose result is stored as T: the store converts, so that
 /// there is one rounding.
 template <class T, class Node>
@@ -283,17 +279,6 @@ FLAGGEMS_NOINLINE inline iteration plan_assignment(const char* op, const memory_
   return it;
 }
 
-/// The tiles of an assignment for the host's workers, and the work; `item` is the output's.
-template <class D>
-FLAGGEMS_NOINLINE kernels::tiling plan_tiles(launch_config& config, const iteration& it, i64 item,
-                                             int operands, bool in_place) {
-  kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
-  config.tiles = space.tiles;
-  config.work = work_of(it.numel(), item, operands);
-  space.streamed = !in_place && is_streamed<D>(config.work);
-  return space;
-}
-
 template <class T, class D, class S, class Node>
 void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, const Node& node) {
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
@@ -316,13 +301,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
     const auto e = last.template build<C>(flat_space{}, next);
     using E = std::remove_const_t<decltype(e)>;
     config.work = work_of(n, sizeof(T), 1 + Node::leaves);
-    if constexpr (has_vectors<D>) {
-      config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
-      return launch<kernels::pointwise_flat<T, E>>(
-          stream, config, n, !flat.in_place && is_streamed<D>(config.work), out.data(), e);
-    } else {
-      return launch_flat(stream, config, n, out.data(), e);
-    }
+    return launch_contiguous<T, E>(stream, config, n, flat.in_place, out.data(), e);
   }
   memory_layout layouts[1 + Node::leaves] = {layout_of(out)};
   node.for_each_leaf(collect_layouts{layouts + 1});
@@ -335,14 +314,8 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   int next = 1;
   const auto e = last.template build<C>(it, next);
   using E = std::remove_const_t<decltype(e)>;
-  if constexpr (has_vectors<D>) {
-    const kernels::tiling space =
-        plan_tiles<D>(config, it, sizeof(T), 1 + Node::leaves, flat.in_place);
-    launch<kernels::pointwise<T, E>>(stream, config, space, target, e);
-  } else {
-    config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
-    launch_strided(stream, config, it, operands, target, e);
-  }
+  config.work = work_of(it.numel(), sizeof(T), 1 + Node::leaves);
+  launch_any<T, E>(stream, config, it, flat.in_place, operands, target, e);
 }
 template <class T, class D, class S, class Node>
 void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {

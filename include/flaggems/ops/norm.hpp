@@ -5,9 +5,7 @@
 // weight or bias is optional, std::nullopt stands for none.
 #pragma once
 
-#include <flaggems/kernel/family/row/norm.hpp>
-#include <flaggems/kernel/family/row/simt/norm.hpp>
-#include <flaggems/ops/dispatch/short_rows.hpp>
+#include <flaggems/ops/dispatch/norm.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
@@ -182,51 +180,6 @@ launch_config norm_launch(const char* op, const kernels::norm_space& space, int 
   return config;
 }
 
-/// Whether the rows of a norm's operands, and its weights, are contiguous.
-template <class... Operands>
-bool has_dense_rows(const kernels::norm_space& space, const Operands&... operands) {
-  return space.inner_rank == 1 &&
-         ((operands.data == nullptr || operands.strides[space.outer_rank] == 1) && ...);
-}
-
-/// Whether the rows of two operands begin at multiples of `width` elements together.
-template <class A, class B>
-bool begin_alike(const A& a, const B& b, i64 width) {
-  const auto first = [](const auto& x) {
-    return reinterpret_cast<std::uintptr_t>(x.data) / sizeof(*x.data);
-  };
-  const auto apart = static_cast<i64>(first(a) - first(b)), more = a.strides[0] - b.strides[0];
-  return ((apart | more) & (width - 1)) == 0;
-}
-
-/// Launches a norm's form that holds rows in a chip's registers, by f(config, teams, packs, rows,
-/// whole), the last three constants, if its operands are contiguous along the rows. `first` is the
-/// one that is held, the last one the result. `Paired`: as in held_rows.
-template <class D, bool Paired = false, class F, class First, class... Operands>
-bool launch_held_norm(launch_config config, const kernels::norm_space& space, i64 long_packs,
-                      bool much_beside, const F& f, const First& first,
-                      const Operands&... operands) {
-  if constexpr (has_vectors<D>) {
-    return false;
-  } else {
-    if (!held_rows::take(space.rows, space.length, space.outer_rank) ||
-        !has_dense_rows(space, first, operands...))
-      return false;
-    constexpr int width = kernels::pack_size<std::remove_cvref_t<decltype(*first.data)>>;
-    const int outer = space.outer_rank;
-    bool paired = false;
-    if constexpr (Paired) ((paired = outer <= 1 && begin_alike(first, operands, width)), ...);
-    const held_rows held(
-        space.rows, space.length, width,
-        begins_packs(first, outer, width) && (begins_packs(operands, outer, width) && ...),
-        long_packs, much_beside, paired);
-    held.configure(config, space.rows);
-    held.template visit<Paired>(
-        [&](auto packs, auto rows, auto whole) { f(config, held.teams, packs, rows, whole); });
-    return true;
-  }
-}
-
 template <class S, class X, class W, class B, class Out>
 void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
                      const B& bias, Out&& out, double eps) {
@@ -265,23 +218,8 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
   const auto in = plan.arg(0, from);
   const auto weights = plan.arg(2, w);
   const auto biases = plan.arg(3, b);
-  if (detail::has_dense_rows(space, in, weights, biases, target) &&
-      detail::launch_short_rows<C>(
-          stream, config, space.rows, space.length, space.outer_rank, in, target,
-          kernels::short_layer_norm<WeightType>{weights.data, biases.data, static_cast<f32>(eps)}))
-    return;
-  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
-                        auto whole) {
-    launch<kernels::layer_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
-        stream, c, space, teams, in, weights, biases, target, static_cast<C>(eps));
-  };
-  // (Elsewhere two rows and what is beside them take more registers than there are.)
-  constexpr bool paired = sizeof(T) >= 2 && sizeof(WeightType) <= sizeof(T) && sizeof(C) == 4;
-  if (detail::launch_held_norm<D, paired>(config, space, 2048, true, held, in, weights, biases,
-                                          target))
-    return;
-  launch<kernels::layer_norm<T, WeightType, O, C>>(stream, config, space, in, weights, biases,
-                                                   target, static_cast<C>(eps));
+  detail::launch_layer_norm<T, WeightType, O, C>(stream, config, space, in, weights, biases, target,
+                                                 eps);
 }
 }  // namespace detail
 
@@ -342,19 +280,7 @@ void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, c
   const auto config = detail::norm_launch<C, D>(op, space, 2);
   const auto in = plan.arg(0, from);
   const auto weights = plan.arg(2, w);
-  if (detail::has_dense_rows(space, in, weights, target) &&
-      detail::launch_short_rows<C>(
-          stream, config, space.rows, space.length, space.outer_rank, in, target,
-          kernels::short_rms_norm<WeightType>{weights.data, static_cast<f32>(epsilon)}))
-    return;
-  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
-                        auto whole) {
-    launch<kernels::rms_norm_chip<T, WeightType, O, C, packs, rows, whole>>(
-        stream, c, space, teams, in, weights, target, static_cast<C>(epsilon));
-  };
-  if (detail::launch_held_norm<D>(config, space, 2048, false, held, in, weights, target)) return;
-  launch<kernels::rms_norm<T, WeightType, O, C>>(stream, config, space, in, weights, target,
-                                                 static_cast<C>(epsilon));
+  detail::launch_rms_norm<T, WeightType, O, C>(stream, config, space, in, weights, target, epsilon);
 }
 }  // namespace detail
 
@@ -418,14 +344,8 @@ void add_rms_norm_into(const S& stream, X&& x, R&& residual, const W& weight, do
   const auto inout = plan.target(0, in);
   const auto sums = plan.target(1, sum);
   const auto weights = plan.arg(2, w);
-  const auto held = [&](const launch_config& c, kernels::row_teams teams, auto packs, auto rows,
-                        auto whole) {
-    launch<kernels::fused_add_rms_norm_chip<T, Sum, WeightType, C, packs, rows, whole>>(
-        stream, c, space, teams, inout, sums, weights, static_cast<C>(eps));
-  };
-  if (detail::launch_held_norm<D>(config, space, 4096, false, held, sums, inout, weights)) return;
-  launch<kernels::fused_add_rms_norm<T, Sum, WeightType, C>>(stream, config, space, inout, sums,
-                                                             weights, static_cast<C>(eps));
+  detail::launch_add_rms_norm<T, Sum, WeightType, C>(stream, config, space, inout, sums, weights,
+                                                     eps);
 }
 }  // namespace detail
 

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernel/family/row/simt/softmax.hpp>
-#include <flaggems/kernel/family/row/softmax.hpp>
-#include <flaggems/ops/dispatch/short_rows.hpp>
+#include <flaggems/ops/dispatch/softmax.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -39,36 +37,9 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   plan.add(out);
   using Op = std::conditional_t<Log, operators::log_softmax, operators::softmax>;
   if (plan.empty() || replaced<Op>(op, stream, x, out, d)) return;
-  launch_config config;
-  config.op = op;
-  const kernels::row_space space = plan.space();
-  config.tiles = space.rows;
-  config.work = work_of(space.rows, space.length, 32);
-  // (A type without -inf, as integers are, has nothing to fill a thread's empty places with.)
-  if constexpr (has_simt<device_of<S>> && std::numeric_limits<T>::has_infinity) {
-    const auto in = plan.arg(0, x);
-    const auto to = plan.target(1, out);
-    if (launch_short_rows<C>(stream, config, space.rows, space.length, space.rank, in, to,
-                             kernels::short_softmax<Log>{}))
-      return;
-    if (in.strides[space.rank] == 1 && to.strides[space.rank] == 1 &&
-        held_rows::take(space.rows, space.length, space.rank)) {
-      constexpr int width = kernels::pack_size<T>;
-      const held_rows held(
-          space.rows, space.length, width,
-          begins_packs(in, space.rank, width) && begins_packs(to, space.rank, width), 1024, false,
-          false, true);
-      held.configure(config, space.rows);
-      return held.visit([&](auto packs, auto rows, auto whole) {
-        launch<kernels::softmax_chip<T, O, C, Log, packs, rows, whole>>(stream, config, space,
-                                                                        held.teams, in, to);
-      });
-    }
-  }
-  config.scratch = row_scratch<C, device_of<S>>(space.length, 2, true);
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);
-  launch<kernels::softmax<T, O, C, Log>>(stream, config, space, plan.arg(0, x), target);
+  launch_softmax<Log, T, O, C>(op, stream, plan.space(), plan.arg(0, x), target);
 }
 
 }  // namespace detail

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernel/family/order/simt/topk.hpp>
-#include <flaggems/kernel/family/order/vector/topk.hpp>
+#include <flaggems/ops/dispatch/topk.hpp>
 #include <flaggems/ops/sort.hpp>
 
 namespace flaggems {
@@ -22,77 +21,6 @@ shape topk_shape(const X& x, i64 k, int dim) {
   shape sizes(x.sizes());
   if (sizes.rank() > 0) sizes[dim] = k;
   return sizes;
-}
-
-/// Rows that fit a team of threads, of which a block has some; false: they do not.
-template <class T, class S>
-bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& space, i64 k,
-                   const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
-                   const kernels::row_target<i64>& indices, bool largest) {
-  using kernel = kernels::topk_teams<T>;
-  const i64 each =
-      space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
-  int team = kernel::least_team, groups = team;  // powers of two
-  while (i64{1} << team < 2 * k || each << team < space.length) ++team;
-  while (i64{1} << groups < 4 * k && groups < team) ++groups;
-  if (team > kernel::most_team) return false;
-  launch_config config;
-  config.op = op;
-  config.tiles = kernels::ceil_div(space.rows, i64{kernel::max_threads >> team});
-  config.threads = kernel::max_threads;
-  config.work = work_of(space.rows, space.length, 16);
-  config.blocks_per_unit = 0;
-  config.scratch = kernel::most_scratch;
-  launch<kernel>(stream, config, space, static_cast<i32>(k), static_cast<i32>(team),
-                 static_cast<i32>(groups), in, values, indices, static_cast<i32>(largest ? 1 : 0));
-  return true;
-}
-
-/// The first k, at most topk_blocks::most_first, of rows of less than 2^31 elements. `map`, if
-/// there is one, has their indices.
-template <class T, class S>
-void topk_on_chip(const char* op, const S& stream, const kernels::row_space& space, i64 k,
-                  const kernels::row_arg<T>& in, const i64* map,
-                  const kernels::row_target<T>& values, const kernels::row_target<i64>& indices,
-                  bool largest) {
-  using kernel = kernels::topk_blocks<T>;
-  if (map == nullptr && topk_in_teams<T>(op, stream, space, k, in, values, indices, largest))
-    return;
-  const i64 n = space.length, fewer = 256 * kernels::topk_each;
-  launch_config config;
-  config.op = op;
-  // Enough groups, but of long rows as many blocks as may be.
-  config.threads = n <= fewer ? (k <= 512 ? 256 : 512) : (n > kernel::most && k <= 64 ? 256 : 512);
-  const bool few = n > kernel::most && work_of(space.rows, n) < i64{1} << 21;
-  const i64 most = config.threads * (few ? kernels::topk_each / 4 : kernels::topk_each);
-  i64 parts = kernels::ceil_div(n, most);
-  const i64 share = parts == 1 ? n : kernels::round_up(kernels::ceil_div(n, parts), i64{64});
-  parts = kernels::ceil_div(n, share);
-  config.tiles = space.rows * parts;
-  config.work = work_of(space.rows, n, 16);
-  config.blocks_per_unit = 0;
-  config.scratch = kernel::most_scratch;
-  const auto run = [&](const kernels::row_target<T>& to, const kernels::row_target<i64>& places) {
-    launch<kernel>(stream, config, space, static_cast<i32>(k), parts, share, in, map, to, places,
-                   static_cast<i32>(largest ? 1 : 0));
-  };
-  if (parts == 1) return run(values, indices);
-
-  kernels::row_space next = space;
-  next.length = (parts - 1) * k + kernels::min_of(k, n - (parts - 1) * share);
-  auto some = empty<T>(stream, {space.rows, next.length}, op);
-  auto places = empty<i64>(stream, {space.rows, next.length}, op);
-  kernels::row_target<T> to{some.data(), {}};
-  to.strides[space.rank] = 1;
-  for (i64 d = space.rank, step = next.length; d > 0; --d) {
-    to.strides[d - 1] = step;
-    step *= space.sizes[d - 1];
-  }
-  kernels::row_target<i64> at{places.data(), {}};
-  kernels::row_arg<T> from{some.data(), {}};
-  for (int d = 0; d < max_rank; ++d) at.strides[d] = from.strides[d] = to.strides[d];
-  run(to, at);
-  topk_on_chip<T>(op, stream, next, k, from, places.data(), values, indices, largest);
 }
 
 template <class S, class X, class Values, class Indices>
@@ -114,22 +42,8 @@ void topk_into(const S& stream, const X& from, i64 k, const Values& to, const In
   plan.add(places);
   const kernels::row_space space = plan.space();
   const i64 count = from.rank() == 0 ? 1 : k;
-  if constexpr (has_simt<device_of<S>>) {
-    if (count <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
-      return topk_on_chip<T>(op, stream, space, count, plan.arg(0, from), nullptr,
-                             plan.target(1, to), plan.target(2, places), largest);
-  }
-  const i64 kept = has_vectors<device_of<S>> ? kernels::collected(space.length, count) : count;
-  sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows, space.length,
-                                                          kept);
-  launch_config config;
-  config.op = op;
-  config.tiles = memory.slots;
-  config.work = work_of(from.numel(), 16);
-  config.scratch = scratch_bytes<i64>(kernels::sort_counters);
-  config.threads = static_cast<int>(kernels::sort_threads);
-  launch<kernels::topk<T>>(stream, config, space, count, plan.arg(0, from), plan.target(1, to),
-                           plan.target(2, places), memory.arg(), static_cast<i32>(largest ? 1 : 0));
+  topk_rows<T>(op, stream, space, count, plan.arg(0, from), plan.target(1, to),
+               plan.target(2, places), largest);
 }
 
 }  // namespace detail

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of few queries on chips: whether kernel/family/attention/simt/decode.hpp takes it, and
-// in what parts.
+// How attention is computed: tiles or blocks of queries where there are vectors; on SIMT devices
+// few queries by kernel/family/attention/simt/decode.hpp, in parts, and others row by row.
 #pragma once
 
+#include <flaggems/detail/cpu.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/family/attention/attention.hpp>
 #include <flaggems/kernel/family/attention/simt/decode_mma.hpp>
+#include <flaggems/kernel/family/attention/vector/amx.hpp>
+#include <flaggems/kernel/family/attention/vector/blocks.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
@@ -219,5 +222,71 @@ struct decode_call {
     launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
   }
 };
+
+/// Attends by the kernels that suit the device, the dtypes and the sizes; `outputs`: the elements
+/// of the result.
+template <class S, class T, class Key, class O, class Mask, class C>
+void launch_attention(const char* op, const S& stream, const kernels::attention_space& space,
+                      const kernels::attention_arg<const T>& q,
+                      const kernels::attention_arg<const Key>& k,
+                      const kernels::attention_arg<const Key>& v, const Mask& mask,
+                      const kernels::attention_arg<O>& out, C scale, i64 outputs) {
+  launch_config config;
+  config.op = op;
+  config.tiles = space.batches * space.row_tiles;
+  config.work = work_of(2, outputs, space.keys);
+  const i64 depth = kernels::round_up(space.head_size, 16),
+            width = kernels::round_up(space.value_size, 16);
+  config.scratch =
+      scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
+  config.threads = 64;  // about the elements of a head
+  if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
+    decode_call<S, T, Key, O, Mask> few{stream, space, q, k, v, mask, out, scale, config};
+    if (few.run()) return;
+  }
+  const bool contiguous =
+      (k.element == 1 || space.head_size == 1) && (v.element == 1 || space.value_size == 1);
+  if constexpr (has_thread_pool<device_of<S>>) {
+    using many = kernels::attention_host<T, Key, O, C, Mask>;
+    using few = kernels::attention_host_few<T, Key, O, C, Mask>;
+    const i64 rows = space.group * space.queries;
+    if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Key, T> && std::is_same_v<O, T>) {
+      using tiles = kernels::attention_tiles<Mask>;
+      if (rows > few::most_rows && isa() == isa_level::amx) {
+        config.tiles = space.batches * kernels::ceil_div(rows, tiles::least_rows);
+        config.scratch = tiles::scratch(space.head_size, space.value_size);
+        return launch<tiles>(stream, config, space, q, k, v, mask, out, scale);
+      }
+    }
+    if (rows > few::most_rows || !contiguous) {
+      config.tiles = space.batches * kernels::ceil_div(rows, i64{many::least_rows});
+      config.scratch = many::scratch(space.head_size, space.value_size);
+      launch<many>(stream, config, space, q, k, v, mask, out, scale);
+      return;
+    }
+    // Of 256 keys and more; as many whatever the threads, so that results do not depend on them.
+    const i64 parts = space.batches >= 64
+                          ? 1
+                          : kernels::max_of(i64{1}, kernels::min_of(space.keys / 256, i64{16}));
+    const i64 length = kernels::round_up(kernels::ceil_div(space.keys, parts), i64{few::tile});
+    config.tiles = space.batches * parts;
+    config.scratch = few::scratch(space.head_size, space.value_size);
+    const auto partial =
+        empty<C>(stream, shape{parts > 1 ? config.tiles * rows * few::found(space.value_size) : 0});
+    launch<few>(stream, config, space, q, k, v, mask, out, scale, parts, length,
+                const_cast<C*>(partial.data()));
+    if (parts == 1) return;
+    config.tiles = space.batches * rows;
+    config.work = partial.numel();
+    config.scratch = 0;
+    launch<kernels::attention_host_merge<O, C>>(stream, config, space, out, parts,
+                                                static_cast<const C*>(partial.data()));
+  } else if (contiguous)
+    launch<kernels::attention<T, Key, O, C, Mask, false>>(stream, config, space, q, k, v, mask, out,
+                                                          scale);
+  else
+    launch<kernels::attention<T, Key, O, C, Mask, true>>(stream, config, space, q, k, v, mask, out,
+                                                         scale);
+}
 
 }  // namespace flaggems::detail

@@ -110,4 +110,28 @@ class row_joiner {
   kernels::joined_space space_;  // of whose operands only those in use are set
 };
 
+/// Joins tensors of the output's dtype, for each of which `each(f)` calls f, by one launch on a
+/// SIMT device, if they and the output consist of rows; whether it did.
+template <class S, class Each>
+bool join_rows(const char* op, const S& stream, const memory_layout& out, int dim, i64 work,
+               const Each& each) {
+  if constexpr (has_simt<device_of<S>>) {
+    row_joiner rows(out, dim);
+    each([&](const auto& x) {
+      if (!x.empty()) rows.measure(layout_of(x));
+    });
+    if (!rows.settle()) return false;
+    launch_config config;
+    config.op = op;
+    config.work = work;
+    each([&](const auto& x) {
+      if (!x.empty()) rows.add(stream, config, layout_of(x));
+    });
+    rows.flush(stream, config);
+    return true;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace flaggems::detail

@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches of the pointwise kernels of chips.
+// How a formula is computed: in tiles where there are vectors; on SIMT devices by vector accesses
+// of contiguous or strided elements.
 #pragma once
 
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
 namespace flaggems::detail {
 
 using layout_list = std::span<const memory_layout>;
 
-/// out = e on a chip, where all operands are contiguous, and where they are any; there are
+/// out = e on a SIMT device, where all operands are contiguous, and where they are any; there are
 /// elements, and all checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
@@ -45,6 +47,46 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
     from.move(first);
     run(part, first.inner, to, from);
   });
+}
+
+/// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
+inline constexpr i64 pointwise_chunk = 8192;
+
+/// The tiles of an assignment for workers with vectors; config.work is known.
+template <class D>
+FLAGGEMS_NOINLINE kernels::tiling plan_tiles(launch_config& config, const iteration& it,
+                                             bool in_place) {
+  kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
+  config.tiles = space.tiles;
+  space.streamed = !in_place && is_streamed<D>(config.work);
+  return space;
+}
+
+/// out = e where all n elements are contiguous, by the kernels that suit the device; config.work is
+/// known.
+template <class T, class E, class S>
+void launch_contiguous(const S& stream, launch_config& config, i64 n, bool in_place, T* out,
+                       const E& e) {
+  using D = device_of<S>;
+  if constexpr (has_vectors<D>) {
+    config.tiles = kernels::ceil_div(n, kernels::flat_chunk);
+    launch<kernels::pointwise_flat<T, E>>(stream, config, n,
+                                          !in_place && is_streamed<D>(config.work), out, e);
+  } else {
+    launch_flat(stream, config, n, out, e);
+  }
+}
+/// The same where they lie in any way.
+template <class T, class E, class S>
+void launch_any(const S& stream, launch_config& config, const iteration& it, bool in_place,
+                layout_list operands, const kernels::target<T>& out, const E& e) {
+  using D = device_of<S>;
+  if constexpr (has_vectors<D>) {
+    const kernels::tiling space = plan_tiles<D>(config, it, in_place);
+    launch<kernels::pointwise<T, E>>(stream, config, space, out, e);
+  } else {
+    launch_strided(stream, config, it, operands, out, e);
+  }
 }
 
 }  // namespace flaggems::detail

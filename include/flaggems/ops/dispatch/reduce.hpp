@@ -1,395 +1,153 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a reduction is shared among the threads of a chip. By sizes alone, so that the same input
-// gives the same bits.
+// How reductions are computed: by workers that share results or parts of them where there are
+// vectors; along or across rows on SIMT devices.
 #pragma once
 
-#include <flaggems/kernel/family/reduce/simt/columns.hpp>
-#include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/dispatch/simt_reduce.hpp>
+#include <flaggems/ops/plan/reduce.hpp>
+
+#include <optional>
 
 namespace flaggems::detail {
 
-inline constexpr i64 chip_block = 256;     // threads of a block
-inline constexpr i64 chip_busy = 1 << 17;  // threads that keep a chip busy, as good as none idle
-inline constexpr i64 chip_blocks = 528;    // blocks that are resident at once
-inline constexpr i64 chip_packs =
-    16;  // packs that a thread reads at least, where there are as many
-inline constexpr i64 chip_short = 16;  // packs of a row that is short, at most
-
-/// The least power of two that is at least n, and at most `most`, a power of two.
-constexpr i64 team_for(i64 n, i64 most) noexcept {
-  if (n >= most) return most;
-  return n > 1 ? i64{1} << (64 - __builtin_clzll(static_cast<u64>(n - 1))) : 1;
+template <class T, class D>
+kernels::target<T> reduction_target(const reduction_layout& layout, const tensor_view<T, D>& out) {
+  kernels::target<T> t{out.data(), {}};
+  layout.all.copy_strides(0, t.strides);
+  return t;
 }
 
-/// Which power of two.
-constexpr int bits_of(i64 n) noexcept { return __builtin_ctzll(static_cast<u64>(n)); }
-
-/// n / 2^bits, rounded up.
-constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> bits) + 1 : 0; }
-
-/// The parts of a result of which each of `blocks` blocks has `packs` packs a thread: no more than
-/// are resident, since what is done once a block shows.
-constexpr i64 parts_for(i64 blocks, i64 packs) noexcept {
-  if (packs < 2 * chip_packs) return 1;
-  return kernels::max_of(i64{1}, kernels::min_of(chip_blocks / blocks, packs / 4));
-}
-
-/// The kernels of reductions along rows: of any; and of rows that are of packs, or beside whose
-/// packs there are elements (reduce_chip_rows), or short (reduce_chip_short).
-enum class along_rows { any, packed, sided, short_ones };
-
-/// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
-/// `steps`, and gets the rest.
-struct chip_shares {
-  i64 tiles;
-  kernels::reduction_shares of_threads;
-  along_rows kernel = along_rows::any;
-
-  /// Lanes along a reduced dimension, packs of `pack` elements, a power of two. has_packs(n): there
-  /// are packs of n elements everywhere; `one_leaf`: the elements are read of one tensor.
-  template <class Space, class HasPacks>
-  static chip_shares inner(Space& space, i64 pack, bool one_leaf, const HasPacks& has_packs) {
-    const i64 packs = ceil_shift(space.inner, bits_of(pack));
-    const i64 all = work_of(packs, space.steps);  // of a result
-    if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
-      if (all <= chip_short && (all & (all - 1)) == 0 && space.steps == 1 &&
-          work_of(space.outputs, all) >= chip_busy && has_packs(pack)) {
-        space.parts = space.chunks = 1;
-        space.chunk = space.inner;
-        const i64 threads = chip_block * kernels::short_rows;
-        return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
-                {space.outputs, 1, bits_of(all), bits_of(all)},
-                along_rows::short_ones};
-      }
-    }
-    const bool one_row = std::is_same_v<Space, kernels::reduction_plane> && space.steps == 1;
-    i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
-    while (team < chip_block && team < all && work_of(space.outputs, team) < chip_busy) team *= 2;
-    space.parts = space.chunks = 1;
-    space.chunk = space.inner;
-    if (team == chip_block) {
-      const i64 parts = parts_for(space.outputs, all / chip_block);
-      if (parts > 1) cut(space, parts, packs, pack);
-    }
-    const i64 along = team_for(ceil_shift(space.chunk, bits_of(pack)), team);
-    const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
-    auto kernel = along_rows::any;
-    if (one_row && space.chunk <= kernels::folded_run * kernels::packs_ahead<2> * pack * team) {
-      if (has_packs(pack))
-        kernel = along_rows::packed;
-      else if (one_leaf && team >= pack && has_packs(1))
-        kernel = along_rows::sided;
-    }
-    return {ceil_shift(items, bits_of(teams)),
-            {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
-             bits_of(team), bits_of(along)},
-            kernel};
+/// A contiguous [outputs, parts] buffer as the place of partial results.
+template <class T>
+FLAGGEMS_NOINLINE kernels::target<T> partial_target(const kernels::reduction_space& space,
+                                                    T* data) {
+  kernels::target<T> t{data, {}};
+  i64 stride = space.parts;
+  for (int d = space.kept_rank - 1; d >= 0; --d) {
+    t.strides[d] = stride;
+    stride *= space.kept_sizes[d];
   }
-
-  /// Lanes along a kept dimension, `pack` of them a thread.
-  template <class Space>
-  static chip_shares outer(Space& space, i64 pack, bool may_cut) {
-    const i64 lanes = space.inner / pack * space.outputs;
-    space.parts = space.chunks = 1;
-    space.chunk = pack;
-    // A row of a block has 256 bytes, or 32 elements, where there are as many.
-    const i64 most = chip_block / team_for(lanes, pack == 1 ? 32 : 16);
-    const i64 ahead = pack == 1 ? kernels::packs_ahead<1> : kernels::packs_ahead<2>;
-    i64 down = 1;
-    while (down < most && work_of(lanes, down) < 2 * chip_busy && space.steps >= 2 * ahead * down)
-      down *= 2;
-    const i64 blocks = kernels::ceil_div(lanes, chip_block / down);
-    if (may_cut) space.parts = parts_for(blocks, space.steps / down);
-    // A thread counts the steps of its part in 31 bits. (More parts than that would never end.)
-    if (may_cut)
-      space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, i64{1} << 16));
-    return {blocks * space.parts,
-            {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0}};
-  }
-
- private:
-  /// Cuts a result into about `parts`: ranges of rows if there are as many, else pieces of a row.
-  template <class Space>
-  static void cut(Space& space, i64 parts, i64 packs, i64 pack) {
-    if (space.steps >= parts) {
-      space.parts = parts;
-      return;
-    }
-    space.chunks = kernels::ceil_div(parts, space.steps);
-    space.chunk = kernels::ceil_div(packs, space.chunks) * pack;
-    space.chunks = kernels::ceil_div(space.inner, space.chunk);
-    space.steps *= space.chunks;
-    space.parts = space.steps;
-  }
-};
-
-/// What most reductions are: tensors of one shape, contiguous, folded along their last dimensions
-/// into a contiguous output apart from them. Few comparisons tell; nothing can be wrong then, and
-/// there is nothing to plan.
-struct dense_rows {
-  i64 rows = 1, length = 1;  // results, and the elements of each
-  bool all = false;
-
-  FLAGGEMS_NOINLINE dense_rows(const char* op, const memory_layout& out, layout_list in,
-                               int_list dims, bool keepdim) {
-    const int_list sizes = in[0].sizes;
-    for (const memory_layout& x : in)
-      if (is_position(x) || !is_contiguous(x.sizes, x.strides) || !same_sizes(x.sizes, sizes))
-        return;
-    const u32 folded = normalize_dims(dims, sizes.size(), op);
-    int next = out.sizes.size() - 1;
-    bool fits = true;
-    for (int d = sizes.size() - 1; d >= 0; --d) {
-      const bool folds = (folded >> d & 1u) != 0;
-      const i64 n = sizes[d];
-      if (folds) {
-        fits = fits && (n == 1 || rows == 1);
-        length *= n;
-      }
-      if (!folds || keepdim) {
-        const i64 left = folds ? 1 : n;
-        fits = fits && next >= 0 && out.sizes[next] == left &&
-               (left == 1 || out.strides[next] == rows);
-        rows *= left;
-        --next;
-      }
-    }
-    const auto begin = reinterpret_cast<u64>(out.data);
-    const byte_range written{begin, begin + static_cast<u64>(rows * out.item)};
-    for (const memory_layout& x : in) {
-      const auto data = reinterpret_cast<u64>(x.data);
-      fits = fits && !written.intersects({data, data + static_cast<u64>(rows * length * x.item)});
-    }
-    // Rows of one element are best read side by side, few long ones are cut (reduction_layout),
-    // and there may be nothing to fold.
-    all = fits && next < 0 && rows > 0 && (length > 1 || (length == 1 && rows == 1)) &&
-          length < 4 * kernels::reduced_chunk;
-  }
-};
-
-// What a reduction on a chip knows of its operands. Each has its space, and strides over [kept...,
-// reduced..., lanes] of the operands, the output and the elements' indices.
-
-/// Any.
-struct chip_space {
-  template <class T, class C>
-  using arg = kernels::arg<T, C>;
-  const iteration& all;
-  kernels::reduction_space space;
-
-  void copy_strides(int operand, i64 (&to)[max_rank]) const { all.copy_strides(operand, to); }
-  void copy_output_strides(i64 (&to)[max_rank]) const { copy_strides(0, to); }
-  void copy_place_strides(int operand, i64 (&to)[max_rank]) const { copy_strides(operand, to); }
-};
-
-/// At most one dimension kept and one reduced besides the lanes'.
-struct chip_plane {
-  template <class T, class C>
-  using arg = kernels::arg<T, C>;
-  const iteration& all;
-  bool has_kept, has_reduced;
-  kernels::reduction_plane space;
-
-  chip_plane(const iteration& it, const kernels::reduction_space& s)
-      : all(it), has_kept(s.kept_rank > 0), has_reduced(s.reduced_rank > 0), space{s.inner,
-                                                                                   0,
-                                                                                   1,
-                                                                                   s.outputs,
-                                                                                   s.steps,
-                                                                                   1} {}
-  void copy_strides(int operand, i64 (&to)[max_rank]) const {
-    int from = 0;
-    to[0] = has_kept ? all.stride(operand, from++) : 0;
-    to[1] = has_reduced ? all.stride(operand, from++) : 0;
-    to[2] = from < all.rank() ? all.stride(operand, from) : 0;
-  }
-  void copy_output_strides(i64 (&to)[max_rank]) const { copy_strides(0, to); }
-  void copy_place_strides(int operand, i64 (&to)[max_rank]) const { copy_strides(operand, to); }
-};
-
-/// Contiguous rows, one after the other, with results side by side.
-struct chip_rows {
-  template <class T, class C>
-  using arg = kernels::arg<T, C>;
-  kernels::reduction_plane space;
-
-  explicit chip_rows(const dense_rows& dense) : space{dense.length, 0, 1, dense.rows, 1, 1} {}
-  void copy_strides(int, i64 (&to)[max_rank]) const { to[0] = space.inner, to[1] = 0, to[2] = 1; }
-  static void copy_output_strides(i64 (&to)[max_rank]) { to[0] = 1, to[1] = to[2] = 0; }
-  static void copy_place_strides(int, i64 (&to)[max_rank]) { to[0] = to[1] = 0, to[2] = 1; }
-};
-
-inline int lane_dimension(const kernels::reduction_plane&) { return 2; }
-inline int lane_dimension(const kernels::reduction_space& s) {
-  return s.kept_rank + s.reduced_rank;
+  t.strides[space.kept_rank + space.reduced_rank] = 1;
+  return t;
 }
 
-/// Whether all leaves have packs of `pack` elements along the lanes, at every position; those that
-/// are the same along the lanes do if they `may_splat`.
-template <class Operands>
-bool has_packs(const Operands& operands, layout_list in, int lanes, i64 pack, bool may_splat) {
-  if (operands.space.inner % pack != 0) return false;
-  int operand = 0;
-  for (const memory_layout& x : in) {
-    ++operand;
-    if (is_position(x)) continue;
-    i64 strides[max_rank] = {};
-    operands.copy_strides(operand, strides);
-    if (strides[lanes] == 0 && may_splat) continue;
-    if (strides[lanes] != 1 || reinterpret_cast<u64>(x.data) % static_cast<u64>(pack * x.item) != 0)
-      return false;
-    for (int d = 0; d < lanes; ++d)
-      if (strides[d] % pack != 0) return false;
-  }
-  return true;
-}
-
-// The second half of a cut reduction: partial results lie as [part, output]; they are kept where
-// the first half kept them, and reduced along the parts.
-
-inline kernels::reduction_plane space_of_parts(const kernels::reduction_plane& first,
-                                               bool lanes_reduced) {
-  return {lanes_reduced ? 1 : first.inner, 0, 1, first.outputs, first.parts, 1};
-}
-inline kernels::reduction_space space_of_parts(const kernels::reduction_space& first,
-                                               bool lanes_reduced) {
-  kernels::reduction_space s = first;
-  s.reduced_rank = 1;
-  s.reduced_sizes[0] = s.steps = first.parts;
-  if (lanes_reduced) s.inner = 1;
-  return s;
-}
-/// The strides of the partial results, and those of the output brought to the same dimensions.
-inline void strides_of_parts(const kernels::reduction_plane& parts, i64 (&own)[max_rank],
-                             i64 (&)[max_rank], const kernels::reduction_plane&) {
-  own[0] = parts.inner, own[1] = parts.inner * parts.outputs, own[2] = 1;
-}
-inline void strides_of_parts(const kernels::reduction_space& parts, i64 (&own)[max_rank],
-                             i64 (&out)[max_rank], const kernels::reduction_space& first) {
-  const int kept = parts.kept_rank;
-  i64 stride = parts.inner;
-  for (int d = kept - 1; d >= 0; --d) {
-    own[d] = stride;
-    stride *= parts.kept_sizes[d];
-  }
-  own[kept] = stride, own[kept + 1] = 1;
-  const i64 lanes = out[kept + first.reduced_rank];
-  out[kept] = 0, out[kept + 1] = lanes;
-}
-
-template <class Reducer, class S, class Space, class E, class Index, class Sink, class Parts>
-void launch_chip_columns(const char* op, const S& stream, Space& space, i64 pack, bool may_cut,
-                         const E& e, const Index& index, const Sink& sink, Parts make_parts) {
-  using C = typename E::value_type;
-  const chip_shares shares = chip_shares::outer(space, pack, may_cut);
+/// `sink` is where results go, `parts` where the partial results of a cut reduction do; the
+/// kernels are few because each is compiled for every instruction set of the host.
+template <class Reducer, class C, class S, class E, class Index, class Sink, class Parts>
+void launch_reduction(const char* op, const S& stream, const reduction_layout& layout, const E& e,
+                      const Index& index, const Sink& sink, const Parts& parts) {
   launch_config config;
   config.op = op;
-  config.tiles = shares.tiles;
-  config.work = work_of(space.outputs, space.inner, space.steps, 8);
-  config.threads = int{chip_block};
-  config.scratch = scratch_bytes<C>(chip_block * (pack + 1)) +
-                   (Reducer::needs_index ? scratch_bytes<i64>(chip_block * (pack + 1)) : 0);
-  launch<kernels::reduce_chip_outer<Reducer, Space, E, Index, Sink>>(
-      stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
+  config.work = work_of(layout.elements, 8);
+  if (layout.lanes_reduced) {
+    using either = kernels::either_sink<Sink, Parts>;
+    config.tiles = layout.space.outputs * layout.space.parts;
+    launch<kernels::reduce_inner<Reducer, E, Index, either>>(
+        stream, config, layout.space, e, index, either{sink, parts, layout.space.parts > 1});
+  } else {
+    config.tiles = layout.space.outputs;
+    config.scratch = 3 * scratch_bytes<i64>(layout.space.chunk);  // states, or values and indices
+    launch<kernels::reduce_outer<Reducer, E, Index, Sink>>(stream, config, layout.space, e, index,
+                                                           sink);
+  }
+}
+/// The second half of a cut reduction.
+template <class Reducer, class C, class S, class Sink>
+void launch_parts(const char* op, const S& stream, const reduction_layout& layout, const C* values,
+                  const i64* indices, const Sink& sink) {
+  launch_config config;
+  config.op = op;
+  config.tiles = layout.space.outputs;
+  config.work = work_of(layout.space.outputs, layout.space.parts, 8);
+  launch<kernels::reduce_parts<Reducer, C, Sink>>(stream, config, layout.space, values, indices,
+                                                  sink);
 }
 
-/// Runs a reduction on a chip. Lanes that are kept go by `pack` of their leaves.
-template <class Reducer, class C, class S, class Operands, class Node, class T, class Sink>
-void run_chip_reduction(const char* op, const S& stream, const Operands& operands,
-                        bool lanes_reduced, layout_list in, const Node& node, T* out, Sink sink) {
-  using space_type = decltype(operands.space);
-  space_type space = operands.space;
-  using state = typename Reducer::state;
-  using device = device_of<S>;
+/// Memory for the partial results of a cut reduction.
+template <class C, class S>
+FLAGGEMS_NOINLINE tensor<C, device_of<S>> partial_results(const char* op, const S& stream,
+                                                          const kernels::reduction_space& space) {
+  return empty<C>(stream, shape{space.outputs * space.parts}, op);
+}
+
+template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
+void run_reduction(const char* op, const S& stream, const reduction_layout& layout,
+                   const Node& node, const tensor_view<T, D>& out, Sink sink) {
   int next = 1;
-  const auto e = node.template build<C>(operands, next);
-  using row = std::remove_cvref_t<decltype(e.at(kernels::coordinates{}))>;
-  constexpr i64 pack = kernels::row_packs<row>::most;
-  sink.out = {out, {}};
-  operands.copy_output_strides(sink.out.strides);
-  const auto index = [&] {
-    if constexpr (Reducer::needs_index) {
-      kernels::position<i64> places{};
-      operands.copy_place_strides(next, places.strides);
-      return places;
-    } else {
-      return kernels::no_index{};
-    }
-  }();
-  pool_block<device> values, indices;  // partial results
-  const auto partial = [&](const space_type& cut) -> kernels::partial_states<state> {
-    if (cut.parts == 1) return {};
-    const i64 count = cut.parts * cut.outputs * (lanes_reduced ? 1 : cut.inner);
-    const auto memory = [&](i64 item) {
-      return pool_block<device>(work_of(count, item), ref(stream), op);
-    };
-    values = memory(sizeof(C));
-    if constexpr (Reducer::needs_index) {
-      indices = memory(sizeof(i64));
-      return {static_cast<C*>(values.data()), static_cast<i64*>(indices.data())};
-    } else {
-      return {static_cast<C*>(values.data())};
-    }
-  };
-  if (lanes_reduced) {
-    const i64 elements = work_of(space.outputs, space.inner, space.steps);
-    constexpr int leaves = kernels::row_packs<row>::leaves;
-    const chip_shares shares = chip_shares::inner(space, pack, leaves == 1, [&](i64 n) {
-      return has_packs(operands, in, lane_dimension(space), n, leaves > 1);
-    });
-    launch_config config;
-    config.op = op;
-    config.tiles = shares.tiles;
-    config.work = work_of(elements, 8);
-    config.threads = int{chip_block};
-    using formula = std::remove_const_t<decltype(e)>;
-    using places = std::remove_const_t<decltype(index)>;
-    if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
-      if (shares.kernel == along_rows::short_ones)
-        return launch<kernels::reduce_chip_short<Reducer, formula, places, Sink>>(
-            stream, config, space, shares.of_threads, e, index, sink);
-    }
-    const auto run = [&]<class Kernel>(std::type_identity<Kernel>) {
-      launch<Kernel>(stream, config, space, shares.of_threads, e, index, sink, partial(space));
-    };
-    if (shares.kernel == along_rows::any)
-      run(std::type_identity<
-          kernels::reduce_chip_inner<Reducer, space_type, formula, places, Sink>>{});
-    if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
-      if (shares.kernel == along_rows::packed)
-        run(std::type_identity<kernels::reduce_chip_rows<Reducer, false, formula, places, Sink>>{});
-      if constexpr (leaves == 1) {
-        if (shares.kernel == along_rows::sided)
-          run(std::type_identity<
-              kernels::reduce_chip_rows<Reducer, true, formula, places, Sink>>{});
-      }
-    }
-  } else {
-    launch_chip_columns<Reducer>(
-        op, stream, space,
-        has_packs(operands, in, lane_dimension(space), pack, kernels::row_packs<row>::leaves > 1)
-            ? pack
-            : 1,
-        true, e, index, sink, partial);
+  const auto e = node.template build<C>(layout.all, next);
+  sink.out = reduction_target(layout, out);
+  const kernels::reduction_space& space = layout.space;
+  const bool cut = space.parts > 1;
+  std::optional<tensor<C, D>> values;  // partial results
+  std::optional<tensor<i64, D>> indices;
+  kernels::target<C> to_values{};
+  if (cut) {
+    values.emplace(partial_results<C>(op, stream, space));
+    to_values = partial_target(space, values->data());
   }
-  if (space.parts == 1) return;
-  space_type whole = space_of_parts(space, lanes_reduced);
-  kernels::arg<C, C> states{static_cast<const C*>(values.data()), {}};
-  strides_of_parts(whole, states.strides, sink.out.strides, space);
-  const auto places = [&] {
-    if constexpr (Reducer::needs_index) {
-      kernels::arg<i64, i64> own{static_cast<const i64*>(indices.data()), {}};
-      for (int d = 0; d < max_rank; ++d) own.strides[d] = states.strides[d];
-      return own;
-    } else {
-      return kernels::no_index{};
+  if constexpr (Indexed) {
+    kernels::target<i64> to_indices{};
+    if (cut) {
+      indices.emplace(partial_results<i64>(op, stream, space));
+      to_indices = partial_target(space, indices->data());
     }
-  }();
-  launch_chip_columns<Reducer>(
-      op, stream, whole, 1, false, states, places, sink,
-      [](const space_type&) -> kernels::partial_states<state> { return {}; });
+    kernels::position<i64> index{};
+    layout.all.copy_strides(next, index.strides);
+    launch_reduction<Reducer, C>(op, stream, layout, e, index, sink,
+                                 kernels::indexed_state_sink<C>{to_values, to_indices});
+  } else {
+    launch_reduction<Reducer, C>(op, stream, layout, e, kernels::no_index{}, sink,
+                                 kernels::state_sink<C>{to_values});
+  }
+  if (cut)
+    launch_parts<Reducer, C>(op, stream, layout, to_values.data,
+                             static_cast<const i64*>(Indexed ? indices->data() : nullptr), sink);
+}
+
+template <class Reducer, class C, class S, class Node, class T, class Sink>
+void run_dense_reduction(const char* op, const S& stream, const dense_rows& dense, const Node& node,
+                         T* out, Sink sink) {
+  int next = 1;
+  const auto e = node.template build<C>(flat_space{}, next);
+  sink.out = {out, {1}};
+  launch_config config;
+  config.op = op;
+  config.tiles = dense.rows;
+  config.work = work_of(dense.rows, dense.length, 8);
+  launch<kernels::reduce_rows<Reducer, std::remove_const_t<decltype(e)>, Sink>>(
+      stream, config, dense.rows, dense.length, e, sink);
+}
+
+/// A reduction of contiguous rows by the kernels that suit the device.
+template <class Reducer, class C, class S, class Node, class T, class Sink>
+void launch_dense_reduction(const char* op, const S& stream, const dense_rows& dense,
+                            layout_list in, const Node& node, T* out, const Sink& sink) {
+  if constexpr (has_vectors<device_of<S>>)
+    run_dense_reduction<Reducer, C>(op, stream, dense, node, out, sink);
+  else
+    run_chip_reduction<Reducer, C>(op, stream, chip_rows(dense), true, in, node, out, sink);
+}
+/// Any reduction; all checks have passed, and there is something to fold.
+template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
+void launch_reduction(const char* op, const S& stream, const reduced_dims& plan,
+                      const memory_layout& to, layout_list in, const Node& node,
+                      const tensor_view<T, D>& out, const Sink& sink) {
+  reduction_layout layout = plan_reduction(plan, to, in, Indexed);
+  if constexpr (has_vectors<D>) {
+    layout.cut();
+    run_reduction<Reducer, C, Indexed>(op, stream, layout, node, out, sink);
+  } else {
+    const auto run = [&](const auto& operands) {
+      run_chip_reduction<Reducer, C>(op, stream, operands, layout.lanes_reduced, in, node,
+                                     out.data(), sink);
+    };
+    if (layout.space.kept_rank <= 1 && layout.space.reduced_rank <= 1)
+      run(chip_plane(layout.all, layout.space));
+    else
+      run(chip_space{layout.all, layout.space});
+  }
 }
 
 }  // namespace flaggems::detail

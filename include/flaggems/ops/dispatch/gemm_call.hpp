@@ -4,7 +4,6 @@
 // One matrix product: its sums' type, its plan, and the kernel that it is launched with.
 #pragma once
 
-#include <flaggems/detail/gemm_policy.hpp>
 #include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/family/gemm/epilogue.hpp>
@@ -13,7 +12,8 @@
 #include <flaggems/kernel/family/gemm/vector/blocks.hpp>
 #include <flaggems/kernel/family/gemm/vector/small.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/ops/dispatch/gemm.hpp>
+#include <flaggems/ops/dispatch/gemm_policy.hpp>
+#include <flaggems/ops/dispatch/skinny_gemm.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
