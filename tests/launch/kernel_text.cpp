@@ -93,8 +93,8 @@ TEST(kernel_text, names_are_found_where_they_are_declared) {
     texts.names.push_back(name);
     texts.texts.push_back(text);
   };
-  add("flaggems/kernels/a.hpp", "struct node;");
-  add("flaggems/kernels/b.hpp", "struct name##_fn { };\nusing kernels::row;");
+  add("flaggems/kernel/a.hpp", "struct node;");
+  add("flaggems/kernel/b.hpp", "struct name##_fn { };\nusing kernels::row;");
   add("flaggems/kernels/c.hpp", "enum class order : int { up };\nusing row = int;");
   add("mine.hpp", "struct swish;");
   const auto which = [&](const char* lines) {

@@ -326,7 +326,8 @@ void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, in);  // which begin alike
   test_tensor<W, D> weight({n}, layout::offset, random_values({n}));
   test_tensor<W, D> bias({n}, layout::contiguous, random_values({n}));
-  const fg::detail::held_rows held(i64{1} << 21, n, width, false, 2048, true, true);
+  const fg::detail::held_rows held(i64{1} << 21, n, width, false, 2048,
+                                   {.much_beside = true, .paired = true});
   ASSERT_EQ(held.alike, width);
   fg::launch_config config;
   config.op = "layer_norm";

@@ -121,7 +121,7 @@ TEST(rows, held_as_kernels_have_it) {
             for (const bool much_beside : {false, true}) {
               SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n) + " packs");
               const fg::detail::held_rows held(count, n * width + off, width, off == 0, long_packs,
-                                               much_beside, much_beside);
+                                               {.much_beside = much_beside, .paired = much_beside});
               const bool blocks = held.teams.shift < 0;
               const bool clusters = held.teams.shift == fg::kernels::row_teams::cluster;
               EXPECT_TRUE(held.packs == 8 || !clusters);

@@ -429,7 +429,7 @@ def docs_compile_times(tree):
 @check
 def docs_operator_counts(tree):
     """Only the generated reference says how many operators there are."""
-    for page in [tree.root / "README.md", *sorted((tree.root / "docs").glob("*.md"))]:
+    for page in [tree.root / "README.md", *sorted((tree.root / "docs").rglob("*.md"))]:
         if page.name == "operators.md" or not page.is_file():
             continue
         for said in re.findall(r"\b[89]\d (?:public )?(?:operators|names|rows)\b", page.read_text()):
@@ -439,7 +439,7 @@ def docs_operator_counts(tree):
 @check
 def docs_links(tree):
     """Every relative link of README.md and docs/ leads to a file."""
-    for page in [tree.root / "README.md", *sorted((tree.root / "docs").glob("*.md"))]:
+    for page in [tree.root / "README.md", *sorted((tree.root / "docs").rglob("*.md"))]:
         text = page.read_text() if page.is_file() else ""
         text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
         for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):

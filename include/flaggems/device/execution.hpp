@@ -7,6 +7,8 @@
 
 #include <flaggems/device/concept.hpp>
 
+#include <type_traits>
+
 namespace flaggems {
 
 /// An execution model.
@@ -36,11 +38,14 @@ inline constexpr bool has_vectors = execution_model<D> == execution::vector_work
 
 namespace detail {
 /// Whether vectors are those of the process's own pool of threads, whose number and caches a kernel
-/// may be planned for.
+/// may be planned for; not so of a device type derived from one that has it.
 template <class D>
-inline constexpr bool has_thread_pool = has_vectors<D>&& requires {
-  D::num_threads();
-};
+inline constexpr bool has_thread_pool = [] {
+  if constexpr (requires { typename D::thread_pool_device; })
+    return has_vectors<D> && std::is_same_v<typename D::thread_pool_device, D>;
+  else
+    return false;
+}();
 }  // namespace detail
 
 }  // namespace flaggems

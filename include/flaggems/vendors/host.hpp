@@ -51,6 +51,8 @@ struct host {
     static constexpr bool synchronous_streams = true;
   };
 
+  using thread_pool_device = host;  // see device/execution.hpp
+
   // ---- discovery
   static int device_count() noexcept { return 1; }
   static const char* unavailable_reason() noexcept { return ""; }

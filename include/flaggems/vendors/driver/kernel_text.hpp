@@ -160,7 +160,7 @@ inline constexpr std::string_view letters_of_names =
 /// declared nowhere.
 [[nodiscard]] inline std::vector<bool> included_texts(const kernel_texts& texts,
                                                       std::string_view lines) {
-  constexpr std::string_view library = "flaggems::", headers = "flaggems/kernels/";
+  constexpr std::string_view library = "flaggems::", headers = "flaggems/kernel";
   const std::vector<declared_name> declared = declared_names(texts);
   std::vector<bool> result(texts.names.size());
   for (std::size_t k = 0; k < result.size(); ++k)
