@@ -5,7 +5,7 @@
 // double. run.py compiles this at every optimisation level and runs it at every level of the host.
 #include <flaggems/kernel/math/math.hpp>
 #include <flaggems/ops/creation.hpp>
-#include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/vendors/host.hpp>
 
@@ -110,6 +110,12 @@ int main() {
   const float k = x.data()[7];
   expect("capture", s, apply([k](auto v) { return k * v - k; }, x),
          [](double v) { return v / 2 - 0.5; });
+  expect("capture in a formula", s, 2 * apply([k](auto v) { return k * v; }, x) + 1,
+         [](double v) { return v + 1; });
+  expect(
+      "callable of a callable", s,
+      flaggems::exp(apply([&k](auto v) { return v - k; }, apply([=](auto v) { return v * k; }, x))),
+      [](double v) { return std::exp(v / 2 - 0.5); });
   expect("nested", s, apply([k](auto v) { return [&](auto w) { return w / k; }(v) + v; }, x),
          [](double v) { return v * 3; });
   expect("functor", s, apply(polynomial{2, 3}, x),

@@ -109,6 +109,9 @@ TYPED_TEST(operators_on, tensors_without_dimensions) {
   const auto x = fg::full<bf16>(s, {3}, 1.5);
   const auto factor = fg::full<f32>(s, {}, 2);
   EXPECT_EQ(values_of<D>(x * fg::as_scalar(factor)), (list{3, 3, 3}));
+  const auto kept = x + fg::as_scalar(fg::full<f32>(s, {}, 1));  // a temporary
+  static_assert(std::is_same_v<typename decltype(kept)::value_type, bf16>);
+  EXPECT_EQ(values_of<D>(kept), (list{2.5, 2.5, 2.5}));
   // What only the run shows is refused rather than given another dtype than PyTorch's.
   EXPECT_RAISES(static_cast<void>(fg::mul(s, x, factor)), dtype_mismatch, "mul");
   EXPECT_RAISES(static_cast<void>(fg::evaluate(s, x * factor + 1)), dtype_mismatch, "evaluate");

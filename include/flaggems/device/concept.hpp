@@ -32,7 +32,7 @@ concept has_event_handle = std::regular<typename D::event_handle>;
 // identity
 template <class D>
 concept has_name = requires {
-  { D::name } -> std::convertible_to<std::string_view>;
+  { D::name } -> std::convertible_to<const char*>;
 };
 template <class D>
 concept has_torch_device_type = requires {

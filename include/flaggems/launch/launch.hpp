@@ -37,7 +37,9 @@ concept launches_on_current = requires(typename Device::stream_handle stream,
 template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
-  static_assert((std::is_trivially_copyable_v<Args> && ...),
+  // (g++ 12 calls closures not trivially copyable once it was asked whether they are assignable.)
+  static_assert(((std::is_trivially_copy_constructible_v<Args> &&
+                  std::is_trivially_destructible_v<Args>)&&...),
                 "flaggems: a kernel's argument is not trivially copyable");
   static_assert(execution_model<device> != execution::vector_core,
                 "flaggems: kernels have no form for execution::vector_core yet");

@@ -47,16 +47,27 @@ struct expr : detail::expr_base {
 template <class X>
 inline constexpr bool is_expr = std::is_base_of_v<detail::expr_base, std::remove_cvref_t<X>>;
 
-/// x, whose type then says that it has no dimensions: beside tensors that have some it changes the
-/// dtype of a result only by a higher kind, as in PyTorch. Raises shape_mismatch if it has any.
-template <tensor_like X>
-requires(std::is_lvalue_reference_v<X> || detail::is_tensor_view<std::remove_cvref_t<X>>)
-    [[nodiscard]] auto as_scalar(X&& x) {
-  const auto v = as_view(x);
+namespace detail {
+template <class T, class D>
+void check_no_dims(const tensor_view<T, D>& v) {
   if (v.rank() != 0) [[unlikely]]
     raise(errc::shape_mismatch, "as_scalar", "a tensor without dimensions",
           to_string(shape(v.sizes())));
-  return tensor_view<element_t<X>, device_t<X>, extents<>>(v);
+}
+}  // namespace detail
+/// x, whose type then says that it has no dimensions: beside tensors that have some it changes the
+/// dtype of a result only by a higher kind, as in PyTorch. A view; of a temporary tensor an
+/// expression, which keeps it. Raises shape_mismatch if x has any dimension.
+template <tensor_like X>
+[[nodiscard]] auto as_scalar(X&& x) {
+  const auto v = as_view(x);
+  detail::check_no_dims(v);
+  if constexpr (std::is_lvalue_reference_v<X> || detail::is_tensor_view<std::remove_cvref_t<X>>) {
+    return tensor_view<element_t<X>, device_t<X>, extents<>>(v);
+  } else {
+    using node = detail::owning_scalar_leaf<value_t<X>, device_t<X>>;
+    return expr<node>(node(x));
+  }
 }
 
 namespace detail {
@@ -378,11 +389,37 @@ requires tensor_operand<M>
                          detail::node_of(std::forward<A>(a)), detail::node_of(std::forward<B>(b))});
 }
 
+namespace detail {
+/// Whether a functor takes numbers alone.
+template <class R, class F, class... P>
+constexpr bool takes_numbers(R (F::*)(P...) const) {
+  return (scalar_operand<std::remove_cvref_t<P>> || ...);
+}
+template <class Call>
+constexpr bool takes_numbers(const Call&) {
+  return false;
+}
+template <class... Nodes>
+inline constexpr bool has_vectors_of = [] {
+  using device = typename common_device<typename Nodes::device...>::type;
+  if constexpr (std::is_void_v<device>)
+    return false;
+  else
+    return has_vectors<device>;
+}();
+}  // namespace detail
+
 /// f(x...), element by element, for a user's functor of the device subset (an expression). f must
-/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats. In a
-/// file that nvcc compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
+/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats and i32
+/// for bool. The result has the operands' promoted dtype, whatever f returns. In a file that nvcc
+/// compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
 template <class F, operand... X>
 [[nodiscard]] auto apply(F f, X&&... x) {
+  if constexpr (requires { &F::operator(); })
+    static_assert(
+        !detail::has_vectors_of<detail::node_t<X>...> || !detail::takes_numbers(&F::operator()),
+        "flaggems: the host calls a functor with vectors: let it take any values, "
+        "[](auto x) { ... }");
   static_assert(
       FLAGGEMS_RESULT_IS_KNOWN(F),
       "flaggems: a __device__ lambda says what it returns: [=] __device__ (float x) -> float");

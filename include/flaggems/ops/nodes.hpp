@@ -230,11 +230,19 @@ struct choice {
   }
 };
 
+/// The same of a tensor whose type would say that it has no dimensions.
+template <class T, class D>
+struct owning_scalar_leaf : owning_leaf<T, D> {
+  using owning_leaf<T, D>::owning_leaf;
+};
+
 // ---- nodes without dimensions
 template <class S>
 inline constexpr bool has_no_dims<number<S>> = true;
 template <class T, class D>
 inline constexpr bool has_no_dims<scalar_leaf<T, D>> = true;
+template <class T, class D>
+inline constexpr bool has_no_dims<owning_scalar_leaf<T, D>> = true;
 template <class Rule, class F, class... Nodes>
 inline constexpr bool has_no_dims<call<Rule, F, Nodes...>> = (has_no_dims<Nodes> && ...);
 template <class M, class A, class B>
@@ -326,6 +334,8 @@ template <class T, class D>
 inline constexpr bool is_leaf_of<T, scalar_leaf<T, D>> = true;
 template <class T, class D>
 inline constexpr bool is_leaf_of<T, owning_leaf<T, D>> = true;
+template <class T, class D>
+inline constexpr bool is_leaf_of<T, owning_scalar_leaf<T, D>> = true;
 
 /// The values of a node as dtype T.
 template <class T, class Node>

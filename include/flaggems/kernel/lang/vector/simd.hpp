@@ -83,6 +83,10 @@ struct simd {
   FLAGGEMS_HOST_INLINE simd(const simd& x) : v(x.v) {}  // as simd_mask's
   simd& operator=(const simd&) = default;
   FLAGGEMS_HOST_INLINE explicit simd(const vector& x) : v(x) {}
+  /// No number with a fraction beside integers: it would lose it, which threads of a GPU keep.
+  template <class U>
+  requires(is_integer<T>&& is_floating<U>) simd(U)
+  = delete;
   FLAGGEMS_HOST_INLINE simd(T x) {
 #if FLAGGEMS_GCC_X86_ASM
     if constexpr (spreads_at_once<T, Isa>) {
