@@ -181,7 +181,7 @@ struct pointwise_packs {
     using row = decltype(read<size>(e, i));
     using word = conditional<sizeof(row) % 4 == 0, u32, unsigned char>;
     struct words {
-      alignas(row) word at[sizeof(row) / sizeof(word)];
+      alignas(row) alignas(word) word at[sizeof(row) / sizeof(word)];
     };
     words now = bit_cast<words>(read<size>(e, i)), next{};
     if (goes_on) next = bit_cast<words>(read<size>(e, i + apart));
