@@ -8,9 +8,13 @@ kernel/block/simt/entry.hpp), whose instances must come out as code. Or, as `dec
 declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
 launch on flaggems::cuda to machine code: each for one of TARGETS in turn, with --all for all of
-them, which takes four times as long. Exit status 77: the compiler or the headers are not here.
+them, which takes four times as long. As `contract`, compiles those of every operator with every
+element type that it takes (contract/): a share that the commit chooses, each for one of
+CONTRACT_TARGETS in turn; with --all everything, which takes 30 times as long. Exit status 77: the
+compiler or the headers are not here.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -19,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from instances import names
+from instances import names, operators
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -74,6 +78,19 @@ LINKED += ["12softmax_chipI", "7softmaxI"]
 TARGETS = ["sm_90a", "sm_80", "sm_100", "sm_120"]
 
 
+def commit_number():
+    """What chooses the share that is compiled; 0 for what is no clone, or has no git beside it."""
+    commit = ""
+    if shutil.which("git"):
+        commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True,
+                                text=True).stdout.strip()
+    return int(commit or "0", 16)
+
+
+def environment_of(library):
+    return {**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library, "FLAGGEMS_CACHE_MIB": "0"}
+
+
 def instances_of(programs, every, build, cxx):
     library = found()
     if not library:
@@ -81,16 +98,111 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        commit = "0"  # of what is no clone, or has no git beside it
-        if shutil.which("git"):
-            commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True,
-                                    text=True).stdout.strip() or commit
-        command += ["--every", "1", "--from", str(int(commit, 16) % len(TARGETS))]
+        command += ["--every", "1", "--from", str(commit_number() % len(TARGETS))]
     for target in TARGETS:
         command += ["--target", target]
-    environment = {**os.environ, "FLAGGEMS_NVRTC_LIBRARY": library, "FLAGGEMS_CACHE_MIB": "0"}
+    environment = environment_of(library)
     return (subprocess.run(command, env=environment).returncode
             or refusals(programs[0].resolve(), environment, build, cxx))
+
+
+# A share of the contract has one part of each list of types, of which the longest simple one has as
+# many: the part of every operator is about one type.
+CONTRACT_PARTS = 15
+CONTRACT_TARGETS = ["sm_80", "sm_90a"]
+# What only NVRTC refuses, and of one type: words that are aligned less than they are.
+PLANTED = """#pragma once
+#include <flaggems/kernels/math.hpp>
+struct planted {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const {
+    if constexpr (flaggems::kernels::is_same<V, flaggems::i16>) {
+      struct words {
+        alignas(V) flaggems::u32 at[1];
+      };
+      return static_cast<V>(words{}.at[0]);
+    } else {
+      return x;
+    }
+  }
+};
+FLAGGEMS_TEXT("planted.hpp");
+"""
+PLANTED_CALLS = """#include <flaggems/ops/expr.hpp>
+#include "contract.hpp"
+#include "planted.hpp"
+namespace contract {
+void f() { each(types<f32, i16>{}, [](const auto& x) { (void)fg::evaluate(s, fg::apply(planted{}, x)); }); }
+}
+"""
+
+
+def contract_objects(sources, part, parts, build, cxx):
+    """A part of each source, compiled just so far that its kernels have names."""
+    build.mkdir(parents=True, exist_ok=True)
+    objects = [build / (source.stem + ".o") for source in sources]
+
+    def compile_one(source, to):
+        return subprocess.run([cxx, "-std=c++20", "-O0", "-DFLAGGEMS_FORCE_INLINE=0",
+                               "-DFLAGGEMS_MAX_ISA=0", f"-DCONTRACT_PARTS={parts}", f"-DCONTRACT_PART={part}",
+                               "-I", str(ROOT / "include"), "-I", str(HERE / "contract"), "-I", str(build),
+                               "-c", str(source), "-o", str(to)]).returncode
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return None if any(pool.map(compile_one, sources, objects)) else objects
+
+
+def uncalled(sources):
+    """The operators that no source of the contract calls, in any form."""
+    def kind(name):
+        return operators.DONE_BY.get(name, name).removesuffix("_")
+    text = "".join(source.read_text() for source in sources)
+    called = {kind(name) for name in re.findall(r"\bfg::(\w+)", text)}
+    called |= {row["name"] for row in operators.pointwise(ROOT)}  # by FLAGGEMS_POINTWISE_TABLE
+    return [entry["name"] for entry in operators.operators()
+            if entry["name"] not in operators.VOCABULARY and kind(entry["name"]) not in called]
+
+
+def contract(compile_program, every, build, cxx):
+    library = found()
+    if not library:
+        return SKIP
+    sources = sorted((HERE / "contract").glob("*.cpp"))
+    missing = uncalled(sources)
+    if missing:
+        print("tests/device_compile/contract calls no", *missing, file=sys.stderr)
+        return 1
+    targets = [word for target in CONTRACT_TARGETS for word in ("--target", target)]
+    command = [str(compile_program), "--check", "-j", str(os.cpu_count() or 1), *targets]
+    number = commit_number()
+    parts = range(CONTRACT_PARTS) if every else [number % CONTRACT_PARTS]
+    if not every:
+        command += ["--every", "1", "--from", str(number // CONTRACT_PARTS % len(CONTRACT_TARGETS))]
+    failed = 0
+    for part in parts:
+        print(f"part {part} of {CONTRACT_PARTS}:", flush=True)
+        objects = contract_objects(sources, part, CONTRACT_PARTS, build, cxx)
+        failed |= objects is None or subprocess.run(
+            [*command, *map(str, objects)], env=environment_of(library)).returncode
+    return failed or planted(compile_program, environment_of(library), build / "planted", cxx)
+
+
+def planted(compile_program, environment, build, cxx):
+    """A kernel that does not compile for a chip has to be seen, with its type, and it alone."""
+    build.mkdir(parents=True, exist_ok=True)
+    (build / "planted.hpp").write_text(PLANTED)
+    (build / "calls.cpp").write_text(PLANTED_CALLS)
+    objects = contract_objects([build / "calls.cpp"], 0, 1, build, cxx)
+    if objects is None:
+        return 1
+    done = subprocess.run([str(compile_program), "--check", "--target", "sm_80", str(objects[0])],
+                          env=environment, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    if done.returncode == 1 and "node<short int, planted, " in said \
+            and "kernels: 6, pieces of machine code: 3 for sm_80; 3 could not be compiled: FAILED" in said:
+        return 0
+    print(f"a planted kernel of i16 that does not compile: got {done.returncode}: {said}", file=sys.stderr)
+    return 1
 
 
 def refusals(compile_program, environment, build, cxx):
@@ -236,16 +348,20 @@ def hip(files, instances, build, cxx):
 def main():
     compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("compiler", choices=[*compilers, "declarations", "linked", "instances"])
+    parser.add_argument("compiler", choices=[*compilers, "declarations", "linked", "instances",
+                                             "contract"])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--only", metavar="STEM", help="the headers STEM.hpp and STEM's instances alone")
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
-                        help="instances: flaggems-compile, then the programs with the kernels")
-    parser.add_argument("--all", action="store_true", help="instances: for all targets")
+                        help="instances: flaggems-compile, then the programs with the kernels; "
+                             "contract: flaggems-compile")
+    parser.add_argument("--all", action="store_true", help="instances: for all targets; contract: everything")
     options = parser.parse_args()
     if options.compiler == "instances":
         return instances_of(options.program, options.all, options.build / "refusals", options.cxx)
+    if options.compiler == "contract":
+        return contract(options.program[0].resolve(), options.all, options.build / "contract", options.cxx)
     if options.compiler == "declarations":
         return declarations(options.cxx)
     if options.compiler == "linked":

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/attention.hpp>
+
+#include "contract.hpp"
+
+#include <optional>
+
+namespace contract {
+
+void unmasked() {
+  each(join<twice<floats>, cross<types<f32>, types<f16, bf16>>,
+            cross<types<f16, bf16>, types<f32>>>{},
+       [](const auto& query, const auto& key) {
+         (void)fg::scaled_dot_product_attention(s, query, key, key);
+       });
+  each(types<pair<f32, bf16>, pair<bf16, f32>>{}, [](const auto& to, const auto& x) {
+    fg::scaled_dot_product_attention(s, x, x, x, std::nullopt, to);
+  });
+}
+
+void masked() {
+  each(join<cross<fg::floating_types, types<bool>>, twice<fg::floating_types>,
+            types<pair<bf16, f32>, pair<f16, f32>, pair<f32, bf16>>>{},
+       [](const auto& x, const auto& mask) {
+         (void)fg::scaled_dot_product_attention(s, x, x, x, fg::with_mask(mask));
+       });
+}
+
+}  // namespace contract

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/cat.hpp>
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/pointwise.hpp>
+
+#include "contract.hpp"
+
+#include <tuple>
+
+namespace contract {
+
+// to and fill_ of a tensor convert by the same kernels.
+void converted() {
+  each(cross<real, real>{}, [](const auto& to, const auto& from) { fg::copy_(s, to, from); });
+}
+
+// What is stored may be of a higher kind or another size than what is computed.
+void stored() {
+  each(mixed{}, [](const auto& a, const auto& b) {
+    using A = fg::value_t<decltype(a)>;
+    using B = fg::value_t<decltype(b)>;
+    if constexpr (fg::detail::kind_of<A> >= fg::detail::kind_of<B>) fg::assign(s, a, fg::add(b, b));
+    if constexpr (fg::detail::kind_of<B> >= fg::detail::kind_of<A>) fg::assign(s, b, fg::add(a, a));
+  });
+}
+
+void created() {
+  each(real{}, [](const auto& x) { fg::fill_(s, x, 1); });
+  each(numbers{}, [](const auto& x) { fg::arange(s, 0, 8, 1, x); });
+}
+
+void joined_tensors() {
+  each(real{}, [](const auto& x) { (void)fg::cat(s, std::tie(x, x)); });
+  each(mixed{}, [](const auto& a, const auto& b) { (void)fg::cat(s, std::tie(a, b)); });
+}
+
+}  // namespace contract

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/gemm_packed.hpp>
+#include <flaggems/ops/gemm_prologue.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/quantized_linear.hpp>
+
+#include "contract.hpp"
+
+namespace contract {
+
+// mv, bmm and linear are the same products.
+void plain() {
+  each(join<twice<numbers>, cross<types<f32, bf16>, types<f32, f16, bf16>>>{},
+       [](const auto& a, const auto& b) {
+         (void)fg::mm(s, a, b);
+         (void)fg::mv(s, a, b);
+         (void)fg::linear(s, a, b, fg::with_bias(a));
+         (void)fg::addmm(s, a, a, b, {1, 2});
+         (void)fg::baddbmm(s, a, a, b, {1, 2});
+       });
+  each(types<pair<f32, bf16>, pair<bf16, f32>, pair<f16, f32>>{},
+       [](const auto& to, const auto& x) { fg::linear(s, x, x, to); });
+  each(cross<types<i8, u8>, types<i8, u8>>{},
+       [](const auto& a, const auto& b) { fg::mm(s, a, b, some<i32>()); });
+}
+
+void with_expressions() {
+  each(join<twice<types<f32, bf16, f16>>, types<pair<f32, bf16>>>{},
+       [](const auto& a, const auto& b) {
+         (void)fg::linear(s, a, b, fg::epilogue(fg::silu(fg::product) + a));
+         (void)fg::linear(s, fg::square(a), b);
+         (void)fg::bmm(s, fg::square(a), b, fg::epilogue(fg::product * 2));
+       });
+  each(types<f64>{}, [](const auto& x) {
+    (void)fg::linear(s, x, x, fg::epilogue(fg::product_as<f64> + x));
+    (void)fg::linear(s, fg::square(x), x);
+  });
+  each(cross<types<i8, u8>, types<f32, bf16>>{}, [](const auto& x, const auto& scale) {
+    (void)fg::linear(s, x, x, fg::epilogue(fg::product * scale));
+  });
+  each(types<f32, bf16, f16, f64, i8>{},
+       [](const auto& x) { (void)fg::linear(s, x, fg::pack_matrix(s, x)); });
+}
+
+template <class Format>
+void quantised(const fg::quantized_matrix<Format, fg::cuda>& w) {
+  each(types<f32, bf16, f16>{}, [&](const auto& x) {
+    (void)fg::quantized_linear(s, x, w);
+    (void)fg::quantized_linear(s, x, w, {fg::activation_format::q8});
+  });
+  each(floats{}, [&](const auto& x) {
+    fg::dequantize(s, w, x);
+    fg::quantized_embedding(s, w, some<i64>(), x);
+  });
+  each(types<pair<f32, bf16>, pair<bf16, f32>>{},
+       [&](const auto& to, const auto& x) { fg::quantized_linear(s, x, w, to); });
+}
+template void quantised(const fg::quantized_matrix<fg::kernels::q4_0, fg::cuda>&);
+template void quantised(const fg::quantized_matrix<fg::kernels::q4_1, fg::cuda>&);
+template void quantised(const fg::quantized_matrix<fg::kernels::q8_0, fg::cuda>&);
+
+}  // namespace contract

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/reduce.hpp>
+
+#include "contract.hpp"
+
+namespace contract {
+
+void own_results() {
+  each(real{}, [](const auto& x) {
+    (void)fg::sum(s, x);
+    (void)fg::prod(s, x);
+    (void)fg::amax(s, x);
+    (void)fg::amin(s, x);
+    (void)fg::any(s, x);
+    (void)fg::all(s, x);
+    (void)fg::argmax(s, x);
+    (void)fg::argmin(s, x);
+  });
+  each(floats{}, [](const auto& x) { (void)fg::mean(s, x); });
+}
+
+void other_results() {
+  each(real{}, [](const auto& x) {
+    (void)fg::sum<f32>(s, x);
+    (void)fg::sum<bool>(s, x);
+    (void)fg::prod<bool>(s, x);
+    (void)fg::mean<f32>(s, x);
+  });
+  each(types<pair<f64, f32>, pair<f64, bf16>, pair<f32, f64>, pair<bf16, f64>, pair<f64, bool>,
+             pair<bf16, i64>, pair<i32, i64>, pair<u8, bool>, pair<i8, i32>>{},
+       [](const auto& to, const auto& from) {
+         fg::sum(s, from, to);
+         fg::prod(s, from, to);
+       });
+}
+
+// Of an expression, bool squared among them.
+void of_expressions() {
+  each(real{}, [](const auto& x) { (void)fg::sum(s, fg::square(x)); });
+  each(mixed{}, [](const auto& a, const auto& b) { (void)fg::amax(s, fg::add(a, b)); });
+}
+
+}  // namespace contract
