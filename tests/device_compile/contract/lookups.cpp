@@ -22,6 +22,9 @@ void looked_up() {
     (void)fg::index_select(s, x, 0, index);
     (void)fg::embedding(s, x, index);
   });
+  each(cross<types<f32, bf16, f64, f16>, index_types>{}, [](auto& x, const auto& index) {
+    for (const double p : {2.0, 3.0}) fg::embedding_renorm_(s, x, index, 1, p);
+  });
 }
 
 }  // namespace contract
