@@ -37,9 +37,10 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   plan.add(out);
   using Op = std::conditional_t<Log, operators::log_softmax, operators::softmax>;
   if (plan.empty() || replaced<Op>(op, stream, x, out, d)) return;
+  const kernels::row_space space = plan.space();  // settles the dimensions of the operands
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);
-  launch_softmax<Log, T, O, C>(op, stream, plan.space(), plan.arg(0, x), target);
+  launch_softmax<Log, T, O, C>(op, stream, space, plan.arg(0, x), target);
 }
 
 }  // namespace detail
