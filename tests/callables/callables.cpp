@@ -161,6 +161,14 @@ int main() {
              },
              x),
          [](double v) { return std::floor(v) * std::floor(v) / 2 + (v >= 2 ? 1 : 0); });
+  const auto sixes = flaggems::full<int>(s, {size}, 6), fours = flaggems::full<int>(s, {size}, 4);
+  expect("division of integers", s,
+         apply([](auto a, auto b) { return a / b + a % b; }, sixes, fours),
+         [](double) { return 3; });
+  expect_near(
+      "sum of captures", 0,
+      static_cast<double>(*flaggems::sum(s, apply([k](auto v) { return v - v + k; }, x)).data()),
+      size / 2.0, 1e-6);
   double total = 0;
   for (i64 i = 0; i < size; ++i) total += square_of((static_cast<double>(i) + 1) / 16);
   expect_near("sum", 0, static_cast<double>(*flaggems::sum(s, apply(square, x)).data()), total,

@@ -4,7 +4,10 @@
 // C++'s operators on tensors, views and expressions; tensors that an expression keeps; tensors
 // without dimensions, whose dtype counts less.
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <support/ops.hpp>
 
@@ -76,6 +79,14 @@ TYPED_TEST(operators_on, expressions_keep_temporary_tensors) {
     EXPECT_EQ(fg::memory_stats<D>().allocation.current, before + 4);
   }
   EXPECT_EQ(fg::memory_stats<D>().allocation.current, before);
+  // An expression that was moved from is as it was.
+  auto first = fg::full<f32>(s, {3}, 4) * 2;
+  { const auto second = std::move(first); }
+  const auto next = fg::full<f32>(s, {3}, 50);
+  EXPECT_EQ(values_of<D>(first), (list{8, 8, 8}));  // NOLINT(bugprone-use-after-move)
+  // What is assigned to as a temporary comes back as a tensor.
+  const auto six = (fg::full<f32>(s, {3}, 5) += 1);
+  EXPECT_EQ(values_of<D>(six), (list{6, 6, 6}));
   // A name that is handed over loses nothing.
   auto named = fg::full<f32>(s, {3}, 7);
   EXPECT_EQ(values_of<D>(std::move(named) + 1), (list{8, 8, 8}));
@@ -120,6 +131,16 @@ TYPED_TEST(operators_on, tensors_without_dimensions) {
   auto flags = fg::empty<bool>(s, {3});
   EXPECT_RAISES(fg::lt(s, x, factor, flags), dtype_mismatch, "lt");
   EXPECT_RAISES(static_cast<void>(fg::as_scalar(x)), shape_mismatch, "as_scalar");
+  EXPECT_RAISES(static_cast<void>(fg::sum(s, x * factor)), dtype_mismatch, "sum");
+  EXPECT_RAISES(static_cast<void>(fg::any(s, x == factor)), dtype_mismatch, "any");
+  const auto square = fg::full<bf16>(s, {3, 3}, 1);
+  EXPECT_RAISES(static_cast<void>(fg::mm(s, square * factor, square)), dtype_mismatch, "mm");
+  EXPECT_RAISES(static_cast<void>(fg::epilogue(fg::product * fg::full<fg::f64>(s, {}, 2))),
+                dtype_mismatch, "epilogue");
+  // It is compared as one of the promoted dtype, as a number is.
+  const auto tenths = fg::full<bf16>(s, {3}, 0.1);
+  const auto tenth = fg::full<f32>(s, {}, 0.1);
+  EXPECT_EQ(values_of<D>(fg::cast<i64>(tenths == fg::as_scalar(tenth))), (list{1, 1, 1}));
   // The same dtype, a higher kind, an output of one's own, dimensions after all: nothing to refuse.
   EXPECT_EQ(values_of<D>(fg::mul(s, factor, factor)), (list{4}));
   const auto whole = fg::full<std::int32_t>(s, {3}, 3);

@@ -131,7 +131,7 @@ template <class D>
 class reduce_accuracy : public ::testing::Test {};
 TYPED_TEST_SUITE(reduce_accuracy, all_devices);
 
-// Equal terms round in the same direction: half a unit for each doubling of n is allowed.
+// Equal terms round in the same direction, the more of them are added in a row.
 TYPED_TEST(reduce_accuracy, of_many_equal_terms) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -140,7 +140,7 @@ TYPED_TEST(reduce_accuracy, of_many_equal_terms) {
       test_tensor<f32, D> x({n}, layout::contiguous,
                             std::vector<double>(static_cast<std::size_t>(n), 0.1));
       const double term = static_cast<double>(0.1F), count = static_cast<double>(n);
-      const double bound = 0x1p-24 * std::log2(count);
+      const double bound = 5e-7;
       const auto expect = [&](const auto& got, double want) {
         for (const double value : values_of(got)) {
           EXPECT_LE(std::fabs(value - want), bound * want) << n;
@@ -152,6 +152,35 @@ TYPED_TEST(reduce_accuracy, of_many_equal_terms) {
       expect(fg::mean(s, columns, {0}), term);
       const auto planes = x.in().view({n / 16, 16});
       expect(fg::sum(s, planes, {0}), term * static_cast<double>(n / 16));
+    }
+  });
+}
+
+// Terms that are rows, or pieces of them, are added one by one, or a few at a time.
+TYPED_TEST(reduce_accuracy, of_long_columns_and_of_many_pieces) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  struct sum_case {
+    float term;
+    i64 n;
+    double bound;
+  };
+  at_every_level<D>([&] {
+    for (const sum_case& c : {sum_case{0.1F, 100000, 2e-7}, sum_case{0.7F, 100000, 2e-7},
+                              sum_case{0.1F, 1000000, 3e-7}}) {
+      const double term = static_cast<double>(c.term), want = term * static_cast<double>(c.n);
+      test_tensor<f32, D> x({16}, layout::contiguous, std::vector<double>(16, term));
+      const auto all = x.in();
+      const auto expect = [&](const auto& got, double bound, const char* what) {
+        for (const double value : values_of(got))
+          EXPECT_LE(std::fabs(value - want), bound * want) << what << c.n << " of " << c.term;
+      };
+      expect(fg::sum(s, all.slice(0, 0, 8).expand({c.n, 8}), {0}), c.bound, "columns: ");
+      expect(fg::sum(s, all.slice(0, 0, 3).expand({c.n, 3}), {0}), c.bound, "three columns: ");
+      expect(fg::sum(s, all.slice(0, 0, 8, 2).expand({c.n, 4}), {0}), 3.5e-7, "every other one: ");
+      expect(fg::sum(s, all.view({4, 4}).expand({c.n / 4, 4, 4}), {0, 2}), 3.5e-7, "pieces: ");
+      expect(fg::sum(s, all.view({2, 2, 4}).expand({c.n / 2, 2, 2, 4}), {0, 2}), c.bound,
+             "columns along two dimensions: ");
     }
   });
 }

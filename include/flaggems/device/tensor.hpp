@@ -213,6 +213,12 @@ class tensor {
   tensor_view<T, Device> view_;  // of all of it, kept so that a call need not make it
 };
 
+/// Does not compile: the view of a temporary tensor.
+template <class T, class Device>
+tensor_view<T, Device> as_view(tensor<T, Device>&& x) {
+  return std::move(x).view();
+}
+
 /// A tensor whose elements have no particular value (ATen empty). Raises invalid_argument for
 /// impossible sizes, and out_of_memory, both in the name of `op`.
 template <class T, stream_like S>

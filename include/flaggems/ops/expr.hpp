@@ -399,25 +399,19 @@ template <class Call>
 constexpr bool takes_numbers(const Call&) {
   return false;
 }
-template <class... Nodes>
-inline constexpr bool has_vectors_of = [] {
-  using device = typename common_device<typename Nodes::device...>::type;
-  if constexpr (std::is_void_v<device>)
-    return false;
-  else
-    return has_vectors<device>;
-}();
 }  // namespace detail
 
 /// f(x...), element by element, for a user's functor of the device subset (an expression). f must
-/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats and i32
-/// for bool. The result has the operands' promoted dtype, whatever f returns. In a file that nvcc
-/// compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
+/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats and
+/// i32 for bool. The result has the operands' promoted dtype, whatever f returns. In a file that
+/// nvcc compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
 template <class F, operand... X>
 [[nodiscard]] auto apply(F f, X&&... x) {
   if constexpr (requires { &F::operator(); })
     static_assert(
-        !detail::has_vectors_of<detail::node_t<X>...> || !detail::takes_numbers(&F::operator()),
+        !detail::calls_with_vectors<
+            typename detail::common_device<typename detail::node_t<X>::device...>::type> ||
+            !detail::takes_numbers(&F::operator()),
         "flaggems: the host calls a functor with vectors: let it take any values, "
         "[](auto x) { ... }");
   static_assert(

@@ -105,9 +105,11 @@ inline constexpr expr<detail::product_node<T>> product_as{detail::product_node<T
 /// integers.
 inline constexpr const auto& product = product_as<f32>;
 
-/// Marks an expression over `product` as what `mm`, `bmm` and `linear` store.
+/// Marks an expression over `product` as what `mm`, `bmm` and `linear` store. Raises dtype_mismatch
+/// as evaluate.
 template <class Node>
 [[nodiscard]] auto epilogue(const expr<Node>& e) {
+  detail::check_ranks("epilogue", e.node, true);
   return detail::epilogue_operand<Node>{e.node};
 }
 

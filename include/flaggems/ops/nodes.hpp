@@ -60,7 +60,7 @@ template <class T, class D>
 struct owning_leaf : leaf<T, D> {
   explicit owning_leaf(const tensor<T, D>& x) : leaf<T, D>{x.view()}, memory(x.share_memory()) {}
   owning_leaf(const owning_leaf& x) : leaf<T, D>(x), memory(x.memory.share()) {}
-  owning_leaf(owning_leaf&&) noexcept = default;
+  // (No move: an expression that was moved from keeps what it has views of.)
   owning_leaf& operator=(owning_leaf x) noexcept {
     this->view = x.view;
     memory = std::move(x.memory);
@@ -154,6 +154,9 @@ auto converted(const E& e) {
     return kernels::cast<C, E>{{}, e};
 }
 
+template <class T, class Node>
+struct as_type;
+
 /// F over the values of the nodes, under a rule.
 template <class Rule, class F, class... Nodes>
 struct call {
@@ -170,13 +173,16 @@ struct call {
   void for_each_leaf(G&& g) const {
     std::apply([&](const auto&... n) { (n.for_each_leaf(g), ...); }, nodes);
   }
-  /// A number is compared as one of the promoted dtype (bf16: 0.1 is the bf16 next to it), as in
-  /// PyTorch; for arithmetic it keeps its digits.
+  /// A number, or a tensor without dimensions, is compared as one of the promoted dtype (bf16: 0.1
+  /// is the bf16 next to it), as in PyTorch; for arithmetic it keeps its digits.
   template <class Node, class Space>
   static auto build_operand(const Node& n, const Space& it, int& next) {
     if constexpr (Node::is_scalar && std::is_same_v<element, bool>)
       return number<promoted>{kernels::number_cast<promoted>(n.value)}.template build<operand>(
           it, next);
+    else if constexpr (has_no_dims<Node> && std::is_same_v<element, bool> &&
+                       !std::is_same_v<typename Node::element, promoted>)
+      return as_type<promoted, Node>{n}.template build<operand>(it, next);
     else
       return n.template build<operand>(it, next);
   }
@@ -286,7 +292,7 @@ void check_ranks_of(const char* op, dtype used, const Nodes&... nodes) {
   if constexpr (!is_one_dtype<Nodes...>) {
     const auto facts = [](const auto& n) {
       using node = std::remove_cvref_t<decltype(n)>;
-      has_dims_of_leaves dims;
+      has_dims_of_leaves dims{node::leaves == 0};  // a product's sums have no leaf
       if constexpr (!has_no_dims<node>) n.for_each_leaf(dims);
       return promoted_operand{dtype_index<node>, dims.any};
     };

@@ -146,12 +146,13 @@ auto stream_of(const X& x) {
 }  // namespace detail
 
 /// x += y is add_(stream, x, y), in the order of the stream that the tensor x was made for; x may
-/// be a view where streams do not matter, as on the host. So are the others. They return x.
-#define FLAGGEMS_ASSIGNMENT(symbol, name)  \
-  template <tensor_like X, operand Y>      \
-  X&& operator symbol(X&& x, const Y& y) { \
-    name(detail::stream_of(x), x, y);      \
-    return std::forward<X>(x);             \
+/// be a view where streams do not matter, as on the host. So are the others. They return x, a
+/// temporary one by value.
+#define FLAGGEMS_ASSIGNMENT(symbol, name) \
+  template <tensor_like X, operand Y>     \
+  X operator symbol(X&& x, const Y& y) {  \
+    name(detail::stream_of(x), x, y);     \
+    return std::forward<X>(x);            \
   }
 FLAGGEMS_ASSIGNMENT(+=, add_)
 FLAGGEMS_ASSIGNMENT(-=, sub_)

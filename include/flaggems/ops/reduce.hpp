@@ -36,6 +36,7 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   static_assert(Node::leaves + (Indexed ? 1 : 0) < max_operands,
                 "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
   check_elements_written<T>();
+  check_ranks(op, node, true);
   memory_layout leaves[Node::leaves];
   node.for_each_leaf(collect_layouts{leaves});
   const layout_list in(leaves, std::size_t{Node::leaves});

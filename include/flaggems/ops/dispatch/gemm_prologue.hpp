@@ -18,6 +18,7 @@ class lazy_matrix {
   static constexpr int leaves = Node::leaves;
 
   lazy_matrix(const char* op, const Node& n) : node_(n) {
+    check_ranks(op, n, true);
     broadcast_sizes all{{}, op};
     n.for_each_leaf(all);
     own_ = sizes_ = all.sizes;

@@ -11,6 +11,12 @@
 
 namespace flaggems::detail {
 
+/// Whether functors are called with vectors on D, which is void for numbers alone.
+template <class D>
+inline constexpr bool calls_with_vectors = has_vectors<D>;
+template <>
+inline constexpr bool calls_with_vectors<void> = false;
+
 using layout_list = std::span<const memory_layout>;
 
 /// out = e on a SIMT device, where all operands are contiguous, and where they are any; there are

@@ -48,7 +48,12 @@ void launch_reduction(const char* op, const S& stream, const reduction_layout& l
         stream, config, layout.space, e, index, either{sink, parts, layout.space.parts > 1});
   } else {
     config.tiles = layout.space.outputs;
-    config.scratch = 3 * scratch_bytes<i64>(layout.space.chunk);  // states, or values and indices
+    const i64 chunk = layout.space.chunk, levels = kernels::column_levels(layout.space.steps);
+    // Three times states, or values and indices; of 32 bits, all levels.
+    config.scratch = kernels::max_of(3 * scratch_bytes<i64>(chunk),
+                                     kernels::has_group_parts<C>
+                                         ? scratch_bytes<C>(levels * kernels::column_states(chunk))
+                                         : i64{0});
     launch<kernels::reduce_outer<Reducer, E, Index, Sink>>(stream, config, layout.space, e, index,
                                                            sink);
   }

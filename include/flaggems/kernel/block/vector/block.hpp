@@ -112,9 +112,9 @@ class host_block {
   FLAGGEMS_HOST_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
     constexpr i64 lanes = Isa::lanes, step = M * lanes;
-    // Partial results of 64 steps are folded into a second level: the error of a long sum stays
-    // that of a short one.
-    constexpr i64 segment = 64 * step;
+    // Partial results of some steps are folded into a second level: the error of a long sum stays
+    // that of a short one. Of fewer where steps are brief: two at a time make up for it.
+    constexpr i64 segment = (M == 4 ? max_of(16, 128 / Isa::lanes) : 64) * step;
     const V neutral = state_traits<V>::splat(init);
     V total = neutral;
     i64 i = 0;
@@ -122,11 +122,16 @@ class host_block {
       V part[M];
       static_for<M>([&](auto k) FLAGGEMS_LAMBDA { part[k] = neutral; });
       const i64 stop = i + min_of((n - i) / step * step, segment);
-      for (; i < stop; i += step)
-        static_for<M>([&](auto k) FLAGGEMS_LAMBDA {
-          part[k] = op(part[k], f(lane_vector<Isa>{i + k * lanes}));
-        });
-      if constexpr (M == 4) part[0] = op(part[0], part[2]), part[1] = op(part[1], part[3]);
+      const auto next = [&](auto k) FLAGGEMS_LAMBDA {
+        part[k] = op(part[k], f(lane_vector<Isa>{i + k * lanes}));
+      };
+      if constexpr (M == 4) {
+#pragma GCC unroll 2
+        for (; i < stop; i += step) static_for<M>(next);
+        part[0] = op(part[0], part[2]), part[1] = op(part[1], part[3]);
+      } else {
+        for (; i < stop; i += step) static_for<M>(next);
+      }
       if constexpr (M > 1) part[0] = op(part[0], part[1]);
       total = op(total, part[0]);
     }

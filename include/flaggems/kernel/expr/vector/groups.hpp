@@ -151,6 +151,18 @@ FLAGGEMS_HOST_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row
 template <class Isa, class C>
 inline constexpr bool folds_groups<host_block<Isa>, C> = has_group_parts<C>;
 
+/// Pieces of rows, whose formulas need be neither default constructible nor assignable (closures).
+template <class Part, int N>
+class part_array {
+ public:
+  FLAGGEMS_HOST_INLINE void put(i64 k, const Part& part) {
+    __builtin_memcpy(bytes_ + static_cast<u64>(k) * sizeof(Part), &part, sizeof(Part));
+  }
+  FLAGGEMS_HOST_INLINE const Part* data() const { return reinterpret_cast<const Part*>(bytes_); }
+
+ private:
+  alignas(Part) unsigned char bytes_[N * sizeof(Part)];
+};
 template <class C, class Part>
 using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const bool&);
 template <class C>
@@ -182,9 +194,9 @@ FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sin
     }
     alignas(64) C states[most * most];
     if (simple) {
-      Part parts[most];
-      for (int r = 0; r < count; ++r) parts[r] = dense_row(block, next_row(first, r));
-      fold(states, parts, count, space.inner, false);
+      part_array<Part, most> parts;
+      for (int r = 0; r < count; ++r) parts.put(r, dense_row(block, next_row(first, r)));
+      fold(states, parts.data(), count, space.inner, false);
     }
     const i64 stop = simple ? 0 : min_of(space.steps, (part + 1) * per_part);
     for (int r = 0; r < count && !simple; ++r) {
@@ -220,12 +232,12 @@ FLAGGEMS_NOINLINE void drive_rows(i64 length, const E& e, const Sink& sink, i64 
   for (i64 row = begin, count = 0; row < end; row += count) {
     count = min_of(end - row, lanes);
     for (i64 start = 0; start < length; start += reduced_chunk) {
-      Part parts[most];
+      part_array<Part, most> parts;
       for (i64 r = 0; r < count; ++r) {
         c.inner = (row + r) * length + start;
-        parts[r] = dense_row(block, e.at(c));
+        parts.put(r, dense_row(block, e.at(c)));
       }
-      fold(states, parts, count, min_of(reduced_chunk, length - start), start != 0);
+      fold(states, parts.data(), count, min_of(reduced_chunk, length - start), start != 0);
     }
     finish(states, count);
     c.inner = row;
@@ -279,27 +291,28 @@ struct fold_columns {
     }
     const Part b = parts[1], d = parts[2], f = parts[3];
     block.for_each_lane(n, [=](auto i) FLAGGEMS_LAMBDA {
-      store(to, i, op(op(load<C>(to, i), op(a.load(i), b.load(i))), op(d.load(i), f.load(i))));
+      store(to, i, op(load<C>(to, i), op(op(a.load(i), b.load(i)), op(d.load(i), f.load(i)))));
     });
   }
 };
-/// high[i] = the fold of high[i] and low[i], and low[i] neutral; both neutral if `first`.
+/// to[i] = the fold of to[i], if it `exists`, and from[i], and from[i] neutral. Without `to`, only
+/// the latter.
 template <class C, class Reducer>
-struct merge_columns {
+struct carry_columns {
   template <class Isa>
-  FLAGGEMS_HOST_INLINE static void run(C* const& high, C* const& low, const i64& n,
-                                       const bool& first) {
+  FLAGGEMS_HOST_INLINE static void run(C* const& to, C* const& from, const i64& n,
+                                       const bool& exists) {
     const host_block<Isa> block(0, 1, nullptr);
-    const host_scratch<C> to{high}, from{low};
+    const host_scratch<C> high{to}, low{from};
     const typename simd_type<C, Isa>::type neutral(Reducer::neutral());
-    const bool begins = first;
+    const bool begins = to == nullptr, has_high = exists;
     typename Reducer::op op;
     block.for_each_lane(n, [=](auto i) FLAGGEMS_LAMBDA {
-      if (begins)
-        store(to, i, neutral);
-      else
-        store(to, i, op(load<C>(to, i), load<C>(from, i)));
-      store(from, i, neutral);
+      if (!begins) {
+        const auto v = load<C>(low, i);
+        store(high, i, has_high ? op(load<C>(high, i), v) : v);
+      }
+      store(low, i, neutral);
     });
   }
 };
@@ -318,32 +331,37 @@ struct put_columns {
 template <class C, class Part>
 using column_function = void (*)(C* const&, const Part* const&, const i64&, const i64&);
 template <class C>
-using merge_function = void (*)(C* const&, C* const&, const i64&, const bool&);
+using carry_function = void (*)(C* const&, C* const&, const i64&, const bool&);
 template <class C, class Sink>
 using put_function = void (*)(const C* const&, const Sink&, const coordinates&, const i64&);
 
-/// As drive_reduction, in levels as long_fold has; the third where there are terms for it.
+/// As drive_reduction, in levels as long_fold has; `low` is the first of them.
 template <class Space, class E, class Sink, class C, class Part>
 FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink& sink, C* low,
-                                     C* middle, C* high, i64 begin, i64 end,
-                                     column_function<C, Part> fold, merge_function<C> merge,
-                                     put_function<C, Sink> put) {
+                                     i64 begin, i64 end, column_function<C, Part> fold,
+                                     carry_function<C> carry, put_function<C, Sink> put) {
   const host_block<isa_baseline> block(0, 1, nullptr);
-  const bool deep = space.steps > folded_rows * folded_row_runs;
+  const int levels = column_levels(space.steps);
+  const auto level = [&](int k) FLAGGEMS_LAMBDA { return low + k * column_states(space.chunk); };
   for (i64 tile = begin; tile < end; ++tile) {
     const i64 kept = tile / space.chunks;
     const i64 start = (tile - kept * space.chunks) * space.chunk;
     const i64 n = min_of(space.chunk, space.inner - start);
-    for (i64 step = 0; step < space.steps;) {
-      merge(middle, low, n, step == 0);
-      if (deep && step % (folded_rows * folded_row_runs) == 0) merge(high, middle, n, step == 0);
-      for (const i64 stop = min_of(space.steps, step + folded_rows); step < stop;) {
+    int used = 1;
+    carry(nullptr, low, n, false);
+    for (i64 step = 0, run = 0; step < space.steps; ++run) {
+      if (run > 0)
+        for_each_full_level(run, levels - 1, [&](int k) FLAGGEMS_LAMBDA {
+          carry(level(k + 1), level(k), n, k + 1 < used);
+          used = max_of(used, k + 2);
+        });
+      for (i64 term = 0; term < folded_terms && step < space.steps; ++term) {
         const auto row = e.at(space.locate(kept, step, start));
-        if (step + 4 <= stop && is_dense_row(block, row)) {
-          Part rows[4];
+        if (step + 4 <= space.steps && is_dense_row(block, row)) {
+          part_array<Part, 4> rows;
           for (i64 k = 0; k < 4; ++k)
-            rows[k] = dense_row(block, k == 0 ? row : e.at(space.locate(kept, step + k, start)));
-          fold(low, rows, 4, n);
+            rows.put(k, dense_row(block, k == 0 ? row : e.at(space.locate(kept, step + k, start))));
+          fold(low, rows.data(), 4, n);
           step += 4;
           continue;
         }
@@ -353,9 +371,8 @@ FLAGGEMS_NOINLINE void drive_columns(const Space& space, const E& e, const Sink&
         ++step;
       }
     }
-    merge(middle, low, n, false);
-    if (deep) merge(high, middle, n, false);
-    put(deep ? high : middle, sink, space.locate(kept, 0, start), n);
+    for (int k = 0; k + 1 < used; ++k) carry(level(k + 1), level(k), n, true);
+    put(level(used - 1), sink, space.locate(kept, 0, start), n);
   }
 }
 template <class Reducer, class Isa, class Space, class E, class Sink>
@@ -363,14 +380,13 @@ FLAGGEMS_HOST_INLINE void reduce_columns(host_block<Isa>& block, Reducer, const 
                                          const E& e, const Sink& sink) {
   using C = typename Reducer::state;
   using part = decltype(copy_of(dense_row(block, e.at(coordinates()))));
-  C* const low = block.template scratch<C>(space.chunk).data;
-  C* const middle = block.template scratch<C>(space.chunk).data;
-  C* const high = block.template scratch<C>(space.chunk).data;
+  const i64 states = column_levels(space.steps) * column_states(space.chunk);
+  C* const low = block.template scratch<C>(states).data;
   block.for_each_share(space.outputs, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     drive_columns<Space, E, Sink, C, part>(
-        space, e, sink, low, middle, high, begin, end,
+        space, e, sink, low, begin, end,
         block.template part<fold_columns<C, Reducer>, C*, const part*, i64, i64>().call,
-        block.template part<merge_columns<C, Reducer>, C*, C*, i64, bool>().call,
+        block.template part<carry_columns<C, Reducer>, C*, C*, i64, bool>().call,
         block.template part<put_columns<C, Sink>, const C*, Sink, coordinates, i64>().call);
   });
 }

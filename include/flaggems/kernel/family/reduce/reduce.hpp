@@ -398,7 +398,7 @@ struct reduce_outer {
         i64 end = 0;
         for (i64 segment = 0; segment < space.steps; segment = end) {
           end = leveled ? min_of(space.steps, segment + folded_rows) : space.steps;
-          // Levels as those of long_fold.
+          // Three levels will do: f32, which rounds most, has more (drive_columns).
           const int full = deep && segment % (folded_rows * folded_row_runs) == 0 ? 2 : 1;
           for (int level = 0; level < full; ++level) {
             const states from = level == 0 ? low : middle, into = level == 0 ? middle : high;

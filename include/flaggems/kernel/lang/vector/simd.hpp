@@ -109,11 +109,18 @@ struct simd {
   FLAGGEMS_HOST_INLINE friend simd operator*(const simd& a, const simd& b) {
     return simd((vector)((modular)a.v * (modular)b.v));
   }
+  /// Integers: 1 in the place of 0, as lanes behind the end of a row are, which must not trap.
+  FLAGGEMS_HOST_INLINE static simd divisor(const simd& b) {
+    if constexpr (is_integer<T>)
+      return simd((vector)(b.v - (vector)(b.v == 0)));
+    else
+      return b;
+  }
   FLAGGEMS_HOST_INLINE friend simd operator/(const simd& a, const simd& b) {
-    return simd(a.v / b.v);
+    return simd(a.v / divisor(b).v);
   }
   FLAGGEMS_HOST_INLINE friend simd operator%(const simd& a, const simd& b) {
-    return simd(a.v % b.v);
+    return simd(a.v % divisor(b).v);
   }
   FLAGGEMS_HOST_INLINE friend simd operator&(const simd& a, const simd& b) {
     return simd(a.v & b.v);
