@@ -3,7 +3,7 @@
 //
 // A view of a tensor that ends with the statement.
 //
-// expect: flaggems: a temporary tensor ends with the statement, before its view: give the tensor a name
+// expect: flaggems: a temporary tensor ends with the statement, before its view
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/vendors/host.hpp>
 

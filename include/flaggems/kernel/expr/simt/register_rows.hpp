@@ -143,11 +143,11 @@ struct row_teams {
 template <class T, class Block, int Most>
 class kept_rest {
   static constexpr int width = pack_size<T>;
-  using pack_type = pack<T, width>;
+  using words = packed<T, width>;  // (NVRTC 13 fails at packs of 8-bit floats here.)
 
  public:
   FLAGGEMS_INLINE kept_rest(Block& block, row_teams teams)
-      : room_(block.template scratch<pack_type>(teams.kept)),
+      : room_(block.template scratch<words>(teams.kept)),
         threads_(block.threads()),
         kept_(Most > 0 ? teams.kept / threads_ & -Most : 0) {
     if (kept() > 0) room_ = room_.from(block.thread());
@@ -158,17 +158,17 @@ class kept_rest {
   FLAGGEMS_INLINE void fetch(const Block& block, const Share& x, global_ptr<const T> row, T fill) {
     row_ = row;
     if constexpr (Most > 0) {
-      pack_type none;
+      pack<T, width> none;
       FLAGGEMS_CHIP_UNROLL
       for (int j = 0; j < width; ++j) none.at[j] = fill;
       FLAGGEMS_CHIP_NO_UNROLL
       for (int k = 0; k < kept_; ++k) {
         const int i = x.at(Share::packs + k);
         if (i <= x.last())
-          block.copy_ahead(room_, k * threads_,
-                           reinterpret_cast<global_ptr<const pack_type>>(row + i), true);
+          block.copy_ahead(room_, k * threads_, reinterpret_cast<global_ptr<const words>>(row + i),
+                           true);
         else
-          room_.write(k * threads_, none);
+          room_.write(k * threads_, bit_cast<words>(none));
       }
       block.close_copies();
     }
@@ -179,13 +179,11 @@ class kept_rest {
   }
   /// A multiple of Most.
   FLAGGEMS_INLINE int kept() const { return Most > 0 ? kept_ : 0; }
-  FLAGGEMS_INLINE packed<T, width> read(int k) const {
-    return room_.template as<packed<T, width>>().read(k * threads_);
-  }
+  FLAGGEMS_INLINE words read(int k) const { return room_.read(k * threads_); }
   FLAGGEMS_INLINE global_ptr<const T> row() const { return row_; }
 
  private:
-  typename Block::template scratch_type<pack_type> room_;
+  typename Block::template scratch_type<words> room_;
   int threads_, kept_;
   global_ptr<const T> row_;
 };
