@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/index/index_select.hpp>
 #include <flaggems/kernel/family/index/simt/index_select.hpp>
+#include <flaggems/kernel/family/index/simt/looked_up.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 

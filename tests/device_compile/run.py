@@ -28,12 +28,11 @@ from instances import names, operators
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SKIP = 77
-# The host's own side of a kernel: vector types of the host's instruction sets, threads' stacks.
-HOST_ONLY = {"host_block.hpp", "simd.hpp", "simd_lanes.hpp"}
 
 
 def is_host_only(header):
-    return header.name in HOST_ONLY or "flaggems: host only" in header.read_text()
+    """The host's own side of a kernel: vector types of the host's instruction sets."""
+    return header.parent.name == "vector"
 
 
 def sources(build):

@@ -152,7 +152,7 @@ template <class Isa, class C>
 inline constexpr bool folds_groups<host_block<Isa>, C> = has_group_parts<C>;
 
 /// Pieces of rows, whose formulas need be neither default constructible nor assignable (closures).
-template <class Part, int N>
+template <class Part, int Size>
 class part_array {
  public:
   FLAGGEMS_HOST_INLINE void put(i64 k, const Part& part) {
@@ -161,7 +161,7 @@ class part_array {
   FLAGGEMS_HOST_INLINE const Part* data() const { return reinterpret_cast<const Part*>(bytes_); }
 
  private:
-  alignas(Part) unsigned char bytes_[N * sizeof(Part)];
+  alignas(Part) unsigned char bytes_[Size * sizeof(Part)];
 };
 template <class C, class Part>
 using fold_function = void (*)(C* const&, const Part* const&, const i64&, const i64&, const bool&);
