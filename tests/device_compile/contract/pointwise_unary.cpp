@@ -12,6 +12,7 @@ using arithmetic = numbers;
 using integral = real;
 using to_float = real;
 using floating = floats;
+using to_bool = real;
 }  // namespace takes
 
 #define FLAGGEMS_ROW(name, rule, formula) \
