@@ -271,13 +271,13 @@ roof_loop make_roof(roof kind, i64 bytes, int threads) {
       return p;
     }
   };
-  const auto held = std::make_shared<memory>();
+  const auto buffers = std::make_shared<memory>();
   const i64 total = own * threads;
-  float* out = held->get(kind == roof::read ? threads * 1024 : total);
-  const float* a = held->get(total);
-  const float* b = kind == roof::triad ? held->get(total) : a;
+  float* out = buffers->get(kind == roof::read ? threads * 1024 : total);
+  const float* a = buffers->get(total);
+  const float* b = kind == roof::triad ? buffers->get(total) : a;
   const auto loop = [=](part f) {
-    return [=, keep = held] {
+    return [=, keep = buffers] {
       on_threads(threads, [&](int w) {
         f(out + w * (kind == roof::read ? 1024 : own), a + w * own, b + w * own, own, repeats);
       });

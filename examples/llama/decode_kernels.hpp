@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of this program's own, beside the library's operators: what a chip's decoding step does
-// between the large products, with its position in device memory; and weights of no model.
+// Kernels of this program's own, beside the library's operators: what a SIMT device's decoding step
+// does between the large products, with its position in device memory; and weights of no model.
 #pragma once
 
 #include <flaggems/kernel/family/random/philox.hpp>

@@ -68,7 +68,7 @@ std::string fetched_model() {
   return file;
 }
 
-/// A model that answers prompts, one after the other in the same context. Choosing a chip is
+/// A model that answers prompts, one after the other in the same context. Choosing a SIMT device is
 /// choosing a type.
 template <class Device>
 class session {

@@ -40,8 +40,9 @@ namespace llama {
 /// A model with its key-value cache. Weights are used in the file's bytes where that is possible,
 /// so the file must outlive the model.
 ///
-/// On a chip a step of one token is a fixed list of launches: where it is stands in device memory,
-/// and the attention reads whole groups of positions, of which those not begun yet are masked.
+/// On a SIMT device a step of one token is a fixed list of launches: where it is stands in device
+/// memory, and the attention reads whole groups of positions, of which those not begun yet are
+/// masked.
 template <class Device>
 class model {
  public:
@@ -120,7 +121,7 @@ class model {
     stacked<Device> qkv, output, gate_up, down;
     // Keys and values, [2, kv heads, capacity, head], of the one type that is in use.
     fg::tensor<fg::f16, Device> cache_f16{};
-    fg::tensor<fg::bf16, Device> cache_bf16{};  // on chips
+    fg::tensor<fg::bf16, Device> cache_bf16{};  // on SIMT devices
     fg::tensor<float, Device> cache_f32{};
   };
 
@@ -160,7 +161,7 @@ class model {
   };
   template <class T, class Attend>
   void run_layers_in(activations_of<T>& between, i64 n, bool logits, Attend&& attend);
-  // Where a chip has n rotated queries, of the cache's type.
+  // Where a SIMT device has n rotated queries, of the cache's type.
   template <class T>
   [[nodiscard]] fg::tensor_view<T, Device> queries_as(i64 n) {
     return {reinterpret_cast<T*>(queries_.data()), {n, queries()}};
@@ -192,9 +193,9 @@ class model {
   fg::tensor<float, Device> cos_, sin_;
   fg::tensor<i64, Device> positions_;
   fg::tensor<float, Device> x_, qkv_, logits_;
-  // Whether the rows of all matrices of the layers begin packs of bf16.
-  bool reads_packs_ = false;
-  // Of these two, the one in use: where weights are of bf16, chips multiply with bf16.
+  // Whether the rows of all matrices of the layers are vector-aligned of bf16.
+  bool reads_vectors_ = false;
+  // Of these two, the one in use: where weights are of bf16, SIMT devices multiply with bf16.
   activations_of<float> floats_;
   activations_of<fg::bf16> halves_;
   // What decode_kernels.hpp has as step_state, where steps are queued.
@@ -255,8 +256,8 @@ model<Device>::model(const hyperparameters& sizes, const weight_source<Device>& 
   else
     make(floats_);
   logits_ = fg::empty<float>(stream, {1, sizes_.vocabulary});
-  reads_packs_ =
-      (sizes_.width | sizes_.hidden | queries()) % fg::kernels::pack_size<fg::bf16> == 0 &&
+  reads_vectors_ =
+      (sizes_.width | sizes_.hidden | queries()) % fg::kernels::vec_size<fg::bf16> == 0 &&
       sizes_.head_size % 2 == 0;  // and pairs of results are of one head
   if constexpr (queues_steps) {
     count_ = fg::empty<i64>(stream, {1});
@@ -411,7 +412,7 @@ void model<Device>::launch_step(i64 seen) {
     table.rows_at(stream_, fg::tensor_view<const i64, Device>(token_), x);
   }
   if constexpr (queues_steps)
-    if (reads_packs_ && !halves_.h.empty()) return launch_token<fg::bf16>(seen);
+    if (reads_vectors_ && !halves_.h.empty()) return launch_token<fg::bf16>(seen);
   run_layers(1, true, [&](layer& l, const auto& out) { attend(l, 1, seen, out, true); });
 }
 
@@ -456,14 +457,14 @@ void model<Device>::multiply(const stacked<Device>& weights, i64 k, const In& in
   using kernel = token_product<fg::bf16, In, To>;
   const auto matrix = *weights.only().template numbers<fg::bf16>();
   const int rows = static_cast<int>(matrix.size(0)), size = static_cast<int>(k);
-  int sharing = 0;  // 2^sharing warps, so that a thread has one pack of a row, or few
-  while (kernel::teams >> sharing > 1 && kernel::team_size * kernel::width << sharing < size)
+  int sharing = 0;  // 2^sharing warps, so that a thread has one vector of a row, or few
+  while (kernel::groups >> sharing > 1 && kernel::group_size * kernel::width << sharing < size)
     ++sharing;
   fg::launch_config config;
   config.op = "token_product";
   config.tiles = fg::kernels::ceil_div(rows, kernel::tile(sharing));
   config.threads = kernel::max_threads;
-  config.scratch = fg::scratch_bytes<float>(kernel::teams * kernel::found);
+  config.scratch = fg::scratch_bytes<float>(kernel::groups * kernel::found);
   fg::launch<kernel>(stream_, config, rows, size, sharing, in, matrix.data(), to);
 }
 

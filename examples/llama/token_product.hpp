@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chip's decoding step in few launches: a matrix times the vector of one token, which may be
-// normalised while it is read, and whose results go, two neighbours at a time, where the model
+// A SIMT device's decoding step in few launches: a matrix times the vector of one token, which may
+// be normalised while it is read, and whose results go, two neighbours at a time, where the model
 // needs them. Launches are what a small model's step is made of.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace fk = flaggems::kernels;
 using flaggems::i64;
 using flaggems::u32;
 
-/// A vector as it stands in memory; it begins packs.
+/// A vector as it stands in memory; it is vector-aligned.
 template <class T>
 struct plain_input {
   static constexpr bool is_normed = false;
@@ -25,7 +25,7 @@ struct plain_input {
   /// The elements [q, q + Count); what is added to `squares` makes `scale`.
   template <int Count>
   FLAGGEMS_INLINE void load(int q, float (&to)[Count], float&) const {
-    fk::load_packs<Count, float>(x + q, to);
+    fk::load_vecs<Count, float>(x + q, to);
   }
   FLAGGEMS_INLINE float scale(float, int) const { return 1.0F; }
 };
@@ -39,8 +39,8 @@ struct normed_input {
   template <int Count>
   FLAGGEMS_INLINE void load(int q, float (&to)[Count], float& squares) const {
     float w[Count];
-    fk::load_packs<Count, float>(x + q, to);
-    fk::load_packs<Count, float>(weight + q, w);
+    fk::load_vecs<Count, float>(x + q, to);
+    fk::load_vecs<Count, float>(weight + q, w);
     fk::static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
       squares = fk::fma(to[e], to[e], squares);
       to[e] *= w[e];
@@ -113,36 +113,36 @@ struct rotate_to {
   }
 };
 
-/// A matrix of `rows` rows of k elements, which begin packs, as many as packs of k in all, times
-/// `in`; the results, an even number, go to `to`. 2^sharing warps share a row.
+/// A matrix of `rows` rows of k elements, which are vector-aligned, as many as vectors of k in all,
+/// times `in`; the results, an even number, go to `to`. 2^sharing warps share a row.
 template <class W, class In, class To>
 struct token_product {
   static constexpr int max_threads = 256, min_blocks = In::is_normed ? 2 : 3;
-  static constexpr int width = fk::pack_size<W>, columns = 4, unroll = 2, team_size = 32;
+  static constexpr int width = fk::vec_size<W>, columns = 4, unroll = 2, group_size = 32;
   static constexpr int found = columns + 1;
-  static constexpr int teams = max_threads / team_size;
-  static constexpr int most_scratch = teams * found * 4;
+  static constexpr int groups = max_threads / group_size;
+  static constexpr int most_scratch = groups * found * 4;
   static constexpr bool awaits_earlier = true;
 
   /// The results of a block.
-  FLAGGEMS_INLINE static constexpr int tile(int sharing) { return (teams >> sharing) * columns; }
+  FLAGGEMS_INLINE static constexpr int tile(int sharing) { return (groups >> sharing) * columns; }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, int rows, int k, int sharing, const In& in,
                                   fk::global_ptr<const W> weights, const To& to) {
     const int thread = block.thread(), at_once = tile(sharing), sharers = 1 << sharing;
-    const int team = static_cast<int>(static_cast<u32>(thread) / team_size);
-    const int lane = static_cast<int>(static_cast<u32>(thread) % team_size);
-    // A thread's packs of its team's rows: `begin`, and each `step` from there.
-    const int begin = ((team & (sharers - 1)) * team_size + lane) * width;
-    const int step = sharers * team_size * width, left = k - begin;
-    const auto partial = block.template scratch<float>(teams * found);
+    const int group = static_cast<int>(static_cast<u32>(thread) / group_size);
+    const int lane = static_cast<int>(static_cast<u32>(thread) % group_size);
+    // A thread's vectors of its thread group's rows: `begin`, and each `step` from there.
+    const int begin = ((group & (sharers - 1)) * group_size + lane) * width;
+    const int step = sharers * group_size * width, left = k - begin;
+    const auto partial = block.template scratch<float>(groups * found);
     for (int first = static_cast<int>(block.index()) * at_once; first < rows;
          first += static_cast<int>(block.count()) * at_once) {
       // Rows beyond the last are the last one again: computed, not stored.
       fk::global_ptr<const W> row[columns];
       fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
-        const int i = fk::min_of(first + (team >> sharing) * columns + c, rows - 1);
+        const int i = fk::min_of(first + (group >> sharing) * columns + c, rows - 1);
         row[c] = fk::settled<const W>(weights + to.row(i) * k + begin);
       });
       // No weights were written by the launch before: they are asked for while it runs.
@@ -159,11 +159,11 @@ struct token_product {
       const auto place = to.at(has_results ? mine : first / 2);
       float sums[columns] = {0.0F, 0.0F, 0.0F, 0.0F}, squares[1] = {0.0F};
       for (int q = 0; q < left; q += unroll * step) {
-        fk::pack<W, width> y[unroll][columns];
+        fk::vec<W, width> y[unroll][columns];
         fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
           if (q + u * step < left)
             fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
-              y[u][c] = fk::load_pack_once<width>(row[c] + q + u * step);
+              y[u][c] = fk::load_vec_once<width>(row[c] + q + u * step);
             });
         });
         fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
@@ -179,21 +179,21 @@ struct token_product {
           }
         });
       }
-      fk::fold_values<columns, team_size / 2, float>(block, sums);
+      fk::reduce_values<columns, group_size / 2, float>(block, sums);
       if constexpr (In::is_normed) {
-        fk::fold_values<1, team_size / 2, float>(block, squares);
+        fk::reduce_values<1, group_size / 2, float>(block, squares);
       }
       block.sync();  // what the tile before left may still be read
-      if (lane % (team_size / columns) == 0)
-        partial.write(team * found + lane / (team_size / columns), sums[0]);
-      if (lane == 0) partial.write(team * found + columns, squares[0]);
+      if (lane % (group_size / columns) == 0)
+        partial.write(group * found + lane / (group_size / columns), sums[0]);
+      if (lane == 0) partial.write(group * found + columns, squares[0]);
       block.sync();
       if (has_results) {
         const int i = 2 * thread;
         const int place_of = (i / columns << sharing) * found;
         float low = 0.0F, high = 0.0F, all = 0.0F;
-        FLAGGEMS_CHIP_UNROLL
-        for (int s = 0; s < teams; ++s)
+        FLAGGEMS_SIMT_UNROLL
+        for (int s = 0; s < groups; ++s)
           if (s < sharers) {
             low += partial.read(place_of + s * found + i % columns);
             high += partial.read(place_of + s * found + i % columns + 1);

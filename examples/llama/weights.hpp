@@ -222,7 +222,7 @@ void matrix<Device>::rows_at(const stream_type& stream, const view<const Id>& id
 }
 
 /// Matrices of the same activations, one below the other: one matrix where they are numbers, so
-/// that a chip reads them in one launch; those in blocks stay where and what they are.
+/// that a SIMT device reads them in one launch; those in blocks stay where and what they are.
 template <class Device>
 class stacked {
  public:

@@ -49,7 +49,7 @@
 #include <flaggems_needs_cxx20>
 #endif
 
-/// 1 while code for a chip is generated, 0 while code for the host is.
+/// 1 while code for a SIMT device is generated, 0 while code for the host is.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || FLAGGEMS_LANGUAGE_OPENCL || \
     defined(__CUDACC_RTC__)
 #define FLAGGEMS_DEVICE_CODE 1
@@ -79,13 +79,14 @@
 /// 1 where CUDA's code has instructions for small matrices of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
 
-/// KiB of shared memory that a block may have on every chip which CUDA's code is for.
+/// KiB of shared memory that a block may have on every SIMT device which CUDA's code is for.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
 #define FLAGGEMS_CUDA_SHARED_KIB 48
 #elif __CUDA_ARCH__ < 800
 #define FLAGGEMS_CUDA_SHARED_KIB 64
 #elif defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
-    defined(__CUDA_ARCH_FEAT_SM103_ALL)  // other code of these may run on later chips, with less
+    defined(__CUDA_ARCH_FEAT_SM103_ALL)  // other code of these may run on later SIMT devices, with
+                                         // less
 #define FLAGGEMS_CUDA_SHARED_KIB 227
 #else
 #define FLAGGEMS_CUDA_SHARED_KIB 99
@@ -163,7 +164,7 @@
 #define FLAGGEMS_LAMBDA FLAGGEMS_ALWAYS_INLINE
 #endif
 
-/// As FLAGGEMS_INLINE, of what only the host runs: nvcc takes no vectors in code for chips.
+/// As FLAGGEMS_INLINE, of what only the host runs: nvcc takes no vectors in code for SIMT devices.
 #define FLAGGEMS_HOST_INLINE inline FLAGGEMS_ALWAYS_INLINE
 
 /// The type of a parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with
@@ -265,14 +266,15 @@
 #define FLAGGEMS_UNROLL
 #endif
 
-/// Before a loop of few steps in what chips run: unrolled there, so that arrays indexed in it stay
-/// in registers. The emulator's stays a loop, which compiles faster. And before one that stays one.
+/// Before a loop of few steps in what SIMT devices run: unrolled there, so that arrays indexed in
+/// it stay in registers. The emulator's stays a loop, which compiles faster. And before one that
+/// stays one.
 #if FLAGGEMS_DEVICE_CODE
-#define FLAGGEMS_CHIP_UNROLL _Pragma("unroll")
-#define FLAGGEMS_CHIP_NO_UNROLL _Pragma("unroll 1")
+#define FLAGGEMS_SIMT_UNROLL _Pragma("unroll")
+#define FLAGGEMS_SIMT_NO_UNROLL _Pragma("unroll 1")
 #else
-#define FLAGGEMS_CHIP_UNROLL
-#define FLAGGEMS_CHIP_NO_UNROLL
+#define FLAGGEMS_SIMT_UNROLL
+#define FLAGGEMS_SIMT_NO_UNROLL
 #endif
 
 /// Before an array in a function with constants that are indexed by what is known at run time: it
@@ -308,8 +310,8 @@
 #define FLAGGEMS_RESULT_IS_KNOWN(F) true
 #endif
 
-/// Hides from a chip's compiler how a word of 32 bits came about, so that it computes again what it
-/// would otherwise keep in further registers.
+/// Hides from a SIMT device's compiler how a word of 32 bits came about, so that it computes again
+/// what it would otherwise keep in further registers.
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_FORGET(word) asm volatile("" : "+r"(word))
 #elif FLAGGEMS_LANGUAGE_HIP && FLAGGEMS_DEVICE_CODE

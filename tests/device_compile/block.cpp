@@ -16,7 +16,7 @@ struct every_block_operation {
     const auto bins = block.template scratch<i32>(16);
     const auto sum = block.template scratch<f32>(1);
     const auto others = block.template scratch<f32>(1);
-    cluster_folds<Block, true> across(block, true);
+    cluster_reduction<Block, true> across(block, true);
     for (i64 r = block.cluster(); r < rows; r += block.clusters()) {
       const global_ptr<const T> x = in + r * n;
       const global_ptr<T> y = out + r * n;
@@ -49,7 +49,7 @@ struct every_block_operation {
           [&](i64 k, i32 before) FLAGGEMS_LAMBDA { bins.write(k, before); });
       block.sync();
       block.single([&]() FLAGGEMS_LAMBDA { others.write(0, moments[0]); });
-      const f32 all = block.fold_cluster(across(moments[1], 0.0F, plus{}), 0.0F, plus{});
+      const f32 all = block.reduce_cluster(across(moments[1], 0.0F, plus{}), 0.0F, plus{});
       block.sync_cluster();
       const int next = (block.cluster_block() + 1) % block.cluster_blocks();
       const f32 scale = all + block.of_block(others, next).read(0) + largest.value + sum.read(0);

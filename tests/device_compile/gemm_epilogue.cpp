@@ -6,7 +6,7 @@
 #include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
-using scaled = fk::node<float, fk::mul_fn, fk::product_value<float>, fk::beside_arg<float, float>>;
+using scaled = fk::node<float, fk::mul_fn, fk::product_value<float>, fk::aux_arg<float, float>>;
 using epilogue = fk::gemm_epilogue<fk::node<float, fk::silu_fn, scaled>>;
 FLAGGEMS_INSTANCE(
     gemm_dot_epilogue,

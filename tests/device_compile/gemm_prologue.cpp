@@ -6,9 +6,9 @@
 #include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
-using gate = fk::node<float, fk::silu_fn, fk::beside_arg<flaggems::bf16, float>>;
+using gate = fk::node<float, fk::silu_fn, fk::aux_arg<flaggems::bf16, float>>;
 using prologue =
-    fk::gemm_prologue<fk::node<float, fk::mul_fn, gate, fk::beside_arg<flaggems::bf16, float>>>;
+    fk::gemm_prologue<fk::node<float, fk::mul_fn, gate, fk::aux_arg<flaggems::bf16, float>>>;
 FLAGGEMS_INSTANCE(gemm_dot_prologue,
                   fk::gemm_dot<flaggems::bf16, flaggems::bf16, flaggems::bf16, float, fk::no_bias,
                                4, 3, false, prologue>,

@@ -55,12 +55,12 @@ FLAGGEMS_INSTANCE(where_f32, fk::pointwise_strided<float, choice>, fk::strided_s
 
 // ---- other types
 using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::flat_arg<flaggems::f16, float>>;
-FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise_packs<flaggems::f16, gelu_expr>, flaggems::i64,
+FLAGGEMS_INSTANCE(gelu_none_f16, fk::pointwise_vectors<flaggems::f16, gelu_expr>, flaggems::i64,
                   fk::global_ptr<flaggems::f16>, gelu_expr)
 
 using sum_expr =
     fk::node<float, fk::add_fn, fk::flat_arg<flaggems::f16, float>, fk::flat_arg<float, float>>;
-FLAGGEMS_INSTANCE(add_across, fk::pointwise_packs<float, sum_expr, true>, flaggems::i64,
+FLAGGEMS_INSTANCE(add_across, fk::pointwise_vectors<float, sum_expr, true>, flaggems::i64,
                   fk::global_ptr<float>, sum_expr)
 
 using pow_expr = fk::node<double, fk::pow_fn, fk::arg<double, double>, fk::arg<double, double>>;
@@ -72,14 +72,14 @@ using word = fk::arg<flaggems::u16, flaggems::u16>;
 FLAGGEMS_INSTANCE(copy_u16, fk::pointwise_strided<flaggems::u16, word>, fk::strided_space,
                   fk::target<flaggems::u16>, word)
 
-FLAGGEMS_INSTANCE(copy_u32, fk::transposed_packs<flaggems::u32>, fk::transposed_space,
+FLAGGEMS_INSTANCE(copy_u32, fk::transposed_vectors<flaggems::u32>, fk::transposed_space,
                   fk::global_ptr<flaggems::u32>, fk::global_ptr<const flaggems::u32>)
 FLAGGEMS_INSTANCE(copy_u16_singles, fk::transposed_singles<flaggems::u16>, fk::transposed_space,
                   fk::global_ptr<flaggems::u16>, fk::global_ptr<const flaggems::u16>)
 FLAGGEMS_INSTANCE(copy_u8, fk::transposed_shifted<flaggems::u8>, fk::transposed_space,
                   fk::global_ptr<flaggems::u8>, fk::global_ptr<const flaggems::u8>)
 
-FLAGGEMS_INSTANCE(join_packs, fk::join_rows<16>, fk::joined_space, fk::global_ptr<flaggems::u8>)
+FLAGGEMS_INSTANCE(join_vectors, fk::join_rows<16>, fk::joined_space, fk::global_ptr<flaggems::u8>)
 FLAGGEMS_INSTANCE(join_u16, fk::join_rows<2>, fk::joined_space, fk::global_ptr<flaggems::u8>)
 
 using to_int = fk::cast<int, y>;

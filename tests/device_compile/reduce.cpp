@@ -18,15 +18,15 @@ using plane = fk::reduction_plane;
 using any_space = fk::reduction_space;
 
 #define FLAGGEMS_ALONG(fold, space, input, index, sink)                                       \
-  fk::reduce_chip_inner<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
+  fk::simt_reduce_inner<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
 #define FLAGGEMS_SHORT(fold, index, sink) \
-  fk::reduce_chip_short<fold, input, index, sink>, plane, fk::reduction_shares, input, index, sink
+  fk::simt_reduce_short<fold, input, index, sink>, plane, fk::reduction_shares, input, index, sink
 #define FLAGGEMS_ROWS(fold, sides, index, sink)                                              \
-  fk::reduce_chip_rows<fold, sides, input, index, sink>, plane, fk::reduction_shares, input, \
+  fk::simt_reduce_rows<fold, sides, input, index, sink>, plane, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
 #define FLAGGEMS_ACROSS(fold, space, input, index, sink)                                      \
-  fk::reduce_chip_outer<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
+  fk::simt_reduce_outer<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
 FLAGGEMS_INSTANCE(mean_inner_bf16,
                   FLAGGEMS_ALONG(fk::sum_of<float>, plane, input, fk::no_index, mean_sink))

@@ -12,6 +12,6 @@ using flaggems::i64;
 FLAGGEMS_INSTANCE(apply_rotary_pos_emb_bf16, fk::rotary<bf16, float, i64, float>, fk::rotary_space,
                   fk::rotary_tensor<bf16>, fk::rotary_tensor<bf16>, fk::row_arg<float>,
                   fk::row_arg<float>, fk::row_arg<i64>)
-FLAGGEMS_INSTANCE(apply_rotary_pos_emb_packs, fk::rotary_packs<bf16, float, i64, float>,
+FLAGGEMS_INSTANCE(apply_rotary_pos_emb_vectors, fk::rotary_vectors<bf16, float, i64, float>,
                   fk::rotary_steps, fk::rotary_tensors<bf16>, fk::rotary_angles<float>,
                   fk::rotary_angles<float>, fk::global_ptr<const i64>)

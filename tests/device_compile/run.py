@@ -71,9 +71,9 @@ def declarations(cxx):
 
 # Parts of mangled names: arange, the two lambdas of main and softmax, in each form that the
 # operators choose from when they run.
-LINKED = [f"pointwise_{form}I.*{what}" for form in ("packs", "strided")
+LINKED = [f"pointwise_{form}I.*{what}" for form in ("vectors", "strided")
           for what in ("identity_fn", "Z4mainEUlfE_J", "Z4mainEUlfE0_J")]
-LINKED += ["12softmax_chipI", "7softmaxI"]
+LINKED += ["12simt_softmaxI", "7softmaxI"]
 TARGETS = ["sm_90a", "sm_80", "sm_100", "sm_120"]
 
 

@@ -11,14 +11,15 @@ FLAGGEMS_INSTANCE(softmax_f32, fk::softmax<float, float, float, false>, fk::row_
                   fk::row_arg<float>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(log_softmax_bf16, fk::softmax<flaggems::bf16, flaggems::f16, float, true>,
                   fk::row_space, fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::f16>)
-FLAGGEMS_INSTANCE(softmax_held_bf16,
-                  fk::softmax_chip<flaggems::bf16, flaggems::bf16, float, false, 4, 1, true>,
-                  fk::row_space, fk::row_teams, fk::row_arg<flaggems::bf16>,
+FLAGGEMS_INSTANCE(softmax_resident_bf16,
+                  fk::simt_softmax<flaggems::bf16, flaggems::bf16, float, false, 4, 1, true>,
+                  fk::row_space, fk::row_threads, fk::row_arg<flaggems::bf16>,
                   fk::row_target<flaggems::bf16>)
-FLAGGEMS_INSTANCE(log_softmax_held_f32, fk::softmax_chip<float, float, float, true, 2, 1, false>,
-                  fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)
-FLAGGEMS_INSTANCE(softmax_kept_f32, fk::softmax_chip<float, float, float, false, 8, 1, true>,
-                  fk::row_space, fk::row_teams, fk::row_arg<float>, fk::row_target<float>)
+FLAGGEMS_INSTANCE(log_softmax_resident_f32,
+                  fk::simt_softmax<float, float, float, true, 2, 1, false>, fk::row_space,
+                  fk::row_threads, fk::row_arg<float>, fk::row_target<float>)
+FLAGGEMS_INSTANCE(softmax_staged_f32, fk::simt_softmax<float, float, float, false, 8, 1, true>,
+                  fk::row_space, fk::row_threads, fk::row_arg<float>, fk::row_target<float>)
 FLAGGEMS_INSTANCE(softmax_short_bf16,
                   fk::short_row_tiles<fk::short_softmax<false>, flaggems::bf16, 1>,
                   fk::short_row_space, fk::global_ptr<const flaggems::bf16>,

@@ -51,9 +51,9 @@ TEST(simt_clusters, fold_over_their_blocks) {
       EXPECT_EQ(block.index(), block.cluster() * cluster + block.cluster_block());
       i64 sum = 0;
       for (int round = 0; round < 5; ++round)  // what one fold leaves is not the next one's
-        sum +=
-            block.fold_cluster(block.fold(block.index() * 64 + block.thread(), i64{0}, fk::plus{}),
-                               i64{0}, fk::plus{});
+        sum += block.reduce_cluster(
+            block.reduce_block(block.index() * 64 + block.thread(), i64{0}, fk::plus{}), i64{0},
+            fk::plus{});
       sums[static_cast<std::size_t>(block.index() * 64 + block.thread())] = sum;
     });
     const i64 all = cluster * 64;
@@ -173,7 +173,7 @@ TEST(simt_clusters, are_a_devices_property) {
   EXPECT_EQ(flaggems::most_cluster<count_threads>(alone, {}), 1);
 }
 
-TEST(simt_copies_ahead, arrive_when_they_are_awaited) {
+TEST(simt_async_copies, arrive_when_they_are_awaited) {
   struct alignas(16) words {
     int at[4];
   };
@@ -183,24 +183,24 @@ TEST(simt_copies_ahead, arrive_when_they_are_awaited) {
     fk::run_emulated<32, shared_kernel>("copying_op", 2, 64, bytes, [&](auto& block) {
       const auto to = block.template scratch<words>(3 * block.threads());
       for (int k = 0; k < 3; ++k) {
-        block.template copy_ahead<words>(to, 3 * block.thread() + k, from + k, k != 1);
-        block.close_copies();
+        block.template copy_async<words>(to, 3 * block.thread() + k, from + k, k != 1);
+        block.commit_copies();
       }
       f(block, to);
     });
   };
   run([](auto& block, const auto& to) {
     const int other = block.threads() - 1 - block.thread();
-    block.template await_copies<1>();
+    block.template wait_copies<1>();
     EXPECT_EQ(to.read(3 * other).at[0], 1);
     EXPECT_EQ(to.read(3 * other + 1).at[0], 0);  // it does not exist
-    block.template await_copies<0>();
+    block.template wait_copies<0>();
     EXPECT_EQ(to.read(3 * other + 2).at[0], 3);
   });
   std::string got;
   try {
     run([](auto& block, const auto& to) {
-      block.template await_copies<2>();
+      block.template wait_copies<2>();
       (void)to.read(3 * block.thread() + 1);
     });
   } catch (const flaggems::error& e) {

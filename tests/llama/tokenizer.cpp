@@ -167,17 +167,17 @@ TEST_F(Tokenizer, ChatMessagesCannotForgeTurns) {
 std::string from_base64(std::string_view text) {
   std::string result;
   std::uint32_t bits = 0;
-  int held = 0;
+  int bit_count = 0;
   for (const char c : text) {
     static constexpr std::string_view digits =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const std::size_t digit = digits.find(c);
     if (digit == digits.npos) break;
     bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    held += 6;
-    if (held >= 8) {
-      held -= 8;
-      result += static_cast<char>(bits >> held & 0xff);
+    bit_count += 6;
+    if (bit_count >= 8) {
+      bit_count -= 8;
+      result += static_cast<char>(bits >> bit_count & 0xff);
     }
   }
   return result;

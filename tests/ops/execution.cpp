@@ -62,7 +62,7 @@ TEST(execution, chooses_kernels_where_memory_is_shared) {
   EXPECT_EQ(best.values(1, 0), 5);
   EXPECT_NEAR(normed(0, 1), 1 / std::sqrt(14.0 / 3), 1e-5);
   EXPECT_EQ(picked(0, 2), 4);
-  for (const char* kernel : {"pointwise_packs", "sort_short", "topk_teams"})
+  for (const char* kernel : {"pointwise_vectors", "sort_short", "topk_groups"})
     EXPECT_NE(launched.find(kernel), std::string::npos) << kernel << " in\n" << launched;
   EXPECT_EQ(launched.find("pointwise_flat"), std::string::npos) << launched;
 }

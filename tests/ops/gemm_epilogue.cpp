@@ -212,12 +212,12 @@ TEST(gemm_epilogue_types, sums_as_they_are) {
 TEST(gemm_epilogue_types, same_bits_with_any_number_of_threads) {
   test_tensor<f32> x({70, 900}, layout::contiguous, random_values({70, 900}));
   test_tensor<f32> w({130, 900}, layout::contiguous, random_values({130, 900}));
-  test_tensor<f32> beside({130}, layout::contiguous, random_values({130}));
+  test_tensor<f32> aux({130}, layout::contiguous, random_values({130}));
   std::vector<double> first;
   for (const int threads : {1, 2, 5}) {
     host::set_num_threads(threads);
     test_tensor<f32> out({70, 130});
-    fg::linear(test_stream<host>(), x.in(), w.in(), out.view(), scaled_silu(beside.in()));
+    fg::linear(test_stream<host>(), x.in(), w.in(), out.view(), scaled_silu(aux.in()));
     if (threads == 1)
       first = out.read();
     else

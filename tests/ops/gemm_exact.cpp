@@ -146,8 +146,8 @@ void check_product(const product_case& c, std::mt19937_64& random) {
   test_tensor<Out, D> bias({c.n}, layout::strided, small_integers<Out>({c.n}, random));
   test_tensor<Out, D> residual(sums, c.a, small_integers<Out>(sums, random));
   std::vector<double> want;
-  const auto add = [&](double product_times, auto&& beside) {
-    for (std::size_t e = 0; e < want.size(); ++e) want[e] = product_times * want[e] + beside(e);
+  const auto add = [&](double product_times, auto&& aux) {
+    for (std::size_t e = 0; e < want.size(); ++e) want[e] = product_times * want[e] + aux(e);
   };
   const auto of_column = [&](std::size_t e) { return bias.values()[e % index(c.n)]; };
   if (c.what == form::prologue) {
@@ -203,7 +203,7 @@ void check_product(const product_case& c, std::mt19937_64& random) {
   ASSERT_EQ(wrong, 0) << "of " << got.size() << " elements, the first at row " << first / c.n
                       << ", column " << first % c.n << ": " << got[index(first)] << ", expected "
                       << rounded(index(first));
-  ASSERT_TRUE(out.gaps_untouched()) << "written beside the result";
+  ASSERT_TRUE(out.gaps_untouched()) << "written aux the result";
 }
 
 /// `share` of the products of the host, twice that of a chip's, in some of the forms.

@@ -317,7 +317,7 @@ template <class D, class T, class W>
 void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   SCOPED_TRACE(std::to_string(rows) + " of " + std::to_string(n) + ", " + to_string(in));
   namespace fk = fg::kernels;
-  constexpr int width = fk::pack_size<T>;
+  constexpr int width = fk::vec_size<T>;
   values numbers = random_values({rows, n}, -3, 4);
   const auto columns = static_cast<std::size_t>(n);
   // From a row's first element the others differ by far more than from each other.
@@ -326,15 +326,15 @@ void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, in);  // which begin alike
   test_tensor<W, D> weight({n}, layout::offset, random_values({n}));
   test_tensor<W, D> bias({n}, layout::contiguous, random_values({n}));
-  const fg::detail::held_rows held(i64{1} << 21, n, width, false, 2048,
-                                   {.much_beside = true, .paired = true});
-  ASSERT_EQ(held.alike, width);
+  const fg::detail::register_rows resident(i64{1} << 21, n, width, false, 2048,
+                                           {.many_aux = true, .paired = true});
+  ASSERT_EQ(resident.pair_stride, width);
   fg::launch_config config;
   config.op = "layer_norm";
-  held.configure(config, rows);
+  resident.configure(config, rows);
   const auto run = [&](fg::tensor_view<T, D> to) {
-    fg::launch<fk::layer_norm_chip<T, W, T, f32, 4, 2, false>>(
-        test_stream<D>(), config, fk::norm_space{1, 1, {rows, n}, rows, n}, held.teams,
+    fg::launch<fk::simt_layer_norm<T, W, T, f32, 4, 2, false>>(
+        test_stream<D>(), config, fk::norm_space{1, 1, {rows, n}, rows, n}, resident.groups,
         fk::row_arg<T>{x.in().data(), {x.view().stride(0), 1}},
         fk::row_arg<W>{has_weight ? weight.in().data() : nullptr, {0, 1}},
         fk::row_arg<W>{has_bias ? bias.in().data() : nullptr, {0, 1}},

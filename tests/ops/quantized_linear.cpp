@@ -367,7 +367,7 @@ void check_tiles() {
     return static_cast<double>(f);
   };
   for (i64 i = 0; i < m; ++i)
-    fk::byte_rounding<Format>::row(x.in().data() + i * k, blocks, rows::together,
+    fk::byte_rounding<Format>::row(x.in().data() + i * k, blocks, rows::row_block,
                                    integers.data() + rows::integers(i, k),
                                    reinterpret_cast<f32*>(integers.data() + rows::scales(i, k)));
   std::vector<u8> packed(index(blocks * panel::block_bytes));
@@ -390,9 +390,9 @@ void check_tiles() {
             magnitude += std::abs(product);
           }
           const double factors = number(scale) * number(factor);
-          const double addend =
-              panel::adds ? number(scale + panel::columns * 4) * number(factor + rows::together * 4)
-                          : 0;
+          const double addend = panel::adds ? number(scale + panel::columns * 4) *
+                                                  number(factor + rows::row_block * 4)
+                                            : 0;
           sum += dot * factors + addend;
           size += magnitude * std::fabs(factors) + std::fabs(addend);
         }

@@ -98,10 +98,10 @@ TYPED_TEST(rows, an_output_may_lack_the_dimension) {
 /// Dimensions are sorted and merged: rows that all operands cross alike are one dimension.
 TEST(rows, merges_dimensions) {
   test_tensor<f32> x({3, 4, 5, 19}), turned({5, 4, 3, 19});
-  fg::row_plan alike({x.sizes()}, 3);
-  alike.add(x.view());
-  EXPECT_EQ(alike.space().rank, 1);
-  EXPECT_EQ(alike.length(), 19);
+  fg::row_plan same({x.sizes()}, 3);
+  same.add(x.view());
+  EXPECT_EQ(same.space().rank, 1);
+  EXPECT_EQ(same.length(), 19);
   fg::row_plan mixed(x.sizes(), 3);
   mixed.add(x.view());
   mixed.add(turned.view().permute({2, 1, 0, 3}));
@@ -110,24 +110,25 @@ TEST(rows, merges_dimensions) {
   EXPECT_GT(space.rank, 1);
 }
 
-/// What kernels have no code for (kernel/expr/simt/register_rows.hpp, held_teams) is never asked of
-/// them.
+/// What kernels have no code for (kernel/expr/simt/register_rows.hpp, row_thread_groups) is never
+/// asked of them.
 TEST(rows, held_as_kernels_have_it) {
   for (const i64 n : {1, 8, 63, 64, 65, 127, 128, 255, 512, 513, 1024, 2048, 4097, 16384, 65536})
     for (const i64 count : {1, 64, 65, 511, 513, 4096, 1 << 20})
       for (const int width : {2, 4, 8})
         for (const i64 off : {0, 1})
-          for (const i64 long_packs : {1024, 2048, 4096})
-            for (const bool much_beside : {false, true}) {
-              SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n) + " packs");
-              const fg::detail::held_rows held(count, n * width + off, width, off == 0, long_packs,
-                                               {.much_beside = much_beside, .paired = much_beside});
-              const bool blocks = held.teams.shift < 0;
-              const bool clusters = held.teams.shift == fg::kernels::row_teams::cluster;
-              EXPECT_TRUE(held.packs == 8 || !clusters);
-              EXPECT_TRUE(held.packs != 8 || blocks);
-              EXPECT_TRUE(held.rows() == 1 || blocks == (held.packs > 1));
-              EXPECT_TRUE(!much_beside || held.packs != 2 || !held.whole || blocks);
+          for (const i64 long_row_vectors : {1024, 2048, 4096})
+            for (const bool many_aux : {false, true}) {
+              SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n) + " vectors");
+              const fg::detail::register_rows resident(count, n * width + off, width, off == 0,
+                                                       long_row_vectors,
+                                                       {.many_aux = many_aux, .paired = many_aux});
+              const bool blocks = resident.groups.shift < 0;
+              const bool clusters = resident.groups.shift == fg::kernels::row_threads::cluster;
+              EXPECT_TRUE(resident.vectors == 8 || !clusters);
+              EXPECT_TRUE(resident.vectors != 8 || blocks);
+              EXPECT_TRUE(resident.rows() == 1 || blocks == (resident.vectors > 1));
+              EXPECT_TRUE(!many_aux || resident.vectors != 2 || !resident.is_aligned || blocks);
             }
 }
 

@@ -104,11 +104,11 @@ TYPED_TEST(softmax_layouts, rows_of_all_lengths) {
 /// Rows shared by the blocks of a cluster, of which not all fits the threads' registers: some waits
 /// in block-local memory, of the longer ones the remainder is read again.
 template <class D, class T>
-void check_kept_rests() {
+void check_staged_rests() {
   namespace fk = fg::kernels;
-  constexpr i64 pack = fk::pack_size<T>;
-  for (const i64 packs : {520, 700, 1000, 1024, 1300}) {
-    const i64 n = packs * pack, rows = 3;
+  constexpr i64 width = fk::vec_size<T>;
+  for (const i64 vectors : {520, 700, 1000, 1024, 1300}) {
+    const i64 n = vectors * width, rows = 3;
     const auto values = random_values({rows, n}, -9, 9);
     test_tensor<T, D> x({rows, n}, layout::contiguous, values), out(shape{rows, n});
     fg::launch_config config;
@@ -116,10 +116,10 @@ void check_kept_rests() {
     config.tiles = rows;
     config.threads = 32;
     config.cluster = 2;
-    const fk::row_teams teams{fk::row_teams::cluster, 8 * 32};
-    config.scratch = 16 * teams.kept;
-    fg::launch<fk::softmax_chip<T, T, f32, false, 8, 1, true>>(
-        test_stream<D>(), config, fk::row_space{1, {rows}, rows, n}, teams,
+    const fk::row_threads groups{fk::row_threads::cluster, 8 * 32};
+    config.scratch = 16 * groups.staged;
+    fg::launch<fk::simt_softmax<T, T, f32, false, 8, 1, true>>(
+        test_stream<D>(), config, fk::row_space{1, {rows}, rows, n}, groups,
         fk::row_arg<T>{x.in().data(), {n, 1}}, fk::row_target<T>{out.view().data(), {n, 1}});
     expect_close<T>(out.read(), reference(x.values(), {rows, n}, 1, false), tolerance_of<T>());
   }
@@ -127,8 +127,8 @@ void check_kept_rests() {
 
 TYPED_TEST(softmax_layouts, rests_of_long_rows) {
   if constexpr (!fg::host_accessible<TypeParam>) {
-    check_kept_rests<TypeParam, f32>();
-    check_kept_rests<TypeParam, bf16>();
+    check_staged_rests<TypeParam, f32>();
+    check_staged_rests<TypeParam, bf16>();
   }
 }
 

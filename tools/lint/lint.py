@@ -224,7 +224,7 @@ SIDES = ("simt", "vector")
 # Who outside kernel/ sees one side of it: what chooses a kernel, what compiles one for the host, and
 # the languages of chips.
 SIDE_READERS = ("ops/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "ops/dispatch/gemm_policy.hpp",
-                "detail/simt_team.hpp", "vendors/driver/")
+                "detail/simt_thread_group.hpp", "vendors/driver/")
 
 
 def room_of(name):

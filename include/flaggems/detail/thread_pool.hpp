@@ -67,13 +67,13 @@ class thread_pool {
   /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
   /// returns when all are done. count is `workers`, or less: num_threads() at most, fewer while
   /// other threads use the pool or the system refuses threads, which is said once on stderr, and 1
-  /// inside of another `run`. If they are `together`, workers may
+  /// inside of another `run`. If they are `concurrent`, workers may
   /// wait for each other: a thread runs a second one only after it has ended the first, and each
   /// has a thread that will come. If not, no more threads than processors are sent for. The first
   /// exception of any worker is thrown here once all have ended. After fork() the child's pool
   /// starts threads of its own; f itself must not fork, except to exec.
   template <class F>
-  void run(int workers, F&& f, bool together = true) {
+  void run(int workers, F&& f, bool concurrent = true) {
     using function = std::remove_reference_t<F>;
     const int wanted = workers < num_threads() ? workers : num_threads();
     if (wanted <= 1 || inside()) {
@@ -85,7 +85,7 @@ class thread_pool {
         [](const void* context, int worker, int n) {
           (*static_cast<function*>(const_cast<void*>(context)))(worker, n);
         },
-        static_cast<const void*>(&f), together);
+        static_cast<const void*>(&f), concurrent);
   }
 
  private:
@@ -98,8 +98,8 @@ class thread_pool {
   static constexpr int bits_of_range = bits_of_count + bits_of_first;
   static_assert(max_pool_threads < 1 << bits_of_count && max_pool_threads <= 1 << bits_of_first);
   // Callers beyond so many run alone.
-  static constexpr int max_teams = 32;
-  static constexpr int no_team = -1, quit = -2;
+  static constexpr int max_groups = 32;
+  static constexpr int no_group = -1, quit = -2;
   // How long a worker spins for the next run, and a caller for the last worker; with more threads
   // than processors, when somebody else could have that one.
   static constexpr long long spin_ns = 20000, crowded_spin_ns = 1000;
@@ -116,7 +116,7 @@ class thread_pool {
     atomic<ticket_type> begun{0};  // the last run in which this worker's part was begun, and
     atomic<ticket_type> done{0};   // the last that its thread has finished
     // Read by spinning threads, seldom written.
-    alignas(128) atomic<int> team{no_team};
+    alignas(128) atomic<int> group{no_group};
     atomic<unsigned> parked{0};  // 1: asleep, or about to be
     thread_pool* pool = nullptr;
     int index = 0;
@@ -125,7 +125,7 @@ class thread_pool {
 
   // A caller's workers: [first, last) are its own, and of [begin, end) it may take what is free.
   // What is not atomic belongs to the thread that has `owner`.
-  struct team {
+  struct group {
     // Read by spinning workers, written once a run.
     alignas(128) atomic<ticket_type> ticket{0};
     atomic<unsigned> caller_waits{0};  // 1: the caller sleeps, or is about to
@@ -135,7 +135,7 @@ class thread_pool {
 
     alignas(128) atomic<unsigned> owner{0};  // 0: free; else the fork generation of the owner
     int first = 0, last = 0, begin = 0, end = 0;
-    int teams = 0, threads = 0;  // for which begin and end were made
+    int groups = 0, threads = 0;  // for which begin and end were made
     ticket_type number = 0;
     atomic<long long> used{0};  // when, while there are several teams
 #if FLAGGEMS_EXCEPTIONS
@@ -168,31 +168,31 @@ class thread_pool {
   };
 
   // A team that nobody has, or null. Each caller comes back to its own.
-  team* find_team() noexcept {
-    const int teams = teams_in_use_.load(memory_order::relaxed);
+  group* find_group() noexcept {
+    const int groups = groups_in_use_.load(memory_order::relaxed);
     int& mine = place();
-    if (mine >= teams) mine = 0;
-    if (acquire(teams_[mine].owner)) [[likely]]
-      return &teams_[mine];
+    if (mine >= groups) mine = 0;
+    if (acquire(groups_[mine].owner)) [[likely]]
+      return &groups_[mine];
     // A new one rather than that of a caller which will come back.
-    for (int i = 0; i < max_teams; ++i) {
-      const int t = (teams + i) % max_teams;
-      if (!acquire(teams_[t].owner)) continue;
+    for (int i = 0; i < max_groups; ++i) {
+      const int t = (groups + i) % max_groups;
+      if (!acquire(groups_[t].owner)) continue;
       mine = t;
-      return &teams_[t];
+      return &groups_[t];
     }
     return nullptr;
   }
 
-  void fork_join(int wanted, work_function function, const void* context, bool together) {
-    team* const found = find_team();
+  void fork_join(int wanted, work_function function, const void* context, bool concurrent) {
+    group* const found = find_group();
     if (found == nullptr) {
       function(context, 0, 1);
       return;
     }
     struct session {
       ownership own;
-      team& mine;
+      group& mine;
       bool shared = false;
       ~session() {
         if (shared) mine.used.store(monotonic_ns(), memory_order::relaxed);
@@ -200,7 +200,7 @@ class thread_pool {
       }
     };
     session now{{found->owner}, *found};
-    team& mine = *found;
+    group& mine = *found;
     const int count = gather(mine, wanted, now.shared);
     inside() = true;
     if (count <= 1) {
@@ -211,8 +211,8 @@ class thread_pool {
     mine.function = function;
     mine.context = context;
     int sent_for = count - 1;
-    if (!together && is_crowded()) {
-      const int most = processors_.load(memory_order::relaxed) / mine.teams;
+    if (!concurrent && is_crowded()) {
+      const int most = processors_.load(memory_order::relaxed) / mine.groups;
       sent_for = most < 2 ? 1 : most < count ? most - 1 : count - 1;
     }
     mine.sent_for.store(sent_for, memory_order::relaxed);
@@ -245,7 +245,7 @@ class thread_pool {
   }
 
   // ---- a run
-  static ticket_type next_ticket(team& mine, int count) noexcept {
+  static ticket_type next_ticket(group& mine, int count) noexcept {
     mine.number += 1;
     return (mine.number << bits_of_range) |
            (static_cast<ticket_type>(mine.first) << bits_of_count) |
@@ -263,7 +263,7 @@ class thread_pool {
            slot.begun.compare_exchange_strong(last, ticket, memory_order::relaxed);
   }
 
-  static void call(team& mine, int worker, int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
+  static void call(group& mine, int worker, int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
 #if FLAGGEMS_EXCEPTIONS
     try {  // the others use the context until they are done
       mine.function(mine.context, worker, count);
@@ -282,7 +282,7 @@ class thread_pool {
       futex_wake(slot.parked);
   }
 
-  void join(team& mine, worker_slot& slot, ticket_type ticket) noexcept {
+  void join(group& mine, worker_slot& slot, ticket_type ticket) noexcept {
     const auto is_done = [&] { return slot.done.load(memory_order::acquire) == ticket; };
     if (is_done() || spin_until(patience(), is_done) || yield_until(yield_ns, is_done)) return;
     for (;;) {
@@ -297,13 +297,13 @@ class thread_pool {
   void work(worker_slot& slot) noexcept {
     inside() = true;
     ticket_type last = 0;
-    int last_team = no_team;
+    int last_group = no_group;
     long long patience = spin_ns;
     for (;;) {
-      const int number = await(slot, patience, last_team, last);
+      const int number = await(slot, patience, last_group, last);
       if (number == quit) return;
       patience = this->patience();
-      team& mine = teams_[number];
+      group& mine = groups_[number];
       const int first = static_cast<int>(last >> bits_of_count) & (max_pool_threads - 1);
       const int count = static_cast<int>(last) & ((1 << bits_of_count) - 1);
       const int worker = slot.index - first + 1;
@@ -322,7 +322,7 @@ class thread_pool {
     }
   }
 
-  void do_part(team& mine, worker_slot& slot, ticket_type ticket, int worker, int count) noexcept {
+  void do_part(group& mine, worker_slot& slot, ticket_type ticket, int worker, int count) noexcept {
     call(mine, worker, count);
     slot.done.store(ticket, memory_order::seq_cst);
     if (mine.caller_waits.load(memory_order::seq_cst) != 0) {
@@ -334,15 +334,15 @@ class thread_pool {
   // Waits until the worker's team has another ticket, or the worker another team; which team it
   // is. A team that gives workers away lets them see a ticket without them first (`keep`), so what
   // they find when they come to a team is either not for them or new.
-  int await(worker_slot& slot, long long patience, int& last_team,
+  int await(worker_slot& slot, long long patience, int& last_group,
             ticket_type& last) const noexcept {
-    int number = no_team;
+    int number = no_group;
     ticket_type ticket = 0;
     const auto is_new = [&] {
-      number = slot.team.load(memory_order::seq_cst);
+      number = slot.group.load(memory_order::seq_cst);
       if (number < 0) return number == quit;
-      ticket = teams_[number].ticket.load(memory_order::seq_cst);
-      return ticket != last || number != last_team;
+      ticket = groups_[number].ticket.load(memory_order::seq_cst);
+      return ticket != last || number != last_group;
     };
     if (!spin_until(patience, is_new))
       for (;;) {
@@ -354,30 +354,30 @@ class thread_pool {
         while (slot.parked.load(memory_order::acquire) != 0) futex_wait(slot.parked, 1);
         if (is_new()) break;
       }
-    last_team = number;
+    last_group = number;
     last = ticket;
     return number;
   }
 
   // ---- teams; `mine` is acquired
   // How many threads a run of the team has, at most `wanted`.
-  int gather(team& mine, int wanted, bool& shared) {
+  int gather(group& mine, int wanted, bool& shared) {
     const unsigned generation = fork_generation().load(memory_order::relaxed);
     if (generation_.load(memory_order::acquire) != generation) [[unlikely]]
       if (!renew(generation)) return 1;
-    const int index = static_cast<int>(&mine - teams_), threads = num_threads();
-    int teams = teams_in_use_.load(memory_order::relaxed);
-    shared = teams > 1 || index > 0;
+    const int index = static_cast<int>(&mine - groups_), threads = num_threads();
+    int groups = groups_in_use_.load(memory_order::relaxed);
+    shared = groups > 1 || index > 0;
     if (shared) [[unlikely]] {
-      teams = look_around(mine, index);
-      if (index >= teams) return 1;
+      groups = look_around(mine, index);
+      if (index >= groups) return 1;
     }
-    if (mine.teams != teams || mine.threads != threads) [[unlikely]] {
-      mine.teams = teams;
+    if (mine.groups != groups || mine.threads != threads) [[unlikely]] {
+      mine.groups = groups;
       mine.threads = threads;
       // Each team's part of the threads has its caller in front.
-      mine.begin = threads * index / teams - index;
-      mine.end = threads * (index + 1) / teams - index - 1;
+      mine.begin = threads * index / groups - index;
+      mine.end = threads * (index + 1) / groups - index - 1;
       if (mine.end < mine.begin || mine.begin < 0) mine.begin = mine.end = 0;
       keep(mine, mine.begin, mine.end);
       if (processors_.load(memory_order::relaxed) == 0)
@@ -396,7 +396,7 @@ class thread_pool {
   }
 
   // Of its workers the team keeps those in [begin, end), the others are free.
-  void keep(team& mine, int begin, int end) noexcept {
+  void keep(group& mine, int begin, int end) noexcept {
     const int first = mine.first, last = mine.last;
     mine.first = first > begin ? first : begin;
     mine.last = last < end ? last : end;
@@ -404,16 +404,16 @@ class thread_pool {
     if (mine.first <= first && last <= mine.last) return;
     mine.ticket.store(next_ticket(mine, 0), memory_order::seq_cst);
     for (int i = first; i < last; ++i)
-      if (i < mine.first || i >= mine.last) slots_[i]->team.store(no_team, memory_order::release);
+      if (i < mine.first || i >= mine.last) slots_[i]->group.store(no_group, memory_order::release);
   }
 
   // Makes a worker the team's if it is free.
-  bool take(team& mine, int i) {
+  bool take(group& mine, int i) {
     if (i >= started_.load(memory_order::acquire) && !start(i + 1)) return false;
     worker_slot& slot = *slots_[i];
-    int nobody = no_team;
-    if (slot.team.load(memory_order::relaxed) != no_team ||
-        !slot.team.compare_exchange_strong(nobody, static_cast<int>(&mine - teams_)))
+    int nobody = no_group;
+    if (slot.group.load(memory_order::relaxed) != no_group ||
+        !slot.group.compare_exchange_strong(nobody, static_cast<int>(&mine - groups_)))
       return false;
     // What the worker sees of runs goes up, whatever team they are of.
     const ticket_type begun = slot.begun.load(memory_order::relaxed);
@@ -424,34 +424,34 @@ class thread_pool {
   // Counts the callers that keep coming, now and then; how many teams there are. Who meets others
   // for the first time has none yet: one that comes now and then would take from them what it does
   // not use.
-  FLAGGEMS_COLD int look_around(team& mine, int index) noexcept {
+  FLAGGEMS_COLD int look_around(group& mine, int index) noexcept {
     const long long now = monotonic_ns(), before = mine.used.load(memory_order::relaxed);
     mine.used.store(now, memory_order::relaxed);
-    int teams = teams_in_use_.load();
-    if (index >= teams && now - before > gone_ns) return teams;
-    while (index >= teams)
-      if (teams_in_use_.compare_exchange_strong(teams, index + 1)) {
+    int groups = groups_in_use_.load();
+    if (index >= groups && now - before > gone_ns) return groups;
+    while (index >= groups)
+      if (groups_in_use_.compare_exchange_strong(groups, index + 1)) {
         looked_.store(now, memory_order::relaxed);
         return index + 1;
       }
-    if (now - looked_.load(memory_order::relaxed) < look_ns) return teams;
+    if (now - looked_.load(memory_order::relaxed) < look_ns) return groups;
     looked_.store(now, memory_order::relaxed);
     int needed = index + 1;
-    for (int t = teams - 1; t >= 0; --t) {
+    for (int t = groups - 1; t >= 0; --t) {
       if (t == index) continue;
-      const bool gone = teams_[t].owner.load(memory_order::relaxed) == 0 &&
-                        now - teams_[t].used.load(memory_order::relaxed) > gone_ns;
+      const bool gone = groups_[t].owner.load(memory_order::relaxed) == 0 &&
+                        now - groups_[t].used.load(memory_order::relaxed) > gone_ns;
       if (!gone)
         needed = needed > t ? needed : t + 1;
       else if (t < index)
         place() = t;  // from the next time on, so that the last team is needed no longer
     }
-    if (needed >= teams || !teams_in_use_.compare_exchange_strong(teams, needed)) return teams;
-    for (int t = needed; t < teams; ++t)
-      if (acquire(teams_[t].owner)) {  // else its caller is back, and counts itself again
-        const ownership own{teams_[t].owner};
-        teams_[t].teams = 0;
-        keep(teams_[t], 0, 0);
+    if (needed >= groups || !groups_in_use_.compare_exchange_strong(groups, needed)) return groups;
+    for (int t = needed; t < groups; ++t)
+      if (acquire(groups_[t].owner)) {  // else its caller is back, and counts itself again
+        const ownership own{groups_[t].owner};
+        groups_[t].groups = 0;
+        keep(groups_[t], 0, 0);
       }
     return needed;
   }
@@ -462,8 +462,8 @@ class thread_pool {
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
     if (generation_.load(memory_order::relaxed) == generation) return true;
-    for (team& t : teams_) {
-      t.first = t.last = t.teams = 0;
+    for (group& t : groups_) {
+      t.first = t.last = t.groups = 0;
       t.ticket.store(0, memory_order::relaxed);
       t.caller_waits.store(0, memory_order::relaxed);
 #if FLAGGEMS_EXCEPTIONS
@@ -471,7 +471,7 @@ class thread_pool {
 #endif
     }
     started_.store(0, memory_order::relaxed);
-    teams_in_use_.store(1, memory_order::relaxed);
+    groups_in_use_.store(1, memory_order::relaxed);
     generation_.store(generation, memory_order::release);
     return true;
   }
@@ -519,7 +519,7 @@ class thread_pool {
     if (generation_.load() != fork_generation().load()) return;
     const int started = started_.load();
     for (int i = 0; i < started; ++i) {
-      slots_[i]->team.store(quit, memory_order::seq_cst);
+      slots_[i]->group.store(quit, memory_order::seq_cst);
       wake(*slots_[i]);
     }
     for (int i = 0; i < started; ++i) {
@@ -528,9 +528,9 @@ class thread_pool {
     }
   }
 
-  team teams_[max_teams];
+  group groups_[max_groups];
   // Seldom written.
-  alignas(128) atomic<int> teams_in_use_{1};
+  alignas(128) atomic<int> groups_in_use_{1};
   atomic<int> num_threads_;
   atomic<int> started_{0};
   atomic<int> processors_{0};  // 0: not asked yet

@@ -282,7 +282,7 @@ template <class D>
 concept device_peer_copies = requires(typename D::stream_handle s, void* to, const void* from) {
   { D::copy_from_peer(to, from, i64{}, /*from_device*/ int{}, s) } -> std::same_as<void>;
 };
-/// How chips differ: `geometry`, `argument_abi`, `images`, `capabilities`.
+/// How SIMT devices differ: `geometry`, `argument_abi`, `images`, `capabilities`.
 template <class D>
 concept device_policies = detail::has_geometry<D> && detail::has_argument_abi<D> &&
     detail::has_images<D> && detail::has_capabilities<D>;

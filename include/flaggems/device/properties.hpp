@@ -19,10 +19,10 @@ struct device_properties {
   i64 shared_memory_per_block = 0;  ///< bytes
   int max_cluster = 1;              ///< the most blocks of a launch_config::cluster; a part of a
                                     ///< GPU may lack room for so many with much scratch
-  i64 l2_cache = 0;          ///< bytes of the last cache level private to a compute unit or chip
-  i64 total_memory = 0;      ///< bytes
-  i64 free_memory = 0;       ///< bytes, when asked
-  i64 clock_khz = 0;         ///< of the compute units, at most
+  i64 l2_cache = 0;      ///< bytes of the last cache level private to a compute unit or SIMT device
+  i64 total_memory = 0;  ///< bytes
+  i64 free_memory = 0;   ///< bytes, when asked
+  i64 clock_khz = 0;     ///< of the compute units, at most
   i64 memory_clock_khz = 0;  ///< of the memory, at most
   int memory_bus_bits = 0;   ///< the width of the memory's bus
 };

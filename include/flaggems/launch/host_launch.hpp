@@ -115,7 +115,7 @@ FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config
 /// where there is none, nothing has been written.
 FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int workers,
                                                host_share share, const void* context,
-                                               bool together) {
+                                               bool concurrent) {
   (void)isa();  // may raise, which no worker does
   constexpr i64 page = 4096;
   launch_config config = wanted;
@@ -129,7 +129,7 @@ FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int 
         share(context, worker, count,
               scratch == nullptr ? nullptr : scratch + worker * config.scratch);
       },
-      together);
+      concurrent);
 }
 
 // What the workers of a launch wait at, if they do.
@@ -139,7 +139,7 @@ void abandon_if_meeting(const Arg&) noexcept {}
 
 template <class Kernel, class... Args>
 void host_launch(const launch_config& config, const Args&... args) {
-  constexpr bool together = (std::is_same_v<Args, meeting> || ...);
+  constexpr bool concurrent = (std::is_same_v<Args, meeting> || ...);
   const i64 workers = host_workers(config.work, config.tiles);
   const auto entry = host_entry<Kernel, Args...>::best();
   if (workers <= 1 && config.scratch <= 0) {
@@ -151,7 +151,7 @@ void host_launch(const launch_config& config, const Args&... args) {
   } else {
     const auto share = [&](int worker, int count, unsigned char* scratch) {
 #if FLAGGEMS_EXCEPTIONS
-      if constexpr (together) {
+      if constexpr (concurrent) {
         try {
           entry(worker, count, scratch, args...);
         } catch (const abandoned_meeting&) {  // for the exception of the worker that did not come
@@ -170,7 +170,7 @@ void host_launch(const launch_config& config, const Args&... args) {
         [](const void* context, int worker, int count, unsigned char* scratch) {
           (*static_cast<closure*>(context))(worker, count, scratch);
         },
-        &share, together);
+        &share, concurrent);
   }
 }
 

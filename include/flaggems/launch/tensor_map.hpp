@@ -25,7 +25,7 @@ enum class box_swizzle : u32 { none = 1, pieces_2 = 2, pieces_4 = 4, pieces_8 = 
 
 namespace detail {
 
-/// Device types that have the chip's copy engine read tensor maps.
+/// Device types that have the SIMT device's copy engine read tensor maps.
 template <class Device>
 concept encodes_tensor_maps = requires(tensor_map& map, int device) {
   Device::encode_tensor_map(map, device);

@@ -308,10 +308,9 @@ inline constexpr bool says_what_the_tensor_behind_value_is = false;
 ///
 /// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
 /// gives 0, as PyTorch does since 2.5. Hidden keys have weight 0, so an infinity or NaN in their
-/// values may give NaN; with few queries on a chip, so may any infinity in values. out shares no
-/// memory with an input. Raises shape_mismatch, invalid_argument
-/// or overlap before anything is written.
-/// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
+/// values may give NaN; with few queries on a SIMT device, so may any infinity in values. out
+/// shares no memory with an input. Raises shape_mismatch, invalid_argument or overlap before
+/// anything is written. aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
 /// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,
 /// bool enable_gqa=False)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor Mask,

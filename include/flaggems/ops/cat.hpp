@@ -83,7 +83,7 @@ void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D
   check_output_sizes(op, plan.sizes, out);
   check_writable(op, out);
   const placed_layout to = layout_of(out);
-  for_each_operand(list, [&](const auto& x) { check_apart(op, to, layout_of(x)); });
+  for_each_operand(list, [&](const auto& x) { check_no_overlap(op, to, layout_of(x)); });
   if (out.empty() || replaced<operators::cat>(op, stream, list, out, plan.dim)) return;
   if constexpr (is_list_of<List, T>) {
     const auto each = [&](const auto& f) { for_each_operand(list, f); };

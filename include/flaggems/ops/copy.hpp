@@ -15,7 +15,7 @@ FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& ou
       broadcast_shapes(shape(x.sizes), shape(out.sizes), op) != shape(out.sizes)) [[unlikely]]
     raise_output_sizes(op, x.sizes, out.sizes);
   check_writable(op, out);
-  check_apart_or_same(op, out, x);
+  check_no_partial_overlap(op, out, x);
 }
 
 template <tensor_like X>

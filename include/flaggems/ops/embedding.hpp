@@ -81,7 +81,7 @@ void renorm_rows(const S& stream, const tensor_view<T, D>& table,
   if (!(norm_type > -std::numeric_limits<f64>::infinity())) [[unlikely]]
     raise(errc::invalid_argument, op, "a norm_type above -inf", text(norm_type));
   check_writable(op, layout_of(table));
-  check_apart(op, placed_layout(layout_of(table)), layout_of(indices));
+  check_no_overlap(op, placed_layout(layout_of(table)), layout_of(indices));
   check_indices(op, stream, indices, table.size(0));
   if (table.empty() || indices.empty() ||
       replaced<operators::embedding_renorm>(op, stream, table, indices, max_norm, norm_type))

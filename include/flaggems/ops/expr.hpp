@@ -275,7 +275,7 @@ FLAGGEMS_NOINLINE inline iteration plan_assignment(const char* op, const memory_
   check_writable(op, out);
   const placed_layout to(out);
   for (const memory_layout& leaf : leaves)
-    if (!is_position(leaf)) check_apart_or_same(op, to, leaf);
+    if (!is_position(leaf)) check_no_partial_overlap(op, to, leaf);
   iteration it(out.sizes);
   if (it.empty()) return it;
   it.add(out.sizes, out.strides);

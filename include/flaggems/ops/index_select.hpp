@@ -87,8 +87,8 @@ void look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, 
     raise_output_sizes(op, lookup_shape(op, x, d, index), out.sizes());
   check_output(op, out);
   const placed_layout written = layout_of(out);
-  check_apart(op, written, layout_of(x));
-  check_apart(op, written, layout_of(index));
+  check_no_overlap(op, written, layout_of(x));
+  check_no_overlap(op, written, layout_of(index));
   check_indices(op, stream, index, x.size(d));
   if (out.empty() || replaced<Op>(op, stream, x, d, index, out)) return;
 

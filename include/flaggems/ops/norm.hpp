@@ -197,7 +197,7 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
   const auto w = detail::optional_view<WeightType, D>(weight);
   const auto b = detail::optional_view<WeightType, D>(bias);
   detail::check_normalized(op, from, normalized_shape);
-  const bool dense = detail::check_alike(op, to, from);
+  const bool dense = detail::check_same_shape(op, to, from);
   const detail::placed_layout written = detail::layout_of(to);
   detail::check_weight(op, "weight", w, normalized_shape, written);
   detail::check_weight(op, "bias", b, normalized_shape, written);
@@ -263,7 +263,7 @@ void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, c
   const auto to = as_view(out);
   const auto w = detail::optional_view<WeightType, D>(weight);
   detail::check_normalized(op, from, normalized_shape);
-  const bool dense = detail::check_alike(op, to, from);
+  const bool dense = detail::check_same_shape(op, to, from);
   detail::check_weight(op, "weight", w, normalized_shape, detail::layout_of(to));
   detail::norm_plan plan(from.sizes(), normalized_shape.rank(), dense && detail::is_dense(w));
   plan.add(from);

@@ -72,8 +72,8 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   check_writable(op, k_out);
   const placed_layout q_to = layout_of(q_out), k_to = layout_of(k_out), q_from = layout_of(q),
                       k_from = layout_of(k);
-  check_apart_or_same(op, q_to, q_from);
-  check_apart_or_same(op, k_to, k_from);
+  check_no_partial_overlap(op, q_to, q_from);
+  check_no_partial_overlap(op, k_to, k_from);
   const auto disjoint = [&](const placed_layout& out, const placed_layout& in) {
     if (overlap(out, in) != overlap_kind::none) [[unlikely]]
       raise_outputs_overlap(op);
@@ -81,15 +81,15 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   disjoint(q_to, k_to);
   disjoint(q_to, k_from);
   disjoint(k_to, q_from);
-  const auto both_apart_from = [&](const placed_layout& in) {
+  const auto check_no_overlap_with = [&](const placed_layout& in) {
     disjoint(q_to, in);
     disjoint(k_to, in);
   };
-  both_apart_from(layout_of(cos));
-  both_apart_from(layout_of(sin));
+  check_no_overlap_with(layout_of(cos));
+  check_no_overlap_with(layout_of(sin));
   i64 id_strides[max_rank] = {};
   if (ids) {
-    both_apart_from(layout_of(*ids));
+    check_no_overlap_with(layout_of(*ids));
     if (broadcast_shapes(tokens, shape(ids->sizes()), op) != tokens) [[unlikely]]
       raise(errc::shape_mismatch, op, "position_ids that broadcast to " + to_string(tokens),
             to_string(shape(ids->sizes())));

@@ -31,7 +31,7 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   using O = typename Out::value_type;
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<O, f64>, f64, f32>;
   const int d = normalize_dim(dim, x.rank(), op);
-  const bool dense = check_alike(op, out, x);
+  const bool dense = check_same_shape(op, out, x);
   row_plan plan(x.sizes(), d, dense && d + 1 == x.rank());
   plan.add(x);
   plan.add(out);

@@ -33,7 +33,7 @@ FLAGGEMS_NOINLINE inline void check_sorted_memory(const char* op, const memory_l
   const placed_layout from(x), places(indices), to(values != nullptr ? *values : x);
   if (values != nullptr) {
     check_writable(op, *values);
-    check_apart_or_same(op, to, from);
+    check_no_partial_overlap(op, to, from);
   }
   check_writable(op, indices);
   if (overlap(places, from) != overlap_kind::none) [[unlikely]]

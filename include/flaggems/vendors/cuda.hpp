@@ -132,14 +132,14 @@ struct cuda_api {
       .unsynchronized_object = 1,
   };
 
-  /// "sm_90a": with the instructions of that chip alone, since the code is for this machine.
+  /// "sm_90a": with the instructions of that SIMT device alone, since the code is for this machine.
   static text target(int capability_major, int capability_minor) {
     return text("sm_") + text(10 * capability_major + capability_minor) +
            (capability_major >= 9 ? "a" : "");
   }
 
-  /// Whether a device of the one target runs code that was made for another: chips of the same
-  /// generation run what is for an earlier one, unless it is for that chip alone.
+  /// Whether a device of the one target runs code that was made for another: SIMT devices of the
+  /// same generation run what is for an earlier one, unless it is for that SIMT device alone.
   static bool runs(std::string_view device, std::string_view image) noexcept {
     const auto number = [](std::string_view name) {
       int n = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The SIMT emulator as a device type: `simt32` and `simt64` run the side of each kernel that is
-// meant for chips, thread by thread on the host, and check it. For tests; it is slow.
+// meant for SIMT devices, thread by thread on the host, and check it. For tests; it is slow.
 #pragma once
 
 #include <flaggems/detail/simt_emulator.hpp>
@@ -27,7 +27,7 @@ struct simt_event {
 };
 }  // namespace detail
 
-/// An emulated chip with warps of `WarpSize` (32 or 64) lanes.
+/// An emulated SIMT device with warps of `WarpSize` (32 or 64) lanes.
 ///
 /// A launch runs when it is called and raises an `error` that names operator, kernel and line for:
 /// threads of a block at different barriers; a shuffle by a part of a warp; two threads that touch
@@ -62,9 +62,9 @@ struct simt {
     p.arch = name;
     p.compute_units = 1;
     p.warp_size = WarpSize;
-    p.max_threads_per_block = detail::simt_team::max_threads;
+    p.max_threads_per_block = detail::simt_thread_group::max_threads;
     p.shared_memory_per_block = 48 * 1024;
-    if constexpr (capabilities::clusters) p.max_cluster = detail::simt_team::max_cluster;
+    if constexpr (capabilities::clusters) p.max_cluster = detail::simt_thread_group::max_cluster;
     return p;
   }
 
@@ -129,7 +129,7 @@ struct simt {
     const int wanted =
         (std::max)(config.threads, 1) * (capabilities::clusters ? 1 : config.cluster);
     const int threads =
-        (std::min)(kernels::round_up(wanted, WarpSize), detail::simt_team::max_threads);
+        (std::min)(kernels::round_up(wanted, WarpSize), detail::simt_thread_group::max_threads);
     kernels::run_emulated_clusters<WarpSize, Kernel, capabilities::clusters>(
         config.op, (std::min)(config.tiles, max_grid_slot().load()), cluster, threads,
         config.scratch, args...);
@@ -157,7 +157,8 @@ struct simt {
     static constexpr bool clusters = WarpSize == 32;  // so that tests see both ways
     static constexpr bool fp64 = true;
     static constexpr bool fp8 = false;
-    // It is the host's memory, but whoever runs on a chip must copy, so the tests copy here too.
+    // It is the host's memory, but whoever runs on a SIMT device must copy, so the tests copy here
+    // too.
     static constexpr bool host_accessible = false;
     static constexpr bool synchronous_streams = true;
   };

@@ -4,8 +4,8 @@
 // Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, literal<f32>>`
 // is a formula over tensors that a kernel evaluates lane by lane. `at` fixes the outer coordinates
 // and gives a row, `load` evaluates the row at a lane. Every value is of a compute type: f32 for
-// small floats. Chips take packs of elements instead: `fetch` reads those of all leaves, which
-// gives a formula that `load` evaluates for each of them.
+// small floats. SIMT devices take vectors of elements instead: `fetch` reads those of all leaves,
+// which gives a formula that `load` evaluates for each of them.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
@@ -22,10 +22,10 @@ struct coordinates {
   /// The offset in elements under `strides`, whose last entry is the inner dimension's.
   FLAGGEMS_SCALAR i64 offset(const i64 (&strides)[max_rank]) const {
     // A rank that is known has its coordinates in registers; a loop in copies for one that is not
-    // was up to half of what chips' compilers made of a kernel.
+    // was up to half of what GPU compilers made of a kernel.
     if (rank == 2) return at[0] * strides[0] + at[1] * strides[1] + inner * strides[2];
     i64 sum = inner * strides[rank];
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int d = 0; d < rank; ++d) sum += at[d] * strides[d];
     return sum;
   }
@@ -43,8 +43,8 @@ inline constexpr int largest_item = 1;
 template <class T, class C, int Width>
 struct fetched {
   using value_type = C;
-  kept_pack<T, Width> words;
-  FLAGGEMS_INLINE pack<T, Width> elements() const { return bit_cast<pack<T, Width>>(words); }
+  vec_storage<T, Width> words;
+  FLAGGEMS_INLINE vec<T, Width> elements() const { return bit_cast<vec<T, Width>>(words); }
 };
 
 template <class T, class C>
@@ -74,8 +74,8 @@ struct arg {
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
     const global_ptr<const T> p = data + place.template offset<K>();
     if constexpr (Splat)
-      if (strides[place.inner] == 0) return {kept_same<Width>(*p)};
-    return {load_kept<Width>(p)};
+      if (strides[place.inner] == 0) return {splat_storage<Width>(*p)};
+    return {load_storage<Width>(p)};
   }
   /// Goes `steps` further along dimension d.
   template <int K, class Place>
@@ -98,14 +98,14 @@ struct flat_arg {
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
     const global_ptr<const T> p = data + place.template offset<K>();
     if constexpr (Place::is_across && Width > 1)
-      return {load_kept_across<Width>(p)};
+      return {load_storage_unaligned<Width>(p)};
     else
-      return {load_kept<Width>(p)};
+      return {load_storage<Width>(p)};
   }
-  /// Whether element i begins a pack of N.
+  /// Whether element i is aligned to a vector of N.
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return begins_pack<Width>(data + i);
+  FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
+    return is_vec_aligned<Width>(data + i);
   }
   FLAGGEMS_INLINE flat_arg at(const coordinates& c) const { return {data + c.inner}; }
   template <class Lane>
@@ -133,7 +133,7 @@ struct literal {
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place&, int, u32) const {}
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64) const {
+  FLAGGEMS_INLINE bool are_vec_aligned(i64) const {
     return true;
   }
   FLAGGEMS_INLINE literal at(const coordinates&) const { return {value}; }
@@ -176,7 +176,7 @@ struct position {
     place.template add<K>(steps, strides[d]);
   }
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64) const {
+  FLAGGEMS_INLINE bool are_vec_aligned(i64) const {
     return true;
   }
 };
@@ -233,8 +233,8 @@ struct node<R, F, A> {
     a.template advance<K>(place, dim, steps);
   }
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<Width>(i);
+  FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
+    return a.template are_vec_aligned<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
@@ -268,8 +268,8 @@ struct node<R, F, A, B> {
     b.template advance<K + leaf_count<A>>(place, dim, steps);
   }
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<Width>(i) && b.template begins_packs<Width>(i);
+  FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
+    return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
@@ -309,9 +309,9 @@ struct node<R, F, A, B, D> {
     d.template advance<K + leaf_count<A> + leaf_count<B>>(place, dim, steps);
   }
   template <int Width>
-  FLAGGEMS_INLINE bool begins_packs(i64 i) const {
-    return a.template begins_packs<Width>(i) && b.template begins_packs<Width>(i) &&
-           d.template begins_packs<Width>(i);
+  FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
+    return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i) &&
+           d.template are_vec_aligned<Width>(i);
   }
   FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),

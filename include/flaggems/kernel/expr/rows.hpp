@@ -100,8 +100,8 @@ struct row_walk {
 };
 
 // Rows as kernels use them in several passes: made once a launch, `begin` gives what stands for one
-// row. On a chip they are as below; the host has forms of its own (expr/vector/rows.hpp), which see
-// to it that the loops over a row meet contiguous elements only.
+// row. On a SIMT device they are as below; the host has forms of its own (expr/vector/rows.hpp),
+// which see to it that the loops over a row meet contiguous elements only.
 
 // A group of rows begins with its first one; the next are `step` elements further each.
 
@@ -110,16 +110,16 @@ struct row_walk {
 /// `fetch_next` a loop that computes says when memory may be asked for what comes next; the
 /// elements from one row to the next, the `step`, tell where that is.
 template <class Block, class C, class T, class Walk>
-class kept_row {
+class staged_row {
  public:
-  FLAGGEMS_INLINE kept_row(Block& block, i64 n, const Walk& walk, int = 1)
+  FLAGGEMS_INLINE staged_row(Block& block, i64 n, const Walk& walk, int = 1)
       : walk_(walk), copy_(block.template scratch<C>(n)) {}
-  FLAGGEMS_INLINE kept_row begin(global_ptr<const T> row, i64) {
+  FLAGGEMS_INLINE staged_row begin(global_ptr<const T> row, i64) {
     row_ = row;
     return *this;
   }
   FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64, int) { row_ = row; }
-  FLAGGEMS_INLINE kept_row place(int) const { return *this; }
+  FLAGGEMS_INLINE staged_row place(int) const { return *this; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> first(Lane lane) const {
     const auto v = walk_.template load_from<C, T>(row_, lane);
@@ -212,7 +212,8 @@ FLAGGEMS_INLINE void for_each_piece(const Block&, const Row& row, i64 n, const F
 }
 
 // Groups: rows that a block works on side by side, so that what comes once a row is shared. On a
-// chip a group is one row; the host's (expr/vector/groups.hpp) have as many as a vector has lanes.
+// SIMT device a group is one row; the host's (expr/vector/groups.hpp) have as many as a vector has
+// lanes.
 
 /// Elements that the rows of a group have together, where there is more than one.
 inline constexpr i64 group_elements = 4096;

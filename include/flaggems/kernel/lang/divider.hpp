@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Division on chips, which have no instruction for it.
+// Division on SIMT devices, which have no instruction for it.
 #pragma once
 
 #include <flaggems/kernel/lang/prelude.hpp>

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lanes: which elements a step of a loop is about. A kernel receives a lane index from
-// `block.for_each_lane` or `block.reduce` and hands it to `load` and `store`; on a chip it stands
-// for one element a thread, on the host for a vector of them. The end of a range has its own type,
-// so the main loop has no masks.
+// `block.for_each_lane` or `block.reduce` and hands it to `load` and `store`; on a SIMT device it
+// stands for one element a thread, on the host for a vector of them. The end of a range has its own
+// type, so the main loop has no masks.
 #pragma once
 
 #include <flaggems/kernel/lang/value.hpp>
 
 namespace flaggems::kernels {
 
-/// One element: what a thread of a chip works on.
+/// One element: what a thread of a SIMT device works on.
 struct lane_scalar {
   template <class T>
   using value = T;

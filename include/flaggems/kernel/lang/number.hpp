@@ -110,7 +110,7 @@ FLAGGEMS_INLINE f32 decode_at_once(u16 x, f16_format) {
 }
 #endif
 
-/// The bits of the small float nearest to `x`, by the instruction that a chip has for it.
+/// The bits of the small float nearest to `x`, by the instruction that a SIMT device has for it.
 template <class Format>
 FLAGGEMS_INLINE constexpr typename Format::storage encode(f32 x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values: what a kernel's formulas are written over. A value is a number on a chip and a `simd`
-// vector on the host; these traits let one text serve both.
+// Values: what a kernel's formulas are written over. A value is a number on a SIMT device and a
+// `simd` vector on the host; these traits let one text serve both.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>

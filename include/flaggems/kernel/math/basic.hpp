@@ -102,7 +102,8 @@ FLAGGEMS_INLINE f64 fma(f64 a, f64 b, f64 c) { return a * b + c; }
 #endif
 #endif
 
-/// Keeps a chip's compiler from computing both sides of a branch that all threads take alike.
+/// Keeps a SIMT device's compiler from computing both sides of a branch that all threads take
+/// alike.
 FLAGGEMS_INLINE void stay_in_branch() {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
   asm volatile("");
@@ -110,7 +111,7 @@ FLAGGEMS_INLINE void stay_in_branch() {
 }
 
 /// a / b for formulas that can bear 2 ulp, where 1 / b is a normal number, or so small that the
-/// result is 0: by the instruction that a chip has.
+/// result is 0: by the instruction that a SIMT device has.
 template <class V>
 FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -123,7 +124,7 @@ FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return V(a / b);
 }
 
-/// 1 / sqrt(x), where formulas can bear 2 ulp: by the instruction that a chip has.
+/// 1 / sqrt(x), where formulas can bear 2 ulp: by the instruction that a SIMT device has.
 template <class V>
 FLAGGEMS_INLINE V near_inverse_root(FLAGGEMS_VALUE(V) x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE

@@ -18,11 +18,11 @@
 
 namespace flaggems::detail {
 
-/// How chips attend with few queries.
+/// How SIMT devices attend with few queries.
 struct decode_policy {
   /// So many queries that share keys are few.
   static constexpr i64 rows = 16;
-  /// The units of a large chip.
+  /// The units of a large SIMT device.
   static constexpr i64 units = 132;
   /// What kernels count by 32 bits: keys, and batches.
   static constexpr i64 most = i64{1} << 28;
@@ -33,27 +33,27 @@ struct decode_policy {
     int cluster;
   };
   /// The split of `all` steps of the keys with which `tiles` times as many blocks, of which
-  /// `abreast` run at once, take least: rounds of blocks, each its steps and what takes it as long
-  /// as two more; half as much again for a cluster, and as much again to put parts together.
-  static split split_of(i64 tiles, i64 all, i64 abreast, int most_cluster) {
+  /// `concurrent` run at once, take least: rounds of blocks, each its steps and what takes it as
+  /// long as two more; half as much again for a cluster, and as much again to put parts together.
+  static split split_of(i64 tiles, i64 all, i64 concurrent, int most_cluster) {
     split best{1, 1};
-    if (all <= 1 || tiles >= 4 * abreast) return best;
+    if (all <= 1 || tiles >= 4 * concurrent) return best;
     const auto rounds_of = [&](i64 p, i64 at_once) {
       return kernels::ceil_div(tiles * p, at_once) * (kernels::ceil_div(all, p) + 2);
     };
-    i64 least = rounds_of(1, abreast);
+    i64 least = rounds_of(1, concurrent);
     const auto consider = [&](i64 taken, split s) {
       if (taken >= least) return;
       least = taken;
       best = s;
     };
-    // Clusters lie in parts of the chip, which larger ones do not fill. Their blocks are 2^n, of
-    // which some may have no step.
+    // Clusters lie in parts of the SIMT device, which larger ones do not fill. Their blocks are
+    // 2^n, of which some may have no step.
     for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
-      consider(rounds_of(c, c == 2 ? abreast : abreast * 3 / 4) + 1, {1, c});
+      consider(rounds_of(c, c == 2 ? concurrent : concurrent * 3 / 4) + 1, {1, c});
     for (i64 rounds = 1; rounds <= 4; ++rounds)
-      if (const i64 p = kernels::min_of(rounds * abreast / tiles, all); p > 1)
-        consider(rounds_of(p, abreast) + 3, {p, 1});
+      if (const i64 p = kernels::min_of(rounds * concurrent / tiles, all); p > 1)
+        consider(rounds_of(p, concurrent) + 3, {p, 1});
     return best;
   }
 };
@@ -73,17 +73,17 @@ kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int 
   return {decode_operand(arg, rank)};
 }
 
-/// Whether a kernel can read the lines of queries, keys or values by packs.
+/// Whether a kernel can read the lines of queries, keys or values by vectors.
 template <class T>
-bool begins_packs(const kernels::decode_arg<T>& x, i64 size) {
-  constexpr int width = kernels::pack_size<T>;
-  return x.element == 1 && kernels::begins_pack<width>(x.data) &&
+bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
+  constexpr int width = kernels::vec_size<T>;
+  return x.element == 1 && kernels::is_vec_aligned<width>(x.data) &&
          ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
 }
 
 template <class S, class T, class Key, class Out, class Mask>
 struct decode_call {
-  static constexpr int width = kernels::pack_size<Key>;
+  static constexpr int width = kernels::vec_size<Key>;
   /// Whether there are instructions for it; a query of 32 bits has no exact parts of f16.
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units &&
@@ -115,16 +115,16 @@ struct decode_call {
     v = decode_operand(v_arg, space.rank);
     mask = decode_operand(mask_arg, space.rank);
     out = decode_operand(out_arg, space.rank);
-    if (!begins_packs(k, space.head_size) || !begins_packs(v, space.value_size)) return false;
-    const i64 packs = kernels::max_of(space.head_size, space.value_size) / width;
+    if (!are_vec_aligned(k, space.head_size) || !are_vec_aligned(v, space.value_size)) return false;
+    const i64 vectors = kernels::max_of(space.head_size, space.value_size) / width;
     if constexpr (has_tiles)
-      if (space.head_size == space.value_size && begins_packs(q, space.head_size)) {
-        if (packs == 8) return go_by_tiles<1>(), true;
-        if (packs == 16) return go_by_tiles<2>(), true;
+      if (space.head_size == space.value_size && are_vec_aligned(q, space.head_size)) {
+        if (vectors == 8) return go_by_tiles<1>(), true;
+        if (vectors == 16) return go_by_tiles<2>(), true;
       }
-    if (packs <= 8)
+    if (vectors <= 8)
       go<8>();
-    else if (packs <= 16)
+    else if (vectors <= 16)
       go<16>();
     else
       go<32>();
@@ -161,13 +161,13 @@ struct decode_call {
     launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
   }
 
-  /// `teams` of a block have `rows_at_once` rows and Kernel::keys keys each.
+  /// `groups` of a block have `rows_at_once` rows and Kernel::keys keys each.
   template <class Kernel>
-  void launch_parts(i64 rows_at_once, i64 teams) {
+  void launch_parts(i64 rows_at_once, i64 groups) {
     using merge = kernels::attention_decode_merge<Out>;
     using row = typename Kernel::row_type;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
-    const i64 step = teams * Kernel::keys;
+    const i64 step = groups * Kernel::keys;
     const i64 rows = space.group * space.queries;
     const i64 row_tiles = kernels::ceil_div(rows, rows_at_once);
     const i64 tiles = space.batches * row_tiles;
@@ -200,8 +200,8 @@ struct decode_call {
     config.cluster = cluster;
     config.tiles = few.tiles;
     config.threads = Kernel::max_threads;
-    config.scratch = 2 * scratch_bytes<f32>(teams * rows_at_once) +
-                     scratch_bytes<f32>(teams * rows_at_once * row::length) +
+    config.scratch = 2 * scratch_bytes<f32>(groups * rows_at_once) +
+                     scratch_bytes<f32>(groups * rows_at_once * row::length) +
                      scratch_bytes<f32>(rows_at_once * row::whole);
     const auto attend = [&](f32* found) {
       launch<Kernel>(stream, config, few, q, k, v, mask, out, found);
@@ -216,9 +216,9 @@ struct decode_call {
     config.cluster = 1;
     config.tiles = few.tiles;
     config.threads = narrow(merge::threads(parts, space.value_size));
-    const i64 abreast = merge::teams(config.threads, space.value_size);
+    const i64 concurrent = merge::groups(config.threads, space.value_size);
     config.scratch =
-        2 * scratch_bytes<f32>(abreast) + scratch_bytes<f32>(abreast * space.value_size);
+        2 * scratch_bytes<f32>(concurrent) + scratch_bytes<f32>(concurrent * space.value_size);
     launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
   }
 };

@@ -73,8 +73,9 @@ void copy_layout(const char* op, const S& stream, const memory_layout& out, cons
   launch_copy<Size>(stream, config, plan, written(out), x.data);
 }
 
-/// Whether chips copy an iteration space by tiles that transpose it: along its last dimension the
-/// output is contiguous, along the one before it the input, and both fill a line or nearly.
+/// Whether SIMT devices copy an iteration space by tiles that transpose it: along its last
+/// dimension the output is contiguous, along the one before it the input, and both fill a line or
+/// nearly.
 inline bool is_transposed(const iteration& it, i64 item) {
   const int inner = it.rank() - 1;
   return inner > 0 && it.stride(0, inner) == 1 && it.stride(1, inner - 1) == 1 &&
@@ -111,9 +112,9 @@ inline kernels::transposed_space transposed_space_of(const iteration& it, i64 ro
   space.tiles = static_cast<u32>(tiles);
   return space;
 }
-/// Whether packs of 16 bytes lie along both sides of such a space.
-inline bool has_packs_across(const iteration& it, const memory_layout& out,
-                             const memory_layout& x) {
+/// Whether vectors of 16 bytes lie along both sides of such a space.
+inline bool is_vectorizable_across(const iteration& it, const memory_layout& out,
+                                   const memory_layout& x) {
   const int inner = it.rank() - 1;
   u64 odd = reinterpret_cast<u64>(out.data) | reinterpret_cast<u64>(x.data);
   for (int d = 0; d <= inner; ++d)
@@ -152,11 +153,11 @@ void copy_transposed(const S& stream, launch_config config, const iteration& it,
                  reinterpret_cast<const word*>(layouts[1].data));
 }
 
-/// out = x on a chip, n elements of Word's size; x has the same sizes, or broadcasts. There are
-/// elements, and all checks have passed.
+/// out = x on a SIMT device, n elements of Word's size; x has the same sizes, or broadcasts. There
+/// are elements, and all checks have passed.
 template <class Word, class S>
-void copy_on_chip(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
-                  i64 n, bool flat) {
+void simt_copy(const char* op, const S& stream, const memory_layout& out, const memory_layout& x,
+               i64 n, bool flat) {
   auto* const written_words = reinterpret_cast<Word*>(written(out));
   const auto* const read_words = reinterpret_cast<const Word*>(x.data);
   launch_config config;
@@ -168,8 +169,8 @@ void copy_on_chip(const char* op, const S& stream, const memory_layout& out, con
   const iteration it = plan_copy(out, x);
   if (is_transposed(it, sizeof(Word))) {
     using shifted = kernels::transposed_shifted<Word>;
-    if (has_packs_across(it, layouts[0], layouts[1]))
-      return copy_transposed<kernels::transposed_packs<Word>>(stream, config, it, layouts);
+    if (is_vectorizable_across(it, layouts[0], layouts[1]))
+      return copy_transposed<kernels::transposed_vectors<Word>>(stream, config, it, layouts);
     if (it.size(it.rank() - 1) >= 2 * shifted::columns &&
         n >= i64{shifted_tiles} * shifted::side * shifted::columns)
       return copy_transposed<shifted>(stream, config, it, layouts);
@@ -200,7 +201,7 @@ void launch_copy_of(const char* op, const S& stream, const memory_layout& out,
                     const memory_layout& x, i64 n, bool flat, i64 total = 0) {
   const i64 bytes = n * Size;
   if constexpr (has_simt<device_of<S>>)
-    copy_on_chip<kernels::uint_of_size<Size>>(op, stream, out, x, n, flat);
+    simt_copy<kernels::uint_of_size<Size>>(op, stream, out, x, n, flat);
   else if (flat)
     copy_contiguous(op, stream, out, x, bytes, total != 0 ? total : bytes);
   else

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches that copy rows side by side on a chip.
+// Launches that copy rows side by side on a SIMT device.
 #pragma once
 
 #include <flaggems/kernel/family/copy/simt/rows.hpp>
@@ -46,7 +46,7 @@ class row_joiner {
   }
   /// Whether the kernel is for operands like this, too.
   void measure(const memory_layout& x) { note(x, byte_rows(x, dim_)); }
-  /// Whether it is for all that were measured. Rows must be many if they are not packs: a thread
+  /// Whether it is for all that were measured. Rows must be many if they are not vectors: a thread
   /// finds its place once for several.
   bool settle() {
     while (odd_ % static_cast<u64>(bytes_) != 0) bytes_ /= 2;
@@ -69,7 +69,7 @@ class row_joiner {
     out_ += columns_ * bytes_;
     const auto run = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
       using kernel = kernels::join_rows<Bytes>;
-      // As many rows a thread as leave enough threads for a chip.
+      // As many rows a thread as leave enough threads for a SIMT device.
       const i64 each = kernels::min_of(i64{kernel::in_flight}, columns_ * to_.rows >> 17);
       space_.to_row = to_.step;
       space_.rows = static_cast<u32>(to_.rows);

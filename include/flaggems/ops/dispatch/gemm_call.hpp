@@ -93,8 +93,9 @@ void check_broadcasts(const char* op, const View& v, const shape& to) {
 
 /// What a product reads, beside what it writes.
 template <class T, class D>
-void check_operand_apart(const char* op, const placed_layout& out, const tensor_view<T, D>& in) {
-  check_apart(op, out, layout_of(in));
+void check_no_operand_overlap(const char* op, const placed_layout& out,
+                              const tensor_view<T, D>& in) {
+  check_no_overlap(op, out, layout_of(in));
 }
 /// Raises unless `out` can be written element by element and shares no memory with any input.
 template <class Out, class... In>
@@ -103,7 +104,7 @@ void check_separate_output(const char* op, const Out& out, const In&... in) {
                 "flaggems: expected an output that can be written, got a view of const elements");
   check_writable(op, layout_of(out));
   [[maybe_unused]] const placed_layout to(layout_of(out));
-  (check_operand_apart(op, to, in), ...);
+  (check_no_operand_overlap(op, to, in), ...);
 }
 
 /// The strides of a tensor that is read beside the product, over the result.
@@ -114,7 +115,7 @@ struct added_strides {
 /// The same of all such tensors, as an expression is built over them.
 struct added_space {
   template <class T, class C>
-  using arg = kernels::beside_arg<T, C>;
+  using arg = kernels::aux_arg<T, C>;
   int rank;  // of the batch
   const added_strides* added;
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
@@ -194,7 +195,7 @@ struct gemm_call {
 
   template <class S, class VA, class VB, class VO>
   static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
-                  const Added& beside, C alpha, const u8* packed = nullptr) {
+                  const Added& aux, C alpha, const u8* packed = nullptr) {
     if (vo.empty()) return;
     if constexpr (Added::leaves == 0 && !Added::replaces && is_blocked<S> &&
                   kernels::is_floating<C> && std::is_same_v<A, C> && std::is_same_v<B, C> &&
@@ -225,7 +226,7 @@ struct gemm_call {
     it.add(front(vo.sizes()), front(va.strides()));
     it.add(front(vo.sizes()), front(vb.strides()));
     int next = 0;
-    beside.for_each_leaf([&](const auto& v) {
+    aux.for_each_leaf([&](const auto& v) {
       it.add(front(vo.sizes()), front(v.strides()));
       call.added[next++] = {v.stride(-2), v.stride(-1), {}};
     });
@@ -254,8 +255,8 @@ struct gemm_call {
     call.join_rows();
     call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
     if constexpr (is_blocked<S>)
-      if (has_prologue || packed != nullptr) return call.blocked(stream, beside, packed);
-    if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, beside);
+      if (has_prologue || packed != nullptr) return call.blocked(stream, aux, packed);
+    if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, aux);
   }
 
   /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
@@ -281,14 +282,14 @@ struct gemm_call {
   }
 
   /// What the kernels make of the sums.
-  kernel_bias finish(const Added& beside) const {
-    return beside.template build<C>(added_space{space.rank, added});
+  kernel_bias finish(const Added& aux) const {
+    return aux.template build<C>(added_space{space.rank, added});
   }
 
   /// The first operand as kernels read it.
-  decltype(auto) first(const Added& beside) const {
+  decltype(auto) first(const Added& aux) const {
     if constexpr (has_prologue)
-      return beside.prologue(added_space{space.rank, added});
+      return aux.prologue(added_space{space.rank, added});
     else
       return (a);
   }
@@ -305,15 +306,15 @@ struct gemm_call {
   }
 
   template <class S>
-  void choose(const S& stream, const Added& beside) {
+  void choose(const S& stream, const Added& aux) {
     if constexpr (has_simt<device_of<S>> && !has_prologue)
-      if (skinny_product<S, A, B, Out, Added>(stream, *this, beside).run()) return;
+      if (skinny_product<S, A, B, Out, Added>(stream, *this, aux).run()) return;
     const i64 m = space.m, n = space.n, k = space.k;
     bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;
     if constexpr (is_blocked<S> && kernels::is_floating<C>) {
       const bool has_pairs = multiplies_pairs && isa() >= isa_level::avx512_bf16;
-      if (gemm_policy::is_small(m, n, k, has_pairs)) return small_product(stream, beside);
+      if (gemm_policy::is_small(m, n, k, has_pairs)) return small_product(stream, aux);
     }
     const i64 depth = gemm_policy::depth_along(m < n ? m : n);
     // Few lines across the sum, of another operand that lies along it: copied, they do as well.
@@ -331,7 +332,7 @@ struct gemm_call {
       if constexpr (has_tiles)
         if (gemm_policy::reads_lines(compute::bytes, m, n, k, b.along) ||
             gemm_policy::reads_lines(compute::bytes, n, m, k, a.along))
-          return blocked(stream, beside);
+          return blocked(stream, aux);
       constexpr i64 skinny = compute::bytes ? gemm_policy::skinny_bytes : gemm_policy::skinny;
       const bool along_pays = along && k >= depth && (m <= skinny || n <= skinny);
       // The copies lie where `blocked` would have its panels, so `dot` alone may read them.
@@ -344,8 +345,8 @@ struct gemm_call {
             b_across = true;
           }
         if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 && space.n >= 64)
-          return few_rows(stream, beside);
-        return blocked(stream, beside);
+          return few_rows(stream, aux);
+        return blocked(stream, aux);
       }
     }
     if constexpr (can_exchange) {
@@ -357,15 +358,15 @@ struct gemm_call {
     }
     if (along) {
       if (space.m == 1)
-        dot<1, 4, false>(stream, beside);
+        dot<1, 4, false>(stream, aux);
       else
-        dot<4, 3, false>(stream, beside);
+        dot<4, 3, false>(stream, aux);
     } else if constexpr (is_blocked<S>) {
       // blocked or few_rows have it
     } else if (b_across) {
-      panel(stream, beside);
+      panel(stream, aux);
     } else {
-      dot<2, 2, true>(stream, beside);
+      dot<2, 2, true>(stream, aux);
     }
   }
 
@@ -389,28 +390,28 @@ struct gemm_call {
   }
 
   template <class S>
-  void small_product(const S& stream, const Added& beside) {
+  void small_product(const S& stream, const Added& aux) {
     if constexpr (std::is_same_v<A, B>)
       if (out.column != 1 && out.row == 1) exchange();
     config.tiles = gemm_policy::workers(config.work, space.batches);
     using kernel = kernels::gemm_small<A, B, Out, C, kernel_bias>;
     config.scratch = scratch_bytes<C>(kernel::scratch(space.m, space.n, space.k));
-    launch<kernel>(stream, config, space, a, b, out, finish(beside));
+    launch<kernel>(stream, config, space, a, b, out, finish(aux));
   }
 
   template <class S>
-  void few_rows(const S& stream, const Added& beside) {
+  void few_rows(const S& stream, const Added& aux) {
     using kernel = kernels::gemm_few_rows<A, B, stored, C, kernel_bias>;
     const i64 rows = space.m == 1 ? 1 : kernels::round_up(space.m, 4);
     tiles(rows, gemm_policy::least_columns);
     space.group = 1;
     config.tiles = space.tiles();
     config.scratch = scratch_bytes<C>(kernel::sums);
-    launch<kernel>(stream, config, space, a, b, out, finish(beside));
+    launch<kernel>(stream, config, space, a, b, out, finish(aux));
   }
 
   template <class S>
-  void blocked(const S& stream, const Added& beside, const u8* packed = nullptr) {
+  void blocked(const S& stream, const Added& aux, const u8* packed = nullptr) {
     if constexpr (can_exchange) {
       bool exchanges = out.column != 1 && out.row == 1;
       if constexpr (has_tiles) {
@@ -433,7 +434,7 @@ struct gemm_call {
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
     const inside_launch here;  // with that memory
     launch<kernels::gemm_blocked<A, B, stored, C, kernel_bias, kernel_first>>(
-        stream, config, space, first(beside), b, out, finish(beside), plan, where);
+        stream, config, space, first(aux), b, out, finish(aux), plan, where);
   }
 
   void tiles(i64 rows, i64 columns) {
@@ -444,7 +445,7 @@ struct gemm_call {
   }
 
   template <int Rows, int Columns, bool Strided, class S>
-  void dot(const S& stream, const Added& beside) {
+  void dot(const S& stream, const Added& aux) {
     constexpr i64 cached = 256 * 1024;
     const inside_launch here;  // with the memory of copy_along
     tiles(Rows, Columns);
@@ -455,14 +456,14 @@ struct gemm_call {
     config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
     if constexpr (!Strided && is_blocked<S> && kernels::is_floating<C>)
       launch<kernels::gemm_along<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
-                                                                finish(beside));
+                                                                finish(aux));
     else
       launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided, kernel_first>>(
-          stream, config, space, first(beside), b, out, finish(beside));
+          stream, config, space, first(aux), b, out, finish(aux));
   }
 
   template <class S>
-  void panel(const S& stream, const Added& beside) {
+  void panel(const S& stream, const Added& aux) {
     constexpr i64 item = static_cast<i64>(sizeof(C));
     if (space.m <= 4) {  // bound by memory: wide rows of `b`, and parts for all workers
       const i64 width = kernels::round_up(kernels::ceil_div(space.n, i64{8}), 16);
@@ -479,16 +480,16 @@ struct gemm_call {
                      scratch_bytes<C>(space.tile_rows * space.depth);
     config.threads = 128;
     launch<kernels::gemm_panel<A, B, stored, C, kernel_bias, kernel_first>>(
-        stream, config, space, first(beside), b, out, finish(beside));
+        stream, config, space, first(aux), b, out, finish(aux));
   }
 };
 
 /// The product by the portable kernels.
 template <class S, class A, class B, class Out, class Added, class C>
 void run_gemm(const char* op, const S& stream, const A& a, const B& b, const Out& out,
-              const Added& beside, C alpha, const u8* packed) {
+              const Added& aux, C alpha, const u8* packed) {
   gemm_call<typename A::value_type, typename B::value_type, typename Out::value_type, Added>::run(
-      op, stream, a, b, out, beside, alpha, packed);
+      op, stream, a, b, out, aux, alpha, packed);
 }
 
 /// Offers a product to the device's own implementation. Panels and expressions (which have no data)
@@ -522,13 +523,13 @@ void gemm(const char* op, const S& stream, const A& a, const B& b, const Out& ou
       return std::nullopt;
   }();
   if (offer_gemm(op, stream, packed, a, b, absent_or_bias, out, alpha, beta)) return;
-  const auto beside = [&] {
+  const auto aux = [&] {
     if constexpr (biased)
       return bias_view<Bias, decltype(beta)>{bias, beta};
     else
       return no_bias_view{};
   }();
-  run_gemm(op, stream, a, b, out, beside, alpha, packed);
+  run_gemm(op, stream, a, b, out, aux, alpha, packed);
 }
 
 }  // namespace detail

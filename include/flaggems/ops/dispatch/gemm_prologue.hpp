@@ -60,8 +60,9 @@ class lazy_matrix {
 };
 
 template <class Node>
-void check_operand_apart(const char* op, const placed_layout& out, const lazy_matrix<Node>& x) {
-  x.node().for_each_leaf([&](const auto& v) { check_apart(op, out, layout_of(v)); });
+void check_no_operand_overlap(const char* op, const placed_layout& out,
+                              const lazy_matrix<Node>& x) {
+  x.node().for_each_leaf([&](const auto& v) { check_no_overlap(op, out, layout_of(v)); });
 }
 
 /// What stands beside a product with such an operand.
@@ -119,7 +120,7 @@ inline constexpr i64 evaluated_elements = gemm_policy::small_side * gemm_policy:
 
 template <class S, class Node, class B, class Out, class Added, class C>
 void run_gemm(const char* op, const S& stream, const lazy_matrix<Node>& a, const B& b,
-              const Out& out, const Added& beside, C alpha, const u8* packed) {
+              const Out& out, const Added& aux, C alpha, const u8* packed) {
   using T = typename Node::element;
   using D = device_of<S>;
   static_assert(
@@ -130,12 +131,12 @@ void run_gemm(const char* op, const S& stream, const lazy_matrix<Node>& a, const
   if (short_at_all || elements <= evaluated_rows * a.size(-1)) {
     auto values = empty<T>(stream, a.own_sizes(), op);
     assign_node(op, stream, as_view(values), a.node());
-    run_gemm(op, stream, a.apply(as_view(values)), b, out, beside, alpha, packed);
+    run_gemm(op, stream, a.apply(as_view(values)), b, out, aux, alpha, packed);
     return;
   }
   using added = with_prologue<Added, Node>;
   gemm_call<T, typename B::value_type, typename Out::value_type, added>::run(
-      op, stream, absent_matrix<T>{a.size(-1)}, b, out, added{beside, a}, alpha, packed);
+      op, stream, absent_matrix<T>{a.size(-1)}, b, out, added{aux, a}, alpha, packed);
 }
 
 }  // namespace flaggems::detail

@@ -90,10 +90,10 @@ tensor_view<Word, D> as_words(const tensor_view<T, D>& v) {
   return {unchecked_t{}, reinterpret_cast<Word*>(v.data()), sizes, strides};
 }
 
-/// A lookup on a chip whose kernels take elements as `Word`s of their size.
+/// A lookup on a SIMT device whose kernels take elements as `Word`s of their size.
 template <class Word, class S, class T, class J, class D>
-void look_up_on_chip(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
-                     const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
+void simt_look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
+                  const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
   const iteration it = lookup_space(x, d, index, out);
   const auto [to, from] = arguments_of<Word>(it, x, d, index, out);
   launch_config config;
@@ -104,13 +104,13 @@ void look_up_on_chip(const char* op, const S& stream, const tensor_view<const T,
     return launch_strided(stream, config, it, {layouts, 1}, to, kernels::literal<Word>{0});
   using leaf = kernels::looked_up<Word, J>;
   const int inner = it.rank() - 1;
-  const bool packed = inner >= 0 && it.stride(2, inner) == 0 &&
-                      from.step % kernels::common_pack_size<Word, leaf> == 0;
-  launch_strided(stream, config, it, layouts, to, leaf{from}, packed);
+  const bool vectorized = inner >= 0 && it.stride(2, inner) == 0 &&
+                          from.step % kernels::common_vec_size<Word, leaf> == 0;
+  launch_strided(stream, config, it, layouts, to, leaf{from}, vectorized);
 }
 
-/// Picks elements of contiguous rows on a chip, where so many are picked that reading all takes no
-/// more; false: they are fewer, or rows are too long.
+/// Picks elements of contiguous rows on a SIMT device, where so many are picked that reading all
+/// takes no more; false: they are fewer, or rows are too long.
 template <class Word, class S, class T, class J, class D>
 bool select_from_rows(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
                       const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
@@ -160,17 +160,15 @@ void launch_lookup(const char* op, const S& stream, const tensor_view<const T, D
     launch<kernels::index_select<word, J>>(stream, config, space, to, from);
   } else {
     if (select_from_rows<word>(op, stream, x, d, index, out)) return;
-    // Rows that packs do not make up go by the widest words that do.
+    // Rows that vectors do not make up go by the widest words that do.
     if (sizeof(T) < 8 && d + 1 < x.rank() && x.size(d) > 0) {
       const u64 bytes = common_row_word(layout_of(out), layout_of(x));
       if (bytes == 8)
-        return look_up_on_chip<u64>(op, stream, as_words<const u64>(x), d, index,
-                                    as_words<u64>(out));
+        return simt_look_up<u64>(op, stream, as_words<const u64>(x), d, index, as_words<u64>(out));
       if (bytes == 4 && sizeof(T) < 4)
-        return look_up_on_chip<u32>(op, stream, as_words<const u32>(x), d, index,
-                                    as_words<u32>(out));
+        return simt_look_up<u32>(op, stream, as_words<const u32>(x), d, index, as_words<u32>(out));
     }
-    look_up_on_chip<word>(op, stream, x, d, index, out);
+    simt_look_up<word>(op, stream, x, d, index, out);
   }
 }
 

@@ -23,24 +23,26 @@ using layout_list = std::span<const memory_layout>;
 /// elements, and all checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
-  const i64 packs = kernels::ceil_div(n, i64{kernels::common_pack_size<T, E>});
-  plan_steps(config, packs, packs < kernels::many_packs ? 1 : kernels::packs_in_flight<T, E>);
-  if (kernels::pointwise_packs<T, E>::fits(out, e))
-    launch<kernels::pointwise_packs<T, E>>(stream, config, n, out, e);
+  const i64 vectors = kernels::ceil_div(n, i64{kernels::common_vec_size<T, E>});
+  plan_steps(config, vectors,
+             vectors < kernels::many_vectors ? 1 : kernels::vectors_per_thread<T, E>);
+  if (kernels::pointwise_vectors<T, E>::fits(out, e))
+    launch<kernels::pointwise_vectors<T, E>>(stream, config, n, out, e);
   else
-    launch<kernels::pointwise_packs<T, E, true>>(stream, config, n, out, e);
+    launch<kernels::pointwise_vectors<T, E, true>>(stream, config, n, out, e);
 }
-/// Those of `operands` have packs; others, behind them, are the same for all of one if `packed`.
+/// Those of `operands` have vectors; others, behind them, are the same for all of one if
+/// `vectorized`.
 template <class S, class T, class E>
 void launch_strided(const S& stream, launch_config& config, const iteration& it,
                     layout_list operands, const kernels::target<T>& out, const E& e,
-                    bool packed = true) {
-  constexpr int size = kernels::common_pack_size<T, E>;
+                    bool vectorized = true) {
+  constexpr int size = kernels::common_vec_size<T, E>;
   const auto run = [&](const iteration& part, i64 first, const kernels::target<T>& to,
                        const E& from) {
-    const bool by_packs = packed && has_packs(part, first, size, operands);
+    const bool is_vectorized = vectorized && is_vectorizable(part, first, size, operands);
     const kernels::strided_space space =
-        strided_space_of(part, by_packs, size, kernels::steps_in_flight(by_packs),
+        strided_space_of(part, is_vectorized, size, kernels::steps_per_thread(is_vectorized),
                          static_cast<int>(operands.size()));
     plan_steps(config, space.threads);
     launch<kernels::pointwise_strided<T, E>>(stream, config, space, to, from);

@@ -33,7 +33,7 @@ struct rotary_operands {
   const tensor_view<T, D>&q_out, &k_out;
 };
 
-/// What a chip is told of a rotation; not all of it `fits` 32 bits.
+/// What a SIMT device is told of a rotation; not all of it `fits` 32 bits.
 template <class T, class W>
 struct rotary_plan {
   kernels::rotary_steps steps;
@@ -41,8 +41,8 @@ struct rotary_plan {
   kernels::rotary_angles<W> cos, sin;
   bool fits;
 
-  /// `it`: the tokens, with the strides of q_out, k_out, q, k and the positions. A pack has `size`
-  /// elements, a power of two.
+  /// `it`: the tokens, with the strides of q_out, k_out, q, k and the positions. A vector has
+  /// `size` elements, a power of two.
   template <class D>
   rotary_plan(const iteration& it, const rotary_operands<T, W, D>& x, bool interleaved,
               bool in_place, int size) {
@@ -68,12 +68,13 @@ struct rotary_plan {
     sin = angles_of(x.sin, angles);
 
     const i64 half = interleaved ? 2 * pairs : pairs, rest = in_place ? 0 : head_dim - 2 * pairs;
-    const u64 pack = static_cast<u64>(size);
-    steps.packed = size > 1 && steps_are_one_ &&
-                   ((odd_ | static_cast<u64>(half | rest)) & (pack - 1)) == 0 &&
-                   (ends_ & (pack * sizeof(T) - 1)) == 0;
-    const int shift = steps.packed ? __builtin_ctz(static_cast<unsigned>(size)) : 0;
-    const i64 rotated = steps.packed ? half >> shift : pairs, per_head = rotated + (rest >> shift);
+    const u64 width = static_cast<u64>(size);
+    steps.vectorized = size > 1 && steps_are_one_ &&
+                       ((odd_ | static_cast<u64>(half | rest)) & (width - 1)) == 0 &&
+                       (ends_ & (width * sizeof(T) - 1)) == 0;
+    const int shift = steps.vectorized ? __builtin_ctz(static_cast<unsigned>(size)) : 0;
+    const i64 rotated = steps.vectorized ? half >> shift : pairs,
+              per_head = rotated + (rest >> shift);
     const i64 all = work_of(it.numel(), heads, per_head);
     fits = all >> 31 == 0 && wide_ >> 32 == 0;
     steps.steps = static_cast<u32>(all);
@@ -88,7 +89,7 @@ struct rotary_plan {
     wide_ |= static_cast<u64>(x) + 0x80000000u;
     return static_cast<i32>(x);
   }
-  /// What has to be a multiple of a pack.
+  /// What has to be a multiple of a vector.
   i32 multiple(i64 x) {
     odd_ |= static_cast<u64>(x);
     return narrow(x);
@@ -126,7 +127,7 @@ void launch_rotation(const char* op, const S& stream, const iteration& it,
   config.work = work_of(config.tiles, x.q.size(-1), 16);
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
   if constexpr (has_simt<D>) {
-    using kernel = kernels::rotary_packs<T, W, J, C>;
+    using kernel = kernels::rotary_vectors<T, W, J, C>;
     const rotary_plan<T, W> plan(it, x, interleaved, in_place, kernel::size);
     if (plan.fits) {
       if (plan.steps.steps == 0) return;

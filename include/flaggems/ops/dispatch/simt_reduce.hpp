@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a reduction is shared among the threads of a chip. By sizes alone, so that the same input
-// gives the same bits.
+// How a reduction is shared among the threads of a SIMT device. By sizes alone, so that the same
+// input gives the same bits.
 #pragma once
 
 #include <flaggems/kernel/family/reduce/simt/columns.hpp>
@@ -10,15 +10,16 @@
 
 namespace flaggems::detail {
 
-inline constexpr i64 chip_block = 256;     // threads of a block
-inline constexpr i64 chip_busy = 1 << 17;  // threads that keep a chip busy, as good as none idle
-inline constexpr i64 chip_blocks = 528;    // blocks that are resident at once
-inline constexpr i64 chip_packs =
-    16;  // packs that a thread reads at least, where there are as many
-inline constexpr i64 chip_short = 16;  // packs of a row that is short, at most
+inline constexpr i64 simt_block_threads = 256;  // threads of a block
+inline constexpr i64 simt_busy_threads =
+    1 << 17;  // threads that keep a SIMT device busy, as good as none idle
+inline constexpr i64 simt_resident_blocks = 528;  // blocks that are resident at once
+inline constexpr i64 simt_vectors_per_thread =
+    16;  // vectors that a thread reads at least, where there are as many
+inline constexpr i64 simt_short_row = 16;  // vectors of a row that is short, at most
 
 /// The least power of two that is at least n, and at most `most`, a power of two.
-constexpr i64 team_for(i64 n, i64 most) noexcept {
+constexpr i64 group_for(i64 n, i64 most) noexcept {
   if (n >= most) return most;
   return n > 1 ? i64{1} << (64 - __builtin_clzll(static_cast<u64>(n - 1))) : 1;
 }
@@ -29,78 +30,84 @@ constexpr int bits_of(i64 n) noexcept { return __builtin_ctzll(static_cast<u64>(
 /// n / 2^bits, rounded up.
 constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> bits) + 1 : 0; }
 
-/// The parts of a result of which each of `blocks` blocks has `packs` packs a thread: no more than
-/// are resident, since what is done once a block shows.
-constexpr i64 parts_for(i64 blocks, i64 packs) noexcept {
-  if (packs < 2 * chip_packs) return 1;
-  return kernels::max_of(i64{1}, kernels::min_of(chip_blocks / blocks, packs / 4));
+/// The parts of a result of which each of `blocks` blocks has `vectors` vectors a thread: no more
+/// than are resident, since what is done once a block shows.
+constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
+  if (vectors < 2 * simt_vectors_per_thread) return 1;
+  return kernels::max_of(i64{1}, kernels::min_of(simt_resident_blocks / blocks, vectors / 4));
 }
 
-/// The kernels of reductions along rows: of any; and of rows that are of packs, or beside whose
-/// packs there are elements (reduce_chip_rows), or short (reduce_chip_short).
-enum class along_rows { any, packed, sided, short_ones };
+/// The kernels of reductions along rows: of any; and of rows that are of vectors, or beside whose
+/// vectors there are elements (simt_reduce_rows), or short (simt_reduce_short).
+enum class along_rows { any, vectorized, sided, short_ones };
 
 /// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
 /// `steps`, and gets the rest.
-struct chip_shares {
+struct simt_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
   along_rows kernel = along_rows::any;
 
-  /// Lanes along a reduced dimension, packs of `pack` elements, a power of two. has_packs(n): there
-  /// are packs of n elements everywhere; `one_leaf`: the elements are read of one tensor.
-  template <class Space, class HasPacks>
-  static chip_shares inner(Space& space, i64 pack, bool one_leaf, const HasPacks& has_packs) {
-    const i64 packs = ceil_shift(space.inner, bits_of(pack));
-    const i64 all = work_of(packs, space.steps);  // of a result
+  /// Lanes along a reduced dimension, vectors of `width` elements, a power of two.
+  /// is_vectorizable(n): there are vectors of n elements everywhere; `one_leaf`: the elements are
+  /// read of one tensor.
+  template <class Space, class IsVectorizable>
+  static simt_shares inner(Space& space, i64 width, bool one_leaf,
+                           const IsVectorizable& is_vectorizable) {
+    const i64 vectors = ceil_shift(space.inner, bits_of(width));
+    const i64 all = work_of(vectors, space.steps);  // of a result
     if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
-      if (all <= chip_short && (all & (all - 1)) == 0 && space.steps == 1 &&
-          work_of(space.outputs, all) >= chip_busy && has_packs(pack)) {
+      if (all <= simt_short_row && (all & (all - 1)) == 0 && space.steps == 1 &&
+          work_of(space.outputs, all) >= simt_busy_threads && is_vectorizable(width)) {
         space.parts = space.chunks = 1;
         space.chunk = space.inner;
-        const i64 threads = chip_block * kernels::short_rows;
+        const i64 threads = simt_block_threads * kernels::short_rows;
         return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
                 {space.outputs, 1, bits_of(all), bits_of(all)},
                 along_rows::short_ones};
       }
     }
     const bool one_row = std::is_same_v<Space, kernels::reduction_plane> && space.steps == 1;
-    i64 team = team_for(kernels::ceil_div(all, chip_packs), chip_block);
-    while (team < chip_block && team < all && work_of(space.outputs, team) < chip_busy) team *= 2;
+    i64 group = group_for(kernels::ceil_div(all, simt_vectors_per_thread), simt_block_threads);
+    while (group < simt_block_threads && group < all &&
+           work_of(space.outputs, group) < simt_busy_threads)
+      group *= 2;
     space.parts = space.chunks = 1;
     space.chunk = space.inner;
-    if (team == chip_block) {
-      const i64 parts = parts_for(space.outputs, all / chip_block);
-      if (parts > 1) cut(space, parts, packs, pack);
+    if (group == simt_block_threads) {
+      const i64 parts = parts_for(space.outputs, all / simt_block_threads);
+      if (parts > 1) cut(space, parts, vectors, width);
     }
-    const i64 along = team_for(ceil_shift(space.chunk, bits_of(pack)), team);
-    const i64 items = space.outputs * space.parts, teams = chip_block >> bits_of(team);
+    const i64 along = group_for(ceil_shift(space.chunk, bits_of(width)), group);
+    const i64 items = space.outputs * space.parts, groups = simt_block_threads >> bits_of(group);
     auto kernel = along_rows::any;
-    if (one_row && space.chunk <= kernels::folded_run * kernels::packs_ahead<2> * pack * team) {
-      if (has_packs(pack))
-        kernel = along_rows::packed;
-      else if (one_leaf && team >= pack && has_packs(1))
+    if (one_row &&
+        space.chunk <= kernels::folded_run * kernels::prefetch_distance<2> * width * group) {
+      if (is_vectorizable(width))
+        kernel = along_rows::vectorized;
+      else if (one_leaf && group >= width && is_vectorizable(1))
         kernel = along_rows::sided;
     }
-    return {ceil_shift(items, bits_of(teams)),
+    return {ceil_shift(items, bits_of(groups)),
             {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
-             bits_of(team), bits_of(along)},
+             bits_of(group), bits_of(along)},
             kernel};
   }
 
-  /// Lanes along a kept dimension, `pack` of them a thread.
+  /// Lanes along a kept dimension, `width` of them a thread.
   template <class Space>
-  static chip_shares outer(Space& space, i64 pack, bool may_cut) {
-    const i64 lanes = space.inner / pack * space.outputs;
+  static simt_shares outer(Space& space, i64 width, bool may_cut) {
+    const i64 lanes = space.inner / width * space.outputs;
     space.parts = space.chunks = 1;
-    space.chunk = pack;
+    space.chunk = width;
     // A row of a block has 256 bytes, or 32 elements, where there are as many.
-    const i64 most = chip_block / team_for(lanes, pack == 1 ? 32 : 16);
-    const i64 ahead = pack == 1 ? kernels::packs_ahead<1> : kernels::packs_ahead<2>;
+    const i64 most = simt_block_threads / group_for(lanes, width == 1 ? 32 : 16);
+    const i64 distance = width == 1 ? kernels::prefetch_distance<1> : kernels::prefetch_distance<2>;
     i64 down = 1;
-    while (down < most && work_of(lanes, down) < 2 * chip_busy && space.steps >= 2 * ahead * down)
+    while (down < most && work_of(lanes, down) < 2 * simt_busy_threads &&
+           space.steps >= 2 * distance * down)
       down *= 2;
-    const i64 blocks = kernels::ceil_div(lanes, chip_block / down);
+    const i64 blocks = kernels::ceil_div(lanes, simt_block_threads / down);
     if (may_cut) space.parts = parts_for(blocks, space.steps / down);
     // A thread counts the steps of its part in 31 bits. (More parts than that would never end.)
     if (may_cut)
@@ -112,13 +119,13 @@ struct chip_shares {
  private:
   /// Cuts a result into about `parts`: ranges of rows if there are as many, else pieces of a row.
   template <class Space>
-  static void cut(Space& space, i64 parts, i64 packs, i64 pack) {
+  static void cut(Space& space, i64 parts, i64 vectors, i64 width) {
     if (space.steps >= parts) {
       space.parts = parts;
       return;
     }
     space.chunks = kernels::ceil_div(parts, space.steps);
-    space.chunk = kernels::ceil_div(packs, space.chunks) * pack;
+    space.chunk = kernels::ceil_div(vectors, space.chunks) * width;
     space.chunks = kernels::ceil_div(space.inner, space.chunk);
     space.steps *= space.chunks;
     space.parts = space.steps;
@@ -169,11 +176,11 @@ struct dense_rows {
   }
 };
 
-// What a reduction on a chip knows of its operands. Each has its space, and strides over [kept...,
-// reduced..., lanes] of the operands, the output and the elements' indices.
+// What a reduction on a SIMT device knows of its operands. Each has its space, and strides over
+// [kept..., reduced..., lanes] of the operands, the output and the elements' indices.
 
 /// Any.
-struct chip_space {
+struct simt_space {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
   const iteration& all;
@@ -185,14 +192,14 @@ struct chip_space {
 };
 
 /// At most one dimension kept and one reduced besides the lanes'.
-struct chip_plane {
+struct simt_plane {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
   const iteration& all;
   bool has_kept, has_reduced;
   kernels::reduction_plane space;
 
-  chip_plane(const iteration& it, const kernels::reduction_space& s)
+  simt_plane(const iteration& it, const kernels::reduction_space& s)
       : all(it), has_kept(s.kept_rank > 0), has_reduced(s.reduced_rank > 0), space{s.inner,
                                                                                    0,
                                                                                    1,
@@ -210,12 +217,12 @@ struct chip_plane {
 };
 
 /// Contiguous rows, one after the other, with results side by side.
-struct chip_rows {
+struct simt_rows {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
   kernels::reduction_plane space;
 
-  explicit chip_rows(const dense_rows& dense) : space{dense.length, 0, 1, dense.rows, 1, 1} {}
+  explicit simt_rows(const dense_rows& dense) : space{dense.length, 0, 1, dense.rows, 1, 1} {}
   void copy_strides(int, i64 (&to)[max_rank]) const { to[0] = space.inner, to[1] = 0, to[2] = 1; }
   static void copy_output_strides(i64 (&to)[max_rank]) { to[0] = 1, to[1] = to[2] = 0; }
   static void copy_place_strides(int, i64 (&to)[max_rank]) { to[0] = to[1] = 0, to[2] = 1; }
@@ -226,11 +233,12 @@ inline int lane_dimension(const kernels::reduction_space& s) {
   return s.kept_rank + s.reduced_rank;
 }
 
-/// Whether all leaves have packs of `pack` elements along the lanes, at every position; those that
-/// are the same along the lanes do if they `may_splat`.
+/// Whether all leaves have vectors of `width` elements along the lanes, at every position; those
+/// that are the same along the lanes do if they `may_splat`.
 template <class Operands>
-bool has_packs(const Operands& operands, layout_list in, int lanes, i64 pack, bool may_splat) {
-  if (operands.space.inner % pack != 0) return false;
+bool is_vectorizable(const Operands& operands, layout_list in, int lanes, i64 width,
+                     bool may_splat) {
+  if (operands.space.inner % width != 0) return false;
   int operand = 0;
   for (const memory_layout& x : in) {
     ++operand;
@@ -238,10 +246,11 @@ bool has_packs(const Operands& operands, layout_list in, int lanes, i64 pack, bo
     i64 strides[max_rank] = {};
     operands.copy_strides(operand, strides);
     if (strides[lanes] == 0 && may_splat) continue;
-    if (strides[lanes] != 1 || reinterpret_cast<u64>(x.data) % static_cast<u64>(pack * x.item) != 0)
+    if (strides[lanes] != 1 ||
+        reinterpret_cast<u64>(x.data) % static_cast<u64>(width * x.item) != 0)
       return false;
     for (int d = 0; d < lanes; ++d)
-      if (strides[d] % pack != 0) return false;
+      if (strides[d] % width != 0) return false;
   }
   return true;
 }
@@ -280,24 +289,25 @@ inline void strides_of_parts(const kernels::reduction_space& parts, i64 (&own)[m
 }
 
 template <class Reducer, class S, class Space, class E, class Index, class Sink, class Parts>
-void launch_chip_columns(const char* op, const S& stream, Space& space, i64 pack, bool may_cut,
+void launch_simt_columns(const char* op, const S& stream, Space& space, i64 width, bool may_cut,
                          const E& e, const Index& index, const Sink& sink, Parts make_parts) {
   using C = typename E::value_type;
-  const chip_shares shares = chip_shares::outer(space, pack, may_cut);
+  const simt_shares shares = simt_shares::outer(space, width, may_cut);
   launch_config config;
   config.op = op;
   config.tiles = shares.tiles;
   config.work = work_of(space.outputs, space.inner, space.steps, 8);
-  config.threads = int{chip_block};
-  config.scratch = scratch_bytes<C>(chip_block * (pack + 1)) +
-                   (Reducer::needs_index ? scratch_bytes<i64>(chip_block * (pack + 1)) : 0);
-  launch<kernels::reduce_chip_outer<Reducer, Space, E, Index, Sink>>(
+  config.threads = int{simt_block_threads};
+  config.scratch =
+      scratch_bytes<C>(simt_block_threads * (width + 1)) +
+      (Reducer::needs_index ? scratch_bytes<i64>(simt_block_threads * (width + 1)) : 0);
+  launch<kernels::simt_reduce_outer<Reducer, Space, E, Index, Sink>>(
       stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
 }
 
-/// Runs a reduction on a chip. Lanes that are kept go by `pack` of their leaves.
+/// Runs a reduction on a SIMT device. Lanes that are kept go by `width` of their leaves.
 template <class Reducer, class C, class S, class Operands, class Node, class T, class Sink>
-void run_chip_reduction(const char* op, const S& stream, const Operands& operands,
+void run_simt_reduction(const char* op, const S& stream, const Operands& operands,
                         bool lanes_reduced, layout_list in, const Node& node, T* out, Sink sink) {
   using space_type = decltype(operands.space);
   space_type space = operands.space;
@@ -306,7 +316,7 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
   int next = 1;
   const auto e = node.template build<C>(operands, next);
   using row = std::remove_cvref_t<decltype(e.at(kernels::coordinates{}))>;
-  constexpr i64 pack = kernels::row_packs<row>::most;
+  constexpr i64 width = kernels::row_vectors<row>::most;
   sink.out = {out, {}};
   operands.copy_output_strides(sink.out.strides);
   const auto index = [&] {
@@ -335,20 +345,20 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
   };
   if (lanes_reduced) {
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
-    constexpr int leaves = kernels::row_packs<row>::leaves;
-    const chip_shares shares = chip_shares::inner(space, pack, leaves == 1, [&](i64 n) {
-      return has_packs(operands, in, lane_dimension(space), n, leaves > 1);
+    constexpr int leaves = kernels::row_vectors<row>::leaves;
+    const simt_shares shares = simt_shares::inner(space, width, leaves == 1, [&](i64 n) {
+      return is_vectorizable(operands, in, lane_dimension(space), n, leaves > 1);
     });
     launch_config config;
     config.op = op;
     config.tiles = shares.tiles;
     config.work = work_of(elements, 8);
-    config.threads = int{chip_block};
+    config.threads = int{simt_block_threads};
     using formula = std::remove_const_t<decltype(e)>;
     using places = std::remove_const_t<decltype(index)>;
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
       if (shares.kernel == along_rows::short_ones)
-        return launch<kernels::reduce_chip_short<Reducer, formula, places, Sink>>(
+        return launch<kernels::simt_reduce_short<Reducer, formula, places, Sink>>(
             stream, config, space, shares.of_threads, e, index, sink);
     }
     const auto run = [&]<class Kernel>(std::type_identity<Kernel>) {
@@ -356,28 +366,28 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
     };
     if (shares.kernel == along_rows::any)
       run(std::type_identity<
-          kernels::reduce_chip_inner<Reducer, space_type, formula, places, Sink>>{});
+          kernels::simt_reduce_inner<Reducer, space_type, formula, places, Sink>>{});
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
-      if (shares.kernel == along_rows::packed)
-        run(std::type_identity<kernels::reduce_chip_rows<Reducer, false, formula, places, Sink>>{});
+      if (shares.kernel == along_rows::vectorized)
+        run(std::type_identity<kernels::simt_reduce_rows<Reducer, false, formula, places, Sink>>{});
       if constexpr (leaves == 1) {
         if (shares.kernel == along_rows::sided)
           run(std::type_identity<
-              kernels::reduce_chip_rows<Reducer, true, formula, places, Sink>>{});
+              kernels::simt_reduce_rows<Reducer, true, formula, places, Sink>>{});
       }
     }
   } else {
-    launch_chip_columns<Reducer>(
-        op, stream, space,
-        has_packs(operands, in, lane_dimension(space), pack, kernels::row_packs<row>::leaves > 1)
-            ? pack
-            : 1,
-        true, e, index, sink, partial);
+    launch_simt_columns<Reducer>(op, stream, space,
+                                 is_vectorizable(operands, in, lane_dimension(space), width,
+                                                 kernels::row_vectors<row>::leaves > 1)
+                                     ? width
+                                     : 1,
+                                 true, e, index, sink, partial);
   }
   if (space.parts == 1) return;
-  space_type whole = space_of_parts(space, lanes_reduced);
+  space_type combined = space_of_parts(space, lanes_reduced);
   kernels::arg<C, C> states{static_cast<const C*>(values.data()), {}};
-  strides_of_parts(whole, states.strides, sink.out.strides, space);
+  strides_of_parts(combined, states.strides, sink.out.strides, space);
   const auto places = [&] {
     if constexpr (Reducer::needs_index) {
       kernels::arg<i64, i64> own{static_cast<const i64*>(indices.data()), {}};
@@ -387,8 +397,8 @@ void run_chip_reduction(const char* op, const S& stream, const Operands& operand
       return kernels::no_index{};
     }
   }();
-  launch_chip_columns<Reducer>(
-      op, stream, whole, 1, false, states, places, sink,
+  launch_simt_columns<Reducer>(
+      op, stream, combined, 1, false, states, places, sink,
       [](const space_type&) -> kernels::partial_states<state> { return {}; });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of few rows on chips: which of the kernels of kernel/family/gemm/simt/skinny.hpp
-// they take, and in what parts.
+// Matrix products of few rows on SIMT devices: which of the kernels of
+// kernel/family/gemm/simt/skinny.hpp they take, and in what parts.
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
@@ -17,26 +17,26 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
-/// How chips multiply few rows.
+/// How SIMT devices multiply few rows.
 struct skinny_policy {
   /// So many rows are few.
   static constexpr i64 rows = 16;
   /// More take instructions for small matrices, where there are some.
   static constexpr i64 rows_without_tiles = 1;
   static constexpr int threads = 256;
-  /// Blocks that keep the memory of a large chip busy.
+  /// Blocks that keep the memory of a large SIMT device busy.
   static constexpr i64 blocks = 528;
-  /// The units of a large chip.
+  /// The units of a large SIMT device.
   static constexpr i64 units = 132;
   /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
   static constexpr i64 most = i64{1} << 30;
 };
 
-/// Whether packs of Count elements begin where an operand does and at every `step` elements from
+/// Whether vectors of Count elements begin where an operand does and at every `step` elements from
 /// there.
 template <int Count, class T>
-bool begins_packs(const kernels::gemm_arg<T>& x, i64 step) {
-  return kernels::begins_pack<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
+bool are_vec_aligned(const kernels::gemm_arg<T>& x, i64 step) {
+  return kernels::is_vec_aligned<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
 }
 
 template <class S, class A, class B, class Out, class Added>
@@ -46,14 +46,14 @@ class skinny_product {
   using C = typename call_type::C;
   using stored = typename call_type::stored;
   using bias = typename call_type::kernel_bias;
-  static constexpr int width = kernels::pack_size<B>;
-  static constexpr int a_width = kernels::min_of(width, kernels::pack_size<A>);
+  static constexpr int width = kernels::vec_size<B>;
+  static constexpr int a_width = kernels::min_of(width, kernels::vec_size<A>);
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units && std::is_same_v<A, B> &&
       (std::is_same_v<B, bf16> || std::is_same_v<B, f16>)&&std::is_same_v<C, f32>;
 
-  skinny_product(const S& stream, call_type& call, const Added& beside)
-      : stream_(stream), call_(call), beside_(beside) {}
+  skinny_product(const S& stream, call_type& call, const Added& aux)
+      : stream_(stream), call_(call), aux_(aux) {}
 
   /// Runs the product; false, and nothing was done, if it is none of these.
   bool run() {
@@ -70,30 +70,30 @@ class skinny_product {
     }
     const bool a_along = call_.a.along == 1;
     if (call_.b.along == 1 && a_along && space.k > 0 && space.k % width == 0 &&
-        begins_packs<width>(call_.b, call_.b.line) &&
-        begins_packs<a_width>(call_.a, call_.a.line)) {
+        are_vec_aligned<width>(call_.b, call_.b.line) &&
+        are_vec_aligned<a_width>(call_.a, call_.a.line)) {
       if constexpr (has_tiles)
         if (space.m > skinny_policy::rows_without_tiles && call_.b.line < skinny_policy::most &&
             -call_.b.line < skinny_policy::most)
           return by_tiles(), true;
       return along(), true;
     }
-    if (call_.b.line == 1 && space.n % width == 0 && begins_packs<width>(call_.b, call_.b.along))
+    if (call_.b.line == 1 && space.n % width == 0 && are_vec_aligned<width>(call_.b, call_.b.along))
       return across(), true;
     return false;
   }
 
  private:
   void along() {
-    const i64 packs = call_.space.k / width;
-    // Teams beside each other find the rows in the nearest cache, where others brought them: those
-    // of more rows share lines only where there are too few.
+    const i64 vectors = call_.space.k / width;
+    // Thread groups beside each other find the rows in the nearest cache, where others brought
+    // them: those of more rows share lines only where there are too few.
     const bool is_tall = call_.space.m > 1;
-    int sharing = is_tall || packs < 128 ? 0 : packs < 256 ? 1 : packs < 512 ? 2 : 3;
+    int sharing = is_tall || vectors < 128 ? 0 : vectors < 256 ? 1 : vectors < 512 ? 2 : 3;
     const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;
     const auto few_lines = [&] { return call_.space.n << sharing < wanted * 32; };
-    // One pack of each a thread, so that there are more blocks.
-    while (sharing < 3 && packs > i64{32} << sharing && few_lines()) ++sharing;
+    // One vector of each a thread, so that there are more blocks.
+    while (sharing < 3 && vectors > i64{32} << sharing && few_lines()) ++sharing;
     if (call_.space.m > 4)
       along_of<8, 4, 1, 32>(sharing);
     else if (is_tall)
@@ -105,7 +105,7 @@ class skinny_product {
   }
 
   /// The same product as kernels of few rows know it, in tiles of `rows` x `columns`; 2^sharing
-  /// teams share lines.
+  /// thread groups share lines.
   kernels::skinny_space cut(i64 rows, i64 columns, int sharing = 0) const {
     const kernels::gemm_space& space = call_.space;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
@@ -134,17 +134,17 @@ class skinny_product {
     return {to.data, to.row, to.column, to.batch[0], to.alpha};
   }
 
-  /// 2^sharing teams share a line.
+  /// 2^sharing thread groups share a line.
   template <int Rows, int Columns, int Unroll, int Lanes>
   void along_of(int sharing) {
     using kernel = kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll>;
-    constexpr int teams = skinny_policy::threads / Lanes;
-    const kernels::skinny_space space = cut(Rows, (teams >> sharing) * Columns, sharing);
+    constexpr int subwarps = skinny_policy::threads / Lanes;
+    const kernels::skinny_space space = cut(Rows, (subwarps >> sharing) * Columns, sharing);
     launch_config& config = call_.config;
     config.tiles = space.tiles;
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<C>(kernel::found);
-    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(beside_));
+    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(aux_));
   }
 
   void by_tiles() {
@@ -167,23 +167,23 @@ class skinny_product {
   template <int Wide, int Blocks, int Stages>
   void by_tiles_of() {
     using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages>;
-    constexpr int teams = skinny_policy::threads / 32;
-    // Short sums leave some teams without a step: of many lines, others take these.
+    constexpr int subwarps = skinny_policy::threads / 32;
+    // Short sums leave some thread groups without a step: of many lines, others take these.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
     int sharing = 3;
     while (sharing > 0 &&
            (1 << sharing >= 2 * steps ||
             (1 << sharing > steps / 2 &&
-             call_.space.n > 4 * skinny_policy::units * kernel::lines * (teams >> sharing))))
+             call_.space.n > 4 * skinny_policy::units * kernel::lines * (subwarps >> sharing))))
       --sharing;
     const kernels::skinny_space space =
-        cut(kernel::rows, (teams >> sharing) * kernel::lines, sharing);
+        cut(kernel::rows, (subwarps >> sharing) * kernel::lines, sharing);
     launch_config& config = call_.config;
     config.tiles = kernels::min_of(i64{space.tiles}, skinny_policy::units);
     config.threads = skinny_policy::threads;
-    config.scratch = scratch_bytes<f32>(teams * kernel::count) +
-                     scratch_bytes<kernels::pack<u32, 4>>(teams * Stages * kernel::stage);
-    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(beside_));
+    config.scratch = scratch_bytes<f32>(subwarps * kernel::count) +
+                     scratch_bytes<kernels::vec<u32, 4>>(subwarps * Stages * kernel::stage);
+    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(aux_));
   }
 
   void across() {
@@ -206,14 +206,14 @@ class skinny_product {
     const i64 parts = kernels::max_of(kernels::ceil_div(k, length), i64{1});
     const i64 results = i64{space.batches} * space.m * space.n;
     const auto partial = empty<C>(stream_, shape{parts > 1 ? parts * results : 0}, config.op);
-    const bool packed =
+    const bool vectorized =
         call_.a.along == 1 &&
-        begins_packs<kernels::min_of(Depth, kernels::pack_size<A>)>(call_.a, call_.a.line);
+        are_vec_aligned<kernels::min_of(Depth, kernels::vec_size<A>)>(call_.a, call_.a.line);
     config.tiles = space.tiles * parts;
     config.threads = skinny_policy::threads;
     config.scratch = scratch_bytes<C>(kernel::scratch(skinny_policy::threads));
-    const auto last = call_.finish(beside_);
-    launch<kernel>(stream_, config, space, a(), b(), out(), last, packed, divider_by(parts),
+    const auto last = call_.finish(aux_);
+    launch<kernel>(stream_, config, space, a(), b(), out(), last, vectorized, divider_by(parts),
                    static_cast<i32>(length), const_cast<C*>(partial.data()));
     if (parts == 1) return;
     const kernels::skinny_space merged = cut(1, skinny_policy::threads);
@@ -226,7 +226,7 @@ class skinny_product {
 
   const S& stream_;
   call_type& call_;
-  const Added& beside_;
+  const Added& aux_;
 };
 
 }  // namespace flaggems::detail

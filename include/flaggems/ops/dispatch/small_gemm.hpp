@@ -22,7 +22,7 @@ struct plain_matrix {
   /// Its elements lie in [data, end), if no stride is negative.
   const T* end() const { return data + ((rows - 1) * row + (columns - 1) * column + 1); }
   template <class U>
-  bool is_apart(const plain_matrix<U>& other) const {
+  bool is_disjoint(const plain_matrix<U>& other) const {
     return row >= 0 && column >= 0 && (data >= other.end() || other.data >= end());
   }
 };
@@ -64,7 +64,7 @@ bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out)
     const i64 m = to.rows, n = to.columns, k = ma.columns;
     if (ma.rows != m || mb.rows != k || mb.columns != n) return false;
     if (m < 1 || n < 1 || k < 1 || !gemm_policy::is_small(m, n, k)) return false;
-    if (to.column != 1 || to.row < n || !ma.is_apart(to) || !mb.is_apart(to)) return false;
+    if (to.column != 1 || to.row < n || !ma.is_disjoint(to) || !mb.is_disjoint(to)) return false;
     launch_config config;
     config.op = op;
     launch<kernels::gemm_small_matrix<C>>(

@@ -6,7 +6,7 @@
 
 #include <flaggems/kernel/family/row/simt/softmax.hpp>
 #include <flaggems/kernel/family/row/softmax.hpp>
-#include <flaggems/ops/dispatch/held_rows.hpp>
+#include <flaggems/ops/dispatch/register_rows.hpp>
 #include <flaggems/ops/dispatch/short_rows.hpp>
 
 #include <limits>
@@ -27,16 +27,16 @@ void launch_softmax(const char* op, const S& stream, const kernels::row_space& s
                              kernels::short_softmax<Log>{}))
       return;
     if (in.strides[space.rank] == 1 && to.strides[space.rank] == 1 &&
-        held_rows::take(space.rows, space.length, space.rank)) {
-      constexpr int width = kernels::pack_size<T>;
-      const held_rows held(
+        register_rows::take(space.rows, space.length, space.rank)) {
+      constexpr int width = kernels::vec_size<T>;
+      const register_rows resident(
           space.rows, space.length, width,
-          begins_packs(in, space.rank, width) && begins_packs(to, space.rank, width), 1024,
-          {.keeps_rest = true});
-      held.configure(config, space.rows);
-      return held.visit([&](auto packs, auto rows, auto whole) {
-        launch<kernels::softmax_chip<T, O, C, Log, packs, rows, whole>>(stream, config, space,
-                                                                        held.teams, in, to);
+          are_vec_aligned(in, space.rank, width) && are_vec_aligned(to, space.rank, width), 1024,
+          {.stages_rest = true});
+      resident.configure(config, space.rows);
+      return resident.visit([&](auto vectors, auto rows, auto is_aligned) {
+        launch<kernels::simt_softmax<T, O, C, Log, vectors, rows, is_aligned>>(
+            stream, config, space, resident.groups, in, to);
       });
     }
   }

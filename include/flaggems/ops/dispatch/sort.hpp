@@ -78,7 +78,7 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
   }
 }
 
-/// Sorts rows that fit a chip's block-local memory there; false: they do not.
+/// Sorts rows that fit a SIMT device's block-local memory there; false: they do not.
 template <class S, class T>
 bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& space,
                     const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
@@ -105,14 +105,14 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
   config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
   config.scratch = plan::scratch(config.threads);
   if (values.data == nullptr)
-    launch<kernels::sort_chip<T, false>>(stream, config, space, x, values, indices, reversed);
+    launch<kernels::simt_sort<T, false>>(stream, config, space, x, values, indices, reversed);
   else
-    launch<kernels::sort_chip<T, true>>(stream, config, space, x, values, indices, reversed);
+    launch<kernels::simt_sort<T, true>>(stream, config, space, x, values, indices, reversed);
   return true;
 }
 
-/// Sorts rows that blocks do not hold, on a chip; so many together as have `most` elements, at
-/// least one. J: an unsigned integer for places in a row.
+/// Sorts rows that blocks do not hold, on a SIMT device; so many together as have `most` elements,
+/// at least one. J: an unsigned integer for places in a row.
 template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
@@ -123,13 +123,13 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
   using tile = kernels::radix_tile;
   constexpr int passes = sizeof(U);
   const i64 n = space.length;
-  const i64 together = kernels::min_of(space.rows, kernels::max_of(i64{1}, most / n));
+  const i64 rows_per_pass = kernels::min_of(space.rows, kernels::max_of(i64{1}, most / n));
   const i64 size = i64{tile::threads} * tile::keys, tiles = kernels::ceil_div(n, size);
-  const i64 lines = together * tile::digits;
+  const i64 lines = rows_per_pass * tile::digits;
   // Pass by pass they go from one half to the other; those of the last pass are the result.
   constexpr int halves = passes < 3 ? passes - 1 : 2;
-  auto keys = empty<U>(stream, {kernels::max_of(halves, 1), together, n}, op);
-  auto places = empty<J>(stream, {halves, together, n}, op);
+  auto keys = empty<U>(stream, {kernels::max_of(halves, 1), rows_per_pass, n}, op);
+  auto places = empty<J>(stream, {halves, rows_per_pass, n}, op);
   auto counts = empty<J>(stream, {lines, tiles + 1}, op);
 
   pass_type pass{};
@@ -143,15 +143,15 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
   counting.scratch = tile::count_scratch;
   scanning.threads = static_cast<int>(kernels::min_of<i64>(1024, tiles));
   moving.scratch = tile::move_scratch<U, J>();
-  for (; pass.first < space.rows; pass.first += together) {
-    pass.rows = kernels::min_of(together, space.rows - pass.first);
+  for (; pass.first < space.rows; pass.first += rows_per_pass) {
+    pass.rows = kernels::min_of(rows_per_pass, space.rows - pass.first);
     counting.tiles = moving.tiles = pass.rows * tiles;
     scanning.tiles = pass.rows * tile::digits;
-    taking.tiles = pass.rows * kernels::ceil_div(n, kernels::taken_together);
+    taking.tiles = pass.rows * kernels::ceil_div(n, kernels::gather_tile);
     counting.work = moving.work = taking.work = work_of(pass.rows, n, 16);
     scanning.work = work_of(scanning.tiles, tiles, 1);
     for (int k = 0; k < passes; ++k) {
-      const i64 from = (k + 1) % 2 * together * n, to = k % 2 * together * n;
+      const i64 from = (k + 1) % 2 * rows_per_pass * n, to = k % 2 * rows_per_pass * n;
       pass.shift = k * tile::bits;
       pass.keys = k == 0 ? nullptr : keys.data() + from;
       pass.places = k == 0 ? nullptr : places.data() + from;

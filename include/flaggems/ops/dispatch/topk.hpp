@@ -11,26 +11,26 @@
 
 namespace flaggems::detail {
 
-/// Rows that fit a team of threads, of which a block has some; false: they do not.
+/// Rows that fit a group of threads, of which a block has some; false: they do not.
 template <class T, class S>
-bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& space, i64 k,
-                   const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
-                   const kernels::row_target<i64>& indices, bool largest) {
-  using kernel = kernels::topk_teams<T>;
+bool topk_in_groups(const char* op, const S& stream, const kernels::row_space& space, i64 k,
+                    const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
+                    const kernels::row_target<i64>& indices, bool largest) {
+  using kernel = kernels::topk_groups<T>;
   const i64 each =
       space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
-  int team = kernel::least_team, groups = team;  // powers of two
-  while (i64{1} << team < 2 * k || each << team < space.length) ++team;
-  while (i64{1} << groups < 4 * k && groups < team) ++groups;
-  if (team > kernel::most_team) return false;
+  int threads_shift = kernel::min_threads_shift, groups = threads_shift;  // powers of two
+  while (i64{1} << threads_shift < 2 * k || each << threads_shift < space.length) ++threads_shift;
+  while (i64{1} << groups < 4 * k && groups < threads_shift) ++groups;
+  if (threads_shift > kernel::max_threads_shift) return false;
   launch_config config;
   config.op = op;
-  config.tiles = kernels::ceil_div(space.rows, i64{kernel::max_threads >> team});
+  config.tiles = kernels::ceil_div(space.rows, i64{kernel::max_threads >> threads_shift});
   config.threads = kernel::max_threads;
   config.work = work_of(space.rows, space.length, 16);
   config.blocks_per_unit = 0;
   config.scratch = kernel::most_scratch;
-  launch<kernel>(stream, config, space, static_cast<i32>(k), static_cast<i32>(team),
+  launch<kernel>(stream, config, space, static_cast<i32>(k), static_cast<i32>(threads_shift),
                  static_cast<i32>(groups), in, values, indices, static_cast<i32>(largest ? 1 : 0));
   return true;
 }
@@ -38,12 +38,11 @@ bool topk_in_teams(const char* op, const S& stream, const kernels::row_space& sp
 /// The first k, at most topk_blocks::most_first, of rows of less than 2^31 elements. `map`, if
 /// there is one, has their indices.
 template <class T, class S>
-void topk_on_chip(const char* op, const S& stream, const kernels::row_space& space, i64 k,
-                  const kernels::row_arg<T>& in, const i64* map,
-                  const kernels::row_target<T>& values, const kernels::row_target<i64>& indices,
-                  bool largest) {
+void simt_topk(const char* op, const S& stream, const kernels::row_space& space, i64 k,
+               const kernels::row_arg<T>& in, const i64* map, const kernels::row_target<T>& values,
+               const kernels::row_target<i64>& indices, bool largest) {
   using kernel = kernels::topk_blocks<T>;
-  if (map == nullptr && topk_in_teams<T>(op, stream, space, k, in, values, indices, largest))
+  if (map == nullptr && topk_in_groups<T>(op, stream, space, k, in, values, indices, largest))
     return;
   const i64 n = space.length, fewer = 256 * kernels::topk_each;
   launch_config config;
@@ -79,7 +78,7 @@ void topk_on_chip(const char* op, const S& stream, const kernels::row_space& spa
   kernels::row_arg<T> from{some.data(), {}};
   for (int d = 0; d < max_rank; ++d) at.strides[d] = from.strides[d] = to.strides[d];
   run(to, at);
-  topk_on_chip<T>(op, stream, next, k, from, places.data(), values, indices, largest);
+  simt_topk<T>(op, stream, next, k, from, places.data(), values, indices, largest);
 }
 
 /// The first k of each row, by the kernels that suit the device, the rows and k.
@@ -89,7 +88,7 @@ void topk_rows(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_target<i64>& indices, bool largest) {
   if constexpr (has_simt<device_of<S>>) {
     if (k <= kernels::topk_blocks<T>::most_first && space.length < i64{1} << 31)
-      return topk_on_chip<T>(op, stream, space, k, in, nullptr, values, indices, largest);
+      return simt_topk<T>(op, stream, space, k, in, nullptr, values, indices, largest);
   }
   const i64 kept = has_vectors<device_of<S>> ? kernels::collected(space.length, k) : k;
   sort_memory<kernels::bits_type<T>, device_of<S>> memory(op, stream, space.rows, space.length,

@@ -35,18 +35,24 @@ FLAGGEMS_NOINLINE inline void check_writable(const char* op, const memory_layout
 }
 /// For operators that work in place. The input may be a placed_layout, too.
 template <class Layout>
-FLAGGEMS_NOINLINE void check_apart_or_same(const char* op, const placed_layout& out,
-                                           const Layout& in) {
+FLAGGEMS_NOINLINE void check_no_partial_overlap(const char* op, const placed_layout& out,
+                                                const Layout& in) {
   if (overlap(out, in) == overlap_kind::partial) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input, or is that input",
           "an output that overlaps an input in part");
 }
 /// For those that do not.
 template <class Layout>
-FLAGGEMS_NOINLINE void check_apart(const char* op, const placed_layout& out, const Layout& in) {
+FLAGGEMS_NOINLINE void check_no_overlap(const char* op, const placed_layout& out,
+                                        const Layout& in) {
   if (overlap(out, in) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input",
           "an output that overlaps an input");
+}
+/// The older name of check_no_overlap.
+template <class Layout>
+void check_apart(const char* op, const placed_layout& out, const Layout& in) {
+  check_no_overlap(op, out, in);
 }
 
 /// Does not compile for an output of elements T that are const. Where a kernel would follow whose
@@ -140,7 +146,7 @@ void check_output(const char* op, const Out& out, const In&... in) {
   detail::check_writable(op, out);
   if constexpr (sizeof...(In) > 0) {
     const detail::placed_layout to(detail::layout_of(out));
-    (detail::check_apart_or_same(op, to, detail::layout_of(in)), ...);
+    (detail::check_no_partial_overlap(op, to, detail::layout_of(in)), ...);
   }
 }
 
@@ -148,7 +154,7 @@ namespace detail {
 /// Both checks, of an operator whose output has the input's sizes and may be the input. Gives
 /// whether both are contiguous, which is soon found: then they are right.
 template <class Out, class X>
-bool check_alike(const char* op, const Out& out, const X& x) {
+bool check_same_shape(const char* op, const Out& out, const X& x) {
   check_elements_written<typename Out::element_type>();
   flat_operands<Out> flat(out);
   flat(x);

@@ -41,7 +41,7 @@ FLAGGEMS_NOINLINE inline reduced_dims check_reduction(const char* op, const memo
           "sizes " + to_string(plan.in));
   check_writable(op, out);
   for (const memory_layout& x : in)
-    if (!is_position(x)) check_apart(op, out, x);
+    if (!is_position(x)) check_no_overlap(op, out, x);
   return plan;
 }
 

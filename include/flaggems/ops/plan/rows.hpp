@@ -96,8 +96,8 @@ class row_plan {
   int count_ = 0;
 };
 
-/// The block-local bytes of a kernel with a kept_row of n elements of C (kernel/expr/rows.hpp) and,
-/// on the host, copies of up to `rows` rows that are not contiguous; there they are those of a
+/// The block-local bytes of a kernel with a staged_row of n elements of C (kernel/expr/rows.hpp)
+/// and, on the host, copies of up to `rows` rows that are not contiguous; there they are those of a
 /// group of rows, if the kernel works on such.
 template <class C, class Device>
 [[nodiscard]] constexpr i64 row_scratch(i64 n, int rows, bool grouped = false) noexcept {

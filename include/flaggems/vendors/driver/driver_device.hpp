@@ -109,11 +109,11 @@ struct driver_device {
   }
   static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
   static void synchronize(stream_handle s) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     call("synchronize", functions().synchronize, s);
   }
   static bool query(stream_handle s) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     return is_done("query", functions().query, s);
   }
   static stream_handle default_stream() noexcept { return nullptr; }
@@ -129,11 +129,11 @@ struct driver_device {
   static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
   static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
   static void synchronize_event(event_handle e) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     call("synchronize", functions().synchronize_event, e);
   }
   static bool query_event(event_handle e) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     return is_done("query", functions().query_event, e);
   }
   static double elapsed_ms(event_handle from, event_handle to) {
@@ -144,7 +144,7 @@ struct driver_device {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     u64 address = 0;
     const int result =
         result_of(functions().allocate, &address, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
@@ -155,7 +155,7 @@ struct driver_device {
     return reinterpret_cast<void*>(address);
   }
   static void deallocate(void* data, i64, stream_handle) noexcept {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     functions().deallocate.call(address_of(data));
   }
   static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
@@ -190,7 +190,7 @@ struct driver_device {
   }
   static void* allocate_pinned(i64 bytes) {
     current_device();  // a thread without a context gets one
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     void* address = nullptr;
     const int result = result_of(functions().allocate_pinned, &address,
                                  static_cast<std::size_t>(bytes), Api::numbers.portable_memory);
@@ -200,7 +200,7 @@ struct driver_device {
     return address;
   }
   static void deallocate_pinned(void* data) noexcept {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     functions().deallocate_pinned.call(data);
   }
 
@@ -237,7 +237,7 @@ struct driver_device {
   }
   /// By a user object of the driver's, which the graph, and what is made of it, refers to.
   static void at_graph_end(stream_handle s, void (*f)(void*), void* data) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     u64 id = 0;
     void *graph = nullptr, *object = nullptr;
     const char* name = functions().capture_info.name;
@@ -333,14 +333,14 @@ struct driver_device {
  private:
   // While one is alive, the thread may take and give back memory, load code, and wait for streams
   // that are not captured although others are, by this library, or by PyTorch in another thread.
-  class beside_captures {
+  class relaxed_capture_scope {
    public:
-    beside_captures() noexcept : is_set_(exchange()) {}
-    ~beside_captures() {
+    relaxed_capture_scope() noexcept : is_set_(exchange()) {}
+    ~relaxed_capture_scope() {
       if (is_set_) exchange();
     }
-    beside_captures(const beside_captures&) = delete;
-    beside_captures& operator=(const beside_captures&) = delete;
+    relaxed_capture_scope(const relaxed_capture_scope&) = delete;
+    relaxed_capture_scope& operator=(const relaxed_capture_scope&) = delete;
 
    private:
     bool exchange() noexcept {
@@ -378,7 +378,7 @@ struct driver_device {
   // Lets the current device read the other's memory, where the machine can: without, copies go
   // through the host.
   FLAGGEMS_COLD static void enable_peer(int here, int there) {
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     int device = 0, peer = 0, can = 0;
     call("copy", functions().device_get, &device, here);
     call("copy", functions().device_get, &peer, there);
@@ -463,7 +463,7 @@ struct driver_device {
                                  const detail::kernel_instance& instance, int device) {
     if (device_count() == 0) detail::raise_no_device<typename Api::device_type>(op, 0);
     const detail::pool_lock lock(detail::loading);
-    const beside_captures scope;
+    const relaxed_capture_scope scope;
     if (kernel.function.load() != nullptr) return;        // another thread was faster
     static device_properties known[detail::max_devices];  // asking takes longer than loading
     device_properties& p = known[device];

@@ -81,7 +81,7 @@ struct launched_instance;
 struct kernel_instance {
   const char* named;  ///< `named` of launched_instance<bytes, Kernel, Args...>
 
-  /// "Kernel, Args...", as a compiler for the chip reads it.
+  /// "Kernel, Args...", as a compiler for the SIMT device reads it.
   [[nodiscard]] std::string_view types() const noexcept {
     std::string_view list = words();
     list.remove_prefix((std::min)(list.size(), list.find(", ") + 2));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chip's block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies those
+// A SIMT block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies those
 // (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace flaggems::kernels {
 
-/// Block-local memory of a chip through a lane; arrays of a machine have `is_scratch` and
+/// Block-local memory of a SIMT device through a lane; arrays of a machine have `is_scratch` and
 /// value_type.
 template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
 FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
@@ -52,10 +52,10 @@ inline constexpr bool shuffling_by_blocks<Machine, decltype(Machine::shuffles_by
 
 /// Whether a machine copies to block-local memory while its threads go on.
 template <class Machine, class = int>
-inline constexpr bool copying_ahead = false;
+inline constexpr bool async_copies = false;
 template <class Machine>
-inline constexpr bool copying_ahead<Machine, decltype(Machine::has_copies_ahead + 0)> =
-    Machine::has_copies_ahead;
+inline constexpr bool async_copies<Machine, decltype(Machine::has_async_copies + 0)> =
+    Machine::has_async_copies;
 
 /// The least power of two, but 1, that is not below n, which is at most 128.
 FLAGGEMS_INLINE int lanes_of(int n) {
@@ -77,12 +77,12 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
 /// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
-/// and, if `has_copies_ahead` is true, copy_ahead, close_copies and await_copies;
+/// and, if `has_async_copies` is true, copy_async, commit_copies and wait_copies;
 /// and, if `begins_early` is true, await_earlier, admit_next and admit_small as the block has
 ///   them;
 /// and, if `has_clusters` is true, all about clusters as the block has it;
 /// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
-/// the reports of a machine that checks; 0 on a chip.
+/// the reports of a machine that checks; 0 on a SIMT device.
 template <class Machine>
 class simt_block {
  public:
@@ -153,7 +153,7 @@ class simt_block {
                            int line = FLAGGEMS_CALLER_LINE) const {
     S mine = init;
     for (i64 i = thread(); i < n; i += threads()) mine = op(mine, f(lane_scalar{i}));
-    return fold(mine, init, op, line);
+    return reduce_block(mine, init, op, line);
   }
 
   template <int M, class T, class F>
@@ -162,7 +162,8 @@ class simt_block {
     T acc[M];
     static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = T(0); });
     for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i}, acc);
-    static_for<M>([&](auto k) FLAGGEMS_LAMBDA { sums[k] = fold(acc[k], T(0), plus{}, line); });
+    static_for<M>([&](auto k)
+                      FLAGGEMS_LAMBDA { sums[k] = reduce_block(acc[k], T(0), plus{}, line); });
   }
 
   template <class T, class In, class Out>
@@ -196,12 +197,12 @@ class simt_block {
   /// Folds one state a thread into one for the block; every thread gets the same bits, if `op` does
   /// not mind the order of its arguments. `neutral` changes no state.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
-    return fold_warps(fold_neighbours(mine, op, warp_size, line), neutral, op, line);
+  FLAGGEMS_INLINE S reduce_block(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    return reduce_warps(reduce_subwarp(mine, op, warp_size, line), neutral, op, line);
   }
   /// The same of states that a warp's threads have alike.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     const int warps = threads() / warp_size;
     if (warps == 1) return mine;
     const auto partial = next_exchange<S>();
@@ -212,20 +213,20 @@ class simt_block {
     const int from = lane & (lanes - 1);
     mine = neutral;
     if (from < warps) mine = partial.read(from, line);
-    return fold_neighbours(mine, op, lanes, line);
+    return reduce_subwarp(mine, op, lanes, line);
   }
-  /// Folds the states of each `size` neighbouring threads, a power of two up to a warp's, as `fold`
-  /// does those of a block. All threads of the block take part.
+  /// Folds the states of each `size` consecutive threads, a power of two up to a warp's, as
+  /// `reduce_block` does those of a block. All threads of the block take part.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold_neighbours(S mine, Op op, int size,
-                                    int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_subwarp(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
     for (int mask = size >> 1; mask > 0; mask >>= 1) mine = op(mine, shuffle_xor(mine, mask, line));
     return mine;
   }
 
   /// The same of states that each block's threads have alike, for the blocks of a cluster.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_cluster(S mine, S neutral, Op op,
+                                   int line = FLAGGEMS_CALLER_LINE) const {
     const int blocks = cluster_blocks();
     if (blocks == 1) return mine;
     const auto partial = next_exchange<S>();
@@ -236,14 +237,19 @@ class simt_block {
     mine = neutral;
     if (from < blocks) mine = of_block(partial, from).read(0, line);
     sync_cluster(line);  // nobody goes on, or ends, while its state is read
-    return fold_neighbours(mine, op, lanes, line);
+    return reduce_subwarp(mine, op, lanes, line);
+  }
+  /// The older name of reduce_cluster.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+    return reduce_cluster(mine, neutral, op, line);
   }
 
-  /// The same of any power of two of neighbouring threads up to a block's; threads behind the last
-  /// whole team get anything.
+  /// The same of any power of two of consecutive threads up to a block's; threads behind the last
+  /// whole thread group get anything.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold_team(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
-    mine = fold_neighbours(mine, op, min_of(size, warp_size), line);
+  FLAGGEMS_INLINE S reduce_group(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
+    mine = reduce_subwarp(mine, op, min_of(size, warp_size), line);
     if (size <= warp_size) return mine;
     const int lane = thread() % warp_size, warp = thread() / warp_size;
     const auto partial = next_exchange<S>();
@@ -252,7 +258,7 @@ class simt_block {
     const int warps = size / warp_size;
     const int from = (warp & -warps) + (lane & (warps - 1));
     if (from < threads() / warp_size) mine = partial.read(from, line);
-    return fold_neighbours(mine, op, warps, line);
+    return reduce_subwarp(mine, op, warps, line);
   }
 
   template <class T>
@@ -265,26 +271,26 @@ class simt_block {
   /// What the thread `mask` away has in x: within aligned groups of as many threads as the lowest
   /// power of two above mask, up to a warp. All threads of the block take part.
   template <class T>
-  FLAGGEMS_INLINE T of_neighbour(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
-    return shuffle_xor(x, mask, line);
+  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
 
   /// Whether x holds for any of the threads that shuffle together: a warp's, or a block's where
   /// shuffles are its barriers. All threads of the block take part; those for which it does not
   /// need no part in shuffles that follow where it does.
-  FLAGGEMS_INLINE bool any_neighbour(bool x, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE bool any_in_warp(bool x, int line = FLAGGEMS_CALLER_LINE) const {
     const u32 mine = x ? 1 : 0;
     if constexpr (shuffling_by_blocks<Machine>) {
       const auto either = [](u32 a, u32 b) FLAGGEMS_LAMBDA { return a | b; };
-      return fold<u32>(mine, 0, either, line) != 0;
+      return reduce_block<u32>(mine, 0, either, line) != 0;
     } else {
       constexpr u64 all = ~u64{0} >> (64 - warp_size);
-      const bool differ = machine_.alike(mine, line) != all;
+      const bool differ = machine_.ballot_match(mine, line) != all;
       return x || differ;
     }
   }
 
-  /// c += a * b of small matrices that 32 neighbouring threads hold together: a of 16 x 16 and b of
+  /// c += a * b of small matrices that 32 consecutive threads hold together: a of 16 x 16 and b of
   /// 16 x 8 elements of T (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4,
   /// a thread has in words of two elements, the first one lowest,
   ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours,
@@ -308,28 +314,28 @@ class simt_block {
   }
 
   /// Copies 16 bytes to to[i] while the thread goes on: zeros if they do not exist.
-  template <class Pack>
-  FLAGGEMS_INLINE void copy_ahead(const scratch_type<Pack>& to, i64 i, global_ptr<const Pack> from,
+  template <class Vec>
+  FLAGGEMS_INLINE void copy_async(const scratch_type<Vec>& to, i64 i, global_ptr<const Vec> from,
                                   bool exists, int line = FLAGGEMS_CALLER_LINE) const {
-    static_assert(sizeof(Pack) == 16, "flaggems: copies ahead are of 16 bytes");
-    if constexpr (copying_ahead<Machine>) {
-      machine_.copy_ahead(to, i, from, exists, line);
+    static_assert(sizeof(Vec) == 16, "flaggems: asynchronous copies are of 16 bytes");
+    if constexpr (async_copies<Machine>) {
+      machine_.copy_async(to, i, from, exists, line);
     } else {
-      Pack x{};
+      Vec x{};
       if (exists) x = *from;
       to.write(i, x, line);
     }
   }
   /// Those that the thread began since the last time are a group.
-  FLAGGEMS_INLINE void close_copies() const {
-    if constexpr (copying_ahead<Machine>) machine_.close_copies();
+  FLAGGEMS_INLINE void commit_copies() const {
+    if constexpr (async_copies<Machine>) machine_.commit_copies();
   }
   /// Waits for all groups but each thread's last Left, and shows them to the warp. All threads of
   /// the block take part.
   template <int Left>
-  FLAGGEMS_INLINE void await_copies(int line = FLAGGEMS_CALLER_LINE) const {
-    if constexpr (copying_ahead<Machine>)
-      machine_.template await_copies<Left>(line);
+  FLAGGEMS_INLINE void wait_copies(int line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (async_copies<Machine>)
+      machine_.template wait_copies<Left>(line);
     else
       machine_.sync(line);
   }
@@ -342,9 +348,9 @@ class simt_block {
                                     int line = FLAGGEMS_CALLER_LINE) const {
     using lanes = conditional<(warp_size > 32), u64, u32>;
     lanes same = static_cast<lanes>(~lanes(0));
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int b = 0; b < Bits; ++b) {
-      same &= static_cast<lanes>(machine_.alike(static_cast<u32>(i) & 1U << b, line));
+      same &= static_cast<lanes>(machine_.ballot_match(static_cast<u32>(i) & 1U << b, line));
     }
     const int before =
         count_bits(static_cast<lanes>(same & ((lanes(1) << thread() % warp_size) - 1)));
@@ -353,7 +359,7 @@ class simt_block {
     return machine_.shuffle_from(count, lowest_bit(same), line) + static_cast<u32>(before);
   }
 
-  /// A cluster: `launch_config::cluster` neighbouring blocks that run at the same time and reach
+  /// A cluster: `launch_config::cluster` consecutive blocks that run at the same time and reach
   /// each other's block-local memory; a block alone where the device has no such. Which of so many
   /// this one's is, and which of so many blocks of it this is.
   FLAGGEMS_INLINE i64 cluster() const {
@@ -431,10 +437,6 @@ class simt_block {
       using bits = uint_of_size<static_cast<int>(sizeof(T))>;
       return bit_cast<T>(static_cast<bits>(f(static_cast<u32>(bit_cast<bits>(x)))));
     }
-  }
-  template <class T>
-  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line) const {
-    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
   template <class T>
   FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, int line) const {

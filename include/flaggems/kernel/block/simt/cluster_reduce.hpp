@@ -13,16 +13,16 @@ template <class Machine>
 inline constexpr bool messaging<Machine, decltype(Machine::has_messages + 0)> =
     Machine::has_messages;
 
-/// Folds over the blocks of a cluster: as simt_block::fold_cluster, but blocks meet when it is
+/// Folds over the blocks of a cluster: as simt_block::reduce_cluster, but blocks meet when it is
 /// made, while what they read first is on its way, and then send each other messages. (A barrier of
 /// a cluster waits for all memory: rows of 256 KiB took a fifth longer.) A block has one at most,
 /// and no other barrier of the cluster before its first fold. A kernel that no `Clusters` run has
 /// no code for it.
 template <class Block, bool Clusters>
-class cluster_folds {
+class cluster_reduction {
  public:
   /// All threads call it; where there is no cluster `wanted`, nothing is folded.
-  FLAGGEMS_INLINE explicit cluster_folds(const Block& block, bool wanted)
+  FLAGGEMS_INLINE explicit cluster_reduction(const Block& block, bool wanted)
       : block_(block), blocks_(Clusters && wanted ? block.cluster_blocks() : 1) {
     if constexpr (Clusters && by_messages) {
       if (blocks_ > 1) block.machine().open_mailbox();
@@ -36,15 +36,15 @@ class cluster_folds {
     if constexpr (!Clusters) {
       return mine;
     } else if constexpr (by_messages) {
-      if (folds_ == 0) block_.machine().await_mailboxes();
+      if (reductions_ == 0) block_.machine().await_mailboxes();
       const int lanes = lanes_of(blocks_);
       const int from = block_.thread() & (lanes - 1);
-      const S got = block_.machine().swap_messages(mine, static_cast<int>(folds_ & 1),
-                                                   folds_ >> 1 & 1, from < blocks_ ? from : 0);
-      ++folds_;
-      return block_.fold_neighbours(from < blocks_ ? got : neutral, op, lanes, line);
+      const S got = block_.machine().swap_messages(mine, static_cast<int>(reductions_ & 1),
+                                                   reductions_ >> 1 & 1, from < blocks_ ? from : 0);
+      ++reductions_;
+      return block_.reduce_subwarp(from < blocks_ ? got : neutral, op, lanes, line);
     } else {
-      return block_.fold_cluster(mine, neutral, op, line);
+      return block_.reduce_cluster(mine, neutral, op, line);
     }
   }
 
@@ -53,8 +53,12 @@ class cluster_folds {
 
   const Block& block_;
   int blocks_;
-  u32 folds_ = 0;
+  u32 reductions_ = 0;
 };
+
+/// The older name of cluster_reduction.
+template <class Block, bool Clusters>
+using cluster_folds = cluster_reduction<Block, Clusters>;
 
 }  // namespace flaggems::kernels
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a chip's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...), at the start of a line,
-// is an entry function `name` for one instance of a kernel in the language that is compiled:
+// What a SIMT device's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...), at the start of a
+// line, is an entry function `name` for one instance of a kernel in the language that is compiled:
 // extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its argument types
 // may contain commas. What is launched:
 //
@@ -63,15 +63,15 @@ template <class Kernel, class = int>
 inline constexpr int most_threads = 0;
 template <class Kernel>
 inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
-/// The blocks of it that one unit of the chip must have room for, so registers: its `min_blocks`,
-/// or 0, as many as there is room for.
+/// The blocks of it that one unit of the SIMT device must have room for, so registers: its
+/// `min_blocks`, or 0, as many as there is room for.
 template <class Kernel, class = int>
 inline constexpr int least_blocks = 0;
 template <class Kernel>
 inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
 
-/// Whether scratch is in shared memory on every chip that CUDA's code is for, which the compiler
-/// can make use of: a kernel says by `most_scratch` how many bytes it is launched with.
+/// Whether scratch is in shared memory on every SIMT device that CUDA's code is for, which the
+/// compiler can make use of: a kernel says by `most_scratch` how many bytes it is launched with.
 template <class Kernel, class = int>
 inline constexpr bool is_always_shared = false;
 template <class Kernel>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machines of `simt_block`: what a thread of a chip asks its language for. Each is made by an
-// entry function from two pieces of memory of its block: `exchange` (`exchange_bytes`, in shared
-// memory) and `scratch` (what the launch asked for: in shared memory behind the exchange if it
-// fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
+// The machines of `simt_block`: what a thread of a SIMT device asks its language for. Each is made
+// by an entry function from two pieces of memory of its block: `exchange` (`exchange_bytes`, in
+// shared memory) and `scratch` (what the launch asked for: in shared memory behind the exchange if
+// it fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
@@ -63,8 +63,8 @@ FLAGGEMS_INLINE int lowest_bit(u64 x) {
 
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
 
-/// Block-local memory of a chip. The pointer is generic, because it may lead into a workspace;
-/// once all is inlined the compilers see where it comes from.
+/// Block-local memory of a SIMT device. The pointer is generic, because it may lead into a
+/// workspace; once all is inlined the compilers see where it comes from.
 template <class T>
 struct device_array {
   static constexpr bool is_scratch = true;
@@ -106,7 +106,7 @@ struct block_memory {
   FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int, int = 0) const { return x; }
   FLAGGEMS_INLINE u32 shuffle_up(u32 x, int, int = 0) const { return x; }
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int, int = 0) const { return x; }
-  FLAGGEMS_INLINE u64 alike(u32, int = 0) const { return 1; }
+  FLAGGEMS_INLINE u64 ballot_match(u32, int = 0) const { return 1; }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T>, i64, identity<T> x, int = 0) const {
     return x;
@@ -140,7 +140,7 @@ struct cuda_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return __shfl_sync(0xffffffffU, x, lane);
   }
-  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+  FLAGGEMS_INLINE u64 ballot_match(u32 x, int = 0) const {
     u32 lanes;
     asm volatile(
         "{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
@@ -213,7 +213,7 @@ struct cuda_machine : block_memory {
     return {reinterpret_cast<T*>(r)};
   }
 
-  // What cluster_folds (kernel/block/simt/cluster_reduce.hpp) asks for. A message is stored in
+  // What cluster_reduction (kernel/block/simt/cluster_reduce.hpp) asks for. A message is stored in
   // another block's memory, and counted by a barrier there, without a fence of all memory.
   static constexpr bool has_messages = true;
   FLAGGEMS_INLINE void open_mailbox() const {
@@ -249,7 +249,7 @@ struct cuda_machine : block_memory {
       const message sent = bit_cast<message>(mine);
       const u32 to = shared_of_block(entries + static_cast<u32>(16 * cluster_block()), thread());
       const u32 counted_by = shared_of_block(arrival, thread());
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < words; ++k)
         asm volatile(
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
@@ -259,7 +259,7 @@ struct cuda_machine : block_memory {
     }
     await_phase(arrival, phase);
     message got;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < words; ++k)
       asm volatile("ld.shared::cta.b32 %0, [%1];"
                    : "=r"(got.word[k])
@@ -313,9 +313,9 @@ struct cuda_machine : block_memory {
   }
 #endif
 #if FLAGGEMS_CUDA_TILES
-  static constexpr bool has_copies_ahead = true;
-  template <class Pack>
-  FLAGGEMS_INLINE void copy_ahead(array_type<Pack> to, i64 i, const Pack* from, bool exists,
+  static constexpr bool has_async_copies = true;
+  template <class Vec>
+  FLAGGEMS_INLINE void copy_async(array_type<Vec> to, i64 i, const Vec* from, bool exists,
                                   int) const {
     if (__isShared(to.data))  // whose addresses have 32 bits
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data) +
@@ -323,11 +323,13 @@ struct cuda_machine : block_memory {
                    "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
                    : "memory");
     else  // a workspace
-      to.write(i, exists ? *from : Pack{});
+      to.write(i, exists ? *from : Vec{});
   }
-  FLAGGEMS_INLINE void close_copies() const { asm volatile("cp.async.commit_group;" ::: "memory"); }
+  FLAGGEMS_INLINE void commit_copies() const {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
   template <int Left>
-  FLAGGEMS_INLINE void await_copies(int) const {
+  FLAGGEMS_INLINE void wait_copies(int) const {
     asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
     __syncwarp();
   }
@@ -427,7 +429,7 @@ struct hip_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return from_lane(x, lane_of_wave() / WarpSize * WarpSize + lane);
   }
-  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+  FLAGGEMS_INLINE u64 ballot_match(u32 x, int = 0) const {
     constexpr int differ = 33;  // LLVM's number of this comparison
     const u64 set = __builtin_amdgcn_uicmp(x, 0U, differ), wave = x != 0 ? set : ~set;
     return WarpSize == 64 ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
@@ -514,7 +516,7 @@ struct opencl_machine : block_memory {
   FLAGGEMS_INLINE u32 shuffle_from(u32 x, int lane, int = 0) const {
     return from_thread(x, thread() / WarpSize * WarpSize + lane);
   }
-  FLAGGEMS_INLINE u64 alike(u32 x, int = 0) const {
+  FLAGGEMS_INLINE u64 ballot_match(u32 x, int = 0) const {
     slots[thread()] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
     u64 lanes = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small matrices that 32 neighbouring threads hold together, for chips without instructions for
-// them: right everywhere, by shuffles, and slow. block/simt/block.hpp says who holds what.
+// Small matrices that 32 consecutive threads hold together, for SIMT devices without instructions
+// for them: right everywhere, by shuffles, and slow. block/simt/block.hpp says who holds what.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
@@ -14,25 +14,25 @@ struct small_tiles {
   FLAGGEMS_INLINE static void multiply(const Block& block, f32* c, const u32* a, const u32* b) {
     const int lane = block.thread() % 32, t = lane % 4;
     f32 left[2][16], right[2][16];  // rows g and g + 8 of a, columns 2t and 2t + 1 of b
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 4; ++mask)
       for (int word = 0; word < 4; ++word) {
-        const u32 x = block.template of_neighbour<u32>(a[word], mask);
+        const u32 x = block.template shuffle_xor<u32>(a[word], mask);
         const int q = 2 * (t ^ mask) + word / 2 * 8;
         left[word % 2][q] = half_of<T>(x, 0);
         left[word % 2][q + 1] = half_of<T>(x, 1);
       }
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 32; ++mask)
       for (int word = 0; word < 2; ++word) {
-        const u32 x = block.template of_neighbour<u32>(b[word], mask);
+        const u32 x = block.template shuffle_xor<u32>(b[word], mask);
         const int from = lane ^ mask, column = from / 4 - 2 * t, q = 2 * (from % 4) + word * 8;
         if (column < 0 || column > 1) continue;
         right[column][q] = half_of<T>(x, 0);
         right[column][q + 1] = half_of<T>(x, 1);
       }
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (int e = 0; e < 4; ++e) FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (int e = 0; e < 4; ++e) FLAGGEMS_SIMT_NO_UNROLL
     for (int q = 0; q < 16; ++q) c[e] = left[e / 2][q] * right[e % 2][q] + c[e];
   }
 
@@ -40,9 +40,9 @@ struct small_tiles {
   FLAGGEMS_INLINE static u32 transpose(const Block& block, u32 x) {
     const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
     u32 r = 0;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 32; ++mask) {
-      const u32 other = block.template of_neighbour<u32>(x, mask);
+      const u32 other = block.template shuffle_xor<u32>(x, mask);
       const int from = lane ^ mask, row = from / 4 - 2 * t;
       if (row < 0 || row > 1 || from % 4 != g / 2) continue;
       const u32 element = g % 2 != 0 ? other >> 16 : other & 0xffffu;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several values of each thread, summed over neighbouring threads and handed back to them.
+// Several values of each thread, summed over consecutive threads and handed back to them.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
@@ -14,34 +14,34 @@ namespace flaggems::kernels {
 /// with the sums from t / (n / Count) on in values[0 ..], one, or Count / n if there are more
 /// values than threads. Count is a power of two.
 template <int Count, int Mask, class C, class Block>
-FLAGGEMS_INLINE void fold_values(const Block& block, identity<C>* values) {
+FLAGGEMS_INLINE void reduce_values(const Block& block, identity<C>* values) {
   if constexpr (Mask > 0 && Count > 1) {
     constexpr int middle = Count / 2;
     const bool upper = (block.thread() & Mask) != 0;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < middle; ++i) {
       const C low = values[i], high = values[i + middle];
       const C mine = upper ? high : low, other = upper ? low : high;
-      values[i] = wrapping_add<C>(mine, block.template of_neighbour<C>(other, Mask));
+      values[i] = wrapping_add<C>(mine, block.template shuffle_xor<C>(other, Mask));
     }
-    fold_values<middle, Mask / 2, C>(block, values);
+    reduce_values<middle, Mask / 2, C>(block, values);
   } else if constexpr (Mask > 0) {
-    values[0] = wrapping_add<C>(values[0], block.template of_neighbour<C>(values[0], Mask));
-    fold_values<1, Mask / 2, C>(block, values);
+    values[0] = wrapping_add<C>(values[0], block.template shuffle_xor<C>(values[0], Mask));
+    reduce_values<1, Mask / 2, C>(block, values);
   }
 }
 
 /// The way back: values[0] of each of Count equal parts of a group becomes values[0 .. Count) of
 /// all its threads. The threads of a part have the same one.
 template <int Count, int Mask, class C, class Block>
-FLAGGEMS_INLINE void unfold_values(const Block& block, identity<C>* values) {
+FLAGGEMS_INLINE void broadcast_values(const Block& block, identity<C>* values) {
   if constexpr (Count > 1) {
     constexpr int middle = Count / 2;
-    unfold_values<middle, Mask / 2, C>(block, values);
+    broadcast_values<middle, Mask / 2, C>(block, values);
     const bool upper = (block.thread() & Mask) != 0;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < middle; ++i) {
-      const C mine = values[i], other = block.template of_neighbour<C>(mine, Mask);
+      const C mine = values[i], other = block.template shuffle_xor<C>(mine, Mask);
       values[i] = upper ? other : mine;
       values[i + middle] = upper ? mine : other;
     }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Boxes of a tensor in global memory, brought into block-local memory while the threads do
-// something else: by a chip's copy engine (TMA, from sm_90 on), elsewhere by the threads, right
-// away.
+// something else: by a SIMT device's copy engine (TMA, from sm_90 on), elsewhere by the threads,
+// right away.
 #pragma once
 
 #include <flaggems/kernel/block/simt/block.hpp>

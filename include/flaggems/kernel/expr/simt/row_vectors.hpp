@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of expressions by packs: Width neighbouring elements of each operand are fetched by one
-// instruction, several packs before the first is used, and then evaluated one by one.
+// Rows of expressions by vectors: Width consecutive elements of each operand are fetched by one
+// instruction, several vectors before the first is used, and then evaluated one by one.
 #pragma once
 
 #include <flaggems/kernel/expr/expr.hpp>
@@ -10,61 +10,62 @@
 
 namespace flaggems::kernels {
 
-/// What row_packs::head gives where no pack can be read.
-inline constexpr int no_packs = 1 << 20;
+/// What row_vectors::head gives where no vector can be read.
+inline constexpr int not_vectorizable = 1 << 20;
 
-/// How a row of an expression (`e.at(c)`) is read by packs:
-///   most        the elements that a pack of all operands may have
+/// How a row of an expression (`e.at(c)`) is read by vectors:
+///   most        the elements that a vector of all operands may have
 ///   leaves      the tensors that are read
 ///   packed<Width>   Width elements of each operand
 ///   fetch<Width, Splat, Once>(row, i)   those from i on; with Splat an operand may be the same
 ///                  everywhere; with Once they take no room in the nearest cache
 ///   value<Width>(row, packed, k, i)   the k-th of them
-///   head<Width>(row)   how many elements lie before the first pack: less than Width, -1 if all are
-///                  the same, or no_packs
+///   head<Width>(row)   how many elements lie before the first vector: less than Width, -1 if all
+///   are
+///                  the same, or not_vectorizable
 ///   splats(row)    whether an operand is the same everywhere
 ///   shift(row, i)  the row from element i on
 ///   forward(row, steps)   the row so much further along the last outer dimension
 template <class Row>
-struct row_packs;
+struct row_vectors;
 
-/// Element k of a kept pack as a C.
+/// Element k of a kept vector as a C.
 template <class C, class T, int Width>
-FLAGGEMS_INLINE C element_as(const kept_pack<T, Width>& x, int k) {
-  if constexpr (is_same<kept_pack<T, Width>, pack<T, Width>>) {
+FLAGGEMS_INLINE C element_as(const vec_storage<T, Width>& x, int k) {
+  if constexpr (is_same<vec_storage<T, Width>, vec<T, Width>>) {
     return number_cast<C>(x.at[k]);
   } else if constexpr (is_same<T, bf16> && is_same<C, f32>) {
     const u32 word = x.at[k / 2];  // of two: one instruction each
     return bit_cast<f32>(k % 2 == 0 ? word << 16 : word & 0xffff0000U);
   } else {
-    return number_cast<C>(bit_cast<pack<T, Width>>(x).at[k]);
+    return number_cast<C>(bit_cast<vec<T, Width>>(x).at[k]);
   }
 }
 
 template <class T, class C>
-struct row_packs<arg_row<T, C>> {
+struct row_vectors<arg_row<T, C>> {
   using row_type = arg_row<T, C>;
-  static constexpr int most = pack_size<T>, leaves = 1;
+  static constexpr int most = vec_size<T>, leaves = 1;
   template <int Width>
-  using packed = kept_pack<T, Width>;
+  using fragment = vec_storage<T, Width>;
   template <int Width, bool Splat, bool Once = false>
-  FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
+  FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
     if constexpr (Width == 1)
       return {{row.data[i * row.stride]}};
     else if (!Splat || row.stride != 0)
-      return load_kept<Width, T, Once>(row.data + i);
+      return load_storage<Width, T, Once>(row.data + i);
     else
-      return kept_same<Width>(row.data[0]);
+      return splat_storage<Width>(row.data[0]);
   }
   template <int Width>
-  FLAGGEMS_INLINE static C value(const row_type&, const packed<Width>& x, int k, u32) {
+  FLAGGEMS_INLINE static C value(const row_type&, const fragment<Width>& x, int k, u32) {
     return element_as<C, T, Width>(x, k);
   }
   template <int Width>
   FLAGGEMS_INLINE static int head(const row_type& row) {
     if (row.stride == 0) return -1;
     const u64 bytes = reinterpret_cast<u64>(row.data) % (sizeof(T) * Width);
-    if (row.stride != 1 || bytes % sizeof(T) != 0) return no_packs;
+    if (row.stride != 1 || bytes % sizeof(T) != 0) return not_vectorizable;
     return static_cast<int>((sizeof(T) * Width - bytes) / sizeof(T)) % Width;
   }
   FLAGGEMS_INLINE static bool splats(const row_type& row) { return row.stride == 0; }
@@ -76,20 +77,20 @@ struct row_packs<arg_row<T, C>> {
   }
 };
 
-struct nothing_packed {};
+struct no_fragment {};
 
 /// Operands that are not read from memory: Row has load, and `moved` finds its place.
 template <class Row, class C>
-struct computed_packs {
+struct computed_vectors {
   static constexpr int most = 16, leaves = 0;
   template <int Width>
-  using packed = nothing_packed;
+  using fragment = no_fragment;
   template <int Width, bool Splat, bool Once = false>
-  FLAGGEMS_INLINE static nothing_packed fetch(const Row&, u32) {
+  FLAGGEMS_INLINE static no_fragment fetch(const Row&, u32) {
     return {};
   }
   template <int Width>
-  FLAGGEMS_INLINE static C value(const Row& row, nothing_packed, int k, u32 i) {
+  FLAGGEMS_INLINE static C value(const Row& row, no_fragment, int k, u32 i) {
     return row.load(lane_scalar{static_cast<i64>(i) + k});
   }
   template <int Width>
@@ -99,12 +100,12 @@ struct computed_packs {
   FLAGGEMS_INLINE static bool splats(const Row&) { return false; }
 };
 template <class C>
-struct row_packs<literal<C>> : computed_packs<literal<C>, C> {
+struct row_vectors<literal<C>> : computed_vectors<literal<C>, C> {
   FLAGGEMS_INLINE static literal<C> shift(const literal<C>& row, i64) { return row; }
   FLAGGEMS_INLINE static literal<C> forward(const literal<C>& row, i64) { return row; }
 };
 template <class C>
-struct row_packs<position_row<C>> : computed_packs<position_row<C>, C> {
+struct row_vectors<position_row<C>> : computed_vectors<position_row<C>, C> {
   FLAGGEMS_INLINE static position_row<C> shift(const position_row<C>& row, i64 i) {
     return row.from(i);
   }
@@ -116,22 +117,22 @@ struct row_packs<position_row<C>> : computed_packs<position_row<C>, C> {
 /// The head of two operands together.
 FLAGGEMS_INLINE int common_head(int a, int b) {
   if (a < 0 || a == b) return b;
-  return b < 0 ? a : no_packs;
+  return b < 0 ? a : not_vectorizable;
 }
 
 template <class R, class F, class A>
-struct row_packs<node<R, F, A>> {
+struct row_vectors<node<R, F, A>> {
   using row_type = node<R, F, A>;
-  using of_a = row_packs<A>;
+  using of_a = row_vectors<A>;
   static constexpr int most = of_a::most, leaves = of_a::leaves;
   template <int Width>
-  using packed = typename of_a::template packed<Width>;
+  using fragment = typename of_a::template fragment<Width>;
   template <int Width, bool Splat, bool Once = false>
-  FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
+  FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
     return of_a::template fetch<Width, Splat, Once>(row.a, i);
   }
   template <int Width>
-  FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
+  FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {
     return as_result<R>(row.f(of_a::template value<Width>(row.a, x, k, i)));
   }
   template <int Width>
@@ -148,24 +149,24 @@ struct row_packs<node<R, F, A>> {
 };
 
 template <class R, class F, class A, class B>
-struct row_packs<node<R, F, A, B>> {
+struct row_vectors<node<R, F, A, B>> {
   using row_type = node<R, F, A, B>;
-  using of_a = row_packs<A>;
-  using of_b = row_packs<B>;
+  using of_a = row_vectors<A>;
+  using of_b = row_vectors<B>;
   static constexpr int most = min_of(of_a::most, of_b::most);
   static constexpr int leaves = of_a::leaves + of_b::leaves;
   template <int Width>
-  struct packed {
-    typename of_a::template packed<Width> a;
-    typename of_b::template packed<Width> b;
+  struct fragment {
+    typename of_a::template fragment<Width> a;
+    typename of_b::template fragment<Width> b;
   };
   template <int Width, bool Splat, bool Once = false>
-  FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
+  FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
     return {of_a::template fetch<Width, Splat, Once>(row.a, i),
             of_b::template fetch<Width, Splat, Once>(row.b, i)};
   }
   template <int Width>
-  FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
+  FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {
     return as_result<R>(row.f(of_a::template value<Width>(row.a, x.a, k, i),
                               of_b::template value<Width>(row.b, x.b, k, i)));
   }
@@ -185,27 +186,27 @@ struct row_packs<node<R, F, A, B>> {
 };
 
 template <class R, class F, class A, class B, class D>
-struct row_packs<node<R, F, A, B, D>> {
+struct row_vectors<node<R, F, A, B, D>> {
   using row_type = node<R, F, A, B, D>;
-  using of_a = row_packs<A>;
-  using of_b = row_packs<B>;
-  using of_d = row_packs<D>;
+  using of_a = row_vectors<A>;
+  using of_b = row_vectors<B>;
+  using of_d = row_vectors<D>;
   static constexpr int most = min_of(of_a::most, min_of(of_b::most, of_d::most));
   static constexpr int leaves = of_a::leaves + of_b::leaves + of_d::leaves;
   template <int Width>
-  struct packed {
-    typename of_a::template packed<Width> a;
-    typename of_b::template packed<Width> b;
-    typename of_d::template packed<Width> d;
+  struct fragment {
+    typename of_a::template fragment<Width> a;
+    typename of_b::template fragment<Width> b;
+    typename of_d::template fragment<Width> d;
   };
   template <int Width, bool Splat, bool Once = false>
-  FLAGGEMS_INLINE static packed<Width> fetch(const row_type& row, u32 i) {
+  FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
     return {of_a::template fetch<Width, Splat, Once>(row.a, i),
             of_b::template fetch<Width, Splat, Once>(row.b, i),
             of_d::template fetch<Width, Splat, Once>(row.d, i)};
   }
   template <int Width>
-  FLAGGEMS_INLINE static R value(const row_type& row, const packed<Width>& x, int k, u32 i) {
+  FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {
     return as_result<R>(row.f(of_a::template value<Width>(row.a, x.a, k, i),
                               of_b::template value<Width>(row.b, x.b, k, i),
                               of_d::template value<Width>(row.d, x.d, k, i)));

@@ -106,7 +106,7 @@ FLAGGEMS_NOINLINE void scatter_row(T* to, const T* from, const Walk& walk, i64 c
 
 /// One row, as loops use it: nothing in it has an address that they could think is written to.
 template <class C, class T>
-struct kept_place {
+struct staged_place {
   const T* row;
   host_scratch<C> copy;
   const T* next;  // what is read after this row, or is harmless to ask for
@@ -134,37 +134,37 @@ struct kept_place {
 
 // The rows of a group have their parts of the scratch, in whole vectors of any level.
 template <class Isa, class C, class T, class Walk>
-class kept_row<host_block<Isa>, C, T, Walk> {
+class staged_row<host_block<Isa>, C, T, Walk> {
  public:
-  FLAGGEMS_HOST_INLINE kept_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
+  FLAGGEMS_HOST_INLINE staged_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
       : walk_(walk),
         n_(n),
         padded_(round_up(n, 16)),
         copy_(block.template scratch<C>(padded_ * rows)),
         buffer_(block.template scratch<T>(padded_ * rows).data) {}
-  FLAGGEMS_HOST_INLINE kept_place<C, T> begin(const T* row, i64 step) {
+  FLAGGEMS_HOST_INLINE staged_place<C, T> begin(const T* row, i64 step) {
     begin_group(row, step, 1);
     return place(0);
   }
   FLAGGEMS_HOST_INLINE void begin_group(const T* row, i64 step, int count) {
     row_ = row;
     step_ = step;
-    ahead_ = max_of(step * count, least_ahead);
+    prefetch_ = max_of(step * count, min_prefetch);
     if (walk_.is_dense()) return;
     for (int r = 0; r < count; ++r) gather_row(buffer_ + r * padded_, row + r * step, walk_, n_);
     row_ = buffer_;
     step_ = padded_;
   }
-  FLAGGEMS_HOST_INLINE kept_place<C, T> place(int r) const {
+  FLAGGEMS_HOST_INLINE staged_place<C, T> place(int r) const {
     const T* const row = row_ + r * step_;
-    return {row, copy_.from(r * padded_), row + ahead_};
+    return {row, copy_.from(r * padded_), row + prefetch_};
   }
 
  private:
   /// Far enough for memory to answer, where rows are short.
-  static constexpr i64 least_ahead = 2048 / static_cast<i64>(sizeof(T));
+  static constexpr i64 min_prefetch = 2048 / static_cast<i64>(sizeof(T));
   Walk walk_;
-  i64 n_, padded_, step_ = 0, ahead_ = 0;
+  i64 n_, padded_, step_ = 0, prefetch_ = 0;
   host_scratch<C> copy_;
   T* buffer_;
   const T* row_ = nullptr;

@@ -33,7 +33,7 @@ FLAGGEMS_INLINE coordinates at_row(const coordinates& c, i64 row) {
 /// A tensor beside the product, from a row on. (To find each row of a tile by its coordinates took
 /// more instructions than the expression.)
 template <class T, class C>
-struct beside_rows {
+struct aux_rows {
   global_ptr<const T> data;
   i64 row, column;
   template <class Lane>
@@ -43,11 +43,11 @@ struct beside_rows {
   }
 };
 template <class T, class C>
-struct beside_arg {
+struct aux_arg {
   using value_type = C;
   global_ptr<const T> data;
   i64 strides[max_rank];  // of the batch, the rows, the columns
-  FLAGGEMS_INLINE beside_rows<T, C> at(const coordinates& c) const {
+  FLAGGEMS_INLINE aux_rows<T, C> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank - 1], strides[c.rank]};
   }
 };

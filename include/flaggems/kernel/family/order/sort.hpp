@@ -49,8 +49,8 @@ FLAGGEMS_INLINE void for_each_row_in_slots(Block& block, i64 rows, i64 slots, co
 /// The most threads of a block that count and move keys; each has counters of its own, so that the
 /// order within a digit is kept.
 inline constexpr i64 sort_threads = 256;
-/// Elements of scratch, i64, that sorting needs: 16 digits for each thread of a chip; the host's
-/// one thread has 256.
+/// Elements of scratch, i64, that sorting needs: 16 digits for each thread of a SIMT device; the
+/// host's one thread has 256.
 inline constexpr i64 sort_counters = 16 * sort_threads;
 
 /// Up to so many keys are ordered by counting.

@@ -22,7 +22,7 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
   // are equal, `wanted`.
   U prefix = 0, mask = 0;
   i64 wanted = k, tied = n;
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (int shift = static_cast<int>(sizeof(U)) * 8 - digit_bits; shift >= 0 && wanted < tied;
        shift -= digit_bits) {
     block.for_each(digits, [&](i64 d) FLAGGEMS_LAMBDA { counters.write(d, 0); });
@@ -54,7 +54,7 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
   // they count as less: the common case needs one pass.
   const bool all_tied = wanted == tied;
   i64 taken = 0;
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (int pass = 0; pass < (all_tied ? 1 : 2); ++pass) {
     const auto takes = [&](i64 i) FLAGGEMS_LAMBDA {
       const U top = static_cast<U>(key_at(i) & mask);

@@ -26,14 +26,14 @@ struct reduction_space {
     coordinates c;
     c.rank = kept_rank + reduced_rank;
     c.inner = start;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int d = kept_rank - 1; d > 0; --d) {
       const i64 next = kept / kept_sizes[d];
       c.at[d] = kept - next * kept_sizes[d];
       kept = next;
     }
     if (kept_rank > 0) c.at[0] = kept;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int d = reduced_rank - 1; d > 0; --d) {
       const i64 next = reduced / reduced_sizes[d];
       c.at[kept_rank + d] = reduced - next * reduced_sizes[d];
@@ -154,15 +154,15 @@ struct value_sink {
   }
   /// Width of them, side by side along the lanes.
   template <int Width>
-  FLAGGEMS_INLINE void put_pack(const coordinates& c, const C (&states)[Width]) const {
+  FLAGGEMS_INLINE void put_vec(const coordinates& c, const C (&states)[Width]) const {
     const row to = place(c);
     if constexpr (Width > 1 && sizeof(Out) * Width <= 16) {
-      if (to.stride == 1 && begins_pack<Width>(to.data)) {
-        pack<Out, Width> results;
+      if (to.stride == 1 && is_vec_aligned<Width>(to.data)) {
+        vec<Out, Width> results;
         static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
           results.at[k] = number_cast<Out>(is_floating<C> ? states[k] / divisor : states[k]);
         });
-        return store_pack<Width>(to.data, results);
+        return store_vec<Width>(to.data, results);
       }
     }
     static_for<Width>([&](auto k) FLAGGEMS_LAMBDA { to.put(lane_scalar{k}, states[k]); });
@@ -177,7 +177,7 @@ struct index_sink {
     store(out.data + c.offset(out.strides), out.strides[c.rank], lane, state.index);
   }
   template <int Width, class State>
-  FLAGGEMS_INLINE void put_pack(const coordinates& c, const State (&states)[Width]) const {
+  FLAGGEMS_INLINE void put_vec(const coordinates& c, const State (&states)[Width]) const {
     const auto to = out.data + c.offset(out.strides);
     const i64 step = out.strides[c.rank];
     static_for<Width>([&](auto k)

@@ -78,7 +78,7 @@ struct layer_norm {
                                   row_arg<W> bias, row_target<Out> out, C eps) {
     const i64 n = space.length;
     const C count = static_cast<C>(n), share = C(1) / count;
-    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
+    staged_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
     written_row<Block, Out, norm_walk> rows_out(block, n, norm_walk{&space, out.strides},
                                                 out.streamed);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
@@ -131,7 +131,7 @@ struct rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_arg<T> in, row_arg<W> weight,
                                   row_target<Out> out, C eps) {
     const i64 n = space.length;
-    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
+    staged_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, in.strides});
     written_row<Block, Out, norm_walk> rows_out(block, n, norm_walk{&space, out.strides},
                                                 out.streamed);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},
@@ -164,7 +164,7 @@ struct fused_add_rms_norm {
   FLAGGEMS_INLINE static void run(Block& block, norm_space space, row_target<T> x,
                                   row_target<R> residual, row_arg<W> weight, C eps) {
     const i64 n = space.length;
-    kept_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, x.strides});
+    staged_row<Block, C, T, norm_walk> rows_in(block, n, norm_walk{&space, x.strides});
     written_row<Block, T, norm_walk> rows_out(block, n, norm_walk{&space, x.strides}, false);
     written_row<Block, R, norm_walk> sums(block, n, norm_walk{&space, residual.strides}, false);
     const shared_row<Block, W, norm_walk> w(block, n, norm_walk{&space, weight.strides},

@@ -46,13 +46,13 @@ struct rotary_tensor {
 /// a = p[2 * lane], b = p[2 * lane + 1]. The host has a form of its own for whole vectors
 /// (family/row/vector/rotary.hpp).
 template <class C, class T, class Lane, class V>
-FLAGGEMS_INLINE void load_neighbours(global_ptr<const T> p, Lane lane, V& a, V& b) {
+FLAGGEMS_INLINE void load_interleaved(global_ptr<const T> p, Lane lane, V& a, V& b) {
   a = load<C>(p, 2, lane);
   b = load<C>(p + 1, 2, lane);
 }
 template <class T, class Lane, class V>
-FLAGGEMS_INLINE void store_neighbours(global_ptr<T> p, Lane lane, FLAGGEMS_VALUE(V) a,
-                                      FLAGGEMS_VALUE(V) b) {
+FLAGGEMS_INLINE void store_interleaved(global_ptr<T> p, Lane lane, FLAGGEMS_VALUE(V) a,
+                                       FLAGGEMS_VALUE(V) b) {
   store(p, 2, lane, a);
   store(p + 1, 2, lane, b);
 }
@@ -96,11 +96,11 @@ struct rotary {
     if (in_pair == 2 && out_pair == 2 && x.in_step == 1 && x.out_step == 1 && space.second == 1) {
       block.for_each_lane(space.pairs, [&](auto j) FLAGGEMS_LAMBDA {
         lane_value<decltype(j), C> a, b;
-        load_neighbours<C, T>(in, j, a, b);
+        load_interleaved<C, T>(in, j, a, b);
         const auto co = load<C>(cos, cos_step, j);
         const auto si = load<C>(sin, sin_step, j);
         const decltype(a) rotated = a * co - b * si, other = b * co + a * si;
-        store_neighbours<T>(out, j, rotated, other);
+        store_interleaved<T>(out, j, rotated, other);
       });
       copy_rest(block, space, x, in, out);
       return;

@@ -16,7 +16,7 @@ struct softmax {
     using group = row_group<Block, C>;
     const i64 n = space.length;
     const int most = group::rows_of(n);
-    kept_row<Block, C, T, row_walk> rows_in(block, n, row_walk{in.strides[space.rank]}, most);
+    staged_row<Block, C, T, row_walk> rows_in(block, n, row_walk{in.strides[space.rank]}, most);
     written_row<Block, Out, row_walk> rows_out(block, n, row_walk{out.strides[space.rank]},
                                                out.streamed, most);
     for_each_row_group(block, space, most, [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {

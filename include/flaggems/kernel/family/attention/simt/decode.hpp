@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of few queries on chips, where all time goes by reading keys and values: each is read
-// once, by packs, for all queries that share it. Parts of the keys are worked on side by side and
-// put together afterwards, always in the same order.
-// T. Dao et al.: Flash-Decoding for long-context inference, 2023.
+// Attention of few queries on SIMT devices, where all time goes by reading keys and values: each is
+// read once, by vectors, for all queries that share it. Parts of the keys are worked on side by
+// side and put together afterwards, always in the same order. T. Dao et al.: Flash-Decoding for
+// long-context inference, 2023.
 #pragma once
 
 #include <flaggems/kernel/block/simt/machine.hpp>
@@ -116,19 +116,19 @@ struct decode_sum {
   FLAGGEMS_INLINE void add(const f32 (&scores)[Count], const f32 (&totals)[Count],
                            const f32 (&sums)[Count][Elements]) {
     f32 now = most;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Count; ++s) now = greater_or_nan(now, scores[s]);
     const f32 shift = now == lowest<f32>() ? 0.0F : now,
               correction = softmax_power<f32>(most - shift);
     most = now;
     total *= correction;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int e = 0; e < Elements; ++e) sum[e] *= correction;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Count; ++s) {
       const f32 factor = softmax_power<f32>(scores[s] - shift);
       total = fma(factor, totals[s], total);
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int e = 0; e < Elements; ++e) sum[e] = fma(factor, sums[s][e], sum[e]);
     }
   }
@@ -137,43 +137,43 @@ struct decode_sum {
 };
 
 /// Where sums of a row's `size` elements lie, of which a thread has `width` in a row: so that
-/// neighbouring threads, and the next rows' beside them, find their own in different banks.
+/// consecutive threads, and the next rows' beside them, find their own in different banks.
 template <int size, int width>
 struct decode_row {
   static constexpr int line = round_up(size / width, 64 / width) + 32 / width;  // of 32 banks
   static constexpr int length = line * width + (20 - line * width % 16) % 16;
   /// What a block of a cluster leaves for the others, as these read it: score, total and sums.
   static constexpr int whole = 2 + size;
-  /// Elements for so many teams, with so many rows.
-  static constexpr int all(int teams, int rows) { return rows * (teams * (2 + length) + whole); }
-  FLAGGEMS_INLINE static int place(int pack, int e) { return e * line + pack; }
+  /// Elements for so many thread groups, with so many rows.
+  static constexpr int all(int groups, int rows) { return rows * (groups * (2 + length) + whole); }
+  FLAGGEMS_INLINE static int place(int vector, int e) { return e * line + vector; }
   FLAGGEMS_INLINE static int place(int e) { return place(e / width, e % width); }
 };
 
-/// Where a block's teams leave what they found of `rows` rows, a decode_row of sums each, and how
-/// it becomes that of the block. (Numbers are known to the compiler: for few keys, what is not the
-/// loop over them is most of the time.)
-template <class Block, int teams, int rows, class row_type>
-struct decode_findings {
+/// Where a block's thread groups leave what they found of `rows` rows, a decode_row of sums each,
+/// and how it becomes that of the block. (Numbers are known to the compiler: for few keys, what is
+/// not the loop over them is most of the time.)
+template <class Block, int groups, int rows, class row_type>
+struct decode_partials {
   template <class T>
   using array = typename Block::template scratch_type<T>;
   Block& block;
   array<f32> largest, totals, sums, whole;
 
-  FLAGGEMS_INLINE explicit decode_findings(Block& b)
+  FLAGGEMS_INLINE explicit decode_partials(Block& b)
       : block(b),
-        largest(b.template scratch<f32>(teams * rows)),
-        totals(b.template scratch<f32>(teams * rows)),
-        sums(b.template scratch<f32>(teams * rows * row_type::length)),
+        largest(b.template scratch<f32>(groups * rows)),
+        totals(b.template scratch<f32>(groups * rows)),
+        sums(b.template scratch<f32>(groups * rows * row_type::length)),
         whole(b.template scratch<f32>(rows * row_type::whole)) {}
 
-  /// What a team found of a row: score and total, and where its sums begin.
-  FLAGGEMS_INLINE void put(int team, int row, f32 score, f32 total) const {
-    largest.write(team * rows + row, score);
-    totals.write(team * rows + row, total);
+  /// What a thread group found of a row: score and total, and where its sums begin.
+  FLAGGEMS_INLINE void put(int group, int row, f32 score, f32 total) const {
+    largest.write(group * rows + row, score);
+    totals.write(group * rows + row, total);
   }
-  FLAGGEMS_INLINE array<f32> sums_of(int team, int row) const {
-    return sums.from((team * rows + row) * row_type::length);
+  FLAGGEMS_INLINE array<f32> sums_of(int group, int row) const {
+    return sums.from((group * rows + row) * row_type::length);
   }
   /// The tile's rows, of so many elements: into `found` if they are one of several parts, else
   /// where the batch's begin, `to`. After a barrier.
@@ -183,39 +183,39 @@ struct decode_findings {
                              global_ptr<f32> found) const {
     using kernels::store;
     // A thread has two elements of a row, whose parts' weights are the same.
-    const int apart = elements / 2, all = min_of(rows, space.rows - at.first) * apart;
+    const int half = elements / 2, all = min_of(rows, space.rows - at.first) * half;
     const int blocks = block.cluster_blocks();
-    // First what this block's teams found; of several blocks, then a share of what all did.
+    // First what this block's thread groups found; of several blocks, then a share of what all did.
     for (int members = 1;; members = blocks) {
       const bool is_last = members == blocks;
       const int share = members == 1 ? all : ceil_div(all, blocks);
       const int from = members == 1 ? 0 : block.cluster_block() * share;
       const int end = min_of(from + share, all);
       for (int i = from + block.thread(); i < end; i += block.threads()) {
-        const int r = i / apart, e = i - r * apart;
-        constexpr int most = max_of(teams, decode_space::most_cluster);
+        const int r = i / half, e = i - r * half;
+        constexpr int most = max_of(groups, decode_space::most_cluster);
         f32 score[most], total[most], sum[most][2];
         if (members == 1)
-          read_teams<most>(r, e, apart, score, total, sum);
+          read_groups<most>(r, e, half, score, total, sum);
         else
-          read_blocks<most>(r, e, apart, blocks, score, total, sum);
+          read_blocks<most>(r, e, half, blocks, score, total, sum);
         decode_sum<2> x;
         x.template add<most>(score, total, sum);
         if (!is_last) {
           whole.write(r * row_type::whole + 2 + e, x.sum[0]);
-          whole.write(r * row_type::whole + 2 + e + apart, x.sum[1]);
+          whole.write(r * row_type::whole + 2 + e + half, x.sum[1]);
           if (e > 0) continue;
           whole.write(r * row_type::whole, x.most);
           whole.write(r * row_type::whole + 1, x.total);
         } else if (space.parts.divisor == 1) {
           const auto row = to + out.offset(decode_query(space, at.first + r));
           store(row, out.element, lane_scalar{e}, x.result(0));
-          store(row, out.element, lane_scalar{e + apart}, x.result(1));
+          store(row, out.element, lane_scalar{e + half}, x.result(1));
         } else {
           const auto here =
               found + (at.found + i64{r} * space.parts.divisor) * decode_found(elements);
           here[2 + e] = x.sum[0];
-          here[2 + e + apart] = x.sum[1];
+          here[2 + e + half] = x.sum[1];
           if (e > 0) continue;
           here[0] = x.most;
           here[1] = x.total;
@@ -229,22 +229,22 @@ struct decode_findings {
 
  private:
   template <int Most>
-  FLAGGEMS_INLINE void read_teams(int r, int e, int apart, f32 (&score)[Most], f32 (&total)[Most],
-                                  f32 (&sum)[Most][2]) const {
-    FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_INLINE void read_groups(int r, int e, int half, f32 (&score)[Most], f32 (&total)[Most],
+                                   f32 (&sum)[Most][2]) const {
+    FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Most; ++s) {
-      const bool exists = s < teams;
+      const bool exists = s < groups;
       score[s] = exists ? largest.read(s * rows + r) : lowest<f32>();
       total[s] = exists ? totals.read(s * rows + r) : 0.0F;
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int h = 0; h < 2; ++h)
-        sum[s][h] = exists ? sums_of(s, r).read(row_type::place(e + h * apart)) : 0.0F;
+        sum[s][h] = exists ? sums_of(s, r).read(row_type::place(e + h * half)) : 0.0F;
     }
   }
   template <int Most>
-  FLAGGEMS_INLINE void read_blocks(int r, int e, int apart, int blocks, f32 (&score)[Most],
+  FLAGGEMS_INLINE void read_blocks(int r, int e, int half, int blocks, f32 (&score)[Most],
                                    f32 (&total)[Most], f32 (&sum)[Most][2]) const {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int b = 0; b < Most; ++b) {
       score[b] = lowest<f32>();
       total[b] = sum[b][0] = sum[b][1] = 0.0F;
@@ -254,7 +254,7 @@ struct decode_findings {
       const auto there =
           block.of_block(whole, exists ? b : block.cluster_block()).from(r * row_type::whole);
       const f32 own_score = there.read(0), own_total = there.read(1);
-      const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + apart)};
+      const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + half)};
       if (!exists) continue;
       score[b] = own_score;
       total[b] = own_total;
@@ -264,13 +264,13 @@ struct decode_findings {
   }
 };
 
-/// `Lanes` neighbouring threads are a team, which has a pack of a key each, and scores `keys` of
-/// them for Rows queries at once. Rows * keys <= Lanes. Keys and values begin packs everywhere, and
-/// a head has Lanes packs at most.
+/// `Lanes` consecutive threads are a thread group, which has a vector of a key each, and scores
+/// `keys` of them for Rows queries at once. Rows * keys <= Lanes. Keys and values are
+/// vector-aligned everywhere, and a head has Lanes vectors at most.
 template <class T, class Key, class Out, class Mask, int Rows, int Lanes>
 struct attention_decode {
   static constexpr int max_threads = 128, min_blocks = 4;
-  static constexpr int width = pack_size<Key>;
+  static constexpr int width = vec_size<Key>;
   static constexpr int keys = min_of(4, Lanes / Rows);
   static constexpr int count = Rows * keys;
   static constexpr int spread = Lanes / count;  // lanes with the same score
@@ -283,11 +283,11 @@ struct attention_decode {
                                   const decode_arg<const T>& q, const decode_arg<const Key>& k,
                                   const decode_arg<const Key>& v, const Mask& mask,
                                   const decode_arg<Out>& out, global_ptr<f32> found) {
-    using values = pack<Key, width>;
-    constexpr int teams = max_threads / Lanes;
-    const int team = block.thread() / Lanes, lane = block.thread() % Lanes;
-    const decode_findings<Block, teams, Rows, row_type> findings(block);
-    const int mine = lane * width;  // the first element of this lane's packs
+    using values = vec<Key, width>;
+    constexpr int groups = max_threads / Lanes;
+    const int group = block.thread() / Lanes, lane = block.thread() % Lanes;
+    const decode_partials<Block, groups, Rows, row_type> partials(block);
+    const int mine = lane * width;  // the first element of this lane's vectors
     const bool has_key = mine < space.head_size, has_value = mine < space.value_size;
     // The score that this lane has of each step.
     const int my_row = lane / spread / keys, my_key = lane / spread % keys;
@@ -299,7 +299,7 @@ struct attention_decode {
         return decode_query(space, min_of(at.first + r, space.rows - 1));
       };
       global_ptr<const T> from_q[Rows];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
         // Rows beyond the last are the last one again: computed, not stored.
         from_q[r] = settled<const T>(q.at(at.place) + q.offset(query_of(r)));
@@ -312,9 +312,9 @@ struct attention_decode {
       const auto to = out.at(at.place);
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
         // What a cache has of earlier positions was not written by the launch before.
-        FLAGGEMS_CHIP_NO_UNROLL
+        FLAGGEMS_SIMT_NO_UNROLL
         for (int s = 0; s < keys; ++s) {
-          const i64 j = at.begin + team * keys + s;
+          const i64 j = at.begin + group * keys + s;
           if (j >= end) break;
           if (has_key) prefetch(from_k + j * k.position);
           if (has_value) prefetch(from_v + j * v.position);
@@ -322,17 +322,17 @@ struct attention_decode {
       });
 
       f32 query[Rows][width];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < width; ++e)
           query[r][e] =
               has_key ? number_cast<f32>(from_q[r][i64{mine + e} * q.element]) * space.scale : 0.0F;
       }
       f32 sums[Rows][width];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < width; ++e) sums[r][e] = 0.0F;
       }
       f32 largest = lowest<f32>(), total = 0.0F;
@@ -342,37 +342,37 @@ struct attention_decode {
       const auto fetch = [&](values(&into)[keys], global_ptr<const Key> from, i32 stride, bool has,
                              i32 start) FLAGGEMS_LAMBDA {
         if (!has || start >= end) return;
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int s = 0; s < keys; ++s)
-          into[s] = load_pack<width>(from + i64{min_of(start + team * keys + s, end - 1)} * stride);
+          into[s] = load_vec<width>(from + i64{min_of(start + group * keys + s, end - 1)} * stride);
       };
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int s = 0; s < keys; ++s) key[s] = value[s] = values{};
       fetch(key, from_k, k.position, has_key, at.begin);
       fetch(value, from_v, v.position, has_value, at.begin);
-      for (i32 start = at.begin; start < end; start += teams * keys) {
-        const i32 j = start + team * keys;
+      for (i32 start = at.begin; start < end; start += groups * keys) {
+        const i32 j = start + group * keys;
         f32 dots[count];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int s = 0; s < keys; ++s) {
           f32 y[width];
           unpack<f32>(key[s], y);
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < Rows; ++r) {
             f32 dot = 0.0F;
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int e = 0; e < width; ++e) dot = fma(query[r][e], y[e], dot);
             dots[r * keys + s] = dot;
           }
         }
-        fetch(key, from_k, k.position, has_key, start + teams * keys);
-        fold_values<count, Lanes / 2, f32>(block, dots);
+        fetch(key, from_k, k.position, has_key, start + groups * keys);
+        reduce_values<count, Lanes / 2, f32>(block, dots);
         f32 score = lowest<f32>();
         if (j + my_key < min_of(end, visible))
           score = scores.template apply<f32>(lane_scalar{j + my_key}, dots[0]);
         f32 now = greater_or_nan(largest, score);
         for (int beyond = spread; beyond < spread * keys; beyond *= 2)
-          now = greater_or_nan(now, block.template of_neighbour<f32>(now, beyond));
+          now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
         // Nothing seen so far: any number but -inf will do, all exponentials are 0.
         const f32 shift = now == lowest<f32>() ? 0.0F : now;
         f32 correction[Rows], weights[count];
@@ -380,49 +380,49 @@ struct attention_decode {
         weights[0] = softmax_power<f32>(score - shift);
         total = fma(total, correction[0], weights[0]);
         largest = now;
-        unfold_values<Rows, Lanes / 2, f32>(block, correction);
-        unfold_values<count, Lanes / 2, f32>(block, weights);
-        FLAGGEMS_CHIP_UNROLL
+        broadcast_values<Rows, Lanes / 2, f32>(block, correction);
+        broadcast_values<count, Lanes / 2, f32>(block, weights);
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < Rows; ++r) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int e = 0; e < width; ++e) sums[r][e] *= correction[r];
         }
-        if (start + teams * keys > end) {  // 0 * inf would be NaN
-          FLAGGEMS_CHIP_UNROLL
+        if (start + groups * keys > end) {  // 0 * inf would be NaN
+          FLAGGEMS_SIMT_UNROLL
           for (int s = 0; s < keys; ++s)
             if (j + s >= end) value[s] = values{};
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int s = 0; s < keys; ++s) {
           f32 y[width];
           unpack<f32>(value[s], y);
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < Rows; ++r) {
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int e = 0; e < width; ++e)
               sums[r][e] = fma(weights[r * keys + s], y[e], sums[r][e]);
           }
         }
-        fetch(value, from_v, v.position, has_value, start + teams * keys);
+        fetch(value, from_v, v.position, has_value, start + groups * keys);
       }
       for (int beyond = spread; beyond < spread * keys; beyond *= 2)
-        total += block.template of_neighbour<f32>(total, beyond);
+        total += block.template shuffle_xor<f32>(total, beyond);
 
       block.sync();  // what the tile before left may still be read
-      if (lane % (spread * keys) == 0) findings.put(team, my_row, largest, total);
-      FLAGGEMS_CHIP_UNROLL
+      if (lane % (spread * keys) == 0) partials.put(group, my_row, largest, total);
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        const auto to_sums = findings.sums_of(team, r);
-        FLAGGEMS_CHIP_UNROLL
+        const auto to_sums = partials.sums_of(group, r);
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < width; ++e) to_sums.write(row_type::place(lane, e), sums[r][e]);
       }
       block.sync();
-      findings.store(space, out, to, at, space.value_size, found);
+      partials.store(space, out, to, at, space.value_size, found);
     });
   }
 };
 
-/// The parts' findings together, for each row of each batch. A team of threads, as wide as a row,
+/// The parts' partials together, for each row of each batch. A group of threads, as wide as a row,
 /// has some parts at once; where these are all, it is alone.
 template <class Out>
 struct attention_decode_merge {
@@ -432,7 +432,7 @@ struct attention_decode_merge {
   static constexpr int most_scratch = 4096;
   static constexpr bool awaits_earlier = true;
 
-  FLAGGEMS_INLINE static constexpr i64 teams(i64 threads, i64 size) {
+  FLAGGEMS_INLINE static constexpr i64 groups(i64 threads, i64 size) {
     return max_of(i64(1), threads / round_up(size, i64(32)));
   }
   FLAGGEMS_INLINE static constexpr i64 threads(i64 parts, i64 size) {
@@ -443,13 +443,13 @@ struct attention_decode_merge {
   FLAGGEMS_INLINE static void run(Block& block, const decode_space& space,
                                   const decode_arg<Out>& out, global_ptr<const f32> found) {
     const int size = space.value_size, count = static_cast<int>(space.parts.divisor);
-    const int abreast = static_cast<int>(teams(block.threads(), size));
+    const int group_count = static_cast<int>(groups(block.threads(), size));
     // This thread's, and its first element: the only one, unless a row is wider than the block.
-    const int team = block.thread() / size, first = block.thread() - team * size;
+    const int group = block.thread() / size, first = block.thread() - group * size;
     const int step = static_cast<int>(decode_found(space.value_size));
-    const auto largest = block.template scratch<f32>(abreast);
-    const auto totals = block.template scratch<f32>(abreast);
-    const auto sums = block.template scratch<f32>(i64(abreast) * size);
+    const auto largest = block.template scratch<f32>(group_count);
+    const auto totals = block.template scratch<f32>(group_count);
+    const auto sums = block.template scratch<f32>(i64(group_count) * size);
     block.admit_next();
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       // A tile is a row, of which a batch has as many as row tiles.
@@ -458,15 +458,15 @@ struct attention_decode_merge {
       const auto to = out.at(decode_place(space, batch)) + out.offset(row);
       const auto from = found + tile * count * step;
       block.await_earlier();
-      if (abreast > 1) block.sync();  // what the tile before left may still be read
-      for (int e = team < abreast ? first : size; e < size; e += block.threads()) {
+      if (group_count > 1) block.sync();  // what the tile before left may still be read
+      for (int e = group < group_count ? first : size; e < size; e += block.threads()) {
         decode_sum<1> x;
-        FLAGGEMS_CHIP_NO_UNROLL
-        for (int p = team; p < count; p += at_once * abreast) {
+        FLAGGEMS_SIMT_NO_UNROLL
+        for (int p = group; p < count; p += at_once * group_count) {
           f32 scores[at_once], totals_of[at_once], sums_of[at_once][1];
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int s = 0; s < at_once; ++s) {
-            const int part = p + s * abreast;
+            const int part = p + s * group_count;
             const auto here = from + min_of(part, count - 1) * step;
             const f32 score = here[0], total = here[1], sum = here[2 + e];
             scores[s] = part < count ? score : lowest<f32>();
@@ -475,21 +475,21 @@ struct attention_decode_merge {
           }
           x.add<at_once>(scores, totals_of, sums_of);
         }
-        if (abreast == 1) {
+        if (group_count == 1) {
           store(to, out.element, lane_scalar{e}, x.result(0));
           continue;
         }
-        sums.write(team * size + e, x.sum[0]);
+        sums.write(group * size + e, x.sum[0]);
         if (e > 0) continue;
-        largest.write(team, x.most);
-        totals.write(team, x.total);
+        largest.write(group, x.most);
+        totals.write(group, x.total);
       }
-      if (abreast == 1) return;
+      if (group_count == 1) return;
       block.sync();
       block.for_each(size, [&](i64 e) FLAGGEMS_LAMBDA {
         decode_sum<1> x;
-        FLAGGEMS_CHIP_NO_UNROLL
-        for (int s = 0; s < abreast; ++s) {
+        FLAGGEMS_SIMT_NO_UNROLL
+        for (int s = 0; s < group_count; ++s) {
           const f32 score[1] = {largest.read(s)}, total[1] = {totals.read(s)},
                     sum[1][1] = {{sums.read(s * size + e)}};
           x.add<1>(score, total, sum);

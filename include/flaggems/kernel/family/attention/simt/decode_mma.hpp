@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of few queries on chips with instructions for small matrices: keys and values of 16
-// bits go from memory to those as they lie.
+// Attention of few queries on SIMT devices with instructions for small matrices: keys and values of
+// 16 bits go from memory to those as they lie.
 #pragma once
 
 #include <flaggems/kernel/family/attention/simt/decode.hpp>
@@ -37,10 +37,10 @@ FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) {
 }
 
 /// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. 32
-/// neighbouring threads are a team, which has 16 keys at once and 8 rows: scores are keys times
-/// queries, and the result, transposed, values times weights. What is not exact in 16 bits is
+/// consecutive threads are a thread group, which has 16 keys at once and 8 rows: scores are keys
+/// times queries, and the result, transposed, values times weights. What is not exact in 16 bits is
 /// multiplied in parts: for that, queries of another type must have keys of bf16. Queries begin
-/// packs everywhere, as keys and values do.
+/// vectors everywhere, as keys and values do.
 template <class T, class Key, class Out, class Mask, int Blocks, int Threads>
 struct attention_decode_tiles {
   static constexpr int max_threads = Threads;
@@ -58,11 +58,11 @@ struct attention_decode_tiles {
                                   const decode_arg<const T>& q, const decode_arg<const Key>& k,
                                   const decode_arg<const Key>& v, const Mask& mask,
                                   const decode_arg<Out>& out, global_ptr<f32> found) {
-    using words = pack<u32, 4>;
-    constexpr int teams = Threads / 32;
-    const int team = block.thread() / 32;
+    using words = vec<u32, 4>;
+    constexpr int warps = Threads / 32;
+    const int warp = block.thread() / 32;
     const int g = block.thread() % 32 / 4, t = block.thread() % 4;
-    const decode_findings<Block, teams, rows_at_once, row_type> findings(block);
+    const decode_partials<Block, warps, rows_at_once, row_type> partials(block);
     block.for_each_cluster_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const decode_tile at(block, space, rows_at_once, static_cast<u32>(tile));
       const i32 begin = at.begin, end = at.end;
@@ -81,7 +81,7 @@ struct attention_decode_tiles {
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
         // What a cache has of earlier positions was not written by the launch before.
         constexpr int line = 64;  // elements
-        const i32 count = min_of(end - begin, 2 * teams * keys) * Blocks;
+        const i32 count = min_of(end - begin, 2 * warps * keys) * Blocks;
         for (i32 i = block.thread(); i < count; i += block.threads()) {
           const i64 j = begin + i / Blocks;
           const i32 e = i % Blocks * line;
@@ -91,9 +91,9 @@ struct attention_decode_tiles {
       });
 
       f32 sums[4 * Blocks][4];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int b = 0; b < 4 * Blocks; ++b) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < 4; ++e) sums[b][e] = 0.0F;
       }
       f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
@@ -103,70 +103,70 @@ struct attention_decode_tiles {
       words key[2][2 * Blocks], value[4][Blocks];
       const auto fetch_keys = [&](i32 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
           const auto from =
-              from_k + i64{min_of(start + team * keys + g + h * 8, end - 1)} * k.position;
-          FLAGGEMS_CHIP_UNROLL
+              from_k + i64{min_of(start + warp * keys + g + h * 8, end - 1)} * k.position;
+          FLAGGEMS_SIMT_UNROLL
           for (int b = 0; b < 2 * Blocks; ++b) key[h][b] = load_words_once<Key>(from + b * 32);
         }
       };
       const auto fetch_values = [&](i32 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int h = 0; h < 4; ++h) {
-          const i32 j = start + team * keys + 2 * t + h % 2 + h / 2 * 8;
+          const i32 j = start + warp * keys + 2 * t + h % 2 + h / 2 * 8;
           const auto from = from_v + i64{min_of(j, end - 1)} * v.position;
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int b = 0; b < Blocks; ++b) value[h][b] = load_words_once<Key>(from + b * 64);
         }
       };
       fetch_keys(begin);
       fetch_values(begin);
-      // Queries, a pack of which in words is what two products take.
+      // Queries, a vector of which in words is what two products take.
       u32 query[query_terms][2 * Blocks][4];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int b = 0; b < 2 * Blocks; ++b) {
         if constexpr (is_same<T, Key>) {
           const words x = load_words<T>(from_q + b * 32);
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int w = 0; w < 4; ++w) query[0][b][w] = x.at[w];
         } else {
           f32 x[8];
-          load_packs<8, f32>(from_q + b * 32, x);
-          FLAGGEMS_CHIP_UNROLL
+          load_vecs<8, f32>(from_q + b * 32, x);
+          FLAGGEMS_SIMT_UNROLL
           for (int w = 0; w < 4; ++w) {
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int n = 0; n < query_terms; ++n)
               query[n][b][w] = take_halves<Key>(x[2 * w], x[2 * w + 1]);
           }
         }
       }
-      for (i32 start = begin; start < end; start += teams * keys) {
+      for (i32 start = begin; start < end; start += warps * keys) {
         f32 score[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < 2 * Blocks; ++b) {
           const words first = key[0][b], second = key[1][b];
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int s = 0; s < 2; ++s) {
             const u32 left[4] = {first.at[2 * s], second.at[2 * s], first.at[2 * s + 1],
                                  second.at[2 * s + 1]};
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int n = 0; n < query_terms; ++n) {
               const u32 right[2] = {query[n][b][2 * s], query[n][b][2 * s + 1]};
               block.template multiply_tiles<Key>(score, left, right);
             }
           }
         }
-        fetch_keys(start + teams * keys);
-        const i32 j = start + team * keys + g;
+        fetch_keys(start + warps * keys);
+        const i32 j = start + warp * keys + g;
         f32 correction[2];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < 2; ++r) {
           const auto& masked = r == 0 ? mask_low : mask_high;
           const i32 stop = min_of(end, visible[r]);
           f32 now = largest[r];
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int h = 0; h < 2; ++h) {
             f32& s = score[2 * h + r];
             s = j + h * 8 < stop
@@ -175,63 +175,63 @@ struct attention_decode_tiles {
             now = greater_or_nan(now, s);
           }
           for (int beyond = 4; beyond < 32; beyond *= 2)
-            now = greater_or_nan(now, block.template of_neighbour<f32>(now, beyond));
+            now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
           // Nothing seen so far: any number but -inf will do, all exponentials are 0.
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
           correction[r] = softmax_power<f32>(largest[r] - shift);
           largest[r] = now;
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int h = 0; h < 2; ++h)
             score[2 * h + r] = softmax_power<f32>(score[2 * h + r] - shift);
           total[r] = fma(total[r], correction[r], score[r] + score[2 + r]);
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < 4 * Blocks; ++b) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int e = 0; e < 4; ++e) sums[b][e] *= correction[e % 2];
         }
         u32 weight[weight_terms][2];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int n = 0; n < weight_terms; ++n)
             weight[n][h] = block.transpose_tile(take_halves<Key>(score[2 * h], score[2 * h + 1]));
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < Blocks; ++b) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int w = 0; w < 4; ++w) {
             const u32 left[4] = {lower_halves(value[0][b].at[w], value[1][b].at[w]),
                                  upper_halves(value[0][b].at[w], value[1][b].at[w]),
                                  lower_halves(value[2][b].at[w], value[3][b].at[w]),
                                  upper_halves(value[2][b].at[w], value[3][b].at[w])};
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int n = 0; n < weight_terms; ++n)
               block.template multiply_tiles<Key>(sums[4 * b + w], left, weight[n]);
           }
         }
-        fetch_values(start + teams * keys);
+        fetch_values(start + warps * keys);
       }
 
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < 2; ++r) {
         for (int beyond = 4; beyond < 32; beyond *= 2)
-          total[r] += block.template of_neighbour<f32>(total[r], beyond);
+          total[r] += block.template shuffle_xor<f32>(total[r], beyond);
       }
       block.sync();  // what the tile before left may still be read
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < 2; ++r) {
-        if (g == 0) findings.put(team, 2 * t + r, largest[r], total[r]);
-        const auto to_sums = findings.sums_of(team, 2 * t + r).from(row_type::place(g, 0));
-        FLAGGEMS_CHIP_UNROLL
+        if (g == 0) partials.put(warp, 2 * t + r, largest[r], total[r]);
+        const auto to_sums = partials.sums_of(warp, 2 * t + r).from(row_type::place(g, 0));
+        FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < 4 * Blocks; ++b) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int h = 0; h < 2; ++h)
             to_sums.write(row_type::place(b / 4 * 8, b % 4 * 2 + h), sums[b][2 * h + r]);
         }
       }
       block.sync();
-      findings.store(space, out, to, at, size, found);
+      partials.store(space, out, to, at, size, found);
     });
   }
 };

@@ -235,9 +235,9 @@ struct attention_tiles {
     t.vectors = 2;
     t.b_along = 32;
     t.narrow = nullptr;
-    t.ahead = nullptr;
-    t.ahead_line = t.ahead_step = 0;
-    t.lines_ahead = 0;
+    t.prefetch_from = nullptr;
+    t.prefetch_line = t.prefetch_step = 0;
+    t.prefetch_lines = 0;
     Kernel::begin();
     block.for_each_tile(space.batches * blocks, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 batch = tile / blocks, begin = (tile - batch * blocks) * share;
@@ -286,23 +286,23 @@ struct attention_tiles {
             }
           }
           if (most == 0) continue;
-          const i64 together = round_up(most, rows);
+          const i64 key_span = round_up(most, rows);
           t.a = query + g * depth;
           t.a_row = depth;
           t.a_along = rows;
           t.steps = depth / rows;
           t.out_row = keys;
           t.add = false;
-          for (i64 j = 0; j < together; j += rows) {
+          for (i64 j = 0; j < key_span; j += rows) {
             t.b = packed_keys + j * depth;
             t.out = score + j;
             Kernel::product(t);
           }
           outlined<isa>::template call<weigh>(typename weigh::arguments{
-              score, weight, all < few_keys ? lost : nullptr, keys, live, together, seen, masks,
+              score, weight, all < few_keys ? lost : nullptr, keys, live, key_span, seen, masks,
               scale, largest + g, total + g, sum + g * width, width, start == 0});
           t.a_row = keys;
-          t.steps = together / rows;
+          t.steps = key_span / rows;
           t.out_row = width;
           for (i64 e = 0; e < width; e += rows) {
             t.b = static_cast<const char*>(static_cast<const void*>(packed_values)) +

@@ -205,10 +205,10 @@ struct attention_host {
           if (most == 0) continue;
           const auto multiply = [&](auto count_of, const C* a, i64 a_row, const C* b, i64 b_row,
                                     i64 steps, C* to, i64 to_row, const C* factor) FLAGGEMS_LAMBDA {
-            constexpr int together = decltype(count_of)::value;
-            V acc[rows][together];
+            constexpr int per_step = decltype(count_of)::value;
+            V acc[rows][per_step];
             static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-              static_for<together>([&](auto e) FLAGGEMS_LAMBDA {
+              static_for<per_step>([&](auto e) FLAGGEMS_LAMBDA {
                 if (factor == nullptr) {
                   acc[r][e] = V(C(0));
                 } else {
@@ -219,7 +219,7 @@ struct attention_host {
             });
             multiply_rows(acc, a, a_row, b, b_row, steps);
             static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-              static_for<together>([&](auto e) FLAGGEMS_LAMBDA {
+              static_for<per_step>([&](auto e) FLAGGEMS_LAMBDA {
                 write_vector(to + r * to_row + e * lanes, acc[r][e], isa::lanes);
               });
             });

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that chips copy side by side into rows of another tensor, whatever their elements are:
-// concatenation, by one launch for several operands.
+// Rows that SIMT devices copy side by side into rows of another tensor, whatever their elements
+// are: concatenation, by one launch for several operands.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/simt/pointwise.hpp>
@@ -29,7 +29,7 @@ struct joined_space {
 /// Copies them in units of `Bytes`, which all of them are made of.
 template <int Bytes>
 struct join_rows {
-  using unit = conditional<Bytes == 16, pack<u32, 4>, uint_of_size<min_of(Bytes, 8)>>;
+  using unit = conditional<Bytes == 16, vec<u32, 4>, uint_of_size<min_of(Bytes, 8)>>;
   static constexpr int in_flight = Bytes == 16 ? 1 : 8;
 
   template <class Block>
@@ -48,10 +48,10 @@ struct join_rows {
           space.operands[k].data + row * step + static_cast<i64>(column - begin) * Bytes;
       global_ptr<u8> to = out + row * to_row + static_cast<i64>(column) * Bytes;
       unit taken[in_flight];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (u32 u = 0; u < in_flight; ++u, p += step)
         if (u < rows) taken[u] = *reinterpret_cast<global_ptr<const unit>>(p);
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (u32 u = 0; u < in_flight; ++u, to += to_row)
         if (u < rows) *reinterpret_cast<global_ptr<unit>>(to) = taken[u];
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of few rows on chips, where all time goes by reading the other matrix: each of
-// its elements is read once, by packs, with many of them under way.
+// Matrix products of few rows on SIMT devices, where all time goes by reading the other matrix:
+// each of its elements is read once, by vectors, with many of them under way.
 #pragma once
 
 #include <flaggems/kernel/block/simt/reduce_values.hpp>
@@ -17,7 +17,7 @@ struct skinny_space {
   i32 tile_rows, tile_columns;
   divider row_tiles, column_tiles;  // by how many there are
   u32 tiles;
-  i32 sharing;  // 2^sharing teams share lines, most_sharing at most
+  i32 sharing;  // 2^sharing thread groups share lines, most_sharing at most
 };
 inline constexpr int most_sharing = 8;
 
@@ -55,15 +55,16 @@ struct skinny_place {
   }
 };
 
-/// A thread's team, one of `Lanes` neighbours, and its place among the teams that share lines with
-/// it: 2^space.sharing, or fewer where a block has fewer threads than the launch asked for.
+/// A thread's thread group, one of `Lanes` neighbours, and its place among the thread groups that
+/// share lines with it: 2^space.sharing, or fewer where a block has fewer threads than the launch
+/// asked for.
 template <int Lanes>
-struct skinny_team {
-  int team, lane;
-  int shift, sharing, part;  // which of 2^shift teams this one is
+struct skinny_subwarp {
+  int subwarp, lane;
+  int shift, sharing, part;  // which of 2^shift thread groups this one is
   int group, groups;         // which of so many that have other lines
   template <class Block>
-  FLAGGEMS_INLINE skinny_team(const Block& block, const skinny_space& space) {
+  FLAGGEMS_INLINE skinny_subwarp(const Block& block, const skinny_space& space) {
     const u32 threads = static_cast<u32>(block.threads());
     shift = space.sharing;
     while (threads < static_cast<u32>(Lanes) << shift) --shift;
@@ -79,24 +80,24 @@ struct skinny_team {
 
  private:
   FLAGGEMS_INLINE void set(u32 thread) {
-    team = static_cast<int>(thread / Lanes);
+    subwarp = static_cast<int>(thread / Lanes);
     lane = static_cast<int>(thread % Lanes);
-    part = team & (sharing - 1);
-    group = team >> shift;
+    part = subwarp & (sharing - 1);
+    group = subwarp >> shift;
   }
 };
 
-/// Lanes along the sum: `b`, and `a` if it is no expression, are contiguous there and begin packs
-/// everywhere. `Lanes` neighbouring threads are a team; teams that share lines have Columns lines
-/// of `b`. `Unroll` packs of each line are under way at once.
+/// Lanes along the sum: `b`, and `a` if it is no expression, are contiguous there and are
+/// vector-aligned everywhere. `Lanes` consecutive threads are a thread group; thread groups that
+/// share lines have Columns lines of `b`. `Unroll` vectors of each line are under way at once.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, int Lanes,
           int Unroll>
 struct gemm_skinny {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 3 : 2;
-  static constexpr int width = pack_size<B>;
+  static constexpr int width = vec_size<B>;
   static constexpr int count = Rows * Columns;
-  static_assert(count <= Lanes, "flaggems: a thread of a team ends with one sum at most");
-  /// The elements of a block's scratch: what teams leave for others, twice.
+  static_assert(count <= Lanes, "flaggems: a thread of a subwarp ends with one sum at most");
+  /// The elements of a block's scratch: what thread groups leave for others, twice.
   static constexpr int found = 2 * max_threads / Lanes * count;
   static constexpr int most_scratch = found * static_cast<int>(sizeof(C));
   static constexpr bool awaits_earlier = true;
@@ -105,7 +106,7 @@ struct gemm_skinny {
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<A>& a,
                                   const skinny_arg<B>& b, const skinny_out<Out, C>& out,
                                   const Bias& bias) {
-    skinny_team<Lanes> mine(block, space);
+    skinny_subwarp<Lanes> mine(block, space);
     const int begin = (mine.part * Lanes + mine.lane) * width, step = mine.sharing * Lanes * width;
     const int left = space.k - begin, line = mine.group * Columns;
     const auto partial = block.template scratch<C>(found);
@@ -115,94 +116,94 @@ struct gemm_skinny {
       const skinny_place at = skinny_place::of(space, tile);
       // Lines beyond the last are the last one again: computed, not stored.
       global_ptr<const A> row[Rows];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r)
         row[r] = settled<const A>(a.at(at.batch) + min_of(at.i + r, space.m - 1) * a.line + begin);
       const int end = min_of(at.j + space.tile_columns, space.n);
       for (int first = at.j + line; first - line < end; first += mine.groups * Columns) {
         global_ptr<const B> column[Columns];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int c = 0; c < Columns; ++c) {
           const int j = min_of(first + c, space.n - 1);
           column[c] = settled<const B>(b.at(at.batch) + j * b.line + begin);
         }
         block.await_earlier([&]() FLAGGEMS_LAMBDA {  // weights, which nobody writes
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int u = 0; u < Unroll; ++u) {
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int c = 0; c < Columns; ++c)
               if (u * step < left) prefetch(global_ptr<const B>(column[c] + u * step));
           }
         });
         C sums[count];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < count; ++e) sums[e] = C(0);
-        const auto add = [&](const pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
+        const auto add = [&](const vec<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
+          FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < Rows; ++r) {
             C x[width];
-            load_packs<width, C>(row[r] + q, x);
-            FLAGGEMS_CHIP_UNROLL
+            load_vecs<width, C>(row[r] + q, x);
+            FLAGGEMS_SIMT_UNROLL
             for (int c = 0; c < Columns; ++c) {
               C z[width];
               unpack<C>(y[c], z);
-              FLAGGEMS_CHIP_UNROLL
+              FLAGGEMS_SIMT_UNROLL
               for (int e = 0; e < width; ++e)
                 sums[r * Columns + c] = multiply_add<C>(x[e], z[e], sums[r * Columns + c]);
             }
           }
         };
-        const auto fetch = [&](pack<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
+        const auto fetch = [&](vec<B, width>(&y)[Columns], int q) FLAGGEMS_LAMBDA {
+          FLAGGEMS_SIMT_UNROLL
           for (int c = 0; c < Columns; ++c) {
             if constexpr (Rows > 1)
-              y[c] = load_pack_once<width>(column[c] + q);
+              y[c] = load_vec_once<width>(column[c] + q);
             else
-              y[c] = load_pack<width>(column[c] + q);
+              y[c] = load_vec<width>(column[c] + q);
           }
         };
         int q = 0;
         // Without these braces NVRTC 13 leaves out what stands behind a loop, too.
         if constexpr (Unroll > 1) {
           for (; q + (Unroll - 1) * step < left; q += Unroll * step) {
-            pack<B, width> y[Unroll][Columns];
-            FLAGGEMS_CHIP_UNROLL
+            vec<B, width> y[Unroll][Columns];
+            FLAGGEMS_SIMT_UNROLL
             for (int u = 0; u < Unroll; ++u) fetch(y[u], q + u * step);
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int u = 0; u < Unroll; ++u) add(y[u], q + u * step);
           }
           for (; q < left; q += step) {
-            pack<B, width> y[Columns];
+            vec<B, width> y[Columns];
             fetch(y, q);
             add(y, q);
           }
         } else if (q < left) {  // each step fetches what the next one needs
-          pack<B, width> y[Columns];
+          vec<B, width> y[Columns];
           fetch(y, q);
           for (; q < left; q += step) {
-            pack<B, width> next[Columns];
-            FLAGGEMS_CHIP_UNROLL
+            vec<B, width> next[Columns];
+            FLAGGEMS_SIMT_UNROLL
             for (int c = 0; c < Columns; ++c) next[c] = y[c];
             if (q + step < left) fetch(next, q + step);
             add(y, q);
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int c = 0; c < Columns; ++c) y[c] = next[c];
           }
         }
-        fold_values<count, Lanes / 2, C>(block, sums);
+        reduce_values<count, Lanes / 2, C>(block, sums);
         mine.renew(static_cast<u32>(block.thread()));
-        // The first of the teams that share lines adds what the others leave: in one half of the
-        // scratch, then in the other, so that one barrier is enough.
+        // The first of the thread groups that share lines adds what the others leave: in one half
+        // of the scratch, then in the other, so that one barrier is enough.
         constexpr int spread = Lanes / count;
         const int e = mine.lane / spread;
         const bool has_sum = mine.lane % spread == 0 && mine.group < mine.groups;
         C sum = sums[0];
         if (mine.sharing > 1) {
-          const auto from = partial.from(side * (found / 2) + mine.team * count + e);
+          const auto from = partial.from(side * (found / 2) + mine.subwarp * count + e);
           if (mine.part > 0 && has_sum) from.write(0, sum);
           block.sync();
           if (mine.part == 0 && has_sum) {
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int s = 1; s < most_sharing; ++s)
               if (s < mine.sharing) sum = wrapping_add<C>(sum, from.read(s * count));
           }
@@ -218,14 +219,15 @@ struct gemm_skinny {
   }
 };
 
-/// Lanes along the columns of the result, where `b` is contiguous and begins packs everywhere, as
-/// `a` does along the sum with Depth elements if `packed`. `Lanes` neighbouring threads are a team,
-/// which reads Depth lines at once; all teams of a block share the same columns. The sum is cut
-/// into `parts` of `length`; of several, each is left in `partial` for gemm_skinny_merge.
+/// Lanes along the columns of the result, where `b` is contiguous and are vector-aligned
+/// everywhere, as `a` does along the sum with Depth elements if `vectorized`. `Lanes` consecutive
+/// threads are a thread group, which reads Depth lines at once; all thread groups of a block share
+/// the same columns. The sum is cut into `parts` of `length`; of several, each is left in `partial`
+/// for gemm_skinny_merge.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth>
 struct gemm_skinny_across {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 4 : 2;
-  static constexpr int width = pack_size<B>;
+  static constexpr int width = vec_size<B>;
   static constexpr int columns = Lanes * width;
   static constexpr bool awaits_earlier = true;
 
@@ -237,11 +239,11 @@ struct gemm_skinny_across {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<A>& a,
                                   const skinny_arg<B>& b, const skinny_out<Out, C>& out,
-                                  const Bias& bias, bool packed, const divider& parts, i32 length,
-                                  global_ptr<C> partial) {
+                                  const Bias& bias, bool vectorized, const divider& parts,
+                                  i32 length, global_ptr<C> partial) {
     const u32 thread = static_cast<u32>(block.thread());
-    const int teams = static_cast<int>(static_cast<u32>(block.threads()) / Lanes);
-    const int team = static_cast<int>(thread / Lanes), lane = static_cast<int>(thread % Lanes);
+    const int subwarps = static_cast<int>(static_cast<u32>(block.threads()) / Lanes);
+    const int subwarp = static_cast<int>(thread / Lanes), lane = static_cast<int>(thread % Lanes);
     const auto found = block.template scratch<C>(scratch(block.threads()));
     for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles * parts.divisor;
          tile += static_cast<u32>(block.count())) {
@@ -260,16 +262,16 @@ struct gemm_skinny_across {
         static_for<width>([&](auto e) FLAGGEMS_LAMBDA { sums[r][e] = C(0); });
       });
       const auto add = [&](int q, int lines) FLAGGEMS_LAMBDA {
-        pack<B, width> y[Depth];
+        vec<B, width> y[Depth];
         const auto line = from_b + q * b.along;
         static_for<Depth>([&](auto d) FLAGGEMS_LAMBDA {
-          y[d] = pack<B, width>{};
-          if (exists && d < lines) y[d] = load_pack<width>(line + d * b.along);
+          y[d] = vec<B, width>{};
+          if (exists && d < lines) y[d] = load_vec<width>(line + d * b.along);
         });
         C x[Rows][Depth];
         static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-          if (packed && lines == Depth)
-            load_packs<Depth, C>(row[r] + q, x[r]);
+          if (vectorized && lines == Depth)
+            load_vecs<Depth, C>(row[r] + q, x[r]);
           else
             static_for<Depth>([&](auto d) FLAGGEMS_LAMBDA {
               x[r][d] = d < lines ? number_cast<C>(row[r][(q + d) * a.along]) : C(0);
@@ -278,20 +280,20 @@ struct gemm_skinny_across {
         static_for<Depth>([&](auto d) FLAGGEMS_LAMBDA {
           C z[width];
           unpack<C>(y[d], z);
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < Rows; ++r) {
-            FLAGGEMS_CHIP_UNROLL
+            FLAGGEMS_SIMT_UNROLL
             for (int e = 0; e < width; ++e) sums[r][e] = multiply_add<C>(x[r][d], z[e], sums[r][e]);
           }
         });
       };
-      for (int q = begin + team * Depth; q < end; q += teams * Depth)
+      for (int q = begin + subwarp * Depth; q < end; q += subwarps * Depth)
         add(q, min_of(Depth, end - q));
 
       block.sync();  // what the tile before left may still be read
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
         static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
-          found.write(((team * Rows + r) * width + e) * Lanes + lane, sums[r][e]);
+          found.write(((subwarp * Rows + r) * width + e) * Lanes + lane, sums[r][e]);
         });
       });
       block.sync();
@@ -304,7 +306,7 @@ struct gemm_skinny_across {
         if (i >= space.m || j.begin >= space.n) return;
         const int from = (r * width + column % width) * Lanes + column / width;
         C sum = found.read(from);
-        for (int s = 1; s < teams; ++s)
+        for (int s = 1; s < subwarps; ++s)
           sum = wrapping_add<C>(sum, found.read(s * Rows * columns + from));
         if (parts.divisor > 1)
           partial[((part * space.batches + at.batch.at[0]) * space.m + i) * space.n + j.begin] =

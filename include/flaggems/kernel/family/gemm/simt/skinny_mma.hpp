@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of up to 16 rows on chips with instructions for small matrices: elements of 16
-// bits go from memory to those as they lie.
+// Matrix products of up to 16 rows on SIMT devices with instructions for small matrices: elements
+// of 16 bits go from memory to those as they lie.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/simt/skinny.hpp>
@@ -10,27 +10,27 @@
 namespace flaggems::kernels {
 
 /// As gemm_skinny, of T by T (bf16 or f16), with lines of `b` less than 2^31 elements apart. 32
-/// neighbouring threads are a team, which has 16 * Blocks lines of `b` and 8 * Wide rows, and takes
-/// 256 bytes of each line in a step. Stages - 1 steps of a team are under way, across tiles, too,
-/// so there are as many blocks as run at once.
+/// consecutive threads are a thread group, which has 16 * Blocks lines of `b` and 8 * Wide rows,
+/// and takes 256 bytes of each line in a step. Stages - 1 steps of a thread group are under way,
+/// across tiles, too, so there are as many blocks as run at once.
 template <class T, class Out, class Bias, int Wide, int Blocks, int Stages>
 struct gemm_skinny_tiles {
   static constexpr int max_threads = 256, min_blocks = 1;
   static constexpr int lines = 16 * Blocks, rows = 8 * Wide, count = lines * rows;
-  static constexpr int chunk = 128, packs = chunk / 8, stage = lines * packs;
+  static constexpr int chunk = 128, vectors = chunk / 8, stage = lines * vectors;
   static constexpr int most_scratch = max_threads / 32 * (count * 4 + Stages * stage * 16);
-  using words = pack<u32, 4>;
+  using words = vec<u32, 4>;
   static constexpr bool awaits_earlier = true;
 
-  /// Brings a team's steps, one after another.
+  /// Brings a thread group's steps, one after another.
   template <class Block>
   struct queue {
     using array = typename Block::template scratch_type<words>;
     const Block& block;
     const skinny_space& space;
     const skinny_arg<T>& b;
-    const skinny_team<32>& mine;
-    array stages;  // from the thread's first pack on
+    const skinny_subwarp<32>& mine;
+    array stages;  // from the thread's first vector on
     int steps;
     u32 tile;
     int step = 0, slot = 0, lines_left = 0, left = 0;
@@ -39,20 +39,20 @@ struct gemm_skinny_tiles {
     /// Finds the first step of a tile.
     FLAGGEMS_INLINE void begin() {
       const skinny_place at = skinny_place::of(space, tile);
-      const int j = at.j + mine.group * lines + mine.lane / packs;
-      const int q = mine.part * chunk + mine.lane % packs * 8;
+      const int j = at.j + mine.group * lines + mine.lane / vectors;
+      const int q = mine.part * chunk + mine.lane % vectors * 8;
       from = settled<const T>(b.at(at.batch) + j * b.line + q);
       lines_left = space.n - j;
       left = space.k - q;
     }
     FLAGGEMS_INLINE void fetch() {
       if (tile < space.tiles) {
-        constexpr int abreast = 32 / packs;
+        constexpr int lines_per_copy = 32 / vectors;
         const int existing = left > 0 ? lines_left : 0, line = static_cast<int>(b.line);
-        FLAGGEMS_CHIP_UNROLL
-        for (int i = 0; i < lines; i += abreast)
-          block.template copy_ahead<words>(
-              stages, slot * stage + i * packs,
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < lines; i += lines_per_copy)
+          block.template copy_async<words>(
+              stages, slot * stage + i * vectors,
               reinterpret_cast<global_ptr<const words>>(from + i64(line) * i), i < existing);
         from += mine.sharing * chunk;
         left -= mine.sharing * chunk;
@@ -63,31 +63,31 @@ struct gemm_skinny_tiles {
           if (tile < space.tiles) begin();
         }
       }
-      block.close_copies();
+      block.commit_copies();
     }
   };
-  /// Where a stage has a pack of a line: so that eight threads that read packs of two lines find
-  /// them in different banks.
-  FLAGGEMS_INLINE static int place(int line, int at_pack) {
-    return line * packs + (at_pack ^ line % 2 * 4);
+  /// Where a stage has a vector of a line: so that eight threads that read vectors of two lines
+  /// find them in different banks.
+  FLAGGEMS_INLINE static int place(int line, int at_vector) {
+    return line * vectors + (at_vector ^ line % 2 * 4);
   }
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space, const skinny_arg<T>& a,
                                   const skinny_arg<T>& b, const skinny_out<Out, f32>& out,
                                   const Bias& bias) {
-    const skinny_team<32> mine(block, space);
+    const skinny_subwarp<32> mine(block, space);
     const int g = mine.lane / 4, t = mine.lane % 4, k = space.k;
     const int steps = ceil_div(k, mine.sharing * chunk);
-    const int teams = block.threads() / 32;
-    const auto partial = block.template scratch<f32>(teams * count);
-    const auto stages =
-        block.template scratch<words>(teams * Stages * stage).from(mine.team * Stages * stage);
+    const int subwarps = block.threads() / 32;
+    const auto partial = block.template scratch<f32>(subwarps * count);
+    const auto stages = block.template scratch<words>(subwarps * Stages * stage)
+                            .from(mine.subwarp * Stages * stage);
     queue<Block> coming{block,
                         space,
                         b,
                         mine,
-                        stages.from(place(mine.lane / packs, mine.lane % packs)),
+                        stages.from(place(mine.lane / vectors, mine.lane % vectors)),
                         steps,
                         static_cast<u32>(block.index())};
     coming.begin();
@@ -96,16 +96,16 @@ struct gemm_skinny_tiles {
     words next[Wide][4];
     const auto find_rows = [&](const skinny_place& at) FLAGGEMS_LAMBDA {
       // Rows beyond the last are the last one again: computed, not stored.
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int w = 0; w < Wide; ++w)
         row[w] = settled<const T>(a.at(at.batch) + min_of(at.i + w * 8 + g, space.m - 1) * a.line +
                                   t * 8);
     };
     const auto fetch_rows = [&](int step) FLAGGEMS_LAMBDA {
       const int from = (step * mine.sharing + mine.part) * chunk;
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int w = 0; w < Wide; ++w) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int d = 0; d < 4; ++d) {
           next[w][d] = words{};
           if (from + d * 32 + t * 8 < k) next[w][d] = load_words<T>(row[w] + from + d * 32);
@@ -131,24 +131,24 @@ struct gemm_skinny_tiles {
       f32 sums[Blocks][Wide][4] = {};
       for (int step = 0; step < steps; ++step) {
         words x[Wide][4];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Wide * 4; ++i) x[i / 4][i % 4] = next[i / 4][i % 4];
         const bool ends = step + 1 == steps && tile + blocks < space.tiles;
         if (ends) find_rows(skinny_place::of(space, tile + blocks));
         fetch_rows(ends ? 0 : step + 1);
-        block.template await_copies<Stages - 2>();
+        block.template wait_copies<Stages - 2>();
         coming.fetch();  // where the step before was, which all of the warp have done with
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int d = 0; d < 4; ++d) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int l = 0; l < Blocks; ++l) {
             const int low_at = slot * stage + place(l * 16 + g, t + 4 * d);
-            const words low = stages.read(low_at), high = stages.read(low_at + 8 * packs);
-            FLAGGEMS_CHIP_UNROLL
+            const words low = stages.read(low_at), high = stages.read(low_at + 8 * vectors);
+            FLAGGEMS_SIMT_UNROLL
             for (int s = 0; s < 2; ++s) {
               const u32 left_words[4] = {low.at[2 * s], high.at[2 * s], low.at[2 * s + 1],
                                          high.at[2 * s + 1]};
-              FLAGGEMS_CHIP_UNROLL
+              FLAGGEMS_SIMT_UNROLL
               for (int w = 0; w < Wide; ++w) {
                 const u32 right_words[2] = {x[w][d].at[2 * s], x[w][d].at[2 * s + 1]};
                 block.template multiply_tiles<T>(sums[l][w], left_words, right_words);
@@ -160,14 +160,14 @@ struct gemm_skinny_tiles {
       }
 
       block.sync();  // the sums before may still be read
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int l = 0; l < Blocks; ++l) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int w = 0; w < Wide; ++w) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int e = 0; e < 4; ++e) {
             const int j = l * 16 + e / 2 * 8 + g, i = w * 8 + 2 * t + e % 2;
-            partial.write(mine.team * count + i * lines + j, sums[l][w][e]);
+            partial.write(mine.subwarp * count + i * lines + j, sums[l][w][e]);
           }
         }
       }
@@ -175,14 +175,14 @@ struct gemm_skinny_tiles {
       const skinny_place at = skinny_place::of(space, tile);
       const auto to = out.at(at.batch) + at.i * out.row;
       const auto finish = bias.at(at.batch, at.i);
-      // The teams of a group bring their sums together.
+      // The thread groups of a group bring their sums together.
       const auto found = partial.from((mine.group << mine.shift) * count);
       for (int e = mine.part * 32 + mine.lane; e < count; e += mine.sharing * 32) {
         const int i = e / lines;
         const lane_scalar j{at.j + mine.group * lines + e % lines};
         if (at.i + i >= space.m || j.begin >= space.n) continue;
         f32 sum = found.read(e);
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int s = 1; s < most_sharing; ++s)
           if (s < mine.sharing) sum += found.read(s * count + e);
         store(to + i * out.row, out.column, j,

@@ -17,9 +17,9 @@ struct panel_arguments : tile_arguments<C> {
   // If not null, the sums go there as bf16, and `out` is only read; alpha is 1.
   void* narrow;
   i64 narrow_row;
-  // In each step `lines_ahead` lines are fetched into the second cache, so many bytes apart; from
-  // step to step they lie `ahead_step` further.
-  i64 ahead_line, ahead_step;
+  // In each step `prefetch_lines` lines are fetched into the second cache, so many bytes apart;
+  // from step to step they lie `prefetch_step` further.
+  i64 prefetch_line, prefetch_step;
 };
 
 #if FLAGGEMS_ARCH_X86
@@ -39,9 +39,9 @@ FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 i64 transpose_panels(const pack_argumen
       const char* const from =
           static_cast<const char*>(static_cast<const void*>(p.from + (l + g) * p.line));
       u32* to = static_cast<u32*>(p.to) + l * items + g;
-      const i64 ahead = l + g + 32 <= p.lines ? 16 * line : 0;
+      const i64 prefetch_from = l + g + 32 <= p.lines ? 16 * line : 0;
       for (i64 q = 0; q < items * 4; q += 64) {
-        for (int n = 0; n < 16; ++n) __builtin_prefetch(from + ahead + n * line + q);
+        for (int n = 0; n < 16; ++n) __builtin_prefetch(from + prefetch_from + n * line + q);
         for (i64 c = q; c < q + 64; c += 16, to += 4 * 32) {
           V x[4];  // [n]: four items of each of the lines n, n + 4, n + 8, n + 12
           FLAGGEMS_UNROLL
@@ -208,16 +208,16 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
       t.b = columns + p * panel;
       t.vectors = static_cast<int>(ceil_div(n, i64{Kernel::lanes}));
       if (remote && ir == i) {
-        t.ahead = static_cast<const char*>(t.b) + panel;
-        t.ahead_line = 64;
-        t.ahead_step = panel / steps;
-        t.lines_ahead = p + 1 < panels ? static_cast<int>(panel / steps / 64) : 0;
+        t.prefetch_from = static_cast<const char*>(t.b) + panel;
+        t.prefetch_line = 64;
+        t.prefetch_step = panel / steps;
+        t.prefetch_lines = p + 1 < panels ? static_cast<int>(panel / steps / 64) : 0;
       } else {
-        t.ahead = static_cast<const char*>(
+        t.prefetch_from = static_cast<const char*>(
             static_cast<const void*>(from + (ir + rows + p * share) * a_line));
-        t.ahead_line = a_line * static_cast<i64>(sizeof(A));
-        t.ahead_step = 64;
-        t.lines_ahead = static_cast<int>(max_of(min_of(share, next - p * share), i64{0}));
+        t.prefetch_line = a_line * static_cast<i64>(sizeof(A));
+        t.prefetch_step = 64;
+        t.prefetch_lines = static_cast<int>(max_of(min_of(share, next - p * share), i64{0}));
       }
       C* const part = w.sums + (ir - i) * nc + (jr - j);
       Out* const place = to + ir * w.out.row + jr * w.out.column;
@@ -352,12 +352,12 @@ struct amx_tiles {
           "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3"
           :
           :);
-    const char* ahead = p.ahead;
-    const i64 ahead_line = p.ahead_line, ahead_step = p.ahead_step;
-    const int lines = p.lines_ahead;
-    for (i64 q = p.steps; q > 0; --q, a += a_along, b += 16 * 128, ahead += ahead_step) {
-      const char* line = ahead;
-      for (int n = 0; n < lines; ++n, line += ahead_line) __builtin_prefetch(line, 0, 2);
+    const char* prefetch_from = p.prefetch_from;
+    const i64 prefetch_line = p.prefetch_line, prefetch_step = p.prefetch_step;
+    const int lines = p.prefetch_lines;
+    for (i64 q = p.steps; q > 0; --q, a += a_along, b += 16 * 128, prefetch_from += prefetch_step) {
+      const char* line = prefetch_from;
+      for (int n = 0; n < lines; ++n, line += prefetch_line) __builtin_prefetch(line, 0, 2);
       Step::run(a, a_row, b);
     }
     if (whole && p.narrow == nullptr) return store(p.out, p.out_row, both);

@@ -386,9 +386,9 @@ struct gemm_blocked {
       using evaluating = evaluate_lines<A, First>;
       for (i64 r = i; r < i_stop; r += tile_rows) {
         const i64 count = min_of(tile_rows, i_stop - r);
-        const i64 ahead = r + tile_rows < i_stop ? tile_rows : 0;
+        const i64 prefetch_from = r + tile_rows < i_stop ? tile_rows : 0;
         outlined<Isa>::template call<evaluating>(
-            typename evaluating::arguments{&a, &from, r, count, q, depth, ahead, lines});
+            typename evaluating::arguments{&a, &from, r, count, q, depth, prefetch_from, lines});
         Kernel::template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
                                                         packed_a + (r - i) / tile_rows * a_panel});
       }
@@ -434,9 +434,9 @@ struct gemm_blocked {
           t.b_along = tile_columns;
         }
         const i64 share = ceil_div(b_panel, ceil_div(i_stop - i, tile_rows) * 64);
-        t.ahead = static_cast<const char*>(t.b) + b_panel;
-        t.lines_ahead = jr - j >= columns.whole && !streams ? static_cast<int>(share) : 0;
-        for (i64 ir = i; ir < i_stop; ir += tile_rows, t.ahead += share * 64) {
+        t.prefetch_from = static_cast<const char*>(t.b) + b_panel;
+        t.prefetch_lines = jr - j >= columns.whole && !streams ? static_cast<int>(share) : 0;
+        for (i64 ir = i; ir < i_stop; ir += tile_rows, t.prefetch_from += share * 64) {
           const i64 m = min_of(tile_rows, i_stop - ir);
           t.a = packed_a + (ir - i - whole) / tile_rows * a_panel;
           t.a_row = 1;

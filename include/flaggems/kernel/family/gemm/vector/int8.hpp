@@ -35,7 +35,8 @@ namespace flaggems::kernels {
               Head ? *static_cast<const loose*>(static_cast<const void*>(b + v * lanes)) : V{}; \
       }                                                                                         \
       if (Head) a += Rows, b += p.b_along;                                                      \
-      for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);       \
+      for (int n = 0; n < p.prefetch_lines; ++n)                                                \
+        __builtin_prefetch(p.prefetch_from + n * 64, 0, 2);                                     \
       for (i64 q = p.steps; q > 0; --q) {                                                       \
         FLAGGEMS_UNROLL                                                                         \
         for (int i = 0; i < Items; ++i, a += Rows, b += p.b_along) {                            \

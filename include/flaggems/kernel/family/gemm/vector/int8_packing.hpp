@@ -146,7 +146,7 @@ struct pack_bytes {
     u8 gathered[side][chunk * elements];
     u32 converted[side][chunk];
     for (i64 g = 0; g < Width; g += side) {
-      const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
+      const i64 prefetch_lines = l + g + side < p.lines ? side * p.line : 0;
       for (i64 start = 0; start < items; start += chunk) {
         const i64 count = min_of(items - start, chunk);
         const i64 present = min_of(p.depth - start * elements, count * elements);
@@ -166,7 +166,7 @@ struct pack_bytes {
               for (i64 e = 0; e < present; ++e) gathered[n][e] = static_cast<u8>(line[e * p.along]);
             for (i64 e = present; e < whole; ++e) gathered[n][e] = 0;
           } else {
-            for (i64 e = 0; e < present; e += 64) __builtin_prefetch(from + ahead + e);
+            for (i64 e = 0; e < present; e += 64) __builtin_prefetch(from + prefetch_lines + e);
           }
           if constexpr (Item::in_place) {
             row[n] = static_cast<const u32*>(static_cast<const void*>(from));

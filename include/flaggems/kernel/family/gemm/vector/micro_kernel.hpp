@@ -35,8 +35,8 @@ struct tile_arguments {
   bool add;
   int vectors;
   // A part of the next panel of `b`, which lies in the last cache when its turn comes.
-  const char* ahead;
-  int lines_ahead;
+  const char* prefetch_from;
+  int prefetch_lines;
 };
 
 /// A vector register of C.
@@ -118,11 +118,12 @@ struct vector_kernel {
       // fetched between the steps; all at once they hold up the operands (AVX-512, f64 1024^3: 70
       // and 78 GFLOP/s).
       const i64 turn = ceil_div(p.steps, i64{rows});
-      const int lines = (p.lines_ahead + rows - 1) / rows;
-      const char* ahead = p.ahead;
+      const int lines = (p.prefetch_lines + rows - 1) / rows;
+      const char* prefetch_from = p.prefetch_from;
       const C* line = p.out;
       for (i64 left = p.steps; left > 0; left -= turn, line += p.out_row) {
-        for (int n = 0; n < lines; ++n, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+        for (int n = 0; n < lines; ++n, prefetch_from += 64)
+          __builtin_prefetch(prefetch_from, 0, 2);
         for (int n = 0; n < Vectors; ++n) __builtin_prefetch(line + n * lanes, 1);
         __builtin_prefetch(line + Vectors * lanes - 1, 1);
         for (i64 q = min_of(left, turn); q > 0; --q, a += a_along, b += b_along) {
@@ -278,7 +279,7 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
       FLAGGEMS_UNROLL
       for (int v = 0; v < Vectors; ++v) sum[r][v] = V{};
     }
-    for (int n = 0; n < p.lines_ahead; ++n) __builtin_prefetch(p.ahead + n * 64, 0, 2);
+    for (int n = 0; n < p.prefetch_lines; ++n) __builtin_prefetch(p.prefetch_from + n * 64, 0, 2);
     const u32* a = static_cast<const u32*>(p.a);
     const u32* b = static_cast<const u32*>(p.b);
     for (i64 q = p.steps; q > 0; --q, a += rows, b += p.b_along) {

@@ -164,7 +164,7 @@ struct pack_elements {
     const i64 live = min_of(p.lines - l, i64{Width});
     for (i64 g = 0; g < Width; g += lines) {
       // The lines are short: nothing but this prefetches the next ones.
-      const i64 ahead = l + g + lines < p.lines ? lines * p.line : 0;
+      const i64 prefetch_lines = l + g + lines < p.lines ? lines * p.line : 0;
       for (i64 start = 0; start < p.depth; start += chunk) {
         const i64 count = min_of(p.depth - start, chunk);
         C* const part = to + start * Width + g;
@@ -173,7 +173,7 @@ struct pack_elements {
           if (g + n < live) {
             const T* const line = from + (g + n) * p.line + start * p.along;
             for (i64 q = 0; q < chunk; q += 64 / static_cast<i64>(sizeof(T)))
-              __builtin_prefetch(line + ahead + q);
+              __builtin_prefetch(line + prefetch_lines + q);
             row[n] = elements<Isa>(line, p.along, count, converted[n]);
           } else {
             for (i64 q = 0; q < count; ++q) converted[n][q] = C(0);
@@ -267,7 +267,7 @@ struct pack_pairs {
   FLAGGEMS_HOST_INLINE static void along(u32* to, i64 l, i64 pairs, const pack_arguments<T>& p) {
     u32 gathered[side][chunk];
     for (i64 g = 0; g < Width; g += side) {
-      const i64 ahead = l + g + side < p.lines ? side * p.line : 0;
+      const i64 prefetch_lines = l + g + side < p.lines ? side * p.line : 0;
       for (i64 start = 0; start < pairs; start += chunk) {
         const i64 count = min_of(pairs - start, chunk);
         const i64 present = min_of(p.depth - 2 * start, 2 * count);  // of their elements
@@ -277,7 +277,7 @@ struct pack_pairs {
           const bool live = l + g + n < p.lines;
           const T* const from = p.from + (l + g + n) * p.line + 2 * start * p.along;
           if (live && p.along == 1 && present == 2 * count) {
-            for (i64 q = 0; q < 2 * chunk; q += 32) __builtin_prefetch(from + ahead + q);
+            for (i64 q = 0; q < 2 * chunk; q += 32) __builtin_prefetch(from + prefetch_lines + q);
             row[n] = static_cast<const u32*>(static_cast<const void*>(from));
           } else {
             for (i64 q = 0; q < count; ++q) {

@@ -15,7 +15,7 @@ namespace flaggems::kernels {
 template <class C>
 FLAGGEMS_HOST_INLINE void prefetch(const literal<C>&, i64, i64) {}
 template <class T, class C>
-FLAGGEMS_HOST_INLINE void prefetch(const beside_rows<T, C>& x, i64 row, i64 q) {
+FLAGGEMS_HOST_INLINE void prefetch(const aux_rows<T, C>& x, i64 row, i64 q) {
   __builtin_prefetch(x.data + row * x.row + q * x.column);
 }
 template <class R, class F, class A>
@@ -42,14 +42,14 @@ struct evaluate_lines {
     const First* first;
     const typename First::matrix* from;
     i64 row, lines, start, depth;
-    i64 ahead;  // lines to the next ones, which are fetched meanwhile; 0 if there are none
+    i64 prefetch_lines;  // lines to the next ones, which are fetched meanwhile; 0 if there are none
     T* to;
   };
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     const First first = *p.first;
     const typename First::matrix from = *p.from;
-    const i64 start = p.start, depth = p.depth, ahead = p.ahead;
+    const i64 start = p.start, depth = p.depth, prefetch_lines = p.prefetch_lines;
     for (i64 l = 0; l < p.lines; ++l) {
       T* const to = p.to + l * depth;
       const i64 row = p.row + l;
@@ -57,7 +57,7 @@ struct evaluate_lines {
         auto at = lane;
         at.begin += start;
         // The pieces are short and a page apart: nothing but this prefetches the next ones.
-        prefetch(from, row + ahead, at.begin);
+        prefetch(from, row + prefetch_lines, at.begin);
         store(to, lane, first.template read<compute_type<T>, false>(from, row, at));
       };
       i64 q = 0;

@@ -15,7 +15,7 @@ namespace flaggems::kernels {
 template <class T, class J>
 struct select_columns {
   static constexpr int max_threads = 512, blocks_per_unit = 4;
-  static constexpr int width = pack_size<T>;
+  static constexpr int width = vec_size<T>;
   /// The longest row, in bytes: as many blocks have room for theirs.
   static constexpr i64 most_bytes = 54 * 1024;
   static constexpr int most_scratch = most_bytes + 256;
@@ -38,14 +38,14 @@ struct select_columns {
       block.sync();
       for (i32 i = first; i < m; i += step) {
         if (m > step) find(index, m, n, i, picked);
-        pack<T, width> some;
-        FLAGGEMS_CHIP_UNROLL
+        vec<T, width> some;
+        FLAGGEMS_SIMT_UNROLL
         for (int k = 0; k < width; ++k) some.at[k] = row.read(off + picked[k]);
         const global_ptr<T> p = out.data + to + i;
-        if (i + width <= m && begins_pack<width>(p)) {
-          store_pack<width>(p, some);
+        if (i + width <= m && is_vec_aligned<width>(p)) {
+          store_vec<width>(p, some);
         } else {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int k = 0; k < width; ++k)
             if (i + k < m) p[k] = some.at[k];
         }
@@ -55,12 +55,12 @@ struct select_columns {
   }
 
  private:
-  using words = pack<u32, 4>;
+  using words = vec<u32, 4>;
 
   /// The indices i .. i + width, n for those that do not exist.
   FLAGGEMS_INLINE static void find(global_ptr<const J> index, i32 m, i32 n, i32 i,
                                    i32 (&picked)[width]) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < width; ++k) {
       const i64 at = i + k < m ? static_cast<i64>(index[i + k]) : i64{-1};
       picked[k] = at >= 0 && at < n ? static_cast<i32>(at) : n;
@@ -71,26 +71,26 @@ struct select_columns {
   FLAGGEMS_INLINE static i32 stage(const Block& block, global_ptr<const T> from, i32 n,
                                    const Row& to) {
     const i32 off = static_cast<i32>(reinterpret_cast<u64>(from) % 16 / sizeof(T));
-    const i32 before = off == 0 ? 0 : min_of(width - off, n), packs = (n - before) / width;
-    const i32 first = (off + before) / width;  // of whole packs
+    const i32 before = off == 0 ? 0 : min_of(width - off, n), vectors = (n - before) / width;
+    const i32 first = (off + before) / width;  // of whole vectors
     const auto pieces = to.template as<words>();
-    constexpr int together = 4;
-    for (i32 p = block.thread(); p < packs; p += together * block.threads()) {
-      words some[together];
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < together; ++k) {
+    constexpr int batch = 4;
+    for (i32 p = block.thread(); p < vectors; p += batch * block.threads()) {
+      words some[batch];
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < batch; ++k) {
         const i32 at = p + k * block.threads();
-        some[k] = load_packed<width>(from + (before + (at < packs ? at : p) * width));
+        some[k] = load_vec_words<width>(from + (before + (at < vectors ? at : p) * width));
       }
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < together; ++k) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < batch; ++k) {
         const i32 at = p + k * block.threads();
-        if (at < packs) pieces.write(first + at, some[k]);
+        if (at < vectors) pieces.write(first + at, some[k]);
       }
     }
-    const i32 beside = n - packs * width;
-    for (i32 i = block.thread(); i < beside; i += block.threads()) {
-      const i32 at = i < before ? i : i + packs * width;
+    const i32 edges = n - vectors * width;
+    for (i32 i = block.thread(); i < edges; i += block.threads()) {
+      const i32 at = i < before ? i : i + vectors * width;
       to.write(off + at, from[at]);
     }
     block.single([&]() FLAGGEMS_LAMBDA { to.write(off + n, T(0)); });

@@ -10,7 +10,7 @@
 namespace flaggems::kernels {
 
 /// Elements at indices, for pointwise_strided: a leaf of two tensors, the input and the indices,
-/// which are the same for all of a pack. `size` is not 0.
+/// which are the same for all of a vector. `size` is not 0.
 template <class T, class J>
 struct looked_up {
   using value_type = T;
@@ -33,9 +33,9 @@ struct looked_up {
     const global_ptr<const T> p = row + place.template offset<K>();
     fetched<T, T, Width> r{};
     if (Splat && in.strides[place.inner] == 0)
-      r = {kept_same<Width>(*p)};
+      r = {splat_storage<Width>(*p)};
     else
-      r = {load_kept<Width>(p)};
+      r = {load_storage<Width>(p)};
     for (auto& word : r.words.at) word = exists ? word : 0;
     return r;
   }

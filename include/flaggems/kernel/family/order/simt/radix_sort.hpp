@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting rows on a chip that no block holds: a stable radix sort, 8 bits a pass, of all rows
-// together. A pass is three launches: blocks count the digits of tiles; the counts of all tiles
-// before each are added up; blocks sort their tiles by the digit and write runs of equal digits to
-// where they belong. No block waits for another, so it ends on every chip, and always with the same
-// result.
+// Sorting rows on a SIMT device that no block holds: a stable radix sort, 8 bits a pass, of all
+// rows together. A pass is three launches: blocks count the digits of tiles; the counts of all
+// tiles before each are added up; blocks sort their tiles by the digit and write runs of equal
+// digits to where they belong. No block waits for another, so it ends on every SIMT device, and
+// always with the same result.
 #pragma once
 
 #include <flaggems/kernel/family/order/simt/sort.hpp>
@@ -50,7 +50,7 @@ struct radix_pass {
 template <class F>
 FLAGGEMS_INLINE void for_radix_share(i32 from, i32 step, const F& f) {
   FLAGGEMS_FORGET(from);  // what is computed from it is not kept from one use to the next
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < radix_tile::keys; ++k, from += step) f(k, from);
 }
 /// Elements that all threads of a block have beside each other; and those of a warp, so that warps
@@ -199,7 +199,7 @@ struct radix_move {
         at[k / 2] += count << (k % 2 * 16);
         FLAGGEMS_FORGET(at[k / 2]);
       };
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < keys; ++k)
         add(k, block.template count_in_turn<radix_tile::bits>(own_counts, pass.digit(key[k])));
       block.sync();
@@ -227,7 +227,7 @@ struct radix_move {
           });
       block.sync();
       const auto staged = shared.template as<U>();
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < keys; ++k) {
         add(k, own_counts.read(pass.digit(key[k])));
         staged.write(place_in_tile(k), key[k]);
@@ -262,7 +262,7 @@ struct radix_move {
         });
       }
       const auto moved = shared.template as<J>();
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < keys; ++k) moved.write(place_in_tile(k), place[k]);
       block.sync();
       if (pass.next_keys != nullptr) {
@@ -292,7 +292,7 @@ struct radix_move {
 };
 
 /// The elements that a block takes at a time.
-inline constexpr i64 taken_together = 4096;
+inline constexpr i64 gather_tile = 4096;
 /// The elements of sorted rows, by their places: to `values`, or, where those are x itself, first
 /// to `spare`, of the rows' length, and in a second launch from there.
 template <class T>
@@ -301,7 +301,7 @@ struct take_sorted {
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i64 first, i64 rows,
                                   const row_arg<T>& in, const row_target<T>& values,
                                   const row_target<i64>& indices, global_ptr<T> spare, i32 from) {
-    constexpr i64 size = taken_together;
+    constexpr i64 size = gather_tile;
     const i64 tiles = ceil_div(space.length, size);
     block.for_each_tile(rows * tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 row = tile / tiles, begin = (tile - row * tiles) * size;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting on a chip, where a block holds whole rows: read once and written once. Few keys lie in
-// registers, several rows a block, and pass through a bitonic network. More take a stable radix
-// sort in block-local memory, 4 bits a pass: a thread takes some neighbouring keys, counts their
-// digits in a column of its own, and a scan of all columns says where they go.
+// Sorting on a SIMT device, where a block holds whole rows: read once and written once. Few keys
+// lie in registers, several rows a block, and pass through a bitonic network. More take a stable
+// radix sort in block-local memory, 4 bits a pass: a thread takes some neighbouring keys, counts
+// their digits in a column of its own, and a scan of all columns says where they go.
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
@@ -39,14 +39,14 @@ struct short_sort_item {
 template <class U>
 using sort_item_of = conditional<(sizeof(U) <= 2), short_sort_item, sort_item<U>>;
 
-/// Rows of up to `most` keys are sorted in registers by teams of a block of `threads`.
+/// Rows of up to `most` keys are sorted in registers by thread groups of a block of `threads`.
 struct short_sort {
   static constexpr int keys = 4;  // a thread
   static constexpr i64 most = 32 * keys;
   static constexpr int threads = 256;
 };
 
-/// Short rows sorted, as by `sort`, each by 2^shift neighbouring threads.
+/// Short rows sorted, as by `sort`, each by 2^shift consecutive threads.
 template <class T>
 struct sort_short {
   static constexpr int max_threads = short_sort::threads;
@@ -58,10 +58,10 @@ struct sort_short {
   FLAGGEMS_INLINE static void run(Block& block, const row_space& space, const row_arg<T>& in,
                                   const row_target<T>& values, const row_target<i64>& indices,
                                   i32 shift, i32 descending) {
-    const i32 n = static_cast<i32>(space.length), together = block.threads() >> shift;
+    const i32 n = static_cast<i32>(space.length), rows_per_block = block.threads() >> shift;
     const i32 lane = block.thread() & ((1 << shift) - 1), first = lane * keys;
-    block.for_each_tile(ceil_div<i64>(space.rows, together), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 row = tile * together + (block.thread() >> shift);
+    block.for_each_tile(ceil_div<i64>(space.rows, rows_per_block), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 row = tile * rows_per_block + (block.thread() >> shift);
       const i32 count = row < space.rows ? n : 0;
       i64 from, at, to;
       locate_row(space, space.rank, row < space.rows ? row : 0, in.strides, indices.strides, from,
@@ -78,34 +78,34 @@ struct sort_short {
       if (x.stride == 1 && first + keys <= count) {
         const auto some =
             fetch_window<false, keys>(x.data, first, n, true, T{}).template values<T>();
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r) take(r, some.at[r]);
       } else {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r)
           take(r, first + r < count ? x.template read<T>(first + r) : T{});
       }
-      sort_team(block, own, lane, 1 << shift);
+      sort_group(block, own, lane, 1 << shift);
       if (values.data != nullptr) {  // all are read before any is written, where x may be
         locate_row(space, space.rank, row < space.rows ? row : 0, in.strides, values.strides, from,
                    to);
         T sorted[keys];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r)
           if (first + r < count) sorted[r] = x.template read<T>(own[r].place());
         block.sync();
         const row_out<T> row_of_values{values.data + to, values.strides[space.rank]};
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r)
           if (first + r < count) row_of_values.write(first + r, sorted[r]);
       }
       if (places.stride == 1 && first + keys <= count) {
         window_values<i64, keys> all;
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r) all.at[r] = own[r].place();
         store_window<false>(places.data, first, true, all);
       } else {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < keys; ++r)
           if (first + r < count) places.write(first + r, own[r].place());
       }
@@ -124,27 +124,28 @@ struct sort_short {
   FLAGGEMS_INLINE static void exchange(const Block& block, item (&own)[keys], int mask,
                                        bool lower) {
     item other[keys];
-    FLAGGEMS_CHIP_UNROLL
-    for (int r = 0; r < keys; ++r) other[r] = block.of_neighbour(own[r], mask);
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < keys; ++r) other[r] = block.shuffle_xor(own[r], mask);
+    FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < keys; ++r) {
       const item one = other[Reversed ? keys - 1 - r : r];
       if (one.is_before(own[r]) == lower) own[r] = one;
     }
   }
-  /// A bitonic network over the items of a team. No two are equal, so it is stable.
+  /// A bitonic network over the items of a thread group. No two are equal, so it is stable.
   template <class Block>
-  FLAGGEMS_INLINE static void sort_team(const Block& block, item (&own)[keys], i32 lane, i32 size) {
+  FLAGGEMS_INLINE static void sort_group(const Block& block, item (&own)[keys], i32 lane,
+                                         i32 size) {
     order(own[0], own[1]);
     order(own[2], own[3]);
     order(own[0], own[3]);
     order(own[1], own[2]);
     order(own[0], own[1]);
     order(own[2], own[3]);
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (i32 run = 1; run < size; run *= 2) {  // sorted runs of so many threads become one
       exchange<true>(block, own, 2 * run - 1, (lane & run) == 0);
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (i32 step = run / 2; step > 0; step /= 2)
         exchange<false>(block, own, step, (lane & step) == 0);
       order(own[0], own[2]);
@@ -184,7 +185,7 @@ struct bits_of_both {
 /// Rows sorted, as by `sort`, of no more than block_sort::keys elements a thread of the block.
 /// WithValues: not only their order.
 template <class T, bool WithValues>
-struct sort_chip {
+struct simt_sort {
   using U = bits_type<T>;
   using item = sort_item_of<U>;
   using plan = block_sort<U>;
@@ -200,7 +201,7 @@ struct sort_chip {
     const auto items = block.template scratch<item>(plan::slot(threads * keys));
     const auto counts = block.template scratch<u32>(plan::words * threads);
     block.for_each_tile(space.rows, [&](i64 row) FLAGGEMS_LAMBDA {
-      // (Memory has no place for the results of 2^32 rows that are longer than a team's.)
+      // (Memory has no place for the results of 2^32 rows that are longer than a thread group's.)
       i64 from, at, to;
       locate_row<u32>(space, space.rank, static_cast<u32>(row), in.strides, indices.strides, from,
                       at);
@@ -215,7 +216,7 @@ struct sort_chip {
       for_own(block, n, x.data, 0, [&](int k, i32 i, bool, auto) FLAGGEMS_LAMBDA {
         items.write(plan::slot(i), item::of(own[k], static_cast<u32>(i)));
       });
-      differing = block.template fold<U>(differing, U(0), bits_of_both{});
+      differing = block.template reduce_block<U>(differing, U(0), bits_of_both{});
       block.sync();
       for (int shift = 0; shift < static_cast<int>(sizeof(U)) * 8; shift += 4)
         if ((differing >> shift & 15U) != 0) sort_by_next(block, shift, items, counts);
@@ -267,7 +268,7 @@ struct sort_chip {
     FLAGGEMS_FORGET(i);  // what is computed from it is not kept from one use to the next
     P p = row + i * stride;
     const i64 step = threads * stride;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k, i += threads, p += step) f(k, i, i < n, p);
   }
 
@@ -280,13 +281,13 @@ struct sort_chip {
     const auto half_of = [&](u32 digit) FLAGGEMS_LAMBDA {
       return 2 * (static_cast<i32>(digit & 7U) * threads + thread) + static_cast<i32>(digit >> 3);
     };
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int w = 0; w < plan::words; ++w) counts.write(w * threads + thread, 0);
     item own[keys];
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) own[k] = items.read(thread * (keys + 1) + k);
     u32 before[2] = {};  // of each key, how many of this thread's with its digit are in front of it
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) {
       const i32 at = half_of(own[k].digit(shift));
       const u32 count = halves.read(at);
@@ -298,14 +299,14 @@ struct sort_chip {
     // Words are ordered by digit, then thread; the digits of their upper halves follow those of the
     // lower ones. A thread adds up some words beside each other.
     u32 mine = 0;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int w = 0; w < plan::words; ++w) mine += counts.read(thread * plan::words + w);
     u32 start = 0;
     const u32 all = block.template exclusive_scan<u32>(
         threads, 0, [&](i64) FLAGGEMS_LAMBDA { return mine; },
         [&](i64, u32 sum) FLAGGEMS_LAMBDA { start = sum; });
     start += all << 16;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int w = 0; w < plan::words; ++w) {
       const u32 count = counts.read(thread * plan::words + w);
       counts.write(thread * plan::words + w, start);
@@ -314,14 +315,14 @@ struct sort_chip {
     block.sync();
     FLAGGEMS_FORGET(shift);  // digits are taken again: kept, they would need more registers
     u32 ranks[keys / 2];
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) {
       const u32 first = halves.read(half_of(own[k].digit(shift)));
       const u32 rank = first + (before[k / 8] >> (k % 8 * 4) & 15U);
       ranks[k / 2] = k % 2 == 0 ? rank : ranks[k / 2] | rank << 16;
       FLAGGEMS_FORGET(ranks[k / 2]);
     }
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k)
       items.write(plan::slot(static_cast<i32>(ranks[k / 2] >> (k % 2 * 16) & 0xffffU)), own[k]);
     block.sync();

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first of a row on a chip, for a k that is not large. Threads find the first of each of many
-// groups of its elements; the k-th of those is a bound: k elements are not behind it, and few more
-// are not. Groups that reach it are read again, and what is not behind it is collected in
-// block-local memory and put in order. Short rows go several a block (topk_teams), others one a
+// The k first of a row on a SIMT device, for a k that is not large. Threads find the first of each
+// of many groups of its elements; the k-th of those is a bound: k elements are not behind it, and
+// few more are not. Groups that reach it are read again, and what is not behind it is collected in
+// block-local memory and put in order. Short rows go several a block (topk_groups), others one a
 // block (topk_blocks), the longest in parts, whose first ones are a row to be gone through in turn.
 #pragma once
 
@@ -85,14 +85,14 @@ template <class Keys, class R>
 FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
   constexpr i32 at_once = 16, rest = 8;
   i32 rank = 0, first = 0;
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (; first + at_once <= n; first += at_once) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (i32 i = 0; i < at_once; ++i) rank += keys.read(first + i).is_before(x) ? 1 : 0;
   }
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (; first < n; first += rest) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (i32 i = first; i < first + rest; ++i) rank += i < n && keys.read(i).is_before(x) ? 1 : 0;
   }
   return rank;
@@ -108,7 +108,7 @@ template <class R, class Block, class Counters, class Tally>
 FLAGGEMS_INLINE R bound_of(const Block& block, i32 k, i32 spare, const Counters& counters,
                            const Tally& tally) {
   R first = R::of(0, 0), last = R::last();
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (int d = 0; d < R::digits; ++d) {
     block.for_each(256, [&](i64 i) FLAGGEMS_LAMBDA { counters.write(i, 0); });
     block.sync();
@@ -167,17 +167,17 @@ class topk_turn {
   using ranked = ranked_key<U>;
   using word = key_word<U>;
   static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
-  /// What it reads before it looks at the first: packs, or elements.
-  static constexpr int steps = 4, width = pack_size<T>;
+  /// What it reads before it looks at the first: vectors, or elements.
+  static constexpr int steps = 4, width = vec_size<T>;
 
   FLAGGEMS_INLINE topk_turn(const row_in<T>& x, i32 n, i32 thread, i32 threads, bool largest)
       : x_(x), n_(n), thread_(thread), threads_(threads) {
     flip_ = largest ? static_cast<word>(static_cast<word>(~word(0)) >> below << below) : word(0);
     const u64 off = reinterpret_cast<u64>(x.data) % 16;
     // (Fewer elements give more groups one by one.)
-    by_packs_ = x.stride == 1 && off % sizeof(T) == 0 && n >= threads * width;
-    begin_ = by_packs_ ? min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n) : 0;
-    end_ = by_packs_ ? begin_ + (n - begin_) / width * width : 0;
+    is_vectorized_ = x.stride == 1 && off % sizeof(T) == 0 && n >= threads * width;
+    begin_ = is_vectorized_ ? min_of(static_cast<i32>((16 - off) / sizeof(T)) % width, n) : 0;
+    end_ = is_vectorized_ ? begin_ + (n - begin_) / width * width : 0;
   }
   FLAGGEMS_INLINE ranked element(i32 i) const {
     const word bits = to_bits(x_.template read<T>(i));
@@ -189,7 +189,7 @@ class topk_turn {
                                       const Counters& counters) const {
     return bound_of<ranked>(block, k, room - k, counters,
                             [&](int d, const ranked& first, const ranked& last) FLAGGEMS_LAMBDA {
-                              FLAGGEMS_CHIP_NO_UNROLL
+                              FLAGGEMS_SIMT_NO_UNROLL
                               for (i32 i = block.thread(); i < n_; i += block.threads()) {
                                 const ranked one = element(i);
                                 if (!one.is_before(first) && !last.is_before(one))
@@ -197,14 +197,14 @@ class topk_turn {
                               }
                             });
   }
-  /// Calls f(ranked, step, i) for each element, of pack or element number `step` of those that are
-  /// read together; i counts the elements of a pack, or the steps, so that both go through all
-  /// groups.
+  /// Calls f(ranked, step, i) for each element, of vector or element number `step` of those that
+  /// are read together; i counts the elements of a vector, or the steps, so that both go through
+  /// all groups.
   template <class F>
   FLAGGEMS_INLINE void for_each(const F& f) const {
-    if (!by_packs_) {
+    if (!is_vectorized_) {
       for (i32 i = thread_; i < n_; i += steps * threads_) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int s = 0; s < steps; ++s)
           if (i + s * threads_ < n_) f(element(i + s * threads_), s, s);
       }
@@ -213,55 +213,55 @@ class topk_turn {
     const i32 pitch = threads_ * width;
     for (i32 at = begin_ + thread_ * width; at < end_; at += steps * pitch) {
       words some[steps];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int s = 0; s < steps; ++s)  // without branches, so that all are under way
-        some[s] = load_packed<width, T>(x_.data + (at + s * pitch < end_ ? at + s * pitch : at));
-      FLAGGEMS_CHIP_UNROLL
+        some[s] = load_vec_words<width, T>(x_.data + (at + s * pitch < end_ ? at + s * pitch : at));
+      FLAGGEMS_SIMT_UNROLL
       for (int s = 0; s < steps; ++s) {
         if (at + s * pitch >= end_) continue;
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < width; ++i) f(element_of(some[s], i, at + s * pitch), s, i);
       }
     }
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 i = thread_; i < beside(); i += threads_) f(element(place_beside(i)), 0, 0);
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (i32 i = thread_; i < edge_count(); i += threads_) f(element(edge_index(i)), 0, 0);
   }
   /// Writes what is not behind the bound, of those of the steps whose bits are set in `which`.
   /// place_of(n) gives the place of n elements, or less than 0 if there is no room. What was read
-  /// not long ago is near, so one pack at a time; all of a pack ask once.
+  /// not long ago is near, so one vector at a time; all of a vector ask once.
   template <class PlaceOf, class Found>
   FLAGGEMS_INLINE void collect(const ranked& bound, u32 which, const PlaceOf& place_of,
                                const Found& found) const {
     const i32 pitch = threads_ * width;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (i32 first = begin_ + thread_ * width; first < end_; first += steps * pitch) {
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (u32 left = which; left != 0; left &= left - 1) {  // threads go on to what each wants
         const i32 lowest = static_cast<i32>(left & (~left + 1));
         const i32 at = first + ((lowest >> 1) - (lowest >> 3)) * pitch;  // 1, 2, 4, 8: 0, 1, 2, 3
         if (at >= end_) break;
-        collect_pack(bound, at, place_of, found);
+        collect_vec(bound, at, place_of, found);
       }
     }
-    if (by_packs_) which = (which & 1U) != 0 ? ~0U : 0U;
+    if (is_vectorized_) which = (which & 1U) != 0 ? ~0U : 0U;
     int step = 0;
-    FLAGGEMS_CHIP_NO_UNROLL
-    for (i32 i = thread_; i < beside(); i += threads_, ++step) {
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (i32 i = thread_; i < edge_count(); i += threads_, ++step) {
       if (!(which >> step % steps & 1U)) continue;
-      const ranked one = element(place_beside(i));
+      const ranked one = element(edge_index(i));
       const i32 place = bound.is_before(one) ? -1 : place_of(1);
       if (place >= 0) found.write(place, one);
     }
   }
 
  private:
-  using words = packed<T, width>;
+  using words = vec_words<T, width>;
   template <class PlaceOf, class Found>
-  FLAGGEMS_INLINE void collect_pack(const ranked& bound, i32 at, const PlaceOf& place_of,
-                                    const Found& found) const {
-    const words some = load_packed<width, T>(x_.data + at);
+  FLAGGEMS_INLINE void collect_vec(const ranked& bound, i32 at, const PlaceOf& place_of,
+                                   const Found& found) const {
+    const words some = load_vec_words<width, T>(x_.data + at);
     i32 n = 0, before[width];
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < width; ++i) {
       before[i] = n;
       n += bound.is_before(element_of(some, i, at)) ? 0 : 1;
@@ -269,16 +269,16 @@ class topk_turn {
     const i32 place = n == 0 ? -1 : place_of(n);
     if (place < 0) return;
     const auto room = found.from(place);
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < width; ++i) {
       const ranked one = element_of(some, i, at);
       if (!bound.is_before(one)) room.write(before[i], one);
     }
   }
-  /// Elements beside the packs: fewer than two of those.
-  FLAGGEMS_INLINE i32 beside() const { return n_ - (end_ - begin_); }
-  FLAGGEMS_INLINE i32 place_beside(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
-  /// Element i of a pack that begins at `at`.
+  /// Elements beside the vectors: fewer than two of those.
+  FLAGGEMS_INLINE i32 edge_count() const { return n_ - (end_ - begin_); }
+  FLAGGEMS_INLINE i32 edge_index(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
+  /// Element i of a vector that begins at `at`.
   FLAGGEMS_INLINE ranked element_of(const words& x, int i, i32 at) const {
     word bits;  // the highest of a word: an element for each would take registers
     if constexpr (sizeof(T) < 4) {
@@ -286,7 +286,7 @@ class topk_turn {
       bits = x.at[i / each] << (below - 8 * static_cast<int>(sizeof(T)) * (i % each));
       bits &= static_cast<word>(~word(0) << below);
     } else {
-      bits = to_bits(bit_cast<pack<T, width>>(x).at[i]);
+      bits = to_bits(bit_cast<vec<T, width>>(x).at[i]);
     }
     return ranked::of(key_of(bits), at + i);
   }
@@ -295,28 +295,28 @@ class topk_turn {
   row_in<T> x_;
   i32 n_, thread_, threads_, begin_, end_;
   word flip_;
-  bool by_packs_;
+  bool is_vectorized_;
 };
 
-/// The first ones of the groups that a thread's elements are in: those of packs that are read
-/// together, or of the elements of a pack.
-template <class T, bool ByPack>
+/// The first ones of the groups that a thread's elements are in: those of vectors that are read
+/// together, or of the elements of a vector.
+template <class T, bool Vectorized>
 struct group_firsts {
   using ranked = ranked_key<bits_type<T>>;
   static constexpr int groups = 4, steps = topk_turn<T>::steps;
   ranked of[groups];
-  u32 tops[steps];  // the first ones of packs that are read together, by their highest bits
+  u32 tops[steps];  // the first ones of vectors that are read together, by their highest bits
 
   FLAGGEMS_INLINE static group_firsts find(const topk_turn<T>& turn) {
     group_firsts r;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int g = 0; g < groups; ++g) r.of[g] = ranked::last();
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < steps; ++s) r.tops[s] = ~0U;
     turn.for_each([&](const ranked& x, int step, int i) FLAGGEMS_LAMBDA {
       const int g =
-          ByPack ? step
-                 : (topk_turn<T>::width < groups ? step * topk_turn<T>::width + i : i) % groups;
+          Vectorized ? step
+                     : (topk_turn<T>::width < groups ? step * topk_turn<T>::width + i : i) % groups;
       r.of[g] = first_ranked{}(r.of[g], x);
       r.tops[step] = min_of(r.tops[step], x.top());
     });
@@ -329,9 +329,9 @@ struct group_firsts {
   /// A bit for each step of which not all is behind the bound.
   FLAGGEMS_INLINE u32 up_to(const ranked& bound) const {
     u32 r = 0;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < steps; ++s)
-      r |= (ByPack ? bound.is_before(of[s]) : bound.top() < tops[s]) ? 0U : 1U << s;
+      r |= (Vectorized ? bound.is_before(of[s]) : bound.top() < tops[s]) ? 0U : 1U << s;
     return r;
   }
 };
@@ -342,7 +342,7 @@ struct topk_places {
 
   FLAGGEMS_INLINE topk_places(const row_space& space, i64 row, const i64* in_strides,
                               const i64* values_strides, const i64* indices_strides) {
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int d = space.rank - 1; d >= 0; --d) {
       const i64 next = d > 0 ? row / space.sizes[d] : 0, i = row - next * space.sizes[d];
       in += i * in_strides[d];
@@ -356,33 +356,37 @@ struct topk_places {
 /// Elements of a thread: of short rows that many share a block, and of others.
 inline constexpr i64 topk_few_each = 16, topk_each = 64;
 
-/// Rows that teams of 2^team threads go through, of which a block has several; k is at most half of
-/// a team. The first ones of 2^groups of them make the bound. (Teams meet as blocks do, since a
-/// warp has any size. Powers, as divisions would be long before the first element is read.)
+/// Rows that thread groups of 2^thread group threads go through, of which a block has several; k is
+/// at most half of a thread group. The first ones of 2^groups of them make the bound. (Thread
+/// groups meet as blocks do, since a warp has any size. Powers, as divisions would be long before
+/// the first element is read.)
 template <class T>
-struct topk_teams {
+struct topk_groups {
   static constexpr int max_threads = 128, min_blocks = 8;
-  static constexpr int least_team = 4, most_team = 7, most_together = max_threads >> least_team;
+  static constexpr int min_threads_shift = 4, max_threads_shift = 7,
+                       max_rows_per_block = max_threads >> min_threads_shift;
   static constexpr int per_thread = 4;  // elements that are collected
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
   static constexpr int most_scratch =
-      static_cast<int>(sizeof(ranked)) * (most_together + max_threads * (1 + per_thread)) +
-      4 * (most_together + 4) + max_threads / 2 * static_cast<int>(sizeof(U) + 4) + 16 +
+      static_cast<int>(sizeof(ranked)) * (max_rows_per_block + max_threads * (1 + per_thread)) +
+      4 * (max_rows_per_block + 4) + max_threads / 2 * static_cast<int>(sizeof(U) + 4) + 16 +
       4 * topk_counters;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 team_shift,
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, i32 k, i32 threads_shift,
                                   i32 groups_shift, const row_arg<T>& in,
                                   const row_target<T>& values, const row_target<i64>& indices,
                                   i32 largest) {
-    const i32 team = 1 << team_shift, groups = 1 << groups_shift;
-    const i32 joined_shift = team_shift - groups_shift, joined = 1 << joined_shift;
-    const i32 own = block.thread() >> team_shift, lane = block.thread() & (team - 1);
-    const i32 together = block.threads() >> team_shift, capacity = per_thread * team;
+    const i32 threads_per_row = 1 << threads_shift, groups = 1 << groups_shift;
+    const i32 joined_shift = threads_shift - groups_shift, joined = 1 << joined_shift;
+    const i32 own = block.thread() >> threads_shift, lane = block.thread() & (threads_per_row - 1);
+    const i32 rows_per_block = block.threads() >> threads_shift,
+              capacity = per_thread * threads_per_row;
     const i32 n = static_cast<i32>(space.length);
-    const auto bounds = block.template scratch<ranked>(most_together);
-    const auto counts = block.template scratch<i32>(most_together + 1);  // and rows that do not fit
+    const auto bounds = block.template scratch<ranked>(max_rows_per_block);
+    const auto counts =
+        block.template scratch<i32>(max_rows_per_block + 1);  // and rows that do not fit
     const auto firsts = block.template scratch<ranked>(max_threads);
     const auto found = block.template scratch<ranked>(max_threads * per_thread);
     const auto elements = block.template scratch<U>(max_threads / 2);
@@ -391,23 +395,23 @@ struct topk_teams {
     const auto counters = block.template scratch<i32>(topk_counters);
     const auto own_firsts = firsts.from(own * groups);
     const auto own_found = found.from(own * capacity);
-    const i64 step = static_cast<i64>(block.count()) * together;
-    for (i64 first = static_cast<i64>(block.index()) * together; first < space.rows;
+    const i64 step = static_cast<i64>(block.count()) * rows_per_block;
+    for (i64 first = static_cast<i64>(block.index()) * rows_per_block; first < space.rows;
          first += step) {
       const bool exists = first + own < space.rows;
       const topk_places at(space, exists ? first + own : 0, in.strides, values.strides,
                            indices.strides);
       const row_in<T> x{in.data + at.in, in.strides[space.rank]};
-      const topk_turn<T> turn(x, exists ? n : 0, lane, team, largest != 0);
-      const auto packs = group_firsts<T, true>::find(turn);
+      const topk_turn<T> turn(x, exists ? n : 0, lane, threads_per_row, largest != 0);
+      const auto vectors = group_firsts<T, true>::find(turn);
       const ranked mine =
-          block.template fold_neighbours<ranked>(packs.first(), first_ranked{}, joined);
+          block.template reduce_subwarp<ranked>(vectors.first(), first_ranked{}, joined);
       if ((lane & (joined - 1)) == 0) own_firsts.write(lane >> joined_shift, mine);
       if (lane == 0) {
         bounds.write(own, ranked::last());
         counts.write(own, 0);
       }
-      block.single([&]() FLAGGEMS_LAMBDA { counts.write(most_together, 0); });
+      block.single([&]() FLAGGEMS_LAMBDA { counts.write(max_rows_per_block, 0); });
       block.sync();
       if (lane < groups) {
         const ranked candidate = own_firsts.read(lane);
@@ -417,37 +421,37 @@ struct topk_teams {
       }
       block.sync();
       ranked bound = bounds.read(own);
-      const u32 which = packs.up_to(bound);
+      const u32 which = vectors.up_to(bound);
       const auto place_of = [&](i32 some) FLAGGEMS_LAMBDA {
         const i32 place = block.template atomic_add<i32>(counts, own, some);
         if (place + some <= capacity) return place;
-        if (place <= capacity) block.template atomic_add<i32>(counts, most_together, 1);
+        if (place <= capacity) block.template atomic_add<i32>(counts, max_rows_per_block, 1);
         return -1;
       };
       // Rows of which too much is not behind the bound are given a nearer one, for another turn.
       i32 count = capacity + 1;
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (;;) {
         if (which != 0 && count > capacity) turn.collect(bound, which, place_of, own_found);
         block.sync();
         count = counts.read(own);
-        if (counts.read(most_together) == 0) break;
+        if (counts.read(max_rows_per_block) == 0) break;
         block.sync();
-        block.single([&]() FLAGGEMS_LAMBDA { counts.write(most_together, 0); });
-        FLAGGEMS_CHIP_NO_UNROLL
-        for (i32 r = 0; r < together; ++r) {
+        block.single([&]() FLAGGEMS_LAMBDA { counts.write(max_rows_per_block, 0); });
+        FLAGGEMS_SIMT_NO_UNROLL
+        for (i32 r = 0; r < rows_per_block; ++r) {
           if (counts.read(r) <= capacity) continue;
           if (own == r && lane == 0) start.write(0, at.in);
           block.sync();
           const row_in<T> other{in.data + start.read(0), x.stride};
-          const ranked nearer = topk_turn<T>(other, n, lane, team, largest != 0)
+          const ranked nearer = topk_turn<T>(other, n, lane, threads_per_row, largest != 0)
                                     .bound_of_all(block, k, capacity, counters);
           if (own == r) bound = nearer;
           block.single([&]() FLAGGEMS_LAMBDA { counts.write(r, 0); });
         }
         block.sync();
       }
-      for (i32 i = lane; i < count; i += team) {
+      for (i32 i = lane; i < count; i += threads_per_row) {
         const ranked one = own_found.read(i);
         const U element = to_bits(x.template read<T>(one.place()));  // under way while it is ranked
         const i32 rank = rank_among(own_found, count, one);
@@ -457,8 +461,8 @@ struct topk_teams {
       }
       block.sync();
       if (!exists) continue;
-      FLAGGEMS_CHIP_NO_UNROLL
-      for (i32 i = lane; i < k; i += team) {
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (i32 i = lane; i < k; i += threads_per_row) {
         values.data[at.values + i * values.strides[space.rank]] =
             from_bits<T>(elements.read(own * k + i));
         indices.data[at.indices + i * indices.strides[space.rank]] = places.read(own * k + i);
@@ -507,7 +511,7 @@ struct topk_blocks {
         return place + some <= capacity ? place : -1;
       };
       i32 count;
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (;;) {
         block.single([&]() FLAGGEMS_LAMBDA { digits.write(0, 0); });
         block.sync();
@@ -558,14 +562,14 @@ struct topk_blocks {
                                                 const group_firsts<T, false>& found,
                                                 const Counters& counters) {
     constexpr int groups = group_firsts<T, false>::groups;
-    const bool apart = 4 * k > block.threads();  // else a thread's groups are one
+    const bool is_separate = 4 * k > block.threads();  // else a thread's groups are one
     const ranked least = found.first();
     return bound_of<ranked>(
         block, k, 0, counters, [&](int d, const ranked& first, const ranked& last) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int g = 0; g < groups; ++g) {
-            const ranked one = apart ? found.of[g] : least;
-            if ((g == 0 || apart) && !one.is_before(first) && !last.is_before(one))
+            const ranked one = is_separate ? found.of[g] : least;
+            if ((g == 0 || is_separate) && !one.is_before(first) && !last.is_before(one))
               block.template atomic_add<i32>(counters, one.digit(d), 1);
           }
         });

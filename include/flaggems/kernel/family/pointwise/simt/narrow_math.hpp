@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions whose results are rounded to 16 bits, with relative errors of 2^-15: memory gives a
-// chip an element of 16 bits in the time of 27 instructions, which those of math/exp.hpp exceed.
+// SIMT device an element of 16 bits in the time of 27 instructions, which those of math/exp.hpp
+// exceed.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/activation.hpp>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pointwise operators as chips run them: a thread moves packs of 16 bytes, several of them before
-// it computes, so that enough is under way for the memory. Offsets are 32 bits wide, and
+// Pointwise operators as SIMT devices run them: a thread moves vectors of 16 bytes, several of them
+// before it computes, so that enough is under way for the memory. Offsets are 32 bits wide, and
 // coordinates come by multiplications.
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace flaggems::kernels {
 
-/// Elements of a pack of every operand of out = e: 16 bytes of the largest.
+/// Elements of a vector of every operand of out = e: 16 bytes of the largest.
 template <class T, class E>
-inline constexpr int common_pack_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
-/// Packs from which on a thread takes several: with fewer, more threads are sooner done.
-inline constexpr i64 many_packs = i64{1} << 20;
+inline constexpr int common_vec_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
+/// Vectors from which on a thread takes several: with fewer, more threads are sooner done.
+inline constexpr i64 many_vectors = i64{1} << 20;
 /// How many it reads then, before it computes. (H200, 512 MiB: gelu in 256 us for f32 and 254 for
 /// bf16, with one 273 and 271; exp, which computes little, in 254, with one 251.)
 template <class T, class E>
-inline constexpr int packs_in_flight = is_brief<E> ? 1 : 2;
+inline constexpr int vectors_per_thread = is_brief<E> ? 1 : 2;
 
 /// Whether a formula reads floats of 16 bits alone. If its result is one too, functions inside may
 /// be narrow: operator by operator, each result would be rounded to 16 bits.
@@ -35,17 +35,17 @@ inline constexpr bool is_of_small_floats<node<R, F, E...>> = is_same<R, f32> &&
 
 // By value, since OpenCL would deduce address spaces from references, and choose others for them.
 
-/// The values of a formula for the elements of a pack, function by function.
+/// The values of a formula for the elements of a vector, function by function.
 template <class C, int Width>
-struct pack_values {
+struct vec_values {
   C at[Width];
 };
 
 /// f for each; `Narrow`: its narrow form.
 template <bool Narrow, class R, int Width, class F, class... C>
-FLAGGEMS_INLINE pack_values<R, Width> for_values(F f, pack_values<C, Width>... x) {
-  pack_values<R, Width> r;
-  FLAGGEMS_CHIP_UNROLL
+FLAGGEMS_INLINE vec_values<R, Width> for_values(F f, vec_values<C, Width>... x) {
+  vec_values<R, Width> r;
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Width; ++k) {
     if constexpr (Narrow)
       r.at[k] = as_result<R>(narrow_form(f)(x.at[k]...));
@@ -56,7 +56,7 @@ FLAGGEMS_INLINE pack_values<R, Width> for_values(F f, pack_values<C, Width>... x
 }
 /// One branch for all elements, so that their instructions mix.
 template <bool Narrow, class R, int Width>
-FLAGGEMS_INLINE pack_values<R, Width> for_values(gelu_fn f, pack_values<R, Width> x) {
+FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_fn f, vec_values<R, Width> x) {
   if (f.by_tanh) {
     stay_in_branch();
     return for_values<Narrow, R>(gelu_tanh_fn{}, x);
@@ -65,56 +65,56 @@ FLAGGEMS_INLINE pack_values<R, Width> for_values(gelu_fn f, pack_values<R, Width
   return for_values<Narrow, R>(gelu_none_fn{}, x);
 }
 template <bool Narrow, class R, int Width>
-FLAGGEMS_INLINE pack_values<R, Width> for_values(gelu_and_mul_fn f, pack_values<R, Width> x,
-                                                 pack_values<R, Width> y) {
+FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_and_mul_fn f, vec_values<R, Width> x,
+                                                vec_values<R, Width> y) {
   return for_values<Narrow, R>(mul_fn{}, for_values<Narrow, R>(f.gelu, x), y);
 }
 
 template <bool Narrow, int Width, class E>
-FLAGGEMS_INLINE pack_values<typename E::value_type, Width> values_of(E leaf) {
-  pack_values<typename E::value_type, Width> r;
-  FLAGGEMS_CHIP_UNROLL
+FLAGGEMS_INLINE vec_values<typename E::value_type, Width> values_of(E leaf) {
+  vec_values<typename E::value_type, Width> r;
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Width; ++k) r.at[k] = leaf.load(lane_scalar{k});
   return r;
 }
 template <bool Narrow, int Width, class T, class C>
-FLAGGEMS_INLINE pack_values<C, Width> values_of(fetched<T, C, Width> leaf) {
-  pack_values<C, Width> r;
+FLAGGEMS_INLINE vec_values<C, Width> values_of(fetched<T, C, Width> leaf) {
+  vec_values<C, Width> r;
   unpack<C>(leaf.elements(), r.at);
   return r;
 }
 template <bool Narrow, int Width, class R, class F, class A>
-FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A> e) {
+FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A> e) {
   return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
 }
 template <bool Narrow, int Width, class R, class F, class A, class B>
-FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A, B> e) {
+FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A, B> e) {
   return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a), values_of<Narrow, Width>(e.b));
 }
 template <bool Narrow, int Width, class R, class F, class A, class B, class D>
-FLAGGEMS_INLINE pack_values<R, Width> values_of(node<R, F, A, B, D> e) {
+FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A, B, D> e) {
   return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a), values_of<Narrow, Width>(e.b),
                                values_of<Narrow, Width>(e.d));
 }
 
 /// The values of N fetched elements as T.
 template <class T, int Width, class E>
-FLAGGEMS_INLINE pack<T, Width> pack_of_values(E e) {
+FLAGGEMS_INLINE vec<T, Width> vec_of_values(E e) {
   constexpr bool is_narrow = is_small_float<T> && is_of_small_floats<E>;
   const auto values = values_of<is_narrow, Width>(e);
-  pack<T, Width> r;
-  FLAGGEMS_CHIP_UNROLL
+  vec<T, Width> r;
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Width; ++k) r.at[k] = number_cast<T>(values.at[k]);
   return r;
 }
 
-/// Elements that are those of a pack already.
+/// Elements that are those of a vector already.
 template <class T, int Width>
-FLAGGEMS_INLINE pack<T, Width> pack_of_values(fetched<T, T, Width> e) {
+FLAGGEMS_INLINE vec<T, Width> vec_of_values(fetched<T, T, Width> e) {
   return e.elements();
 }
 
-/// Where all operands have the same offset. `Across`: it need not begin packs of theirs.
+/// Where all operands have the same offset. `Across`: it need not are vector-aligned of theirs.
 template <bool Across>
 struct flat_place {
   static constexpr bool is_across = Across;
@@ -126,48 +126,48 @@ struct flat_place {
   }
 };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat. Packs begin where those of the
-/// output do; `Across`: those of others need not, and are put together from the two that an operand
-/// has there, of which both have to exist. What is before the first and behind the last, fewer than
-/// two packs, or four, is computed by the first block, element by element. For packs the formula
-/// stands in the code once, since that is most of what a compiler's time goes into.
+/// out = e for n elements of contiguous tensors, as pointwise_flat. Vectors begin where those of
+/// the output do; `Across`: those of others need not, and are put together from the two that an
+/// operand has there, of which both have to exist. What is before the first and behind the last,
+/// fewer than two vectors, or four, is computed by the first block, element by element. For vectors
+/// the formula stands in the code once, since that is most of what a compiler's time goes into.
 template <class T, class E, bool Across = false>
-struct pointwise_packs {
-  static constexpr int size = common_pack_size<T, E>;
+struct pointwise_vectors {
+  static constexpr int size = common_vec_size<T, E>;
   static constexpr bool awaits_earlier = true;
 
-  /// Whether the packs of all operands are the same elements, so that none is Across.
+  /// Whether the vectors of all operands are the same elements, so that none is Across.
   FLAGGEMS_INLINE static bool fits(global_ptr<T> out, const E& e) {
-    return e.template begins_packs<size>(before(out));
+    return e.template are_vec_aligned<size>(before(out));
   }
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
     constexpr int margin = Across && size > 1 ? size : 0;
     const i64 head = min_of(before(out) + margin, n), rest = n - head;
-    const i64 packs = (margin > 0 && rest < margin ? 0 : rest - margin) / size;
-    const i64 inside = packs * size;
+    const i64 vectors = (margin > 0 && rest < margin ? 0 : rest - margin) / size;
+    const i64 inside = vectors * size;
     const i64 threads = block.threads();
-    const i64 tile = packs < many_packs ? threads : threads * packs_in_flight<T, E>;
-    for (i64 start = block.index() * tile; start < packs; start += block.count() * tile) {
+    const i64 tile = vectors < many_vectors ? threads : threads * vectors_per_thread<T, E>;
+    for (i64 start = block.index() * tile; start < vectors; start += block.count() * tile) {
       const i64 i = start + block.thread();
       block.await_earlier();
-      if (i >= packs) continue;
-      if constexpr (packs_in_flight<T, E> == 1)
-        store_pack<size>(out + (head + i * size),
-                         pack_of_values<T, size>(read<size>(e, head + i * size)));
+      if (i >= vectors) continue;
+      if constexpr (vectors_per_thread<T, E> == 1)
+        store_vec<size>(out + (head + i * size),
+                        vec_of_values<T, size>(read<size>(e, head + i * size)));
       else
-        two(head + i * size, i + threads < min_of(start + tile, packs), threads * size, out, e);
+        two(head + i * size, i + threads < min_of(start + tile, vectors), threads * size, out, e);
     }
     if (block.index() > 0) return;
     block.await_earlier();
     for (int k = block.thread(); k < n - inside; k += block.threads()) {
       const i64 i = k < head ? k : k + inside;
-      store_pack<1>(out + i, pack_of_values<T, 1>(read<1>(e, i)));
+      store_vec<1>(out + i, vec_of_values<T, 1>(read<1>(e, i)));
     }
   }
 
  private:
-  /// The elements before the first pack of the output.
+  /// The elements before the first vector of the output.
   FLAGGEMS_INLINE static i64 before(global_ptr<T> out) {
     return static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
   }
@@ -175,21 +175,22 @@ struct pointwise_packs {
   FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
     return e.template fetch<Width, 0, false>(flat_place<Across>{i});
   }
-  /// The pack at element i, and the one `apart` if it `goes_on`, which is read before the first is
-  /// computed. (As words: functors in rows need neither a default constructor nor an assignment.)
-  FLAGGEMS_INLINE static void two(i64 i, bool goes_on, i64 apart, global_ptr<T> out, const E& e) {
+  /// The vector at element i, and the one `spacing` if it `goes_on`, which is read before the first
+  /// is computed. (As words: functors in rows need neither a default constructor nor an
+  /// assignment.)
+  FLAGGEMS_INLINE static void two(i64 i, bool goes_on, i64 spacing, global_ptr<T> out, const E& e) {
     using row = decltype(read<size>(e, i));
     using word = conditional<sizeof(row) % 4 == 0, u32, unsigned char>;
     struct words {
       alignas(row) alignas(word) word at[sizeof(row) / sizeof(word)];
     };
     words now = bit_cast<words>(read<size>(e, i)), next{};
-    if (goes_on) next = bit_cast<words>(read<size>(e, i + apart));
-    FLAGGEMS_CHIP_NO_UNROLL
+    if (goes_on) next = bit_cast<words>(read<size>(e, i + spacing));
+    FLAGGEMS_SIMT_NO_UNROLL
     for (u32 left = 1 + goes_on; left > 0; --left) {
-      store_pack<size>(out + i, pack_of_values<T, size>(bit_cast<row>(now)));
+      store_vec<size>(out + i, vec_of_values<T, size>(bit_cast<row>(now)));
       now = next;
-      i += apart;
+      i += spacing;
     }
   }
 };
@@ -202,12 +203,12 @@ struct strided_space {
     divider size;
     u32 unit;
   };
-  bool packed;     // steps are packs: all operands have them along the inner dimension
-  bool has_splat;  // and some are the same for all of it
+  bool vectorized;  // steps are vectors: all operands have them along the inner dimension
+  bool has_splat;   // and some are the same for all of it
   // A thread finds its place once and takes several steps, along the dimension before the inner one
-  // or the only one: `apart` elements from each other, within `length`.
+  // or the only one: `spacing` elements from each other, within `length`.
   int inner, shared;
-  u32 apart, length;
+  u32 spacing, length;
   u32 threads;  // that the space takes
   dimension dimensions[max_rank];
 };
@@ -227,13 +228,13 @@ struct strided_place {
   }
 };
 
-/// Steps that a thread reads before it computes: packs, or single elements.
-FLAGGEMS_INLINE constexpr int steps_in_flight(bool packed) { return packed ? 2 : 4; }
+/// Steps that a thread reads before it computes: vectors, or single elements.
+FLAGGEMS_INLINE constexpr int steps_per_thread(bool vectorized) { return vectorized ? 2 : 4; }
 
 /// out = e for operands of any strides.
 template <class T, class E>
 struct pointwise_strided {
-  static constexpr int size = common_pack_size<T, E>;
+  static constexpr int size = common_vec_size<T, E>;
   static constexpr bool awaits_earlier = true;
 
   template <class Block>
@@ -241,7 +242,7 @@ struct pointwise_strided {
                                   const E& e) {
     const u32 threads = static_cast<u32>(block.threads());
     const u32 grid = static_cast<u32>(block.count()) * threads;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (u32 start = static_cast<u32>(block.index()) * threads; start < space.threads;
          start += grid) {
       const u32 i = start + static_cast<u32>(block.thread());
@@ -249,7 +250,7 @@ struct pointwise_strided {
       first.inner = space.inner;
       u32 rest = min_of(i, space.threads - 1), begin = 0;
       int d = space.inner;
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       do {
         const auto& dimension = space.dimensions[d];
         const u32 next = dimension.size.quotient(rest);
@@ -259,11 +260,11 @@ struct pointwise_strided {
         advance(first, out, e, d, at);
       } while (--d >= 0);
       const u32 left = i < space.threads ? space.length - begin : 0;
-      if (space.packed)
+      if (space.vectorized)
         several<size>(block, first, left, space, out, e,
-                      make_int_sequence<steps_in_flight(true)>{});
+                      make_int_sequence<steps_per_thread(true)>{});
       else
-        several<1>(block, first, left, space, out, e, make_int_sequence<steps_in_flight(false)>{});
+        several<1>(block, first, left, space, out, e, make_int_sequence<steps_per_thread(false)>{});
     }
   }
 
@@ -275,18 +276,18 @@ struct pointwise_strided {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
-  /// Packs, or single elements, from `first` on.
+  /// Vectors, or single elements, from `first` on.
   template <int Width, class Block, int... U>
   FLAGGEMS_INLINE static void several(const Block& block, const place& first, u32 left,
                                       const strided_space& space, const target<T>& out, const E& e,
                                       int_sequence<U...>) {
     constexpr int count = sizeof...(U);
-    const auto exists = [&](u32 u) FLAGGEMS_LAMBDA { return u * space.apart < left; };
+    const auto exists = [&](u32 u) FLAGGEMS_LAMBDA { return u * space.spacing < left; };
     // What lies behind the end is read as the first, and not written.
     place places[count] = {(static_cast<void>(U), first)...};
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (u32 u = 1; u < count; ++u)
-      advance(places[u], out, e, space.shared, exists(u) ? u * space.apart : 0);
+      advance(places[u], out, e, space.shared, exists(u) ? u * space.spacing : 0);
     block.await_earlier();
     using row = decltype(copy_of(e.template fetch<Width, 0, false>(first)));
     struct rows {
@@ -295,11 +296,11 @@ struct pointwise_strided {
     const rows read = Width > 1 && space.has_splat
                           ? rows{{e.template fetch<Width, 0, (Width > 1)>(places[U])...}}
                           : rows{{e.template fetch<Width, 0, false>(places[U])...}};
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (u32 u = 0; u < count; ++u)
       if (exists(u))
-        store_pack<Width>(out.data + places[u].template offset<leaf_count<E>>(),
-                          pack_of_values<T, Width>(read.at[u]));
+        store_vec<Width>(out.data + places[u].template offset<leaf_count<E>>(),
+                         vec_of_values<T, Width>(read.at[u]));
   }
 };
 

@@ -12,26 +12,26 @@
 
 namespace flaggems::kernels {
 
-/// Rows of k activations of 8 bits in memory, `together` of them: the integers of each, then, a
+/// Rows of k activations of 8 bits in memory, `row_block` of them: the integers of each, then, a
 /// block, `factors` f32: the scale of each row, then what a block's addend is multiplied by.
-template <int Together, int Factors>
+template <int RowBlock, int Factors>
 struct byte_rows_layout {
-  static constexpr int together = Together, factors = Factors;
+  static constexpr int row_block = RowBlock, factors = Factors;
   static constexpr i64 group_bytes(i64 k) {
-    return k * together + k / quantized_block * i64{factors} * 4;
+    return k * row_block + k / quantized_block * i64{factors} * 4;
   }
   static constexpr i64 bytes(i64 rows, i64 k) {
-    return ceil_div(rows, i64{together}) * group_bytes(k);
+    return ceil_div(rows, i64{row_block}) * group_bytes(k);
   }
   /// Where row i has its integers, and where its scales.
   static constexpr i64 integers(i64 i, i64 k) {
-    return i / together * group_bytes(k) + i % together * k;
+    return i / row_block * group_bytes(k) + i % row_block * k;
   }
   static constexpr i64 scales(i64 i, i64 k) {
-    return i / together * group_bytes(k) + together * k + i % together * 4;
+    return i / row_block * group_bytes(k) + row_block * k + i % row_block * 4;
   }
   /// From the integers of a row to those of the next one of its group, or (1) the next group.
-  static constexpr i64 row_bytes(i64 k) { return together == 1 ? group_bytes(k) : k; }
+  static constexpr i64 row_bytes(i64 k) { return row_block == 1 ? group_bytes(k) : k; }
 };
 /// Of one row there are two factors more: -128 times the sum of its integers, and 0.
 using byte_row = byte_rows_layout<1, 4>;
@@ -134,13 +134,13 @@ template <class Format>
 struct byte_rounding {
   using b = bytes_avx2;
 
-  /// x [32 blocks] to a row of byte_row, or (`together` > 1) of byte_row_groups. The largest
+  /// x [32 blocks] to a row of byte_row, or (`row_block` > 1) of byte_row_groups. The largest
   /// magnitude of a block becomes 127; a block below 2^-120 becomes 0, and one with an infinity or
   /// NaN is NaN.
-  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void row(const f32* x, i64 blocks, int together,
+  FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void row(const f32* x, i64 blocks, int row_block,
                                                          u8* to, f32* factors) {
     using layout = block_layout<Format>;
-    const int step = together > 1 ? byte_row_groups::factors : byte_row::factors;
+    const int step = row_block > 1 ? byte_row_groups::factors : byte_row::factors;
     for (i64 n = 0; n < blocks; ++n, x += quantized_block, to += quantized_block, factors += step) {
       b::floats v[4];
       b::ints largest = {};
@@ -195,8 +195,8 @@ struct byte_rounding {
       b::convert(parts, sums);
       const f32 sum = b::total(parts);
       factors[0] = scale.scale;
-      factors[together] = scale.scale * sum * layout::offset;
-      if (together > 1) continue;
+      factors[row_block] = scale.scale * sum * layout::offset;
+      if (row_block > 1) continue;
       factors[2] = -128.0F * sum;
       factors[3] = 0;
     }
@@ -208,7 +208,7 @@ template <class Format>
 struct byte_dot {
   using b = bytes_avx2;
   using layout = block_layout<Format>;
-  static constexpr int together = 4;
+  static constexpr int row_block = 4;
 
   /// out[j] = x * (row j of the weights from w on), j < n.
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void rows(const u8* w, i64 n, i64 blocks,
@@ -217,24 +217,24 @@ struct byte_dot {
     const f32* const factors = reinterpret_cast<const f32*>(x + blocks * quantized_block);
     const b::ints shift = {0, 0, 0, 0, 4, 4, 4, 4};
     const b::ints nibble = b::ints{} + 0x0f0f0f0f;
-    for (i64 j = 0; j < n; j += together) {
-      const u8* row[together];
-      b::floats sum[together];
-      b::four added[together];
+    for (i64 j = 0; j < n; j += row_block) {
+      const u8* row[row_block];
+      b::floats sum[row_block];
+      b::four added[row_block];
       FLAGGEMS_UNROLL
-      for (int r = 0; r < together; ++r) {
+      for (int r = 0; r < row_block; ++r) {
         row[r] = w + min_of(j + r, n - 1) * row_bytes;
         sum[r] = b::floats{};
         added[r] = b::four{};
       }
-      const u8* next = row[0] + fetch_ahead;
-      for (i64 q = 0; q < blocks; ++q, next += together * Format::bytes) {
-        fetch_lines<together * Format::bytes>(next);
+      const u8* next = row[0] + prefetch_next;
+      for (i64 q = 0; q < blocks; ++q, next += row_block * Format::bytes) {
+        fetch_lines<row_block * Format::bytes>(next);
         b::ints value;
         b::load(value, x + q * quantized_block);
         const b::four factor = *reinterpret_cast<const b::loose_four*>(factors + q * 4);
         FLAGGEMS_UNROLL
-        for (int r = 0; r < together; ++r) {
+        for (int r = 0; r < row_block; ++r) {
           const u8* const block = row[r] + q * Format::bytes;
           b::four scales;
           b::load_f16(scales, block);
@@ -274,7 +274,7 @@ struct byte_dot {
         }
       }
       FLAGGEMS_UNROLL
-      for (int r = 0; r < together; ++r)
+      for (int r = 0; r < row_block; ++r)
         if (j + r < n) {
           out[j + r] = b::total(sum[r]);
           if constexpr (layout::addend >= 0) out[j + r] += added[r][1];

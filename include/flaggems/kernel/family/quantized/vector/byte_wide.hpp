@@ -199,7 +199,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
         b::multiply(by, weight, factor + r);
         b::add_product(sum[r], f, by);
         if constexpr (base::adds)
-          b::add_product(sum[r], addend, factor + activations::together + r);
+          b::add_product(sum[r], addend, factor + activations::row_block + r);
       }
       panel += block_bytes;
       factors += activations::factors * 4;

@@ -33,7 +33,7 @@ struct byte_rows_host {
 #if FLAGGEMS_ARCH_X86
     const i64 k = blocks * quantized_block;
     byte_rounding<Format>::row(f32_numbers<Isa>(first + row * x.line, x.along, k, copy), blocks,
-                               Layout::together, to + Layout::integers(row, k),
+                               Layout::row_block, to + Layout::integers(row, k),
                                reinterpret_cast<f32*>(to + Layout::scales(row, k)));
 #endif
   }

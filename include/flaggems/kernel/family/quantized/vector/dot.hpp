@@ -38,7 +38,7 @@ struct block_layout<q8_0> {
 /// side, but lie one behind the other. On a Zen 3, out of memory: rows of 1536 elements of Q4_1
 /// times 8 bits take 1.4 ns a block, not 2.5 as when each row is fetched ahead for itself; Q8_0
 /// 2.1 ns, not 2.9.
-inline constexpr i64 fetch_ahead = 4096;
+inline constexpr i64 prefetch_next = 4096;
 
 /// Fetches `Bytes` at `p`, or the line that follows.
 template <int Bytes>
@@ -230,7 +230,7 @@ template <class Format, class Chunk>
 struct dot_wide {
   using b = vectors_wide;
   using layout = block_layout<Format>;
-  static constexpr int together = 4;  // rows of weights
+  static constexpr int row_block = 4;  // rows of weights
   static constexpr i64 bytes = Chunk::blocks * Format::bytes;
 
   static constexpr i64 chunks(i64 blocks) { return ceil_div(blocks, i64{Chunk::blocks}); }
@@ -241,29 +241,29 @@ struct dot_wide {
                                                             const u8* end, const Chunk* x,
                                                             f32* out) {
     const i64 row_bytes = blocks * Format::bytes;
-    for (i64 j = 0; j < n; j += together) {
-      const u8* row[together];
-      b::floats sum[together], added[together];
+    for (i64 j = 0; j < n; j += row_block) {
+      const u8* row[row_block];
+      b::floats sum[row_block], added[row_block];
       FLAGGEMS_UNROLL
-      for (int r = 0; r < together; ++r) {
+      for (int r = 0; r < row_block; ++r) {
         row[r] = w + min_of(j + r, n - 1) * row_bytes;
         sum[r] = added[r] = b::floats{};
       }
-      const u8* next = row[0] + fetch_ahead;
+      const u8* next = row[0] + prefetch_next;
       const Chunk* at = x;
       i64 left = blocks;
       for (; left >= Chunk::blocks; left -= Chunk::blocks, ++at) {
         FLAGGEMS_UNROLL
-        for (int r = 0; r < together; ++r) {
+        for (int r = 0; r < row_block; ++r) {
           fetch_lines<bytes>(next);
           next += bytes;
           add(row[r], *at, Chunk::blocks, sum[r], added[r]);
           row[r] += bytes;
         }
       }
-      b::floats rest[together] = {};  // in memory: the next loop is not unrolled
+      b::floats rest[row_block] = {};  // in memory: the next loop is not unrolled
       if (left > 0)
-        for (int r = 0; r < together; ++r) {
+        for (int r = 0; r < row_block; ++r) {
           fetch_lines<bytes>(next);
           next += left * Format::bytes;
           // What follows a row is the next one, but behind the last.
@@ -279,7 +279,7 @@ struct dot_wide {
           rest[r] = products + addends;
         }
       FLAGGEMS_UNROLL
-      for (int r = 0; r < together; ++r)
+      for (int r = 0; r < row_block; ++r)
         if (j + r < n) out[j + r] = b::total(sum[r] + added[r] + rest[r]);
     }
   }

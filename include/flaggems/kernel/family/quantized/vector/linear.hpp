@@ -267,40 +267,40 @@ struct quantized_linear_host {
     using isa = typename Block::isa;
     using product = block_product<Format, isa>;
     using V = typename product::V;
-    constexpr int together = quantized_tile<isa>::has_32_registers ? 4 : 2;  // rows of weights
+    constexpr int row_block = quantized_tile<isa>::has_32_registers ? 4 : 2;  // rows of weights
     constexpr int lanes = isa::lanes;
     const i64 k = space.k * quantized_block, row_bytes = space.k * Format::bytes;
     f32* const prepared = block.template scratch<f32>(2 * k + k / 8).data;
     f32* const addends = prepared + k;
     f32* const copy = addends + k / 8;
     const product by;
-    const i64 groups = ceil_div(space.n, i64(together));
+    const i64 groups = ceil_div(space.n, i64(row_block));
     i64 batch = -1;
     block.for_each_tile(space.batches * groups, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 here = tile / groups, j = (tile - here * groups) * together;
+      const i64 here = tile / groups, j = (tile - here * groups) * row_block;
       const coordinates c = space.locate(here).batch;
       if (here != batch) {
         batch = here;
         product::prepare(f32_numbers<isa>(x.at(c), x.along, k, copy), space.k, prepared, addends);
       }
-      const u8* row[together];
-      V sum[together];
-      quad added[together];
-      static_for<together>([&](auto r) FLAGGEMS_LAMBDA {
+      const u8* row[row_block];
+      V sum[row_block];
+      quad added[row_block];
+      static_for<row_block>([&](auto r) FLAGGEMS_LAMBDA {
         row[r] = w + min_of(j + r, space.n - 1) * row_bytes;
         sum[r] = V(0.0F);
         added[r] = quad(0.0F);
       });
       const f32* from = prepared;
       const f32* addend = addends;
-      const u8* next = row[0] + fetch_ahead;
+      const u8* next = row[0] + prefetch_next;
       for (i64 b = 0; b < space.k; ++b, from += quantized_block, addend += 4) {
-        fetch_lines<together * Format::bytes>(next);
-        next += together * Format::bytes;
+        fetch_lines<row_block * Format::bytes>(next);
+        next += row_block * Format::bytes;
         V value[product::vectors];
         static_for<product::vectors>(
             [&](auto p) FLAGGEMS_LAMBDA { read_vector(value[p], from + p * lanes); });
-        static_for<together>([&](auto r) FLAGGEMS_LAMBDA {
+        static_for<row_block>([&](auto r) FLAGGEMS_LAMBDA {
           const quad scales = four_f16<isa>(row[r]);
           sum[r] = fma(by.dot(row[r], value), spread<isa, 0>(scales), sum[r]);
           if constexpr (product::layout::addend >= 0) {
@@ -312,7 +312,7 @@ struct quantized_linear_host {
         });
       }
       Out* const to = out.at(c);
-      static_for<together>([&](auto r) FLAGGEMS_LAMBDA {
+      static_for<row_block>([&](auto r) FLAGGEMS_LAMBDA {
         f32 total = total_of(fold_to_quad(sum[r]));
         if constexpr (product::layout::addend >= 0) total += added[r].v[product::layout::addend];
         if (j + r < space.n) store(to, out.column, lane_scalar{j + r}, total);

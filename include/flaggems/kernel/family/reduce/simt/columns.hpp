@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on chips across rows: each thread folds a few neighbouring columns, a few rows at a
-// time, and the threads of a column share the rows.
+// Reductions on SIMT devices across rows: each thread folds a few consecutive columns, a few rows
+// at a time, and the threads of a column share the rows.
 #pragma once
 
 #include <flaggems/kernel/family/reduce/simt/rows.hpp>
@@ -21,24 +21,24 @@ struct column_folds {
   using S = typename Reducer::state;
   S low[Width];
   FLAGGEMS_INLINE void begin_run() {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) low[k] = Reducer::neutral();
   }
   /// A rows, of which there are `rows`, so far behind the first of all.
-  template <int A, class Row, class Packed>
-  FLAGGEMS_INLINE void next(const Row (&row)[A], const Packed (&x)[A], i64, int rows) {
+  template <int A, class Row, class Fragment>
+  FLAGGEMS_INLINE void next(const Row (&row)[A], const Fragment (&x)[A], i64, int rows) {
     typename value_fold<Reducer>::op op;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) {
       low[k] = op(low[k], folded<A>(op, [&](int u) FLAGGEMS_LAMBDA {
-                    const S v = row_packs<Row>::template value<Width>(row[u], x[u], k, 0);
+                    const S v = row_vectors<Row>::template value<Width>(row[u], x[u], k, 0);
                     return u < rows ? v : Reducer::neutral();
                   }));
     }
   }
   FLAGGEMS_INLINE void end_run(S (&state)[Width]) const {
     typename Reducer::op op;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) state[k] = op(state[k], low[k]);
   }
 };
@@ -49,20 +49,20 @@ struct column_folds<Reducer, Width, true> {
   typename Reducer::value best[Width];
   i32 at[Width];
   FLAGGEMS_INLINE void begin_run() {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) {
       best[k] = Reducer::neutral_value();
       at[k] = 0;  // until there is a better one, the first
     }
   }
   /// Those of A rows that are not there are the same as one that is.
-  template <int A, class Row, class Packed>
-  FLAGGEMS_INLINE void next(const Row (&row)[A], const Packed (&x)[A], i64 step, int) {
+  template <int A, class Row, class Fragment>
+  FLAGGEMS_INLINE void next(const Row (&row)[A], const Fragment (&x)[A], i64 step, int) {
     typename value_fold<Reducer>::op op;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) {
       const auto of_rows = folded<A>(op, [&](int u) FLAGGEMS_LAMBDA {
-        return row_packs<Row>::template value<Width>(row[u], x[u], k, 0);
+        return row_vectors<Row>::template value<Width>(row[u], x[u], k, 0);
       });
       const bool better = Reducer::betters(best[k], of_rows);
       best[k] = better ? of_rows : best[k];
@@ -77,9 +77,9 @@ template <int Count, class C, class F>
 FLAGGEMS_INLINE i64 first_of(i64 from, i64 end, C best, const F& value) {
   i64 first = min_of(from + Count, end) - 1;
   C of[Count];
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int u = 0; u < Count; ++u) of[u] = value(min_of<i64>(from + u, end - 1));
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int u = 0; u < Count; ++u) {
     const C v = of[Count - 1 - u];
     if (v == best || v != v) first = min_of<i64>(from + (Count - 1 - u), end - 1);
@@ -97,43 +97,44 @@ FLAGGEMS_INLINE void meet_columns(Block& block,
   typename Reducer::op op;
   const int columns = across * Width;
   // Threads write Width states each; one more between them keeps them in banks of their own.
-  constexpr int apart = Width > 1 ? Width + 1 : 1;
+  constexpr int pitch = Width > 1 ? Width + 1 : 1;
   const auto at = [&](int k, int row)
-                      FLAGGEMS_LAMBDA { return lane_scalar{(row * across + x) * apart + k}; };
+                      FLAGGEMS_LAMBDA { return lane_scalar{(row * across + x) * pitch + k}; };
   block.sync();  // the block's tile before may still be read
   if (y < down) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) states.put(at(k, y), state[k]);
   }
   block.sync();
   for (; down > 8; block.sync()) {
     down /= 2;
     if (y < down) {
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < Width; ++k)
         states.put(at(k, y), op(states.get(at(k, y)), states.get(at(k, y + down))));
     }
   }
   block.for_each(columns, [&](i64 k) FLAGGEMS_LAMBDA {
-    const int column = static_cast<int>(k), place = column / Width * apart + column % Width;
+    const int column = static_cast<int>(k), place = column / Width * pitch + column % Width;
     auto total = states.get(lane_scalar{place});
     for (int row = 1; row < down; ++row)
-      total = op(total, states.get(lane_scalar{row * across * apart + place}));
+      total = op(total, states.get(lane_scalar{row * across * pitch + place}));
     put(k, total);
   });
 }
 
-/// Lanes along a kept dimension, `space.chunk` of them a thread: 1, or a pack that all operands
+/// Lanes along a kept dimension, `space.chunk` of them a thread: 1, or a vector that all operands
 /// have at every position. `down` threads share the steps of a part, a few at a time.
 template <class Reducer, class Space, class E, class Index, class Sink>
-struct reduce_chip_outer {
+struct simt_reduce_outer {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
   using places_type =
       decltype(copy_of(declval_of<const Index&>().at(declval_of<const coordinates&>())));
-  using packs = row_packs<row_type>;
+  using vectors = row_vectors<row_type>;
   // (Partial results with their indices go one by one.)
-  static constexpr int most = Reducer::needs_index && !counts_steps<places_type> ? 1 : packs::most;
+  static constexpr int most =
+      Reducer::needs_index && !counts_steps<places_type> ? 1 : vectors::most;
   static constexpr int max_threads = 256, min_blocks = 4;
 
   template <class Block>
@@ -150,7 +151,7 @@ struct reduce_chip_outer {
   /// folds at a time is known.
   static constexpr bool counts = Reducer::needs_index && counts_steps<places_type>;
   // (Sums of f32 would have a register too few.)
-  static constexpr bool is_once = counts && packs::leaves == 1;
+  static constexpr bool is_once = counts && vectors::leaves == 1;
   FLAGGEMS_INLINE static bool one_dimension(const reduction_plane&) { return true; }
   FLAGGEMS_INLINE static bool one_dimension(const reduction_space& space) {
     return space.reduced_rank == 1;
@@ -162,8 +163,8 @@ struct reduce_chip_outer {
                                       const Index& index, const Sink& sink,
                                       const partial_states<S>& partial) {
     if (space.parts > 1) block.admit_small();
-    const int bits = thread_bits(block.threads(), 10), team = min_of(shares.team, bits);
-    const int lanes = bits - team, across = 1 << lanes, down = 1 << team;
+    const int bits = thread_bits(block.threads(), 10), group = min_of(shares.group, bits);
+    const int lanes = bits - group, across = 1 << lanes, down = 1 << group;
     const int x = block.thread() & (across - 1), y = block.thread() >> lanes;
     const i64 blocks = (shares.items + across - 1) >> lanes;
     const state_array<Block, S> states(block, static_cast<i64>(block.threads()) * (Width + 1));
@@ -174,14 +175,14 @@ struct reduce_chip_outer {
                 start = lane * Width - kept * space.inner;
       const i64 end = min_of(space.steps, (part + 1) * shares.per_part);
       S state[Width];
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < Width; ++k) state[k] = Reducer::neutral();
       if (lane < shares.items && y < down)
         fold_down<Width>(space, e, index, kept, start, part * shares.per_part, end, y, down, state);
       // (Where the best element is, a thread a column finds behind meet_columns.)
       if (!counts && down == 1 && space.parts == 1) {
         if (lane < shares.items && y == 0)
-          sink.template put_pack<Width>(space.locate(kept, 0, start), state);
+          sink.template put_vec<Width>(space.locate(kept, 0, start), state);
         return;
       }
       meet_columns<Reducer, Width>(
@@ -203,15 +204,15 @@ struct reduce_chip_outer {
   FLAGGEMS_INLINE static void fold_down(const Space& space, const E& e, const Index& index,
                                         i64 kept, i64 start, i64 begin, i64 end, int y, int down,
                                         S (&state)[Width]) {
-    using packed = typename packs::template packed<Width>;
+    using fragment = typename vectors::template fragment<Width>;
     typename Reducer::op op;
     if (one_dimension(space)) {
-      begin += y * packs_ahead<Width>;
+      begin += y * prefetch_distance<Width>;
       const coordinates c = space.locate(kept, 0, start);
       const row_type row = e.at(c);
       const places_type places = index.at(c);
-      if constexpr (packs::leaves > 1 && Width > 1) {
-        if (packs::splats(row))
+      if constexpr (vectors::leaves > 1 && Width > 1) {
+        if (vectors::splats(row))
           return fold_column<Width, true>(row, places, begin, end, down, state);
       }
       return fold_column<Width, false>(row, places, begin, end, down, state);
@@ -221,10 +222,10 @@ struct reduce_chip_outer {
         const coordinates at = space.locate(kept, step, start);
         const auto row = e.at(at);
         const auto places = index.at(at);
-        const packed x = packs::template fetch<Width, true>(row, 0);
-        FLAGGEMS_CHIP_UNROLL
+        const fragment x = vectors::template fetch<Width, true>(row, 0);
+        FLAGGEMS_SIMT_UNROLL
         for (int k = 0; k < Width; ++k) {
-          state[k] = op(state[k], Reducer::enter(packs::template value<Width>(row, x, k, 0),
+          state[k] = op(state[k], Reducer::enter(vectors::template value<Width>(row, x, k, 0),
                                                  places.load(lane_scalar{k})));
         }
       }
@@ -235,45 +236,45 @@ struct reduce_chip_outer {
   template <int Width, bool Splat>
   FLAGGEMS_INLINE static void fold_column(row_type row, [[maybe_unused]] places_type places,
                                           i64 begin, i64 end, int down, S (&state)[Width]) {
-    using packed = typename packs::template packed<Width>;
-    constexpr int ahead = packs_ahead<Width>;
-    const i64 stride = static_cast<i64>(ahead) * down;
+    using fragment = typename vectors::template fragment<Width>;
+    constexpr int distance = prefetch_distance<Width>;
+    const i64 stride = static_cast<i64>(distance) * down;
     if (begin >= end) return;
-    row = packs::forward(row, begin);
-    packed x[ahead];
-    row_type at[ahead];
+    row = vectors::forward(row, begin);
+    fragment x[distance];
+    row_type at[distance];
     int rows = 0;
     // Those of the last few that are not there are read as the last one is.
     const auto fetch = [&](i64 step) FLAGGEMS_LAMBDA {
-      rows = static_cast<int>(min_of<i64>(ahead, end - step));
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < ahead; ++u) {
-        at[u] = packs::forward(row, min_of<int>(u, rows - 1));
-        x[u] = packs::template fetch<Width, Splat, is_once>(at[u], 0);
+      rows = static_cast<int>(min_of<i64>(distance, end - step));
+      FLAGGEMS_SIMT_UNROLL
+      for (int u = 0; u < distance; ++u) {
+        at[u] = vectors::forward(row, min_of<int>(u, rows - 1));
+        x[u] = vectors::template fetch<Width, Splat, is_once>(at[u], 0);
       }
-      row = packs::forward(row, stride);
+      row = vectors::forward(row, stride);
     };
     if constexpr (Reducer::needs_index && !counts) {
       typename Reducer::op op;
-      places = row_packs<places_type>::forward(places, begin);
+      places = row_vectors<places_type>::forward(places, begin);
       for (i64 step = begin; step < end; step += stride) {
-        S of[ahead][Width];
+        S of[distance][Width];
         fetch(step);
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < ahead; ++u) {
-          const auto own = row_packs<places_type>::forward(places, min_of<int>(u, rows - 1));
-          FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
+        for (int u = 0; u < distance; ++u) {
+          const auto own = row_vectors<places_type>::forward(places, min_of<int>(u, rows - 1));
+          FLAGGEMS_SIMT_UNROLL
           for (int k = 0; k < Width; ++k) {
-            of[u][k] = Reducer::enter(packs::template value<Width>(at[u], x[u], k, 0),
+            of[u][k] = Reducer::enter(vectors::template value<Width>(at[u], x[u], k, 0),
                                       own.load(lane_scalar{k}));
           }
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int k = 0; k < Width; ++k) {
           state[k] =
-              op(state[k], folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA { return of[u][k]; }));
+              op(state[k], folded<distance>(op, [&](int u) FLAGGEMS_LAMBDA { return of[u][k]; }));
         }
-        places = row_packs<places_type>::forward(places, stride);
+        places = row_vectors<places_type>::forward(places, stride);
       }
     } else {
       column_folds<Reducer, Width> folds;
@@ -282,12 +283,12 @@ struct reduce_chip_outer {
         if constexpr (!counts) folds.begin_run();
         for (int run = 0; run < folded_run && step < end; ++run, step += stride) {
           fetch(step);
-          folds.template next<ahead, row_type, packed>(at, x, step - begin, rows);
+          folds.template next<distance, row_type, fragment>(at, x, step - begin, rows);
         }
         if constexpr (!counts) folds.end_run(state);
       }
       if constexpr (counts) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int k = 0; k < Width; ++k)
           state[k] = Reducer::enter(folds.best[k], begin + folds.at[k]);
       }
@@ -302,9 +303,9 @@ struct reduce_chip_outer {
     if constexpr (counts) {
       if (s.index == Reducer::neutral().index) return;
       const auto row = e.at(c);
-      const i64 step = first_of<packs_ahead<Width>>(
+      const i64 step = first_of<prefetch_distance<Width>>(
           s.index, end, s.value,
-          [&](i64 i) FLAGGEMS_LAMBDA { return packs::forward(row, i).load(lane_scalar{0}); });
+          [&](i64 i) FLAGGEMS_LAMBDA { return vectors::forward(row, i).load(lane_scalar{0}); });
       const auto places = index.at(c);
       s.index = places.first + step * places.along;
     }

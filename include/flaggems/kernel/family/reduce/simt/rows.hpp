@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on chips. Threads read packs, several before they use the first. Along a row a team of
-// threads folds each result, from one thread a short row to a block a long one: of any row
-// (`inner`), of rows whose packs are at hand (`rows`), of those that are short (`short`). Across
-// rows (family/reduce/simt/columns.hpp) each thread folds a few neighbouring columns, and the
+// Reductions on SIMT devices. Threads read vectors, several before they use the first. Along a row
+// a thread group of threads folds each result, from one thread a short row to a block a long one:
+// of any row
+// (`inner`), of rows that are vector-aligned (`rows`), of those that are short (`short`). Across
+// rows (family/reduce/simt/columns.hpp) each thread folds a few consecutive columns, and the
 // threads of a column share the rows. Where results are few, each is cut into parts, whose results
 // a second launch folds.
 #pragma once
@@ -50,36 +51,36 @@ struct reduction_plane {
 template <int Count, class Op, class F>
 FLAGGEMS_INLINE auto folded(Op op, const F& f) {
   decltype(copy_of(f(0))) node[2 * Count - 1];
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Count; ++k) node[k] = f(k);
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k + 1 < Count; ++k) node[Count + k] = op(node[2 * k], node[2 * k + 1]);
   return node[2 * Count - 2];
 }
 
 // ---- maxima: an instruction where the language has it
-struct chip_maximum : maximum_of {
+struct simt_maximum : maximum_of {
   using maximum_of::operator();
   FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return greater_or_nan(a, b); }
 };
-struct chip_minimum : minimum_of {
+struct simt_minimum : minimum_of {
   using minimum_of::operator();
   FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return lesser_or_nan(a, b); }
 };
 template <class Op>
-struct chip_op_type {
+struct simt_op_type {
   using type = Op;
 };
 template <>
-struct chip_op_type<maximum_of> {
-  using type = chip_maximum;
+struct simt_op_type<maximum_of> {
+  using type = simt_maximum;
 };
 template <>
-struct chip_op_type<minimum_of> {
-  using type = chip_minimum;
+struct simt_op_type<minimum_of> {
+  using type = simt_minimum;
 };
 template <class Op>
-using chip_op = typename chip_op_type<Op>::type;
+using simt_op = typename simt_op_type<Op>::type;
 
 /// The place of what was not found.
 inline constexpr u32 nowhere = ~u32{0};
@@ -88,7 +89,7 @@ inline constexpr u32 nowhere = ~u32{0};
 /// and its place, if the reducer has indices.
 template <class Reducer, bool Indexed = Reducer::needs_index>
 struct value_fold {
-  using op = chip_op<typename Reducer::op>;
+  using op = simt_op<typename Reducer::op>;
   using value = typename Reducer::state;
   using found = value;
   FLAGGEMS_INLINE static value neutral() { return Reducer::neutral(); }
@@ -96,58 +97,58 @@ struct value_fold {
 };
 template <class Reducer>
 struct value_fold<Reducer, true> {
-  using op = chip_op<typename Reducer::value_op>;
+  using op = simt_op<typename Reducer::value_op>;
   using value = typename Reducer::value;
   using found = indexed<value, u32>;
   FLAGGEMS_INLINE static value neutral() { return Reducer::neutral_value(); }
   FLAGGEMS_INLINE static found enter(value x, u32 place) { return {x, place}; }
 };
 
-/// Packs that a thread fetches before it uses the first.
+/// Vectors that a thread fetches before it uses the first.
 template <int Width>
-inline constexpr int packs_ahead = Width == 1 ? 8 : 4;
+inline constexpr int prefetch_distance = Width == 1 ? 8 : 4;
 
-/// Folds the packs of Width elements of a row of n, a multiple of Width, whose turn thread x of
+/// Folds the vectors of Width elements of a row of n, a multiple of Width, whose turn thread x of
 /// `along` is: several are fetched before the first is used, and for those behind the row the first
 /// one is read again, and left out.
 template <class Reducer, int Width, bool Splat, class Row>
-FLAGGEMS_INLINE auto fold_packs(const Row& row, u32 n, u32 x, u32 along) ->
+FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
     typename value_fold<Reducer>::found {
-  using packs = row_packs<Row>;
+  using vectors = row_vectors<Row>;
   using fold = value_fold<Reducer>;
   using C = typename fold::value;
-  using packed = typename packs::template packed<Width>;
-  constexpr int ahead = packs_ahead<Width>;
+  using fragment = typename vectors::template fragment<Width>;
+  constexpr int distance = prefetch_distance<Width>;
   typename fold::op op;
   const u32 stride = along * Width;
-  // The best value, and the first pack that has it: which element it is is found at the end.
+  // The best value, and the first vector that has it: which element it is is found at the end.
   C best = fold::neutral();
   [[maybe_unused]] u32 place = x * Width;
-  [[maybe_unused]] packed with_best = {};
+  [[maybe_unused]] fragment with_best = {};
   if (x * Width >= n) return fold::enter(best, nowhere);
-  for (u32 i = x * Width; i < n; i += ahead * stride) {
-    packed of[ahead];
-    u32 at[ahead];
-    C folds[ahead];
+  for (u32 i = x * Width; i < n; i += distance * stride) {
+    fragment of[distance];
+    u32 at[distance];
+    C folds[distance];
     const auto turn = [&](int u) FLAGGEMS_LAMBDA { return i + static_cast<u32>(u) * stride; };
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < ahead; ++u) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int u = 0; u < distance; ++u) {
       at[u] = turn(u) < n ? turn(u) : i;
-      of[u] = packs::template fetch<Width, Splat, (packs::leaves == 1)>(row, at[u]);
+      of[u] = vectors::template fetch<Width, Splat, (vectors::leaves == 1)>(row, at[u]);
     }
     // All of them first: else compilers wait for one after the other.
-    FLAGGEMS_CHIP_UNROLL
-    for (int u = 0; u < ahead; ++u) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int u = 0; u < distance; ++u) {
       folds[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA {
-        return packs::template value<Width>(row, of[u], k, at[u]);
+        return vectors::template value<Width>(row, of[u], k, at[u]);
       });
     }
     if constexpr (Reducer::needs_index) {
       // (What is read again is never better. The best one's number takes fewer registers than the
       // places of all.)
       int which = -1;
-      FLAGGEMS_CHIP_UNROLL
-      for (int u = 0; u < ahead; ++u) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int u = 0; u < distance; ++u) {
         const bool better = Reducer::betters(best, folds[u]);
         best = better ? folds[u] : best;
         which = better ? u : which;
@@ -155,16 +156,16 @@ FLAGGEMS_INLINE auto fold_packs(const Row& row, u32 n, u32 x, u32 along) ->
       }
       place = which >= 0 ? turn(which) : place;
     } else {
-      best = op(best, folded<ahead>(op, [&](int u) FLAGGEMS_LAMBDA {
+      best = op(best, folded<distance>(op, [&](int u) FLAGGEMS_LAMBDA {
                   return turn(u) < n ? folds[u] : Reducer::neutral();
                 }));
     }
   }
   if constexpr (Reducer::needs_index) {
-    u32 first = 0;  // also of a pack that beats nothing, as all are the least
-    FLAGGEMS_CHIP_UNROLL
+    u32 first = 0;  // also of a vector that beats nothing, as all are the least
+    FLAGGEMS_SIMT_UNROLL
     for (int k = Width - 1; k >= 0; --k) {
-      const C v = packs::template value<Width>(row, with_best, k, place);
+      const C v = vectors::template value<Width>(row, with_best, k, place);
       if (v == best || v != v) first = static_cast<u32>(k);
     }
     place += first;
@@ -172,46 +173,46 @@ FLAGGEMS_INLINE auto fold_packs(const Row& row, u32 n, u32 x, u32 along) ->
   return fold::enter(best, place);
 }
 
-/// The same of elements [begin, end) of a row, which begin and end with a pack, in pieces: a level
-/// of the sum, and 32 bits for a place. An index is that in the row.
+/// The same of elements [begin, end) of a row, which begin and end with a vector, in pieces: a
+/// level of the sum, and 32 bits for a place. An index is that in the row.
 template <class Reducer, int Width, bool Splat, class Row>
-FLAGGEMS_INLINE void fold_pieces(const Row& row, i64 begin, i64 end, int x, int along,
-                                 typename Reducer::state& total) {
+FLAGGEMS_INLINE void reduce_pieces(const Row& row, i64 begin, i64 end, int x, int along,
+                                   typename Reducer::state& total) {
   typename Reducer::op op;
-  const i64 piece = folded_run * packs_ahead<Width> * Width * along;
-  Row rest = row_packs<Row>::shift(row, begin);
+  const i64 piece = folded_run * prefetch_distance<Width> * Width * along;
+  Row rest = row_vectors<Row>::shift(row, begin);
   for (; begin < end; begin += piece) {
-    const auto found =
-        fold_packs<Reducer, Width, Splat, Row>(rest, static_cast<u32>(min_of(piece, end - begin)),
-                                               static_cast<u32>(x), static_cast<u32>(along));
+    const auto found = reduce_vectors<Reducer, Width, Splat, Row>(
+        rest, static_cast<u32>(min_of(piece, end - begin)), static_cast<u32>(x),
+        static_cast<u32>(along));
     if constexpr (!Reducer::needs_index)
       total = op(total, found);
     else if (found.index != nowhere)
       total = op(total, Reducer::enter(found.value, begin + static_cast<i64>(found.index)));
-    rest = row_packs<Row>::shift(rest, piece);
+    rest = row_vectors<Row>::shift(rest, piece);
   }
 }
 
 /// Folds the elements of a row of n whose turn thread x of `along` is.
 template <class Reducer, class Row>
-FLAGGEMS_INLINE void fold_along(const Row& row, i64 n, int x, int along,
-                                typename Reducer::state& total) {
-  using packs = row_packs<Row>;
-  constexpr int Width = packs::most;
-  i64 begin = 0, end = 0;  // of its packs
+FLAGGEMS_INLINE void reduce_along(const Row& row, i64 n, int x, int along,
+                                  typename Reducer::state& total) {
+  using vectors = row_vectors<Row>;
+  constexpr int Width = vectors::most;
+  i64 begin = 0, end = 0;  // of its vectors
   if constexpr (Width > 1) {
-    const int head = packs::template head<Width>(row);
-    if (head != no_packs && !(packs::leaves == 1 && packs::splats(row))) {
+    const int head = vectors::template head<Width>(row);
+    if (head != not_vectorizable && !(vectors::leaves == 1 && vectors::splats(row))) {
       begin = min_of<i64>(head > 0 ? head : 0, n);
       end = begin + (n - begin) / Width * Width;
     }
-    if constexpr (packs::leaves > 1) {
-      if (packs::splats(row))
-        fold_pieces<Reducer, Width, true, Row>(row, begin, end, x, along, total);
+    if constexpr (vectors::leaves > 1) {
+      if (vectors::splats(row))
+        reduce_pieces<Reducer, Width, true, Row>(row, begin, end, x, along, total);
       else
-        fold_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
+        reduce_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
     } else {
-      fold_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
+      reduce_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
     }
   }
   // One by one what lies beside them: half of the threads before, half behind. All, if there are
@@ -223,20 +224,20 @@ FLAGGEMS_INLINE void fold_along(const Row& row, i64 n, int x, int along,
     x = x >= along ? x - along : x;
     sides = side + 1;
   }
-  FLAGGEMS_CHIP_NO_UNROLL
+  FLAGGEMS_SIMT_NO_UNROLL
   for (; side < sides; ++side)
-    fold_pieces<Reducer, 1, true, Row>(row, side == 0 ? 0 : end, side == 0 ? begin : n, x, along,
-                                       total);
+    reduce_pieces<Reducer, 1, true, Row>(row, side == 0 ? 0 : end, side == 0 ? begin : n, x, along,
+                                         total);
 }
 
 /// How threads share a reduction; numbers of threads as powers of two, since they divide.
 struct reduction_shares {
-  i64 items;     // parts of results, or packs of columns
+  i64 items;     // parts of results, or vectors of columns
   i64 per_part;  // steps
-  i32 team;      // threads that fold one result, or part of one
+  i32 group;     // threads that fold one result, or part of one
   i32 along;     // of them, those side by side along a row
 };
-/// Short rows that a thread has a pack of at once.
+/// Short rows that a thread has a vector of at once.
 inline constexpr int short_rows = 4;
 /// The power of two of threads that a block has, up to 2^most.
 FLAGGEMS_INLINE int thread_bits(int threads, int most) {
@@ -254,10 +255,10 @@ FLAGGEMS_INLINE i64 part_quotient(i64 a, i64 b) {
   return b == 1 ? a : static_cast<i64>(static_cast<u32>(a) / static_cast<u32>(b));
 }
 
-/// Lanes along a reduced dimension: `team` threads a part of a result, of which `along` read a row
+/// Lanes along a reduced dimension: `group` threads a part of a result, of which `along` read a row
 /// side by side. A part is some rows, or a piece of one.
 template <class Reducer, class Space, class E, class Index, class Sink>
-struct reduce_chip_inner {
+struct simt_reduce_inner {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
   static constexpr int max_threads = 256, min_blocks = 4;
@@ -266,15 +267,15 @@ struct reduce_chip_inner {
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
                                   Index index, Sink sink, partial_states<S> partial) {
     if (space.parts > 1) block.admit_small();
-    const int bits = thread_bits(block.threads(), 10), team = min_of(shares.team, bits);
-    const int along = min_of(shares.along, team), teams = bits - team;
-    const int own = block.thread() >> team, member = block.thread() & ((1 << team) - 1);
-    const int x = member & ((1 << along) - 1), y = member >> along, rows = 1 << (team - along);
-    const i64 tiles = (shares.items + (i64(1) << teams) - 1) >> teams;
+    const int bits = thread_bits(block.threads(), 10), group = min_of(shares.group, bits);
+    const int along = min_of(shares.along, group), groups = bits - group;
+    const int own = block.thread() >> group, member = block.thread() & ((1 << group) - 1);
+    const int x = member & ((1 << along) - 1), y = member >> along, rows = 1 << (group - along);
+    const i64 tiles = (shares.items + (i64(1) << groups) - 1) >> groups;
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 item = (tile << teams) + own;
+      const i64 item = (tile << groups) + own;
       const i64 output = part_quotient(item, space.parts), part = item - output * space.parts;
-      const bool is_ours = own < 1 << teams && item < shares.items;
+      const bool is_ours = own < 1 << groups && item < shares.items;
       const i64 end = is_ours ? min_of(space.steps, (part + 1) * shares.per_part) : 0;
       const auto locate = [&](i64 step) FLAGGEMS_LAMBDA {
         const i64 reduced = part_quotient(step, space.chunks);
@@ -290,21 +291,21 @@ struct reduce_chip_inner {
         for (; step < end; step += rows) {
           const coordinates c = locate(step);
           S of_row = Reducer::neutral();
-          fold_along<Reducer, row_type>(e.at(c), length(c), x, 1 << along, of_row);
+          reduce_along<Reducer, row_type>(e.at(c), length(c), x, 1 << along, of_row);
           if (of_row.index != none) of_row.index = index.at(c).load(lane_scalar{of_row.index});
           total = typename Reducer::op{}(total, of_row);
         }
         // First the value, then the first index: half of the shuffles that both together take.
         const auto best =
-            block.fold_team(total.value, typename value_fold<Reducer>::op{}, 1 << team);
+            block.reduce_group(total.value, typename value_fold<Reducer>::op{}, 1 << group);
         const bool has_best = total.value == best || total.value != total.value;
-        total = {best, block.fold_team(has_best ? total.index : none, minimum_of{}, 1 << team)};
+        total = {best, block.reduce_group(has_best ? total.index : none, minimum_of{}, 1 << group)};
       } else {
         for (; step < end; step += rows) {
           const coordinates c = locate(step);
-          fold_along<Reducer, row_type>(e.at(c), length(c), x, 1 << along, total);
+          reduce_along<Reducer, row_type>(e.at(c), length(c), x, 1 << along, total);
         }
-        total = block.fold_team(total, typename Reducer::op{}, 1 << team);
+        total = block.reduce_group(total, typename Reducer::op{}, 1 << group);
       }
       if (is_ours && member == 0) {
         if (space.parts == 1)
@@ -316,29 +317,29 @@ struct reduce_chip_inner {
   }
 };
 
-/// Rows of packs one after the other, or pieces of such rows: little is to be worked out before the
-/// first pack is fetched. With Sides, there are elements beside the packs, fewer than a pack's
-/// before and behind; a team has no fewer threads, and holds them one a thread.
+/// Rows of vectors one after the other, or pieces of such rows: little is to be worked out before
+/// the first vector is fetched. With Sides, there are elements beside the vectors, fewer than a
+/// vector's before and behind; a thread group has no fewer threads, and holds them one a thread.
 template <class Reducer, bool Sides, class E, class Index, class Sink>
-struct reduce_chip_rows {
+struct simt_reduce_rows {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
-  // Registers hold four packs; and what else is read, and argmax's best one.
+  // Registers hold four vectors; and what else is read, and argmax's best one.
   static constexpr bool is_small =
-      !Reducer::needs_index && row_packs<row_type>::leaves <= 1 && sizeof(S) <= 4;
+      !Reducer::needs_index && row_vectors<row_type>::leaves <= 1 && sizeof(S) <= 4;
   static constexpr int max_threads = 256, min_blocks = is_small ? 6 : 4;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
                                   [[maybe_unused]] Index index, Sink sink,
                                   partial_states<S> partial) {
-    const int bits = thread_bits(block.threads(), 8), team = min_of(shares.team, bits);
-    const int teams = bits - team, own = block.thread() >> team, size = 1 << team;
+    const int bits = thread_bits(block.threads(), 8), group = min_of(shares.group, bits);
+    const int groups = bits - group, own = block.thread() >> group, size = 1 << group;
     const u32 x = static_cast<u32>(block.thread() & (size - 1));
-    const i64 tiles = (shares.items + (i64(1) << teams) - 1) >> teams;
+    const i64 tiles = (shares.items + (i64(1) << groups) - 1) >> groups;
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 item = (tile << teams) + own;
-      const bool is_ours = own < 1 << teams && item < shares.items;
+      const i64 item = (tile << groups) + own;
+      const bool is_ours = own < 1 << groups && item < shares.items;
       i64 output = item, part = 0;
       if (space.parts > 1) {
         block.admit_small();
@@ -347,16 +348,16 @@ struct reduce_chip_rows {
       }
       const coordinates c = space.locate(output, 0, part * space.chunk);
       const i64 length = is_ours ? min_of(space.chunk, space.inner - c.inner) : 0;
-      const auto found = fold_row(e.at(c), static_cast<u32>(length), x, static_cast<u32>(size));
+      const auto found = reduce_row(e.at(c), static_cast<u32>(length), x, static_cast<u32>(size));
       S total;
       if constexpr (Reducer::needs_index) {
         // First the value, then the first place: half of the shuffles that both together take.
-        const auto best = block.fold_team(found.value, typename value_fold<Reducer>::op{}, size);
+        const auto best = block.reduce_group(found.value, typename value_fold<Reducer>::op{}, size);
         const bool has_best = found.value == best || found.value != found.value;
-        const u32 first = block.fold_team(has_best ? found.index : nowhere, minimum_of{}, size);
+        const u32 first = block.reduce_group(has_best ? found.index : nowhere, minimum_of{}, size);
         total = {best, index.at(c).load(lane_scalar{static_cast<i64>(first)})};
       } else {
-        total = block.fold_team(found, typename Reducer::op{}, size);
+        total = block.reduce_group(found, typename Reducer::op{}, size);
       }
       if (is_ours && x == 0) {
         if (space.parts == 1)
@@ -369,39 +370,39 @@ struct reduce_chip_rows {
 
  private:
   using fold = value_fold<Reducer>;
-  using packs = row_packs<row_type>;
-  static constexpr int Width = packs::most;
+  using vectors = row_vectors<row_type>;
+  static constexpr int Width = vectors::most;
 
-  FLAGGEMS_INLINE static auto fold_row(const row_type& row, u32 n, u32 x, u32 along) ->
+  FLAGGEMS_INLINE static auto reduce_row(const row_type& row, u32 n, u32 x, u32 along) ->
       typename fold::found {
     if constexpr (Sides) {
-      const u32 head = min_of(static_cast<u32>(packs::template head<Width>(row)), n);
-      const u32 packed = (n - head) / Width * Width, behind = head + packed + x;
-      // Fetched first, and converted last: else the packs would wait for them.
-      using element = typename packs::template packed<1>;
+      const u32 head = min_of(static_cast<u32>(vectors::template head<Width>(row)), n);
+      const u32 inside = (n - head) / Width * Width, behind = head + inside + x;
+      // Fetched first, and converted last: else the vectors would wait for them.
+      using element = typename vectors::template fragment<1>;
       const bool has_before = x < head, has_after = behind < n;
       element before = {}, after = {};
-      if (has_before) before = packs::template fetch<1, true>(row, x);
-      if (has_after) after = packs::template fetch<1, true>(row, behind);
-      auto found = fold_packs<Reducer, Width, false, row_type>(
-          packs::shift(row, static_cast<i64>(head)), packed, x, along);
+      if (has_before) before = vectors::template fetch<1, true>(row, x);
+      if (has_after) after = vectors::template fetch<1, true>(row, behind);
+      auto found = reduce_vectors<Reducer, Width, false, row_type>(
+          vectors::shift(row, static_cast<i64>(head)), inside, x, along);
       if constexpr (Reducer::needs_index) found.index += found.index == nowhere ? 0 : head;
-      const auto beside = [&](bool is_there, const element& of, u32 i) FLAGGEMS_LAMBDA {
-        return is_there ? fold::enter(packs::template value<1>(row, of, 0, i), i)
+      const auto enter_edge = [&](bool is_there, const element& of, u32 i) FLAGGEMS_LAMBDA {
+        return is_there ? fold::enter(vectors::template value<1>(row, of, 0, i), i)
                         : fold::enter(fold::neutral(), nowhere);
       };
       conditional<Reducer::needs_index, typename Reducer::op, typename fold::op> op;
-      return op(op(beside(has_before, before, x), found), beside(has_after, after, behind));
+      return op(op(enter_edge(has_before, before, x), found), enter_edge(has_after, after, behind));
     } else {
-      return fold_packs<Reducer, Width, (packs::leaves > 1), row_type>(row, n, x, along);
+      return reduce_vectors<Reducer, Width, (vectors::leaves > 1), row_type>(row, n, x, along);
     }
   }
 };
 
-/// Rows of which each thread of a team has one pack, several at a time: rows side by side are one
-/// access.
+/// Rows of which each thread of a thread group has one vector, several at a time: rows side by side
+/// are one access.
 template <class Reducer, class E, class Index, class Sink>
-struct reduce_chip_short {
+struct simt_reduce_short {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
   static constexpr int max_threads = 256, min_blocks = 4;
@@ -409,20 +410,20 @@ struct reduce_chip_short {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
                                   [[maybe_unused]] Index index, Sink sink) {
-    using packs = row_packs<row_type>;
-    constexpr int Width = packs::most, rows = short_rows;
-    constexpr bool is_once = packs::leaves == 1 && !Reducer::needs_index;
-    using packed = typename packs::template packed<Width>;
+    using vectors = row_vectors<row_type>;
+    constexpr int Width = vectors::most, rows = short_rows;
+    constexpr bool is_once = vectors::leaves == 1 && !Reducer::needs_index;
+    using fragment = typename vectors::template fragment<Width>;
     using C = typename value_fold<Reducer>::value;
     typename value_fold<Reducer>::op op;
-    const int size = 1 << shares.team, teams = thread_bits(block.threads(), 10) - shares.team;
-    const int own = block.thread() >> shares.team, x = block.thread() & (size - 1);
-    const i64 items = own < 1 << teams ? shares.items : 0;
-    const i64 tiles = (shares.items + (i64(rows) << teams) - 1) / rows >> teams;
+    const int size = 1 << shares.group, groups = thread_bits(block.threads(), 10) - shares.group;
+    const int own = block.thread() >> shares.group, x = block.thread() & (size - 1);
+    const i64 items = own < 1 << groups ? shares.items : 0;
+    const i64 tiles = (shares.items + (i64(rows) << groups) - 1) / rows >> groups;
     block.for_each_tile(tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      packed of[rows];
+      fragment of[rows];
       C best[rows];
-      const auto place = [&](int u) FLAGGEMS_LAMBDA { return ((tile * rows + u) << teams) + own; };
+      const auto place = [&](int u) FLAGGEMS_LAMBDA { return ((tile * rows + u) << groups) + own; };
       const auto row_of = [&](int u) FLAGGEMS_LAMBDA {
         return e.at(space.locate(min_of(place(u), shares.items - 1), 0, 0));
       };
@@ -430,22 +431,22 @@ struct reduce_chip_short {
       static_assert(rows == 4, "each has its row");
       const row_type row[rows] = {row_of(0), row_of(1), row_of(2), row_of(3)};
       const auto value = [&](int u, int k) FLAGGEMS_LAMBDA {
-        return packs::template value<Width>(row[u], of[u], k, static_cast<u32>(x * Width));
+        return vectors::template value<Width>(row[u], of[u], k, static_cast<u32>(x * Width));
       };
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < rows; ++u)
-        of[u] = packs::template fetch<Width, (packs::leaves > 1), is_once>(
+        of[u] = vectors::template fetch<Width, (vectors::leaves > 1), is_once>(
             row[u], static_cast<u32>(x * Width));
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < rows; ++u)
         best[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA { return value(u, k); });
       for (int mask = size / 2; mask > 0; mask /= 2) {
-        FLAGGEMS_CHIP_UNROLL
-        for (int u = 0; u < rows; ++u) best[u] = op(best[u], block.of_neighbour(best[u], mask));
+        FLAGGEMS_SIMT_UNROLL
+        for (int u = 0; u < rows; ++u) best[u] = op(best[u], block.shuffle_xor(best[u], mask));
       }
       [[maybe_unused]] int first[rows] = {};
       if constexpr (Reducer::needs_index) {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int u = 0; u < rows; ++u) {
           first[u] = size * Width;
           static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
@@ -454,17 +455,17 @@ struct reduce_chip_short {
           });
         }
         for (int mask = size / 2; mask > 0; mask /= 2) {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int u = 0; u < rows; ++u)
-            first[u] = min_of(first[u], block.of_neighbour(first[u], mask));
+            first[u] = min_of(first[u], block.shuffle_xor(first[u], mask));
         }
       }
-      // A team's threads share the writing, which is much code.
-      FLAGGEMS_CHIP_NO_UNROLL
+      // A thread group's threads share the writing, which is much code.
+      FLAGGEMS_SIMT_NO_UNROLL
       for (int u = x; u < rows && place(u) < items; u += size) {
         C total = best[0];
         [[maybe_unused]] int at = first[0];
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 1; r < rows; ++r) {
           total = r == u ? best[r] : total;
           at = r == u ? first[r] : at;

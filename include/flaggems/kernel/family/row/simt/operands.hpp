@@ -9,18 +9,18 @@
 
 namespace flaggems::kernels {
 
-/// The words from `Words` on of two packs side by side, less `bits`, which begin the first one.
-template <int Words, class Pack>
-FLAGGEMS_INLINE Pack shift_across(const Pack& first, const Pack& second, int bits) {
-  constexpr int count = static_cast<int>(sizeof(Pack) / 4);
+/// The words from `Words` on of two vectors side by side, less `bits`, which begin the first one.
+template <int Words, class Vec>
+FLAGGEMS_INLINE Vec shift_across(const Vec& first, const Vec& second, int bits) {
+  constexpr int count = static_cast<int>(sizeof(Vec) / 4);
   u32 w[2 * count + 1] = {};
-  FLAGGEMS_CHIP_UNROLL
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < count; ++k) {
     w[k] = first.at[k];
     w[count + k] = second.at[k];
   }
-  Pack r;
-  FLAGGEMS_CHIP_UNROLL
+  Vec r;
+  FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < count; ++k)
     r.at[k] = static_cast<u32>((static_cast<u64>(w[Words + k + 1]) << 32 | w[Words + k]) >> bits);
   return r;
@@ -37,62 +37,63 @@ FLAGGEMS_INLINE void with_constant(int i, const F& f) {
       with_constant<Count / 2, First>(i, f);
   }
 }
-/// The pack that begins at element i of n, of which one at least exists; others have any value.
-/// (Chips may read all of an aligned access with an element of the row in it.)
+/// The vector that begins at element i of n, of which one at least exists; others have any value.
+/// (SIMT devices may read all of an aligned access with an element of the row in it.)
 template <int Width, class T>
-FLAGGEMS_INLINE packed<T, Width> load_touching(global_ptr<const T> row, int i, int n) {
-  if (FLAGGEMS_DEVICE_CODE || (i >= 0 && i + Width <= n)) return load_packed<Width>(row + i);
-  pack<T, Width> some{};
-  FLAGGEMS_CHIP_UNROLL
+FLAGGEMS_INLINE vec_words<T, Width> load_touching(global_ptr<const T> row, int i, int n) {
+  if (FLAGGEMS_DEVICE_CODE || (i >= 0 && i + Width <= n)) return load_vec_words<Width>(row + i);
+  vec<T, Width> some{};
+  FLAGGEMS_SIMT_UNROLL
   for (int j = 0; j < Width; ++j)
     if (i + j >= 0 && i + j < n) some.at[j] = number_cast<T>(row[i + j]);
-  return bit_cast<packed<T, Width>>(some);
+  return bit_cast<vec_words<T, Width>>(some);
 }
 
-/// What another operand has at the elements that a thread holds of a row: `Held` as well, so that
-/// it is on the way while the row is, or read when asked for, for `group` windows at once. `Ahead`:
-/// as in fetch_window. `Abreast`: of windows that begin anywhere, all are on their way before the
-/// first one's accesses are put together. `Soon`: the first window is on its way while the row is,
-/// and each other one while the one before it is used.
-template <class T, class Share, bool Held, bool Ahead = false, bool Abreast = false,
-          bool Soon = false>
-class row_companion {
+/// What another operand has at the elements that a thread holds of a row: `Resident` as well, so
+/// that it is on the way while the row is, or read when asked for, for `group` windows at once.
+/// `Hoisted`: as in fetch_window. `Batched`: of windows that begin anywhere, all are on their way
+/// before the first one's accesses are put together. `Pipelined`: the first window is on its way
+/// while the row is, and each other one while the one before it is used.
+template <class T, class Share, bool Resident, bool Hoisted = false, bool Batched = false,
+          bool Pipelined = false>
+class row_operand {
  public:
   /// `fill` where the thread holds nothing, or where `row` is null.
   FLAGGEMS_INLINE void load(const Share& x, global_ptr<const T> row, T fill) {
     row_ = row;
     fill_ = fill;
-    if constexpr (Held) {
-      if constexpr (Abreast && !Share::whole && sizeof(T) * window::piece >= 4) {
-        load_abreast(x);
+    if constexpr (Resident) {
+      if constexpr (Batched && !Share::is_aligned && sizeof(T) * window::piece >= 4) {
+        load_batched(x);
       } else {
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < Share::packs; ++k) held_[k] = fetch<Share::width>(x, x.at(k), x.has(k));
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < Share::vectors; ++k)
+          resident_[k] = fetch<Share::width>(x, x.at(k), x.has(k));
       }
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int e = 0; e < Share::edges; ++e) edge_[e] = fetch<1>(x, x.edge_at(e), x.has_edge(e));
     }
-    if constexpr (Soon) next_ = fetch<Share::width>(x, x.at(0), x.has(0));
+    if constexpr (Pipelined) next_ = fetch<Share::width>(x, x.at(0), x.has(0));
   }
   /// Before window k is read; in turn.
   FLAGGEMS_INLINE void prepare(const Share& x, int k) {
-    if constexpr (Soon) {
-      held_[0] = next_;
-      if (k + 1 < Share::packs) next_ = fetch<Share::width>(x, x.at(k + 1), x.has(k + 1));
-    } else if constexpr (!Held) {
+    if constexpr (Pipelined) {
+      resident_[0] = next_;
+      if (k + 1 < Share::vectors) next_ = fetch<Share::width>(x, x.at(k + 1), x.has(k + 1));
+    } else if constexpr (!Resident) {
       if (k % Share::group != 0) return;
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < Share::group; ++j)
-        held_[j] = fetch<Share::width>(x, x.at(k + j), x.has(k + j));
+        resident_[j] = fetch<Share::width>(x, x.at(k + j), x.has(k + j));
     }
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, Share::width> read(int k) const {
-    return held_[Soon ? 0 : Held ? k : k % Share::group].template values<C>();
+    return resident_[Pipelined ? 0 : Resident ? k : k % Share::group].template values<C>();
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
-    if constexpr (Held)
+    if constexpr (Resident)
       return edge_[e].template values<C>();
     else
       return fetch<1>(x, x.edge_at(e), x.has_edge(e)).template values<C>();
@@ -104,22 +105,22 @@ class row_companion {
   }
 
  private:
-  using window = held_window<T, Share::width>;
+  using window = register_window<T, Share::width>;
 
-  FLAGGEMS_INLINE void load_abreast(const Share& x) {
+  FLAGGEMS_INLINE void load_batched(const Share& x) {
     constexpr int piece = window::piece, count = Share::width / piece;
     if (row_ == nullptr || x.last() < 0) {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Share::packs; ++k) held_[k] = window::all(fill_);
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < Share::vectors; ++k) resident_[k] = window::all(fill_);
       return;
     }
     const int off = static_cast<int>(reinterpret_cast<u64>(row_ + x.at(0)) / sizeof(T) % piece);
     const int behind = off == 0 ? (count - 1) * piece : count * piece;
-    packed<T, piece> some[Share::packs][count + 1];
-    FLAGGEMS_CHIP_UNROLL
-    for (int k = 0; k < Share::packs; ++k) {
+    vec_words<T, piece> some[Share::vectors][count + 1];
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < Share::vectors; ++k) {
       const int at = min_of(x.at(k), x.last()) - off;  // there is one
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < count; ++j)
         some[k][j] = load_touching<piece>(row_, at + j * piece, x.length());
       some[k][count] = load_touching<piece>(row_, at + behind, x.length());
@@ -128,24 +129,24 @@ class row_companion {
     constexpr int size = static_cast<int>(sizeof(T)), words = piece * size / 4;
     const int bits = off * size % 4 * 8;
     with_constant<words>(off * size / 4, [&](auto first) FLAGGEMS_LAMBDA {
-      FLAGGEMS_CHIP_UNROLL
-      for (int k = 0; k < Share::packs; ++k) {
-        FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < Share::vectors; ++k) {
+        FLAGGEMS_SIMT_UNROLL
         for (int j = 0; j < count; ++j)
-          held_[k].at[j] = shift_across<first>(some[k][j], some[k][j + 1], bits);
+          resident_[k].at[j] = shift_across<first>(some[k][j], some[k][j + 1], bits);
       }
     });
   }
   template <int Width>
-  FLAGGEMS_INLINE held_window<T, Width> fetch(const Share& x, int at, bool inside) const {
-    return fetch_window < Share::whole && (Width > 1), Width,
-           Ahead > (row_, at, x.length(), inside && row_ != nullptr, fill_);
+  FLAGGEMS_INLINE register_window<T, Width> fetch(const Share& x, int at, bool inside) const {
+    return fetch_window < Share::is_aligned && (Width > 1), Width,
+           Hoisted > (row_, at, x.length(), inside && row_ != nullptr, fill_);
   }
 
   global_ptr<const T> row_;
   T fill_;
-  window held_[Held ? Share::packs : Share::group], next_;
-  held_window<T, 1> edge_[Held ? Share::edges + 1 : 1];
+  window resident_[Resident ? Share::vectors : Share::group], next_;
+  register_window<T, 1> edge_[Resident ? Share::edges + 1 : 1];
 };
 
 }  // namespace flaggems::kernels

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding as chips run it: a thread rotates the pairs of a pack, or one.
+// Rotary position embedding as SIMT devices run it: a thread rotates the pairs of a vector, or one.
 #pragma once
 
 #include <flaggems/kernel/family/row/rotary.hpp>
@@ -21,7 +21,7 @@ struct rotary_dimension {
 /// The steps of a rotation, fewer than 2^31: `per_head` for each head, of which the first `rotated`
 /// rotate and the others copy. Strides are 32 bits wide, offsets 64.
 struct rotary_steps {
-  bool packed;  // a step is a pack, of elements or of neighbouring pairs
+  bool vectorized;  // a step is a vector, of elements or of neighbouring pairs
   u32 steps, rotated;
   divider per_head, heads;
   i32 q_heads;
@@ -48,14 +48,14 @@ struct rotary_angles {
 };
 
 template <class T, class W, class J, class C>
-struct rotary_packs {
+struct rotary_vectors {
   static constexpr int size = 16 / max_of(static_cast<int>(sizeof(T)), static_cast<int>(sizeof(W)));
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const rotary_steps& s, const rotary_tensors<T>& x,
                                   const rotary_angles<W>& cos, const rotary_angles<W>& sin,
                                   global_ptr<const J> ids) {
-    if (!s.packed)
+    if (!s.vectorized)
       walk<1>(block, s, x, cos, sin, ids);
     else
       walk<size>(block, s, x, cos, sin, ids);
@@ -84,7 +84,7 @@ struct rotary_packs {
     if (which == 1) head -= s.q_heads;
     const rotary_heads<T>& t = x.at[which];
     i64 in_offset = i64{head} * t.in_head, out_offset = i64{head} * t.out_head, position = 0;
-    FLAGGEMS_CHIP_NO_UNROLL
+    FLAGGEMS_SIMT_NO_UNROLL
     for (int d = s.rank - 1; d >= 0; --d) {
       const rotary_dimension& dimension = s.dimensions[d];
       const u32 next = dimension.size.quotient(token);
@@ -98,7 +98,7 @@ struct rotary_packs {
     const global_ptr<T> out = t.out + out_offset;
     if (part >= s.rotated) {
       const i64 at = 2 * s.pairs + Width * static_cast<i32>(part - s.rotated);
-      store_pack<Width>(out + at * t.out_step, load_pack<Width>(in + at * t.in_step));
+      store_vec<Width>(out + at * t.out_step, load_vec<Width>(in + at * t.in_step));
       return;
     }
     if (ids != nullptr) position = static_cast<i64>(ids[position]);
@@ -108,29 +108,29 @@ struct rotary_packs {
     if (Width > 1 && s.pair == 2) {
       constexpr int pairs = Width > 1 ? Width / 2 : 1;
       const i32 at = Width * static_cast<i32>(part);
-      const auto v = load_pack<Width>(in + at);
-      const auto co = load_pack<pairs>(cos_row + at / 2);
-      const auto si = load_pack<pairs>(sin_row + at / 2);
-      pack<T, Width> result;
-      FLAGGEMS_CHIP_UNROLL
+      const auto v = load_vec<Width>(in + at);
+      const auto co = load_vec<pairs>(cos_row + at / 2);
+      const auto si = load_vec<pairs>(sin_row + at / 2);
+      vec<T, Width> result;
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < pairs; ++k)
         rotate(v.at[2 * k % Width], v.at[(2 * k + 1) % Width], co.at[k], si.at[k],
                result.at[2 * k % Width], result.at[(2 * k + 1) % Width]);
-      store_pack<Width>(out + at, result);
+      store_vec<Width>(out + at, result);
       return;
     }
     const i32 pair = Width * static_cast<i32>(part);
     const i64 first = pair * s.pair, second = first + s.second;
-    const auto a = load_pack<Width>(in + first * t.in_step);
-    const auto b = load_pack<Width>(in + second * t.in_step);
-    const auto co = load_pack<Width>(cos_row + i64{pair} * cos.step);
-    const auto si = load_pack<Width>(sin_row + i64{pair} * sin.step);
-    pack<T, Width> rotated, other;
-    FLAGGEMS_CHIP_UNROLL
+    const auto a = load_vec<Width>(in + first * t.in_step);
+    const auto b = load_vec<Width>(in + second * t.in_step);
+    const auto co = load_vec<Width>(cos_row + i64{pair} * cos.step);
+    const auto si = load_vec<Width>(sin_row + i64{pair} * sin.step);
+    vec<T, Width> rotated, other;
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k)
       rotate(a.at[k], b.at[k], co.at[k], si.at[k], rotated.at[k], other.at[k]);
-    store_pack<Width>(out + first * t.out_step, rotated);
-    store_pack<Width>(out + second * t.out_step, other);
+    store_vec<Width>(out + first * t.out_step, rotated);
+    store_vec<Width>(out + second * t.out_step, other);
   }
 
   FLAGGEMS_INLINE static void rotate(const T& first, const T& second, const W& cos, const W& sin,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax of contiguous rows on a chip.
+// Softmax of contiguous rows on a SIMT device.
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
@@ -20,13 +20,13 @@ struct softmax_state {
   }
   template <int Width>
   FLAGGEMS_INLINE void raise_to(const window_values<C, Width>& x) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < Width; ++j) top = greater_number{}(top, x.at[j]);
   }
   /// Adds elements up to `top`; their exponentials.
   template <int Width>
   FLAGGEMS_INLINE window_values<C, Width> add(window_values<C, Width> x) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < Width; ++j) {
       x.at[j] = softmax_power(C(x.at[j] - top));
       sum = sum + x.at[j];
@@ -47,46 +47,46 @@ struct softmax_join {
 
 /// softmax (family/row/softmax.hpp) where the elements of each row are contiguous, at most 2^30.
 /// Each warp has a maximum of its own, so that the block meets once a row.
-template <class T, class Out, class C, bool Log, int Packs, int Rows, bool Whole>
-struct softmax_chip {
-  static constexpr int max_threads = Rows > 1 ? 128 : Packs < 8 ? 512 : 1024;
-  using share = row_share<T, Packs, Whole>;
+template <class T, class Out, class C, bool Log, int Vectors, int Rows, bool Aligned>
+struct simt_softmax {
+  static constexpr int max_threads = Rows > 1 ? 128 : Vectors < 8 ? 512 : 1024;
+  using share = row_share<T, Vectors, Aligned>;
   static constexpr int width = share::width;
   // Exponentials wait in registers for their sum where those suffice.
-  static constexpr bool keeps_powers = !Log && Packs < 8 && Packs * width <= 32;
+  static constexpr bool keeps_powers = !Log && Vectors < 8 && Vectors * width <= 32;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_teams given,
+  FLAGGEMS_INLINE static void run(Block& block, const row_space& space, row_threads given,
                                   const row_arg<T>& in, const row_target<Out>& out) {
     using state = softmax_state<C>;
-    const held_teams<Packs, Rows> teams(given);
-    const int lane = teams.lane(block), size = teams.threads(block);
-    auto across = teams.across(block);
+    const row_thread_groups<Vectors, Rows> groups(given);
+    const int lane = groups.lane(block), size = groups.threads(block);
+    auto across = groups.across(block);
     // (Of windows that begin anywhere there is too much beside them for registers.)
-    kept_rest<T, Block, share::has_rest && Whole ? 4 : 0> rest(block, given);
-    teams.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
+    staged_rest<T, Block, share::has_rest && Aligned ? 4 : 0> rest(block, given);
+    groups.for_each(block, space.rows, [&](i64 first, i64 step) FLAGGEMS_LAMBDA {
       share x[Rows];
       global_ptr<const T> from[Rows];
       global_ptr<Out> to[Rows];
       state states[Rows];
       C tops[Rows];  // of what the thread holds
-      window_values<C, width> powers[Rows * Packs];
+      window_values<C, width> powers[Rows * Vectors];
       window_values<C, 1> edge_powers[Rows * share::edges + 1];
       take_rows(space, space.rank, first, step, in, out, lane, size, lowest<C>(), x, from, to);
       rest.fetch(block, x[0], from[0], number_cast<T>(lowest<C>()));
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
         state s = state::none();
-        x[r].template for_held<C>([&](auto v, int, bool) FLAGGEMS_LAMBDA { s.raise_to(v); });
-        s.top = block.fold_neighbours(s.top, greater_number{}, teams.neighbours(block));
+        x[r].template for_resident<C>([&](auto v, int, bool) FLAGGEMS_LAMBDA { s.raise_to(v); });
+        s.top = block.reduce_subwarp(s.top, greater_number{}, groups.shuffle_width(block));
         tops[r] = s.top;
         x[r].refresh();
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < Packs; ++k) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < Vectors; ++k) {
           const auto power = s.add(x[r].template read<C>(k));
-          if constexpr (keeps_powers) powers[r * Packs + k] = power;
+          if constexpr (keeps_powers) powers[r * Vectors + k] = power;
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < share::edges; ++e)
           edge_powers[r * share::edges + e] = s.add(x[r].template read_edge<C>(e));
         states[r] = s;
@@ -103,56 +103,56 @@ struct softmax_chip {
         rest.await(block);
         x[0].template for_rest<C, false>(rest, more);
         if (share::leaves_rest(space.length, size))
-          states[0] = block.fold_neighbours(s, softmax_join{}, teams.neighbours(block));
+          states[0] = block.reduce_subwarp(s, softmax_join{}, groups.shuffle_width(block));
         else
-          states[0].sum = block.fold_neighbours(s.sum, plus{}, teams.neighbours(block));
+          states[0].sum = block.reduce_subwarp(s.sum, plus{}, groups.shuffle_width(block));
       } else {
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < Rows; ++r)
-          states[r].sum = block.fold_neighbours(states[r].sum, plus{}, teams.neighbours(block));
+          states[r].sum = block.reduce_subwarp(states[r].sum, plus{}, groups.shuffle_width(block));
       }
-      if (Rows == 1 && teams.are_blocks()) {
-        FLAGGEMS_CHIP_UNROLL
+      if (Rows == 1 && groups.are_blocks()) {
+        FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < Rows; ++r)
-          states[r] = block.fold_warps(states[r], state::none(), softmax_join{});
+          states[r] = block.reduce_warps(states[r], state::none(), softmax_join{});
       }
       states[0] = across(states[0], state::none(), softmax_join{});
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
         x[r].refresh();
         const state s = states[r];
         const C scale = Log ? log(s.sum) : near_quotient(C(1), s.sum);
         const C own = keeps_powers ? C(softmax_power(C(tops[r] - s.top)) * scale) : scale;
         const auto result = [&](auto v) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j)
             v.at[j] = Log ? v.at[j] - s.top - scale : softmax_power(C(v.at[j] - s.top)) * scale;
           return v;
         };
         const auto scaled = [&](auto power) FLAGGEMS_LAMBDA {
-          FLAGGEMS_CHIP_UNROLL
+          FLAGGEMS_SIMT_UNROLL
           for (int j = 0; j < decltype(power)::count; ++j) power.at[j] = power.at[j] * own;
           return power;
         };
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < Packs; ++k) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < Vectors; ++k) {
           if constexpr (keeps_powers)
-            store_window<Whole>(to[r], x[r].at(k), x[r].has(k), scaled(powers[r * Packs + k]));
+            store_window<Aligned>(to[r], x[r].at(k), x[r].has(k), scaled(powers[r * Vectors + k]));
           else
-            store_window<Whole>(to[r], x[r].at(k), x[r].has(k), result(x[r].template read<C>(k)));
+            store_window<Aligned>(to[r], x[r].at(k), x[r].has(k), result(x[r].template read<C>(k)));
         }
-        FLAGGEMS_CHIP_UNROLL
+        FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < share::edges; ++e) {
           if constexpr (keeps_powers)
-            store_window<Whole>(to[r], x[r].edge_at(e), x[r].has_edge(e),
-                                scaled(edge_powers[r * share::edges + e]));
+            store_window<Aligned>(to[r], x[r].edge_at(e), x[r].has_edge(e),
+                                  scaled(edge_powers[r * share::edges + e]));
           else
-            store_window<Whole>(to[r], x[r].edge_at(e), x[r].has_edge(e),
-                                result(x[r].template read_edge<C>(e)));
+            store_window<Aligned>(to[r], x[r].edge_at(e), x[r].has_edge(e),
+                                  result(x[r].template read_edge<C>(e)));
         }
         if constexpr (Rows == 1) {
           const auto write = [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
-            store_window<Whole>(to[r], at, inside, result(v));
+            store_window<Aligned>(to[r], at, inside, result(v));
           };
           x[r].template for_rest<C, true>(rest, write);
         }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Short rows on a chip that lie one behind the other and begin anywhere in memory's accesses of 16
-// bytes, the packs. A block takes a tile of many rows, which begins a pack and ends one, into
-// block-local memory by whole packs, and brings it back so; in between threads take rows, or parts
-// of one, word by word into registers, and put the results in their place.
+// Short rows on a SIMT device that lie one behind the other and begin anywhere in memory's accesses
+// of 16 bytes, the vectors. A block takes a tile of many rows, which is vector-aligned and ends
+// one, into block-local memory by whole vectors, and brings it back so; in between threads take
+// rows, or parts of one, word by word into registers, and put the results in their place.
 #pragma once
 
 #include <flaggems/kernel/family/row/variance.hpp>
@@ -18,35 +18,35 @@ struct short_row_space {
   i64 tiles;
   i32 length, tile;  // elements of a row, rows of a tile
   i32 last;          // elements of the last tile
-  u32 apart;         // a warp works on rows that are 2^apart apart, which begin in different banks
+  u32 spacing;       // a warp works on rows that are 2^apart apart, which begin in different banks
 };
 
-/// What of a row each of Team threads has room for, in words of 32 bits. They come in groups, of
-/// which all threads have as many; the last one, which not all fill, is apart: to test the place of
-/// each word takes as many instructions as to read it.
-template <class T, int Team>
+/// What of a row each of Thread group threads has room for, in words of 32 bits. They come in
+/// groups, of which all threads have as many; the last one, which not all fill, is apart: to test
+/// the place of each word takes as many instructions as to read it.
+template <class T, int Lanes>
 struct short_row_size {
   static constexpr int in_word = 4 / static_cast<int>(sizeof(T));
   static constexpr int group = 4, groups = sizeof(T) == 2 ? 4 : 8;
-  static constexpr int longest = ((groups + 1) * group * Team - 1) * in_word + in_word - 1;
+  static constexpr int longest = ((groups + 1) * group * Lanes - 1) * in_word + in_word - 1;
 };
 
-/// What one of Team neighbouring threads holds of a row, widened: each Team-th word, and of 16-bit
-/// elements the one that shares its word with another row.
-template <class T, int Team, class Block>
+/// What one of Thread group consecutive threads holds of a row, widened: each Thread group-th word,
+/// and of 16-bit elements the one that shares its word with another row.
+template <class T, int Lanes, class Block>
 class short_row {
  public:
   using elements = typename Block::template scratch_type<T>;
   using all_words = typename Block::template scratch_type<u32>;
-  using size = short_row_size<T, Team>;
+  using size = short_row_size<T, Lanes>;
   static constexpr int in_word = size::in_word, group = size::group, groups = size::groups;
 
   /// Row `row` of a tile, of n elements; `fill` in the place of what is not there.
   FLAGGEMS_INLINE short_row(elements tile, all_words words, u32 row, u32 n, u32 lane, T fill)
       : tile_(tile), words_(words) {
     const u32 odd = in_word == 2 ? row & n & 1 : 0, all = n / in_word, begin = row * n;
-    whole_ = static_cast<i32>(all / (group * Team));
-    rest_ = static_cast<i32>(all % (group * Team));
+    whole_ = static_cast<i32>(all / (group * Lanes));
+    rest_ = static_cast<i32>(all % (group * Lanes));
     word_ = static_cast<i32>((begin + odd) / in_word + lane);
     first_ = static_cast<i32>(odd + lane * in_word);
     has_rest_ = rest_ != 0;
@@ -56,17 +56,17 @@ class short_row {
     begin_ = static_cast<i32>(begin);
     // (Zeros in the place of groups that are not there: registers that are only sometimes set are
     // taken all the time.)
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < groups * group; ++k) {
       if (k / group < whole_)
-        widen(words.read(word_ + k * Team), at_[k]);
+        widen(words.read(word_ + k * Lanes), at_[k]);
       else
         widen(0, at_[k]);
     }
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < group; ++k) {
       u32 some = both(fill);
-      if (k * Team < rest_) some = words.read(rest_word() + k * Team);
+      if (k * Lanes < rest_) some = words.read(rest_word() + k * Lanes);
       widen(some, at_[groups * group + k]);
     }
     T some = fill;
@@ -76,49 +76,48 @@ class short_row {
   /// f(value, whether it is there) for all.
   template <class F>
   FLAGGEMS_INLINE void each(const F& f) {
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int g = 0; g < groups; ++g) {
       if (g >= whole_) continue;
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = g * group * in_word; k < (g + 1) * group * in_word; ++k)
         f(at_[k / in_word][k % in_word], true);
     }
     if (has_rest_) {
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < group * in_word; ++k)
-        f(at_[groups * group + k / in_word][k % in_word], k / in_word * Team < rest_);
+        f(at_[groups * group + k / in_word][k % in_word], k / in_word * Lanes < rest_);
     }
     if (in_word == 2) f(edge_, has_edge_);
   }
   /// Puts f(value, beside, i) in the place of each, whose own of what stands beside a row is
   /// beside.read(i).
-  template <class Beside, class F>
-  FLAGGEMS_INLINE void store(const Beside& beside, const F& f) const {
-    FLAGGEMS_CHIP_UNROLL
+  template <class Aux, class F>
+  FLAGGEMS_INLINE void store(const Aux& aux, const F& f) const {
+    FLAGGEMS_SIMT_UNROLL
     for (int g = 0; g < groups; ++g) {
       if (g >= whole_) continue;
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int k = g * group; k < (g + 1) * group; ++k)
-        words_.write(word_ + k * Team, narrow(f, at_[k], beside.from(first_), k));
+        words_.write(word_ + k * Lanes, narrow(f, at_[k], aux.from(first_), k));
     }
     if (has_rest_) {
-      const i32 first = first_ + whole_ * (group * Team * in_word);
-      FLAGGEMS_CHIP_UNROLL
+      const i32 first = first_ + whole_ * (group * Lanes * in_word);
+      FLAGGEMS_SIMT_UNROLL
       for (int k = 0; k < group; ++k)
-        if (k * Team < rest_)
-          words_.write(rest_word() + k * Team,
-                       narrow(f, at_[groups * group + k], beside.from(first), k));
+        if (k * Lanes < rest_)
+          words_.write(rest_word() + k * Lanes,
+                       narrow(f, at_[groups * group + k], aux.from(first), k));
     }
-    if (has_edge_)
-      tile_.write(begin_ + edge_at_, number_cast<T>(f(edge_, beside.from(edge_at_), 0)));
+    if (has_edge_) tile_.write(begin_ + edge_at_, number_cast<T>(f(edge_, aux.from(edge_at_), 0)));
   }
 
  private:
-  using word = pack<T, in_word>;
-  FLAGGEMS_INLINE i32 rest_word() const { return word_ + whole_ * (group * Team); }
+  using word = vec<T, in_word>;
+  FLAGGEMS_INLINE i32 rest_word() const { return word_ + whole_ * (group * Lanes); }
   FLAGGEMS_INLINE static u32 both(T x) {
     word w;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < in_word; ++j) w.at[j] = x;
     return bit_cast<u32>(w);
   }
@@ -127,18 +126,17 @@ class short_row {
       to[0] = bit_cast<f32>(x << 16);
       to[1] = bit_cast<f32>(x & 0xffff0000u);
     } else {
-      FLAGGEMS_CHIP_UNROLL
+      FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < in_word; ++j) to[j] = number_cast<f32>(bit_cast<word>(x).at[j]);
     }
   }
-  /// Word k of those from `beside` on.
-  template <class F, class Beside>
-  FLAGGEMS_INLINE static u32 narrow(const F& f, const f32 (&x)[in_word], const Beside& beside,
-                                    int k) {
+  /// Word k of those from `aux` on.
+  template <class F, class Aux>
+  FLAGGEMS_INLINE static u32 narrow(const F& f, const f32 (&x)[in_word], const Aux& aux, int k) {
     word w;
-    FLAGGEMS_CHIP_UNROLL
+    FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < in_word; ++j)
-      w.at[j] = number_cast<T>(f(x[j], beside, k * Team * in_word + j));
+      w.at[j] = number_cast<T>(f(x[j], aux, k * Lanes * in_word + j));
     return bit_cast<u32>(w);
   }
 
@@ -149,53 +147,52 @@ class short_row {
   bool has_rest_, has_edge_;
 };
 
-struct nothing_beside {
-  FLAGGEMS_INLINE nothing_beside from(i32) const { return {}; }
+struct no_aux {
+  FLAGGEMS_INLINE no_aux from(i32) const { return {}; }
 };
 
 /// softmax, or its logarithm, of short rows (family/row/softmax.hpp).
 template <bool Log>
 struct short_softmax {
-  static constexpr int beside = 0;  // numbers that come with each place of the rows
+  static constexpr int aux = 0;  // numbers that come with each place of the rows
   static constexpr bool fills_lowest = true;
 
-  template <int Team, class Block, class Row, class Beside>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32, const Beside& beside_row) const {
+  template <int Lanes, class Block, class Row, class Aux>
+  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32, const Aux& aux_row) const {
     // The least finite number: -inf less it is -inf, it less itself 0.
     f32 top = bit_cast<f32>(0xff7fffffu), sum = 0;
     x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { top = greater_number{}(top, v); });
-    top = block.fold_neighbours(top, greater_number{}, Team);
+    top = block.reduce_subwarp(top, greater_number{}, Lanes);
     x.each([&](f32& v, bool) FLAGGEMS_LAMBDA {
       v = v - top;
       const f32 power = softmax_power(v);
       sum = sum + power;
       if (!Log) v = power;
     });
-    sum = block.fold_neighbours(sum, plus{}, Team);
+    sum = block.reduce_subwarp(sum, plus{}, Lanes);
     const f32 scale = Log ? log(sum) : near_quotient(1.0f, sum);
-    x.store(beside_row,
-            [&](f32 v, auto, int) FLAGGEMS_LAMBDA { return Log ? v - scale : v * scale; });
+    x.store(aux_row, [&](f32 v, auto, int) FLAGGEMS_LAMBDA { return Log ? v - scale : v * scale; });
   }
 };
 
 /// layer_norm of short rows (family/row/norm.hpp), computed as in family/row/simt/norm.hpp.
 template <class W>
 struct short_layer_norm {
-  static constexpr int beside = 2;
+  static constexpr int aux = 2;
   static constexpr bool fills_lowest = false;
   global_ptr<const W> weight, bias;
   f32 eps;
 
-  FLAGGEMS_INLINE pack<f32, 2> of(i32 i) const {
+  FLAGGEMS_INLINE vec<f32, 2> of(i32 i) const {
     return {{weight != nullptr ? number_cast<f32>(weight[i]) : 1.0f,
              bias != nullptr ? number_cast<f32>(bias[i]) : 0.0f}};
   }
-  template <int Team, class Block, class Row, class Beside>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Beside& beside_row) const {
+  template <int Lanes, class Block, class Row, class Aux>
+  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Aux& aux_row) const {
     const f32 part = near_quotient(1.0f, static_cast<f32>(n));
     f32 estimate = 0, rest = 0, spread = 0;
     x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { estimate = fma(v, part, estimate); });
-    estimate = block.fold_neighbours(estimate, plus{}, Team);
+    estimate = block.reduce_subwarp(estimate, plus{}, Lanes);
     x.each([&](f32& v, bool inside) FLAGGEMS_LAMBDA {
       v = v - estimate;
       if (inside) {
@@ -203,14 +200,14 @@ struct short_layer_norm {
         spread = fma(v, v, spread);
       }
     });
-    rest = block.fold_neighbours(rest, plus{}, Team);
-    spread = block.fold_neighbours(spread, plus{}, Team) * part;
+    rest = block.reduce_subwarp(rest, plus{}, Lanes);
+    spread = block.reduce_subwarp(spread, plus{}, Lanes) * part;
     const f32 variance = variance_of(rest, spread);
     const f32 scale = near_inverse_root(variance + eps);
     // Of (all but) equal elements the mean is a number that f32 has.
     const f32 shift = are_flat(rest, variance) ? (estimate + rest) - estimate : rest;
-    x.store(beside_row, [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA {
-      const pack<f32, 2> w = own.read(i);
+    x.store(aux_row, [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA {
+      const vec<f32, 2> w = own.read(i);
       return fma((v - shift) * scale, w.at[0], w.at[1]);
     });
   }
@@ -219,109 +216,109 @@ struct short_layer_norm {
 /// rms_norm of short rows.
 template <class W>
 struct short_rms_norm {
-  static constexpr int beside = 1;
+  static constexpr int aux = 1;
   static constexpr bool fills_lowest = false;
   global_ptr<const W> weight;
   f32 eps;
 
-  FLAGGEMS_INLINE pack<f32, 1> of(i32 i) const {
+  FLAGGEMS_INLINE vec<f32, 1> of(i32 i) const {
     return {{weight != nullptr ? number_cast<f32>(weight[i]) : 1.0f}};
   }
-  template <int Team, class Block, class Row, class Beside>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Beside& beside_row) const {
+  template <int Lanes, class Block, class Row, class Aux>
+  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Aux& aux_row) const {
     f32 squares = 0;
     x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { squares = fma(v, v, squares); });
-    squares = block.fold_neighbours(squares, plus{}, Team);
+    squares = block.reduce_subwarp(squares, plus{}, Lanes);
     const f32 scale =
         near_inverse_root(fma(squares, near_quotient(1.0f, static_cast<f32>(n)), eps));
-    x.store(beside_row,
+    x.store(aux_row,
             [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA { return v * scale * own.read(i).at[0]; });
   }
 };
 
-/// An operator on short rows of floats T of 16 or 32 bits; Team threads share a row.
-template <class Op, class T, int Team>
+/// An operator on short rows of floats T of 16 or 32 bits; Thread group threads share a row.
+template <class Op, class T, int Lanes>
 struct short_row_tiles {
-  static constexpr int max_threads = Team > 2 ? 128 : 64, min_blocks = Team > 2 ? 8 : 16;
-  /// The packs that a thread asks for at once; of more, predicates would run out.
-  static constexpr int together = 5;
+  static constexpr int max_threads = Lanes > 2 ? 128 : 64, min_blocks = Lanes > 2 ? 8 : 16;
+  /// The vectors that a thread asks for at once; of more, predicates would run out.
+  static constexpr int batch = 5;
   /// The rows that a block works on at once, and the least of a tile: words of as many banks, and
-  /// whole packs. Where these are few bytes, a tile is several times as many.
-  static constexpr int at_once = max_threads / Team;
-  static constexpr int most_bytes = 2 * together * max_threads * 16;
+  /// whole vectors. Where these are few bytes, a tile is several times as many.
+  static constexpr int at_once = max_threads / Lanes;
+  static constexpr int most_bytes = 2 * batch * max_threads * 16;
   static constexpr int most_scratch =
-      max_of(max_of(at_once, 128 / static_cast<int>(sizeof(T))) * short_row_size<T, Team>::longest *
-                 static_cast<int>(sizeof(T)),
+      max_of(max_of(at_once, 128 / static_cast<int>(sizeof(T))) *
+                 short_row_size<T, Lanes>::longest * static_cast<int>(sizeof(T)),
              most_bytes) +
-      4 * Op::beside * short_row_size<T, Team>::longest + 16;
+      4 * Op::aux * short_row_size<T, Lanes>::longest + 16;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const short_row_space& space,
                                   global_ptr<const T> in, global_ptr<T> out, const Op& op) {
-    constexpr int width = pack_size<T>;
+    constexpr int width = vec_size<T>;
     const i32 n = space.length, all = space.tile * n, thread = block.thread();
-    const auto packs = block.template scratch<pack<u32, 4>>(all / width);
-    const auto elements = packs.template as<T>();
-    const auto words = packs.template as<u32>();
-    const auto beside = numbers_beside(block, n, op);
+    const auto staged = block.template scratch<vec<u32, 4>>(all / width);
+    const auto elements = staged.template as<T>();
+    const auto words = staged.template as<u32>();
+    const auto aux = load_aux(block, n, op);
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const global_ptr<const T> from = in + tile * all;
       const global_ptr<T> to = out + tile * all;
       const i32 here = tile + 1 < space.tiles ? all : space.last;
-      const i32 whole = static_cast<i32>(static_cast<u32>(here) / width), edge = whole * width;
+      const i32 vectors = static_cast<i32>(static_cast<u32>(here) / width), edge = vectors * width;
       block.sync();
-      FLAGGEMS_CHIP_NO_UNROLL
-      for (i32 p = thread; p < whole; p += together * max_threads) {
-        pack<u32, 4> some[together] = {};
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < together; ++k)
-          if (p + k * max_threads < whole)
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (i32 p = thread; p < vectors; p += batch * max_threads) {
+        vec<u32, 4> some[batch] = {};
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < batch; ++k)
+          if (p + k * max_threads < vectors)
             some[k] = load_words<T>(from + p * width + k * max_threads * width);
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < together; ++k)
-          if (p + k * max_threads < whole) packs.write(p + k * max_threads, some[k]);
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < batch; ++k)
+          if (p + k * max_threads < vectors) staged.write(p + k * max_threads, some[k]);
       }
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (i32 i = edge + thread; i < all; i += max_threads)
         elements.write(i, i < here ? number_cast<T>(from[i]) : number_cast<T>(0.0f));
       block.sync();
       // Rows behind the last are computed, too: threads stay together.
-      constexpr u32 in_warp = 32 / Team;
-      const u32 own = static_cast<u32>(thread), apart = space.apart;
+      constexpr u32 in_warp = 32 / Lanes;
+      const u32 own = static_cast<u32>(thread), spacing = space.spacing;
       const u32 turns = static_cast<u32>(space.tile) / in_warp;
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (u32 turn = own / 32; turn < turns; turn += max_threads / 32) {
-        const u32 set = turn >> apart;
-        const u32 row = ((set * in_warp + own % 32 / Team) << apart) + (turn - (set << apart));
-        short_row<T, Team, Block> x(elements, words, row, static_cast<u32>(n), own % Team,
-                                    number_cast<T>(Op::fills_lowest ? lowest<f32>() : 0.0f));
-        op.template run<Team>(block, x, n, beside);
+        const u32 set = turn >> spacing;
+        const u32 row = ((set * in_warp + own % 32 / Lanes) << spacing) + (turn - (set << spacing));
+        short_row<T, Lanes, Block> x(elements, words, row, static_cast<u32>(n), own % Lanes,
+                                     number_cast<T>(Op::fills_lowest ? lowest<f32>() : 0.0f));
+        op.template run<Lanes>(block, x, n, aux);
       }
       block.sync();
-      FLAGGEMS_CHIP_NO_UNROLL
-      for (i32 p = thread; p < whole; p += together * max_threads) {
-        FLAGGEMS_CHIP_UNROLL
-        for (int k = 0; k < together; ++k) {
-          const bool inside = p + k * max_threads < whole;
-          pack<u32, 4> some{};
-          if (inside) some = packs.read(p + k * max_threads);
-          store_pack_if<width>(inside, to + p * width + k * max_threads * width,
-                               bit_cast<pack<T, width>>(some));
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (i32 p = thread; p < vectors; p += batch * max_threads) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int k = 0; k < batch; ++k) {
+          const bool inside = p + k * max_threads < vectors;
+          vec<u32, 4> some{};
+          if (inside) some = staged.read(p + k * max_threads);
+          store_vec_if<width>(inside, to + p * width + k * max_threads * width,
+                              bit_cast<vec<T, width>>(some));
         }
       }
-      FLAGGEMS_CHIP_NO_UNROLL
+      FLAGGEMS_SIMT_NO_UNROLL
       for (i32 i = edge + thread; i < here; i += max_threads) to[i] = elements.read(i);
     });
   }
 
  private:
   template <class Block>
-  FLAGGEMS_INLINE static auto numbers_beside(Block& block, i32 n, const Op& op) {
-    if constexpr (Op::beside == 0) {
-      return nothing_beside{};
+  FLAGGEMS_INLINE static auto load_aux(Block& block, i32 n, const Op& op) {
+    if constexpr (Op::aux == 0) {
+      return no_aux{};
     } else {
-      const auto numbers = block.template scratch<pack<f32, Op::beside>>(n);
-      FLAGGEMS_CHIP_NO_UNROLL
+      const auto numbers = block.template scratch<vec<f32, Op::aux>>(n);
+      FLAGGEMS_SIMT_NO_UNROLL
       for (i32 i = block.thread(); i < n; i += max_threads) numbers.write(i, op.of(i));
       return numbers;
     }

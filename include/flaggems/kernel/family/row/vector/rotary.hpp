@@ -13,7 +13,8 @@
 namespace flaggems::kernels {
 
 template <class V, int... K>
-FLAGGEMS_HOST_INLINE void take_apart(int_sequence<K...>, const V& low, const V& high, V& a, V& b) {
+FLAGGEMS_HOST_INLINE void deinterleave(int_sequence<K...>, const V& low, const V& high, V& a,
+                                       V& b) {
   a.v = FLAGGEMS_SHUFFLE(low.v, high.v, (2 * K)...);
   b.v = FLAGGEMS_SHUFFLE(low.v, high.v, (2 * K + 1)...);
 }
@@ -25,13 +26,13 @@ FLAGGEMS_HOST_INLINE void interleave(int_sequence<K...>, const V& a, const V& b,
 }
 
 template <class C, class T, class Isa, class V>
-FLAGGEMS_HOST_INLINE void load_neighbours(const T* p, lane_vector<Isa> lane, V& a, V& b) {
+FLAGGEMS_HOST_INLINE void load_interleaved(const T* p, lane_vector<Isa> lane, V& a, V& b) {
   const V low = load_lanes<C, T, Isa>(p + 2 * lane.begin, Isa::lanes);
   const V high = load_lanes<C, T, Isa>(p + 2 * lane.begin + Isa::lanes, Isa::lanes);
-  take_apart(typename make_int_sequence_type<Isa::lanes>::type{}, low, high, a, b);
+  deinterleave(typename make_int_sequence_type<Isa::lanes>::type{}, low, high, a, b);
 }
 template <class T, class Isa, class V>
-FLAGGEMS_HOST_INLINE void store_neighbours(T* p, lane_vector<Isa> lane, const V& a, const V& b) {
+FLAGGEMS_HOST_INLINE void store_interleaved(T* p, lane_vector<Isa> lane, const V& a, const V& b) {
   V low, high;
   interleave(typename make_int_sequence_type<Isa::lanes>::type{}, a, b, low, high);
   store_lanes(p + 2 * lane.begin, low, Isa::lanes);

@@ -31,7 +31,7 @@ std::string simt_kernel_name() {
 
 /// The threads of one block, or of a cluster of them, their barriers, and their memory with a
 /// record of who touched what. One object an OS thread, used again by every launch.
-class simt_team {
+class simt_thread_group {
  public:
   static constexpr int max_threads = 1024, max_cluster = 8;
   static constexpr i64 exchange_bytes = 2 * 32 * 16;
@@ -43,7 +43,7 @@ class simt_team {
     shuffle_xor,
     shuffle_up,
     shuffle_from,
-    alike,
+    ballot_match,
     returned
   };
 
@@ -57,17 +57,17 @@ class simt_team {
     int cluster;  // blocks of one, a divisor of their number
     i64 blocks;
     i64 scratch;
-    void (*body)(const void* context, simt_team& team, int thread);
+    void (*body)(const void* context, simt_thread_group& group, int thread);
     const void* context;
   };
 
-  simt_team() = default;
-  simt_team(const simt_team&) = delete;
-  simt_team& operator=(const simt_team&) = delete;
+  simt_thread_group() = default;
+  simt_thread_group(const simt_thread_group&) = delete;
+  simt_thread_group& operator=(const simt_thread_group&) = delete;
 
-  static simt_team& of_this_thread() {
-    static thread_local simt_team team;
-    return team;
+  static simt_thread_group& of_this_thread() {
+    static thread_local simt_thread_group group;
+    return group;
   }
 
   /// Runs all blocks, one after another. Raises the first mistake found; the threads of its block
@@ -90,8 +90,8 @@ class simt_team {
     stride_ = kernels::round_up(exchange_bytes + work.scratch, 64);
     reserve_memory(stride_ * work.cluster, work.cluster > 1);
     struct scope {
-      simt_team& team;
-      ~scope() { team.job_ = nullptr; }
+      simt_thread_group& group;
+      ~scope() { group.job_ = nullptr; }
     } leave{*this};
     job_ = &work;
     for (block_ = 0; block_ < work.blocks; block_ += work.cluster) run_cluster();
@@ -134,11 +134,11 @@ class simt_team {
   }
 
   /// 16 bytes for element i, which arrive when the thread awaits their group.
-  void copy_ahead(i64 offset, i64 count, i64 i, const void* from, int thread, int line) {
+  void copy_async(i64 offset, i64 count, i64 i, const void* from, int thread, int line) {
     at(thread).copies.push_back({offset, count, i, from, at(thread).groups, line});
   }
-  void close_copies(int thread) { ++at(thread).groups; }
-  void await_copies(int left, int thread, int line) {
+  void commit_copies(int thread) { ++at(thread).groups; }
+  void wait_copies(int left, int thread, int line) {
     std::vector<copy>& copies = at(thread).copies;
     std::size_t arrived = 0;
     for (; arrived < copies.size() && copies[arrived].group + left < at(thread).groups; ++arrived) {
@@ -223,7 +223,7 @@ class simt_team {
       at(t).copies.clear();
       at(t).groups = 0;
       at(t).now = state::ready;
-      at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_team::entry);
+      at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_thread_group::entry);
     }
     for (;;) {
       for (int block = 0; block < job_->cluster; ++block) run_block(block);
@@ -265,7 +265,7 @@ class simt_team {
       bool same = true;
       for (int t = first; t < first + size; ++t) {
         if (at(t).now == state::ready) resume(t);
-        if (at(t).now >= state::shuffle_xor && at(t).now <= state::alike) ++shuffling;
+        if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot_match) ++shuffling;
         same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
                (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
       }
@@ -283,7 +283,7 @@ class simt_team {
         const int from = kind == state::shuffle_xor    ? k ^ argument
                          : kind == state::shuffle_from ? argument
                                                        : k - argument;
-        at(first + k).value = kind == state::alike ? all : sent[from < 0 ? k : from];
+        at(first + k).value = kind == state::ballot_match ? all : sent[from < 0 ? k : from];
       }
       for (int t = first; t < first + size; ++t) at(t).now = state::ready;
     }
@@ -299,26 +299,26 @@ class simt_team {
 #endif
   }
 
-  static simt_team*& current() {
-    static thread_local simt_team* team = nullptr;
-    return team;
+  static simt_thread_group*& current() {
+    static thread_local simt_thread_group* group = nullptr;
+    return group;
   }
 
   static void entry() {
-    simt_team& team = *current();
-    const int thread = team.running_;
-    team.at(thread).point.entered(team.scheduler_);
+    simt_thread_group& group = *current();
+    const int thread = group.running_;
+    group.at(thread).point.entered(group.scheduler_);
 #if FLAGGEMS_EXCEPTIONS
     try {
-      team.job_->body(team.job_->context, team, thread);
+      group.job_->body(group.job_->context, group, thread);
     } catch (...) {
-      team.thrown_ = std::current_exception();
+      group.thrown_ = std::current_exception();
     }
 #else
-    team.job_->body(team.job_->context, team, thread);
+    group.job_->body(group.job_->context, group, thread);
 #endif
-    team.at(thread).now = state::returned;
-    team.at(thread).point.switch_to(team.scheduler_, true);
+    group.at(thread).now = state::returned;
+    group.at(thread).point.switch_to(group.scheduler_, true);
   }
 
   void wait(int thread, state kind, int line) {
@@ -492,7 +492,7 @@ class simt_team {
         return " in shuffle_up(" + std::to_string(t.argument) + ") at " + at_line(t.line);
       case state::returned: return " returned";
       case state::shuffle_from: return " in shuffle_from at " + at_line(t.line);
-      case state::alike: return " in alike at " + at_line(t.line);
+      case state::ballot_match: return " in ballot_match at " + at_line(t.line);
       default: return " running";
     }
   }
