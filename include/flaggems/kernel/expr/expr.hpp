@@ -3,9 +3,8 @@
 //
 // Expressions as types: `node<add_fn, node<mul_fn, arg<bf16, f32>, arg<bf16, f32>>, literal<f32>>`
 // is a formula over tensors that a kernel evaluates lane by lane. `at` fixes the outer coordinates
-// and gives a row, `load` evaluates the row at a lane. Every value is of a compute type: f32 for
-// small floats. SIMT devices take vectors of elements instead: `fetch` reads those of all leaves,
-// which gives a formula that `load` evaluates for each of them.
+// and gives a row, `load` evaluates the row at a lane. Values have the compute type: f32 for small
+// floats. On SIMT devices `fetch` reads a vector of each leaf and gives a formula over them.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
@@ -13,7 +12,7 @@
 
 namespace flaggems::kernels {
 
-/// The position of a tile: the outer coordinates, and where the tile starts in the inner dimension.
+/// The position of a tile: the outer coordinates, and its first element of the inner dimension.
 struct coordinates {
   int rank;          // outer dimensions
   i64 at[max_rank];  // their coordinates
@@ -21,8 +20,7 @@ struct coordinates {
 
   /// The offset in elements under `strides`, whose last entry is the inner dimension's.
   FLAGGEMS_SCALAR i64 offset(const i64 (&strides)[max_rank]) const {
-    // A rank that is known has its coordinates in registers; a loop in copies for one that is not
-    // was up to half of what GPU compilers made of a kernel.
+    // A special case: with a known rank, coordinates stay in registers and compile fast.
     if (rank == 2) return at[0] * strides[0] + at[1] * strides[1] + inner * strides[2];
     i64 sum = inner * strides[rank];
     FLAGGEMS_SIMT_NO_UNROLL
@@ -31,7 +29,7 @@ struct coordinates {
   }
 };
 
-/// The tensors that a formula reads, positions among them.
+/// The tensors that a formula reads, positions included.
 template <class E>
 inline constexpr int leaf_count = 0;
 /// The bytes of the largest element that a formula reads.
@@ -39,7 +37,7 @@ template <class E>
 inline constexpr int largest_item = 1;
 
 // ---- leaves
-/// N consecutive elements of T that have been read, as values of C.
+/// Width consecutive elements of T in registers, as values of C.
 template <class T, class C, int Width>
 struct fetched {
   using value_type = C;
@@ -54,7 +52,7 @@ struct arg_row {
   i64 along;  // from this row to the next of the last outer dimension
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
-    using kernels::load;  // and, by its argument, the host's overload
+    using kernels::load;  // and, by ADL, the host's overload
     return load<C>(data, stride, lane);
   }
 };
@@ -68,8 +66,8 @@ struct arg {
   FLAGGEMS_INLINE arg_row<T, C> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank], c.rank > 0 ? strides[c.rank - 1] : 0};
   }
-  /// The elements at a place, given as leaf K of a formula; they are consecutive, or with `Splat`
-  /// may be all the same.
+  /// Loads the elements at a place, as leaf K of a formula; they are consecutive, or with `Splat`
+  /// possibly one broadcast element.
   template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, C, Width> fetch(const Place& place) const {
     const global_ptr<const T> p = data + place.template offset<K>();
@@ -77,7 +75,7 @@ struct arg {
       if (strides[place.inner] == 0) return {splat_storage<Width>(*p)};
     return {load_storage<Width>(p)};
   }
-  /// Goes `steps` further along dimension d.
+  /// Advances `steps` along dimension d.
   template <int K, class Place>
   FLAGGEMS_INLINE void advance(Place& place, int d, u32 steps) const {
     place.template add<K>(steps, strides[d]);
@@ -102,7 +100,7 @@ struct flat_arg {
     else
       return {load_storage<Width>(p)};
   }
-  /// Whether element i is aligned to a vector of N.
+  /// Whether element i is aligned to a vector of Width.
   template <int Width>
   FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
     return is_vec_aligned<Width>(data + i);
@@ -110,7 +108,7 @@ struct flat_arg {
   FLAGGEMS_INLINE flat_arg at(const coordinates& c) const { return {data + c.inner}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
-    using kernels::load;  // and, by its argument, the host's overload
+    using kernels::load;  // and, by ADL, the host's overload
     return load<C>(data, lane);
   }
 };
@@ -147,7 +145,7 @@ template <class C>
 struct position_row {
   using value_type = C;
   i64 first, stride;
-  i64 along;  // as arg_row's
+  i64 along;  // as in arg_row
   FLAGGEMS_INLINE position_row from(i64 begin) const {
     return {first + begin * stride, stride, along};
   }
@@ -157,7 +155,7 @@ struct position_row {
                       lane_value<Lane, i64>(first));
   }
 };
-/// The index of an element: like reading a tensor whose element at offset k is k.
+/// The index of an element, as if read from a tensor whose element at offset k is k.
 template <class C>
 struct position {
   using value_type = C;
@@ -184,7 +182,7 @@ struct position {
 template <class C>
 inline constexpr int leaf_count<position<C>> = 1;
 
-/// After streamed stores of a block's part: orders them before what follows. The host has its own.
+/// Orders a block's non-temporal stores before later stores; overloaded for the host.
 template <class Block>
 FLAGGEMS_INLINE void end_stream(const Block&, bool) {}
 
@@ -193,12 +191,12 @@ template <class T>
 struct target {
   global_ptr<T> data;
   i64 strides[max_rank];
-  /// Begins at the element of these coordinates, of all dimensions. Leaves and formulas do so too.
+  /// Moves to the element at these coordinates in all dimensions, as leaves and formulas do.
   FLAGGEMS_INLINE void move(const coordinates& c) { data += c.offset(strides); }
 };
 
 // ---- nodes
-/// A functor's result: arithmetic on small integers comes back in their own type.
+/// A functor's result: arithmetic on small integers is converted back to their type.
 template <class R, class V>
 FLAGGEMS_INLINE auto as_result(FLAGGEMS_VALUE(V) x) {
   return convert<R>(x);
@@ -329,7 +327,7 @@ struct identity_fn {
     return a;
   }
 };
-/// A value rounded to those of a small float T.
+/// A value rounded to the values of a small float T.
 template <class T, class V, conditional<!is_simd<V>, int, void> = 0>
 FLAGGEMS_INLINE f32 rounded_to(FLAGGEMS_VALUE(V) x) {
   return static_cast<f32>(number_cast<T>(x));
@@ -345,8 +343,7 @@ struct round_fn {
 template <class R, class E>
 using cast = node<R, identity_fn, E>;
 
-/// Whether a row's formula is a few instructions, so that four vectors a step pay: out of the first
-/// cache they take 7 tenths of the time (adding 1024 f32: 125 to 88 ns a call).
+/// Whether a row's formula takes few instructions, so that four vectors per step pay off.
 template <class F>
 inline constexpr bool is_brief_function = false;
 template <class Row>
@@ -354,11 +351,10 @@ inline constexpr bool is_brief = true;
 template <class R, class F, class... E>
 inline constexpr bool is_brief<node<R, F, E...>> = is_brief_function<F> && (is_brief<E> && ...);
 
-/// Rows of a tile where operands are transposed against each other: four cache lines of 4-byte
-/// elements, since each line read is in another page (f32 of 4096 x 4096: a cache line 2.9 GB/s,
-/// four 3.6).
+/// Rows of a tile whose operands are transposed against each other: four cache lines of 4-byte
+/// elements, since each line is in another page.
 inline constexpr i64 transposed_rows = 64;
-/// And the most elements of each.
+/// And the maximal number of elements of each.
 inline constexpr i64 transposed_columns = 64;
 
 }  // namespace flaggems::kernels

@@ -8,7 +8,7 @@
 
 namespace flaggems::kernels {
 
-/// Division by a number that does not change, of what is less than 2^31: a multiplication.
+/// Division by an invariant divisor of dividends below 2^31: a multiplication.
 struct divider {
   u32 divisor, factor, shift;
   FLAGGEMS_INLINE u32 quotient(u32 n) const {

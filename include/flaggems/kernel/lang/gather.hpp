@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes whose elements lie at places given by a function of their index: what a stride cannot say.
+// Gather and scatter: lanes whose element offsets are a function of their index, not a stride.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes: which elements a step of a loop is about. A kernel receives a lane index from
-// `block.for_each_lane` or `block.reduce` and hands it to `load` and `store`; on a SIMT device it
-// stands for one element a thread, on the host for a vector of them. The end of a range has its own
-// type, so the main loop has no masks.
+// Lanes: the elements that one step of a loop processes. A kernel receives a lane index from
+// `block.for_each_lane` or `block.reduce` and passes it to `load` and `store`. On a SIMT device it
+// is one element per thread, on the host a vector. The end of a range has its own type, so the main
+// loop needs no masks.
 #pragma once
 
 #include <flaggems/kernel/lang/value.hpp>
 
 namespace flaggems::kernels {
 
-/// One element: what a thread of a SIMT device works on.
+/// One element: the lane of a SIMT thread.
 struct lane_scalar {
   template <class T>
   using value = T;
@@ -34,8 +34,8 @@ template <class F, int... K>
 FLAGGEMS_INLINE void static_for_each(int_sequence<K...>, const F& f) {
   (f(int_constant<K>{}), ...);
 }
-/// Calls f(int_constant<0>), ..., f(int_constant<Count - 1>): a loop that is surely unrolled, so
-/// that small arrays indexed by it stay in registers.
+/// Calls f(int_constant<0>), ..., f(int_constant<Count - 1>): a fully unrolled loop, which keeps
+/// small arrays in registers.
 template <int Count, class F>
 FLAGGEMS_INLINE void static_for(const F& f) {
   static_for_each(typename make_int_sequence_type<Count>::type{}, f);
@@ -66,8 +66,8 @@ template <class T>
 FLAGGEMS_INLINE T iota(lane_scalar lane) {
   return static_cast<T>(lane.begin);
 }
-// ---- states of a reduction that are more than one number
-/// A value and the index it came from (argmax and its like), or two that are folded together.
+// ---- reduction states of more than one number
+/// A value and its index (argmax), or two values that are reduced together.
 template <class V, class J>
 struct indexed {
   V value;
@@ -111,7 +111,7 @@ struct multiplies {
     return wrapping_mul(a, b);
   }
 };
-/// The larger; a NaN wins. `a` is what was folded so far: few instructions wait for it.
+/// The larger; a NaN wins. `a` is the accumulator, so the dependency chain is short.
 struct maximum_of {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
@@ -131,7 +131,7 @@ struct minimum_of {
       return lesser_of(b, a);
   }
 };
-/// The larger; a NaN is passed over.
+/// The larger; NaN is ignored.
 struct greater_number {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
@@ -154,7 +154,7 @@ struct logical_and_of {
   }
 };
 
-/// The value that every other one beats in a maximum (minimum): -inf or the least integer.
+/// The identity of a maximum (minimum): -inf or the least integer.
 template <class T>
 FLAGGEMS_INLINE constexpr T lowest() {
   if constexpr (is_same<T, f32> || is_same<T, f64>)

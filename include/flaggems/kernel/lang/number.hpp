@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 16- and 8-bit floating-point types: storage types that convert to and from f32, round to
-// nearest, ties to even. All arithmetic on them happens in f32.
+// The 16- and 8-bit floating-point storage types. They convert to and from f32, rounding to
+// nearest, ties to even; all arithmetic happens in f32.
 #pragma once
 
 #include <flaggems/kernel/lang/prelude.hpp>
@@ -33,10 +33,10 @@ using bf16_format = small_float_format<u16, 7, 127, true>;
 using f8e4m3_format = small_float_format<u8, 3, 7, false>;
 using f8e5m2_format = small_float_format<u8, 2, 15, true>;
 
-/// The bits of the f32 that equals a small float. Exact. `U` is u32 or a vector of u32, `F` the f32
-/// (vector) of the same width. Signalling NaNs become quiet ones, as in hardware; those of bf16,
-/// which has no such instruction, stay what they are until arithmetic or a conversion makes them
-/// quiet (as in PyTorch): to look for them in each load took more than half of its time.
+/// The f32 that equals a small float given by its bits; exact. `U` is u32 or a vector of u32, `F`
+/// the f32 (vector) of the same width. Signalling NaNs become quiet as in hardware, except those of
+/// bf16: as in PyTorch they stay until arithmetic or a conversion, since testing every load is
+/// expensive.
 template <class Format, class F, class U>
 FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
   constexpr u32 rebias = Format::rebias << 23;
@@ -61,12 +61,12 @@ FLAGGEMS_INLINE constexpr U decode_bits(const U& h) {
   }
 }
 
-/// The small float nearest to an f32 given by its bits, ties to even. What is too large becomes an
-/// infinity, or NaN in a format that has none (as PyTorch converts).
+/// The small float nearest to an f32 given by its bits, ties to even. Overflow gives infinity, or
+/// NaN in a format without infinities, as in PyTorch.
 template <class Format, class F, class U>
 FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
   constexpr u32 below_half = (1u << (Format::shift - 1)) - 1u;
-  if constexpr (Format::rebias == 0) {  // bf16; the same bits as the instruction of AVX-512-BF16
+  if constexpr (Format::rebias == 0) {  // bf16; the same bits as the AVX-512-BF16 instruction
     const U rounded = x + below_half + ((x >> Format::shift) & 1u);
     const F f = bit_cast<F>(x);
     return select(f != f, U(x | 0x00400000u), rounded) >> Format::shift;
@@ -76,7 +76,7 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
     constexpr u32 rebias = Format::rebias << Format::mantissa;
     const U odd = (a >> Format::shift) & 1u;
     U r = ((a + below_half + odd) >> Format::shift) - rebias;
-    // Adding a power of two whose last place is the smallest subnormal rounds to that place.
+    // Adding a power of two whose unit in the last place is the smallest subnormal rounds to it.
     constexpr u32 magic = (Format::rebias + 1u + static_cast<u32>(Format::shift)) << 23;
     constexpr u32 least_normal = (Format::rebias + 1u) << 23;
     const U subnormal_value =
@@ -90,7 +90,7 @@ FLAGGEMS_INLINE constexpr U encode_bits(const U& x) {
 }
 
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-// One instruction each; the formulas above take 6 for bf16 and 20 for f16. NaN becomes a quiet one.
+// One instruction each instead of 6 (bf16) or 20 (f16). NaN becomes a quiet one.
 #if FLAGGEMS_CUDA_ROUNDS_BF16
 FLAGGEMS_INLINE u16 encode_at_once(f32 x, bf16_format) {
   u16 r;
@@ -110,7 +110,7 @@ FLAGGEMS_INLINE f32 decode_at_once(u16 x, f16_format) {
 }
 #endif
 
-/// The bits of the small float nearest to `x`, by the instruction that a SIMT device has for it.
+/// The bits of the small float nearest to `x`, by a hardware conversion.
 template <class Format>
 FLAGGEMS_INLINE constexpr typename Format::storage encode(f32 x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -120,7 +120,7 @@ FLAGGEMS_INLINE constexpr typename Format::storage encode(f32 x) {
 #endif
   return static_cast<typename Format::storage>(encode_bits<Format, f32>(bit_cast<u32>(x)));
 }
-/// The value of a small float's bits, likewise.
+/// The value of a small float's bits, by a hardware conversion.
 template <class Format>
 FLAGGEMS_INLINE constexpr f32 decode(typename Format::storage bits) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -130,14 +130,14 @@ FLAGGEMS_INLINE constexpr f32 decode(typename Format::storage bits) {
   return bit_cast<f32>(decode_bits<Format, f32>(static_cast<u32>(bits)));
 }
 
-/// The f32 nearest to `x` among those that keep the direction of every later rounding: inexact
-/// results get an odd last bit. Converting f64 through it to a smaller type rounds once.
+/// `x` as f32, rounded to odd: inexact results get an odd last bit. Converting f64 through it to a
+/// smaller type therefore rounds once.
 FLAGGEMS_INLINE constexpr f32 round_to_odd(f64 x) {
   const f32 f = static_cast<f32>(x);
   const f64 back = static_cast<f64>(f);
   u32 bits = bit_cast<u32>(f);
-  // NaN compares unequal to itself and stays; an infinity made by overflow steps back to the
-  // largest f32, which every smaller type overflows anyway.
+  // NaN stays. An infinity from overflow steps back to the largest f32, which overflows in every
+  // smaller type too.
   if (back != x && x == x && (bits & 1u) == 0u) {
     const bool too_large = x < 0 ? back < x : back > x;
     bits = too_large ? bits - 1u : bits + 1u;
@@ -150,8 +150,8 @@ inline constexpr bool is_builtin_number =
     is_integer<T> || is_same<T, bool> || is_same<T, f32> || is_same<T, f64> ||
     is_same<T, long long> || is_same<T, unsigned long long>;
 
-/// The storage type of a small float. Widening to f32 is implicit and exact; narrowing is explicit
-/// and correctly rounded, from f64 too.
+/// The storage type of a small float. Widening to f32 is implicit and exact; narrowing, also from
+/// f64, is explicit and correctly rounded.
 template <class Format>
 struct small_float {
   using format = Format;
@@ -193,12 +193,11 @@ namespace kernels {
 template <class T>
 inline constexpr bool is_floating = is_same<T, f32> || is_same<T, f64> || is_small_float<T>;
 
-/// The type in which values of type T are computed: f32 for the small floats, else T itself.
+/// The compute type of T: f32 for the small floats, else T itself.
 template <class T>
 using compute_type = conditional<is_small_float<T>, f32, T>;
 
-/// What a conversion of floats F to integers T must know: a float x is in T's range if
-/// least - 1 < x < end.
+/// The limits for converting a float F to an integer T: x is in range if least - 1 < x < end.
 template <class T, class F>
 struct integer_range {
   static constexpr bool is_signed = T(-1) < T(0);
@@ -209,8 +208,8 @@ struct integer_range {
   static constexpr F least = is_signed ? -end : F(0);
 };
 
-/// x without its fraction as an integer T. What T cannot hold becomes the nearest value that it can
-/// (infinities too), and NaN becomes 0: C++ leaves both undefined, and machines differ.
+/// x truncated to an integer T. Out of range values saturate and NaN becomes 0: C++ leaves both
+/// undefined, and machines differ.
 template <class T, class F>
 FLAGGEMS_INLINE constexpr T truncate_to(F x) {
   using range = integer_range<T, F>;
@@ -219,8 +218,8 @@ FLAGGEMS_INLINE constexpr T truncate_to(F x) {
   return x == x ? range::lowest : T(0);
 }
 
-/// `x` as a To: C++'s conversion, with one rounding for the small floats, and `truncate_to` from
-/// floats to integers; anything non-zero, NaN too, is true.
+/// `x` as a To: C++'s conversion, but with one rounding for small floats and `truncate_to` from
+/// floats to integers. Conversion to bool gives true for all but zero, NaN included.
 template <class To, class From>
 FLAGGEMS_INLINE constexpr To number_cast(From x) {
   if constexpr (is_same<To, From>)

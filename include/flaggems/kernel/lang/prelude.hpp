@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device subset has in place of the standard library: integer types, type traits, pointers
-// with an address space. C++17, no std header, no exceptions, no virtual functions, no static
-// storage.
+// Replaces the standard library in device code: integer types, type traits, pointers with an
+// address space. C++17, no std header, no exceptions, no virtual functions, no static storage.
 #pragma once
 
 #include <flaggems/config.hpp>
@@ -33,7 +32,7 @@ inline constexpr int max_rank = 8;
 
 namespace kernels {
 
-// ---- type traits: built-in ones differ between the runtime compilers, so these use none
+// ---- type traits without compiler builtins, which differ between the runtime compilers
 template <class A, class B>
 inline constexpr bool is_same = false;
 template <class A>
@@ -65,7 +64,7 @@ template <class T>
 struct type_identity {
   using type = T;
 };
-/// A parameter of this type takes no part in template argument deduction.
+/// A parameter of this type is a non-deduced context.
 template <class T>
 using identity = typename type_identity<T>::type;
 
@@ -78,7 +77,7 @@ inline constexpr bool is_unsigned_integer =
 template <class T>
 inline constexpr bool is_integer = is_signed_integer<T> || is_unsigned_integer<T>;
 
-/// An unnamed value of type T, for use in decltype only.
+/// A value of type T, for use in decltype only.
 template <class T>
 FLAGGEMS_HD T declval_of();
 
@@ -123,7 +122,7 @@ using int_of_size = typename int_of_size_type<Bytes>::s;
 template <int Bytes>
 using uint_of_size = typename int_of_size_type<Bytes>::u;
 
-// ---- pointers that carry an address space where the language has them
+// ---- pointers with an address space where the language has them
 template <class T>
 using global_ptr = FLAGGEMS_GLOBAL T*;
 template <class T>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values: what a kernel's formulas are written over. A value is a number on a SIMT device and a
-// `simd` vector on the host; these traits let one text serve both.
+// Values: the operands of a kernel's formulas. A value is a number on a SIMT device and a `simd`
+// vector on the host; these traits let one source serve both.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
@@ -45,7 +45,7 @@ struct modular_of<T, true> {
 template <class T>
 using modular_type = typename modular_of<T>::type;
 
-/// a + b, a - b, a * b; integers wrap. (Vectors do so by themselves.)
+/// a + b, a - b, a * b; integers wrap. (Vectors wrap by themselves.)
 template <class V>
 FLAGGEMS_INLINE V wrapping_add(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   if constexpr (is_integer<V>)
@@ -62,7 +62,7 @@ FLAGGEMS_INLINE V wrapping_sub(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
 }
 template <class V>
 FLAGGEMS_INLINE V wrapping_mul(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
-  if constexpr (is_integer<V>)  // 1u: 16-bit factors would be multiplied as int, which overflows
+  if constexpr (is_integer<V>)  // 1u: 16-bit factors would be promoted to int, which overflows
     return static_cast<V>(1u * static_cast<modular_type<V>>(a) * static_cast<modular_type<V>>(b));
   else
     return V(a * b);
@@ -77,12 +77,12 @@ FLAGGEMS_INLINE V negative(FLAGGEMS_VALUE(V) a) {
     return V(-a);
 }
 
-/// `template <class V, if_value<V> = 0>`: for numbers and vectors of them. Functions whose name an
-/// operator on tensors has too need it: a view of small floats has this namespace among its own.
+/// `template <class V, if_value<V> = 0>`: restricts V to numbers and vectors. Functions named like
+/// an operator on tensors need it, as views of small floats find this namespace by ADL.
 template <class V>
 using if_value = conditional<is_simd<V> || is_builtin_number<V>, int, void>;
 
-/// a > b ? a : b and a < b ? a : b: b where they are equal or one is NaN.
+/// a > b ? a : b and a < b ? a : b; gives b where they are equal or one is NaN.
 template <class V, conditional<!is_simd<V>, int, void> = 0>
 FLAGGEMS_INLINE V greater_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return a > b ? a : b;
@@ -92,11 +92,12 @@ FLAGGEMS_INLINE V lesser_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return a < b ? a : b;
 }
 
-/// Whether `scale_lanes(x, n)` is x 2^n for integers n, with one rounding, by one instruction.
+/// Whether `scale_lanes(x, n)` computes x 2^n for integers n, with one rounding, by one
+/// instruction.
 template <class V>
 inline constexpr bool scales_at_once = false;
 
-/// Each element as a To, as number_cast does it. For scalars and vectors.
+/// Each element as a To, by number_cast. For scalars and vectors.
 template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
   static_assert(!is_simd<V>);

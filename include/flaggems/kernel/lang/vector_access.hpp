@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several elements that a thread of a SIMT device moves by one instruction.
+// Vector accesses of a SIMT thread: up to 16 bytes in one instruction.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
 
 namespace flaggems::kernels {
 
-/// Count consecutive elements, aligned to all of them: SIMT devices move up to 16 bytes at once.
+/// Count consecutive elements, aligned to their total size of up to 16 bytes.
 template <class T, int Count>
 struct alignas(static_cast<int>(sizeof(T)) * Count) vec {
   static_assert(sizeof(T) * Count <= 16, "flaggems: a vec has at most 16 bytes");
   T at[Count];
 };
 
-/// The elements of 16 bytes.
+/// Elements per 16 bytes.
 template <class T>
 inline constexpr int vec_size = 16 / static_cast<int>(sizeof(T));
 
@@ -25,13 +25,13 @@ FLAGGEMS_INLINE bool is_vec_aligned(global_ptr<T> p) {
   return reinterpret_cast<u64>(p) % (sizeof(T) * Count) == 0;
 }
 
-/// The elements p[0 .. Count); p is vector-aligned.
+/// Loads p[0 .. Count); p is vector-aligned.
 template <int Count, class T>
 FLAGGEMS_INLINE vec<T, Count> load_vec(global_ptr<const T> p) {
   return *reinterpret_cast<global_ptr<const vec<T, Count>>>(p);
 }
-/// The 16 bytes at p, which is vector-aligned, as words. (As a vector of elements of 16 bits they
-/// would be taken apart, and put together again.)
+/// Loads the 16 bytes at the vector-aligned p as words. (As elements of 16 bits, compilers would
+/// split and reassemble them.)
 template <class T>
 FLAGGEMS_INLINE vec<u32, 4> load_words(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -40,7 +40,7 @@ FLAGGEMS_INLINE vec<u32, 4> load_words(global_ptr<const T> p) {
   return bit_cast<vec<u32, 4>>(load_vec<vec_size<T>>(p));
 #endif
 }
-/// The same of what is read once: it takes no room in the nearest cache.
+/// As load_words, for data that is read once: not allocated in L1.
 template <class T>
 FLAGGEMS_INLINE vec<u32, 4> load_words_once(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -53,7 +53,8 @@ FLAGGEMS_INLINE vec<u32, 4> load_words_once(global_ptr<const T> p) {
   return load_words<T>(p);
 #endif
 }
-/// The same of what nobody writes while the kernel runs: compilers may move it before stores.
+/// As load_words, through the read-only path: for data that no thread writes during the kernel.
+/// Compilers may move it above stores.
 template <class T>
 FLAGGEMS_INLINE vec<u32, 4> load_words_constant(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -66,7 +67,7 @@ FLAGGEMS_INLINE vec<u32, 4> load_words_constant(global_ptr<const T> p) {
   return load_words<T>(p);
 #endif
 }
-/// ... as elements.
+/// As load_vec, for data that is read once.
 template <int Count, class T>
 FLAGGEMS_INLINE vec<T, Count> load_vec_once(global_ptr<const T> p) {
   if constexpr (Count == vec_size<T>)
@@ -74,19 +75,18 @@ FLAGGEMS_INLINE vec<T, Count> load_vec_once(global_ptr<const T> p) {
   else
     return load_vec<Count>(p);
 }
-/// p, which compilers do not take apart again: an element's address is then one addition, where it
-/// was a sum of all that p was made of, for each element.
+/// p as an opaque value: element addresses are then one addition, not a sum of all terms of p.
 template <class T>
 FLAGGEMS_INLINE global_ptr<T> settled(global_ptr<T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  auto address = __cvta_generic_to_global(p);  // of which they know that it is no shared memory
+  auto address = __cvta_generic_to_global(p);  // so that it is known to be in global memory
   asm volatile("" : "+l"(address));
   return static_cast<T*>(__cvta_global_to_generic(address));
 #else
   return p;
 #endif
 }
-/// Asks for what stands at p, which is needed soon, without reading it.
+/// Prefetches the cache line at p into L2.
 template <class T>
 FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -98,7 +98,7 @@ FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {
 template <int Count, class T>
 FLAGGEMS_INLINE void store_vec(global_ptr<T> p, const vec<T, Count>& x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  // The compiler takes the elements of a vector apart, and then stores some of them alone.
+  // Else compilers split the vector and store some of its elements alone.
   if constexpr (sizeof(x) == 16) {
     const auto w = bit_cast<vec<u32, 4>>(x);
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)),
@@ -110,8 +110,7 @@ FLAGGEMS_INLINE void store_vec(global_ptr<T> p, const vec<T, Count>& x) {
   *reinterpret_cast<global_ptr<vec<T, Count>>>(p) = x;
 }
 
-/// Stores a vector of 16 bytes if `wanted`, without a branch, which would keep what follows behind
-/// it.
+/// Stores 16 bytes if `wanted`, by predication: a branch would keep later loads from being hoisted.
 template <int Count, class T>
 FLAGGEMS_INLINE void store_vec_if(bool wanted, global_ptr<T> p, const vec<T, Count>& x) {
   static_assert(sizeof(x) == 16);
@@ -127,14 +126,14 @@ FLAGGEMS_INLINE void store_vec_if(bool wanted, global_ptr<T> p, const vec<T, Cou
 #endif
 }
 
-/// The elements of a vector as they are kept: smaller ones together in words, since compilers
-/// choose between vectors, or move them, member by member.
+/// A vector in registers. Elements smaller than a word are stored as words, since compilers select
+/// and move structures member by member.
 template <class T, int Count>
 using vec_storage =
     conditional<sizeof(T) < 4 && sizeof(T) * Count % 4 == 0,
                 vec<u32, max_of(static_cast<int>(sizeof(T)) * Count / 4, 1)>, vec<T, Count>>;
 
-/// A vector at p, which begins one; `Once` as load_words_once has it.
+/// Loads a vector at p, which is aligned to it; `Once`: as load_words_once.
 template <int Count, class T, bool Once = false>
 FLAGGEMS_INLINE vec_storage<T, Count> load_storage(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -146,25 +145,25 @@ FLAGGEMS_INLINE vec_storage<T, Count> load_storage(global_ptr<const T> p) {
   return bit_cast<vec_storage<T, Count>>(load_vec<Count>(p));
 #endif
 }
-/// N elements as 32-bit words: apart, those of 16 bits would take a register each. (Fewer bytes
-/// than a word has stay elements.)
+/// Width elements as 32-bit words: as elements, 16-bit ones would take a register each. (Less than
+/// a word stays elements.)
 template <class T, int Width>
 using vec_words =
     conditional<(sizeof(T) * Width >= 4),
                 vec<u32, static_cast<int>(sizeof(T)) * Width / 4 + (sizeof(T) * Width < 4)>,
                 vec<T, Width>>;
 
-/// The elements p[0 .. N) in words; p is vector-aligned.
+/// Loads p[0 .. Width) as words; p is vector-aligned.
 template <int Width, class T>
 FLAGGEMS_INLINE vec_words<T, Width> load_vec_words(global_ptr<const T> p) {
 #if FLAGGEMS_DEVICE_CODE
   return *reinterpret_cast<global_ptr<const vec_words<T, Width>>>(p);
-#else  // to the host's compiler, a u32 is no part of a tensor of T
+#else  // to the host's compiler, u32 may not alias T
   return bit_cast<vec_words<T, Width>>(load_vec<Width>(p));
 #endif
 }
-/// The N elements from p on, where p - off begins a vector, by two accesses, `stride`, and shifts
-/// by bytes.
+/// Loads Width elements at the misaligned p, where p - off is aligned: assembles them from two
+/// aligned accesses, `stride` elements apart, by byte shifts.
 template <int Width, class T>
 FLAGGEMS_INLINE vec_words<T, Width> load_unaligned(global_ptr<const T> p, int off,
                                                    int stride = Width) {
@@ -189,8 +188,8 @@ FLAGGEMS_INLINE vec_words<T, Width> load_unaligned(global_ptr<const T> p, int of
     r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
   return r;
 }
-/// The Count elements from p on, wherever that is, of whose vectors all can be read. There is no
-/// branch, so that several of them are under way: a vector that begins at p is read twice.
+/// Loads Count elements at any p; the aligned vectors they touch must be readable. Without a
+/// branch, so that several loads overlap: an aligned vector is read twice.
 template <int Count, class T>
 FLAGGEMS_INLINE vec_storage<T, Count> load_storage_unaligned(global_ptr<const T> p) {
   if constexpr (sizeof(T) * Count < 4) {
@@ -203,7 +202,7 @@ FLAGGEMS_INLINE vec_storage<T, Count> load_storage_unaligned(global_ptr<const T>
     return bit_cast<vec_storage<T, Count>>(load_unaligned<Count>(p, off, off == 0 ? 0 : Count));
   }
 }
-/// A vector of one element.
+/// A vector with x in each element.
 template <int Count, class T>
 FLAGGEMS_INLINE vec_storage<T, Count> splat_storage(T x) {
   vec_storage<T, Count> r;
@@ -219,14 +218,14 @@ FLAGGEMS_INLINE vec_storage<T, Count> splat_storage(T x) {
   return r;
 }
 
-/// The elements of a vector as C, which the caller names: OpenCL would deduce an address space.
+/// The elements of a vector as C. The caller names C: OpenCL would deduce an address space.
 template <class C, class T, int Count>
 FLAGGEMS_INLINE void unpack(const vec<T, Count>& x, identity<C>* to) {
   if constexpr (is_same<T, bf16> && is_same<C, f32> && Count % 2 == 0) {
     struct words {
       u32 at[Count / 2];
     };
-    const words w = bit_cast<words>(x);  // two at a time: a shift, and a mask
+    const words w = bit_cast<words>(x);  // two at a time: a shift and a mask
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < Count / 2; ++i) {
       to[2 * i] = bit_cast<f32>(w.at[i] << 16);
@@ -238,7 +237,7 @@ FLAGGEMS_INLINE void unpack(const vec<T, Count>& x, identity<C>* to) {
   }
 }
 
-/// Count consecutive elements as C, by the largest vectors there are; p is aligned to it.
+/// Loads Count consecutive elements as C by the largest vectors that fit; p is aligned to one.
 template <int Count, class C, class T>
 FLAGGEMS_INLINE void load_vecs(global_ptr<const T> p, identity<C> (&to)[Count]) {
   constexpr int size = min_of(Count, vec_size<T>);

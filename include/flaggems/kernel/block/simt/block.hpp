@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A SIMT block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies those
-// (CUDA, HIP, OpenCL, or the emulator on the host); everything else is written here once.
+// A SIMT block: threads in warps, barriers, shuffles, shared memory. `Machine` supplies these for
+// CUDA, HIP, OpenCL and the host's emulator; everything built on them is written here once.
 #pragma once
 
 #include <flaggems/kernel/block/simt/machine.hpp>
@@ -10,8 +10,7 @@
 
 namespace flaggems::kernels {
 
-/// Block-local memory of a SIMT device through a lane; arrays of a machine have `is_scratch` and
-/// value_type.
+/// Access to block-local memory by a lane. Arrays of a machine have `is_scratch` and value_type.
 template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
 FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
   return number_cast<C>(s.read(lane.begin, line));
@@ -22,42 +21,43 @@ FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x
   s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
 }
 
-/// Whether a machine multiplies small matrices by an instruction.
+/// Whether a machine has matrix multiply-accumulate (mma) instructions.
 template <class Machine, class = int>
 inline constexpr bool matrix_unit = false;
 template <class Machine>
 inline constexpr bool matrix_unit<Machine, decltype(Machine::has_matrix_unit + 0)> =
     Machine::has_matrix_unit;
 
-/// Whether blocks of a machine may share memory.
+/// Whether a machine has clusters: blocks that share their memory.
 template <class Machine, class = int>
 inline constexpr bool clustering = false;
 template <class Machine>
 inline constexpr bool clustering<Machine, decltype(Machine::has_clusters + 0)> =
     Machine::has_clusters;
 
-/// Whether a launch of a machine may begin before the one ahead of it has ended.
+/// Whether a machine has programmatic dependent launch: a launch may begin before the previous one
+/// has ended.
 template <class Machine, class = int>
 inline constexpr bool beginning_early = false;
 template <class Machine>
 inline constexpr bool beginning_early<Machine, decltype(Machine::begins_early + 0)> =
     Machine::begins_early;
 
-/// Whether shuffles of a machine are barriers of the whole block.
+/// Whether a machine's shuffles are barriers of the whole block.
 template <class Machine, class = int>
 inline constexpr bool shuffling_by_blocks = false;
 template <class Machine>
 inline constexpr bool shuffling_by_blocks<Machine, decltype(Machine::shuffles_by_blocks + 0)> =
     Machine::shuffles_by_blocks;
 
-/// Whether a machine copies to block-local memory while its threads go on.
+/// Whether a machine has asynchronous copies to block-local memory.
 template <class Machine, class = int>
 inline constexpr bool async_copies = false;
 template <class Machine>
 inline constexpr bool async_copies<Machine, decltype(Machine::has_async_copies + 0)> =
     Machine::has_async_copies;
 
-/// The least power of two, but 1, that is not below n, which is at most 128.
+/// The least power of two that is at least n and 2; n is at most 128.
 FLAGGEMS_INLINE int lanes_of(int n) {
   u32 bits = static_cast<u32>(n - 1) | 1U;
   for (int step = 1; step < 8; step *= 2) bits |= bits >> step;
@@ -69,20 +69,19 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   int thread(), threads();  i64 block(), blocks();
 ///   void sync(int line);  // a barrier of the whole block
 ///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
-///   u32 shuffle_from(u32 x, int lane, int line);  // of any lane's choice
-///   u64 alike(u32 x, int line);  // a bit for each lane whose x is zero, or not, as this one's
-///     // within a warp, all lanes active
+///   u32 shuffle_from(u32 x, int lane, int line);  // from any lane
+///   u64 ballot_match(u32 x, int line);  // the lanes of the warp whose x != 0 equals this lane's
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
-/// and, if `shuffles_by_blocks` is true, shuffles that all threads of a block must take part in;
-/// and, if `has_matrix_unit` is true, multiply_tiles and transpose_tile as the block has them;
-/// and, if `has_async_copies` is true, copy_async, commit_copies and wait_copies;
-/// and, if `begins_early` is true, await_earlier, admit_next and admit_small as the block has
-///   them;
-/// and, if `has_clusters` is true, all about clusters as the block has it;
-/// and `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's, for
-/// the reports of a machine that checks; 0 on a SIMT device.
+/// and, depending on its constants,
+///   shuffles_by_blocks: shuffles that all threads of a block must take part in;
+///   has_matrix_unit: multiply_tiles and transpose_tile, as the block has them;
+///   has_async_copies: copy_async, commit_copies and wait_copies;
+///   begins_early: await_earlier, admit_next and admit_small, as the block has them;
+///   has_clusters: the members about clusters, as the block has them.
+/// `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's source
+/// line, for machines that report errors; 0 on a SIMT device.
 template <class Machine>
 class simt_block {
  public:
@@ -103,12 +102,10 @@ class simt_block {
   FLAGGEMS_INLINE int threads() const { return machine_.threads(); }
   FLAGGEMS_INLINE void sync(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
 
-  /// Waits until the launches ahead have ended and their memory is seen, where one may begin
-  /// before. Until then no memory may be read or written, as they may still use it, nor scratch,
-  /// which may lie in a workspace: what follows from the arguments can be worked out, and a small
-  /// launch runs `meanwhile`, which may `prefetch`. (kernel/block/simt/entry.hpp does it for
-  /// kernels that do not say `awaits_earlier`.) All threads of the block take part; where it was
-  /// done before, nothing is waited for.
+  /// Programmatic dependent launch, wait: returns once previous launches have ended and their
+  /// memory is visible. Before it, only arguments may be read, no memory or scratch; a small launch
+  /// runs `meanwhile`, which may `prefetch`. Called by all threads; entry.hpp calls it for kernels
+  /// without `awaits_earlier`.
   template <class F>
   FLAGGEMS_INLINE void await_earlier([[maybe_unused]] const F& meanwhile) const {
     if constexpr (beginning_early<Machine>) machine_.await_earlier(meanwhile);
@@ -116,13 +113,13 @@ class simt_block {
   FLAGGEMS_INLINE void await_earlier() const {
     await_earlier([]() FLAGGEMS_LAMBDA {});
   }
-  /// Lets the next launch begin, which awaits this one in turn, before the launches ahead have
-  /// ended: for one that takes little room beside them. await_earlier does it afterwards.
+  /// Programmatic dependent launch, trigger: lets the next launch begin before the previous ones
+  /// have ended. For launches that occupy little of the device. await_earlier triggers too.
   FLAGGEMS_INLINE void admit_next() const {
     if constexpr (beginning_early<Machine>) machine_.admit_next();
   }
-  /// The same by a launch of any number of blocks, where the next one is of few: that is there when
-  /// this one ends, and takes the room of a block or two that ended early.
+  /// The same by a launch of any size whose successor has few blocks: those take the place of
+  /// blocks that end early.
   FLAGGEMS_INLINE void admit_small() const {
     if constexpr (beginning_early<Machine>) machine_.admit_small();
   }
@@ -194,13 +191,13 @@ class simt_block {
     return carry;
   }
 
-  /// Folds one state a thread into one for the block; every thread gets the same bits, if `op` does
-  /// not mind the order of its arguments. `neutral` changes no state.
+  /// Reduces one state per thread over the block. All threads get the same bits if `op` is
+  /// commutative. `neutral` is the identity of `op`.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_block(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     return reduce_warps(reduce_subwarp(mine, op, warp_size, line), neutral, op, line);
   }
-  /// The same of states that a warp's threads have alike.
+  /// The same of states that are equal within each warp.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     const int warps = threads() / warp_size;
@@ -215,15 +212,15 @@ class simt_block {
     if (from < warps) mine = partial.read(from, line);
     return reduce_subwarp(mine, op, lanes, line);
   }
-  /// Folds the states of each `size` consecutive threads, a power of two up to a warp's, as
-  /// `reduce_block` does those of a block. All threads of the block take part.
+  /// Reduces over each `size` consecutive threads, a power of two up to a warp. All threads of the
+  /// block take part.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_subwarp(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
     for (int mask = size >> 1; mask > 0; mask >>= 1) mine = op(mine, shuffle_xor(mine, mask, line));
     return mine;
   }
 
-  /// The same of states that each block's threads have alike, for the blocks of a cluster.
+  /// Reduces over the blocks of a cluster states that are equal within each block.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_cluster(S mine, S neutral, Op op,
                                    int line = FLAGGEMS_CALLER_LINE) const {
@@ -236,7 +233,7 @@ class simt_block {
     const int from = thread() & (lanes - 1);
     mine = neutral;
     if (from < blocks) mine = of_block(partial, from).read(0, line);
-    sync_cluster(line);  // nobody goes on, or ends, while its state is read
+    sync_cluster(line);  // no block continues or ends while its state is read
     return reduce_subwarp(mine, op, lanes, line);
   }
   /// The older name of reduce_cluster.
@@ -245,8 +242,8 @@ class simt_block {
     return reduce_cluster(mine, neutral, op, line);
   }
 
-  /// The same of any power of two of consecutive threads up to a block's; threads behind the last
-  /// whole thread group get anything.
+  /// Reduces over each `size` consecutive threads, a power of two up to a block. The result is
+  /// undefined in threads after the last complete group.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_group(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
     mine = reduce_subwarp(mine, op, min_of(size, warp_size), line);
@@ -268,16 +265,16 @@ class simt_block {
     return machine_.template scratch<T>(at, n);
   }
 
-  /// What the thread `mask` away has in x: within aligned groups of as many threads as the lowest
-  /// power of two above mask, up to a warp. All threads of the block take part.
+  /// x of the thread whose index differs by `mask`, which is below the warp size. All threads of
+  /// the block take part.
   template <class T>
   FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
 
-  /// Whether x holds for any of the threads that shuffle together: a warp's, or a block's where
-  /// shuffles are its barriers. All threads of the block take part; those for which it does not
-  /// need no part in shuffles that follow where it does.
+  /// Whether x is true in any thread that shuffles with this one: its warp, or its block where
+  /// shuffles are barriers of the block. All threads of the block take part; where the result is
+  /// false, they may skip the shuffles that follow.
   FLAGGEMS_INLINE bool any_in_warp(bool x, int line = FLAGGEMS_CALLER_LINE) const {
     const u32 mine = x ? 1 : 0;
     if constexpr (shuffling_by_blocks<Machine>) {
@@ -290,11 +287,11 @@ class simt_block {
     }
   }
 
-  /// c += a * b of small matrices that 32 consecutive threads hold together: a of 16 x 16 and b of
-  /// 16 x 8 elements of T (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4,
-  /// a thread has in words of two elements, the first one lowest,
-  ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and their right neighbours,
-  ///   b: (2t, g), (2t + 8, g) and their lower neighbours,
+  /// mma of 32 consecutive threads: c += a * b with a of 16 x 16 and b of 16 x 8 elements of T
+  /// (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4, a thread has, in
+  /// words of two elements, lowest first,
+  ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and the elements to their right,
+  ///   b: (2t, g), (2t + 8, g) and the elements below,
   ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
   /// All threads of the block take part.
   template <class T>
@@ -304,8 +301,7 @@ class simt_block {
     else
       small_tiles::multiply<T>(*this, c, a, b);
   }
-  /// A matrix of 8 x 8 elements of 16 bits, transposed: the thread has (g, 2t) and its right
-  /// neighbour.
+  /// Transposes a matrix of 8 x 8 elements of 16 bits: a thread has (g, 2t) and (g, 2t + 1).
   FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
     if constexpr (matrix_unit<Machine>)
       return machine_.transpose_tile(x);
@@ -313,7 +309,7 @@ class simt_block {
       return small_tiles::transpose(*this, x);
   }
 
-  /// Copies 16 bytes to to[i] while the thread goes on: zeros if they do not exist.
+  /// Asynchronous copy of 16 bytes to to[i]: zeros unless `exists`.
   template <class Vec>
   FLAGGEMS_INLINE void copy_async(const scratch_type<Vec>& to, i64 i, global_ptr<const Vec> from,
                                   bool exists, int line = FLAGGEMS_CALLER_LINE) const {
@@ -326,12 +322,12 @@ class simt_block {
       to.write(i, x, line);
     }
   }
-  /// Those that the thread began since the last time are a group.
+  /// Commits the copies that the thread has issued as one group.
   FLAGGEMS_INLINE void commit_copies() const {
     if constexpr (async_copies<Machine>) machine_.commit_copies();
   }
-  /// Waits for all groups but each thread's last Left, and shows them to the warp. All threads of
-  /// the block take part.
+  /// Waits until at most Left of each thread's groups are pending, and makes the copies visible to
+  /// the warp. All threads of the block take part.
   template <int Left>
   FLAGGEMS_INLINE void wait_copies(int line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (async_copies<Machine>)
@@ -340,9 +336,9 @@ class simt_block {
       machine_.sync(line);
   }
 
-  /// What entry i of `counts` is when this thread's turn comes, if the threads of a warp add 1 to
-  /// entries of theirs one after the other; i < 2^Bits. Until the next barrier those entries are
-  /// this warp's. All threads of the block take part.
+  /// Increments counts[i] for each thread of a warp in lane order and returns the value before; i <
+  /// 2^Bits. Until the next barrier, those entries belong to this warp. All threads of the block
+  /// take part.
   template <int Bits>
   FLAGGEMS_INLINE u32 count_in_turn(scratch_type<u32> counts, i32 i,
                                     int line = FLAGGEMS_CALLER_LINE) const {
@@ -359,9 +355,9 @@ class simt_block {
     return machine_.shuffle_from(count, lowest_bit(same), line) + static_cast<u32>(before);
   }
 
-  /// A cluster: `launch_config::cluster` consecutive blocks that run at the same time and reach
-  /// each other's block-local memory; a block alone where the device has no such. Which of so many
-  /// this one's is, and which of so many blocks of it this is.
+  /// A cluster: `launch_config::cluster` consecutive blocks that run concurrently and access each
+  /// other's block-local memory; a single block on other devices. The index of this block's
+  /// cluster, and of this block in it.
   FLAGGEMS_INLINE i64 cluster() const {
     if constexpr (clustering<Machine>)
       return machine_.cluster();
@@ -386,25 +382,24 @@ class simt_block {
     else
       return 1;
   }
-  /// As for_each_tile, of whole clusters.
+  /// As for_each_tile, by clusters.
   template <class F>
   FLAGGEMS_INLINE void for_each_cluster_tile(i64 n, const F& f) const {
     for (i64 tile = cluster(); tile < n; tile += clusters()) f(tile);
   }
-  /// A barrier of all threads of the cluster. There is one before memory of another block is first
-  /// reached, as that may not have begun before, and one behind it, as that may end.
+  /// A barrier of all threads of the cluster. Needed before the first access to another block's
+  /// memory, as that block may not have started, and after the last, as it may end.
   FLAGGEMS_INLINE void sync_cluster(int line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (clustering<Machine>)
       machine_.sync_cluster(line);
     else
       machine_.sync(line);
   }
-  /// As the last of such barriers: orders nothing but the end of blocks behind what others have
-  /// read of their memory.
+  /// The last such barrier: orders only the end of blocks after accesses to their memory.
   FLAGGEMS_INLINE void leave_cluster(int line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (clustering<Machine>) machine_.leave_cluster(line);
   }
-  /// What an array of this block is in another one of its cluster.
+  /// Another block's instance of an array of this block.
   template <class T>
   FLAGGEMS_INLINE auto of_block(const T& s, [[maybe_unused]] int block) const {
     if constexpr (clustering<Machine>)
@@ -413,7 +408,7 @@ class simt_block {
       return s;
   }
 
-  /// For what a machine can beside (kernel/block/simt/tensor_map.hpp).
+  /// For a machine's further abilities (kernel/block/simt/tensor_map.hpp).
   FLAGGEMS_INLINE const Machine& machine() const { return machine_; }
 
   template <class T>
@@ -443,9 +438,8 @@ class simt_block {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 
-  /// Block-local entries, one a warp. A collective that writes them before a barrier and reads them
-  /// after it needs no other one: the next one has the other half, and the one after that comes
-  /// behind the next one's barrier.
+  /// Block-local entries, one per warp, double-buffered: a collective that writes them before a
+  /// barrier and reads them after it needs no second barrier.
   template <class T>
   FLAGGEMS_INLINE scratch_type<T> next_exchange() const {
     half_ ^= 1;

@@ -6,30 +6,30 @@
 
 namespace flaggems::kernels {
 
-/// Whether blocks of a machine send each other messages.
+/// Whether blocks of a cluster exchange messages: stores to distributed shared memory that an
+/// mbarrier counts.
 template <class Machine, class = int>
 inline constexpr bool messaging = false;
 template <class Machine>
 inline constexpr bool messaging<Machine, decltype(Machine::has_messages + 0)> =
     Machine::has_messages;
 
-/// Folds over the blocks of a cluster: as simt_block::reduce_cluster, but blocks meet when it is
-/// made, while what they read first is on its way, and then send each other messages. (A barrier of
-/// a cluster waits for all memory: rows of 256 KiB took a fifth longer.) A block has one at most,
-/// and no other barrier of the cluster before its first fold. A kernel that no `Clusters` run has
-/// no code for it.
+/// Reduces over the blocks of a cluster by an mbarrier exchange, where a machine has it, else as
+/// simt_block::reduce_cluster. The constructor synchronises the blocks while their first loads are
+/// pending. One per block, and no other cluster barrier before its first use. No code if not
+/// `Clusters`.
 template <class Block, bool Clusters>
 class cluster_reduction {
  public:
-  /// All threads call it; where there is no cluster `wanted`, nothing is folded.
+  /// All threads call it. Without a cluster, or unless `wanted`, states are returned unchanged.
   FLAGGEMS_INLINE explicit cluster_reduction(const Block& block, bool wanted)
       : block_(block), blocks_(Clusters && wanted ? block.cluster_blocks() : 1) {
     if constexpr (Clusters && by_messages) {
       if (blocks_ > 1) block.machine().open_mailbox();
     }
   }
-  /// Folds states that each block's threads have alike; all threads of the cluster call it and get
-  /// the same bits, if `op` does not mind the order of its arguments.
+  /// Reduces states that are equal within each block. All threads of the cluster call it and get
+  /// the same bits if `op` is commutative.
   template <class S, class Op>
   FLAGGEMS_INLINE S operator()(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) {
     if (blocks_ == 1) return mine;

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a SIMT device's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...), at the start of a
-// line, is an entry function `name` for one instance of a kernel in the language that is compiled:
-// extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its argument types
-// may contain commas. What is launched:
+// Entry functions, which a SIMT device's driver launches. FLAGGEMS_INSTANCE(name, Kernel, Args...)
+// at the start of a line defines entry function `name` for one kernel instance in the language of
+// the compiler: extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its
+// argument types may contain commas. Signatures:
 //
 //   CUDA, HIP  name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
 //              with exchange_bytes + scratch bytes of dynamic shared memory
-//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared, global uchar* workspace,
-//   i64 slice)
+//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared,
+//              global uchar* workspace, i64 slice)
 //              where `shared` has exchange_bytes + 4 * work-items + scratch bytes
 //
-// With slice > 0, scratch is not in shared memory but block * slice bytes into the workspace.
-// The arguments travel as one struct by value: laid out as the separate arguments would be.
+// With slice > 0, scratch is not in shared memory but at block * slice bytes in the workspace. The
+// arguments are one struct by value, laid out as separate arguments would be.
 #pragma once
 
 #include <flaggems/kernel/block/simt/block.hpp>
@@ -40,7 +40,7 @@ struct argument_pack<First, Rest...> {
   }
 };
 template <class Last>
-struct argument_pack<Last> {  // no empty member behind the last argument: it would take space
+struct argument_pack<Last> {  // no empty member after the last argument: it would take space
   Last last;
   template <class Kernel, class Block, class... Before>
   FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
@@ -58,28 +58,27 @@ FLAGGEMS_INLINE argument_pack<First, Rest...> pack_of(const First& first, const 
 }
 FLAGGEMS_INLINE argument_pack<> pack_of() { return {}; }
 
-/// The most threads that a block of a kernel has: its `max_threads`, or 0, as its registers allow.
+/// A kernel's `max_threads` per block, or 0: as many as its registers allow.
 template <class Kernel, class = int>
 inline constexpr int most_threads = 0;
 template <class Kernel>
 inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
-/// The blocks of it that one unit of the SIMT device must have room for, so registers: its
-/// `min_blocks`, or 0, as many as there is room for.
+/// A kernel's `min_blocks` that must be resident per SM, which bounds registers; 0: any.
 template <class Kernel, class = int>
 inline constexpr int least_blocks = 0;
 template <class Kernel>
 inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
 
-/// Whether scratch is in shared memory on every SIMT device that CUDA's code is for, which the
-/// compiler can make use of: a kernel says by `most_scratch` how many bytes it is launched with.
+/// Whether scratch always fits in shared memory on CUDA, so that compilers know the address space:
+/// a kernel bounds its bytes by `most_scratch`.
 template <class Kernel, class = int>
 inline constexpr bool is_always_shared = false;
 template <class Kernel>
 inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
     exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
 
-/// Whether a kernel says `awaits_earlier`: it calls block.await_earlier() itself, once it has made
-/// of its arguments what it can. For others that is done before they run.
+/// Whether a kernel has `awaits_earlier`: it calls block.await_earlier() itself, after work that
+/// depends on arguments only. Others are preceded by that call.
 template <class Kernel, class = int>
 inline constexpr bool awaits_earlier = false;
 template <class Kernel>
@@ -94,7 +93,7 @@ struct entry_of {
   struct words {
     u64 word[(sizeof(arguments) + 7) / 8];
   };
-  // `Machine` is named by the caller: OpenCL would deduce it with an address space.
+  // The caller names `Machine`: OpenCL would deduce it with an address space.
   template <class Machine>
   FLAGGEMS_INLINE static void run(const arguments& args, const Machine& machine) {
     simt_block<Machine> block(machine);
@@ -125,8 +124,8 @@ __device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
 
 }  // namespace flaggems::kernels
 
-// A constant of the grid is read where it lies, also by an index; otherwise each thread would have
-// a copy of the arguments in memory for that.
+// As __grid_constant__, arguments are read in place, also by an index; otherwise each thread would
+// copy them to local memory.
 #define FLAGGEMS_INSTANCE(name, ...)                                          \
   extern "C" __global__ void __launch_bounds__(                               \
       flaggems::kernels::entry_of<__VA_ARGS__>::max_threads,                  \
@@ -155,7 +154,7 @@ __attribute__((aligned(16))) unsigned char flaggems_shared[];
 
 #elif FLAGGEMS_LANGUAGE_OPENCL
 
-// A kernel's struct parameter may hold no pointers in OpenCL, so the arguments come as words.
+// In OpenCL a kernel's struct parameter may hold no pointers, so the arguments are passed as words.
 #define FLAGGEMS_INSTANCE(name, ...)                                                             \
   static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                    \
   __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                       \

@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machines of `simt_block`: what a thread of a SIMT device asks its language for. Each is made
-// by an entry function from two pieces of memory of its block: `exchange` (`exchange_bytes`, in
-// shared memory) and `scratch` (what the launch asked for: in shared memory behind the exchange if
-// it fits, else this block's slice of a workspace in global memory). Both are aligned to 16 bytes.
+// The machines of `simt_block`: a thread's access to its language's features. An entry function
+// creates each from two pieces of block memory, aligned to 16 bytes: `exchange` (`exchange_bytes`
+// of shared memory) and `scratch` (shared memory after the exchange if it fits, else this block's
+// slice of a global workspace).
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
 
 namespace flaggems::kernels {
 
-/// The bytes of a block's exchange: twice one entry of 16 bytes for each of up to 32 warps.
+/// The bytes of a block's exchange: two buffers of up to 32 warps' entries of 16 bytes.
 inline constexpr i64 exchange_bytes = 2 * 32 * 16;
 
-/// The bytes of a cluster's mailbox (kernel/block/simt/cluster_reduce.hpp), behind a block's
-/// scratch: two barriers, and twice one entry of 16 bytes for each of up to 8 blocks.
+/// The bytes of a cluster's mailbox (kernel/block/simt/cluster_reduce.hpp), after a block's
+/// scratch: two mbarriers, and two buffers of up to 8 blocks' entries of 16 bytes.
 inline constexpr i64 mailbox_bytes = 16 + 2 * 8 * 16;
 
-/// The greater (less) of two, NaN if one is.
+/// The greater (lesser) of two; NaN if one is.
 FLAGGEMS_INLINE f32 greater_or_nan(f32 a, f32 b) {
 #if FLAGGEMS_CUDA_EXTREMA_OF_NAN
   f32 r;
@@ -38,7 +38,7 @@ FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
 #endif
 }
 
-/// How many bits are set; the lowest that is.
+/// The number of bits set; the index of the lowest.
 FLAGGEMS_INLINE int count_bits(u32 x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
   return __popc(x);
@@ -63,8 +63,8 @@ FLAGGEMS_INLINE int lowest_bit(u64 x) {
 
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA || FLAGGEMS_LANGUAGE_HIP
 
-/// Block-local memory of a SIMT device. The pointer is generic, because it may lead into a
-/// workspace; once all is inlined the compilers see where it comes from.
+/// Block-local memory of a SIMT device. The pointer is generic, as it may point into a workspace;
+/// after inlining compilers infer the address space.
 template <class T>
 struct device_array {
   static constexpr bool is_scratch = true;
@@ -80,7 +80,7 @@ struct device_array {
   }
 };
 
-/// The memory of a block, and what all machines do with it.
+/// A block's memory and its operations, which all machines share.
 struct block_memory {
   template <class T>
   using array_type = device_array<T>;
@@ -97,7 +97,7 @@ struct block_memory {
     return {reinterpret_cast<T*>(exchange_data + which * (exchange_bytes / 2))};
   }
 
-#if !FLAGGEMS_DEVICE_CODE  // a host pass (nvcc, hipcc): parsed, never run
+#if !FLAGGEMS_DEVICE_CODE  // the host pass of nvcc and hipcc: parsed, never run
   FLAGGEMS_INLINE int thread() const { return 0; }
   FLAGGEMS_INLINE int threads() const { return 1; }
   FLAGGEMS_INLINE i64 block() const { return 0; }
@@ -160,8 +160,8 @@ struct cuda_machine : block_memory {
   }
 
 #if FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES
-  // One of few blocks lets the next one begin at once, so that it can fetch ahead; others do not,
-  // as it takes room from them: a copy of 16 MiB took a fifth longer.
+  // A launch of few blocks triggers the next one at once, so that it can prefetch. Large ones do
+  // not, as the next one's blocks would occupy their SMs.
   static constexpr bool begins_early = true;
   template <class F>
   FLAGGEMS_INLINE void await_earlier(const F& meanwhile) const {
@@ -202,7 +202,7 @@ struct cuda_machine : block_memory {
   FLAGGEMS_INLINE void sync_cluster(int) const {
     asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
   }
-  FLAGGEMS_INLINE void leave_cluster(int) const {  // a fence of all memory takes half a microsecond
+  FLAGGEMS_INLINE void leave_cluster(int) const {  // without a fence, which would flush all memory
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.aligned;" ::
                      : "memory");
   }
@@ -213,8 +213,8 @@ struct cuda_machine : block_memory {
     return {reinterpret_cast<T*>(r)};
   }
 
-  // What cluster_reduction (kernel/block/simt/cluster_reduce.hpp) asks for. A message is stored in
-  // another block's memory, and counted by a barrier there, without a fence of all memory.
+  // The mbarrier exchange of cluster_reduction (kernel/block/simt/cluster_reduce.hpp): a message is
+  // stored to another block's shared memory and counted by its mbarrier, without a fence.
   static constexpr bool has_messages = true;
   FLAGGEMS_INLINE void open_mailbox() const {
     const u32 box = mailbox();
@@ -225,12 +225,12 @@ struct cuda_machine : block_memory {
           : "memory");
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
   }
-  /// Waits until every block has opened its own.
+  /// Waits until every block has initialised its mailbox.
   FLAGGEMS_INLINE void await_mailboxes() const {
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
   }
-  /// Sends a state to all blocks; that of block `from`, once all have come. `half` changes each
-  /// time, `phase` every second time.
+  /// Sends a state to all blocks and returns that of block `from` once all have arrived. `half`
+  /// alternates with each call, `phase` with every second.
   template <class S>
   FLAGGEMS_INLINE S swap_messages(const S& mine, int half, u32 phase, int from) const {
     constexpr int words = static_cast<int>(sizeof(S) / 4);
@@ -240,7 +240,7 @@ struct cuda_machine : block_memory {
     };
     const u32 arrival = mailbox() + static_cast<u32>(8 * half);
     const u32 entries = mailbox() + static_cast<u32>(16 + 128 * half);
-    sync(0);  // the last but one state has been read
+    sync(0);  // the state before the last has been read
     if (thread() == 0)
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival),
                    "r"(cluster_blocks() * static_cast<int>(sizeof(S)))
@@ -268,10 +268,10 @@ struct cuda_machine : block_memory {
     return bit_cast<S>(got);
   }
 
-  // What box_loads (kernel/block/simt/tensor_map.hpp) asks the copy engine for. One thread calls
-  // the first two.
+  // The copy engine (TMA) of box_loads (kernel/block/simt/tensor_map.hpp). One thread calls the
+  // first two.
   static constexpr bool has_copy_engine = true;
-  /// Whether the engine reaches an array: not one in a workspace.
+  /// Whether the engine reaches an array: not if it is in a workspace.
   FLAGGEMS_INLINE bool engine_reaches(array_type<u64> a) const { return __isShared(a.data) != 0; }
   FLAGGEMS_INLINE void expect_boxes(array_type<u64> arrival) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.proxy.async.shared::cta;" ::"r"(
@@ -304,7 +304,7 @@ struct cuda_machine : block_memory {
     if constexpr (Rank == 5) FLAGGEMS_LOAD_BOX("5d", "{%3, %4, %5, %6, %7}");
 #undef FLAGGEMS_LOAD_BOX
   }
-  /// All threads: waits for what was loaded since the last time, of which `phase` is the parity.
+  /// Called by all threads: waits for the boxes loaded since the last call; `phase` is its parity.
   FLAGGEMS_INLINE void await_boxes(array_type<u64> arrival, u32 phase) const {
     const u32 bar = shared_address(arrival.data);
     if (thread() == 0)
@@ -317,7 +317,7 @@ struct cuda_machine : block_memory {
   template <class Vec>
   FLAGGEMS_INLINE void copy_async(array_type<Vec> to, i64 i, const Vec* from, bool exists,
                                   int) const {
-    if (__isShared(to.data))  // whose addresses have 32 bits
+    if (__isShared(to.data))  // shared memory has 32-bit addresses
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data) +
                                                                          static_cast<u32>(i) * 16),
                    "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
@@ -372,8 +372,8 @@ struct cuda_machine : block_memory {
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
     return shared_address(exchange_data) + bytes - static_cast<u32>(mailbox_bytes);
   }
-  /// (As a wait for this block alone: messages are in its own memory when they are counted, and one
-  /// for the cluster would empty the unit's nearest cache each time.)
+  /// (At the scope of the block: messages are in its own memory when they are counted, and cluster
+  /// scope would invalidate the SM's L1 cache each time.)
   FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
     u32 done = 0;
     while (done == 0)
@@ -395,8 +395,8 @@ struct cuda_machine : block_memory {
 
 inline constexpr int hip_warp_size = FLAGGEMS_HIP_WARP_SIZE;
 
-/// A thread under HIP, by the compiler's own builtins: no header of the vendor is needed. A warp
-/// may be a part of a wave: `WarpSize` 32 is right on waves of 64 too.
+/// A thread under HIP, by compiler builtins: no vendor header is needed. A warp may be part of a
+/// wave: `WarpSize` 32 is valid on waves of 64 too.
 template <int WarpSize = hip_warp_size>
 struct hip_machine : block_memory {
   static constexpr int warp_size = WarpSize;
@@ -430,7 +430,7 @@ struct hip_machine : block_memory {
     return from_lane(x, lane_of_wave() / WarpSize * WarpSize + lane);
   }
   FLAGGEMS_INLINE u64 ballot_match(u32 x, int = 0) const {
-    constexpr int differ = 33;  // LLVM's number of this comparison
+    constexpr int differ = 33;  // LLVM's ICMP_NE
     const u64 set = __builtin_amdgcn_uicmp(x, 0U, differ), wave = x != 0 ? set : ~set;
     return WarpSize == 64 ? wave : wave >> (lane_of_wave() & 32) & 0xffffffffU;
   }
@@ -487,10 +487,9 @@ struct opencl_atomic<u64> {
   using type = atomic_ulong;
 };
 
-/// A work-item under C++ for OpenCL. Shuffles go through `slots`, one word a work-item in local
-/// memory, between barriers of the whole group: no extension is needed, and `WarpSize` need not be
-/// the size of a sub-group. That is legal because a block shuffles inside its collective operations
-/// only, which all work-items reach together.
+/// A work-item under C++ for OpenCL. Shuffles go through local memory (`slots`, one word per
+/// work-item) between barriers, so no extension is needed and `WarpSize` need not be the size of a
+/// sub-group. That is legal because a block shuffles only in collectives that all work-items reach.
 template <int WarpSize = 32>
 struct opencl_machine : block_memory {
   static constexpr int warp_size = WarpSize;
@@ -504,7 +503,7 @@ struct opencl_machine : block_memory {
   FLAGGEMS_INLINE int threads() const { return static_cast<int>(get_local_size(0)); }
   FLAGGEMS_INLINE i64 block() const { return static_cast<i64>(get_group_id(0)); }
   FLAGGEMS_INLINE i64 blocks() const { return static_cast<i64>(get_num_groups(0)); }
-  // Both fences: scratch may be a slice of a global workspace.
+  // Both fences: scratch may be in a global workspace.
   FLAGGEMS_INLINE void sync(int) const { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
   FLAGGEMS_INLINE u32 shuffle_xor(u32 x, int mask, int = 0) const {
     return from_thread(x, thread() ^ mask);
@@ -528,7 +527,7 @@ struct opencl_machine : block_memory {
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
-    // OpenCL's own functions: clang's atomic builtins become calls of a library under SPIR.
+    // OpenCL's own functions: under SPIR, clang's atomic builtins become library calls.
     if constexpr (is_integer<T>) {
       auto* const p = reinterpret_cast<volatile typename opencl_atomic<T>::type*>(s.data + i);
       return atomic_fetch_add_explicit(p, x, memory_order_relaxed, memory_scope_work_group);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small matrices that 32 consecutive threads hold together, for SIMT devices without instructions
-// for them: right everywhere, by shuffles, and slow. block/simt/block.hpp says who holds what.
+// mma of 32 consecutive threads for SIMT devices without matrix instructions: by shuffles, slow.
+// block/simt/block.hpp documents the layout.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several values of each thread, summed over consecutive threads and handed back to them.
+// Sums several values per thread over consecutive threads, and the reverse exchange.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
@@ -9,10 +9,9 @@
 
 namespace flaggems::kernels {
 
-/// Sums each of Count values over aligned groups of 2 * Mask threads. The values change places as
-/// they are halved, so it takes about Count shuffles: of n threads, thread t of a group ends up
-/// with the sums from t / (n / Count) on in values[0 ..], one, or Count / n if there are more
-/// values than threads. Count is a power of two.
+/// Sums each of Count values, a power of two, over aligned groups of n = 2 * Mask threads by
+/// recursive halving, in about Count shuffles. Thread t of a group ends with the sums from t / (n /
+/// Count) on in values[0 ..]: one, or Count / n if there are more values than threads.
 template <int Count, int Mask, class C, class Block>
 FLAGGEMS_INLINE void reduce_values(const Block& block, identity<C>* values) {
   if constexpr (Mask > 0 && Count > 1) {
@@ -31,8 +30,8 @@ FLAGGEMS_INLINE void reduce_values(const Block& block, identity<C>* values) {
   }
 }
 
-/// The way back: values[0] of each of Count equal parts of a group becomes values[0 .. Count) of
-/// all its threads. The threads of a part have the same one.
+/// The reverse: values[0] of each of Count equal parts of a group becomes values[0 .. Count) of all
+/// its threads. Threads of a part have equal values[0].
 template <int Count, int Mask, class C, class Block>
 FLAGGEMS_INLINE void broadcast_values(const Block& block, identity<C>* values) {
   if constexpr (Count > 1) {

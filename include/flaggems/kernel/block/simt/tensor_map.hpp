@@ -1,26 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Boxes of a tensor in global memory, brought into block-local memory while the threads do
-// something else: by a SIMT device's copy engine (TMA, from sm_90 on), elsewhere by the threads,
-// right away.
+// Asynchronous loads of tensor boxes from global into block-local memory: by the copy engine (TMA,
+// from sm_90 on), elsewhere synchronously by the threads.
 #pragma once
 
 #include <flaggems/kernel/block/simt/block.hpp>
 
 namespace flaggems::kernels {
 
-/// A tensor whose boxes a kernel loads, an argument of that; `tensor_map_of`
-/// (launch/tensor_map.hpp) makes it. Dimensions are in the engine's order: that of neighbouring
-/// elements first.
+/// Describes a tensor whose boxes a kernel loads; a kernel argument made by `tensor_map_of`
+/// (launch/tensor_map.hpp). Dimensions are innermost first, as for the engine.
 struct alignas(128) tensor_map {
-  u64 encoded[16];  ///< as the engine reads it (CUDA: a CUtensorMap); 0 where there is none
+  u64 encoded[16];  ///< in the engine's format (CUDA: CUtensorMap); 0 without one
   u64 address;
   u64 sizes[5];
   u64 strides[5];  ///< bytes
   u32 box[5];      ///< elements
   i32 rank;
-  u32 swizzle;  ///< pieces of 16 bytes that change places: 1 (none do), 2, 4 or 8
+  u32 swizzle;  ///< pieces of 16 bytes permuted by the swizzle: 1 (none), 2, 4 or 8
   u32 element;  ///< bytes
 
   FLAGGEMS_INLINE u32 box_elements() const {
@@ -30,9 +28,9 @@ struct alignas(128) tensor_map {
   }
 };
 
-/// Where byte `at` of a box lies in block-local memory that begins at a multiple of 1024: of each
-/// `swizzle` pieces of 16 bytes in a row of 128, which one depends on the row, so that equal pieces
-/// of neighbouring rows lie in different banks.
+/// The swizzled offset of byte `at` of a box, whose memory is aligned to 1024: permutes each
+/// `swizzle` pieces of 16 bytes of a 128-byte row by its index, so that equal pieces of consecutive
+/// rows are in different banks.
 FLAGGEMS_INLINE constexpr u32 swizzled(u32 at, u32 swizzle) {
   return at ^ ((at >> 7 & (swizzle - 1)) << 4);
 }
@@ -44,14 +42,14 @@ template <class Machine>
 inline constexpr bool copy_engine<Machine, decltype(Machine::has_copy_engine + 0)> =
     Machine::has_copy_engine;
 
-/// An element, by its index in each dimension, in a map's order.
+/// An element's index in each dimension, in the map's order.
 template <int Rank>
 struct box_corner {
   i32 at[Rank];
 };
 
-/// The boxes that a block loads. All its threads call each member; `load`s end with the next
-/// `wait`, behind which every thread sees them. Between that and the next `load` there is a `sync`.
+/// A block's box loads. All threads call each member. `wait` completes the pending loads and makes
+/// them visible to every thread; a `sync` separates it from the next `load`.
 template <class Block>
 class box_loads {
  public:
@@ -64,9 +62,8 @@ class box_loads {
       block.sync(line);
     }
   }
-  /// Loads the box whose first element is `first` to `to`, which begins at
-  /// a multiple of 128 bytes, swizzled of 1024: arrays that are taken first do. Elements outside of
-  /// the tensor are 0.
+  /// Loads the box at `first` to `to`, aligned to 128 bytes, if swizzled to 1024, as the first
+  /// arrays of scratch are. Elements outside of the tensor become 0.
   template <class T, int Rank>
   FLAGGEMS_INLINE void load(const tensor_map& map,
                             const typename Block::template scratch_type<T>& to,

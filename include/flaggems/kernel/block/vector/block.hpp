@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host's block: one worker of the thread pool, whose "threads" are the lanes of a vector. A
-// launch has as many blocks as workers; each takes a contiguous share of the tiles.
+// launch has one block per worker; each takes a contiguous share of the tiles.
 #pragma once
 
 #include <flaggems/kernel/block/vector/outlined.hpp>
@@ -10,8 +10,8 @@
 
 namespace flaggems::kernels {
 
-/// Block-local memory of the host: plain memory of the worker, padded so that a tail may be read
-/// and written as a whole vector.
+/// Block-local memory of the host: a worker's memory, padded so that a tail can be accessed as a
+/// full vector.
 template <class T>
 struct host_scratch {
   T* data;
@@ -45,7 +45,7 @@ class host_block {
   using value = typename simd_type<T, Isa>::type;
   template <class T>
   using scratch_type = host_scratch<T>;
-  /// The bytes after each scratch array that a whole vector may touch.
+  /// The padding after each scratch array, which a full vector may touch.
   static constexpr i64 scratch_padding = 16 * 8;
 
   FLAGGEMS_HOST_INLINE host_block(i64 index, i64 count, unsigned char* scratch, Isa level = {})
@@ -66,11 +66,11 @@ class host_block {
   template <class F>
   FLAGGEMS_HOST_INLINE void await_earlier(const F&) const {}
 
-  /// f(begin, end) for this block's share of n tiles, which lie side by side.
+  /// f(begin, end) for this block's contiguous share of n tiles.
   template <class F>
   FLAGGEMS_HOST_INLINE void for_each_share(i64 n, const F& f) const {
     i64 begin = 0, end = n;
-    if (count_ != 1) {  // else a small call is spared two divisions
+    if (count_ != 1) {  // saves a small call two divisions
       // Shares differ by at most one tile; written so that n * index cannot overflow.
       const i64 share = n / count_, rest = n % count_;
       begin = share * index_ + min_of(index_, rest);
@@ -106,14 +106,14 @@ class host_block {
   FLAGGEMS_HOST_INLINE S reduce(i64 n, S init, Op op, const F& f) const {
     return fold_lanes<S>(fold_vectors<2>(n, init, op, f), op);
   }
-  /// The first half of `reduce`: a partial result in each lane. M vectors of them take turns, so
-  /// that a step need not wait for the one before: 1 where f takes longer than op.
+  /// The first half of `reduce`: a partial result per lane, in M independent accumulators to hide
+  /// latency: 1 where f takes longer than op.
   template <int M, class S, class Op, class F>
   FLAGGEMS_HOST_INLINE auto fold_vectors(i64 n, S init, Op op, const F& f) const {
     using V = decltype(f(lane_vector<Isa>{0}));
     constexpr i64 lanes = Isa::lanes, step = M * lanes;
-    // Partial results of some steps are folded into a second level: the error of a long sum stays
-    // that of a short one. Of fewer where steps are brief: two at a time make up for it.
+    // Partial results of a segment are added to a second level, which bounds the error of long
+    // sums. Segments are shorter where steps are brief.
     constexpr i64 segment = (M == 4 ? max_of(16, 128 / Isa::lanes) : 64) * step;
     const V neutral = state_traits<V>::splat(init);
     V total = neutral;
@@ -137,7 +137,7 @@ class host_block {
     }
     if constexpr (M > 2)
       for (; n - i >= lanes; i += lanes) total = op(total, f(lane_vector<Isa>{i}));
-    for (; i < n; i += lanes) {  // at most two more, the last one in part
+    for (; i < n; i += lanes) {  // at most two more; the last one is a tail
       const lane_tail<Isa> tail{i, static_cast<int>(min_of(n - i, lanes))};
       total = select(tail.mask(), op(total, f(tail)), total);
     }

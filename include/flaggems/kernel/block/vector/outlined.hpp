@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// Parts of a kernel that are compiled once an instruction set, out of line, instead of into each
-// kernel that uses them. Vectors never cross such a call: that would change its ABI.
+// Parts of kernels that are compiled once per instruction set and called, not inlined into each
+// kernel. Vectors are never passed by value: the ABI depends on the instruction set.
 #pragma once
 
 #include <flaggems/kernel/lang/vector/lanes.hpp>
@@ -36,14 +36,14 @@ struct outlined<isa_avx512> {
     F::template run<isa_avx512>(args...);
   }
 };
-// What has no code of its own for these runs as AVX-512.
+// Levels without code of their own run as AVX-512.
 template <>
 struct outlined<isa_avx512_bf16> : outlined<isa_avx512> {};
 template <>
 struct outlined<isa_amx> : outlined<isa_avx512> {};
 #endif
 
-/// A part as a function of the level that is run at, and the lanes of its vectors.
+/// A part compiled for the running level, and the lanes of its vectors.
 template <class... Args>
 struct level_part {
   void (*call)(const Args&...);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of expressions by vectors: Width consecutive elements of each operand are fetched by one
-// instruction, several vectors before the first is used, and then evaluated one by one.
+// Vectorized rows of expressions: a vector of Width consecutive elements is loaded of each operand,
+// several vectors before the first is used, and evaluated element by element.
 #pragma once
 
 #include <flaggems/kernel/expr/expr.hpp>
@@ -10,32 +10,31 @@
 
 namespace flaggems::kernels {
 
-/// What row_vectors::head gives where no vector can be read.
+/// row_vectors::head of a row that cannot be vectorized.
 inline constexpr int not_vectorizable = 1 << 20;
 
-/// How a row of an expression (`e.at(c)`) is read by vectors:
-///   most        the elements that a vector of all operands may have
-///   leaves      the tensors that are read
-///   packed<Width>   Width elements of each operand
-///   fetch<Width, Splat, Once>(row, i)   those from i on; with Splat an operand may be the same
-///                  everywhere; with Once they take no room in the nearest cache
-///   value<Width>(row, packed, k, i)   the k-th of them
-///   head<Width>(row)   how many elements lie before the first vector: less than Width, -1 if all
-///   are
-///                  the same, or not_vectorizable
-///   splats(row)    whether an operand is the same everywhere
+/// How a row of an expression (`e.at(c)`) is vectorized:
+///   most        the largest vector size that suits all operands
+///   leaves      the number of tensors read
+///   fragment<Width>   Width elements of each operand, in registers
+///   fetch<Width, Splat, Once>(row, i)   loads those from i on; with Splat an operand may be a
+///               broadcast; with Once they are not allocated in L1
+///   value<Width>(row, fragment, k, i)   evaluates the k-th of them
+///   head<Width>(row)   the elements before the first aligned vector: less than Width, -1 if all
+///               operands are broadcast, or not_vectorizable
+///   splats(row)    whether an operand is a broadcast
 ///   shift(row, i)  the row from element i on
-///   forward(row, steps)   the row so much further along the last outer dimension
+///   forward(row, steps)   the row `steps` further along the last outer dimension
 template <class Row>
 struct row_vectors;
 
-/// Element k of a kept vector as a C.
+/// Element k of a vector as a C.
 template <class C, class T, int Width>
 FLAGGEMS_INLINE C element_as(const vec_storage<T, Width>& x, int k) {
   if constexpr (is_same<vec_storage<T, Width>, vec<T, Width>>) {
     return number_cast<C>(x.at[k]);
   } else if constexpr (is_same<T, bf16> && is_same<C, f32>) {
-    const u32 word = x.at[k / 2];  // of two: one instruction each
+    const u32 word = x.at[k / 2];  // two elements: one instruction each
     return bit_cast<f32>(k % 2 == 0 ? word << 16 : word & 0xffff0000U);
   } else {
     return number_cast<C>(bit_cast<vec<T, Width>>(x).at[k]);
@@ -79,7 +78,7 @@ struct row_vectors<arg_row<T, C>> {
 
 struct no_fragment {};
 
-/// Operands that are not read from memory: Row has load, and `moved` finds its place.
+/// Operands that are not read from memory.
 template <class Row, class C>
 struct computed_vectors {
   static constexpr int most = 16, leaves = 0;
@@ -114,7 +113,7 @@ struct row_vectors<position_row<C>> : computed_vectors<position_row<C>, C> {
   }
 };
 
-/// The head of two operands together.
+/// The common head of two operands.
 FLAGGEMS_INLINE int common_head(int a, int b) {
   if (a < 0 || a == b) return b;
   return b < 0 ? a : not_vectorizable;

@@ -3,10 +3,10 @@
 //
 // flaggems: host only
 //
-// What instructions of x86 do, in C++: with FLAGGEMS_MODEL_ISA=1 every level runs on any machine,
-// so that the text around its instructions is tested where the processor lacks them. Named after
-// the instructions; operands in the order of the asm statements they stand for, the result first.
-// Semantics: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
+// Models of x86 instructions in C++: with FLAGGEMS_MODEL_ISA=1 every level runs on any machine, so
+// that the surrounding code is tested on processors without them. Named after the instructions;
+// operands in the order of the asm statements, result first. Semantics: Intel 64 and IA-32
+// Architectures Software Developer's Manual, volume 2.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
@@ -22,7 +22,7 @@ E lane(const V& v, int i) {
                    sizeof(E));
   return e;
 }
-/// to[i] = f(i) for all lanes of type E. The operands of `f` may be `to` itself.
+/// to[i] = f(i) for all lanes of type E. Operands of `f` may alias `to`.
 template <class E, class V, class F>
 void set_lanes(V& to, F f) {
   V result;
@@ -40,7 +40,7 @@ To saturated(i32 x) {
 }
 
 // ---- integers
-/// to += sums of four products of a byte of a, unsigned, with one of b, signed.
+/// to += sums of four products of an unsigned byte of a and a signed byte of b.
 template <class V, class B>
 void vpdpbusd(V& to, const V& a, const B& b) {
   set_lanes<u32>(to, [&](int i) {
@@ -128,7 +128,7 @@ void permute(V& to, const At& at, const X& x) {
     return lane<E>(x, static_cast<int>(lane<uint_of_size<sizeof(E)>>(at, i)) & (lanes - 1));
   });
 }
-/// In each 16 bytes, lanes of E from the lower (upper) half of a and of b take turns.
+/// In each 16 bytes, interleaves the lanes of E from the lower (upper) halves of a and b.
 template <class E, class V>
 void unpack(V& to, const V& a, const V& b, bool upper) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(E));
@@ -137,7 +137,7 @@ void unpack(V& to, const V& a, const V& b, bool upper) {
     return i % 2 == 0 ? lane<E>(a, from) : lane<E>(b, from);
   });
 }
-/// The operands one behind the other.
+/// Concatenates the operands.
 template <class V, class... Parts>
 void join(V& to, const Parts&... parts) {
   static_assert((sizeof(Parts) + ...) == sizeof(V));
@@ -151,7 +151,7 @@ void upper_half(V& to, const X& x) {
   static_assert(sizeof(X) == 2 * sizeof(V));
   __builtin_memcpy(&to, reinterpret_cast<const char*>(&x) + sizeof(V), sizeof(V));
 }
-/// The first element of x in all lanes.
+/// Broadcasts the first element of x.
 template <class E, class V, class X>
 void broadcast(V& to, const X& x) {
   set_lanes<E>(to, [&](int) { return lane<E>(x, 0); });
@@ -181,7 +181,7 @@ void vcvtph2ps(V& to, const A& a) {
   });
 }
 
-// ---- bf16, whose instructions treat subnormal numbers as zero
+// ---- bf16; its instructions flush subnormal numbers to zero
 inline f32 flushed(f32 x) {
   return (bit_cast<u32>(x) & 0x7f800000u) == 0 ? bit_cast<f32>(bit_cast<u32>(x) & 0x80000000u) : x;
 }
@@ -195,7 +195,7 @@ void vdpbf16ps(V& to, const X& a, const X& b) {
     return sum;
   });
 }
-/// to = the numbers of `low`, then those of `high` if there are any, as bf16.
+/// to = `low`, then `high` if given, converted to bf16.
 template <class V, class... Parts>
 void vcvtneps2bf16(V& to, const Parts&... parts) {
   char* at = reinterpret_cast<char*>(&to);
@@ -219,7 +219,7 @@ inline tile_registers& tiles() {
   static thread_local tile_registers of_thread;
   return of_thread;
 }
-/// Where the processor would raise a fault.
+/// Fails where the processor would fault.
 inline void require(bool legal) {
   if (!legal) __builtin_trap();
 }

@@ -3,8 +3,7 @@
 //
 // flaggems: host only
 //
-// The host's instruction-set levels, and what takes one instruction at a level where g++ 12 would
-// take many.
+// The host's instruction-set levels, and single instructions that g++ 12 would expand.
 #pragma once
 
 #include <flaggems/kernel/lang/value.hpp>
@@ -30,36 +29,32 @@ struct isa_avx512 {
   static constexpr int bytes = 64;
   static constexpr int lanes = 16;
 };
-/// AVX-512 with dot products of bf16. Vectors are those of AVX-512: the level's conversion to bf16
-/// treats subnormal numbers as zero, so it would need a test and a second path in every store, and
-/// the 6 instructions for 16 numbers that it takes without (round_to_words) keep up with any cache
-/// but the first. Only kernels that ask for this level (launch/host_launch.hpp) are compiled for
-/// it.
+/// AVX-512 with dot products of bf16. Other conversions are those of AVX-512: the BF16 conversion
+/// flushes subnormal numbers, and handling them costs more than round_to_words. Only kernels that
+/// request this level (launch/host_launch.hpp) are compiled for it.
 struct isa_avx512_bf16 : isa_avx512 {};
 /// AVX-512-BF16 with tiles (AMX).
 struct isa_amx : isa_avx512_bf16 {};
 
-/// Whichever level a launch runs at, for kernels that leave their vectors to parts of each level
-/// (block/vector/outlined.hpp) and so need be compiled but once; what they have in common is the
-/// baseline's.
+/// Whichever level a launch runs at: for kernels whose vector code is in parts per level
+/// (block/vector/outlined.hpp). Code outside the parts is compiled once, for the baseline.
 struct isa_any : isa_baseline {
   int level = 0;  // isa_level's number
 };
 
-/// A quarter or half of a vector where the level has AVX: the encoding of its instructions tells it
-/// from isa_baseline, which must not be mixed with the wider ones.
+/// A quarter or half of a vector on AVX levels. A separate type, since its VEX encoding must not be
+/// mixed with isa_baseline's.
 struct isa_quad {
   static constexpr int bytes = 16;
   static constexpr int lanes = 4;
 };
-/// Four lanes beside vectors of a level.
+/// Four lanes, for use with vectors of a level.
 template <class Isa>
 using quad_isa = conditional<is_same<Isa, isa_baseline>, isa_baseline, isa_quad>;
 
-/// `with_level<Isa>(f, args...)` is f(args...) where the level's registers and instructions are
-/// known: text of a function that has them, a call in one that has not, as a user's lambda that is
-/// not inlined. f must be always inline; it takes references, since vectors by value are a question
-/// of ABI.
+/// `with_level<Isa>(f, args...)` is f(args...) compiled for the level: inlined into a function with
+/// the target attribute, else a call, for instance from a user's lambda that is not inlined. f must
+/// be always inline and takes references, as vectors by value depend on the ABI.
 template <int Bytes>
 struct level_code {
   template <class F, class... Args>
@@ -94,9 +89,8 @@ FLAGGEMS_HOST_INLINE void make_opaque(V& x) {
   with_level<Isa>([](V& v) FLAGGEMS_LAMBDA { FLAGGEMS_OPAQUE(v); }, x);
 }
 
-/// Whether one instruction puts a number into all lanes of a vector (two, for 64-bit lanes). g++ 12
-/// would insert a number that is not a constant lane by lane, in the loop that uses the vector
-/// (softmax of f32, AVX-512: twice the time).
+/// Whether a broadcast takes one instruction (two for 64-bit lanes). g++ 12 would insert a number
+/// that is not a constant lane by lane inside the loop.
 template <class T, class Isa>
 inline constexpr bool spreads_at_once =
     FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
@@ -130,7 +124,7 @@ FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
 #endif
 }
 
-/// Whether `select` is one instruction. g++ 12 would compare the mask with zero before.
+/// Whether `select` is one instruction. g++ 12 would first compare the mask with zero.
 template <class T, class Isa>
 inline constexpr bool selects_at_once =
     FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline> && sizeof(T) == 4;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's lanes: vectors of consecutive elements, and the end of a range, which has its own
-// type, so that the main loop has no masks.
+// The host's lanes: vectors of consecutive elements. The end of a range has its own type, so the
+// main loop needs no masks.
 #pragma once
 
 #include <flaggems/kernel/lang/gather.hpp>
@@ -20,7 +20,7 @@ struct lane_vector {
   FLAGGEMS_HOST_INLINE simd_mask<Isa> mask() const { return simd_mask<Isa>(true); }
 };
 
-/// The last `count` < `Isa::lanes` elements of a range. The other lanes load as zero and are not
+/// The last `count` < `Isa::lanes` elements of a range. Inactive lanes load zero and are not
 /// stored.
 template <class Isa>
 struct lane_tail {
@@ -41,13 +41,13 @@ struct unaligned_vector {
   typedef T type __attribute__((vector_size(sizeof(T) * static_cast<unsigned>(Isa::lanes)),
                                 aligned(1), may_alias));
 };
-// Through such a type, not memcpy: g++ would copy in the pieces of the level the text stands in.
+// Accessed through this type, not memcpy, which g++ would split for the enclosing function's level.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE void read_vector(simd<T, Isa>& to, const void* from) {
   to.v = *static_cast<const typename unaligned_vector<T, Isa>::type*>(from);
 }
-/// Whether the first elements of a vector are read (and, if `Writes`, written) by one instruction,
-/// where a copy of so many bytes would be a call. AVX2's masked store is slower than that on Zen.
+/// Whether a masked access (and, if `Writes`, a masked store) is one instruction; else it is a call
+/// of memcpy. AVX2's masked store is excluded, as it is slower on Zen.
 template <class T, class Isa, bool Writes = false>
 inline constexpr bool has_masked_access = FLAGGEMS_GCC_X86_ASM &&
                                           (Isa::bytes == 64 ? sizeof(T) == 4 || sizeof(T) == 2
@@ -106,7 +106,7 @@ FLAGGEMS_HOST_INLINE void write_vector(void* to, const simd<T, Isa>& from, int c
   }
 }
 
-/// Whether whole vectors of T can be written past the caches, to places aligned to 64 bytes.
+/// Whether T has non-temporal stores of full vectors, at addresses aligned to 64 bytes.
 template <class T, class Isa>
 inline constexpr bool can_stream = FLAGGEMS_X86_ASM != 0 && sizeof(T) * Isa::lanes >= 16 &&
                                    sizeof(T) * Isa::lanes <= Isa::bytes;
@@ -148,8 +148,8 @@ FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int
     return convert<C>(raw);
 }
 
-/// x as f32 before a rounding to fewer bits: a wider type keeps what decides that rounding
-/// (round_to_odd), so that there is one.
+/// x as f32 before it is rounded to fewer bits. Wider types go through round_to_odd, so that the
+/// result is rounded once.
 template <class V, class Isa = typename V::isa>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> narrowed(const V& x) {
   using T = element_of<V>;
@@ -173,7 +173,7 @@ FLAGGEMS_HOST_INLINE simd<f32, Isa> rounded_to(const V& x) {
   return decode_small<typename T::format, Isa>(encode_small<typename T::format, Isa>(narrowed(x)));
 }
 
-/// x as elements of T, in the type that memory has them in.
+/// x as elements of T, in T's storage type.
 template <class T, class V, class Isa = typename V::isa>
 FLAGGEMS_HOST_INLINE auto stored_as(const V& x) {
   if constexpr (is_small_float<T>)
@@ -187,7 +187,7 @@ template <class T, class V>
 FLAGGEMS_HOST_INLINE void store_lanes(T* p, const V& x, int count) {
   write_vector(p, stored_as<T>(x), count);
 }
-/// A whole vector; past the caches if `streamed`, where p is aligned to 64 bytes at first.
+/// Stores a full vector; with non-temporal stores if `streamed`, where p is aligned to 64 bytes.
 template <class T, class V, class Isa = typename V::isa>
 FLAGGEMS_HOST_INLINE void store_whole(T* p, const V& x, bool streamed) {
   const auto raw = stored_as<T>(x);
@@ -215,9 +215,8 @@ FLAGGEMS_HOST_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {
   store_lanes(p + lane.begin, x, lane.count);
 }
 
-// ---- access with a stride: 1 is contiguous, 0 broadcasts, anything else goes element by element,
-// by a loop that stays one: a call would make the caller keep its vectors in memory (sums of
-// rows of 4096, AVX2: 17 to 37 GB/s), and unrolled it would stand behind every load in every entry.
+// ---- access with a stride: 1 is contiguous, 0 broadcasts. Others go element by element in a loop:
+// a call would spill the caller's vectors, and unrolling would bloat every kernel.
 template <class C, class T, class Isa>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 stride,
                                                                    int count) {
@@ -260,7 +259,7 @@ FLAGGEMS_HOST_INLINE void store(T* p, i64 stride, lane_tail<Isa> lane, const V& 
   store_strided(p + lane.begin * stride, stride, x, lane.count);
 }
 
-// ---- access at places given by a function (lang/gather.hpp)
+// ---- gather and scatter (lang/gather.hpp)
 template <class C, class T, class Isa, class F>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_at(const T* p, i64 begin, int count,
                                                               const F& offset) {
@@ -306,7 +305,7 @@ FLAGGEMS_HOST_INLINE lane_value<Lane, T> iota(Lane lane) {
   }
 }
 
-/// x in every lane; see the form for lane_scalar.
+/// Broadcasts x; see the form for lane_scalar.
 template <class Isa>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> broadcast(lane_vector<Isa>, f16 x) {
   return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
@@ -316,8 +315,8 @@ FLAGGEMS_HOST_INLINE simd<f32, Isa> broadcast(lane_tail<Isa>, f16 x) {
   return decode_small<f16_format, Isa>(simd<u16, Isa>(x.bits));
 }
 
-/// The lanes of a reduction's state folded into one by a tree in a fixed order: lane k with lane
-/// k + n / 2, and so on. Where four lanes are a vector, they are folded as one.
+/// Reduces the lanes of a state by a tree in a fixed order: lane k with lane k + n / 2, and so on.
+/// The last four lanes are reduced as one vector where they make up one.
 template <class S, class V, class Op>
 FLAGGEMS_HOST_INLINE S fold_lanes(const V& v, Op op) {
   constexpr int n = state_traits<V>::lanes;

@@ -3,7 +3,7 @@
 //
 // flaggems: host only
 //
-// What vectors and single numbers give each other, where g++ 12 would go lane by lane.
+// Transfers between vectors and scalars that g++ 12 would expand lane by lane.
 #pragma once
 
 #include <flaggems/kernel/lang/vector/lanes.hpp>
@@ -13,7 +13,7 @@ namespace flaggems::kernels {
 /// Four numbers: a vector at every level.
 using quad = simd<f32, isa_baseline>;
 
-/// Number `Lane` of x in every lane. By one instruction: g++ 12 would insert it lane by lane.
+/// Broadcasts lane `Lane` of x by one instruction; g++ 12 would insert it lane by lane.
 template <class Isa, int Lane>
 FLAGGEMS_HOST_INLINE simd<f32, Isa> spread(const quad& x) {
 #if FLAGGEMS_GCC_X86_ASM
@@ -27,7 +27,7 @@ FLAGGEMS_HOST_INLINE simd<f32, Isa> spread(const quad& x) {
   return simd<f32, Isa>(x.v[Lane]);
 }
 
-/// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
+/// Broadcasts *p by one instruction from memory; g++ 12 would build it lane by lane.
 template <class C, class Isa>
 FLAGGEMS_HOST_INLINE simd<C, Isa> spread_from(const C* p) {
 #if FLAGGEMS_GCC_X86_ASM
@@ -40,7 +40,7 @@ FLAGGEMS_HOST_INLINE simd<C, Isa> spread_from(const C* p) {
   return simd<C, Isa>(*p);
 }
 
-/// The quarters of a vector added: four parts of its sum.
+/// The sum of a vector's quarters: four partial sums.
 template <class C, class Isa>
 FLAGGEMS_HOST_INLINE simd<C, isa_baseline> fold_to_four(const simd<C, Isa>& x) {
   simd<C, isa_baseline> part[Isa::lanes / 4];

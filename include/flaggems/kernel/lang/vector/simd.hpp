@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's fragments: `simd<T, Isa>` is as many lanes of T as the level has lanes of f32,
-// whatever the size of T, so that values of different types always line up. It is built on the
-// vector extensions of g++ and clang: the code is legal at every level, and becomes AVX2 or AVX-512
-// when it is inlined into an entry function that carries the target attribute. Instructions without
-// an operator (square root, f16 conversion) are single asm statements.
+// The host's vectors: `simd<T, Isa>` has as many lanes of T as the level has lanes of f32, so
+// values of different types line up. It uses the vector extensions of g++ and clang: the code is
+// legal at every level and becomes AVX2 or AVX-512 when inlined into a function with the target
+// attribute. Instructions without an operator (square root, f16 conversion) are asm statements.
 #pragma once
 
 #include <flaggems/kernel/lang/vector/isa.hpp>
 
 namespace flaggems::kernels {
 
-/// The type behind decltype of a reference to a vector.
+/// The type of a vector behind a reference, for decltype.
 template <class M>
 struct truth_type;
 template <class M>
@@ -24,21 +23,21 @@ using truth_of = typename truth_type<M>::type;
 
 template <class T, class Isa>
 struct simd_vector {
-  // A helper struct: g++ 12 does not take a dependent width in a plain typedef.
+  // A helper struct: g++ 12 rejects a dependent width in a plain typedef.
   typedef T type __attribute__((vector_size(sizeof(T) * static_cast<unsigned>(Isa::lanes))));
 };
 
-/// One truth value a lane.
+/// One truth value per lane.
 template <class Isa>
 struct simd_mask {
   using isa = Isa;
   using value_type = bool;
   using vector = typename simd_vector<i32, Isa>::type;
   static constexpr int lanes = Isa::lanes;
-  vector v;  // 0 or -1 a lane
+  vector v;  // 0 or -1 per lane
 
   simd_mask() = default;
-  // Not trivial, so that the ABI has vectors passed in memory, the same way for every level.
+  // Not trivial, so that the ABI passes vectors in memory at every level.
   FLAGGEMS_HOST_INLINE simd_mask(const simd_mask& x) : v(x.v) {}
   simd_mask& operator=(const simd_mask&) = default;
   FLAGGEMS_HOST_INLINE explicit simd_mask(const vector& x) : v(x) {}
@@ -73,17 +72,18 @@ struct simd {
   using isa = Isa;
   using value_type = T;
   using vector = typename simd_vector<T, Isa>::type;
-  // Where arithmetic happens: integers wrap, as they do on a chip and in PyTorch.
+  // The type of arithmetic: integers wrap, as on a GPU and in PyTorch.
   using modular = typename simd_vector<modular_type<T>, Isa>::type;
   using mask = simd_mask<Isa>;
   static constexpr int lanes = Isa::lanes;
   vector v;
 
   simd() = default;
-  FLAGGEMS_HOST_INLINE simd(const simd& x) : v(x.v) {}  // as simd_mask's
+  FLAGGEMS_HOST_INLINE simd(const simd& x) : v(x.v) {}  // as in simd_mask
   simd& operator=(const simd&) = default;
   FLAGGEMS_HOST_INLINE explicit simd(const vector& x) : v(x) {}
-  /// No number with a fraction beside integers: it would lose it, which threads of a GPU keep.
+  /// No implicit conversion of a fraction to integer lanes: it would be lost, while scalars keep
+  /// it.
   template <class U>
   requires(is_integer<T>&& is_floating<U>) simd(U)
   = delete;
@@ -109,7 +109,7 @@ struct simd {
   FLAGGEMS_HOST_INLINE friend simd operator*(const simd& a, const simd& b) {
     return simd((vector)((modular)a.v * (modular)b.v));
   }
-  /// Integers: 1 in the place of 0, as lanes behind the end of a row are, which must not trap.
+  /// Integers: 1 instead of 0, so that inactive lanes do not trap.
   FLAGGEMS_HOST_INLINE static simd divisor(const simd& b) {
     if constexpr (is_integer<T>)
       return simd((vector)(b.v - (vector)(b.v == 0)));
@@ -172,7 +172,7 @@ struct simd {
     });
   }
 
-  /// Lane by lane `m ? a : b`.
+  /// Per lane `m ? a : b`.
   FLAGGEMS_HOST_INLINE friend simd select(const mask& m, const simd& a, const simd& b) {
     using wide = typename simd_vector<int_of_size<sizeof(T)>, Isa>::type;
     if constexpr (selects_at_once<T, Isa>) {
@@ -197,8 +197,7 @@ struct simd {
   }
 
  private:
-  // 64-bit lanes fill two registers; g++ 12 would take comparisons of such a vector apart lane by
-  // lane.
+  // 64-bit lanes fill two registers; g++ 12 would expand comparisons of such a vector lane by lane.
   template <class U>
   struct half_type {
     typedef U type __attribute__((vector_size(sizeof(U) * static_cast<unsigned>(Isa::lanes) / 2)));
@@ -214,9 +213,8 @@ struct simd {
     }
   };
 
-  // The opaque step keeps g++ 12 from combining comparisons as vectors of truth values, whose form
-  // it chooses for the function the text stands in: inlined into an AVX-512 entry they would be
-  // taken apart.
+  // The opaque step keeps g++ 12 from merging comparisons into one vector of truth values in the
+  // enclosing function's format: inlined into an AVX-512 function it would be expanded.
   template <class F>
   FLAGGEMS_HOST_INLINE static mask compare(const simd& a, const simd& b, F f) {
     typename simd_vector<int_of_size<sizeof(T)>, Isa>::type m;
@@ -237,7 +235,7 @@ struct simd {
       return narrow(lo, hi, make_int_sequence<Isa::lanes>{});
     }
   }
-  /// Truth values of 32 bits as ones of 64.
+  /// Truth values of 32 bits, widened to 64.
   template <int... K>
   FLAGGEMS_HOST_INLINE static void widen(half_of<i64>& lo, half_of<i64>& hi, const mask& m,
                                          int_sequence<K...>) {
@@ -253,7 +251,7 @@ struct simd {
   }
 };
 
-// ---- seen as a value (lang/value.hpp)
+// ---- traits of values (lang/value.hpp)
 template <class T, class Isa>
 inline constexpr bool is_simd<simd<T, Isa>> = true;
 template <class Isa>
@@ -291,8 +289,8 @@ FLAGGEMS_HOST_INLINE To bit_cast(const simd<T, Isa>& x) {
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x);
 
-/// Whether bytes become 32-bit integers by `widen_bytes`: g++ 12 takes its own conversion apart
-/// into one move an element.
+/// Whether bytes become 32-bit integers by `widen_bytes`: g++ 12 expands its own conversion into
+/// one move per element.
 template <class Isa>
 inline constexpr bool widens_bytes = FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline>;
 
@@ -339,14 +337,14 @@ FLAGGEMS_HOST_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x)
 }
 
 // ---- arithmetic that has no operator
-/// a * b + c; one rounding where the level has FMA and the compiler contracts.
+/// a * b + c; rounded once where the level has FMA and the compiler contracts.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<T, Isa> fma(const simd<T, Isa>& a, const simd<T, Isa>& b,
                                       const simd<T, Isa>& c) {
   return simd<T, Isa>(a.v * b.v + c.v);
 }
-/// As the scalar forms (lang/value.hpp); of f32 by the one instruction that does just that, where
-/// g++ 12 would compare and select (4 instructions at AVX-512: a sixth of `exp`).
+/// As the scalar forms (lang/value.hpp). Of f32 by one instruction; g++ 12 would compare and
+/// select.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<T, Isa> greater_of(const simd<T, Isa>& a, const simd<T, Isa>& b) {
 #if FLAGGEMS_GCC_X86_ASM
@@ -406,7 +404,7 @@ FLAGGEMS_HOST_INLINE simd_mask<Isa> lesser_of(const simd_mask<Isa>& a, const sim
   return a & b;
 }
 
-/// |x|; the sign of a floating-point number is cleared, NaN included.
+/// |x|; clears the sign bit, of NaN too.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE simd<T, Isa> abs(const simd<T, Isa>& x) {
   using V = simd<T, Isa>;
@@ -428,12 +426,12 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> copysign(const simd<T, Isa>& magnitude,
   return bit_cast<simd<T, Isa>>((bit_cast<U>(magnitude) & rest) | (bit_cast<U>(sign) & ~rest));
 }
 
-/// The bytes of a vector that one asm statement works on.
+/// An operand of an asm statement: the bytes of a vector.
 template <class Isa>
 inline constexpr int asm_bytes = min_of(Isa::bytes, FLAGGEMS_ASM_OPERAND_BYTES);
 
-/// The result of `f(to_part, from_part)` on each part of a vector: an asm statement whose operands
-/// are `asm_bytes` of To and as many lanes of From (padded to 16 bytes).
+/// Applies `f(to_part, from_part)` to each part of a vector: an asm statement on `asm_bytes` of To
+/// and as many lanes of From (padded to 16 bytes).
 template <class To, class T, class Isa, class F>
 FLAGGEMS_HOST_INLINE simd<To, Isa> each_part(const simd<T, Isa>& x, F f) {
   constexpr int wide = static_cast<int>(sizeof(To) > sizeof(T) ? sizeof(To) : sizeof(T));
@@ -460,7 +458,7 @@ FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
 #if FLAGGEMS_X86_ASM
   typedef u64 words __attribute__((vector_size(16)));
   words from{};
-  if constexpr (sizeof(x.v) == sizeof(u64)) {  // through a register: memory would stall
+  if constexpr (sizeof(x.v) == sizeof(u64)) {  // through a register: store forwarding would stall
     u64 low;
     __builtin_memcpy(&low, &x.v, sizeof(low));
     from = words{low, 0};
@@ -479,8 +477,8 @@ FLAGGEMS_HOST_INLINE simd<i32, Isa> widen_bytes(const simd<T, Isa>& x) {
   return r;
 }
 
-/// Whether 16-bit numbers become 32-bit ones, and back, by one instruction each: g++ 12 takes its
-/// own conversions apart.
+/// Whether 16-bit integers widen to 32 bits, and back, by one instruction each; g++ 12 expands its
+/// own conversions.
 template <class Isa>
 inline constexpr bool converts_words = FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline>;
 
@@ -509,18 +507,18 @@ FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>&
 #endif
 }
 
-/// Whether `round_to_words` is there: AVX-512's tables, 6 instructions instead of 9.
+/// Whether `round_to_words` is available: AVX-512's fix-up tables, 6 instructions instead of 9.
 template <class Isa>
 inline constexpr bool rounds_to_words = FLAGGEMS_GCC_X86_ASM&& Isa::bytes == 64;
 
 #if FLAGGEMS_GCC_X86_ASM
-/// The bits of the bf16 nearest to numbers given by theirs (encode_bits has the rule).
+/// The bits of the bf16 nearest to f32 given by theirs (rule: encode_bits).
 template <class Isa>
 FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
   using U = simd<u32, Isa>;
   U rounded = x + (((x >> 16) & U(1u)) + U(0x7fffu));
   const U kinds(0x22u);
-  // NaN becomes quiet instead: the table asks for that where a number is of the first two kinds.
+  // NaN is quieted: the table selects it for quiet and signalling NaN.
   with_level<Isa>(
       [](auto& r, const auto& bits, const auto& kind) FLAGGEMS_LAMBDA {
         asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(kind));
@@ -568,7 +566,7 @@ FLAGGEMS_HOST_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
   return x;
 }
 
-/// Is any lane true?
+/// Whether any lane is true.
 template <class Isa>
 FLAGGEMS_HOST_INLINE bool any_lane(const simd_mask<Isa>& m) {
   typedef u64 words __attribute__((vector_size(16)));
@@ -579,7 +577,7 @@ FLAGGEMS_HOST_INLINE bool any_lane(const simd_mask<Isa>& m) {
   return (all[0] | all[1]) != 0;
 }
 
-/// The lanes of `x` folded into one by a tree in a fixed order.
+/// Reduces the lanes of `x` by a tree in a fixed order.
 template <class V, class Op>
 FLAGGEMS_HOST_INLINE element_of<V> horizontal(const V& x, Op op) {
   using T = element_of<V>;

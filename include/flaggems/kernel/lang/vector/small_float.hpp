@@ -3,7 +3,7 @@
 //
 // flaggems: host only
 //
-// Vectors of small floats from their bits, and back.
+// Conversions between vectors of small floats' bits and f32.
 #pragma once
 
 #include <flaggems/kernel/lang/vector/simd.hpp>

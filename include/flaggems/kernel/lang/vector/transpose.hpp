@@ -8,8 +8,7 @@
 
 namespace flaggems::kernels {
 
-/// A square of elements that fills as many vectors of 16 bytes as one has lanes. Steps are in
-/// bytes.
+/// A square of elements whose side is the number of elements in 16 bytes. Steps are in bytes.
 template <class T>
 struct square {
   static constexpr int side = 16 / static_cast<int>(sizeof(T));
@@ -25,7 +24,7 @@ struct square {
   FLAGGEMS_HOST_INLINE static vector high(const vector& a, const vector& b, int_sequence<K...>) {
     return FLAGGEMS_SHUFFLE(a, b, (side / 2 + K / 2 + K % 2 * side)...);
   }
-  /// Every second element of a and b.
+  /// The even (odd) elements of a and b.
   template <int... K>
   FLAGGEMS_HOST_INLINE static vector even(const vector& a, const vector& b, int_sequence<K...>) {
     return FLAGGEMS_SHUFFLE(a, b, (2 * K)...);
