@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies of contiguous rows, bit by bit.
+// Bitwise copies of contiguous rows.
 #pragma once
 
 #include <flaggems/kernel/expr/expr.hpp>
 
 namespace flaggems::kernels {
 
-/// to[i] = from[i] for i < n, past the caches if `streamed`. The host has its own form
+/// to[i] = from[i] for i < n; by non-temporal stores if `streamed`. The host has its own form
 /// (family/copy/vector/rows.hpp).
 template <class T, class Block>
 FLAGGEMS_INLINE void copy_row(const Block& block, global_ptr<T> to, global_ptr<const T> from, i64 n,

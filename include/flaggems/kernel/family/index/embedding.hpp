@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a table that are scaled down to a norm.
+// Rows of a table, rescaled to a maximal norm.
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
@@ -9,7 +9,7 @@
 
 namespace flaggems::kernels {
 
-/// The rows of a table, which are written.
+/// The rows of a table, written in place.
 template <class T>
 struct table_rows {
   global_ptr<T> data;
@@ -17,7 +17,7 @@ struct table_rows {
   i64 row, element;  // strides
 };
 
-// Norms: what is folded of each element, how, and the norm of that.
+// Norms: the term of each element, the reduction, and the norm of the result.
 struct euclidean_norm {
   using op = plus;
   template <class V>
@@ -40,7 +40,7 @@ struct greatest_norm {
     return largest;
   }
 };
-/// (sum |v|^p)^(1/p), for p = 0 the elements that are not 0.
+/// (sum |v|^p)^(1/p); for p = 0 the number of non-zero elements.
 template <class C>
 struct power_norm {
   using op = plus;
@@ -53,8 +53,8 @@ struct power_norm {
   FLAGGEMS_INLINE C of(C sum) const { return p == C(0) ? sum : pow(sum, C(C(1) / p)); }
 };
 
-/// Each row that the sorted indices name, once: scaled to most / (norm + 1e-7) of itself if its
-/// norm is larger than `most`. An index without a row changes nothing.
+/// Each row named by the sorted indices, once: scaled by most / (norm + 1e-7) if its norm exceeds
+/// `most`. Out of range indices are ignored.
 template <class T, class J, class Norm>
 struct embedding_renorm {
   using C = compute_type<T>;

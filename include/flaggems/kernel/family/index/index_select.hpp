@@ -7,8 +7,8 @@
 
 namespace flaggems::kernels {
 
-/// What is looked up: `in` without the dimension that the indices are about, which has `size`
-/// elements `step` apart; and the indices.
+/// The operands of a lookup: `in` without the indexed dimension, which has `size` elements `step`
+/// apart, and the indices.
 template <class T, class J>
 struct lookup {
   global_ptr<const T> data;
@@ -17,13 +17,13 @@ struct lookup {
   i64 size, step;
 };
 
-/// Whether the indices of a launch have been checked: where the host could read them. What runs on
-/// the host specialises it (ops/index_select.hpp).
+/// Whether a launch's indices were validated, which needs a host that reads them. Specialised by
+/// the host's blocks (ops/index_select.hpp).
 template <class Block>
 inline constexpr bool has_checked_indices = false;
 
-/// Where rows go, and where they come from: row `index[i * index_stride]` of a table, i * stride
-/// further on.
+/// Where rows are written, and what is gathered: row `index[i * index_stride]` of a table, at
+/// i * stride.
 template <class T>
 struct strided_rows {
   global_ptr<T> data;
@@ -41,8 +41,8 @@ struct selected_rows {
   }
 };
 
-/// Copies contiguous rows whose indices have been checked. The host has its own forms of this and
-/// the next one (vector/index_select.hpp).
+/// Copies contiguous rows at validated indices. The host has its own forms of this and the next one
+/// (vector/index_select.hpp).
 template <class T, class J, class Block>
 FLAGGEMS_INLINE void select_rows(Block& block, i64 rows, i64 n, bool streamed,
                                  const strided_rows<T>& to, const selected_rows<T, J>& from) {
@@ -58,8 +58,8 @@ FLAGGEMS_INLINE void gather_row(Block& block, global_ptr<T> to, global_ptr<const
                  [&](i64 i) FLAGGEMS_LAMBDA { to[i] = from[static_cast<i64>(index[i]) * step]; });
 }
 
-/// out = in at the indices, element by element. T is any type of the elements' size: bits are
-/// copied. An index outside the dimension reads nothing and gives zero.
+/// out = in at the indices, element by element, bitwise: T is any type of that size. An index out
+/// of range gives zero.
 template <class T, class J>
 struct index_select {
   template <class Block>

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functors of the activations that are not one line of the pointwise table.
+// Functors of the activations that take more than a line of the pointwise table.
 #pragma once
 
 #include <flaggems/kernel/math/math.hpp>
 
 namespace flaggems::kernels {
 
-/// gelu by erf or by tanh: the same for all elements, so the branch leaves the loop.
+/// gelu by erf or tanh. The choice is uniform, so compilers hoist the branch out of the loop.
 struct gelu_fn {
   bool by_tanh;
   template <class V>

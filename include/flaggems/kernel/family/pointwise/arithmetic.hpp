@@ -59,17 +59,17 @@ struct div_rounded_fn {
     }
     return select(by_zero, zero, q);
   }
-  /// floor(a / b), where the quotient itself may be rounded up to an integer.
+  /// floor(a / b), where the quotient itself may have been rounded up to an integer.
   template <class V>
   FLAGGEMS_INLINE static V floor_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using T = element_of<V>;
     if constexpr (is_same<T, f32>) {
-      // A quotient of two f32 is at least 2^-48 of itself away from an integer that it is not.
+      // Two f32 have a quotient that is an integer or differs from one by at least 2^-48 of itself.
       using W = rebind<V, f64>;
       return convert<f32>(W(floor(W(convert<f64>(a) / convert<f64>(b)))));
     } else {
       const V q = floor(V(a / b));
-      // a - q b, with products of halves, which are exact whether or not there is an FMA.
+      // a - q b, by products of significand halves, which are exact with and without FMA.
       const V q_high = upper_half(q), b_high = upper_half(b);
       const V q_low = q - q_high, b_low = b - b_high;
       const V rest = ((a - q_high * b_high) - q_high * b_low - q_low * b_high) - q_low * b_low;
@@ -79,7 +79,7 @@ struct div_rounded_fn {
   }
 };
 
-/// a kept within bounds, each of which may be absent; a NaN anywhere gives NaN.
+/// a clamped to bounds, each of which may be absent; a NaN operand gives NaN.
 struct clamp_optional_fn {
   bool has_min, has_max;
   template <class V>

@@ -46,7 +46,7 @@ struct where_fn {
   }
 };
 
-// Functions of a few instructions (is_brief).
+// Functions of few instructions (is_brief).
 #define FLAGGEMS_BRIEF(name) \
   template <>                \
   inline constexpr bool is_brief_function<name> = true;
@@ -60,19 +60,18 @@ FLAGGEMS_BRIEF(maximum_fn)
 FLAGGEMS_BRIEF(minimum_fn)
 #undef FLAGGEMS_BRIEF
 
-/// How an iteration space of up to `max_rank` dimensions is cut into tiles: a tile is `chunk`
-/// elements of the inner dimension at `depth` positions of the last outer one and one position of
-/// the others.
+/// How an iteration space of up to `max_rank` dimensions is tiled: a tile has `chunk` elements of
+/// the inner dimension at `depth` positions of the last outer one and one position of the others.
 struct tiling {
   int outer_rank;
   i64 outer_sizes[max_rank];
   i64 inner;      // elements of the inner dimension
   i64 chunk;      // elements of a tile along it
-  i64 chunks;     // tiles it is cut into
+  i64 chunks;     // tiles along it
   i64 depth;      // rows of a tile: 1, or more where operands are transposed against each other
   i64 depths;     // tiles the last outer dimension is cut into; 0 if depth is 1
   i64 tiles;      // of the whole space
-  bool streamed;  // results go past the caches, where the device can do that
+  bool streamed;  // non-temporal stores, where the device has them
 
   FLAGGEMS_SCALAR coordinates locate(i64 tile) const {
     coordinates c;
@@ -99,14 +98,14 @@ struct tiling {
     if (outer_rank > 0) c.at[0] = row;
     return c;
   }
-  /// The elements of a row of the tile, and its rows.
+  /// The tile's row length, and its rows.
   FLAGGEMS_INLINE i64 length(const coordinates& c) const { return min_of(chunk, inner - c.inner); }
   FLAGGEMS_INLINE i64 rows(const coordinates& c) const {
     return depths == 0 ? 1 : min_of(depth, outer_sizes[outer_rank - 1] - c.at[outer_rank - 1]);
   }
 };
 
-/// The elements of one tile of out = e. The host has its own (expr/vector/rows.hpp).
+/// Computes one tile of out = e. The host has its own form (expr/vector/rows.hpp).
 template <class Block, class T, class E>
 FLAGGEMS_INLINE void assign_tile(const Block& block, const tiling& space, const target<T>& out,
                                  const E& e, coordinates& c) {
@@ -135,10 +134,10 @@ struct pointwise {
   }
 };
 
-/// Elements of a tile where all is contiguous.
+/// Elements per tile where all operands are contiguous.
 inline constexpr i64 flat_chunk = 8192;
 
-/// Elements begin .. begin + n of out = e where all is contiguous. The host has its own
+/// Computes elements begin .. begin + n of out = e, all contiguous. The host has its own form
 /// (expr/vector/rows.hpp).
 template <class Block, class T, class E>
 FLAGGEMS_INLINE void assign_flat(const Block& block, global_ptr<T> out, const E& e, i64 begin,

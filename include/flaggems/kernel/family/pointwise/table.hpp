@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pointwise operators, one line each. A line yields the functor, the expression form, the eager
-// form, the out form, the in-place form, the scalar overloads, the test, the benchmark and the rows
-// of the generated pages. To add one: the line here, a reference in double of the same name in
+// The pointwise operators, one line each. A line yields the functor, the expression form, the
+// eager, out and in-place forms, the scalar overloads, the test, the benchmark and the rows of the
+// generated pages. To add one: the line here, a reference in double of the same name in
 // tests/support/pointwise_reference.hpp (without it the tests do not compile), and the pages
 // (docs/tutorial.md, "A pointwise operator").
 #pragma once

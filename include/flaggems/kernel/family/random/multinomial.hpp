@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sampling from rows of weights. Weights become integers whose sum fits in 63 bits, so that prefix
-// sums are exact: the samples do not depend on how a device adds.
+// sums are exact and samples do not depend on a device's order of additions.
 #pragma once
 
 #include <flaggems/kernel/family/order/topk.hpp>
@@ -11,19 +11,19 @@
 
 namespace flaggems::kernels {
 
-/// Weights relative to the largest of a row, as integers below 2^bits; positive ones at least 1.
+/// Weights relative to the row's largest, as integers below 2^bits; positive ones are at least 1.
 template <class C>
 struct integer_weights {
   using U = bits_type<C>;
   static constexpr int mantissa = is_same<C, f32> ? 23 : 52;
   int shift, bits;
 
-  /// `length` weights, the largest of which is max > 0.
+  /// For `length` weights with maximum max > 0.
   FLAGGEMS_INLINE integer_weights(C max, i64 length) : shift(0), bits(63) {
     for (i64 n = length; n > 0; n >>= 1) --bits;
     shift = bits - (mantissa + 1) - exponent(to_bits(max));
   }
-  /// 0 for what is not positive and finite.
+  /// 0 unless positive and finite.
   FLAGGEMS_INLINE u64 operator()(C x) const {
     const U b = to_bits(x);
     if (b == 0 || b >= infinity_bits<C>()) return 0;
@@ -36,7 +36,7 @@ struct integer_weights {
 
  private:
   FLAGGEMS_INLINE static int exponent(U b) {
-    return max_of(static_cast<int>(b >> mantissa), 1);  // those of subnormal numbers are that of 1
+    return max_of(static_cast<int>(b >> mantissa), 1);  // subnormal numbers have the exponent of 1
   }
 };
 
@@ -50,14 +50,14 @@ FLAGGEMS_INLINE C largest_weight(Block& block, i64 n, const row_in<T>& p) {
   });
 }
 
-/// What a launch draws: `count` samples of each row, `spacing` numbers of the generator a row.
+/// A launch's parameters: `count` samples per row, `spacing` numbers of the generator per row.
 struct multinomial_options {
   philox_generator generator;
   i64 count, spacing;
 };
 
-/// Independent samples: the inverse of the cumulative distribution, by binary search. `sums` has
-/// space.length elements for each of `slots` rows. -1 for a row without a positive weight.
+/// With replacement: inverts the cumulative distribution by binary search. `sums` has space.length
+/// elements for each of `slots` rows. -1 for a row without a positive weight.
 template <class T>
 struct multinomial_with_replacement {
   template <class Block>
@@ -96,9 +96,9 @@ struct multinomial_with_replacement {
   }
 };
 
-/// Samples that differ: the categories whose exponentially distributed times, divided by their
-/// weights, are the least (Efraimidis, Spirakis 2006), in that order. -1 once no category with a
-/// positive weight is left. `keys` has space.length elements for each slot of `work`.
+/// Without replacement: the categories with the least exponentially distributed times divided by
+/// weights (Efraimidis, Spirakis 2006), in that order. -1 once no category with a positive weight
+/// is left. `keys` has space.length elements for each slot of `work`.
 template <class T>
 struct multinomial_without_replacement {
   template <class Block>
@@ -117,7 +117,7 @@ struct multinomial_without_replacement {
       const u64 never = infinity_bits<f64>();
       const C max = largest_weight<C>(block, n, p);
       const integer_weights<C> weight(max > C(0) ? max : C(1), n);
-      // Two categories at a time: as many numbers as a block of the generator has.
+      // Two categories at a time, as a generator's block has two numbers.
       block.for_each(ceil_div(n, i64(2)), [&](i64 pair) FLAGGEMS_LAMBDA {
         const u64 place = static_cast<u64>(row * (options.spacing / 2) + pair);
         const random_pair random = random_bits_of_pair(options.generator, place);
@@ -126,7 +126,8 @@ struct multinomial_without_replacement {
           const u64 time = exponential_bits(random.bits[i % 2]);
           const f64 ratio = static_cast<f64>(static_cast<i64>(time)) /
                             static_cast<f64>(static_cast<i64>(w == 0 ? 1 : w));
-          times[i] = w == 0 ? never : to_bits(ratio);  // positive: ordered as the numbers are
+          // positive, so their bits are ordered as the numbers
+          times[i] = w == 0 ? never : to_bits(ratio);
         }
       });
       block.sync();

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011): a
-// number is a function of its place, so every thread draws its own and every device the same. What
-// is made of the bits here is integers and exact operations of floats only.
+// number is a function of its index, so threads draw independently and all devices agree. Only
+// integers and exact floating-point operations are derived from the bits here.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
 
 namespace flaggems {
 
-/// The state of a random number generator: a seed, and how much of its sequence is used up, in
-/// blocks of 128 bits. Operators that draw advance it. The same state gives the same numbers on
-/// every device. The seed is PyTorch's default.
+/// The state of a random number generator: a seed, and an offset in blocks of 128 bits, which
+/// operators that draw advance. Equal states give equal numbers on every device. The default seed
+/// is PyTorch's.
 struct philox_generator {
   u64 seed = 67280421310721U;
   u64 offset = 0;
@@ -42,7 +42,7 @@ FLAGGEMS_INLINE constexpr philox_block philox4x32(philox_block counter, u32 key0
 struct random_pair {
   u64 bits[2];
 };
-/// Numbers 2 k and 2 k + 1 of those that a generator gives from its offset on.
+/// Numbers 2 k and 2 k + 1 after the generator's offset.
 FLAGGEMS_INLINE constexpr random_pair random_bits_of_pair(philox_generator from, u64 k) {
   const u64 at = from.offset + k;
   const philox_block block =
@@ -55,7 +55,7 @@ FLAGGEMS_INLINE constexpr random_pair random_bits_of_pair(philox_generator from,
 FLAGGEMS_INLINE constexpr u64 random_bits(philox_generator from, u64 k) {
   return random_bits_of_pair(from, k / 2).bits[k % 2];
 }
-/// The generator after n 64-bit numbers; a block that is used in part is used up.
+/// The generator after n 64-bit numbers; a partly used block is consumed.
 FLAGGEMS_INLINE constexpr philox_generator advanced(philox_generator g, u64 n) {
   return {g.seed, g.offset + n / 2 + n % 2};
 }
@@ -81,7 +81,7 @@ FLAGGEMS_INLINE constexpr u64 multiply_high(u64 a, u64 b) {
 #endif
 }
 /// Terms K to 11 of the series of atanh(s) / s without its first, in 2^-63: s^2k / (2k + 1). A
-/// template, so that the divisions are done by the compiler.
+/// template, so that divisions are constant-folded.
 template <int K>
 FLAGGEMS_INLINE constexpr u64 atanh_terms(u64 square) {
   if constexpr (K > 11)
@@ -89,13 +89,12 @@ FLAGGEMS_INLINE constexpr u64 atanh_terms(u64 square) {
   else
     return multiply_high(atanh_terms<K + 1>(square) + (u64(1) << 63) / (2 * K + 1), square);
 }
-/// An integer uniform in [0, n): each is off by at most 2^-64 in probability.
+/// An integer uniform in [0, n), with an error in probability of at most 2^-64.
 FLAGGEMS_INLINE constexpr u64 uniform_below(u64 bits, u64 n) { return multiply_high(bits, n); }
 
-/// -log2(bits / 2^64) in units of 2^-57, at least 1: an exponentially distributed number, up to a
-/// factor. In integers, and one correctly rounded division, so that no device contracts or
-/// approximates anything: the bits are the same everywhere. The relative error is below 2^-30 for
-/// all but the 2^-26 least results.
+/// -log2(bits / 2^64) in units of 2^-57, at least 1: exponentially distributed, up to a factor. By
+/// integers and one correctly rounded division, so the bits agree on all devices. The relative
+/// error is below 2^-30 for all but the 2^-26 least results.
 FLAGGEMS_INLINE constexpr u64 exponential_bits(u64 bits) {
   // bits = 2^63-z x, 1 <= x < 2; log2(x) = +-2/ln(2) atanh(s) with x or x / 2 in [0.7, 1.42).
   u64 x = bits | 1U, z = 0;
@@ -106,7 +105,7 @@ FLAGGEMS_INLINE constexpr u64 exponential_bits(u64 bits) {
   const f64 ratio = static_cast<f64>(static_cast<i64>(distance)) /
                     static_cast<f64>(static_cast<i64>(quarter_sum));
   const u64 s = static_cast<u64>(static_cast<i64>(ratio * 4611686018427387904.0));  // 2^-64 units
-  // s < 0.172, so that the rest of the series is below 2^-60.
+  // s < 0.172, so the rest of the series is below 2^-60.
   const u64 sum = atanh_terms<1>(multiply_high(s, s)) + (u64(1) << 63);
   const u64 log = multiply_high(multiply_high(s, sum), 6653256548922161246U) >> 3;  // 2/ln 2, 2^-61
   const u64 result = upper ? (z << 57) + log : ((z + 1) << 57) - log;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions of an expression over any set of dimensions. The dimensions are split into those kept
-// and those reduced; lanes run along the one with the smallest stride, whichever side it is on.
+// Reductions of an expression over any set of dimensions, which are split into kept and reduced
+// ones. Lanes run along the dimension with the smallest stride, kept or reduced.
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
@@ -16,11 +16,11 @@ struct reduction_space {
   int kept_rank, reduced_rank;
   i64 kept_sizes[max_rank], reduced_sizes[max_rank];
   i64 inner;    // elements of the lane dimension
-  i64 chunk;    // elements of it that a step covers
+  i64 chunk;    // elements of it per step
   i64 chunks;   // pieces it is cut into
   i64 outputs;  // groups of results: kept positions, times `chunks` if the lanes are kept
-  i64 steps;    // positions to fold for each, times `chunks` if the lanes are reduced
-  i64 parts;    // shares `steps` is cut into, each with a partial result
+  i64 steps;    // positions to reduce for each, times `chunks` if the lanes are reduced
+  i64 parts;    // split of `steps`, each part with a partial result
 
   FLAGGEMS_SCALAR coordinates locate(i64 kept, i64 reduced, i64 start) const {
     coordinates c;
@@ -44,7 +44,7 @@ struct reduction_space {
   }
 };
 
-// ---- reducers: a neutral state, how a value enters, how two states meet
+// ---- reducers: a neutral state, how a value enters, how two states are combined
 template <class C, class Op>
 struct fold_of {
   using state = C;
@@ -100,9 +100,9 @@ struct index_of {
   static constexpr bool needs_index = true;
   FLAGGEMS_INLINE static C neutral_value() { return Max ? lowest<C>() : highest<C>(); }
   FLAGGEMS_INLINE static state neutral() { return {neutral_value(), highest<i64>()}; }
-  /// Whether nothing with this value can beat a state.
+  /// Whether no element with this value can beat a state.
   FLAGGEMS_INLINE static bool loses(C x, const state& s) { return Max ? x < s.value : x > s.value; }
-  /// Whether x, perhaps NaN, beats the best of those before it.
+  /// Whether x, which may be NaN, beats the best of the elements before it.
   FLAGGEMS_INLINE static bool betters(C best, C x) {
     return !(Max ? x <= best : x >= best) && best == best;
   }
@@ -112,7 +112,7 @@ struct index_of {
   }
 };
 
-// ---- where results go
+// ---- sinks of results
 /// `count` results that lie along dimension c.rank, each divided by `divisor`.
 template <class Out, class C>
 FLAGGEMS_INLINE void put_results(const target<Out>& out, const coordinates& c, i64 count,
@@ -123,19 +123,19 @@ FLAGGEMS_INLINE void put_results(const target<Out>& out, const coordinates& c, i
     to[r * step] = number_cast<Out>(is_floating<C> ? states[r] / divisor : states[r]);
 }
 
-/// The result, divided by `divisor` if it is a floating-point number (the count, for a mean).
+/// The result, divided by `divisor` if it is floating point (a mean's count).
 template <class Out, class C>
 struct value_sink {
   target<Out> out;
   C divisor;
-  /// Where the results lie that begin at some coordinates.
+  /// A row of results.
   struct row {
     global_ptr<Out> data;
     i64 stride;
     C divisor;
     template <class Lane, class V>
     FLAGGEMS_INLINE void put(Lane lane, FLAGGEMS_VALUE(V) state) const {
-      using kernels::store;  // and, by its argument, the host's overload
+      using kernels::store;  // and, by ADL, the host's overload
       if constexpr (is_floating<C>)
         store(data, stride, lane, state / lane_value<Lane, C>(divisor));
       else
@@ -152,7 +152,7 @@ struct value_sink {
   FLAGGEMS_INLINE void put_rows(const coordinates& c, i64 count, const C* states) const {
     put_results(out, c, count, states, divisor);
   }
-  /// Width of them, side by side along the lanes.
+  /// Width adjacent results along the lanes.
   template <int Width>
   FLAGGEMS_INLINE void put_vec(const coordinates& c, const C (&states)[Width]) const {
     const row to = place(c);
@@ -206,7 +206,7 @@ struct indexed_state_sink {
     store(indices.data + c.offset(indices.strides), indices.strides[c.rank], lane, state.index);
   }
 };
-/// To one place or the other: a partial state, or the whole result.
+/// Selects a sink: a partial state's, or the complete result's.
 template <class Whole, class Part>
 struct either_sink {
   Whole whole;
@@ -228,7 +228,7 @@ struct either_sink {
   }
 };
 
-/// Block-local states, one a lane position.
+/// Block-local states, one per lane position.
 template <class Block, class S>
 struct state_array {
   typename Block::template scratch_type<S> values;
@@ -267,7 +267,7 @@ struct state_array<Block, indexed<C, J>> {
   }
 };
 
-/// Stands for the index of a reduction that needs none.
+/// The index of a reduction that needs none.
 struct no_index {
   FLAGGEMS_INLINE no_index at(const coordinates&) const { return {}; }
   FLAGGEMS_INLINE no_index from(i64) const { return {}; }
@@ -277,7 +277,7 @@ struct no_index {
   }
 };
 
-/// The fold of n elements of a row with `total`.
+/// Reduces n elements of a row into `total`.
 template <class Reducer, class Block, class Row, class Places>
 FLAGGEMS_INLINE typename Reducer::state fold_row(const Block& block, const Row& row,
                                                  const Places& places, i64 n,
@@ -287,8 +287,8 @@ FLAGGEMS_INLINE typename Reducer::state fold_row(const Block& block, const Row& 
     return op(total, block.reduce(n, Reducer::neutral(), op,
                                   [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); }));
   } else {
-    // First the value, then, if it may win, where it stands: two short loops instead of one that
-    // carries 64-bit indices (rows of 4096 f32, AVX2: 2.8 to 21 GB/s).
+    // First the value, then its index if it may win: two short loops instead of one that carries
+    // 64-bit indices.
     using C = typename Reducer::value;
     const C best = block.reduce(n, Reducer::neutral_value(), typename Reducer::value_op{},
                                 [&](auto i) FLAGGEMS_LAMBDA { return row.load(i); });
@@ -305,7 +305,7 @@ FLAGGEMS_INLINE typename Reducer::state fold_row(const Block& block, const Row& 
   }
 }
 
-/// Lanes along a reduced dimension: one result a tile.
+/// Lanes along a reduced dimension: one result per tile.
 template <class Reducer, class E, class Index, class Sink>
 struct reduce_inner {
   static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
@@ -336,7 +336,7 @@ struct reduce_inner {
           levels.next(&total, 1);
         }
         levels.finish(&total, 1);
-        // The result's place: the kept coordinates, and the part as if it were one more.
+        // The result's coordinates: the kept ones, and the part as a further one.
         coordinates to = space.locate(output, 0, 0);
         to.inner = part;
         block.single([&]() FLAGGEMS_LAMBDA { sink.put(to, lane_scalar{0}, total); });
@@ -345,8 +345,8 @@ struct reduce_inner {
   }
 };
 
-/// The same for contiguous rows, one after the other, and results side by side: as most reductions
-/// are. The leaves of e are flat_arg.
+/// The same for contiguous rows with contiguous results, the common case. The leaves of e are
+/// flat_arg.
 template <class Reducer, class E, class Sink>
 struct reduce_rows {
   static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
@@ -372,7 +372,7 @@ struct reduce_rows {
   }
 };
 
-/// Lanes along a kept dimension: `chunk` results a tile, folded side by side.
+/// Lanes along a kept dimension: `chunk` adjacent results per tile.
 template <class Reducer, class E, class Index, class Sink>
 struct reduce_outer {
   static constexpr bool has_parts = has_group_parts<typename Reducer::state>;
@@ -384,7 +384,7 @@ struct reduce_outer {
       reduce_columns(block, Reducer{}, space, e, sink);  // the host's
     } else {
       typename Reducer::op op;
-      // Comparisons round nothing: one level.
+      // Comparisons do not round: one level.
       constexpr bool leveled = !Reducer::needs_index;
       using states = state_array<Block, S>;
       const states low(block, space.chunk);
@@ -398,7 +398,7 @@ struct reduce_outer {
         i64 end = 0;
         for (i64 segment = 0; segment < space.steps; segment = end) {
           end = leveled ? min_of(space.steps, segment + folded_rows) : space.steps;
-          // Three levels will do: f32, which rounds most, has more (drive_columns).
+          // Three levels suffice; f32, which rounds most, has more (drive_columns).
           const int full = deep && segment % (folded_rows * folded_row_runs) == 0 ? 2 : 1;
           for (int level = 0; level < full; ++level) {
             const states from = level == 0 ? low : middle, into = level == 0 ? middle : high;
@@ -417,7 +417,7 @@ struct reduce_outer {
             const coordinates c = space.locate(kept, step, start);
             const auto row = e.at(c);
             if constexpr (!Reducer::needs_index) {
-              // Four rows at a time: the states are read and written a quarter as often.
+              // Four rows at a time: a quarter of the accesses to states.
               if (step + 4 <= end && is_dense_row(block, row)) {
                 const auto at = [&](i64 k) FLAGGEMS_LAMBDA {
                   return dense_row(block, e.at(space.locate(kept, step + k, start)));
@@ -456,8 +456,8 @@ struct reduce_outer {
   }
 };
 
-/// The second half of a reduction that was cut into parts: folds values[output][part] along parts,
-/// which are few. `space` is the one of the first half.
+/// The second pass of a split reduction: combines values[output][part] over the few parts. `space`
+/// is that of the first pass.
 template <class Reducer, class C, class Sink>
 struct reduce_parts {
   static constexpr bool is_scalar = true;
@@ -471,7 +471,7 @@ struct reduce_parts {
         S total = Reducer::neutral();
         const i64 last = (output + 1) * space.parts;
         for (i64 k = output * space.parts; k < last;) {
-          S low = Reducer::neutral();  // two levels, as everywhere
+          S low = Reducer::neutral();  // two levels, as in the first pass
           for (const i64 end = min_of(last, k + 8); k < end; ++k) {
             if constexpr (Reducer::needs_index)
               low = op(low, Reducer::enter(values[k], indices[k]));

@@ -1,32 +1,31 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that SIMT devices copy side by side into rows of another tensor, whatever their elements
-// are: concatenation, by one launch for several operands.
+// Copies rows of several operands into the rows of one output in a single launch: concatenation.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/simt/pointwise.hpp>
 
 namespace flaggems::kernels {
 
-/// Rows of an operand, and of the output, are so many bytes apart.
+/// The bytes from row to row of an operand, and of the output.
 struct joined_rows {
   global_ptr<const u8> data;
   i64 step;
-  u32 begin;  // units of a row of the output before those of this one
+  u32 begin;  // units before this operand's in a row of the output
 };
-/// Operands whose rows make up rows of the output.
+/// Operands whose rows make up the rows of the output.
 struct joined_space {
   static constexpr int most_operands = 16;
   i64 to_row;
-  u32 rows, each;  // of which a thread takes so many: it finds its place once
+  u32 rows, each;  // rows per thread (coarsening): a thread computes its address once
   divider columns;
   u32 steps;
   int count;
   joined_rows operands[most_operands];
 };
 
-/// Copies them in units of `Bytes`, which all of them are made of.
+/// Copies in units of `Bytes`, which divide all rows.
 template <int Bytes>
 struct join_rows {
   using unit = conditional<Bytes == 16, vec<u32, 4>, uint_of_size<min_of(Bytes, 8)>>;

@@ -1,31 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies that transpose, as SIMT devices run them: tiles go through block-local memory, so that
-// both sides move lines of 128 bytes.
+// Transposing copies on SIMT devices: tiles go through shared memory, so that loads and stores of
+// 128-byte lines are coalesced.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/simt/pointwise.hpp>
 
 namespace flaggems::kernels {
 
-/// A batch of matrices: the output's rows are contiguous, and so are the input's columns.
+/// A batch of matrices: contiguous rows of the output, contiguous columns of the input.
 struct transposed_space {
-  i64 rows, columns;   // of the output
-  i64 to_row;          // from row to row of the output
-  i64 from_column;     // from column to column in the input
-  i64 least, behind;   // offsets of the first element of the input in memory, and behind its last
+  i64 rows, columns;  // of the output
+  i64 to_row;         // elements between rows of the output
+  i64 from_column;    // elements between columns of the input
+  // offsets in memory of the input's first element, and of the end after its last
+  i64 least, behind;
   u32 tiles;           // of the whole batch
-  divider wide, high;  // tiles of a row of tiles, and of a column
+  divider wide, high;  // tiles per row of tiles, and per column
   int rank;            // of the batch
   divider sizes[max_rank];
   i64 to[max_rank], from[max_rank];
 };
 
-/// A tile of such a space, of up to `side` rows and `columns` columns.
+/// A tile of up to `side` rows and `columns` columns.
 struct transposed_tile {
   i64 to, from;     // offsets of its first element
-  i64 row, column;  // of that in its matrix
+  i64 row, column;  // its position in the matrix
   int wide, high;   // its columns and rows
   FLAGGEMS_INLINE transposed_tile(const transposed_space& space, u32 tile, int side, int columns) {
     u32 next = space.wide.quotient(tile);
@@ -48,14 +49,13 @@ struct transposed_tile {
   }
 };
 
-/// out = in, where both sides have vectors. In block-local memory a column of the tile is a line of
-/// eight vectors; which vector is where depends on the line, so that neither the vectors of lines,
-/// as they are written, nor the elements along a row, as they are read, share banks.
+/// out = in, where both sides are vector-aligned. In shared memory a column of the tile is a line
+/// of eight vectors, permuted by the line's index, so that neither stores of vectors along a line
+/// nor loads of elements along a row have bank conflicts.
 template <class T>
 struct transposed_vectors {
   using word = T;
-  // In each column the input has 128 bytes; there are as many columns as rows, or several times as
-  // many.
+  // Each column of a tile has 128 bytes; a tile is square, or has several times as many columns.
   static constexpr int side = 128 / static_cast<int>(sizeof(T));
   static constexpr int columns = side * (sizeof(T) > 2 ? static_cast<int>(sizeof(T)) / 2 : 1);
   static constexpr int size = vec_size<T>, vectors = columns * 8, shift = 0;
@@ -101,14 +101,14 @@ struct transposed_vectors {
   }
 
  private:
-  /// Where vector `k` of a column lies.
+  /// The index of vector `k` of a column, permuted.
   FLAGGEMS_INLINE static int place(int column, int k) {
     return column * 8 + (k ^ (column / size % 8));
   }
 };
 
-/// The same for any addresses and sizes, element by element. A column's line in memory is padded,
-/// so that rows do not share banks either.
+/// The same for any addresses and sizes, element by element. A line in shared memory is padded to
+/// avoid bank conflicts along rows.
 template <class T>
 struct transposed_singles {
   using word = T;
@@ -158,8 +158,8 @@ struct transposed_singles {
   }
 
  private:
-  /// What of a tile a thread moves: `along` and each `across` further along its lines of `length`,
-  /// and of those lines `first` and each `step` further.
+  /// A thread's part of a tile: elements `along`, `along` + `across`, ... of lines of `length`, for
+  /// lines `first`, `first` + `step`, ....
   struct share {
     int across, along, step, first;
     template <class Block>
@@ -172,19 +172,19 @@ struct transposed_singles {
   };
 };
 
-/// The same for many tiles. Both sides still move vectors that begin where memory's do: a line of
-/// block-local memory holds the vectors that a column of the tile touches, and a row of the output
-/// has its own columns, those of the tile shifted to the left by less than a vector.
+/// The same for many tiles, with vector accesses despite misalignment: a line of shared memory
+/// holds the aligned vectors that a column of the tile touches, and each row of the output shifts
+/// its columns left by less than a vector, to be aligned.
 template <class T>
 struct transposed_shifted {
   using word = T;
   static constexpr int size = vec_size<T>, shift = size - 1;
   static constexpr int in_line = 16, side = (in_line - 1) * size;
   static constexpr int columns = size > 8 ? 48 : 64, lines = columns + size;
-  // They ask for all of the lines at once: registers for that are worth more than more threads.
+  // All lines are loaded at once: registers for that pay off more than occupancy.
   static constexpr int block_threads = size > 8 ? 256 : 192;
   static constexpr int max_threads = block_threads, min_blocks = 4;
-  // A vector lies between groups of lines, so that those `size` apart share no banks.
+  // Padded by a vector between groups of lines, so that lines `size` apart do not share banks.
   static constexpr i64 scratch_bytes = i64{lines * in_line + lines / size} * 16;
 
   template <class Block>
@@ -215,8 +215,7 @@ struct transposed_shifted {
             if (of.is_whole(of.row(h))) vectors.write(of.place(h), taken[u][h]);
         }
       }
-      // The first and the last vector of the input may be cut off; others have neighbours'
-      // elements.
+      // The first and last vector of the input are clipped; others contain adjacent elements.
       const i64 left = t.from + max_of<i64>(-size, -t.column) * space.from_column;
       const i64 right = t.from + (t.wide - 1) * space.from_column;
       const bool is_inside = min_of(left, right) - size >= space.least &&
@@ -239,7 +238,7 @@ struct transposed_shifted {
       const auto column_begin = [&](int column) FLAGGEMS_LAMBDA {
         return line_begin(column + size) + misplaced(begin + column * space.from_column);
       };
-      // Rows a multiple of a vector's elements apart are shifted alike.
+      // Rows that are a multiple of the vector size apart are shifted equally.
       constexpr int row_step = block_threads / 8;
       for (int i = thread; i < 8 * row_step; i += threads) {
         const int own = i % 8 * size, row = i / 8;
@@ -271,7 +270,7 @@ struct transposed_shifted {
   }
 
  private:
-  /// How many elements p is behind where a vector begins.
+  /// p's misalignment in elements.
   template <class P>
   FLAGGEMS_INLINE static int misplaced(P p) {
     return static_cast<int>(reinterpret_cast<u64>(p) / sizeof(T) % size);
@@ -280,10 +279,10 @@ struct transposed_shifted {
   FLAGGEMS_INLINE static constexpr int line_begin(int line) {
     return (line * in_line + line / size) * size;
   }
-  /// What a thread reads at once of a column: each eighth vector.
+  /// A thread's batch of loads in a column: each eighth vector.
   struct piece {
     global_ptr<const T> column;
-    int line, first;  // the row where its vectors begin
+    int line, first;  // the row of its first vector
     int before, rows, high;
     FLAGGEMS_INLINE piece(const transposed_space& space, const transposed_tile& t,
                           global_ptr<const T> begin, int i) {
@@ -298,7 +297,7 @@ struct transposed_shifted {
       rows = static_cast<int>(min_of(space.behind - offset, i64{2 * side}));
     }
     FLAGGEMS_INLINE int row(int h) const { return first + h * 8 * size; }
-    /// Whether all of the vector that begins at a row is in memory, and some of it in the tile.
+    /// Whether the vector at a row is readable as a whole and overlaps the tile.
     FLAGGEMS_INLINE bool is_whole(int row) const {
       return row >= before && row + size <= rows && row < high;
     }

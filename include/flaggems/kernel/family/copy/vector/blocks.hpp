@@ -3,9 +3,9 @@
 //
 // flaggems: host only
 //
-// How the host copies bits from one layout to another: blocks of two dimensions, in an order that
-// ops/copy.hpp plans, without a division or a call for each row. What is contiguous on both sides
-// goes by whole vectors, whatever the element; the rest by elements, of which only the size counts.
+// Bitwise copies between layouts on the host: two-dimensional blocks, in the order that
+// ops/copy.hpp plans, without a division or a call per row. Data contiguous on both sides is copied
+// as bytes by vectors, else element by element, by size.
 #pragma once
 
 #include <flaggems/kernel/expr/vector/rows.hpp>
@@ -14,9 +14,8 @@
 
 namespace flaggems::kernels {
 
-/// A grid of blocks of two dimensions, with all steps in bytes. A dimension of the block that is
-/// longer than the block is cut: the grid's dimension `cut` walks along it, and its last block has
-/// `rest`.
+/// A grid of two-dimensional blocks; all steps in bytes. A dimension longer than the block is cut:
+/// the grid's dimension `cut` runs along it, and its last block has `rest`.
 struct copy_space {
   int rank;  // of the grid, at least 1
   i64 sizes[max_rank], to[max_rank], from[max_rank];
@@ -24,16 +23,16 @@ struct copy_space {
   i64 count[2], rest[2];
   i64 to_step[2], from_step[2];
   i64 blocks;
-  bool streamed;    // results go past the caches
+  bool streamed;    // non-temporal stores
   bool transposed;  // elements: the block's outer dimension is contiguous in the input
-  bool staged;      // transposed: by way of a buffer
+  bool staged;      // transposed: staged in a buffer
 };
 
-/// Whether a block is the first, or the last, of those that its inner dimension is cut into.
+/// Whether a block is the first or last piece of a cut inner dimension.
 struct copy_piece_ends {
   bool first, last;
 };
-/// f(to, from, outer, inner, ends): the offsets of each of this worker's blocks, and its extents.
+/// f(to, from, outer, inner, ends): the offsets and extents of each of this worker's blocks.
 template <class Isa, class F>
 FLAGGEMS_HOST_INLINE void for_each_copied_block(const host_block<Isa>& block,
                                                 const copy_space& space, const F& f) {
@@ -41,7 +40,7 @@ FLAGGEMS_HOST_INLINE void for_each_copied_block(const host_block<Isa>& block,
     i64 at[max_rank], to = 0, from = 0, left = first;
     for (int d = space.rank - 1; d >= 0; --d) {
       at[d] = 0;
-      if (left == 0) continue;  // as in all calls that one thread runs
+      if (left == 0) continue;  // always, on one thread
       const i64 next = left / space.sizes[d];
       at[d] = left - next * space.sizes[d];
       to += at[d] * space.to[d];
@@ -70,7 +69,7 @@ FLAGGEMS_HOST_INLINE void for_each_copied_block(const host_block<Isa>& block,
   });
 }
 
-/// A row of at least one vector of so many bytes and at most two: both may overlap.
+/// Rows of one to two vectors: copied by two vectors that may overlap.
 template <int Bytes>
 FLAGGEMS_HOST_INLINE void copy_ends(unsigned char* to, const unsigned char* from, i64 n) {
   typedef unsigned char vector
@@ -82,7 +81,7 @@ FLAGGEMS_HOST_INLINE void copy_ends(unsigned char* to, const unsigned char* from
   *reinterpret_cast<vector*>(to + back) = second;
 }
 
-/// Whole lines, past the caches.
+/// Full cache lines by non-temporal stores.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void copy_lines(unsigned char* to, const unsigned char* from, i64 n) {
   using V = simd<u32, Isa>;
@@ -95,11 +94,11 @@ FLAGGEMS_HOST_INLINE void copy_lines(unsigned char* to, const unsigned char* fro
     for (i64 k = 0; k < 64 / width; ++k) stream_vector(to + i + k * width, x[k]);
   }
 }
-/// The bytes from the line's beginning to p.
+/// The bytes from the start of its line to p.
 FLAGGEMS_HOST_INLINE i64 past_line(const unsigned char* p) {
   return static_cast<i64>(reinterpret_cast<u64>(p) % 64);
 }
-/// Whole lines past the caches, and what is left of others.
+/// Full cache lines by non-temporal stores, head and tail by others.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void copy_between(unsigned char* to, const unsigned char* from, i64 n) {
   const i64 head = min_of(-past_line(to) & 63, n), lines = (n - head) & -64,
@@ -115,7 +114,7 @@ FLAGGEMS_HOST_INLINE void copy_few(unsigned char* to, const unsigned char* from,
   for (i64 i = 0; i < n; ++i) to[i] = from[i];
 }
 
-/// Rows of n bytes; past the caches, if `streamed`, where they are whole lines, or long.
+/// Rows of n bytes; `streamed`: by non-temporal stores where rows are full cache lines, or long.
 struct copy_row_block {
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(unsigned char* const& to, const unsigned char* const& from,
@@ -140,12 +139,11 @@ struct copy_row_block {
       FLAGGEMS_EACH_ROW(copy_long);
     else if (n > 512)
       each([n, next_line = to_step](unsigned char* t, const unsigned char* f) FLAGGEMS_LAMBDA {
-        // No processor foresees where the next row goes (cat of 3 x 1 KiB, third cache: 0.42 to
-        // 0.33 ns an element).
+        // Hardware prefetchers cannot predict the next row of the output.
         for (i64 i = 0; i < n; i += 64) __builtin_prefetch(t + next_line + i, 1);
         copy_long(t, f, n);
       });
-    else if (n >= width)  // of a buffer, or short lines that stream
+    else if (n >= width)  // a staging buffer, or short streamed lines
       FLAGGEMS_EACH_ROW(copy_small<Isa>);
     else if (width > 32 && n >= 32)
       FLAGGEMS_EACH_ROW(copy_ends<32>);
@@ -161,7 +159,7 @@ struct copy_row_block {
   }
 };
 
-/// Bytes that are contiguous in both: one row for each worker.
+/// Bytes that are contiguous on both sides: one row per worker.
 struct copy_flat {
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(host_block<Isa>& block, i64 bytes, bool streamed,
@@ -181,7 +179,7 @@ struct copy_flat {
   static constexpr i64 piece = 4096;
 };
 
-/// The block's outer dimension: rows; its inner one: bytes, side by side in both.
+/// The block's outer dimension: rows; its inner one: bytes, contiguous on both sides.
 struct copy_blocks_of_rows {
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(host_block<Isa>& block, const copy_space& space,
@@ -205,13 +203,13 @@ struct copy_blocks_of_rows {
   }
 };
 
-/// An element wherever it stands.
+/// An element at any address.
 template <class T>
 struct loose_word {
   typedef T type __attribute__((aligned(1), may_alias));
 };
 
-/// n elements from places `from_step` bytes apart.
+/// n elements, `from_step` bytes apart.
 template <class T>
 FLAGGEMS_HOST_INLINE void copy_separately(unsigned char* to, i64 to_step, const unsigned char* from,
                                           i64 from_step, i64 n) {
@@ -219,8 +217,7 @@ FLAGGEMS_HOST_INLINE void copy_separately(unsigned char* to, i64 to_step, const 
   constexpr i64 size = static_cast<i64>(sizeof(T)), lanes = 16 / size;
   i64 k = 0;
   if (to_step == size && from_step == 2 * size) {
-    // Two vectors hold every second element of which one is made; the last element read must not
-    // be one behind the last of the row.
+    // Every second element of two vectors makes one; the loop must not read past the row's last.
     for (; k + lanes < n; k += lanes) {
       const auto a = square<T>::read(from + k * from_step);
       const auto b = square<T>::read(from + k * from_step + 16);
@@ -250,8 +247,8 @@ FLAGGEMS_HOST_INLINE void copy_separately(unsigned char* to, i64 to_step, const 
         *reinterpret_cast<const word*>(from + k * from_step);
 }
 
-/// to[p * to_step + q * size] = from[q * from_step + p * size], for p < outer and q < inner, both
-/// at least a square's side: what squares leave over is copied once more by the last ones. Calls
+/// to[p * to_step + q * size] = from[q * from_step + p * size] for p < outer and q < inner, both at
+/// least a square's side. Squares cover it; the last ones overlap their predecessors. Calls
 /// before(q) before each square's side of q.
 template <class T, class Before>
 FLAGGEMS_HOST_INLINE void copy_transposed(unsigned char* to, i64 to_step, const unsigned char* from,
@@ -269,14 +266,12 @@ FLAGGEMS_HOST_INLINE void copy_transposed(unsigned char* to, i64 to_step, const 
   }
 }
 
-/// The most of a block that is transposed: bytes along the input, elements along the output. Fewer,
-/// and each page that is met gives a line or two (f32 of 5016 x 5016, out of memory: 64 x 64
-/// elements 5.8 GB/s, 64 x 128 with the next block asked for 8.1; rows that do not begin at a line,
-/// in whole lines all the same, AVX-512: 3.7 to 11.3).
+/// The largest transposed block: bytes along the input, elements along the output. Smaller blocks
+/// would use only a line or two of each page.
 inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
 
-/// Elements of T's size, neither contiguous in both: one after the other, or `transposed`, where
-/// the block's outer dimension is contiguous in the input and its inner one in the output.
+/// Elements that are contiguous on at most one side: one by one, or `transposed`, where the block's
+/// outer dimension is contiguous in the input and its inner one in the output.
 template <class T>
 struct copy_blocks_of_elements {
   template <class Isa>
@@ -292,8 +287,8 @@ struct copy_blocks_of_elements {
           unsigned char* const target = to + t;
           const unsigned char* const source = from + f;
           const bool streamed = can_stream<u32, Isa> && space.streamed;
-          // Rows of the output need not begin at a line. Each piece of one ends at a line, and the
-          // next begins there, so elements before a block's own are read with it.
+          // Output rows may be misaligned to cache lines. Pieces of a row are cut at line ends, so
+          // the elements between the block's start and the line's are read with it.
           const bool is_separate =
               streamed && !ends.first && !(is_line(target) && to_step % 64 == 0);
           const i64 before = is_separate ? 64 / size : 0;
@@ -303,12 +298,13 @@ struct copy_blocks_of_elements {
                                  source + k * space.from_step[0], from_step, inner);
             return;
           }
-          // By way of a buffer, lines are written whole, and those that evict each other are read
+          // Staged in a buffer, full lines are written, and lines that evict each other are read
           // once.
           unsigned char* const first = space.staged ? lines : target;
           const i64 first_step = space.staged ? line : to_step;
           const unsigned char* const next = source + inner * from_step;
-          const auto fetch_next = [=](i64 q) FLAGGEMS_LAMBDA {  // or what is harmless to ask for
+          // Beyond the input it is any address: prefetches do not fault.
+          const auto fetch_next = [=](i64 q) FLAGGEMS_LAMBDA {
             for (i64 k = q; streamed && k < q + side; ++k)
               for (i64 i = 0; i < outer * size; i += 64)
                 __builtin_prefetch(next + k * from_step + i, 0, 2);

@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// How the host copies rows: as the C library does, whose copies know the processor; but past the
-// caches where the whole of them, not a single row, is larger than the last one.
+// Copies of rows on the host: by the C library's memcpy, but by non-temporal stores where all rows
+// together, not a single one, exceed the last-level cache.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -27,7 +27,7 @@ FLAGGEMS_HOST_INLINE void copy_streamed(unsigned char* to, const unsigned char* 
   __builtin_memcpy(to + i, from + i, static_cast<u64>(bytes - i));
 }
 
-/// Whole vectors, of which the last two may overlap: a call of the C library takes longer.
+/// Full vectors, of which the last two may overlap: cheaper than a call of memcpy.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void copy_small(unsigned char* to, const unsigned char* from, i64 bytes) {
   using V = simd<u32, Isa>;

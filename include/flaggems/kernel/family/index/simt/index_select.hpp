@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many elements of each row picked, the same ones of all. They lie in most of the pieces that
-// memory gives, so a block takes the whole row into block-local memory and picks there.
+// Gathers many elements of each row at common indices. They touch most cache lines of the row, so a
+// block stages the whole row in shared memory and gathers there.
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
@@ -10,17 +10,17 @@
 
 namespace flaggems::kernels {
 
-/// out[r, i] = in[r, index[i]]: rows of n contiguous elements to rows of space.length of them. An
-/// index outside a row gives zero.
+/// out[r, i] = in[r, index[i]]: rows of n contiguous elements to rows of space.length. An index out
+/// of range gives zero.
 template <class T, class J>
 struct select_columns {
   static constexpr int max_threads = 512, blocks_per_unit = 4;
   static constexpr int width = vec_size<T>;
-  /// The longest row, in bytes: as many blocks have room for theirs.
+  /// The longest row in bytes: limits shared memory so that several blocks are resident.
   static constexpr i64 most_bytes = 54 * 1024;
   static constexpr int most_scratch = most_bytes + 256;
 
-  /// Elements of scratch for rows of n: they lie as in memory, and behind them is a zero.
+  /// Elements of scratch for rows of n, at their alignment in memory, plus a zero.
   FLAGGEMS_INLINE static constexpr i64 room(i64 n) { return round_up(n + width + 1, width); }
 
   template <class Block>
@@ -50,14 +50,14 @@ struct select_columns {
             if (i + k < m) p[k] = some.at[k];
         }
       }
-      block.sync();  // the next row comes there
+      block.sync();  // the next row overwrites it
     });
   }
 
  private:
   using words = vec<u32, 4>;
 
-  /// The indices i .. i + width, n for those that do not exist.
+  /// Loads the indices i .. i + width; n for those out of range.
   FLAGGEMS_INLINE static void find(global_ptr<const J> index, i32 m, i32 n, i32 i,
                                    i32 (&picked)[width]) {
     FLAGGEMS_SIMT_UNROLL
@@ -66,13 +66,13 @@ struct select_columns {
       picked[k] = at >= 0 && at < n ? static_cast<i32>(at) : n;
     }
   }
-  /// Takes a row; returns where in `to` it begins.
+  /// Stages a row; returns the index of its first element in `to`.
   template <class Block, class Row>
   FLAGGEMS_INLINE static i32 stage(const Block& block, global_ptr<const T> from, i32 n,
                                    const Row& to) {
     const i32 off = static_cast<i32>(reinterpret_cast<u64>(from) % 16 / sizeof(T));
     const i32 before = off == 0 ? 0 : min_of(width - off, n), vectors = (n - before) / width;
-    const i32 first = (off + before) / width;  // of whole vectors
+    const i32 first = (off + before) / width;  // of the aligned vectors
     const auto pieces = to.template as<words>();
     constexpr int batch = 4;
     for (i32 p = block.thread(); p < vectors; p += batch * block.threads()) {

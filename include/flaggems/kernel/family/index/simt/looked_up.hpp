@@ -10,7 +10,7 @@
 namespace flaggems::kernels {
 
 /// Elements at indices, for pointwise_strided: a leaf of two tensors, the input and the indices,
-/// which are the same for all of a vector. `size` is not 0.
+/// which are constant within a vector. `size` is not 0.
 template <class T, class J>
 struct looked_up {
   using value_type = T;
@@ -27,7 +27,7 @@ struct looked_up {
   template <int Width, int K, bool Splat, class Place>
   FLAGGEMS_INLINE fetched<T, T, Width> fetch(const Place& place) const {
     const i64 index = static_cast<i64>(in.index[place.template offset<K + 1>()]);
-    // Without a branch, so that several of them are under way.
+    // Without a branch, so that several loads overlap.
     const bool exists = static_cast<u64>(index) < static_cast<u64>(in.size);
     const global_ptr<const T> row = in.data + (exists ? index : 0) * in.step;
     const global_ptr<const T> p = row + place.template offset<K>();

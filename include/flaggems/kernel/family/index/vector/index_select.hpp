@@ -3,7 +3,7 @@
 //
 // flaggems: host only
 //
-// How the host looks rows and elements up.
+// Gathers of rows and elements on the host.
 #pragma once
 
 #include <flaggems/kernel/family/copy/vector/rows.hpp>
@@ -11,13 +11,12 @@
 
 namespace flaggems::kernels {
 
-/// Rows in no order: the first lines of each are asked for early, which no other read announces.
-/// (Rows of 256 bytes from a table in memory: 2.5 times as fast.)
+/// Rows in random order, whose first lines are prefetched: hardware cannot predict them.
 template <class T, class J, class Isa>
 FLAGGEMS_HOST_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i64 n, bool streamed,
                                       const strided_rows<T>& to, const selected_rows<T, J>& given) {
   constexpr i64 ahead = 16;
-  const selected_rows<T, J> from = given;  // a copy: stores do not change it
+  const selected_rows<T, J> from = given;  // a copy, which stores cannot alias
   T* const first = to.data;
   const i64 stride = to.stride, lines = min_of(n * static_cast<i64>(sizeof(T)), i64{256});
   block.for_each_tile(rows, [=, &block](i64 row) FLAGGEMS_LAMBDA {
@@ -29,7 +28,7 @@ FLAGGEMS_HOST_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i6
   });
 }
 
-/// to[i] = at(i), with four loads under way.
+/// to[i] = at(i), with four independent loads.
 template <class T, class At>
 FLAGGEMS_HOST_INLINE void gather_elements(T* to, i64 n, const At& at) {
   i64 i = 0;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions whose results are rounded to 16 bits, with relative errors of 2^-15: memory gives a
-// SIMT device an element of 16 bits in the time of 27 instructions, which those of math/exp.hpp
-// exceed.
+// Functions whose results are rounded to 16 bits, with relative errors of 2^-15. With 16-bit
+// operands those of math/exp.hpp would be bound by instructions instead of memory bandwidth.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/activation.hpp>
@@ -18,7 +17,7 @@ FLAGGEMS_INLINE f32 exp2_narrow(f32 x) {
     return exp2(x);
 }
 
-/// x, or -0 for a negative x, as the least of the bits: one instruction, which knows zeros apart.
+/// x, or -0 for a negative x, as the minimum of the bits: one instruction that orders zeros.
 FLAGGEMS_INLINE f32 positive_part(f32 x) {
   return bit_cast<f32>(min_of(bit_cast<u32>(x), 0x80000000u));
 }
@@ -33,13 +32,13 @@ FLAGGEMS_INLINE f32 gelu_narrow(f32 x) {
   return fma(-a * power, rest, positive_part(x));
 }
 
-/// e^x, as the square of a power: that is a normal number where e^x is not.
+/// e^x, as the square of a power that is normal where e^x is not.
 FLAGGEMS_INLINE f32 exp_narrow(f32 x) {
   const f32 root = exp2_narrow(x * 0.72134752f);
   return root * root;
 }
 
-/// x / (1 + e^-x), for which e^-|x| is as well a square.
+/// x / (1 + e^-x), with e^-|x| as a square too.
 FLAGGEMS_INLINE f32 silu_narrow(f32 x) {
   const f32 a = gate_magnitude(x);
   const f32 root = exp2_narrow(a * -0.72134752f);
@@ -54,7 +53,7 @@ FLAGGEMS_INLINE f32 tanh_narrow(f32 x) {
   return a < 0.0625f ? near_zero : a == a ? copysign(result, x) : x;
 }
 
-// ---- the functors that do for results of 16 bits what others do for those of 32
+// ---- functors for results of 16 bits in place of those for 32
 struct gelu_narrow_fn {
   FLAGGEMS_INLINE f32 operator()(f32 a) const { return gelu_narrow(a); }
 };

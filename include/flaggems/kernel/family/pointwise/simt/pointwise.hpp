@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pointwise operators as SIMT devices run them: a thread moves vectors of 16 bytes, several of them
-// before it computes, so that enough is under way for the memory. Offsets are 32 bits wide, and
-// coordinates come by multiplications.
+// Pointwise operators on SIMT devices: a thread loads several vectors of 16 bytes before it
+// computes, so that enough loads are pending to saturate memory. Offsets have 32 bits, and
+// coordinates are computed by multiplications.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/simt/narrow_math.hpp>
@@ -11,18 +11,18 @@
 
 namespace flaggems::kernels {
 
-/// Elements of a vector of every operand of out = e: 16 bytes of the largest.
+/// The vector size of out = e: 16 bytes of the largest element type.
 template <class T, class E>
 inline constexpr int common_vec_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
-/// Vectors from which on a thread takes several: with fewer, more threads are sooner done.
+/// The number of vectors from which a thread takes several (coarsening): with fewer, more threads
+/// finish sooner.
 inline constexpr i64 many_vectors = i64{1} << 20;
-/// How many it reads then, before it computes. (H200, 512 MiB: gelu in 256 us for f32 and 254 for
-/// bf16, with one 273 and 271; exp, which computes little, in 254, with one 251.)
+/// How many a thread then loads before it computes; formulas of few instructions gain nothing.
 template <class T, class E>
 inline constexpr int vectors_per_thread = is_brief<E> ? 1 : 2;
 
-/// Whether a formula reads floats of 16 bits alone. If its result is one too, functions inside may
-/// be narrow: operator by operator, each result would be rounded to 16 bits.
+/// Whether a formula reads only 16-bit floats. If its result is one too, narrow functions suffice:
+/// evaluated operator by operator, each result would be rounded to 16 bits.
 template <class E>
 inline constexpr bool is_of_small_floats = false;
 template <class T, class C, int Width>
@@ -33,9 +33,9 @@ template <class R, class F, class... E>
 inline constexpr bool is_of_small_floats<node<R, F, E...>> = is_same<R, f32> &&
                                                              (is_of_small_floats<E> && ...);
 
-// By value, since OpenCL would deduce address spaces from references, and choose others for them.
+// By value: OpenCL would deduce address spaces from references, and choose others for them.
 
-/// The values of a formula for the elements of a vector, function by function.
+/// The values of a formula for a vector's elements, function by function.
 template <class C, int Width>
 struct vec_values {
   C at[Width];
@@ -54,7 +54,7 @@ FLAGGEMS_INLINE vec_values<R, Width> for_values(F f, vec_values<C, Width>... x) 
   }
   return r;
 }
-/// One branch for all elements, so that their instructions mix.
+/// One branch for all elements, so that their instructions interleave.
 template <bool Narrow, class R, int Width>
 FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_fn f, vec_values<R, Width> x) {
   if (f.by_tanh) {
@@ -97,7 +97,7 @@ FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A, B, D> e) {
                                values_of<Narrow, Width>(e.d));
 }
 
-/// The values of N fetched elements as T.
+/// The values of Width fetched elements as T.
 template <class T, int Width, class E>
 FLAGGEMS_INLINE vec<T, Width> vec_of_values(E e) {
   constexpr bool is_narrow = is_small_float<T> && is_of_small_floats<E>;
@@ -108,13 +108,13 @@ FLAGGEMS_INLINE vec<T, Width> vec_of_values(E e) {
   return r;
 }
 
-/// Elements that are those of a vector already.
+/// Elements that already are a vector.
 template <class T, int Width>
 FLAGGEMS_INLINE vec<T, Width> vec_of_values(fetched<T, T, Width> e) {
   return e.elements();
 }
 
-/// Where all operands have the same offset. `Across`: it need not are vector-aligned of theirs.
+/// The place where all operands have the same offset. `Across`: operands may be misaligned.
 template <bool Across>
 struct flat_place {
   static constexpr bool is_across = Across;
@@ -126,17 +126,16 @@ struct flat_place {
   }
 };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat. Vectors begin where those of
-/// the output do; `Across`: those of others need not, and are put together from the two that an
-/// operand has there, of which both have to exist. What is before the first and behind the last,
-/// fewer than two vectors, or four, is computed by the first block, element by element. For vectors
-/// the formula stands in the code once, since that is most of what a compiler's time goes into.
+/// out = e for n elements of contiguous tensors, as pointwise_flat, aligned to the output.
+/// `Across`: a misaligned operand is assembled from two adjacent vectors, both of which must exist.
+/// The first block computes head and tail element by element. The vector formula is instantiated
+/// once, as it dominates compile time.
 template <class T, class E, bool Across = false>
 struct pointwise_vectors {
   static constexpr int size = common_vec_size<T, E>;
   static constexpr bool awaits_earlier = true;
 
-  /// Whether the vectors of all operands are the same elements, so that none is Across.
+  /// Whether all operands share the output's alignment.
   FLAGGEMS_INLINE static bool fits(global_ptr<T> out, const E& e) {
     return e.template are_vec_aligned<size>(before(out));
   }
@@ -167,7 +166,7 @@ struct pointwise_vectors {
   }
 
  private:
-  /// The elements before the first vector of the output.
+  /// The elements before the first aligned vector of the output.
   FLAGGEMS_INLINE static i64 before(global_ptr<T> out) {
     return static_cast<i64>((0 - reinterpret_cast<u64>(out) / sizeof(T)) % size);
   }
@@ -175,8 +174,8 @@ struct pointwise_vectors {
   FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
     return e.template fetch<Width, 0, false>(flat_place<Across>{i});
   }
-  /// The vector at element i, and the one `spacing` if it `goes_on`, which is read before the first
-  /// is computed. (As words: functors in rows need neither a default constructor nor an
+  /// Computes the vector at element i and, if it `goes_on`, the one `spacing` further, loaded
+  /// before the first is computed. (As words: functors need neither a default constructor nor
   /// assignment.)
   FLAGGEMS_INLINE static void two(i64 i, bool goes_on, i64 spacing, global_ptr<T> out, const E& e) {
     using row = decltype(read<size>(e, i));
@@ -195,18 +194,18 @@ struct pointwise_vectors {
   }
 };
 
-/// An iteration space of fewer than 2^31 elements, whose operands reach less than 2^31 elements
-/// from their first one. `sizes` are those of all dimensions but the outermost.
+/// An iteration space of fewer than 2^31 elements, whose operands span less than 2^31 elements.
+/// `sizes` are those of all dimensions but the outermost.
 struct strided_space {
-  /// A dimension: how many coordinates threads have in it, and how many elements of it each is.
+  /// A dimension: the threads' coordinates in it, and elements per coordinate.
   struct dimension {
     divider size;
     u32 unit;
   };
-  bool vectorized;  // steps are vectors: all operands have them along the inner dimension
-  bool has_splat;   // and some are the same for all of it
-  // A thread finds its place once and takes several steps, along the dimension before the inner one
-  // or the only one: `spacing` elements from each other, within `length`.
+  bool vectorized;  // steps are vectors along the inner dimension
+  bool has_splat;   // and some operands are broadcast along it
+  // Thread coarsening: a thread computes its offsets once and takes several steps along dimension
+  // `shared`, `spacing` elements apart, within `length`.
   int inner, shared;
   u32 spacing, length;
   u32 threads;  // that the space takes
@@ -228,7 +227,7 @@ struct strided_place {
   }
 };
 
-/// Steps that a thread reads before it computes: vectors, or single elements.
+/// Steps that a thread loads before it computes: vectors or single elements.
 FLAGGEMS_INLINE constexpr int steps_per_thread(bool vectorized) { return vectorized ? 2 : 4; }
 
 /// out = e for operands of any strides.
@@ -269,21 +268,21 @@ struct pointwise_strided {
   }
 
  private:
-  using place = strided_place<leaf_count<E> + 1>;  // the output behind the others
+  using place = strided_place<leaf_count<E> + 1>;  // the output last
 
   FLAGGEMS_INLINE static void advance(place& p, const target<T>& out, const E& e, int d,
                                       u32 steps) {
     e.template advance<0>(p, d, steps);
     p.template add<leaf_count<E>>(steps, out.strides[d]);
   }
-  /// Vectors, or single elements, from `first` on.
+  /// Vectors or single elements, from `first` on.
   template <int Width, class Block, int... U>
   FLAGGEMS_INLINE static void several(const Block& block, const place& first, u32 left,
                                       const strided_space& space, const target<T>& out, const E& e,
                                       int_sequence<U...>) {
     constexpr int count = sizeof...(U);
     const auto exists = [&](u32 u) FLAGGEMS_LAMBDA { return u * space.spacing < left; };
-    // What lies behind the end is read as the first, and not written.
+    // Steps past the end load the first element again, and store nothing.
     place places[count] = {(static_cast<void>(U), first)...};
     FLAGGEMS_SIMT_UNROLL
     for (u32 u = 1; u < count; ++u)

@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// How the host evaluates a tile of an expression: one loop over whole vectors of contiguous
-// operands is compiled for each instruction set, and what drives it once.
+// Evaluation of an expression's tile on the host: one loop over full vectors of contiguous operands
+// is compiled per instruction set, its driver once.
 #pragma once
 
 #include <flaggems/kernel/expr/vector/rows.hpp>
@@ -12,12 +12,12 @@
 
 namespace flaggems::kernels {
 
-/// The loop over whole vectors: all of a tile that is compiled for each instruction set.
+/// The loop over full vectors: the only part compiled per instruction set.
 struct row_loop {
   template <class Isa, class T, class Part>
   FLAGGEMS_HOST_INLINE static void run(T* const& first, const Part& operands, const i64& elements,
                                        const bool& past_caches) {
-    // Copies: the compiler must think that a store changes what it cannot tell apart from it.
+    // Local copies: compilers would assume that stores change the arguments.
     T* const to = first;
     const Part part = operands;
     const i64 count = elements;
@@ -38,7 +38,7 @@ struct row_loop {
 template <class T, class Part>
 using row_loop_function = void (*)(T* const&, const Part&, const i64&, const bool&);
 
-/// A tile, but for the loop: compiled once. `lanes` are those of the loop's vectors.
+/// A tile, except for the loop: compiled once. `lanes`: of the loop's vectors.
 template <class T, class E, class Part>
 FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, const E& e,
                                   coordinates& c, i64 lanes, row_loop_function<T, Part> loop) {
@@ -78,7 +78,7 @@ FLAGGEMS_NOINLINE void drive_rest(T* to, const Row& row, i64 begin, i64 count,
   loop(vectors, part, count, false);
   drain_buffer(to + begin, 1, result.data(), count);
 }
-/// Contiguous elements: whole vectors in one loop, and what is left.
+/// Contiguous elements: full vectors in one loop, and the tail.
 template <class T, class Row, class Part>
 FLAGGEMS_HOST_INLINE void drive_flat(T* to, const Row& row, i64 n, i64 lanes, bool streamed,
                                      row_loop_function<T, Part> loop) {

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on SIMT devices across rows: each thread folds a few consecutive columns, a few rows
-// at a time, and the threads of a column share the rows.
+// Reductions across rows on SIMT devices: each thread reduces a few consecutive columns, several
+// rows at a time, and the threads of a column split its rows.
 #pragma once
 
 #include <flaggems/kernel/family/reduce/simt/rows.hpp>
 
 namespace flaggems::kernels {
 
-/// Whether a row of indices is computed, and grows with the step.
+/// Whether a row of indices is computed and grows with the step.
 template <class Places>
 inline constexpr bool counts_steps = false;
 template <class J>
 inline constexpr bool counts_steps<position_row<J>> = true;
 
-/// What a thread folds down Width columns: values in two levels.
+/// A thread's state for Width columns: values, in two levels.
 template <class Reducer, int Width, bool Indexed = Reducer::needs_index>
 struct column_folds {
   using S = typename Reducer::state;
@@ -24,7 +24,7 @@ struct column_folds {
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) low[k] = Reducer::neutral();
   }
-  /// A rows, of which there are `rows`, so far behind the first of all.
+  /// Adds A rows, of which `rows` exist.
   template <int A, class Row, class Fragment>
   FLAGGEMS_INLINE void next(const Row (&row)[A], const Fragment (&x)[A], i64, int rows) {
     typename value_fold<Reducer>::op op;
@@ -42,7 +42,7 @@ struct column_folds {
     for (int k = 0; k < Width; ++k) state[k] = op(state[k], low[k]);
   }
 };
-/// The best values, and in which A rows they were met: how far behind the first of all.
+/// The best values, and the step of the A rows that had them.
 template <class Reducer, int Width>
 struct column_folds<Reducer, Width, true> {
   using S = typename Reducer::state;
@@ -52,10 +52,10 @@ struct column_folds<Reducer, Width, true> {
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) {
       best[k] = Reducer::neutral_value();
-      at[k] = 0;  // until there is a better one, the first
+      at[k] = 0;  // the first, until there is a better one
     }
   }
-  /// Those of A rows that are not there are the same as one that is.
+  /// Of A rows, absent ones repeat an existing one.
   template <int A, class Row, class Fragment>
   FLAGGEMS_INLINE void next(const Row (&row)[A], const Fragment (&x)[A], i64 step, int) {
     typename value_fold<Reducer>::op op;
@@ -71,8 +71,8 @@ struct column_folds<Reducer, Width, true> {
   }
 };
 
-/// Which of `Count` values, the first at `from` and the last before `end`, is the first that is
-/// `best` (or NaN): one of them is. value(i) is the one at i.
+/// The index of the first of `Count` values from `from` on, before `end`, that is `best` (or NaN);
+/// one of them is. value(i) is the one at i.
 template <int Count, class C, class F>
 FLAGGEMS_INLINE i64 first_of(i64 from, i64 end, C best, const F& value) {
   i64 first = min_of(from + Count, end) - 1;
@@ -87,8 +87,8 @@ FLAGGEMS_INLINE i64 first_of(i64 from, i64 end, C best, const F& value) {
   return first;
 }
 
-/// Folds what threads (x, y) have of Width columns x over y: put(k, state) for each column of the
-/// block.
+/// Combines the states of threads (x, y) for Width columns x over y; calls put(k, state) for each
+/// column of the block.
 template <class Reducer, int Width, class Block, class Put>
 FLAGGEMS_INLINE void meet_columns(Block& block,
                                   const state_array<Block, typename Reducer::state>& states,
@@ -96,11 +96,11 @@ FLAGGEMS_INLINE void meet_columns(Block& block,
                                   const typename Reducer::state (&state)[Width], const Put& put) {
   typename Reducer::op op;
   const int columns = across * Width;
-  // Threads write Width states each; one more between them keeps them in banks of their own.
+  // Threads write Width states each; padding by one avoids bank conflicts.
   constexpr int pitch = Width > 1 ? Width + 1 : 1;
   const auto at = [&](int k, int row)
                       FLAGGEMS_LAMBDA { return lane_scalar{(row * across + x) * pitch + k}; };
-  block.sync();  // the block's tile before may still be read
+  block.sync();  // the block's previous tile may still be read
   if (y < down) {
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) states.put(at(k, y), state[k]);
@@ -123,8 +123,8 @@ FLAGGEMS_INLINE void meet_columns(Block& block,
   });
 }
 
-/// Lanes along a kept dimension, `space.chunk` of them a thread: 1, or a vector that all operands
-/// have at every position. `down` threads share the steps of a part, a few at a time.
+/// Lanes along a kept dimension, `space.chunk` per thread: 1, or a vector that all operands have at
+/// every position. `down` threads split the steps of a part, several at a time.
 template <class Reducer, class Space, class E, class Index, class Sink>
 struct simt_reduce_outer {
   using S = typename Reducer::state;
@@ -132,7 +132,7 @@ struct simt_reduce_outer {
   using places_type =
       decltype(copy_of(declval_of<const Index&>().at(declval_of<const coordinates&>())));
   using vectors = row_vectors<row_type>;
-  // (Partial results with their indices go one by one.)
+  // (Partial results with indices are read one by one.)
   static constexpr int most =
       Reducer::needs_index && !counts_steps<places_type> ? 1 : vectors::most;
   static constexpr int max_threads = 256, min_blocks = 4;
@@ -147,10 +147,9 @@ struct simt_reduce_outer {
   }
 
  private:
-  /// Whether an element's index is computed from the step, once the first of those that a thread
-  /// folds at a time is known.
+  /// Whether an element's index follows from the step of the batch it was found in.
   static constexpr bool counts = Reducer::needs_index && counts_steps<places_type>;
-  // (Sums of f32 would have a register too few.)
+  // (For sums of f32 it would cause register spills.)
   static constexpr bool is_once = counts && vectors::leaves == 1;
   FLAGGEMS_INLINE static bool one_dimension(const reduction_plane&) { return true; }
   FLAGGEMS_INLINE static bool one_dimension(const reduction_space& space) {
@@ -179,7 +178,7 @@ struct simt_reduce_outer {
       for (int k = 0; k < Width; ++k) state[k] = Reducer::neutral();
       if (lane < shares.items && y < down)
         fold_down<Width>(space, e, index, kept, start, part * shares.per_part, end, y, down, state);
-      // (Where the best element is, a thread a column finds behind meet_columns.)
+      // (With indices, find() locates the best element after meet_columns.)
       if (!counts && down == 1 && space.parts == 1) {
         if (lane < shares.items && y == 0)
           sink.template put_vec<Width>(space.locate(kept, 0, start), state);
@@ -198,8 +197,8 @@ struct simt_reduce_outer {
     });
   }
 
-  /// Folds Width columns of a part's steps, of which thread y of `down` has each `down`th few. With
-  /// an index that counts steps, a state's is the first step of the few.
+  /// Reduces Width columns over a part's steps; thread y of `down` takes every `down`th batch. With
+  /// computed indices, a state's index is its batch's first step.
   template <int Width>
   FLAGGEMS_INLINE static void fold_down(const Space& space, const E& e, const Index& index,
                                         i64 kept, i64 start, i64 begin, i64 end, int y, int down,
@@ -244,7 +243,7 @@ struct simt_reduce_outer {
     fragment x[distance];
     row_type at[distance];
     int rows = 0;
-    // Those of the last few that are not there are read as the last one is.
+    // Rows past the end repeat the last one.
     const auto fetch = [&](i64 step) FLAGGEMS_LAMBDA {
       rows = static_cast<int>(min_of<i64>(distance, end - step));
       FLAGGEMS_SIMT_UNROLL
@@ -295,8 +294,7 @@ struct simt_reduce_outer {
     }
   }
 
-  /// Makes the first step of the few in which the best element of the column at c is the index of
-  /// that element.
+  /// Replaces a batch's first step by the index of the best element of the column at c.
   template <int Width>
   FLAGGEMS_INLINE static void find(const E& e, const Index& index, const coordinates& c, i64 end,
                                    S& s) {

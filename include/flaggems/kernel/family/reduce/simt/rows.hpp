@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on SIMT devices. Threads read vectors, several before they use the first. Along a row
-// a thread group of threads folds each result, from one thread a short row to a block a long one:
-// of any row
-// (`inner`), of rows that are vector-aligned (`rows`), of those that are short (`short`). Across
-// rows (family/reduce/simt/columns.hpp) each thread folds a few consecutive columns, and the
-// threads of a column share the rows. Where results are few, each is cut into parts, whose results
-// a second launch folds.
+// Reductions along rows on SIMT devices. A thread group reduces each result, from one thread for a
+// short row to a block for a long one; threads load several vectors before they use the first.
+// Kernels: any rows (`inner`), vector-aligned rows (`rows`), short ones (`short`); across rows see
+// family/reduce/simt/columns.hpp. Few results are split into parts, which a second launch combines.
 #pragma once
 
 #include <flaggems/kernel/block/simt/machine.hpp>
@@ -32,8 +29,8 @@ struct partial_states<indexed<C, J>> {
   }
 };
 
-/// A reduction_space of one kept and one reduced dimension besides the lanes', as most are: no
-/// coordinates lie in an array, and a kernel has a tenth of the code.
+/// A reduction_space with one kept and one reduced dimension besides the lanes', the common case:
+/// coordinates are not in an array, which makes kernels far smaller.
 struct reduction_plane {
   i64 inner, chunk, chunks, outputs, steps, parts;
 
@@ -47,7 +44,7 @@ struct reduction_plane {
   }
 };
 
-/// The fold of f(0), ..., f(Count - 1) as a tree; Count is a power of two.
+/// Reduces f(0), ..., f(Count - 1) as a tree; Count is a power of two.
 template <int Count, class Op, class F>
 FLAGGEMS_INLINE auto folded(Op op, const F& f) {
   decltype(copy_of(f(0))) node[2 * Count - 1];
@@ -58,7 +55,7 @@ FLAGGEMS_INLINE auto folded(Op op, const F& f) {
   return node[2 * Count - 2];
 }
 
-// ---- maxima: an instruction where the language has it
+// ---- maxima by one instruction where the language has it
 struct simt_maximum : maximum_of {
   using maximum_of::operator();
   FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return greater_or_nan(a, b); }
@@ -82,11 +79,11 @@ struct simt_op_type<minimum_of> {
 template <class Op>
 using simt_op = typename simt_op_type<Op>::type;
 
-/// The place of what was not found.
+/// The index of an element that was not found.
 inline constexpr u32 nowhere = ~u32{0};
 
-/// The fold of a reducer's values, without their places; and what is found in a row: the best value
-/// and its place, if the reducer has indices.
+/// The reduction of a reducer's values without indices, and its result in a row: the best value,
+/// and its index if the reducer has indices.
 template <class Reducer, bool Indexed = Reducer::needs_index>
 struct value_fold {
   using op = simt_op<typename Reducer::op>;
@@ -104,13 +101,13 @@ struct value_fold<Reducer, true> {
   FLAGGEMS_INLINE static found enter(value x, u32 place) { return {x, place}; }
 };
 
-/// Vectors that a thread fetches before it uses the first.
+/// The vectors that a thread loads before it uses the first.
 template <int Width>
 inline constexpr int prefetch_distance = Width == 1 ? 8 : 4;
 
-/// Folds the vectors of Width elements of a row of n, a multiple of Width, whose turn thread x of
-/// `along` is: several are fetched before the first is used, and for those behind the row the first
-/// one is read again, and left out.
+/// Reduces thread x's share of a row of n elements, a multiple of Width, among `along` threads. A
+/// batch of vectors is loaded before the first is used; those past the end load the first again and
+/// are ignored.
 template <class Reducer, int Width, bool Splat, class Row>
 FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
     typename value_fold<Reducer>::found {
@@ -121,7 +118,7 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
   constexpr int distance = prefetch_distance<Width>;
   typename fold::op op;
   const u32 stride = along * Width;
-  // The best value, and the first vector that has it: which element it is is found at the end.
+  // The best value, and the first vector that has it; the element in it is found at the end.
   C best = fold::neutral();
   [[maybe_unused]] u32 place = x * Width;
   [[maybe_unused]] fragment with_best = {};
@@ -136,7 +133,7 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
       at[u] = turn(u) < n ? turn(u) : i;
       of[u] = vectors::template fetch<Width, Splat, (vectors::leaves == 1)>(row, at[u]);
     }
-    // All of them first: else compilers wait for one after the other.
+    // All of the batch first: else compilers order loads and uses alternately.
     FLAGGEMS_SIMT_UNROLL
     for (int u = 0; u < distance; ++u) {
       folds[u] = folded<Width>(op, [&](int k) FLAGGEMS_LAMBDA {
@@ -144,8 +141,8 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
       });
     }
     if constexpr (Reducer::needs_index) {
-      // (What is read again is never better. The best one's number takes fewer registers than the
-      // places of all.)
+      // (Repeated vectors are never better. The best one's number takes fewer registers than all
+      // indices.)
       int which = -1;
       FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < distance; ++u) {
@@ -162,7 +159,7 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
     }
   }
   if constexpr (Reducer::needs_index) {
-    u32 first = 0;  // also of a vector that beats nothing, as all are the least
+    u32 first = 0;  // also if no vector beats the identity
     FLAGGEMS_SIMT_UNROLL
     for (int k = Width - 1; k >= 0; --k) {
       const C v = vectors::template value<Width>(row, with_best, k, place);
@@ -173,8 +170,8 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
   return fold::enter(best, place);
 }
 
-/// The same of elements [begin, end) of a row, which begin and end with a vector, in pieces: a
-/// level of the sum, and 32 bits for a place. An index is that in the row.
+/// The same for the elements [begin, end) of a row, a multiple of vectors, in pieces: a level of
+/// the sum, and of 32-bit indices. Indices are relative to the row.
 template <class Reducer, int Width, bool Splat, class Row>
 FLAGGEMS_INLINE void reduce_pieces(const Row& row, i64 begin, i64 end, int x, int along,
                                    typename Reducer::state& total) {
@@ -193,13 +190,13 @@ FLAGGEMS_INLINE void reduce_pieces(const Row& row, i64 begin, i64 end, int x, in
   }
 }
 
-/// Folds the elements of a row of n whose turn thread x of `along` is.
+/// Reduces thread x's share of any row of n elements among `along` threads.
 template <class Reducer, class Row>
 FLAGGEMS_INLINE void reduce_along(const Row& row, i64 n, int x, int along,
                                   typename Reducer::state& total) {
   using vectors = row_vectors<Row>;
   constexpr int Width = vectors::most;
-  i64 begin = 0, end = 0;  // of its vectors
+  i64 begin = 0, end = 0;  // its aligned vectors
   if constexpr (Width > 1) {
     const int head = vectors::template head<Width>(row);
     if (head != not_vectorizable && !(vectors::leaves == 1 && vectors::splats(row))) {
@@ -215,8 +212,8 @@ FLAGGEMS_INLINE void reduce_along(const Row& row, i64 n, int x, int along,
       reduce_pieces<Reducer, Width, false, Row>(row, begin, end, x, along, total);
     }
   }
-  // One by one what lies beside them: half of the threads before, half behind. All, if there are
-  // none.
+  // Head and tail element by element, each by half of the threads; the whole row without aligned
+  // vectors.
   int side = 0, sides = 2;
   if (end > begin && along > 1) {
     along /= 2;
@@ -230,21 +227,21 @@ FLAGGEMS_INLINE void reduce_along(const Row& row, i64 n, int x, int along,
                                          total);
 }
 
-/// How threads share a reduction; numbers of threads as powers of two, since they divide.
+/// How threads share a reduction; numbers of threads as powers of two.
 struct reduction_shares {
   i64 items;     // parts of results, or vectors of columns
   i64 per_part;  // steps
-  i32 group;     // threads that fold one result, or part of one
-  i32 along;     // of them, those side by side along a row
+  i32 group;     // log2 of the threads that reduce a result, or a part of one
+  i32 along;     // log2 of those along a row
 };
-/// Short rows that a thread has a vector of at once.
+/// Short rows of which a thread loads a vector each at once.
 inline constexpr int short_rows = 4;
-/// The power of two of threads that a block has, up to 2^most.
+/// log2 of a block's threads, at most `most`.
 FLAGGEMS_INLINE int thread_bits(int threads, int most) {
   while ((1 << most) > threads) --most;
   return most;
 }
-/// a / b, of numbers that mostly are small.
+/// a / b, faster for numbers below 2^32.
 FLAGGEMS_INLINE i64 quotient(i64 a, i64 b) {
   if (b == 1) return a;
   if (((a | b) >> 32) == 0) return static_cast<i64>(static_cast<u32>(a) / static_cast<u32>(b));
@@ -255,8 +252,8 @@ FLAGGEMS_INLINE i64 part_quotient(i64 a, i64 b) {
   return b == 1 ? a : static_cast<i64>(static_cast<u32>(a) / static_cast<u32>(b));
 }
 
-/// Lanes along a reduced dimension: `group` threads a part of a result, of which `along` read a row
-/// side by side. A part is some rows, or a piece of one.
+/// Lanes along a reduced dimension: 2^`group` threads per part of a result, of which 2^`along` read
+/// a row together. A part is several rows, or a piece of one.
 template <class Reducer, class Space, class E, class Index, class Sink>
 struct simt_reduce_inner {
   using S = typename Reducer::state;
@@ -295,7 +292,7 @@ struct simt_reduce_inner {
           if (of_row.index != none) of_row.index = index.at(c).load(lane_scalar{of_row.index});
           total = typename Reducer::op{}(total, of_row);
         }
-        // First the value, then the first index: half of the shuffles that both together take.
+        // First the value, then its first index: half of the shuffles of a combined state.
         const auto best =
             block.reduce_group(total.value, typename value_fold<Reducer>::op{}, 1 << group);
         const bool has_best = total.value == best || total.value != total.value;
@@ -317,14 +314,14 @@ struct simt_reduce_inner {
   }
 };
 
-/// Rows of vectors one after the other, or pieces of such rows: little is to be worked out before
-/// the first vector is fetched. With Sides, there are elements beside the vectors, fewer than a
-/// vector's before and behind; a thread group has no fewer threads, and holds them one a thread.
+/// Vector-aligned rows, or pieces of such rows; few instructions precede the first load. `Sides`:
+/// with a head and a tail of less than a vector each, one element per thread; a thread group has at
+/// least as many threads.
 template <class Reducer, bool Sides, class E, class Index, class Sink>
 struct simt_reduce_rows {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
-  // Registers hold four vectors; and what else is read, and argmax's best one.
+  // Registers hold a batch of four vectors; more operands, and argmax's best vector, need more.
   static constexpr bool is_small =
       !Reducer::needs_index && row_vectors<row_type>::leaves <= 1 && sizeof(S) <= 4;
   static constexpr int max_threads = 256, min_blocks = is_small ? 6 : 4;
@@ -351,7 +348,7 @@ struct simt_reduce_rows {
       const auto found = reduce_row(e.at(c), static_cast<u32>(length), x, static_cast<u32>(size));
       S total;
       if constexpr (Reducer::needs_index) {
-        // First the value, then the first place: half of the shuffles that both together take.
+        // First the value, then its first index: half of the shuffles of a combined state.
         const auto best = block.reduce_group(found.value, typename value_fold<Reducer>::op{}, size);
         const bool has_best = found.value == best || found.value != found.value;
         const u32 first = block.reduce_group(has_best ? found.index : nowhere, minimum_of{}, size);
@@ -378,7 +375,7 @@ struct simt_reduce_rows {
     if constexpr (Sides) {
       const u32 head = min_of(static_cast<u32>(vectors::template head<Width>(row)), n);
       const u32 inside = (n - head) / Width * Width, behind = head + inside + x;
-      // Fetched first, and converted last: else the vectors would wait for them.
+      // Loaded first and converted last: else the vectors would wait for them.
       using element = typename vectors::template fragment<1>;
       const bool has_before = x < head, has_after = behind < n;
       element before = {}, after = {};
@@ -399,8 +396,8 @@ struct simt_reduce_rows {
   }
 };
 
-/// Rows of which each thread of a thread group has one vector, several at a time: rows side by side
-/// are one access.
+/// Short rows: each thread of a group has one vector of several rows, and consecutive rows make
+/// coalesced accesses.
 template <class Reducer, class E, class Index, class Sink>
 struct simt_reduce_short {
   using S = typename Reducer::state;
@@ -427,7 +424,7 @@ struct simt_reduce_short {
       const auto row_of = [&](int u) FLAGGEMS_LAMBDA {
         return e.at(space.locate(min_of(place(u), shares.items - 1), 0, 0));
       };
-      // (Found anew for each element, they took the compiler a third of its time to get rid of.)
+      // (As a table: computing them anew per element slows compilers down.)
       static_assert(rows == 4, "each has its row");
       const row_type row[rows] = {row_of(0), row_of(1), row_of(2), row_of(3)};
       const auto value = [&](int u, int k) FLAGGEMS_LAMBDA {
@@ -460,7 +457,7 @@ struct simt_reduce_short {
             first[u] = min_of(first[u], block.shuffle_xor(first[u], mask));
         }
       }
-      // A thread group's threads share the writing, which is much code.
+      // A group's threads share the stores, whose code is long.
       FLAGGEMS_SIMT_NO_UNROLL
       for (int u = x; u < rows && place(u) < items; u += size) {
         C total = best[0];
@@ -470,8 +467,7 @@ struct simt_reduce_short {
           total = r == u ? best[r] : total;
           at = r == u ? first[r] : at;
         }
-        // A formula that the compiler rounds in two ways, contracted here and not there, is not
-        // found.
+        // Not found if a formula is rounded in two ways, contracted in one place only.
         if (at == size * Width) at = 0;
         const coordinates c = space.locate(place(u), 0, 0);
         if constexpr (Reducer::needs_index)
