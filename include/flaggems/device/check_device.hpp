@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// `concept device` with a message for each member that is missing or of another form, and for
-// constants whose values make no sense.
+// `concept device`, with a message for each member that is missing or has another signature, and
+// for constants with invalid values.
 #pragma once
 
 #include <flaggems/device/concept.hpp>
@@ -10,8 +10,8 @@
 
 namespace flaggems {
 
-/// True if D is a device type; does not compile, and says which member must be how, if it is not.
-/// The last line of a vendor header is `static_assert(flaggems::check_device<name>());`.
+/// True if D is a device type; otherwise it does not compile, and the message names the member. The
+/// last line of a vendor header is `static_assert(flaggems::check_device<name>());`.
 template <class D>
 consteval bool check_device() {
 #define FLAGGEMS_REQUIRE(member, text) \

@@ -22,10 +22,10 @@ constexpr auto argument_device() {
   else if constexpr (requires { typename type::device_type; })
     return std::type_identity<typename type::device_type>{};
   else
-    return std::type_identity<void>{};  // a number: on no device
+    return std::type_identity<void>{};  // a number: on any device
 }
 
-// Compilers print a condition that failed, so it says what the letters of the message stand for:
+// Compilers print a failed condition, so its name spells the message:
 // stream_on<A>::and_argument_on<K, B>.
 template <class A>
 struct stream_on {
@@ -43,7 +43,7 @@ constexpr void check_same_devices(std::integer_sequence<int, K...>) {
   (check_same_device<A, K + 1, typename decltype(argument_device<X>())::type>(), ...);
 }
 
-// The same here: argument<K, T>::is_one_of<what the operator takes>.
+// Likewise: argument<K, T>::is_one_of<what the operator takes>.
 template <int K, class T>
 struct argument {
   template <class... Allowed>
@@ -65,21 +65,21 @@ constexpr bool check_element_type(type_list<Allowed...>) {
 
 }  // namespace detail
 
-/// Does not compile unless every argument that has a device is on the stream's; numbers have none.
-/// Arguments count from 1.
+/// Does not compile unless every argument with a device is on the stream's device type; numbers
+/// have none. Arguments count from 1.
 template <stream_like S, class... X>
 constexpr void same_device() {
   detail::check_same_devices<device_of<S>, X...>(
       std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>{});
 }
-/// The same, from the arguments themselves.
+/// The same, deduced from the arguments.
 template <stream_like S, class... X>
 constexpr void same_device(const S&, const X&...) {
   same_device<S, X...>();
 }
 
 /// Does not compile unless the element type of X, argument K of an operator, is in the type_list.
-/// Gives whether it is: behind `if constexpr` a kernel's own errors do not hide the message.
+/// Returns whether it is: under `if constexpr` a kernel's own errors do not hide the message.
 template <class List, int K, class X>
 constexpr bool element_type_in() {
   return detail::check_element_type<X, K>(List{});

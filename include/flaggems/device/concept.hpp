@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device type must have: a struct of static functions, constants and four policies.
+// The requirements on a device type: a struct of static functions, constants and four policies.
 //
-// Functions that fail raise driver_error with the driver's code and words, except that `allocate`
-// returns null when memory is exhausted; those that destroy or deallocate never raise.
+// Functions that fail raise driver_error with the driver's code and text, except that `allocate`
+// returns null when memory is exhausted; functions that destroy or deallocate never raise.
 #pragma once
 
 #include <flaggems/device/launch_config.hpp>
@@ -17,13 +17,13 @@ namespace flaggems {
 
 namespace detail {
 
-/// A kernel that does nothing, with which `launch` is tried.
+/// An empty kernel, to check `launch`.
 struct probe_kernel {
   template <class Block>
   static void run(const Block&) {}
 };
 
-// One concept a member, so that a missing one can be named. `stream_of<D>` is a declared value.
+// One concept per member, so that a missing one can be named. `stream_of<D>` is a declared value.
 template <class D>
 concept has_stream_handle = std::regular<typename D::stream_handle>;
 template <class D>
@@ -208,7 +208,7 @@ inline constexpr bool needs_modules = [] {
   return false;
 }();
 
-/// Streams of these devices have finished their work whenever a call returns. Optional.
+/// Work on streams of these devices has finished when a call returns. Optional.
 template <class D>
 inline constexpr bool is_synchronous = [] {
   if constexpr (requires { D::capabilities::synchronous_streams; })
@@ -219,15 +219,15 @@ inline constexpr bool is_synchronous = [] {
 
 }  // namespace detail
 
-/// `name`, and the numbers by which PyTorch (c10::DeviceType) and DLPack know the device type.
+/// `name`, and the device type's numbers in PyTorch (c10::DeviceType) and DLPack.
 template <class D>
 concept device_identity =
     detail::has_name<D> && detail::has_torch_device_type<D> && detail::has_dlpack_device_type<D>;
-/// How many devices there are, why there are none, which is current, what they are.
+/// The number of devices, why there are none, the current one, and their properties.
 template <class D>
 concept device_discovery = detail::has_device_count<D> && detail::has_unavailable_reason<D> &&
     detail::has_current_device<D> && detail::has_set_device<D> && detail::has_properties<D>;
-/// Memory, taken, given back, copied and filled in stream order.
+/// Memory, allocated, freed, copied and filled in stream order.
 template <class D>
 concept device_memory = detail::has_stream_handle<D> && detail::has_allocate<D> &&
     detail::has_deallocate<D> && detail::has_copy<D> && detail::has_fill<D>;
@@ -236,22 +236,21 @@ template <class D>
 concept device_streams =
     detail::has_stream_handle<D> && detail::has_create_stream<D> && detail::has_destroy_stream<D> &&
     detail::has_synchronize<D> && detail::has_query<D> && detail::has_default_stream<D>;
-/// Marks in a stream, for waiting and for time.
+/// Events: points in a stream to wait for and to measure time between.
 template <class D>
 concept device_events = detail::has_event_handle<D> && detail::has_create_event<D> &&
     detail::has_destroy_event<D> && detail::has_record<D> && detail::has_wait<D> &&
     detail::has_synchronize_event<D> && detail::has_query_event<D> && detail::has_elapsed_ms<D>;
-/// Images of kernels; only asked of device types that list a provider other than `linked`.
+/// Kernel images; only required of device types that list a provider other than `linked`.
 template <class D>
 concept device_modules = detail::has_module_handle<D> && detail::has_function_handle<D> &&
     detail::has_load_module<D> && detail::has_unload_module<D> && detail::has_find_function<D>;
-/// Graphs, for `capture`. Optional: `begin_capture` makes a stream keep what is queued in it
-/// instead of doing it, `end_capture` makes a graph of that, to be launched any number of times,
-/// and `abandon_capture` drops it. Either ends the capture, even where it raises. For captures that
-/// others began: `capture_id` is 0 for a stream that takes part in none, else the same for all that
-/// take part in one, and never used again; `at_graph_end(s, f, data)` has f(data) called once, by
-/// any thread, when the graph that is being captured in `s`, all graphs made of that, and their
-/// launches have ended, or when it raises. f calls nothing of the device.
+/// Graphs, for `capture`. Optional. `begin_capture` makes a stream record work instead of running
+/// it, `end_capture` makes a graph of it, which can be launched repeatedly, `abandon_capture` drops
+/// it; both end the capture even if they raise. For captures begun elsewhere: `capture_id` is 0 for
+/// a stream in none, else unique to the capture; `at_graph_end(s, f, data)` has f(data) called
+/// once, on any thread, when the graph being captured in `s`, its executables and launches have
+/// ended, or when it raises. f calls nothing of the device.
 template <class D>
 concept device_graphs = detail::has_stream_handle<D> && std::regular<typename D::graph_handle> &&
     requires(typename D::stream_handle s, typename D::graph_handle g, void (*f)(void*),
@@ -267,27 +266,26 @@ concept device_graphs = detail::has_stream_handle<D> && std::regular<typename D:
   { D::destroy_graph(g) }
   noexcept->std::same_as<void>;
 };
-/// Memory of the host that a driver copies from and to without anybody's waiting, for `pinned`.
-/// Optional. `allocate_pinned` returns null when there is no more; it serves all devices of the
-/// type.
+/// Page-locked host memory for asynchronous copies, used by `pinned`. Optional. `allocate_pinned`
+/// returns null when memory is exhausted; the memory serves all devices of the type.
 template <class D>
 concept device_pinned_memory = requires(void* p) {
   { D::allocate_pinned(i64{}) } -> std::same_as<void*>;
   { D::deallocate_pinned(p) }
   noexcept->std::same_as<void>;
 };
-/// Copies from another device (of index `from_device`) to the current one, in the order of a stream
-/// of this one, for `to_device`. Optional.
+/// Copies from another device (`from_device`) to the current one, in the order of a stream of the
+/// current one, for `to_device`. Optional.
 template <class D>
 concept device_peer_copies = requires(typename D::stream_handle s, void* to, const void* from) {
   { D::copy_from_peer(to, from, i64{}, /*from_device*/ int{}, s) } -> std::same_as<void>;
 };
-/// How SIMT devices differ: `geometry`, `argument_abi`, `images`, `capabilities`.
+/// The differences between SIMT devices: `geometry`, `argument_abi`, `images`, `capabilities`.
 template <class D>
 concept device_policies = detail::has_geometry<D> && detail::has_argument_abi<D> &&
     detail::has_images<D> && detail::has_capabilities<D>;
 
-/// A type that stands for a kind of device. `check_device` says what a type lacks.
+/// A type that represents a kind of device. `check_device` names what a type lacks.
 template <class D>
 concept device = device_identity<D> && device_discovery<D> && device_memory<D> &&
     device_streams<D> && device_events<D> && detail::has_error_text<D> && detail::has_launch<D> &&

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a device runs kernels: what chooses between the forms that a kernel has. Where memory is, and
-// who may read it, is another question (host_accessible).
+// Execution models, which select among the forms of a kernel. Where memory is and whether the host
+// reads it is separate (host_accessible).
 #pragma once
 
 #include <flaggems/device/concept.hpp>
@@ -18,9 +18,8 @@ enum class execution {
   vector_core      ///< cores with vectors and explicit local memory, as NPUs have them
 };
 
-/// The execution model of a device type: `capabilities::model` where it says so. Otherwise one
-/// whose kernels are all linked, and whose memory the host can read, has vector_workers; any other
-/// simt.
+/// The execution model of a device type: `capabilities::model` if given. Otherwise vector_workers
+/// if all kernels are linked and the host can read its memory, else simt.
 template <class D>
 inline constexpr execution execution_model = [] {
   if constexpr (requires { D::capabilities::model; })
@@ -30,15 +29,15 @@ inline constexpr execution execution_model = [] {
                                                                          : execution::simt;
 }();
 
-/// Whether kernels run in their form for threads in warps, and in that for vectors.
+/// Whether kernels run in their SIMT form; in their vector form.
 template <class D>
 inline constexpr bool has_simt = execution_model<D> == execution::simt;
 template <class D>
 inline constexpr bool has_vectors = execution_model<D> == execution::vector_workers;
 
 namespace detail {
-/// Whether vectors are those of the process's own pool of threads, whose number and caches a kernel
-/// may be planned for; not so of a device type derived from one that has it.
+/// Whether vector workers are the process's own thread pool, whose size and caches kernels may be
+/// planned for; not true of device types derived from such a one.
 template <class D>
 inline constexpr bool has_thread_pool = [] {
   if constexpr (requires { typename D::thread_pool_device; })

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs: work that is recorded once and launched as a whole, at the cost of one launch.
+// Graphs: work that is captured once and launched as a whole, at the cost of one launch.
 #pragma once
 
 #include <flaggems/device/memory_pool.hpp>
@@ -19,7 +19,7 @@ namespace detail {
 template <class Device, class F>
 graph<Device> captured(const stream_ref<Device>& stream, F&& f);
 
-// So that a device type without graphs has one error, not ten.
+// So that a device type without graphs gives one error, not ten.
 template <class Device>
 struct graph_handle_of {
   using type = int;
@@ -32,10 +32,10 @@ struct graph_handle_of<Device> {
 };
 }  // namespace detail
 
-/// Work that was captured. Each launch does it again, with the same arguments and at the same
-/// addresses: new input is copied into the tensors that were read, output stands in those that were
-/// written. Memory that was allocated while it was captured is kept until the graph ends, also that
-/// of tensors that ended earlier; tensors from before it which it uses must outlive it.
+/// Captured work. Each launch repeats it with the same arguments and addresses: copy new input into
+/// the tensors that it reads; results are in those that it writes. Memory allocated during capture
+/// belongs to the graph until that ends, also that of tensors destroyed earlier; tensors allocated
+/// before must outlive the graph.
 template <class Device>
 class graph {
   static_assert(
@@ -46,14 +46,14 @@ class graph {
   using device_type = Device;
   using native_handle_type = typename detail::graph_handle_of<Device>::type;
 
-  /// None: as one that was moved from, it may be assigned to and destroyed.
+  /// No graph: as one that was moved from, it can be assigned to and destroyed.
   graph() = default;
   graph(graph&& other) noexcept { swap(other); }
   graph& operator=(graph&& other) noexcept {
     graph(std::move(other)).swap(*this);
     return *this;
   }
-  /// Does not wait: launches that are queued are still done.
+  /// Does not wait; queued launches still run.
   ~graph() {
     if (pool_ == nullptr) return;
     if (has_handle_)
@@ -78,9 +78,9 @@ class graph {
     return pool_ != nullptr ? pool_->device_index() : 0;
   }
 
-  /// Queues the work in `stream`, after earlier launches of this graph in whichever stream. By one
-  /// thread at a time. Raises device_mismatch for a stream of another device, invalid_argument if
-  /// there is no graph, and driver_error.
+  /// Queues the work in `stream`, after earlier launches of this graph in any stream. Not
+  /// thread-safe. Raises device_mismatch for a stream of another device, invalid_argument if there
+  /// is no graph, and driver_error.
   void launch(const stream_ref<Device>& stream) {
     const auto captured = handle();
     detail::require_device<Device>("graph", device_index(), stream.device_index());
@@ -107,7 +107,7 @@ class graph {
 };
 
 namespace detail {
-/// A capture, which ends with it.
+/// A capture, ended by its destructor.
 template <class Device>
 class capture_scope {
  public:
@@ -147,14 +147,14 @@ graph<Device> captured(const stream_ref<Device>& stream, F&& f) {
 }
 }  // namespace detail
 
-/// Calls `f()` once, and makes a graph of the work that it queues in `stream`, which is not done
-/// now; other streams that `f` makes wait for an event of this one belong to it, if this one waits
-/// for them in the end. Waits for what is queued in `stream` first.
+/// Calls `f()` once and makes a graph of the work that it queues in `stream`, which does not run
+/// now. Other streams of `f` take part if they wait for an event of `stream` and `stream` finally
+/// waits for them. First waits for the work queued in `stream`.
 ///
-/// What cannot be captured raises driver_error, and nothing is left of it: a wait for a stream or
-/// an event, so also `to_host`, `from_host` and `from_values`; the default stream. Memory, and
-/// kernels that are launched for the first time, are no obstacle. Device types without graphs do
-/// not compile: `if constexpr (device_graphs<Device>)`.
+/// What cannot be captured raises driver_error and leaves nothing behind: waiting for a stream or
+/// an event (so `to_host`, `from_host` and `from_values`), and the default stream. Allocation and
+/// first launches of kernels are allowed. Device types without graphs do not compile: use `if
+/// constexpr (device_graphs<Device>)`.
 template <stream_like S, class F>
 [[nodiscard]] graph<device_of<S>> capture(const S& stream, F&& f) {
   if constexpr (device_graphs<device_of<S>>)
@@ -163,10 +163,10 @@ template <stream_like S, class F>
     return {};
 }
 
-/// Loads every kernel that `f()` launches in `stream`, compiling those that the cache on disk
-/// lacks, and has the pool take the memory that it needs: afterwards the same calls take as long
-/// the first time as ever. `f` is called once, as in `capture` and under its rules; its work is not
-/// done. Device types whose kernels are all linked have nothing to load, and do not call it.
+/// Warms up `f()`: loads every kernel that it launches in `stream`, compiling those missing from
+/// the disk cache, and reserves its memory in the pool, so that its first run is not slower. `f` is
+/// called once under the rules of `capture`; its work does not run. Does nothing for device types
+/// whose kernels are all linked.
 template <stream_like S, class F>
 void warm_up(const S& stream, F&& f) {
   if constexpr (detail::needs_modules<device_of<S>>)

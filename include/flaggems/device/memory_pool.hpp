@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory from a caching pool in stream order: one pool for each device, and what it tells.
+// Stream-ordered memory from each device's caching pool, and its statistics.
 #pragma once
 
 #include <flaggems/device/pool_block.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory from the pool of a device, and what the pool tells.
+// Memory from a device's pool, and the pool's statistics.
 #pragma once
 
 #include <flaggems/device/pools.hpp>
@@ -10,13 +10,13 @@
 
 namespace flaggems {
 
-/// Memory from the pool, given back when this and what shares it have ended. Move only.
+/// Memory from the pool, freed when this and all that share it have ended. Move only.
 template <class Device>
 class pool_block {
  public:
   pool_block() = default;
-  /// `bytes` in the order of `stream`; 0 bytes are a null pointer. Raises out_of_memory in
-  /// the name of `op`.
+  /// `bytes` in the order of `stream`; 0 bytes give a null pointer. Raises out_of_memory in the
+  /// name of `op`.
   pool_block(i64 bytes, const stream_ref<Device>& stream, const char* op = "allocate") {
     if (bytes == 0) return;
     pool_ = &pool<Device>(stream.device_index());
@@ -31,7 +31,7 @@ class pool_block {
   }
   ~pool_block() {
     if (record_ == nullptr) return;
-    // Alone, which nearly all are: nobody else can come.
+    // A sole owner, the common case, cannot gain another.
     if (record_->sharers.load(detail::memory_order::acquire) == 0 ||
         record_->sharers.fetch_sub(1) == 0)
       pool_->deallocate(record_);
@@ -46,16 +46,16 @@ class pool_block {
   }
 
   [[nodiscard]] void* data() const noexcept { return record_ ? record_->data : nullptr; }
-  /// The device of the memory; 0 if there is none.
+  /// The device of the memory; 0 if empty.
   [[nodiscard]] int device_index() const noexcept { return record_ ? pool_->device_index() : 0; }
-  /// The stream in whose order the memory is used; the device's default one if there is none.
+  /// The stream in whose order the memory is used; the device's default stream if empty.
   [[nodiscard]] stream_ref<Device> stream() const {
     return record_ != nullptr ? pool_->stream_of(*record_) : stream_ref<Device>();
   }
-  /// The bytes asked for.
+  /// The requested bytes.
   [[nodiscard]] i64 bytes() const noexcept { return record_ ? record_->requested : 0; }
-  /// Keeps the memory from being used again before the work queued in `stream`, by the time this
-  /// ends, is done.
+  /// Delays reuse of the memory, once freed, until the work that `stream` has queued by then is
+  /// done.
   void record_stream(const stream_ref<Device>& stream) {
     if (record_ != nullptr) pool_->record_stream(record_, stream);
   }
@@ -65,7 +65,7 @@ class pool_block {
   detail::pool_block_record<Device>* record_ = nullptr;
 };
 
-/// Memory from the pool of the stream's device, in the order of the stream. Raises out_of_memory.
+/// Memory from the pool of the stream's device, in stream order. Raises out_of_memory.
 template <class Device>
 [[nodiscard]] pool_block<Device> pool_allocate(i64 bytes, const stream_ref<Device>& stream) {
   return pool_block<Device>(bytes, stream);
@@ -80,13 +80,12 @@ template <class Device>
 [[nodiscard]] memory_statistics memory_stats(int device_index = Device::current_device()) {
   return pool<Device>(device_index).stats();
 }
-/// Makes the peaks of the statistics what is current.
+/// Resets the peaks of the statistics to the current values.
 template <class Device>
 void reset_peak_memory_stats(int device_index = Device::current_device()) {
   pool<Device>(device_index).reset_peak_stats();
 }
-/// Gives the memory that the pool holds and no tensor uses back to the device. Raises what the
-/// device raises.
+/// Returns the pool's unused memory to the device. Raises what the device raises.
 template <class Device>
 void empty_cache(int device_index = Device::current_device()) {
   pool<Device>(device_index).empty_cache();

@@ -3,12 +3,12 @@
 //
 // A caching, stream-ordered memory pool for each device type and device.
 //
-// A block that is freed may be given out again at once in the order of the same stream. For another
-// stream it waits until its own is idle, or, when the device's memory is exhausted, makes the other
-// stream wait by an event. So no host synchronisation happens on the way.
+// A freed block is immediately reusable in the order of its stream. For another stream it must be
+// idle, or, when the device's memory is exhausted, that stream waits for an event. The host never
+// waits.
 //
-// While a stream is captured into a graph, by this library or by others, what is allocated in its
-// order becomes the graph's: it is used again there in stream order, and elsewhere once the graph
+// Memory allocated in the order of a stream that is being captured into a graph, by this library or
+// others, belongs to the graph: it is reused there in stream order, and elsewhere once the graph
 // has ended.
 #pragma once
 
@@ -28,14 +28,14 @@ namespace flaggems {
 template <class Device>
 inline constexpr i64 pool_alignment = Device::capabilities::host_accessible ? 64 : 256;
 
-/// The pool of one device. Thread safe. Reached through `pool<Device>()`.
+/// The pool of one device. Thread-safe. Obtained from `pool<Device>()`.
 template <class Device>
 class memory_pool {
   using record = detail::pool_block_record<Device>;
   using reservation = detail::pool_reservation<Device>;
   using classes = detail::size_classes<pool_alignment<Device>>;
   using native_stream = typename Device::stream_handle;
-  // What is freed there, nobody may touch from then on.
+  // Accesses to freed memory are errors at once: sanitizers watch it.
   static constexpr bool is_watched =
       Device::capabilities::host_accessible && detail::is_synchronous<Device>;
 
@@ -43,14 +43,14 @@ class memory_pool {
   explicit memory_pool(int device_index) noexcept : device_index_(device_index) {}
   memory_pool(const memory_pool&) = delete;
   memory_pool& operator=(const memory_pool&) = delete;
-  /// Gives all cached blocks back; none may be in use.
+  /// Returns all cached blocks; none may be in use.
   ~memory_pool() {
     detail::succeeds([this] { empty_cache(); });
   }
 
   /// A block of at least `bytes` > 0 for work in the order of `stream`. Raises out_of_memory, after
-  /// one more attempt with the cache emptied, and invalid_argument for a negative size, both in the
-  /// name of `op`; and what the device raises, also for work on blocks that were freed before.
+  /// a retry with the cache emptied, and invalid_argument for a negative size, both in the name of
+  /// `op`; also the device's errors of earlier work on freed blocks.
   [[nodiscard]] record* allocate(i64 bytes, native_stream stream, const char* op = "allocate") {
     if (bytes < 0 || bytes > classes::largest) [[unlikely]]
       raise_size(bytes, op);
@@ -62,8 +62,8 @@ class memory_pool {
       if (any_has_ended_.load(detail::memory_order::relaxed)) [[unlikely]]
         end_captures_of_others();
       owner = capture_of(stream);
-      // A block somewhat too large rather than one more: sizes that grow step by step would leave
-      // one of each.
+      // Prefers a larger cached block to a new one: gradually growing sizes would leave one of
+      // each.
       for (int larger = 0; larger <= 2 && block == nullptr; ++larger)
         block = owner == nullptr ? take_cached(index + larger, stream, false)
                                  : take_reserved(*owner, index + larger, stream);
@@ -73,8 +73,8 @@ class memory_pool {
     return block;
   }
 
-  /// Takes a block back: its memory may be used again for work queued in its stream after this. If
-  /// the device fails, the block waits for its users when it is used again or given back.
+  /// Frees a block: it can be reused by work queued in its stream after this. If the device fails,
+  /// the block waits for its users when it is reused or returned.
   void deallocate(record* block) noexcept {
     block->sharers.store(0, detail::memory_order::relaxed);
     if constexpr (is_watched) detail::mark_freed(block->data, classes::size_of(block->size_class));
@@ -93,16 +93,16 @@ class memory_pool {
       block->is_lost ? forget(block) : cache(block);
   }
 
-  /// Tells that `stream`, other than the block's own, has work on the block: once freed, it is not
-  /// used again before that is done. As torch.Tensor.record_stream.
+  /// Declares that `stream`, other than the block's own, uses the block: once freed, it is not
+  /// reused before that work is done. As torch.Tensor.record_stream.
   void record_stream(record* block, const stream_ref<Device>& stream) {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
     if (!(on(block->stream) == stream) || block->any_stream) add_user(block, stream);
   }
 
-  /// To be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
-  /// it. Then its blocks belong to no stream or, if that fails, are never used again (lost_bytes).
+  /// Must be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
+  /// it. Its blocks then belong to no stream or, if that fails, are never reused (lost_bytes).
   void release_stream(const stream_ref<Device>& stream) noexcept {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
@@ -113,8 +113,7 @@ class memory_pool {
       return is_idle;
     };
     const auto release = [&](record* b) {
-      // Captured work does not run before its graph does, and the graph knows where it was
-      // launched.
+      // Captured work runs only with its graph, which knows where it was launched.
       const auto has_work = [&] {
         return b->owner == nullptr ||
                !(b->is_captured || is_captured_for(*b->owner, stream.handle()));
@@ -148,13 +147,12 @@ class memory_pool {
       }
   }
 
-  /// Gives all cached blocks back to the device, once the work on them is done, and returns when it
-  /// has them. Raises what the device raises; the blocks that it failed for stay in the cache.
-  /// Other threads that want this pool wait meanwhile.
+  /// Returns all cached blocks to the device once the work on them is done. Raises what the device
+  /// raises; blocks for which it failed stay cached. Blocks other users of this pool.
   void empty_cache() {
     std::exception_ptr failure;
     {
-      // To the end: a stream that is waited for here must not be destroyed meanwhile.
+      // Held throughout: streams that are waited for must not be destroyed concurrently.
       detail::pool_lock lock(mutex_);
       end_captures_of_others();
       attempt(failure, [&] { give_back_cached(failure); });
@@ -164,8 +162,8 @@ class memory_pool {
 #endif
   }
 
-  /// For `graph`: what is allocated in the order of `stream` from now on is the graph's. Waits for
-  /// the stream. Raises what the device raises, and invalid_argument if it is captured already.
+  /// For `graph`: from now on allocations in the order of `stream` belong to the graph. Waits for
+  /// the stream. Raises what the device raises, and invalid_argument if it is already captured.
   [[nodiscard]] reservation* begin_capture(native_stream stream) requires(device_graphs<Device>) {
     if (Device::is_capturing(stream)) [[unlikely]]
       raise(errc::invalid_argument, "capture", "a stream that is not being captured",
@@ -174,7 +172,7 @@ class memory_pool {
     auto* const made = new reservation;
     made->stream = stream;
     detail::pool_lock lock(mutex_);
-    // Meanwhile nobody can ask how far the stream is.
+    // During a capture the stream's progress cannot be queried.
     for (record* list : free_)
       for (record* b = list; b != nullptr; b = b->next)
         if (b->stream == stream) b->any_stream = true;
@@ -187,14 +185,14 @@ class memory_pool {
     detail::pool_lock lock(mutex_);
     if (std::exchange(r->is_capturing, false)) captures_ -= 1;
   }
-  /// For `graph`: it was launched in `stream`. As launches of one graph wait for each other, the
-  /// last one's stream is the one to wait for.
+  /// For `graph`: it was launched in `stream`. Launches of one graph are ordered, so waiting for
+  /// the last one suffices.
   void set_launched(reservation* r, native_stream stream) noexcept {
     detail::pool_lock lock(mutex_);
     r->stream = stream;
     r->any_stream = false;
   }
-  /// For `graph`: it ends. Its blocks may be used in the order of its last launch.
+  /// For `graph`: it has ended. Its blocks are reusable in the order of its last launch.
   void release(reservation* r) noexcept {
     end_capture(r);
     detail::pool_lock lock(mutex_);
@@ -207,15 +205,14 @@ class memory_pool {
     detail::pool_lock lock(mutex_);
     return stats_;
   }
-  /// Makes every peak what is current.
+  /// Resets every peak to the current value.
   void reset_peak_stats() {
     detail::pool_lock lock(mutex_);
     for (memory_stat* s : {&stats_.allocation, &stats_.allocated_bytes, &stats_.requested_bytes,
                            &stats_.segment, &stats_.reserved_bytes})
       s->peak = s->current;
   }
-  /// Around a fork(), so that the child does not get the lock of a thread that it has not. For the
-  /// library's own use.
+  /// Around a fork(), so that the child does not inherit a lock of a thread it lacks. Internal.
   void before_fork() noexcept {
     mutex_.lock();
     is_forking_ = true;
@@ -224,7 +221,7 @@ class memory_pool {
     if (std::exchange(is_forking_, false)) mutex_.unlock();
   }
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
-  /// The stream in whose order a block in use was allocated; the default one if it has ended.
+  /// The stream in whose order a used block was allocated; the default stream if that has ended.
   [[nodiscard]] stream_ref<Device> stream_of(const record& block) const {
     detail::pool_lock lock(mutex_);
     return on(block.any_stream ? Device::default_stream() : block.stream);
@@ -235,8 +232,8 @@ class memory_pool {
   }
 
  private:
-  // A cached block on which `stream` may queue work; `steal`: even one with unfinished work of
-  // another stream, for which `stream` then waits.
+  // A cached block that `stream` may use; `steal`: even one with unfinished work of another stream,
+  // for which `stream` then waits.
   record* take_cached(int index, native_stream stream, bool steal) {
     record** link = &free_[index];
     if constexpr (!detail::is_synchronous<Device>) {
@@ -271,8 +268,8 @@ class memory_pool {
     return block;
   }
 
-  // A block for work that is captured: one of the graph's that no tensor holds, or a cached one
-  // that nobody has work on. No stream can be asked or waited for.
+  // A block for captured work: an unused one of the graph, or a cached idle one. Streams cannot be
+  // queried or waited for.
   record* take_reserved(reservation& r, int index, native_stream stream) noexcept {
     for (record** l = &r.unused; *l != nullptr; l = &(*l)->next)
       if ((*l)->size_class == index && (*l)->stream == stream && !(*l)->any_stream)
@@ -281,7 +278,7 @@ class memory_pool {
       if ((*l)->any_stream && (*l)->users == nullptr) return std::exchange(*l, (*l)->next);
     return nullptr;
   }
-  // Lets the blocks of a graph that has ended serve others, and forgets it.
+  // Releases the blocks of a graph that has ended, and forgets it.
   void drop(reservation** link) noexcept {
     reservation* const r = std::exchange(*link, (*link)->next);
     const auto settle = [&](record* b) {
@@ -316,8 +313,8 @@ class memory_pool {
       else
         link = &(*link)->next;
   }
-  // The graph that is being captured in `stream`, or by this thread in one that `stream` joined;
-  // one that others capture there begins to keep memory now.
+  // The graph being captured in `stream`, or by this thread in a stream that `stream` joined. A
+  // capture begun elsewhere is registered here.
   reservation* capture_of([[maybe_unused]] native_stream stream) {
     if constexpr (device_graphs<Device>) {
       const bool is_captured = Device::is_capturing(stream);
@@ -343,7 +340,7 @@ class memory_pool {
     made->capture_id = id;
     return made;
   }
-  // Whether work that `stream` is given now goes into the graph.
+  // Whether work queued in `stream` now goes into the graph.
   static bool is_captured_for([[maybe_unused]] const reservation& r,
                               [[maybe_unused]] native_stream stream) noexcept {
     if constexpr (device_graphs<Device>) {
@@ -361,8 +358,8 @@ class memory_pool {
     else
       return false;
   }
-  // The graph that keeps a block that is freed. One from before the capture, which is freed in it,
-  // is read by the graph's launches as it is: it becomes the graph's, and is not used again there.
+  // The graph that keeps a freed block. A block from before the capture that is freed during it is
+  // still read by the graph's launches: it becomes the graph's and is not reused there.
   reservation* owner_of_freed(record& b) noexcept {
     if constexpr (device_graphs<Device>) {
       if (b.owner != nullptr && !b.any_stream && is_captured_for(*b.owner, b.stream)) {
@@ -408,7 +405,7 @@ class memory_pool {
     block->next = free_[block->size_class];
     free_[block->size_class] = block;
   }
-  // The memory stays taken, but is the pool's no more.
+  // The memory stays allocated but leaves the pool.
   void forget(record* block) noexcept {
     stats_.segment.decrease(1);
     stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
@@ -427,7 +424,7 @@ class memory_pool {
   FLAGGEMS_COLD record* allocate_slowly(int index, i64 bytes, native_stream stream, const char* op,
                                         reservation* owner) {
     const i64 size = classes::size_of(index);
-    struct prepared {  // before the memory, which would be lost without it
+    struct prepared {  // first, so that a failure does not lose the memory
       record* block = new record;
       ~prepared() { delete block; }
     } made;
@@ -452,7 +449,7 @@ class memory_pool {
     stats_.num_device_alloc += 1;
     stats_.segment.increase(1);
     stats_.reserved_bytes.increase(size);
-    reservation* still = reservations_;  // the graph of a capture that others broke may have ended
+    reservation* still = reservations_;  // a capture broken elsewhere may have ended its graph
     while (still != owner && still != nullptr) still = still->next;
     use(block, bytes, stream, still);
     return block;
@@ -462,7 +459,7 @@ class memory_pool {
     return Device::allocate(size, stream);
   }
 
-  // All cached blocks but those of streams that nobody can wait for now.
+  // All cached blocks but those of streams that cannot be waited for now.
   void give_back_cached(std::exception_ptr& failure) {
     bool any = false;
     for (const record* list : free_) any = any || list != nullptr;
@@ -488,7 +485,7 @@ class memory_pool {
         *link = std::exchange(b->next, given);
         given = b;
       }
-    // A driver that frees in stream order has the memory only then.
+    // Drivers that free in stream order release the memory only then.
     done = {};
     if constexpr (!detail::is_synchronous<Device>)
       for (record* b = given; b != nullptr; b = b->next)
@@ -506,7 +503,7 @@ class memory_pool {
       has = has || is_captured(u->stream.handle());
     return has;
   }
-  // Whether f() returns rather than raises; the first failure is kept.
+  // Whether f() returns instead of raising; the first failure is stored.
   template <class F>
   static bool attempt([[maybe_unused]] std::exception_ptr& first, F&& f) {
 #if FLAGGEMS_EXCEPTIONS
@@ -522,7 +519,7 @@ class memory_pool {
     return true;
   }
 
-  // Spares waiting for a stream again and again.
+  // Avoids waiting for one stream repeatedly.
   struct last_waited {
     native_stream stream{};
     bool is_set = false;
@@ -533,7 +530,7 @@ class memory_pool {
       is_set = true;
     }
   };
-  // True once nobody has work on the block.
+  // True once no work uses the block.
   static bool wait_for_all(record* block, last_waited& done) {
     if constexpr (detail::is_synchronous<Device>) return true;
     for (; block->users != nullptr; delete std::exchange(block->users, block->users->next))
@@ -543,7 +540,7 @@ class memory_pool {
   }
 
   stream_ref<Device> on(native_stream stream) const noexcept { return {stream, device_index_}; }
-  // `later` waits for what is queued in `earlier` now.
+  // `later` waits for the work queued in `earlier` so far.
   void wait_for(const stream_ref<Device>& earlier, native_stream later) {
     event<Device> mark(earlier.device_index());
     mark.record(earlier);
@@ -572,7 +569,7 @@ class memory_pool {
     }
     const device_properties p = Device::properties(device_index_);
     auto free = detail::text("");
-    if (p.free_memory > 0)  // else the device does not tell
+    if (p.free_memory > 0)  // 0: the device does not report it
       free = detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, ";
     raise(errc::out_of_memory, op,
           detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
@@ -587,8 +584,8 @@ class memory_pool {
   record* in_use_ = nullptr;
   record* free_[classes::count] = {};
   reservation* reservations_ = nullptr;        // of all graphs
-  int captures_ = 0;                           // of them, being captured by this library
-  detail::atomic<bool> any_has_ended_{false};  // of those that others captured
+  int captures_ = 0;                           // of them, captures by this library
+  detail::atomic<bool> any_has_ended_{false};  // of captures begun elsewhere
   memory_statistics stats_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a memory pool keeps: statistics, size classes, blocks, and what a graph holds of them.
+// A memory pool's data: statistics, size classes, blocks, and a graph's reservation.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -14,10 +14,10 @@ namespace flaggems {
 template <class Device>
 class stream_ref;
 
-/// A quantity with its history, as in torch.cuda.memory_stats.
+/// A quantity's statistics, as in torch.cuda.memory_stats.
 struct memory_stat {
   i64 current = 0;    ///< now
-  i64 peak = 0;       ///< the most since the start or reset_peak_memory_stats
+  i64 peak = 0;       ///< maximum since the start or reset_peak_memory_stats
   i64 allocated = 0;  ///< the sum of all increases
   i64 freed = 0;      ///< the sum of all decreases
 
@@ -39,13 +39,13 @@ struct memory_statistics {
   memory_stat requested_bytes;  ///< the same before rounding
   memory_stat segment;          ///< blocks taken from the device
   memory_stat reserved_bytes;   ///< bytes taken from the device
-  i64 num_alloc_retries = 0;    ///< how often the cache was emptied because memory was exhausted
-  i64 num_ooms = 0;             ///< how often that did not help
+  i64 num_alloc_retries = 0;    ///< retries after emptying the cache
+  i64 num_ooms = 0;             ///< retries that failed
   i64 num_device_alloc = 0;     ///< calls of the device's allocate that gave memory
   i64 num_device_free = 0;      ///< calls of the device's deallocate
-  i64 lost_bytes = 0;  ///< of blocks never used again: their stream failed when it was destroyed
+  i64 lost_bytes = 0;           ///< blocks never reused: their stream failed when it was destroyed
 
-  /// Bytes taken from the device that no tensor uses.
+  /// Bytes allocated from the device that no tensor uses.
   [[nodiscard]] i64 cached_bytes() const noexcept {
     return reserved_bytes.current - allocated_bytes.current;
   }
@@ -53,7 +53,7 @@ struct memory_statistics {
 
 namespace detail {
 
-// ---- size classes: eight steps an octave, so that rounding wastes at most an eighth
+// ---- size classes: eight per octave, so that rounding wastes at most an eighth
 template <i64 Alignment>
 struct size_classes {
   static constexpr int steps = 8;
@@ -84,38 +84,36 @@ template <class Device>
 struct pool_block_record {
   void* data = nullptr;
   i64 requested = 0;
-  atomic<int> sharers{0};  // owners beside the first, see pool_block::share
+  atomic<int> sharers{0};  // owners besides the first, see pool_block::share
   int size_class = 0;
-  bool any_stream = false;   // no stream has work on it
-  bool is_lost = false;      // its stream failed and is gone: whether it is in use, nobody knows
-  bool is_captured = false;  // all work on it is in the graph of others that is its owner
+  bool any_stream = false;   // idle: usable in any stream
+  bool is_lost = false;      // its stream failed and is gone: its state is unknown
+  bool is_captured = false;  // all work on it is in its owner, a graph captured elsewhere
   typename Device::stream_handle stream{};
   pool_reservation<Device>* owner = nullptr;  // the graph whose launches use it
-  pool_block_record* next = nullptr;          // in a list of free blocks, or of those in use
-  pool_block_record* previous = nullptr;      // of those in use
+  pool_block_record* next = nullptr;          // in a list of free or used blocks
+  pool_block_record* previous = nullptr;      // of used blocks
   struct user {
-    stream_ref<Device> stream;  // perhaps of another device
+    stream_ref<Device> stream;  // possibly of another device
     user* next;
   };
-  user* users = nullptr;  // other streams that had work on it, from record_stream
+  user* users = nullptr;  // other streams that used it, from record_stream
 };
 
-/// The blocks of a graph: every launch of it uses them again, so that they serve nothing else
-/// before it ends. A graph that others capture tells the pool, from whichever thread, when it and
-/// its launches have ended.
+/// The blocks of a graph: every launch uses them again, so they serve nothing else until it ends. A
+/// graph captured elsewhere signals the pool, from any thread, when it and its launches have ended.
 template <class Device>
 struct pool_reservation {
-  typename Device::stream_handle stream{};  // the captured one, afterwards that of the last launch
-  pthread_t thread = pthread_self();        // which captures
+  typename Device::stream_handle stream{};  // the captured stream, later that of the last launch
+  pthread_t thread = pthread_self();        // the capturing thread
   bool is_capturing = true;
-  bool any_stream = true;                       // no launch is left, or there was none
-  bool is_lost = false;                         // as that of a block
-  pool_block_record<Device>* unused = nullptr;  // which no tensor holds; `any_stream`: not to be
-                                                // used again, even while it is captured
+  bool any_stream = true;                       // no launch is pending
+  bool is_lost = false;                         // as in a block
+  pool_block_record<Device>* unused = nullptr;  // of no tensor; with `any_stream` never reused
   pool_reservation* next = nullptr;
 
-  u64 capture_id = 0;                     // of a capture by others
-  atomic<bool> has_ended{false};          // the graph of that
+  u64 capture_id = 0;                     // of a capture begun elsewhere
+  atomic<bool> has_ended{false};          // its graph has
   atomic<bool>* any_has_ended = nullptr;  // the pool's
   static void end(void* reservation) noexcept {
     auto* const r = static_cast<pool_reservation*>(reservation);

@@ -29,7 +29,7 @@ void guard_pools_at_fork() noexcept {
   using pool_type = memory_pool<Device>;
   const auto before = [] { for_each_pool<Device>([](pool_type& p) { p.before_fork(); }); };
   const auto after = [] { for_each_pool<Device>([](pool_type& p) { p.after_fork(); }); };
-  // A pool that is made while the process forks is not locked, and after_fork knows.
+  // A pool created during a fork is not locked; after_fork handles it.
   static const int registered = pthread_atfork(before, after, after);
   static_cast<void>(registered);
 }
@@ -42,8 +42,8 @@ template <class Device>
 FLAGGEMS_COLD memory_pool<Device>& make_pool(int device_index) {
   if (device_index < 0 || device_index >= max_devices || device_index >= Device::device_count())
     raise_no_device<Device>("pool", device_index);
-  // Never destroyed: tensors of static storage duration may outlive any order of destruction, and
-  // at exit a driver may be gone already.
+  // Never destroyed: tensors of static storage duration may outlive it, and at exit the driver may
+  // already be gone.
   stay_loaded();
   guard_pools_at_fork<Device>();
   if constexpr (!is_synchronous<Device>) before_stream_ends<Device>.store(&release_stream<Device>);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues of work on a device, marks in them, and the current device.
+// Streams, events, and the current device.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -19,7 +19,7 @@ template <class Device>
 class stream_ref;
 
 namespace detail {
-/// What the pools, once there are any, do before a stream of their blocks goes away.
+/// The pools' hook, once there are any, before a stream of their blocks is destroyed.
 template <class Device>
 inline atomic<void (*)(const stream_ref<Device>&)> before_stream_ends{nullptr};
 
@@ -33,7 +33,7 @@ FLAGGEMS_COLD inline void raise_no_device(const char* op, int index) {
   raise(errc::device_unavailable, op, text("a ") + Device::name + " device",
         std::string_view(reason).empty() ? "none" : std::string_view(reason));
 }
-/// Whether f() returns rather than raises: for destructors.
+/// Whether f() returns instead of raising: for destructors.
 template <class F>
 bool succeeds(F&& f) noexcept {
 #if FLAGGEMS_EXCEPTIONS
@@ -52,14 +52,14 @@ bool succeeds(F&& f) noexcept {
   raise(errc::invalid_argument, op, "one that was not moved from", "one that was");
 }
 
-/// Whether a device type has but one device: its current_device() is a constant.
+/// Whether a device type has a single device: its current_device() is a constant.
 template <class Device>
 concept has_one_device = requires {
   typename std::integral_constant<int, Device::current_device()>;
 };
 
-/// Around every call of a device type with a stream or an event: makes their device current for the
-/// calling thread, and the one before again when it ends.
+/// Makes the device of a stream or event current for the calling thread during a call of the device
+/// type, and restores the previous one.
 template <class Device>
 class on_device {
  public:
@@ -84,7 +84,7 @@ class on_device {
   int before_ = -1;
 };
 
-/// Raises device_mismatch unless what is on device `index` is used with a stream or event of that.
+/// Raises device_mismatch unless device `index` is that of the stream or event it is used with.
 template <class Device>
 void require_device(const char* op, int index, int used_with) {
   if constexpr (!has_one_device<Device>)
@@ -94,7 +94,7 @@ void require_device(const char* op, int index, int used_with) {
 }
 }  // namespace detail
 
-/// Makes a device current for the calling thread, and the one before it again when it ends.
+/// Makes a device current for the calling thread; the destructor restores the previous one.
 template <class Device>
 class device_guard {
  public:
@@ -110,7 +110,7 @@ class device_guard {
   detail::on_device<Device> scope_;
 };
 
-/// A stream that somebody else owns: a native handle and the number of its device.
+/// A non-owning stream: a native handle and its device's index.
 template <class Device>
 class stream_ref {
  public:
@@ -121,8 +121,8 @@ class stream_ref {
   stream_ref() : stream_ref(Device::default_stream()) {}
   /// A native handle on the current device.
   explicit stream_ref(native_handle_type handle) : stream_ref(handle, Device::current_device()) {}
-  /// A native handle on device `device_index`. Neither is checked: that there is such a device,
-  /// what allocates in this order checks (device_unavailable).
+  /// A native handle on device `device_index`. Neither is checked here; allocation checks the
+  /// device (device_unavailable).
   stream_ref(native_handle_type handle, int device_index) noexcept
       : handle_(handle), device_index_(device_index) {}
 
@@ -139,7 +139,7 @@ class stream_ref {
     const detail::on_device<Device> scope(device_index_);
     return Device::query(handle_);
   }
-  /// Work queued from now on waits for what `e` marks, on whichever device. The host does not wait.
+  /// Later work in this stream waits for the event `e` of any device. The host does not wait.
   void wait(const event<Device>& e) const {
     const auto mark = e.handle();
     const detail::on_device<Device> scope(device_index_);
@@ -155,10 +155,9 @@ class stream_ref {
   int device_index_;
 };
 
-/// A stream of its own. Memory that the pool gave in its order stays valid when it is destroyed;
-/// if the work on it fails then, the error is dropped and the memory not used again.
-/// One that was moved from may be assigned to or destroyed; any other use of it raises
-/// invalid_argument.
+/// An owned stream. Pool memory allocated in its order outlives it; if its work fails on
+/// destruction, the error is dropped and the memory not reused. A moved-from stream can be assigned
+/// to or destroyed; other uses raise invalid_argument.
 template <class Device>
 class stream {
  public:
@@ -217,9 +216,9 @@ class stream {
   bool owns_ = true;
 };
 
-/// A mark in a stream of its device: for other streams, of any device, and the host to wait for,
-/// and for time. One that was moved from may be assigned to or destroyed; any other use of it
-/// raises invalid_argument.
+/// An event: a point in a stream that streams of any device and the host can wait for, and measure
+/// time with. A moved-from event can be assigned to or destroyed; other uses raise
+/// invalid_argument.
 template <class Device>
 class event {
  public:
@@ -254,21 +253,21 @@ class event {
     return handle_;
   }
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
-  /// Marks all work queued in `stream` so far; replaces an earlier mark. Raises device_mismatch for
-  /// a stream of another device than the event's.
+  /// Records all work queued in `stream` so far, replacing an earlier record. Raises
+  /// device_mismatch for a stream of another device.
   void record(const stream_ref<Device>& stream) {
     const auto mark = handle();
     detail::require_device<Device>("event", device_index_, stream.device_index());
     const detail::on_device<Device> scope(device_index_);
     Device::record(mark, stream.handle());
   }
-  /// Waits until the marked work is done; returns at once if nothing was marked.
+  /// Waits until the recorded work is done; returns at once if nothing was recorded.
   void synchronize() const {
     const auto mark = handle();
     const detail::on_device<Device> scope(device_index_);
     Device::synchronize_event(mark);
   }
-  /// Whether the marked work is done; true if nothing was marked.
+  /// Whether the recorded work is done; true if nothing was recorded.
   [[nodiscard]] bool query() const {
     const auto mark = handle();
     const detail::on_device<Device> scope(device_index_);
@@ -284,8 +283,8 @@ class event {
   bool owns_ = true;
 };
 
-/// Milliseconds of the device's clock from event a to event b, both recorded and done. Raises
-/// device_mismatch for events of two devices.
+/// Milliseconds of device time from event a to event b, both completed. Raises device_mismatch for
+/// events of two devices.
 template <class Device>
 [[nodiscard]] double elapsed_ms(const event<Device>& a, const event<Device>& b) {
   const auto from = a.handle(), to = b.handle();
@@ -294,7 +293,7 @@ template <class Device>
   return static_cast<double>(Device::elapsed_ms(from, to));
 }
 
-/// The stream_ref of a stream: the form in which operators pass streams on.
+/// The stream_ref of a stream: what operators pass on.
 template <class Device>
 [[nodiscard]] stream_ref<Device> ref(const stream<Device>& s) {
   return s;

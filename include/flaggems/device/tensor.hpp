@@ -36,11 +36,10 @@ View refuse_temporary(const View& view) {
 }
 }  // namespace detail
 
-/// A tensor that owns its memory, taken from the pool in the order of a stream and given back in
-/// it. Its elements lie without gaps, in row-major order unless it was made with another
-/// memory_format or with strides. Move only; `clone` copies. Views of it must not outlive it. A
-/// const tensor is not written. One that was moved from has no elements: sizes [0], a null pointer;
-/// operators take it as such, and it may be assigned again.
+/// An owning tensor. Its memory is allocated and freed in the order of a stream; elements are
+/// dense, in row-major order unless created with a memory_format or strides. Move only; `clone`
+/// copies. Views must not outlive it. A const tensor is not written. Moved-from tensors have no
+/// elements (sizes [0], null pointer); operators accept them, and they can be assigned to.
 template <class T, class Device = host>
 class tensor {
   static_assert(!std::is_const_v<T>, "tensor: T is an element type, not const");
@@ -57,15 +56,15 @@ class tensor {
 
   /// No elements: sizes [0].
   tensor() = default;
-  /// Elements of no particular value, for work in the order of `stream`. Raises invalid_argument
-  /// for impossible sizes, and out_of_memory, both in the name of `op`.
+  /// Uninitialised, for work in the order of `stream`. Raises invalid_argument for impossible
+  /// sizes, and out_of_memory, both in the name of `op`.
   tensor(const stream_ref<Device>& stream, const shape& sizes, const char* op = "tensor")
       : storage_(bytes_of(sizes, op), stream, op),
         view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes,
               contiguous_strides(sizes)) {}
 
-  /// The same with given strides, in elements. Raises shape_mismatch, too, unless there are as many
-  /// and they give each element a place of its own, without gaps.
+  /// The same with given strides, in elements. Also raises shape_mismatch unless they have the
+  /// right rank and address each element once, without gaps.
   tensor(const stream_ref<Device>& stream, const shape& sizes, const shape& strides, const char* op)
       : storage_((check_strides(sizes, strides, op), bytes_of(sizes, op)), stream, op),
         view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes, strides) {}
@@ -81,8 +80,8 @@ class tensor {
     return *this;
   }
 
-  /// Views of all of it, and below of parts. Those of a temporary tensor do not compile: it ends
-  /// with the statement, and the view would be of nothing.
+  /// Views of the tensor and of parts of it. Views of temporaries do not compile, as they would
+  /// dangle.
   [[nodiscard]] tensor_view<T, Device> view() & noexcept { return view_; }
   [[nodiscard]] tensor_view<const T, Device> view() const& noexcept { return view_; }
   template <class... X>
@@ -105,14 +104,14 @@ class tensor {
   [[nodiscard]] i64 numel() const noexcept { return view_.numel(); }
   [[nodiscard]] i64 bytes() const noexcept { return numel() * static_cast<i64>(sizeof(T)); }
   [[nodiscard]] bool empty() const noexcept { return numel() == 0; }
-  /// As those of tensor_view.
+  /// As in tensor_view.
   [[nodiscard]] bool is_contiguous() const noexcept { return view_.is_contiguous(); }
   [[nodiscard]] bool is_contiguous(memory_format format) const noexcept {
     return view_.is_contiguous(format);
   }
   [[nodiscard]] static constexpr dtype dtype_of_element() noexcept { return dtype_of<T>; }
 
-  /// An element, as that of a view; for memory that the host may read.
+  /// An element, as in tensor_view; for memory that the host can read.
   template <class... Index>
   requires(host_accessible<Device>) [[nodiscard]] T& operator()(Index... index) {
     return view()(index...);
@@ -125,7 +124,7 @@ class tensor {
   [[nodiscard]] const T& operator[](i64 i) const requires(host_accessible<Device>) {
     return view()(i);
   }
-  /// Neither compiles for memory that the host may not read: to_host copies a tensor from there.
+  /// Deleted for memory that the host cannot read: copy the tensor by to_host.
   template <class... Index>
   requires(!host_accessible<Device>) T& operator()(const Index&...) const {
     return detail::refuse_access<Device>(view_.data());
@@ -155,7 +154,7 @@ class tensor {
   tensor_view<T, Device> name(int_list, const X&...)&& {                      \
     return detail::refuse_temporary<X...>(view_);                             \
   }
-  /// Views of this tensor, as those of tensor_view.
+  /// Views of this tensor, as in tensor_view.
   FLAGGEMS_FORWARD(slice)
   FLAGGEMS_FORWARD(narrow)
   FLAGGEMS_FORWARD(select)
@@ -175,23 +174,23 @@ class tensor {
 #undef FLAGGEMS_FORWARD
 #undef FLAGGEMS_FORWARD_LIST
 
-  /// The device that its memory is on; 0 if it has none.
+  /// The device of its memory; 0 if empty.
   [[nodiscard]] int device_index() const noexcept { return storage_.device_index(); }
 
   /// A copy with the same strides, in the order of `stream`. Raises out_of_memory, and
-  /// device_mismatch for a stream of another device than this tensor's.
+  /// device_mismatch for a stream of another device.
   [[nodiscard]] tensor clone(const stream_ref<Device>& stream) const {
     if (!empty()) detail::require_device<Device>("clone", device_index(), stream.device_index());
     tensor copy(stream, shape_of(), shape(strides()), "clone");
     detail::copy_bytes(stream, copy.data(), data(), bytes(), copy_kind::device_to_device);
     return copy;
   }
-  /// Keeps the memory, once this tensor ends, from being used again before the work that `stream`
-  /// has on it is done. Needed where a stream other than the one it was made for uses it.
+  /// Delays reuse of the memory, once this tensor ends, until the work that `stream` has on it is
+  /// done. Needed where it is used in another stream than the one it was created for.
   void record_stream(const stream_ref<Device>& stream) { storage_.record_stream(stream); }
-  /// The stream in whose order the memory is used; the device's default one if there is none.
+  /// The stream in whose order the memory is used; the device's default stream if empty.
   [[nodiscard]] stream_ref<Device> stream() const { return storage_.stream(); }
-  /// Another owner of the memory, which stays until the last one ends.
+  /// Another owner of the memory, which is freed with its last owner.
   [[nodiscard]] pool_block<Device> share_memory() const noexcept { return storage_.share(); }
 
  private:
@@ -210,17 +209,17 @@ class tensor {
   }
 
   pool_block<Device> storage_;
-  tensor_view<T, Device> view_;  // of all of it, kept so that a call need not make it
+  tensor_view<T, Device> view_;  // cached: calls need not create it
 };
 
-/// Does not compile: the view of a temporary tensor.
+/// Deleted: the view of a temporary tensor.
 template <class T, class Device>
 tensor_view<T, Device> as_view(tensor<T, Device>&& x) {
   return std::move(x).view();
 }
 
-/// A tensor whose elements have no particular value (ATen empty). Raises invalid_argument for
-/// impossible sizes, and out_of_memory, both in the name of `op`.
+/// An uninitialised tensor (ATen empty). Raises invalid_argument for impossible sizes, and
+/// out_of_memory, both in the name of `op`.
 template <class T, stream_like S>
 [[nodiscard]] tensor<T, device_of<S>> empty(const S& stream, const shape& sizes,
                                             const char* op = "empty") {
@@ -238,9 +237,9 @@ template <class T, stream_like S>
   static_cast<void>(checked_numel(sizes, "empty"));
   return {ref(stream), sizes, detail::strides_in(format, sizes, {}, "empty"), "empty"};
 }
-/// A tensor with given strides, whose elements have no particular value. Raises shape_mismatch for
-/// strides that leave gaps or put two elements on one place, which ATen allows, and as `empty`.
-/// aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype)
+/// An uninitialised tensor with given strides. Raises shape_mismatch for strides with gaps or
+/// overlaps, which ATen allows, and as `empty`. aten::empty_strided(SymInt[] size, SymInt[] stride,
+/// *, ScalarType? dtype)
 template <class T, stream_like S>
 [[nodiscard]] tensor<T, device_of<S>> empty_strided(const S& stream, const shape& sizes,
                                                     const shape& strides) {
@@ -257,12 +256,12 @@ template <class T, class S, class View>
 }
 }  // namespace detail
 
-/// A contiguous tensor of the element type and sizes of `x`, with elements of no particular value.
+/// An uninitialised contiguous tensor of the element type and sizes of `x`.
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, const char* op = "empty_like") {
   return empty<value_t<X>>(stream, as_view(x).shape_of(), op);
 }
-/// The same in a memory format. Raises invalid_argument if x is not of the rank that it is for.
+/// The same in a memory format. Raises invalid_argument if x has the wrong rank for it.
 /// aten::empty_like(Tensor self, *, ScalarType? dtype, MemoryFormat? memory_format)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, memory_format format) {
@@ -283,7 +282,7 @@ void copy_in(const stream_ref<Device>& stream, tensor<T, Device>& to, const T* f
 }  // namespace detail
 
 /// A tensor of the given values in row-major order. Returns once they are copied. Raises
-/// shape_mismatch if there are not as many as the sizes ask for.
+/// shape_mismatch if their number differs from the sizes' product.
 template <class T, stream_like S>
 [[nodiscard]] tensor<T, device_of<S>> from_values(const S& stream, std::span<const T> values,
                                                   const shape& sizes) {
@@ -321,7 +320,7 @@ template <class T, class Device>
 inline constexpr bool has_layout<tensor<T, Device>> = true;
 template <class T, class Device>
 inline constexpr bool has_layout<tensor_view<T, Device>> = true;
-/// The tensor itself where `layout_of` reads it as it stands, else its view.
+/// The tensor itself if `layout_of` accepts it, else its view.
 template <class X>
 [[nodiscard]] decltype(auto) in_place(const X& x) {
   if constexpr (has_layout<X>)
@@ -336,8 +335,8 @@ void require_contiguous(const char* op, const View& v) {
     raise(errc::invalid_argument, op, "a contiguous tensor",
           "sizes " + to_string(shape(v.sizes())) + " with strides " + to_string(v.strides()));
 }
-/// Raises if x tells that its elements are on another device of this type than the stream's, as
-/// tensors do and views do not.
+/// Raises if x is known to be on another device than the stream's, which tensors tell and views do
+/// not.
 template <class Device, class X>
 void require_on_device([[maybe_unused]] const char* op,
                        [[maybe_unused]] const stream_ref<Device>& stream,
@@ -347,9 +346,9 @@ void require_on_device([[maybe_unused]] const char* op,
 }
 }  // namespace detail
 
-/// A copy of x in the host's memory; returns once it is there. x must be contiguous: raises
-/// invalid_argument if it is not; device_mismatch if it is a tensor, not a view, of another device
-/// than the stream's.
+/// A copy of x in host memory; returns once it is complete. Raises invalid_argument unless x is
+/// contiguous, and device_mismatch if it is a tensor, not a view, of another device than the
+/// stream's.
 template <stream_like S, tensor_like X>
 [[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
   static_assert(std::is_same_v<device_of<S>, device_t<X>>,
@@ -365,8 +364,8 @@ template <stream_like S, tensor_like X>
   return result;
 }
 
-/// A copy of x, which is in the host's memory, on the stream's device; returns once x has been
-/// read. x must be contiguous: raises invalid_argument if it is not.
+/// A copy of x, which is in host memory, on the stream's device; returns once x has been read.
+/// Raises invalid_argument unless x is contiguous.
 template <stream_like S, tensor_like X>
 [[nodiscard]] tensor<value_t<X>, device_of<S>> from_host(const S& stream, const X& x) {
   static_assert(std::is_same_v<device_t<X>, host>,

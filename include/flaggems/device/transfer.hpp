@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies between the host and a device that do not wait, and between devices of one type.
+// Asynchronous copies between host and device, and between devices of one type.
 #pragma once
 
 #include <flaggems/device/stream.hpp>
@@ -16,7 +16,7 @@ namespace flaggems {
 
 namespace detail {
 
-// Device types without pinned memory of their own have the host's.
+// Device types without pinned memory fall back to ordinary host memory.
 template <class Device>
 void* allocate_pinned(i64 bytes) {
   if constexpr (device_pinned_memory<Device>)
@@ -34,10 +34,9 @@ void deallocate_pinned(void* data) noexcept {
 
 }  // namespace detail
 
-/// A contiguous tensor in memory of the host that the driver of `Device` has pinned: its copies to
-/// and from devices are as fast as the bus and need nobody to wait (`copy_async`), and graphs take
-/// them. It is slow to make, so one is kept. It must not end before copies that use it are done.
-/// Move only; one that was moved from has no elements.
+/// A contiguous tensor in page-locked host memory: copies to and from devices run at bus speed and
+/// asynchronously (`copy_async`), also in graphs. Allocation is slow, so reuse it. It must outlive
+/// copies that use it. Move only; moved-from, it has no elements.
 template <class T, class Device>
 class pinned {
   static_assert(!std::is_const_v<T> && element<T>, "pinned: T is an element type, not const");
@@ -49,8 +48,8 @@ class pinned {
 
   /// No elements: sizes [0].
   pinned() = default;
-  /// Elements of no particular value. Raises invalid_argument for impossible sizes, out_of_memory,
-  /// and device_unavailable.
+  /// Uninitialised. Raises invalid_argument for impossible sizes, out_of_memory, and
+  /// device_unavailable.
   explicit pinned(const shape& sizes) {
     i64 bytes = 0;
     if (!detail::multiply(checked_numel(sizes, "pinned"), static_cast<i64>(sizeof(T)), bytes))
@@ -98,9 +97,9 @@ constexpr copy_kind kind_of_copy() {
 }  // namespace detail
 
 /// Copies src to dst, contiguous tensors of equal types and sizes, each on the host or on the
-/// stream's device, in stream order. The host's memory must stay, and stay as it is, until the
-/// stream has done it. Returns at once where that memory is `pinned`; else the driver may copy
-/// before it returns. Raises shape_mismatch, invalid_argument for one that is not contiguous, and
+/// stream's device, in stream order. Host memory must stay valid, and the source unchanged, until
+/// the copy is done. Asynchronous if that memory is `pinned`; otherwise the driver may copy before
+/// it returns. Raises shape_mismatch, invalid_argument for non-contiguous tensors, and
 /// device_mismatch.
 template <stream_like S, tensor_like Dst, tensor_like Src>
 requires std::is_same_v<value_t<Dst>, value_t<Src>> &&
@@ -122,10 +121,9 @@ requires std::is_same_v<value_t<Dst>, value_t<Src>> &&
   detail::copy_bytes(on, to.data(), from.data(), from.bytes(), detail::kind_of_copy<Dst, Src>());
 }
 
-/// A copy of x on the device of the stream `to`, perhaps another of the same type, made in the
-/// order of both streams: after what `from`, a stream of x's device, has queued, and before what
-/// either queues from now on. The host does not wait. Raises out_of_memory, and device_mismatch for
-/// a stream of another device than x's.
+/// A copy of x on the device of the stream `to`, possibly another one of the same type, ordered
+/// after all work queued in `from`, a stream of x's device, and before later work in both. The host
+/// does not wait. Raises out_of_memory, and device_mismatch if `from` is of another device than x.
 template <stream_like S, class T>
 [[nodiscard]] tensor<T, device_of<S>> to_device(const S& to, const tensor<T, device_of<S>>& x,
                                                 const S& from) {

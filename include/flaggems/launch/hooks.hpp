@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seeing what is launched: a hook for tools, and FLAGGEMS_LOG=dispatch for people.
+// Observing launches: a hook for tools, and FLAGGEMS_LOG=dispatch for people.
 #pragma once
 
 #include <flaggems/device/launch_config.hpp>
@@ -12,16 +12,16 @@
 
 namespace flaggems {
 
-/// One candidate for the work of an operator on a device: a kernel that is about to be launched, or
-/// an `implementation` that has taken or rejected the work. The names live as long as the program.
+/// A candidate for an operator's work on a device: a kernel about to be launched, or an
+/// `implementation` that accepted or rejected the work. Names have static lifetime.
 struct launch_event {
   std::string_view op, device, kernel;
   i64 tiles;                    ///< of the kernel; 0 for an `implementation`
   std::string_view rejected{};  ///< why it did not take the work; empty if it did
 };
 
-/// Called for each candidate, on the thread that launches: before a kernel's launch, after an
-/// `implementation` has answered. Must not launch itself.
+/// Called for each candidate on the launching thread: before a kernel's launch, after an
+/// `implementation` has answered. Must not launch kernels.
 using launch_hook = void (*)(const launch_event&);
 
 namespace detail {
@@ -38,8 +38,8 @@ inline void log_launch(const launch_event& e) {
     std::fprintf(stderr, "\n");
 }
 
-// The words of FLAGGEMS_LOG, between commas; other words are named on stderr. (This runs before
-// main, where nobody could catch an error.)
+// Parses FLAGGEMS_LOG, a comma-separated list; unknown words are reported on stderr. (Runs before
+// main, where errors cannot be caught.)
 inline launch_hook first_launch_hook() noexcept {
   const char* set = std::getenv("FLAGGEMS_LOG");
   launch_hook hook = nullptr;
@@ -57,19 +57,18 @@ inline launch_hook first_launch_hook() noexcept {
 
 inline launch_hook launch_hook_slot = first_launch_hook();
 
-/// The compiler's name of this function, which ends with that of a kernel's type.
+/// The compiler's name of this function, which ends with the kernel's type.
 template <class Kernel>
 [[nodiscard]] constexpr const char* named() noexcept {
   return __PRETTY_FUNCTION__;
 }
-/// The name of a type out of what `named` gives for it. (Not a template: every launch would have
-/// the search compiled for itself.)
+/// Extracts the type's name from `named`. (Not a template, so that it is compiled once.)
 [[nodiscard]] inline std::string_view type_name(const char* named) noexcept {
   std::string_view name = named;
   const std::size_t begin = name.find("Kernel = ");
   if (begin == name.npos) return name;
   name.remove_prefix(begin + 9);
-  // What follows the type is "]", or with g++ "; <another alias>]".
+  // The type is followed by "]", or with g++ by "; <another alias>]".
   const std::size_t end = name.find("; ");
   return name.substr(0, end == name.npos ? name.size() - 1 : end);
 }
@@ -83,7 +82,7 @@ FLAGGEMS_COLD inline void report_to_hook(const char* named, const char* op, cons
   launch_hook_slot({op, device, type_name(named), tiles,
                     rejected != nullptr ? std::string_view(rejected) : std::string_view()});
 }
-/// Tells the hook, if there is one, of a candidate: the type of a kernel or an implementation.
+/// Reports a candidate to the hook, if there is one: the type of a kernel or an implementation.
 template <class Candidate>
 void report_candidate(const char* op, const char* device, i64 tiles,
                       const char* rejected = nullptr) {
@@ -93,9 +92,9 @@ void report_candidate(const char* op, const char* device, i64 tiles,
 
 }  // namespace detail
 
-/// Sets the hook and returns the one before; null for none. The first is null, or a line to stderr
-/// a launch if the environment variable FLAGGEMS_LOG contains the word "dispatch". Not while
-/// launches run.
+/// Sets the hook and returns the previous one; null for none. Initially null, or a line on stderr
+/// per launch if the environment variable FLAGGEMS_LOG contains the word "dispatch". Must not be
+/// called while launches run.
 inline launch_hook set_launch_hook(launch_hook hook) noexcept {
   const launch_hook before = detail::launch_hook_slot;
   detail::launch_hook_slot = hook;

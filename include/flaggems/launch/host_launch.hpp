@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the host runs a kernel: one entry function per instruction-set level, whose target attribute
-// the always-inline kernel text is compiled under; the level is chosen at run time. A kernel that
-// has `static constexpr bool has_bf16_entries = true` gets entries for AVX-512-BF16 and AMX
-// besides; the others run their AVX-512 entry at these levels. One that has `is_scalar = true`, and
-// so nothing to gain, has a single entry; and one of `has_parts = true`, whose vectors are all in
-// parts that it calls (kernel/block/vector/outlined.hpp): its block knows the level.
+// Kernel launches on the host. Each kernel has an entry function per instruction-set level, into
+// whose target attribute its always-inline code is compiled; the level is chosen at run time.
+// Kernel constants: `has_bf16_entries` adds entries for AVX-512-BF16 and AMX (others run AVX-512
+// there); `is_scalar` and `has_parts` (vector code in out-of-line parts,
+// kernel/block/vector/outlined.hpp) have a single entry.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -14,7 +13,7 @@
 #include <flaggems/detail/meeting.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/kernel/block/vector/block.hpp>
-// The forms that rows and tiles have on the host must be seen where a kernel is compiled for it.
+// The host's forms of rows and tiles must be visible where kernels are compiled for it.
 #include <flaggems/kernel/expr/vector/groups.hpp>
 #include <flaggems/kernel/expr/vector/rows.hpp>
 #include <flaggems/kernel/family/pointwise/vector/tiles.hpp>
@@ -76,8 +75,8 @@ struct host_entry {
   }
 #endif
 
-  static function best() {  // raises, the first time, if FLAGGEMS_ISA names no level
-    if constexpr (has_parts<Kernel>) return baseline;  // which does so
+  static function best() {  // the first call raises if FLAGGEMS_ISA names no level
+    if constexpr (has_parts<Kernel>) return baseline;  // to raise, as above
     [[maybe_unused]] const isa_level level = isa();
     if constexpr (!is_scalar<Kernel>) {
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 3
@@ -100,7 +99,7 @@ struct host_entry {
 /// One worker's share of a launch whose arguments `context` knows.
 using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);
 
-/// Memory of the calling thread for a launch that wants some, `workers` times.
+/// The calling thread's scratch memory, for each of `workers`.
 FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config, int workers) {
   i64 bytes = 0;
   unsigned char* const p = __builtin_mul_overflow(config.scratch, i64{workers}, &bytes)
@@ -111,12 +110,12 @@ FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config
           text(workers) + " times " + text(config.scratch) + " bytes of scratch", "none");
   return p;
 }
-/// The same for every kernel, so it is compiled once. All workers' memory is had before any begins:
-/// where there is none, nothing has been written.
+/// Independent of the kernel, so compiled once. All workers' memory is allocated first: if that
+/// fails, nothing has been written.
 FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int workers,
                                                host_share share, const void* context,
                                                bool concurrent) {
-  (void)isa();  // may raise, which no worker does
+  (void)isa();  // may raise, which workers must not
   constexpr i64 page = 4096;
   launch_config config = wanted;
   if (config.scratch > 0 && config.scratch <= (std::numeric_limits<i64>::max)() - page)
@@ -132,7 +131,7 @@ FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int 
       concurrent);
 }
 
-// What the workers of a launch wait at, if they do.
+// A launch's rendezvous of workers, if it has one.
 inline void abandon_if_meeting(const meeting& m) noexcept { m.abandon(); }
 template <class Arg>
 void abandon_if_meeting(const Arg&) noexcept {}
@@ -154,7 +153,8 @@ void host_launch(const launch_config& config, const Args&... args) {
       if constexpr (concurrent) {
         try {
           entry(worker, count, scratch, args...);
-        } catch (const abandoned_meeting&) {  // for the exception of the worker that did not come
+          // so that the exception of the worker that failed is raised
+        } catch (const abandoned_meeting&) {
         } catch (...) {
           (abandon_if_meeting(args), ...);
           throw;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replacing an operator on one device: the vendor's library instead of the portable kernel.
+// Replaces an operator on one device, for example by a vendor's library.
 #pragma once
 
 #include <flaggems/device/stream.hpp>
@@ -9,11 +9,11 @@
 
 namespace flaggems {
 
-/// The operators as types, declared beside each operator: operators::softmax is `softmax`.
+/// The operators as types, declared with each operator: operators::softmax is `softmax`.
 namespace operators {}
 
-/// What runs operator `Op` on `Device` instead of the portable kernel. A vendor or a user
-/// specialises it, before the operator is first used:
+/// Runs operator `Op` on `Device` instead of the portable kernel. A vendor or a user specialises it
+/// before the operator is first used:
 ///
 ///     template <>
 ///     struct flaggems::implementation<flaggems::operators::softmax, my_chip> {
@@ -21,11 +21,11 @@ namespace operators {}
 ///       static const char* run(stream_ref<my_chip> stream, const X& x, const Out& out, int dim);
 ///     };
 ///
-/// `run` takes the operator's arguments in the operator's order: tensors as views, numbers as they
-/// are, dimensions from 0 on. They have been checked, and `out` is not empty. It returns null once
-/// the work is queued on the stream, or, with nothing written, why it does not take it (a text that
-/// lives as long as the program): then, and where `run` cannot be called with the operands' types,
-/// the portable kernel does. Both show in the dispatch report (launch_event).
+/// `run` takes the operator's arguments in order: tensors as views, numbers unchanged, dimensions
+/// non-negative. They have been checked, and `out` is not empty. It returns null once the work is
+/// queued on the stream, or, having written nothing, the reason for rejecting it (a string of
+/// static lifetime). Then, and where `run` cannot be called with the operands' types, the portable
+/// kernel runs. Both appear in the dispatch report (launch_event).
 template <class Op, class Device>
 struct implementation;
 
@@ -37,8 +37,7 @@ concept has_implementation = requires {
 
 namespace detail {
 
-/// Hands a checked operator to the device's own implementation; false if the portable kernel has to
-/// run.
+/// Offers a checked operator to the device's implementation; false if the portable kernel must run.
 template <class Op, stream_like S, class... Args>
 bool replaced([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
               [[maybe_unused]] const Args&... args) {

@@ -13,7 +13,7 @@
 namespace flaggems {
 
 namespace detail {
-/// Device types whose launches can be told which device is current.
+/// Device types whose launches take the current device as an argument.
 template <class Device>
 concept launches_on_current = requires(typename Device::stream_handle stream,
                                        const launch_config& config) {
@@ -30,14 +30,14 @@ concept launches_on_current = requires(typename Device::stream_handle stream,
 
 /// Runs `Kernel::run(block, args...)` on every block of a launch, in stream order.
 ///
-/// `config.tiles` logical blocks are spread over as many blocks as suit the device; a kernel
-/// strides over them with `block.for_each_tile`. Nothing happens for zero tiles. Raises
-/// invalid_argument for a cluster of no blocks and negative threads or scratch, driver_error,
-/// naming `config.op`, if the device refuses. Arguments are copied.
+/// `config.tiles` logical blocks are distributed over as many blocks as suit the device; a kernel
+/// strides over them with `block.for_each_tile`. Zero tiles do nothing. Raises invalid_argument for
+/// a cluster of no blocks and negative threads or scratch, driver_error, naming `config.op`, if the
+/// device refuses. Arguments are copied.
 template <class Kernel, stream_like S, class... Args>
 void launch(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
-  // (g++ 12 calls closures not trivially copyable once it was asked whether they are assignable.)
+  // (g++ 12 treats closures as not trivially copyable after an assignability query.)
   static_assert(((std::is_trivially_copy_constructible_v<Args> &&
                   std::is_trivially_destructible_v<Args>)&&...),
                 "flaggems: a kernel's argument is not trivially copyable");
@@ -55,9 +55,9 @@ void launch(const S& stream, const launch_config& config, const Args&... args) {
     device::template launch<Kernel>(on.handle(), config, args...);
 }
 
-/// How many blocks of a launch its stream's device runs at once, by the registers and the
-/// block-local memory that they take: for kernels that want a grid of just so many, or a workspace
-/// of a slice for each. At most `config.tiles`, which it is where the device type cannot tell.
+/// How many blocks of a launch are resident on the stream's device at once, by their registers and
+/// block-local memory: for persistent kernels and workspaces with a slice per block. At most
+/// `config.tiles`, which is the result where the device type cannot tell.
 template <class Kernel, stream_like S, class... Args>
 [[nodiscard]] i64 resident_blocks(const S& stream, const launch_config& config,
                                   const Args&... args) {
@@ -73,8 +73,8 @@ template <class Kernel, stream_like S, class... Args>
   }
 }
 
-/// The most blocks of a launch_config::cluster that its stream's device has for a kernel: 1 where
-/// blocks do not share their memory.
+/// The largest launch_config::cluster that the stream's device supports for a kernel: 1 without
+/// clusters.
 template <class Kernel, stream_like S, class... Args>
 [[nodiscard]] int most_cluster(const S& stream, const launch_config& config, const Args&... args) {
   using device = device_of<S>;
@@ -86,7 +86,7 @@ template <class Kernel, stream_like S, class... Args>
     return 1;
 }
 
-/// The bytes that `block.scratch<T>(n)` takes of `launch_config::scratch` on any device.
+/// The bytes of `launch_config::scratch` that `block.scratch<T>(n)` takes on any device.
 template <class T>
 [[nodiscard]] constexpr i64 scratch_bytes(i64 n) noexcept {
   return (n * static_cast<i64>(sizeof(T)) + 128 + 63) / 64 * 64;

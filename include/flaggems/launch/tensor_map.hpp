@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor maps: arguments by which kernels load boxes of a tensor
+// Tensor maps: arguments with which kernels load boxes of a tensor
 // (kernel/block/simt/tensor_map.hpp).
 #pragma once
 
@@ -19,13 +19,13 @@ namespace flaggems {
 
 using kernels::tensor_map;
 
-/// Of each row of 128 bytes of a box in block-local memory, how many pieces of 16 bytes change
-/// places (kernels::swizzled).
+/// The number of 16-byte pieces that are permuted within each 128-byte row of a box in block-local
+/// memory (kernels::swizzled).
 enum class box_swizzle : u32 { none = 1, pieces_2 = 2, pieces_4 = 4, pieces_8 = 8 };
 
 namespace detail {
 
-/// Device types that have the SIMT device's copy engine read tensor maps.
+/// Device types whose devices have the copy engine (TMA) for tensor maps.
 template <class Device>
 concept encodes_tensor_maps = requires(tensor_map& map, int device) {
   Device::encode_tensor_map(map, device);
@@ -35,7 +35,7 @@ FLAGGEMS_COLD inline void require_map(bool holds, const char* op, const char* ex
                                       const text& got) {
   if (!holds) raise(errc::invalid_argument, op, expected, got);
 }
-/// Raises what no engine takes.
+/// Raises for maps that no engine supports.
 inline void check_tensor_map(const char* op, const tensor_map& m) {
   constexpr u64 most = u64{1} << 32, most_stride = u64{1} << 40;
   require_map(m.address % 16 == 0, op, "an address that is a multiple of 16 bytes",
@@ -59,14 +59,14 @@ inline void check_tensor_map(const char* op, const tensor_map& m) {
               "rows of a box of just the bytes that are swizzled", text(row) + " bytes");
 }
 
-/// The maps that a thread made last: to encode one takes as long as a launch's arguments.
+/// A thread's most recent maps: encoding one costs as much as a launch.
 class tensor_map_cache {
  public:
   static tensor_map_cache& of_this_thread() {
     static thread_local tensor_map_cache cache;
     return cache;
   }
-  /// `asked` encoded for a device by `encode(map)`, which raises or succeeds.
+  /// `asked`, encoded for a device by `encode(map)`, which raises or succeeds.
   template <class Encode>
   const tensor_map& get(const tensor_map& asked, int device, const Encode& encode) {
     entry& e = entries_[slot_of(asked, device)];
@@ -91,7 +91,7 @@ class tensor_map_cache {
     return ((h * 0x9E3779B97F4A7C15U >> 32) + static_cast<u64>(device)) % count;
   }
   static bool is_same(const tensor_map& a, const tensor_map& b) {
-    // Behind the last member there may be bytes that are nobody's.
+    // Trailing padding is indeterminate.
     constexpr std::size_t own = offsetof(tensor_map, address),
                           end = offsetof(tensor_map, element) + sizeof(tensor_map::element);
     return std::memcmp(reinterpret_cast<const char*>(&a) + own,
@@ -103,10 +103,10 @@ class tensor_map_cache {
 
 }  // namespace detail
 
-/// The map of x by which a kernel in the stream loads boxes of so many elements a dimension. x has
-/// 1 to 5 dimensions, the last one's elements are neighbours, and other strides are, like its
-/// address, multiples of 16 bytes. The memory must be there when the kernel runs. Raises
-/// invalid_argument, or not_supported if the driver cannot encode it.
+/// The map of x, with which a kernel in the stream loads boxes of so many elements per dimension. x
+/// has 1 to 5 dimensions, the last one contiguous, and other strides and its address are multiples
+/// of 16 bytes. The memory must be valid when the kernel runs. Raises invalid_argument, or
+/// not_supported if the driver cannot encode it.
 template <stream_like S, class T>
 [[nodiscard]] tensor_map tensor_map_of(const S& stream, const tensor_view<T, device_of<S>>& x,
                                        std::span<const i64> box,
