@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only file that looks at compiler and vendor macros. It includes nothing, so that the device
+// The only file that examines compiler and vendor macros. It includes nothing, so that the device
 // subset can include it under every runtime compiler.
 #pragma once
 
-// ---- which language is this?
+// ---- the language
 #if defined(__CUDACC_RTC__)
 #define FLAGGEMS_LANGUAGE_CUDA 1
 #define FLAGGEMS_FREESTANDING 1
@@ -25,8 +25,8 @@
 #error "flaggems needs the compilers of CUDA 12.3 or later"  // __builtin_bit_cast
 #endif
 #if defined(__NVCC__)
-#pragma nv_diag_suppress 1675  // g++'s pragmas, in what only the host runs
-#pragma nv_diag_suppress 128   // a loop that is not reached on devices without streams
+#pragma nv_diag_suppress 1675  // g++'s pragmas in host-only code
+#pragma nv_diag_suppress 128   // a loop not reached on devices without streams
 #endif
 
 #ifndef FLAGGEMS_LANGUAGE_CUDA
@@ -42,14 +42,14 @@
 #define FLAGGEMS_FREESTANDING 0
 #endif
 
-// Device compilers take the C++17 of kernels/. The include, of no file, ends a compilation at once:
-// behind #error alone come thousands of messages about the rest.
+// Device compilers compile kernels as C++17. The include of a missing file ends compilation at
+// once: #error alone is followed by thousands of messages.
 #if !FLAGGEMS_FREESTANDING && __cplusplus < 202002L
 #error "flaggems needs C++20: compile with -std=c++20 or later"
 #include <flaggems_needs_cxx20>
 #endif
 
-/// 1 while code for a SIMT device is generated, 0 while code for the host is.
+/// 1 while device code is compiled, 0 for host code.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || FLAGGEMS_LANGUAGE_OPENCL || \
     defined(__CUDACC_RTC__)
 #define FLAGGEMS_DEVICE_CODE 1
@@ -57,8 +57,7 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
-/// 1 where CUDA's code has the instruction that waits for the launch before, and where it has
-/// clusters of blocks.
+/// 1 where CUDA's target has programmatic dependent launch and clusters.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
 #define FLAGGEMS_CUDA_CLUSTERS 1
@@ -67,8 +66,8 @@
 #define FLAGGEMS_CUDA_CLUSTERS 0
 #endif
 
-/// 1 where CUDA's code has the instruction that rounds f32 to bf16, and those for a maximum and a
-/// minimum that are NaN where an operand is.
+/// 1 where CUDA's target rounds f32 to bf16, and has NaN-propagating maximum and minimum, by one
+/// instruction.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define FLAGGEMS_CUDA_ROUNDS_BF16 1
 #define FLAGGEMS_CUDA_EXTREMA_OF_NAN 1
@@ -76,10 +75,10 @@
 #define FLAGGEMS_CUDA_ROUNDS_BF16 0
 #define FLAGGEMS_CUDA_EXTREMA_OF_NAN 0
 #endif
-/// 1 where CUDA's code has instructions for small matrices of bf16.
+/// 1 where CUDA's target has mma of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
 
-/// KiB of shared memory that a block may have on every SIMT device which CUDA's code is for.
+/// KiB of shared memory per block on every device that CUDA's target covers.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
 #define FLAGGEMS_CUDA_SHARED_KIB 48
 #elif __CUDA_ARCH__ < 800
@@ -99,11 +98,12 @@
 #define FLAGGEMS_HIP_WARP_SIZE 64
 #endif
 
-/// 1 where the host's vectors can be compiled: plain C++, with g++'s or clang's vector extensions.
+/// 1 where the host's vectors can be compiled: plain C++ with the vector extensions of g++ or
+/// clang.
 #define FLAGGEMS_HOST_SIMD \
   (!FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_LANGUAGE_HIP && !FLAGGEMS_LANGUAGE_OPENCL)
 
-// ---- which compiler is this?
+// ---- the compiler
 #if defined(__clang__)
 #define FLAGGEMS_COMPILER_CLANG 1
 #else
@@ -115,27 +115,26 @@
 #define FLAGGEMS_COMPILER_GCC 0
 #endif
 
-// ---- switches a user may set, that the annotations below depend on
-/// The highest instruction-set level (`isa_level`: 0 baseline, 1 avx2, 2 avx512, 3 avx512_bf16,
-/// 4 amx) that the host's kernels are compiled for and run at. A lower one makes programs smaller
-/// and compilations shorter. The same in all files of a program.
+// ---- user switches that the annotations below depend on
+/// The highest instruction-set level (`isa_level`: 0 baseline, 1 avx2, 2 avx512, 3 avx512_bf16, 4
+/// amx) for which the host's kernels are compiled. Lower levels reduce program size and compile
+/// time. Must be equal in all files of a program.
 #ifndef FLAGGEMS_MAX_ISA
 #define FLAGGEMS_MAX_ISA 4
 #elif FLAGGEMS_MAX_ISA < 0 || FLAGGEMS_MAX_ISA > 4
 #error "flaggems: FLAGGEMS_MAX_ISA is one of 0 to 4"
 #endif
 
-/// 1, for tests: instructions beyond the baseline are computed in C++
+/// 1, for tests: instructions beyond the baseline are modelled in C++
 /// (kernel/lang/vector/instruction_model.hpp), so that every level runs, slowly, on any machine.
-/// The same in all files of a program.
+/// Must be equal in all files of a program.
 #ifndef FLAGGEMS_MODEL_ISA
 #define FLAGGEMS_MODEL_ISA 0
 #endif
 
-/// 0: the compiler chooses which functions of the device subset it inlines, which makes
-/// compilations shorter and kernels slower. For the baseline alone: a vector passed between
-/// functions compiled for different instruction sets changes its ABI. The same in all files of a
-/// program.
+/// 0: the compiler chooses which functions of the device subset to inline: faster compilation,
+/// slower kernels. For the baseline alone, as passing vectors between functions of different
+/// instruction sets breaks the ABI. Must be equal in all files of a program.
 #ifndef FLAGGEMS_FORCE_INLINE
 #define FLAGGEMS_FORCE_INLINE 1
 #elif !FLAGGEMS_FORCE_INLINE && FLAGGEMS_MAX_ISA > 0 && !FLAGGEMS_MODEL_ISA
@@ -158,17 +157,17 @@
 #define FLAGGEMS_LAMBDA __attribute__((host)) __attribute__((device)) FLAGGEMS_ALWAYS_INLINE
 #else
 #define FLAGGEMS_HD
-/// Before every function of the device subset.
+/// Precedes every function of the device subset.
 #define FLAGGEMS_INLINE inline FLAGGEMS_ALWAYS_INLINE
-/// After the parameter list of every lambda of the device subset.
+/// Follows the parameter list of every lambda of the device subset.
 #define FLAGGEMS_LAMBDA FLAGGEMS_ALWAYS_INLINE
 #endif
 
-/// As FLAGGEMS_INLINE, of what only the host runs: nvcc takes no vectors in code for SIMT devices.
+/// As FLAGGEMS_INLINE, for host-only functions: nvcc accepts no vectors in device code.
 #define FLAGGEMS_HOST_INLINE inline FLAGGEMS_ALWAYS_INLINE
 
-/// The type of a parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with
-/// an address space from a reference; on the host a vector by value is a question of ABI.
+/// A parameter whose type V, scalar or vector, is deduced. OpenCL would deduce V with an address
+/// space from a reference; on the host, vectors by value depend on the ABI.
 #if FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_VALUE(V) V
 #else
@@ -184,14 +183,14 @@
 #define FLAGGEMS_SHARED
 #endif
 
-/// The line of the caller when used as a default argument; 0 where the language cannot tell.
+/// The caller's line when used as a default argument; 0 where the language has none.
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA
 #define FLAGGEMS_CALLER_LINE 0
 #else
 #define FLAGGEMS_CALLER_LINE __builtin_LINE()
 #endif
 
-/// 1 under the address sanitizer: code that changes stacks must tell it.
+/// 1 under the address sanitizer, which must be told of switches of stacks.
 #if defined(__SANITIZE_ADDRESS__)
 #define FLAGGEMS_ASAN 1
 #elif defined(__has_feature)
@@ -215,12 +214,11 @@
 #define FLAGGEMS_ARCH_ARM64 0
 #endif
 
-/// 1 where instructions beyond the baseline may stand in asm statements; of g++ alone, which needs
-/// them where clang finds them.
+/// 1 where asm statements use instructions beyond the baseline: g++ only, as clang generates them.
 #define FLAGGEMS_X86_ASM (FLAGGEMS_ARCH_X86 && !FLAGGEMS_MODEL_ISA)
 #define FLAGGEMS_GCC_X86_ASM (FLAGGEMS_X86_ASM && FLAGGEMS_COMPILER_GCC)
-/// The asm statement that the arguments behind the first make or, where instructions are modelled,
-/// the first, an expression. FLAGGEMS_TILE_INSTRUCTION: of tiles, whose order counts.
+/// Either the asm statement made of all arguments but the first or, where instructions are
+/// modelled, the first argument, an expression. FLAGGEMS_TILE_INSTRUCTION: ordered, for tiles.
 #if FLAGGEMS_MODEL_ISA
 #define FLAGGEMS_INSTRUCTION(model, ...) model
 #define FLAGGEMS_TILE_INSTRUCTION(model, ...) model
@@ -229,8 +227,8 @@
 #define FLAGGEMS_TILE_INSTRUCTION(model, ...) asm volatile(__VA_ARGS__)
 #endif
 
-// Words that both g++ 12 and clang 14 know: clang drops a target attribute whole when one word is
-// unknown to it. Each level contains the one before.
+// Only names that both g++ 12 and clang 14 know: clang drops a target attribute with an unknown
+// one. Each level includes the previous one.
 #if FLAGGEMS_MODEL_ISA
 #define FLAGGEMS_TARGET_AVX2
 #define FLAGGEMS_TARGET_AVX512
@@ -252,12 +250,12 @@
              "avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8")))
 #endif
 
-/// The widest asm operand: clang judges it by the function the text stands in, which has no target
-/// attribute of its own, not by the one it is inlined into.
+/// The widest asm operand: clang checks it against the enclosing function, which has no target
+/// attribute, not the one it is inlined into.
 #define FLAGGEMS_ASM_OPERAND_BYTES (FLAGGEMS_GCC_X86_ASM ? 64 : 16)
 
-/// Before a loop of few steps: it is unrolled, so that arrays indexed in it stay in registers. For
-/// functions with a target attribute of their own, whose lambdas (static_for) would not have it.
+/// Unrolls the loop of few iterations that follows, to keep indexed arrays in registers. For
+/// functions with a target attribute, which lambdas (static_for) would not have.
 #if FLAGGEMS_COMPILER_CLANG
 #define FLAGGEMS_UNROLL _Pragma("unroll")
 #elif FLAGGEMS_COMPILER_GCC
@@ -266,9 +264,8 @@
 #define FLAGGEMS_UNROLL
 #endif
 
-/// Before a loop of few steps in what SIMT devices run: unrolled there, so that arrays indexed in
-/// it stay in registers. The emulator's stays a loop, which compiles faster. And before one that
-/// stays one.
+/// Unroll, or do not unroll, the loop of few iterations that follows in device code: unrolled,
+/// indexed arrays stay in registers. The emulator keeps loops, which compile faster.
 #if FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_SIMT_UNROLL _Pragma("unroll")
 #define FLAGGEMS_SIMT_NO_UNROLL _Pragma("unroll 1")
@@ -277,31 +274,31 @@
 #define FLAGGEMS_SIMT_NO_UNROLL
 #endif
 
-/// Before an array in a function with constants that are indexed by what is known at run time: it
-/// lies in memory once. (Each thread would have a copy, or choose between all of them.)
+/// Precedes a function's constant array with run-time indices: it is in memory once, not copied or
+/// selected from by each thread.
 #if FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_TABLE static __constant constexpr
 #else
 #define FLAGGEMS_TABLE static constexpr
 #endif
 
-/// Hides how a vector value came about from the optimiser (g++ only; no instruction).
+/// Hides the origin of a vector value from the optimiser (g++ only; no instruction).
 #if FLAGGEMS_GCC_X86_ASM
 #define FLAGGEMS_OPAQUE(x) asm("" : "+v"(x))
 #else
 #define FLAGGEMS_OPAQUE(x) static_cast<void>(x)
 #endif
 
-/// __builtin_shufflevector with a pack of places, which nvcc leaves unexpanded: vectors of the host
-/// are not for its files.
+/// __builtin_shufflevector with a pack of indices, which nvcc does not expand: its files have no
+/// host vectors.
 #if FLAGGEMS_LANGUAGE_CUDA
 #define FLAGGEMS_SHUFFLE(a, b, ...) operators_of_the_host_need_a_file_that_nvcc_does_not_compile(a)
 #else
 #define FLAGGEMS_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #endif
 
-/// Whether the host can ask what a functor returns: of nvcc's __device__ lambdas, those that say it
-/// ("-> float").
+/// Whether the host can query a functor's return type: of nvcc's __device__ lambdas, those that
+/// declare it ("-> float").
 #if defined(__NVCC__) && defined(__CUDACC_EXTENDED_LAMBDA__)
 #define FLAGGEMS_RESULT_IS_KNOWN(F)                   \
   (!__nv_is_extended_device_lambda_closure_type(F) || \
@@ -310,8 +307,8 @@
 #define FLAGGEMS_RESULT_IS_KNOWN(F) true
 #endif
 
-/// Hides from a SIMT device's compiler how a word of 32 bits came about, so that it computes again
-/// what it would otherwise keep in further registers.
+/// Hides the origin of a 32-bit word from device compilers, so that they recompute values instead
+/// of spilling or holding them in registers.
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_FORGET(word) asm volatile("" : "+r"(word))
 #elif FLAGGEMS_LANGUAGE_HIP && FLAGGEMS_DEVICE_CODE
@@ -320,28 +317,28 @@
 #define FLAGGEMS_FORGET(word) static_cast<void>(word)
 #endif
 
-/// Before a function of the device subset that has no vectors (places, offsets): on the host it is
-/// compiled once, not into each entry of each instruction set.
+/// Precedes a function of the device subset without vectors (indices, offsets): on the host it is
+/// compiled once, not per instruction set.
 #if FLAGGEMS_HOST_SIMD
 #define FLAGGEMS_SCALAR inline __attribute__((noinline))
 #else
 #define FLAGGEMS_SCALAR FLAGGEMS_INLINE
 #endif
 
-/// Keeps a function out of line, so that it can be found in a disassembly.
+/// Keeps a function out of line, to find it in a disassembly.
 #define FLAGGEMS_NOINLINE __attribute__((noinline))
-/// All that a function calls becomes part of it where the compiler can (clang: its own calls).
+/// Inlines all calls in a function, if the compiler can (clang: its direct calls).
 #define FLAGGEMS_FLATTEN __attribute__((flatten))
-/// Error paths: out of line and away from the hot code.
+/// Error paths: out of line, away from hot code.
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 
-// ---- other switches a user may set
+// ---- other user switches
 /// 1: element access through a view is checked. Independent of NDEBUG. (Kernels use no views.)
 #ifndef FLAGGEMS_BOUNDS_CHECK
 #define FLAGGEMS_BOUNDS_CHECK 1
 #endif
 
-/// 1: memory of the host that is freed is filled with bytes of 0xFF, which are NaN or -1.
+/// 1: freed host memory is filled with 0xFF, which is NaN or -1.
 #ifndef FLAGGEMS_FILL_FREED
 #if defined(__OPTIMIZE__) || defined(NDEBUG)
 #define FLAGGEMS_FILL_FREED 0
@@ -359,8 +356,8 @@
 #endif
 #endif
 
-/// 1: the headers of the device subset carry their text in the program, for runtime compilers. A
-/// user sets 0 for programs without such devices; with one, a launch then raises not_supported.
+/// 1: headers of the device subset embed their source in the program, for runtime compilers. Set 0
+/// for programs without such devices; with one, a launch then raises not_supported.
 #ifndef FLAGGEMS_EMBED
 #if defined(__ELF__) && !FLAGGEMS_FREESTANDING && !FLAGGEMS_DEVICE_CODE
 #define FLAGGEMS_EMBED 1
@@ -369,10 +366,10 @@
 #endif
 #endif
 
-/// The last line of a header with kernels, yours too: puts its text into the program under `name`,
-/// by which others include it; no other header of the program may have that name. In the section
-/// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, once for each file: so that
-/// two of one name are noticed, and not lost when the program is linked.
+/// The last line of a header with kernels, also yours: embeds its source in the program under
+/// `name`, by which others include it; names must be unique in a program. Section `flaggems_texts`
+/// holds name, zero, text, zero per file, so that the linker keeps duplicates and they can be
+/// reported.
 #if FLAGGEMS_EMBED
 #define FLAGGEMS_TEXT(name)                                                  \
   asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__ \

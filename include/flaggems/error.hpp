@@ -12,22 +12,22 @@
 
 namespace flaggems {
 
-/// What kind of mistake an `error` reports.
+/// The kind of an `error`.
 enum class errc {
-  invalid_argument,  ///< a value outside its domain (a negative size, an unknown name)
-  shape_mismatch,    ///< sizes that do not fit together
-  dtype_mismatch,    ///< an element type the operator does not take
-  device_mismatch,   ///< a stream, event or tensor of another device of its type
-  out_of_range,      ///< an index or dimension outside its range
-  overlap,           ///< an output that shares memory with an input (or itself) in a forbidden way
-  out_of_memory,     ///< the device could not give the memory asked for
-  not_supported,     ///< legal, but the device or build lacks it
-  bad_file,          ///< a file that is truncated, corrupt or of an unknown version
+  invalid_argument,    ///< a value outside its domain (a negative size, an unknown name)
+  shape_mismatch,      ///< incompatible sizes
+  dtype_mismatch,      ///< an element type the operator does not take
+  device_mismatch,     ///< a stream, event or tensor of another device of the type
+  out_of_range,        ///< an index or dimension outside its range
+  overlap,             ///< an output that shares memory with an input (or itself) illegally
+  out_of_memory,       ///< the device could not allocate the requested memory
+  not_supported,       ///< legal, but not supported by the device or build
+  bad_file,            ///< a file that is truncated, corrupt or of an unknown version
   device_unavailable,  ///< no such device, or its driver could not be opened
-  driver_error         ///< a driver call failed; the text has the driver's code and words
+  driver_error         ///< a driver call failed; the text has the driver's code and message
 };
 
-/// The name of `code` as it is spelled in `errc`.
+/// The name of `code` as spelled in `errc`.
 [[nodiscard]] constexpr std::string_view to_string(errc code) noexcept {
   switch (code) {
     case errc::invalid_argument: return "invalid_argument";
@@ -45,9 +45,9 @@ enum class errc {
   return "unknown";
 }
 
-/// The one error type: a code, the operator (or function) that refused, what it expected and what
-/// it got. `what()` is "<operator>: expected <expected>, got <got> [<code>]". It holds its texts
-/// itself, so that running out of memory can be reported; texts too long for it end in "...".
+/// The only error type: a code, the operator (or function) that raised it, what it expected and
+/// what it got. `what()` is "<operator>: expected <expected>, got <got> [<code>]". Texts are stored
+/// in the object, so that out_of_memory can be reported, and truncated with "...".
 class error : public std::exception {
  public:
   FLAGGEMS_COLD error(errc code, std::string_view op, std::string_view expected,
@@ -77,7 +77,7 @@ class error : public std::exception {
   [[nodiscard]] std::string_view view(part p) const noexcept {
     return {text_ + p.begin, static_cast<std::size_t>(p.size)};
   }
-  // At most `most` bytes of s, behind what is there.
+  // At most `most` bytes of s, appended.
   part put(std::string_view s, int most) noexcept {
     const bool cut = s.size() > static_cast<std::size_t>(most);
     const part p{static_cast<short>(size_), static_cast<short>(cut ? most : int(s.size()))};
@@ -89,7 +89,7 @@ class error : public std::exception {
   errc code_;
   part op_, expected_, got_;
   int size_ = 0;
-  char text_[992];  // the sum of what the parts may have, and the end
+  char text_[992];  // the sum of the parts' limits, and the terminator
 };
 
 /// Called with the error when the library is built without exceptions; must not return.
@@ -102,8 +102,8 @@ inline error_handler& error_handler_slot() noexcept {  // read and written by __
 }
 }  // namespace detail
 
-/// Sets the handler for builds without exceptions and returns the one before. Without a handler, or
-/// if it returns, the error is printed to stderr and the program aborts.
+/// Sets the handler for builds without exceptions and returns the previous one. Without a handler,
+/// or if it returns, the error is printed to stderr and the program aborts.
 inline error_handler set_error_handler(error_handler handler) noexcept {
   return __atomic_exchange_n(&detail::error_handler_slot(), handler, __ATOMIC_SEQ_CST);
 }
@@ -123,8 +123,8 @@ inline error_handler set_error_handler(error_handler handler) noexcept {
 #endif
 }
 
-/// Raises unless `condition` holds. For texts that are constant; where a text must be built, test
-/// the condition first and call `raise`, so that nothing is built on the hot path.
+/// Raises unless `condition` holds. For constant texts; if a text must be built, test the condition
+/// first and call `raise`, to keep that off the hot path.
 inline void check(bool condition, errc code, const char* op, const char* expected,
                   const char* got = "") {
   if (!condition) [[unlikely]]

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views whose element type is known at run time: what files and adapters give.
+// Views whose element type is known at run time, as files and adapters give.
 #pragma once
 
 #include <flaggems/tensor/dtype.hpp>
@@ -9,8 +9,8 @@
 
 namespace flaggems {
 
-/// A `tensor_view` whose element type is a value, and which may or may not be written. `as<T>()` or
-/// `visit` get the type back. View operations are those of `tensor_view`.
+/// A `tensor_view` with a run-time element type, and possibly const elements. `as<T>()` or `visit`
+/// restore the type. View operations are those of `tensor_view`.
 template <class Device = host>
 class any_view {
  public:
@@ -28,7 +28,7 @@ class any_view {
         dtype_(dtype_of<T>),
         is_const_(std::is_const_v<T>) {}
 
-  /// What an owning tensor views.
+  /// The view of an owning tensor.
   template <class X>
   requires tensor_like<X> &&(!detail::is_tensor_view<std::remove_cvref_t<X>>)&&std::is_same_v<
       device_t<X>,
@@ -36,9 +36,8 @@ class any_view {
                                // tensors
       : any_view(as_view(x)) {}
 
-  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes, and unless there
-  /// are no elements for a pointer that is null or no multiple of the elements' size;
-  /// dtype_mismatch for a number that is no dtype.
+  /// A contiguous view of `data`. Raises invalid_argument for impossible sizes and, if there are
+  /// elements, for a null or misaligned pointer; dtype_mismatch for an invalid dtype.
   any_view(void* data, flaggems::dtype type, int_list sizes)
       : any_view(data, type, sizes,
                  (checked_numel(sizes, "any_view"), contiguous_strides(shape(sizes)))) {}
@@ -46,7 +45,7 @@ class any_view {
       : any_view(const_cast<void*>(data), type, sizes) {
     is_const_ = true;
   }
-  /// A view with given strides, in elements. Raises shape_mismatch for impossible ones, and
+  /// A view with given strides, in elements. Raises shape_mismatch for impossible strides, and
   /// otherwise as above.
   any_view(void* data, flaggems::dtype type, int_list sizes, int_list strides)
       : data_(data),
@@ -64,7 +63,7 @@ class any_view {
     is_const_ = true;
   }
 
-  /// The element at indices 0. Not to be written if `is_const()`.
+  /// The element at indices 0. Must not be written if `is_const()`.
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] flaggems::dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] bool is_const() const noexcept { return is_const_; }
@@ -101,7 +100,7 @@ class any_view {
     return tensor_view<T, Device>(detail::unchecked_t{}, static_cast<T*>(data_), sizes_, strides_);
   }
 
-  // ---- views of the same elements, as those of tensor_view
+  // ---- views of the same elements, as in tensor_view
   [[nodiscard]] any_view slice(i64 dim, i64 start = 0, i64 end = (std::numeric_limits<i64>::max)(),
                                i64 step = 1) const {
     return with(detail::slice(parts(), dim, start, end, step));
@@ -182,7 +181,7 @@ template <class T, class Device, class Extents>
 any_view(const tensor_view<T, Device, Extents>&) -> any_view<Device>;
 
 /// Calls `f` with the typed view of `v`, whose element type is one of Ts, and returns its result:
-/// `tensor_view<const T, Device>`. Raises dtype_mismatch that names `op` and Ts otherwise.
+/// `tensor_view<const T, Device>`. Otherwise raises dtype_mismatch that names `op` and Ts.
 template <class... Ts, class Device, class F>
 requires(sizeof...(Ts) > 0) decltype(auto) visit(const any_view<Device>& v, F&& f, const char* op) {
   return visit<Ts...>(
@@ -201,8 +200,8 @@ decltype(auto) visit(const any_view<Device>& v, F&& f) {
   });
 }
 
-/// Calls `f` with the typed view of `v` for writing: `tensor_view<T, Device>`. Raises
-/// invalid_argument if the elements are const.
+/// Calls `f` with the writable typed view of `v`: `tensor_view<T, Device>`. Raises invalid_argument
+/// if the elements are const.
 template <class Device, class F>
 decltype(auto) visit_mutable(const any_view<Device>& v, F&& f) {
   return visit(v.dtype(), [&](auto type) -> decltype(auto) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types as run-time values, and the way back to types.
+// Element types as run-time values, and dispatch from values to types.
 #pragma once
 
 #include <flaggems/error.hpp>
@@ -14,7 +14,7 @@
 
 namespace flaggems {
 
-/// A complex number, for storage: real part, then imaginary part, as in C, C++ and PyTorch; aligned
+/// A complex number, for storage only: real and imaginary part, as in C, C++ and PyTorch; aligned
 /// to its size, as PyTorch's and CUDA's are.
 template <class T>
 struct alignas(2 * sizeof(T)) complex {
@@ -34,7 +34,7 @@ using c64 = complex<f32>;
 using c128 = complex<f64>;
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 warns of scoped names, which shadow nothing
+#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 warns of scoped names that shadow nothing
 /// The element type of a tensor, as a value.
 enum class dtype : u8 {
   f64,
@@ -69,9 +69,9 @@ struct type_list {
 /// Every element type, in the order of `dtype`.
 using all_types = type_list<f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32,
                             u64, bool, c64, c128>;
-/// What PyTorch calls floating-point types, less the 8-bit ones, in which few operators compute.
+/// PyTorch's floating-point types without the 8-bit ones, which few operators support.
 using floating_types = type_list<f64, f32, f16, bf16>;
-/// The integers; bool is none of them.
+/// The integers, without bool.
 using integer_types = type_list<i8, i16, i32, i64, u8, u16, u32, u64>;
 
 namespace detail {
@@ -128,10 +128,10 @@ inline constexpr dtype dtype_of =
 template <dtype D>
 using type_of = typename detail::type_at<static_cast<int>(D), all_types>::type;
 
-/// Bytes an element takes; 0 for a value that is no dtype.
+/// Bytes per element; 0 for an invalid dtype.
 [[nodiscard]] constexpr i64 size_of(dtype d) noexcept { return detail::fact(d).size; }
 
-/// The name of the enumerator; "bool" for `bool_`, "unknown" for a value that is no dtype.
+/// The name of the enumerator; "bool" for `bool_`, "unknown" for an invalid dtype.
 [[nodiscard]] constexpr std::string_view to_string(dtype d) noexcept {
   return detail::fact(d).name;
 }
@@ -186,13 +186,13 @@ namespace detail {
 
 inline constexpr int no_promotion = -1;
 
-/// torch.promote_types as a rule; -1 where PyTorch refuses. Checked against PyTorch's own table in
-/// the tests.
+/// The rule of torch.promote_types; -1 where PyTorch refuses. Tests compare it with PyTorch's
+/// table.
 constexpr int promoted(dtype a, dtype b) noexcept {
   if (a == b) return static_cast<int>(a);
   const auto is_f8 = [](dtype d) { return d == dtype::f8e4m3 || d == dtype::f8e5m2; };
   if (is_f8(a) || is_f8(b)) return no_promotion;
-  // PyTorch has the wide unsigned types for storage: they promote with floating types only.
+  // In PyTorch the wide unsigned types are for storage: they promote with floating types only.
   const auto is_barebones = [](dtype d) {
     return d == dtype::u16 || d == dtype::u32 || d == dtype::u64;
   };
@@ -243,8 +243,8 @@ constexpr int promoted(dtype a, dtype b) noexcept {
   return detail::promoted(a, b) >= 0;
 }
 
-/// The dtype in which values of dtypes a and b meet: torch.promote_types. Raises dtype_mismatch for
-/// pairs that PyTorch refuses (8-bit floats with others, u16 u32 u64 with other integers or bool).
+/// The common dtype of a and b, by torch.promote_types. Raises dtype_mismatch for pairs that
+/// PyTorch refuses (8-bit floats with others; u16, u32 and u64 with other integers or bool).
 [[nodiscard]] constexpr dtype promote(dtype a, dtype b) {
   const int r = detail::promoted(a, b);
   if (r < 0) [[unlikely]]
@@ -258,7 +258,7 @@ requires element<A> && element<B> &&
     (detail::promoted(dtype_of<A>, dtype_of<B>) >=
      0) using promote_t = type_of<static_cast<dtype>(detail::promoted(dtype_of<A>, dtype_of<B>))>;
 
-// ---- from values to types
+// ---- dispatch from values to types
 
 namespace detail {
 template <class Result, class First, class... Rest, class F>
@@ -273,7 +273,7 @@ constexpr Result visit_one_of(type_list<First, Rest...>, dtype d, F& f, const ch
 }  // namespace detail
 
 /// Calls `f(std::type_identity<T>{})` for the type T of `d` if it is in the list, and returns its
-/// result. Raises dtype_mismatch that names `op` and the dtypes of the list otherwise.
+/// result. Otherwise raises dtype_mismatch that names `op` and the dtypes of the list.
 template <class First, class... Rest, class F>
 constexpr decltype(auto) visit(type_list<First, Rest...> types, dtype d, F&& f, const char* op) {
   using result = decltype(f(std::type_identity<First>{}));
@@ -285,7 +285,7 @@ constexpr decltype(auto) visit(type_list<First, Rest...> types, dtype d, F&& f, 
 }
 
 /// Calls `f(std::type_identity<T>{})` for the type T of `d`, one of Ts, and returns its result.
-/// Raises dtype_mismatch that names `op` and Ts otherwise.
+/// Otherwise raises dtype_mismatch that names `op` and Ts.
 template <class... Ts, class F>
 requires(sizeof...(Ts) > 0) constexpr decltype(auto) visit(dtype d, F&& f, const char* op) {
   return visit(type_list<Ts...>{}, d, static_cast<F&&>(f), op);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes: sizes of up to `max_rank` dimensions, known at run time or at compile time, and the
-// checked arithmetic on them.
+// Shapes: sizes of up to `max_rank` dimensions, known at run or compile time, and checked
+// arithmetic on them.
 #pragma once
 
 #include <flaggems/error.hpp>
@@ -14,13 +14,13 @@
 
 namespace flaggems {
 
-/// In `extents`: this size is known at run time only.
+/// In `extents`: a size known only at run time.
 inline constexpr i64 dynamic_extent = -1;
 
 struct any_extents;
 
 /// A parameter that takes a list of integers: `{2, -1}`, a shape, a std::span, a C array, a
-/// std::vector. It refers to them, so it must not outlive the call.
+/// std::vector. It does not own them, so it must not outlive the call.
 class int_list {
  public:
   constexpr int_list() = default;
@@ -43,14 +43,14 @@ class int_list {
   [[nodiscard]] constexpr const i64* end() const noexcept { return data_ + size_; }
 
  private:
-  // What is longer than any rank is refused by whoever takes the list; only keep it an int.
+  // Lists longer than any rank are rejected by their users; this only avoids overflow of int.
   static constexpr int checked(std::size_t n) { return n > 0x7fffffff ? 0x7fffffff : int(n); }
 
   const i64* data_ = nullptr;
   int size_ = 0;
 };
 
-/// A parameter that takes dimensions: one, `1`, or a list of them as int_list does, `{0, 1}`.
+/// A parameter that takes dimensions: one, `1`, or a list as int_list takes it, `{0, 1}`.
 class dim_list {
  public:
   constexpr dim_list() = default;
@@ -133,14 +133,14 @@ namespace detail {
 [[nodiscard]] constexpr bool add(i64 a, i64 b, i64& result) noexcept {
   return !__builtin_add_overflow(a, b, &result);
 }
-/// a * b modulo 2^64, for strides that no element is reached by: those of sizes 0 and 1, and all of
-/// a view without elements, may be any number.
+/// a * b modulo 2^64, for strides that address no element: those of sizes 0 and 1, and all of an
+/// empty view, can be any number.
 [[nodiscard]] constexpr i64 wrapped_product(i64 a, i64 b) noexcept {
   return static_cast<i64>(static_cast<u64>(a) * static_cast<u64>(b));
 }
 
-/// Copies `n` numbers, at most `max_rank`, one by one. (Of a loop that has but one end compilers
-/// make a `rep movs` or a call of memcpy, which take several times as long for so few.)
+/// Copies `n` numbers, at most `max_rank`, one by one. (Compilers turn a simple loop into `rep
+/// movs` or memcpy, which are slower for so few.)
 constexpr void copy_few(i64* to, const i64* from, int n) noexcept {
   for (int i = 0; i < max_rank; ++i) {
     if (i >= n) break;
@@ -150,14 +150,14 @@ constexpr void copy_few(i64* to, const i64* from, int n) noexcept {
 
 }  // namespace detail
 
-/// The sizes of a tensor, rank and all known at run time: a small value that owns what it holds.
-/// Rank 0 has one element.
+/// The sizes of a tensor, with the rank known at run time: a small owning value. Rank 0 has one
+/// element.
 struct any_extents {
   static constexpr int static_rank = -1;
 
   constexpr any_extents() = default;
-  /// Copies the list. Raises invalid_argument for more than `max_rank` entries; the entries
-  /// themselves are judged by whoever uses them.
+  /// Copies the list. Raises invalid_argument for more than `max_rank` entries; the entries are not
+  /// checked.
   constexpr any_extents(std::initializer_list<i64> sizes) { assign(int_list(sizes)); }
   constexpr any_extents(int_list sizes) { assign(sizes); }
   template <class Container>
@@ -191,10 +191,10 @@ struct any_extents {
       detail::raise_rank("shape", rank_ + 1);
     sizes_[rank_++] = size;
   }
-  /// Puts one dimension in front of dimension `dim` (0 .. rank).
+  /// Inserts a dimension before dimension `dim` (0 .. rank).
   constexpr void insert(int dim, i64 size) {
     push_back(size);
-    // All of the array: a loop that ends at the rank makes GCC 12 warn of bounds when inlined.
+    // Over the whole array: with the rank as bound, GCC 12 warns of bounds when inlined.
     for (int i = max_rank - 1; i > dim; --i) sizes_[i] = sizes_[i - 1];
     sizes_[dim] = size;
   }
@@ -223,7 +223,7 @@ struct any_extents {
   int rank_ = 0;
 };
 
-/// A shape (or strides, or dimensions) as a value.
+/// A shape, strides, or dimensions, as a value.
 using shape = any_extents;
 
 constexpr int_list::int_list(const any_extents& sizes) : data_(sizes.data()), size_(sizes.rank()) {}
@@ -244,8 +244,8 @@ struct i64_array<0> {
 };
 }  // namespace detail
 
-/// Sizes known at compile time, except those given as `dynamic_extent`; only these are stored, so a
-/// type with none of them is empty. As std::extents.
+/// Sizes known at compile time, except those given as `dynamic_extent`, which alone are stored. As
+/// std::extents.
 template <i64... E>
 struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   static_assert(sizeof...(E) <= max_rank, "extents: at most 8 dimensions");
@@ -255,7 +255,7 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   static constexpr int dynamic_rank = ((E == dynamic_extent) + ... + 0);
 
   constexpr extents() = default;
-  /// From the sizes of all dimensions. Raises shape_mismatch if they are not these extents.
+  /// From the sizes of all dimensions. Raises shape_mismatch if they differ from static extents.
   constexpr explicit extents(int_list sizes) {
     if (!matches(sizes)) [[unlikely]]
       detail::raise_shapes("extents", "sizes equal to the static extents (-1: any)", shape{E...},
@@ -266,7 +266,7 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   }
 
   [[nodiscard]] static constexpr int rank() noexcept { return static_rank; }
-  /// The size of dimension `dim` (0 .. rank - 1) in the type: `dynamic_extent` if it is not there.
+  /// The static size of dimension `dim` (0 .. rank - 1), or `dynamic_extent`.
   [[nodiscard]] static constexpr i64 static_size(int dim) noexcept {
     constexpr i64 sizes[sizeof...(E) + 1] = {E..., 0};
     return sizes[dim];
@@ -277,7 +277,7 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
     for (int i = 0; i < dim; ++i) index += static_size(i) == dynamic_extent;
     return this->get(index);
   }
-  /// Whether `sizes` could be these extents.
+  /// Whether `sizes` match these extents.
   [[nodiscard]] static constexpr bool matches(int_list sizes) noexcept {
     if (sizes.size() != static_rank) return false;
     for (int i = 0; i < static_rank; ++i)
@@ -293,8 +293,8 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
 
 // ---- dimensions and shapes
 
-/// `dim`, counted from the end if negative, as 0 .. rank - 1. A 0-dimensional tensor counts as one
-/// of rank 1, as in ATen. Raises out_of_range that names `op`.
+/// `dim`, counted from the end if negative, as 0 .. rank - 1. A 0-dimensional tensor has dimension
+/// 0, as in ATen. Raises out_of_range that names `op`.
 [[nodiscard]] constexpr int normalize_dim(i64 dim, int rank, const char* op) {
   const int n = rank == 0 ? 1 : rank;
   if (dim < -n || dim >= n) [[unlikely]]
@@ -302,9 +302,8 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   return static_cast<int>(dim < 0 ? dim + n : dim);
 }
 
-/// The sizes without dimension `dim`, counted from the end if negative: those of a reduction along
-/// it. As in ATen, a 0-dimensional tensor has dimension 0, and keeps its sizes. Raises out_of_range
-/// that names `op`.
+/// The sizes without dimension `dim`, as of a reduction along it. As in ATen, a 0-dimensional
+/// tensor has dimension 0 and keeps its sizes. Raises out_of_range that names `op`.
 [[nodiscard]] constexpr shape without_dim(int_list sizes, i64 dim, const char* op) {
   shape left(sizes);
   const int d = normalize_dim(dim, left.rank(), op);
@@ -312,8 +311,8 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   return left;
 }
 
-/// A set of dimensions as a bit mask; no entry means all dimensions, as in ATen's reductions.
-/// Raises out_of_range, or invalid_argument for a dimension that occurs twice.
+/// A set of dimensions as a bit mask; an empty list means all dimensions, as in ATen's reductions.
+/// Raises out_of_range, or invalid_argument for a repeated dimension.
 [[nodiscard]] constexpr u32 normalize_dims(int_list dims, int rank, const char* op) {
   if (dims.size() == 0) return (1u << rank) - 1u;
   u32 mask = 0;
@@ -326,9 +325,9 @@ struct extents : private detail::i64_array<((E == dynamic_extent) + ... + 0u)> {
   return mask;
 }
 
-/// The number of elements of a tensor of these sizes. Raises invalid_argument, naming `op`, for a
-/// negative size, a rank above `max_rank`, and more elements than i64 counts (sizes of 0 counted
-/// as 1, so that strides are always representable).
+/// The number of elements for these sizes. Raises invalid_argument, naming `op`, for a negative
+/// size, a rank above `max_rank`, and more elements than i64 counts (with sizes of 0 counted as 1,
+/// so that strides are always representable).
 constexpr i64 checked_numel(int_list sizes, const char* op) {
   if (sizes.size() > max_rank) [[unlikely]]
     detail::raise_rank(op, sizes.size());
@@ -356,8 +355,8 @@ constexpr i64 checked_numel(int_list sizes, const char* op) {
   return strides;
 }
 
-/// The shape to which both a and b broadcast: aligned at the last dimension, sizes equal or 1.
-/// Raises shape_mismatch that names `op`.
+/// The broadcast shape of a and b: aligned at the last dimension, sizes equal or 1. Raises
+/// shape_mismatch that names `op`.
 [[nodiscard]] constexpr shape broadcast_shapes(const shape& a, const shape& b, const char* op) {
   shape r = a.rank() >= b.rank() ? a : b;
   const int da = r.rank() - a.rank(), db = r.rank() - b.rank();

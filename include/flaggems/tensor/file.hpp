@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files as bytes: read, mapped, written. What the formats (npy, safetensors) stand on.
+// Files as bytes: read, mapped, written. The basis of the formats (npy, safetensors).
 #pragma once
 
 #include <flaggems/tensor/any_view.hpp>
@@ -29,7 +29,7 @@
 
 namespace flaggems {
 
-/// Bytes of a file or a part of one.
+/// The bytes of a file, or part of them.
 using byte_span = std::span<const std::byte>;
 
 namespace detail {
@@ -41,7 +41,7 @@ static_assert(std::endian::native == std::endian::little, "the file formats are 
   raise(errc::bad_file, op, std::string(what) + " '" + path + "'", std::strerror(errno));
 }
 
-/// Owns bytes at an address that is a multiple of 64.
+/// Owned bytes, aligned to 64.
 class aligned_bytes {
  public:
   aligned_bytes() = default;
@@ -70,11 +70,11 @@ class aligned_bytes {
   std::size_t size_ = 0;
 };
 
-/// A FILE that is closed, and whose errors are raised.
+/// A FILE that is closed automatically and whose errors are raised.
 class file {
  public:
   file(const std::string& path, const char* mode, const char* op) : file(path, mode, op, path) {}
-  /// Errors have `name` instead of the path.
+  /// Errors name `name` instead of the path.
   file(const std::string& path, const char* mode, const char* op, const std::string& name)
       : path_(name), op_(op), handle_(std::fopen(path.c_str(), mode)) {
     if (handle_ == nullptr) [[unlikely]]
@@ -95,7 +95,7 @@ class file {
       raise_file(op_, path_, "to read");
     return n;
   }
-  /// Reports what writing left to the end.
+  /// Raises deferred write errors.
   void close() {
     if (std::fclose(std::exchange(handle_, nullptr)) != 0) [[unlikely]]
       raise_file(op_, path_, "to write");
@@ -107,10 +107,9 @@ class file {
   std::FILE* handle_;
 };
 
-/// A file that is written whole: until `close` it is a temporary beside `path`, then it takes its
-/// place. If anything fails before, there is no temporary, and what was at `path` is untouched; who
-/// has that mapped or open keeps it in any case. What is no regular file (a pipe, a device) is
-/// written directly.
+/// A file written atomically: until `close` it is a temporary next to `path`, then it replaces it.
+/// On failure the temporary is removed and `path` is unchanged; mappings of the old file stay
+/// valid. What is no regular file (a pipe, a device) is written directly.
 class new_file {
  public:
   new_file(const std::string& path, const char* op)
@@ -137,7 +136,7 @@ class new_file {
   }
 
  private:
-  /// Where to write. Follows a link at path_, so that it stays one.
+  /// The path to replace: symbolic links are followed and stay.
   std::string place() {
     static int last = 0;
     std::string unique = std::to_string(__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
@@ -175,7 +174,7 @@ class new_file {
   file out_;
 };
 
-/// The whole file. Reads to the end, whatever its size claims to be.
+/// Reads a whole file, up to its actual end.
 inline aligned_bytes read_file(const std::string& path, const char* op) {
   file in(path, "rb", op);
   aligned_bytes bytes(std::size_t{1} << 16, op);
@@ -192,15 +191,14 @@ inline aligned_bytes read_file(const std::string& path, const char* op) {
   return exact;
 }
 
-/// A whole file, read only: mapped where the system can, else read. While it is mapped, nobody may
-/// shorten the file. Raises bad_file for what is no regular file: a pipe or a device may have no
-/// end, or make the program wait.
+/// A whole file, read-only: mapped if possible, else read. It must not be truncated while mapped.
+/// Raises bad_file for anything but a regular file: a pipe or device may have no end or block.
 class file_view {
  public:
   file_view() = default;
   file_view(const std::string& path, const char* op) {
 #if FLAGGEMS_HAS_MMAP
-    // O_NONBLOCK: opening a pipe would wait for somebody who writes.
+    // O_NONBLOCK: opening a pipe would wait for a writer.
     const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (handle < 0) [[unlikely]]
       raise_file(op, path, "a readable file");
@@ -241,7 +239,7 @@ class file_view {
   aligned_bytes read_;
 };
 
-/// The bytes of an array in a file; false if they are 2^63 or more, zeros among the sizes left out.
+/// The size in bytes of an array in a file; false if it is 2^63 or more, ignoring sizes of 0.
 [[nodiscard]] inline bool array_bytes(const shape& sizes, dtype type, i64& bytes) {
   i64 n = 1;
   bool is_empty = false;
@@ -259,7 +257,7 @@ class file_view {
   return value;
 }
 
-/// Calls `sink(bytes, size)` so that it gets the elements of `v` in row-major order.
+/// Passes the elements of `v` to `sink(bytes, size)` in row-major order.
 template <class Sink>
 void for_each_run(const std::byte* data, const shape& sizes, const shape& strides, i64 element,
                   int axis, Sink& sink) {
@@ -286,7 +284,7 @@ inline void write_elements(new_file& out, const any_view<host>& v) {
                0, sink);
 }
 
-/// Whether every byte is 0 or 1: no other may be read as bool.
+/// Whether every byte is 0 or 1: others must not be read as bool.
 [[nodiscard]] inline bool are_bools(byte_span bytes) noexcept {
   unsigned all = 0;
   for (const std::byte b : bytes) all |= static_cast<unsigned>(b);

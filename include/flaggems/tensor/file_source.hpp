@@ -8,8 +8,7 @@
 
 namespace flaggems::detail {
 
-/// Where bytes come from, for the errors of what reads them: the function, and the file if there is
-/// one.
+/// The origin of bytes, for error messages: the function, and the file if there is one.
 struct file_source {
   const char* op;
   std::string path = {};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A strict reader of the JSON (RFC 8259) that file headers hold, and the writer of its strings.
+// A strict reader of JSON (RFC 8259) for file headers, and a writer of its strings.
 #pragma once
 
 #include <flaggems/kernel/lang/prelude.hpp>
@@ -12,13 +12,13 @@
 
 namespace flaggems::detail {
 
-/// Reads values in the order in which they stand. What is not what was asked for raises bad_file,
-/// naming the source and the position. The source must outlive the reader.
+/// Reads values in document order. Anything unexpected raises bad_file with the source and
+/// position. The source must outlive the reader.
 class json_reader {
  public:
   json_reader(std::string_view json, const file_source& source) : text_(json), source_(source) {}
 
-  /// Steps over white space, then over `c` if it comes next.
+  /// Skips white space, then `c` if it comes next.
   bool accept(char c) {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != c) return false;
@@ -28,12 +28,12 @@ class json_reader {
   void expect(char c) {
     if (!accept(c)) fail(std::string("'") + c + "'");
   }
-  /// Nothing but white space may follow.
+  /// Only white space may follow.
   void expect_end() {
     skip_spaces();
     if (at_ != text_.size()) fail("the end of the header");
   }
-  /// Reads `{"key": value, ...}`: calls f(key) where each value stands, which must read it.
+  /// Reads `{"key": value, ...}`: calls f(key) at each value, which must read it.
   template <class F>
   void object(F&& f) {
     expect('{');
@@ -46,7 +46,7 @@ class json_reader {
     } while (accept(','));
     expect('}');
   }
-  /// Reads `[value, ...]`: calls f() where each value stands, which must read it.
+  /// Reads `[value, ...]`: calls f() at each value, which must read it.
   template <class F>
   void array(F&& f) {
     expect('[');
@@ -153,7 +153,7 @@ class json_reader {
       put(0x80 | (code & 63));
     }
   }
-  /// One character of UTF-8, in its shortest form and no surrogate.
+  /// One UTF-8 character: in its shortest form and no surrogate.
   void utf8(std::string& r, unsigned char first) {
     int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
     if (more < 0 || first > 0xf4) fail("UTF-8");

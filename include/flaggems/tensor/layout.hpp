@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What view operations do to sizes, strides and the first element, for views of any element type.
+// View operations on sizes, strides and offset, independent of the element type.
 #pragma once
 
 #include <flaggems/tensor/extents.hpp>
@@ -16,14 +16,14 @@ struct layout {
   [[nodiscard]] constexpr int rank() const noexcept { return sizes.rank(); }
 };
 
-/// The distance of element `index` of dimension `dim` from the first; 0 where there are none, whose
-/// strides may be any number.
+/// The offset of element `index` of dimension `dim`; 0 in empty views, whose strides can be any
+/// number.
 [[nodiscard]] constexpr i64 offset_of(const layout& v, int dim, i64 index) noexcept {
   return v.sizes.numel() == 0 ? 0 : index * v.strides[dim];
 }
 
-/// Raises invalid_argument for sizes that no tensor has, and shape_mismatch unless there are as
-/// many strides, and the elements, in bytes, reach less than 2^63 with them.
+/// Raises invalid_argument for impossible sizes, and shape_mismatch unless there are as many
+/// strides, with which the elements span less than 2^63 bytes.
 constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes, const char* op) {
   const i64 n = checked_numel(sizes, op);
   if (strides.size() != sizes.size()) [[unlikely]]
@@ -54,7 +54,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   return contiguous;
 }
 
-/// A dimension of a view that must have one. (Operators ask for some twenty in a call.)
+/// `dim`, normalised; the view must have it. (Hot: operators call it some twenty times.)
 [[nodiscard]] constexpr int existing_dim(i64 dim, int rank, const char* op) {
   const i64 found = dim < 0 ? dim + rank : dim;
   if (found < 0 || found >= rank) [[unlikely]]
@@ -76,7 +76,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   const i64 length = end <= start ? 0 : (end - start - 1) / step + 1;
   v.offset += length == 0 ? 0 : offset_of(v, dim, start);
   v.sizes[dim] = length;
-  // One element needs no stride, which could overflow.
+  // A single element needs no stride, which could overflow.
   if (length > 1) v.strides[dim] = wrapped_product(v.strides[dim], step);
   return v;
 }
@@ -121,7 +121,7 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
   return r;
 }
 
-/// In place, as `t` is, which operators ask for: copying a layout takes longer.
+/// In place, as is `t`: on operators' hot path copying a layout costs more.
 constexpr void transpose(layout& v, i64 dim0, i64 dim1) {
   const int a = normalize_dim(dim0, v.rank(), "transpose");
   const int b = normalize_dim(dim1, v.rank(), "transpose");
@@ -169,7 +169,7 @@ constexpr void t(layout& v) {
   return r;
 }
 
-/// Sizes with at most one -1, which becomes what makes the product `numel`.
+/// Sizes with at most one -1, which is replaced so that the product is `numel`.
 [[nodiscard]] constexpr shape infer_size(int_list sizes, i64 numel, const char* op) {
   shape r = sizes;
   int unknown = -1;
@@ -191,16 +191,15 @@ constexpr void t(layout& v) {
   return r;
 }
 
-/// The strides of `v` seen with other sizes of as many elements; false if there are none
-/// (at::view).
+/// The strides of `v` under other sizes with as many elements; false if there are none (at::view).
 [[nodiscard]] constexpr bool view_strides(const layout& v, const shape& sizes, shape& strides) {
   strides = contiguous_strides(sizes);
   if (v.sizes.numel() == 0) {
     if (v.sizes == sizes) strides = v.strides;
     return true;
   }
-  int next = sizes.rank() - 1;  // dimensions of the result are made from the last to the first
-  i64 chunk = 1, made = 1;      // elements of the run of dimensions that lie evenly, old and new
+  int next = sizes.rank() - 1;  // dimensions of the result, from the last to the first
+  i64 chunk = 1, made = 1;      // elements in the uniformly strided run, old and new
   i64 base = v.rank() == 0 ? 1 : v.strides[v.rank() - 1];
   for (int i = v.rank() - 1; i >= 0; --i) {
     chunk *= v.sizes[i];
@@ -296,7 +295,7 @@ constexpr void t(layout& v) {
     r.strides.insert(dim, stride);
     stride = wrapped_product(stride, inner[i]);
   }
-  // A dimension of size 0 may have become others of any size.
+  // A dimension of size 0 may be split into any sizes.
   (void)checked_numel(r.sizes, "unflatten");
   return r;
 }
@@ -307,7 +306,7 @@ constexpr void t(layout& v) {
   if (a == b) [[unlikely]]
     raise(errc::invalid_argument, "diagonal", "two different dimensions",
           text(dim1) + " and " + text(dim2));
-  // Compared before anything is subtracted: the offset may be any number.
+  // Compared before subtracting: the offset can be any number.
   const i64 rows = v.sizes[a], columns = v.sizes[b];
   i64 length = 0;
   if (offset >= 0 && offset < columns)
@@ -323,7 +322,7 @@ constexpr void t(layout& v) {
   r.strides.erase(low);
   r.sizes.push_back(length);
   i64 stride = 1;
-  // Fits where there are elements.
+  // Fits if there are elements.
   if (length > 1 && !add(v.strides[a], v.strides[b], stride)) stride = 1;
   r.strides.push_back(stride);
   return r;

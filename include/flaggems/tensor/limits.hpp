@@ -8,7 +8,7 @@
 
 #include <limits>
 
-/// As of f32: the members follow from the format.
+/// As for f32; the members follow from the format.
 template <class Format>
 class std::numeric_limits<flaggems::kernels::small_float<Format>> {
   using T = flaggems::kernels::small_float<Format>;
@@ -52,7 +52,7 @@ class std::numeric_limits<flaggems::kernels::small_float<Format>> {
     return T(1.0F / static_cast<float>(1 << Format::mantissa));
   }
   static constexpr T round_error() noexcept { return T(0.5F); }
-  /// 0 where there is none, as the standard says.
+  /// 0 without infinities, as the standard says.
   static constexpr T infinity() noexcept { return of(has_infinity ? Format::limit : 0); }
   static constexpr T quiet_NaN() noexcept { return of(Format::quiet_nan); }
   static constexpr T signaling_NaN() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which a tensor's elements lie in memory, by ATen's names.
+// The memory order of a tensor's elements, by ATen's names.
 #pragma once
 
 #include <flaggems/tensor/layout.hpp>
@@ -10,15 +10,15 @@
 
 namespace flaggems {
 
-/// How the elements of a tensor lie in memory, always without gaps.
+/// The memory order of a tensor's elements, which are dense.
 enum class memory_format {
   contiguous_format,  ///< row-major
-  preserve_format,    ///< as in the input: its strides, or if they leave gaps, their order
+  preserve_format,    ///< as in the input: its strides, or their order if they have gaps
   channels_last,      ///< [n, c, h, w] in the order n, h, w, c
   channels_last_3d    ///< [n, c, d, h, w] in the order n, d, h, w, c
 };
 
-/// The name of `format` as it is spelled in `memory_format`.
+/// The name of `format` as spelled in `memory_format`.
 [[nodiscard]] constexpr std::string_view to_string(memory_format format) noexcept {
   switch (format) {
     case memory_format::contiguous_format: return "contiguous_format";
@@ -31,20 +31,20 @@ enum class memory_format {
 
 namespace detail {
 
-/// The rank that a format with channels has; 0 for the others.
+/// The rank that a channels-last format requires; 0 for others.
 [[nodiscard]] constexpr int channels_rank(memory_format format) noexcept {
   return format == memory_format::channels_last      ? 4
          : format == memory_format::channels_last_3d ? 5
                                                      : 0;
 }
 
-/// The k-th dimension from the innermost on of a tensor with its channels last: 1, then the others
-/// from the last to the first.
+/// The k-th dimension, from the innermost on, of a channels-last tensor: 1, then the others from
+/// last to first.
 [[nodiscard]] constexpr int channels_dim(int k, int rank) noexcept {
   return k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
 }
 
-/// Whether elements lie in that format; preserve_format is contiguous_format here.
+/// Whether the elements are dense in that format; preserve_format means contiguous_format here.
 [[nodiscard]] constexpr bool is_contiguous(int_list sizes, int_list strides,
                                            memory_format format) noexcept {
   const int rank = channels_rank(format);
@@ -61,8 +61,8 @@ namespace detail {
   return in_order;
 }
 
-/// Strides without gaps in the order of those given (at::infer_dense_strides): where one is 0, or
-/// two are equal and the sizes do not decide, dimensions keep their order.
+/// Dense strides in the order of the given ones (at::infer_dense_strides): for zero or equal
+/// strides that sizes do not decide, dimensions keep their order.
 [[nodiscard]] constexpr shape dense_strides(int_list sizes, int_list strides) {
   const int rank = sizes.size();
   int order[max_rank] = {};  // from the innermost on
@@ -89,7 +89,7 @@ namespace detail {
   return dense;
 }
 
-/// Whether the elements lie without gaps, each on a place of its own, in some order.
+/// Whether the elements are dense and distinct, in some order.
 [[nodiscard]] constexpr bool is_dense(int_list sizes, int_list strides) {
   const shape dense = dense_strides(sizes, strides);
   bool same = true, empty = false;
@@ -100,8 +100,8 @@ namespace detail {
   return same || empty;
 }
 
-/// The strides of a new tensor in a format; `strides` are those of the input, for preserve_format.
-/// Raises invalid_argument if sizes of that rank have no such format.
+/// The strides of a new tensor in a format; `strides` are the input's, for preserve_format. Raises
+/// invalid_argument if the rank does not have the format.
 [[nodiscard]] constexpr shape strides_in(memory_format format, int_list sizes, int_list strides,
                                          const char* op) {
   if (format == memory_format::preserve_format)

@@ -9,16 +9,16 @@
 
 namespace flaggems {
 
-/// An array from a .npy file, and the memory that holds it.
+/// An array from a .npy file, with its memory.
 class npy_array {
  public:
   npy_array(detail::aligned_bytes bytes, dtype type, const shape& sizes, const shape& strides)
       : bytes_(std::move(bytes)), view_(bytes_.data(), type, sizes, strides) {}
 
-  /// The elements; valid while this object (or what it was moved to) lives. Arrays in Fortran order
-  /// have the strides of that order.
+  /// The elements; valid while this object (or the one it was moved to) lives. Fortran order is
+  /// expressed by strides.
   [[nodiscard]] any_view<host> view() const& noexcept { return view_; }
-  void view() && = delete;  // the array ends here: give it a name
+  void view() && = delete;  // would dangle: name the array
 
  private:
   detail::aligned_bytes bytes_;
@@ -31,7 +31,7 @@ struct npy_type {
   const char* descr;
   dtype type;
 };
-// bf16 has no letter in NumPy; ml_dtypes writes it as two bytes without a type, and so do we.
+// NumPy has no letter for bf16; as ml_dtypes, two bytes without a type.
 inline constexpr npy_type npy_types[] = {
     {"<f8", dtype::f64},   {"<f4", dtype::f32}, {"<f2", dtype::f16},   {"<V2", dtype::bf16},
     {"|i1", dtype::i8},    {"<i2", dtype::i16}, {"<i4", dtype::i32},   {"<i8", dtype::i64},
@@ -128,7 +128,7 @@ class npy_header {
         if (!multiply(value, 10, value) || !add(value, *p_ - '0', value))
           fail("a size below 2^63", "a larger one");
       if (p_ == first) fail("a tuple of sizes that are not negative for 'shape'", "something else");
-      (void)word("L");  // Python 2 wrote its long integers so
+      (void)word("L");  // a long integer of Python 2
       if (r.rank() == max_rank) source_.refuse(errc::not_supported, "at most 8 dimensions", "more");
       r.push_back(value);
       if (!accept(',')) {
@@ -197,23 +197,23 @@ inline npy_array read_npy(byte_span bytes, const file_source& source) {
 
 }  // namespace detail
 
-/// The array of a .npy file in memory; copies the elements. Raises bad_file for anything that is
-/// not exactly one array; not_supported for big-endian and structured elements and for more than 8
+/// Parses the array of a .npy file in memory; copies the elements. Raises bad_file unless it is
+/// exactly one array; not_supported for big-endian and structured elements and for more than 8
 /// dimensions.
 [[nodiscard]] inline npy_array parse_npy(byte_span bytes) {
   return detail::read_npy(bytes, {"load_npy"});
 }
 
-/// The array of the .npy file `path`. Raises as `parse_npy`, and bad_file if it cannot be read or
-/// is no regular file; what comes through a pipe is for `parse_npy`.
+/// Loads the array of the .npy file `path`. Raises as `parse_npy`, and bad_file if it cannot be
+/// read or is no regular file; read pipes yourself and use `parse_npy`.
 [[nodiscard]] inline npy_array load_npy(const std::string& path) {
   return detail::read_npy(detail::file_view(path, "load_npy").span(), {"load_npy", path});
 }
 
-/// Writes `v` to the .npy file `path` (version 1.0, C order), as numpy.save does. bf16 is written
-/// as '<V2', as ml_dtypes does. The file takes its place when it is whole: one that was there stays
-/// what it is for those who have mapped it, and for all if this raises. Raises not_supported for
-/// 8-bit floats, which the format cannot tell apart, and bad_file if the file cannot be written.
+/// Writes `v` to the .npy file `path` (version 1.0, C order), as numpy.save does; bf16 as '<V2', as
+/// ml_dtypes does. The file is replaced atomically: mappings of the old one stay valid, and it is
+/// unchanged if this raises. Raises not_supported for 8-bit floats, which the format cannot
+/// distinguish, and bad_file if the file cannot be written.
 inline void save_npy(const std::string& path, const any_view<host>& v) {
   const char* op = "save_npy";
   const char* descr = nullptr;
@@ -226,7 +226,7 @@ inline void save_npy(const std::string& path, const any_view<host>& v) {
   for (const i64 s : v.sizes()) text += std::to_string(s) + (v.rank() == 1 ? "," : ", ");
   if (v.rank() > 1) text.erase(text.size() - 2);
   text += "), }";
-  // The elements begin at a multiple of 64 bytes.
+  // Elements are aligned to 64 bytes.
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
   const unsigned char head[10] = {0x93,

@@ -12,7 +12,7 @@
 
 namespace flaggems {
 
-/// A view, an owning tensor, an optional of one, or std::nullopt: an argument that may be absent.
+/// A view, an owning tensor, an optional of one, or std::nullopt.
 template <class X>
 concept optional_tensor = tensor_like<X> ||
     std::is_same_v<std::remove_cvref_t<X>, std::nullopt_t> ||
@@ -52,7 +52,7 @@ template <class T, class D, class X>
 std::optional<tensor_view<const T, D>> optional_view(const X& x) {
   using view = tensor_view<const T, D>;
   if constexpr (tensor_like<const X&> && std::is_convertible_v<const X&, view>)
-    return std::optional<view>(std::in_place, x);  // made in its place
+    return std::optional<view>(std::in_place, x);  // constructed in place
   else if constexpr (tensor_like<const X&>)
     return view(as_view(x));
   else if constexpr (std::is_same_v<X, std::nullopt_t>)

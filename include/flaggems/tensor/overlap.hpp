@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do two views share memory? Answered exactly for the layouts that occur, by a bounded search.
+// Whether two views share memory: exact for common layouts, by a bounded search.
 #pragma once
 
 #include <flaggems/tensor/view.hpp>
 
 namespace flaggems {
 
-/// The bytes that a view's elements lie within: [lo, hi), as addresses; lo == hi for no elements.
+/// The address range [lo, hi) of a view's elements; lo == hi if empty.
 struct byte_range {
   u64 lo = 0, hi = 0;
 
@@ -17,17 +17,17 @@ struct byte_range {
   }
 };
 
-/// How the memory of an output relates to that of an input.
+/// The relation of an output's memory to an input's.
 enum class overlap_kind {
   none,    ///< no byte in common
   exact,   ///< the same elements at the same indices: in place
-  partial  ///< anything else, including what could not be told apart from it
+  partial  ///< anything else, or not decided within the search budget
 };
 
 namespace detail {
 
-/// The elements of a view as a set of addresses: lo + sum(i * stride) for 0 <= i <= count, each
-/// `item` bytes long. Strides are positive and descend.
+/// The addresses of a view's elements: lo + sum(i * stride) for 0 <= i <= count, each `item` bytes
+/// long. Strides are positive and descending.
 struct address_set {
   byte_range range;
   i64 item = 0;
@@ -35,7 +35,7 @@ struct address_set {
   i64 strides[max_rank] = {};
   i64 counts[max_rank] = {};  // size - 1
 
-  /// The distance from the first byte to behind the last one, from dimension `first` on.
+  /// The extent in bytes of dimensions `first` and on.
   [[nodiscard]] constexpr i64 span(int first) const noexcept {
     i64 bytes = item;
     for (int i = first; i < n; ++i) bytes += counts[i] * strides[i];
@@ -43,13 +43,13 @@ struct address_set {
   }
 };
 
-/// The interval of addresses of a view: the part of address_set that needs no order.
+/// A view's address range: the part of address_set that needs no sorting.
 [[nodiscard]] constexpr byte_range range_of(u64 data, i64 item, int_list sizes,
                                             int_list strides) noexcept {
   u64 first = 0, last = 0;  // of the elements
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return {};
-    // Unsigned: the stride of one element may be any number.
+    // Unsigned: the stride of a single element can be any number.
     const u64 reach = static_cast<u64>(sizes[i] - 1) * static_cast<u64>(strides[i]);
     (strides[i] < 0 ? first : last) += reach;
   }
@@ -65,7 +65,8 @@ struct address_set {
     if (size == 0) return address_set{};
   for (int i = 0; i < sizes.size(); ++i) {
     const i64 count = sizes[i] - 1;
-    if (count == 0 || strides[i] == 0) continue;  // the stride of one element may be any number
+    // the stride of a single element can be any number
+    if (count == 0 || strides[i] == 0) continue;
     const i64 stride = strides[i] * item;
     if (stride < 0) data -= static_cast<u64>(count) * static_cast<u64>(-stride);
     int at = set.n++;
@@ -85,10 +86,9 @@ struct address_set {
 /// a / b rounded down, b > 0.
 [[nodiscard]] constexpr i64 floor_div(i64 a, i64 b) noexcept { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// Whether the dimensions from ia on of `a` and from ib on of `b` have a byte in common when b's
-/// first one is `delta` behind a's. Fixes the largest stride and tries each difference of indices
-/// for which the rest could still meet: one or two for slices of one parent. True once `budget`
-/// steps are spent.
+/// Whether dimensions ia and on of `a` and ib and on of `b`, which starts `delta` after a, share a
+/// byte. Fixes the largest stride and tries each index difference for which the rest can still
+/// overlap: one or two for slices of one parent. True once `budget` steps are used.
 [[nodiscard]] constexpr bool share_byte(const address_set& a, int ia, const address_set& b, int ib,
                                         i64 delta, int& budget) noexcept {
   if (delta >= a.span(ia) || -delta >= b.span(ib)) return false;
@@ -115,8 +115,8 @@ struct address_set {
   return share_byte(a, 0, b, 0, static_cast<i64>(b.range.lo - a.range.lo), budget);
 }
 
-/// Whether two different indices, from dimension i on, differ by `delta` bytes less in address than
-/// they should: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
+/// Whether two different indices, from dimension i on, give addresses that differ by -`delta`
+/// bytes: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
 [[nodiscard]] FLAGGEMS_NOINLINE constexpr bool meets_itself(const address_set& a, int i, i64 delta,
                                                             bool moved, int& budget) noexcept {
   const i64 reach = a.span(i) - a.item;
@@ -145,7 +145,7 @@ struct address_set {
   if (contiguous) return false;
   if (repeats) return true;
   const address_set a = addresses_of(0, item, sizes, strides);
-  bool nested = true;  // each step goes beyond all that the smaller ones reach
+  bool nested = true;  // each step exceeds the extent of all smaller ones
   for (int i = 0; i < a.n && nested; ++i) nested = a.strides[i] >= a.span(i + 1);
   if (nested) return false;
   if (a.span(0) > i64{1} << 60) return true;
@@ -153,7 +153,7 @@ struct address_set {
   return meets_itself(a, 0, 0, false, budget);
 }
 
-/// A view without its types. What checks memory works on these, so that it is compiled once.
+/// A type-erased view. Memory checks use it, so they are compiled once.
 struct memory_layout {
   const unsigned char* data = nullptr;
   i64 item = 0;  // bytes of an element
@@ -174,8 +174,7 @@ template <class T, class Device>
           {v.strides().data(), v.rank()}};
 }
 
-/// The view itself, if it is one of rank known at run time, else a copy as such: what only looks at
-/// a view need not copy it.
+/// The view itself if its rank is known at run time, else a copy of that form, to avoid copies.
 template <class T, class Device>
 const tensor_view<T, Device>& looked_at(const tensor_view<T, Device>& v) noexcept {
   return v;
@@ -185,11 +184,11 @@ auto looked_at(const X& x) noexcept {
   return as_view(x);
 }
 
-/// A layout whose interval is kept, as it is compared with several others.
+/// A layout with its address range, which is compared repeatedly.
 struct placed_layout : memory_layout {
   byte_range within;
 
-  // Piece by piece, as the layout has just been written: a copy of it would wait for that.
+  // Member by member: a block copy would stall on the stores that have just written the layout.
   FLAGGEMS_NOINLINE placed_layout(const memory_layout& v) noexcept
       : memory_layout{v.data,
                       v.item,
@@ -198,7 +197,7 @@ struct placed_layout : memory_layout {
         within(v.range()) {}
 };
 
-/// Of two whose intervals meet.
+/// For layouts with overlapping ranges.
 [[nodiscard]] FLAGGEMS_NOINLINE inline overlap_kind overlap_of_near(
     const memory_layout& a, const memory_layout& b) noexcept {
   bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
@@ -216,17 +215,16 @@ struct placed_layout : memory_layout {
 
 }  // namespace detail
 
-/// The interval of addresses that the elements of `x` lie within.
+/// The address range of the elements of `x`.
 template <tensor_like X>
 [[nodiscard]] byte_range memory_range(const X& x) noexcept {
   const auto& v = detail::looked_at(x);
   return detail::layout_of(v).range();
 }
 
-/// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides
-/// (where a size is not 1). `none` is proved: views of different device types, disjoint intervals,
-/// and interleaved ones such as two slices of one parent; what takes too long to prove is
-/// `partial`.
+/// How `a` and `b` share memory. `exact`: same first element, element size, sizes and strides (for
+/// sizes other than 1). `none` is proved: different device types, disjoint ranges, and interleaved
+/// ones such as two slices of one parent; what takes too long to prove is `partial`.
 template <tensor_like A, tensor_like B>
 [[nodiscard]] overlap_kind overlap(const A& a, const B& b) noexcept {
   if constexpr (!std::is_same_v<device_t<const A&>, device_t<const B&>>) {
@@ -238,9 +236,9 @@ template <tensor_like A, tensor_like B>
   }
 }
 
-/// Whether two indices of `x` are (or, where that takes too long to exclude, could be) the same
-/// element: a stride of 0 along more than one element, or windows that overlap. Such a view must
-/// not be written.
+/// Whether two indices of `x` address (or, if that takes too long to exclude, may address) the same
+/// element: a stride of 0 over several elements, or overlapping windows. Such a view must not be
+/// written.
 template <tensor_like X>
 [[nodiscard]] bool has_internal_overlap(const X& x) noexcept {
   const auto& v = detail::looked_at(x);

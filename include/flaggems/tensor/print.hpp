@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors as text, character for character as NumPy's str() writes them.
+// Tensors as text, exactly as NumPy's str() writes them.
 #pragma once
 
 #include <flaggems/tensor/any_view.hpp>
@@ -16,10 +16,10 @@ namespace flaggems {
 
 /// How tensors are printed; the defaults are NumPy's.
 struct print_options {
-  int precision = 8;            ///< most digits behind the point
-  i64 threshold = 1000;         ///< with more elements than this only the edges are printed ...
+  int precision = 8;            ///< maximal digits after the point
+  i64 threshold = 1000;         ///< with more elements than this only the ends are printed ...
   i64 edge_items = 3;           ///< ... this many at each end of a dimension
-  int line_width = 75;          ///< characters a line, before which lines are broken
+  int line_width = 75;          ///< characters per line
   bool suppress_small = false;  ///< no exponents because of small values
 };
 
@@ -32,14 +32,14 @@ struct decimal {
   int point = 0;
   char digits[64];
 
-  /// The digits from `first` to before `last`, zeros where there are none.
+  /// The digits [first, last), zeros beyond the last.
   void write(text& to, int first, int last) const {
     for (int i = first; i < last; ++i) to += {i < 0 || i >= size ? "0" : digits + i, 1};
   }
 };
 
-/// `x` with `count` significant digits (50 at most), correctly rounded. Whatever the locale writes
-/// as a point is skipped.
+/// `x` with `count` significant digits (50 at most), correctly rounded. The locale's decimal point
+/// is skipped.
 inline decimal decimal_of(f64 x, int count) {
   decimal r;
   r.negative = __builtin_signbit(x);
@@ -54,7 +54,7 @@ inline decimal decimal_of(f64 x, int count) {
   return r;
 }
 
-/// What a number printed for type D must read back as.
+/// Whether a number printed for type D reads back as itself.
 inline bool reads_back(f64 x, int count, dtype d) {
   char written[64];
   std::snprintf(written, sizeof written, "%.*e", count - 1, x);
@@ -79,21 +79,21 @@ inline decimal shortest_decimal(f64 x, dtype d) {
 
 inline int width_of(const text& t) { return static_cast<int>(t.view().size()); }
 
-/// `t` behind as many spaces as make it `width` wide.
+/// `t`, padded with spaces on the left to `width`.
 inline text right_aligned(const text& t, int width) {
   text r;
   for (int i = width_of(t); i < width; ++i) r += " ";
   return r + t;
 }
 
-/// A number in writing: what stands before and behind its point, and an exponent.
+/// The parts of a printed number: before and after its point, and the exponent.
 struct written_number {
   text whole, fraction, exponent;
 
   written_number(const decimal& v, bool plus) : whole(v.negative ? "-" : plus ? "+" : "") {}
 };
 
-/// "-12.5", "3." : at most `precision` digits behind the point.
+/// "-12.5", "3.": at most `precision` digits after the point.
 inline written_number positional(f64 x, dtype d, int precision, bool plus) {
   decimal v = shortest_decimal(x, d);
   if (v.size - v.point > precision) {
@@ -102,7 +102,7 @@ inline written_number positional(f64 x, dtype d, int precision, bool plus) {
     if (count > 0) {
       v = decimal_of(x, count);
     } else {
-      // No digit is left unless the first one rounds up to the last place (a tie goes to zero).
+      // No digit remains unless the first one rounds up to the last position (a tie goes to zero).
       const bool up = count == 0 && __builtin_fabs(x) > 0.5 * __builtin_pow(10.0, -precision);
       v.size = up;
       v.digits[0] = '1';
@@ -117,12 +117,12 @@ inline written_number positional(f64 x, dtype d, int precision, bool plus) {
   return r;
 }
 
-/// "-1.25e+10": at most `precision` digits behind the point, at least `least_digits`; at least
-/// `exponent_digits` (2) in the exponent.
+/// "-1.25e+10": `least_digits` to `precision` digits after the point; at least `exponent_digits`
+/// (2) in the exponent.
 inline written_number scientific(f64 x, dtype d, int precision, int least_digits,
                                  int exponent_digits, bool plus) {
   decimal v = shortest_decimal(x, d);
-  // Where zeros would be added NumPy gives the digits of the exact value instead.
+  // Instead of padding with zeros NumPy prints digits of the exact value.
   if (v.size > precision + 1 || v.size < least_digits + 1)
     v = decimal_of(x, (v.size > precision + 1 ? precision : least_digits) + 1);
   written_number r(v, plus);
@@ -136,7 +136,7 @@ inline written_number scientific(f64 x, dtype d, int precision, int least_digits
   return r;
 }
 
-/// 10 ^ (the decimal digits that a type keeps, at most 8): where NumPy begins to use exponents.
+/// 10 ^ (the type's decimal digits, at most 8): where NumPy starts to use exponents.
 inline f64 exponent_threshold(dtype d) {
   switch (d) {
     case dtype::f64:
@@ -160,10 +160,10 @@ inline text non_finite(f64 x, bool plus) {
   return text(x < 0 ? "-inf" : plus ? "+inf" : "inf");
 }
 
-/// Writes numbers as words of one width with their points below each other.
+/// Formats numbers to one width with aligned points.
 class aligned_floats {
  public:
-  /// For the numbers that `each(f)` calls f with.
+  /// For the numbers that `each(f)` passes to f.
   template <class Each>
   aligned_floats(const Each& each, dtype d, const print_options& options, bool plus)
       : type_(d), precision_(options.precision), plus_(plus) {
@@ -213,11 +213,11 @@ class aligned_floats {
   int precision_;
   bool plus_;
   bool exponents_ = false;
-  // Characters before and behind the points; digits behind them, and those of the exponents.
+  // Characters before and after the points; digits after them, and in the exponents.
   int left_ = 0, right_ = 0, digits_ = 0, exponent_digits_ = 2;
 };
 
-/// A number on its own, as str() of a NumPy scalar; `whole` is what it ends in without a fraction.
+/// A single number, as str() of a NumPy scalar; `whole` is the ending without a fraction.
 inline text lone_float(f64 x, dtype d, const char* whole = ".0", bool plus = false) {
   if (!__builtin_isfinite(x)) return non_finite(x, plus);
   const f64 a = __builtin_fabs(x);
@@ -235,7 +235,7 @@ inline text lone_complex(f64 re, f64 im, dtype d) {
   return "(" + lone_float(re, d, "") + lone_float(im, d, "", true) + "j)";
 }
 
-/// A view's elements as words of one width, with brackets, line breaks and dots around them.
+/// A view's elements as words of one width, with brackets, line breaks and ellipses.
 template <class T>
 class printer {
  public:
@@ -256,7 +256,7 @@ class printer {
       const aligned_floats im([&](auto f) { for_each([&](T x) { f(static_cast<f64>(x.im)); }); }, d,
                               options_, true);
       return print([&](T x) {
-        // The j stands before the spaces that align the imaginary part.
+        // The j precedes the spaces that align the imaginary part.
         const text imaginary = im(static_cast<f64>(x.im));
         const std::string_view all = imaginary.view();
         const std::size_t end = all.find_last_not_of(' ') + 1;
@@ -267,7 +267,7 @@ class printer {
       return print(aligned_floats([&](auto f) { for_each([&](T x) { f(static_cast<f64>(x)); }); },
                                   d, options_, false));
     } else {
-      // NumPy gives booleans one width even where all are True.
+      // NumPy gives booleans one width even if all are True.
       int width = d == dtype::bool_ && !alone ? 5 : 0;
       const auto word = [](T x) {
         if constexpr (d == dtype::bool_)
@@ -286,12 +286,12 @@ class printer {
     return block(data_, 0, " ", options_.line_width < 0 ? 0 : options_.line_width, word);
   }
 
-  /// How many elements of a dimension are printed at each end, if not all.
+  /// Whether a dimension is abbreviated to its ends.
   [[nodiscard]] bool dots(int axis) const {
     return elide_ && options_.edge_items < sizes_[axis] - options_.edge_items;
   }
 
-  /// Calls f(pointer, index) for what is printed of a dimension, in order.
+  /// Calls f(pointer, index) for the printed entries of a dimension, in order.
   template <class F>
   void along(const T* data, int axis, const F& f) const {
     const i64 n = sizes_[axis], edge = options_.edge_items;
@@ -301,7 +301,7 @@ class printer {
     }
   }
 
-  /// Calls `f` with the elements that are printed, in row-major order.
+  /// Calls `f` with the printed elements, in row-major order.
   template <class F>
   void for_each(const F& f) const {
     for_each(data_, 0, f);
@@ -357,8 +357,8 @@ class printer {
 
 }  // namespace detail
 
-/// The elements as NumPy's str() writes them: aligned, 8 digits at most, above 1000 elements only
-/// the edges. The small floats get the fewest digits that tell them apart.
+/// The elements as NumPy's str() writes them: aligned, at most 8 digits, abbreviated above 1000
+/// elements. Small floats get the fewest digits that distinguish them.
 template <tensor_like X>
 requires std::is_same_v<device_t<X>, host>
 [[nodiscard]] std::string to_string(const X& x, const print_options& options = {}) {
@@ -369,8 +369,8 @@ requires std::is_same_v<device_t<X>, host>
   return detail::printer<value_t<X>>(v, options).print();
 }
 
-/// The same of a view whose dtype is known when the program runs. (A template, so that only who
-/// prints compiles it for every dtype.)
+/// The same of a view with a run-time dtype. (A template, so that only users of it compile it for
+/// every dtype.)
 template <std::same_as<host> D>
 [[nodiscard]] std::string to_string(const any_view<D>& v, const print_options& options = {}) {
   return visit(v, [&](auto typed) { return to_string(typed, options); });
@@ -379,7 +379,7 @@ template <std::same_as<host> D>
 namespace detail {
 template <class>
 inline constexpr bool is_printed = false;
-/// Does not compile: the elements are not where they are printed from.
+/// Deleted: the host cannot read the elements.
 template <class X>
 const char* refuse_printing() {
   static_assert(is_printed<X>,
@@ -388,7 +388,7 @@ const char* refuse_printing() {
   return "";
 }
 }  // namespace detail
-/// Does not compile for a tensor of another device.
+/// Deleted for a tensor of another device.
 template <tensor_like X>
 requires(!std::is_same_v<device_t<X>, host>) const
     char* to_string(const X&, const print_options& = {}) {
@@ -401,7 +401,7 @@ requires(!std::is_same_v<device_t<X>, host>) std::basic_ostream<char, Traits>
   return out;
 }
 
-// Templates on the stream, so that <iosfwd> is enough here: <ostream> costs more than all of this.
+// Templates on the stream, so that <iosfwd> suffices: <ostream> is expensive to compile.
 template <class Traits, tensor_like X>
 requires std::is_same_v<device_t<X>, host> std::basic_ostream<char, Traits>
 &operator<<(std::basic_ostream<char, Traits>& out, const X& x) {

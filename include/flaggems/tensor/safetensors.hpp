@@ -13,13 +13,13 @@
 
 namespace flaggems {
 
-/// A tensor with the name it has in a file.
+/// A tensor with its name in a file.
 struct named_view {
   std::string name;
   any_view<host> view;
 };
 
-/// A text with the name it has in a file.
+/// A text with its name in a file.
 struct named_text {
   std::string name, text;
 };
@@ -38,27 +38,27 @@ inline constexpr safetensors_type safetensors_types[] = {
     {"U32", dtype::u32},   {"U64", dtype::u64},        {"BOOL", dtype::bool_},
     {"C64", dtype::c64}};
 
-/// The longest header that is read, that of the reference implementation.
+/// The longest accepted header, that of the reference implementation.
 inline constexpr u64 longest_safetensors_header = 100'000'000;
 
 }  // namespace detail
 
-/// The tensors of a .safetensors file, in the order of their names. The elements stay in the mapped
-/// file; views are of const elements and valid while this object (or what it was moved to) lives.
+/// The tensors of a .safetensors file, sorted by name. The elements stay in the mapped file; views
+/// have const elements and are valid while this object (or the one it was moved to) lives.
 class safetensors {
  public:
-  /// From bytes that outlive this object. Raises bad_file for anything that breaks the format:
-  /// lengths, ranges that overlap, leave holes or do not fit the sizes, names that occur twice;
-  /// not_supported for element types that we lack and more than 8 dimensions.
+  /// From bytes that outlive this object. Raises bad_file for any violation of the format: lengths,
+  /// ranges that overlap, leave holes or differ from the sizes, duplicate names; not_supported for
+  /// element types that we lack and more than 8 dimensions.
   explicit safetensors(byte_span bytes) { parse(bytes, {op}); }
   /// The same from a file, which errors name.
   safetensors(detail::file_view file, const std::string& path) : file_(std::move(file)) {
     parse(file_.span(), {op, path});
   }
 
-  /// All tensors, in the order of their names.
+  /// All tensors, sorted by name.
   [[nodiscard]] const std::vector<named_view>& tensors() const noexcept { return tensors_; }
-  /// The texts under "__metadata__", in the order of their names.
+  /// The texts under "__metadata__", sorted by name.
   [[nodiscard]] const std::vector<named_text>& metadata() const noexcept { return metadata_; }
   /// The tensor of this name, or null.
   [[nodiscard]] const any_view<host>* find(std::string_view name) const noexcept {
@@ -161,7 +161,7 @@ class safetensors {
     return e;
   }
 
-  /// Gives each entry its part of `data`; together they must be all of it, each byte once.
+  /// Assigns each entry its part of `data`; together they must cover it exactly.
   void place(const std::vector<entry>& entries, byte_span data, const detail::file_source& source) {
     std::vector<const entry*> order;
     order.reserve(entries.size());
@@ -185,7 +185,7 @@ class safetensors {
                                      static_cast<std::size_t>(e.end - e.begin));
       if (e.type == dtype::bool_ && !detail::are_bools(bytes)) [[unlikely]]
         refuse(source, "booleans that are 0 or 1", e.name, "others");
-      // The format does not align elements; what C++ cannot read in place is copied.
+      // The format does not align elements; misaligned ones are copied.
       const u64 alignment = static_cast<u64>(size_of(e.type));
       if (!bytes.empty() && reinterpret_cast<u64>(bytes.data()) % alignment != 0) {
         copies_.emplace_back(bytes.size(), op);
@@ -216,17 +216,17 @@ class safetensors {
   std::vector<named_text> metadata_;
 };
 
-/// Opens (maps) the .safetensors file `path`. Raises as `safetensors`, and bad_file if it cannot be
-/// read or is no regular file.
+/// Maps the .safetensors file `path`. Raises as `safetensors`, and bad_file if it cannot be read or
+/// is no regular file.
 [[nodiscard]] inline safetensors load_safetensors(const std::string& path) {
   return safetensors(detail::file_view(path, "load_safetensors"), path);
 }
 
-/// Writes tensors, in row-major order, to the .safetensors file `path`, the widest elements first
-/// so that all are aligned. The file takes its place when it is whole: one that was there stays
-/// what it is for those who have mapped it (`tensors` may come out of it), and for all if this
-/// raises. Raises invalid_argument for a name that occurs twice or is
-/// "__metadata__", not_supported for c128, bad_file if the file cannot be written.
+/// Writes tensors, in row-major order, to the .safetensors file `path`, widest elements first so
+/// that all are aligned. The file is replaced atomically: mappings of the old one stay valid
+/// (`tensors` may be views of it), and it is unchanged if this raises. Raises invalid_argument for
+/// a name that is repeated or "__metadata__", not_supported for c128, bad_file if the file cannot
+/// be written.
 inline void save_safetensors(const std::string& path, std::span<const named_view> tensors,
                              std::span<const named_text> metadata = {}) {
   const char* op = "save_safetensors";

@@ -13,10 +13,10 @@
 
 namespace flaggems {
 
-/// The device that is this machine's processor; vendors/host.hpp defines it.
+/// The device type of this machine's processor, defined by vendors/host.hpp.
 struct host;
 
-/// Whether the host may read the memory of this device: views of it have `operator()`. A vendor
+/// Whether the host can read this device's memory: views of it have `operator()`. A vendor
 /// specialises it to false.
 template <class Device>
 inline constexpr bool host_accessible = true;
@@ -31,7 +31,7 @@ inline constexpr bool is_tensor_view = false;
 template <class T, class Device, class Extents>
 inline constexpr bool is_tensor_view<tensor_view<T, Device, Extents>> = true;
 
-/// Sizes and strides of a view, as far as its type does not have them.
+/// A view's sizes and strides that are not in its type.
 template <class Extents>
 class view_base : private Extents {
  public:
@@ -79,14 +79,14 @@ class view_base<any_extents> {
  private:
   any_extents sizes_;
   i64 strides_[max_rank] = {};
-  // Kept, as each operator asks several times. (And with it the pointer behind stands alone in the
-  // last word of 16 bytes: a copy of a view just made need not wait for two writes to become one.)
+  // Cached, as operators ask for it repeatedly. (It also keeps the pointer after it in a 16-byte
+  // word of its own: copies of a view just made then do not stall.)
   i64 numel_;
 };
 
 struct unchecked_t {};
 
-/// Does not compile for the memory of a device that the host may not read.
+/// Does not compile for device memory that the host cannot read.
 template <class Device, class T>
 constexpr T& refuse_access(T* data) {
   static_assert(host_accessible<Device>,
@@ -97,7 +97,7 @@ constexpr T& refuse_access(T* data) {
 
 }  // namespace detail
 
-/// The parts of a view along one dimension, made when asked for: what `split` and `chunk` return.
+/// The parts of a view along one dimension, computed on access: the result of `split` and `chunk`.
 template <class View>
 class view_parts {
  public:
@@ -135,9 +135,9 @@ class view_parts {
 };
 
 /// A view of elements of type T (const for input) in the memory of `Device`: the element at indices
-/// (i, j, ...) is data()[i * stride(0) + j * stride(1) + ...]. Owns nothing; copying it copies no
-/// element. Sizes may be 0, strides any number. The operations that make views check their
-/// arguments and raise `error`; dimensions may be negative and then count from the end.
+/// (i, j, ...) is data()[i * stride(0) + j * stride(1) + ...]. Non-owning; copies are shallow.
+/// Sizes may be 0, strides any number. View operations check their arguments and raise `error`;
+/// negative dimensions count from the end.
 template <class T, class Device, class Extents>
 class tensor_view : public detail::view_base<Extents> {
   using base = detail::view_base<Extents>;
@@ -147,7 +147,7 @@ class tensor_view : public detail::view_base<Extents> {
   using value_type = std::remove_const_t<T>;
   using device_type = Device;
   using extents_type = Extents;
-  /// What the view operations return.
+  /// The result of view operations.
   using view_type = tensor_view<T, Device>;
 
   static_assert(!std::is_reference_v<T> && !std::is_volatile_v<T>,
@@ -157,16 +157,16 @@ class tensor_view : public detail::view_base<Extents> {
   constexpr tensor_view() requires std::is_same_v<Extents, any_extents> : base({0}, {1}),
                                                                           data_(nullptr) {}
 
-  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes, and
-  /// unless there are no elements for a pointer that is null or not aligned to T (copy such
-  /// elements elsewhere, as bytes).
+  /// A contiguous (row-major) view of `data`. Raises invalid_argument for impossible sizes and, if
+  /// there are elements, for a null or misaligned pointer (copy misaligned elements as bytes
+  /// first).
   constexpr tensor_view(T* data, int_list new_sizes)
       : base(new_sizes, checked_strides(new_sizes)), data_(data) {
     check_data("tensor_view");
   }
 
-  /// A view with given strides, in elements. Raises shape_mismatch for strides that are not as many
-  /// as the sizes or with which the elements reach 2^63 bytes, and otherwise as above.
+  /// A view with given strides, in elements. Raises shape_mismatch if their number differs from
+  /// that of the sizes or the elements span 2^63 bytes, and otherwise as above.
   constexpr tensor_view(T* data, int_list new_sizes, int_list new_strides)
       : base(new_sizes,
              (detail::check_layout(new_sizes, new_strides, bytes_of_element, "tensor_view"),
@@ -175,19 +175,19 @@ class tensor_view : public detail::view_base<Extents> {
     check_data("tensor_view");
   }
 
-  /// A contiguous view whose sizes all stand in the type.
+  /// A contiguous view with static sizes.
   constexpr explicit tensor_view(T* data) requires(Extents::static_rank >= 0 &&
                                                    std::is_empty_v<Extents>)
       : tensor_view(data, shape(Extents{})) {}
 
-  /// From a view of mutable elements where T is const.
+  /// From a view of mutable elements to one of const elements.
   template <class T2>
   requires(!std::is_same_v<T2, T> && std::is_same_v<const T2, T>) constexpr tensor_view(
       const tensor_view<T2, Device, Extents>& other)
       : base(other), data_(other.data()) {}
 
-  /// From a view of the same elements, or of mutable ones where T is const, whose extents this type
-  /// can hold without a check.
+  /// Implicit conversion from views of the same elements, or mutable ones to const, whose extents
+  /// fit without a check.
   template <class T2, class Extents2>
   requires(std::is_same_v<const T2, T> || std::is_same_v<T2, T>) &&
       (!std::is_same_v<Extents2, Extents>)&&std::is_same_v<
@@ -196,7 +196,7 @@ class tensor_view : public detail::view_base<Extents> {
       : base(shape(other.sizes()), other.strides()),
   data_(other.data()) {}
 
-  /// To static extents, or other ones: raises shape_mismatch if the sizes are not these.
+  /// Explicit conversion to static or other extents: raises shape_mismatch if the sizes differ.
   template <class T2, class Extents2>
   requires(std::is_same_v<const T2, T> || std::is_same_v<T2, T>) &&
       (!std::is_same_v<Extents, any_extents> &&
@@ -206,13 +206,13 @@ class tensor_view : public detail::view_base<Extents> {
       : base(shape(other.sizes()), other.strides()),
   data_(other.data()) {}
 
-  /// Sizes and strides that are known to be valid for `data`. For the library's own use.
+  /// From sizes and strides known to be valid for `data`. Internal.
   constexpr tensor_view(detail::unchecked_t, T* data, const shape& new_sizes,
                         const shape& new_strides)
       : base(new_sizes, new_strides), data_(data) {}
 
   using base::rank;     ///< The number of dimensions.
-  using base::sizes;    ///< All sizes: a span, or a `shape` where they stand in the type.
+  using base::sizes;    ///< All sizes: a span, or a `shape` if static.
   using base::strides;  ///< All strides, in elements.
 
   /// The element at indices 0.
@@ -232,19 +232,19 @@ class tensor_view : public detail::view_base<Extents> {
   /// The bytes of all elements: numel() * sizeof(T).
   [[nodiscard]] constexpr i64 bytes() const noexcept { return numel() * bytes_of_element; }
   [[nodiscard]] constexpr bool empty() const noexcept { return numel() == 0; }
-  /// Whether the elements lie in row-major order without gaps. The strides of dimensions of size 1
-  /// do not matter; a view without elements is contiguous.
+  /// Whether the elements are dense in row-major order. Strides of dimensions of size 1 are
+  /// ignored; an empty view is contiguous.
   [[nodiscard]] constexpr bool is_contiguous() const noexcept {
     return detail::is_contiguous(sizes(), strides());
   }
-  /// Whether they lie in that format without gaps; preserve_format is contiguous_format here.
+  /// Whether the elements are dense in that format; preserve_format means contiguous_format here.
   [[nodiscard]] constexpr bool is_contiguous(memory_format format) const noexcept {
     return detail::is_contiguous(sizes(), strides(), format);
   }
 
-  /// The element at the indices, one for each dimension, 0 <= index < size. Raises invalid_argument
-  /// for another number of indices and out_of_range for other ones; FLAGGEMS_BOUNDS_CHECK=0 leaves
-  /// both out, but for no index at all, which is checked always.
+  /// The element at the indices, one per dimension, 0 <= index < size. Raises invalid_argument for
+  /// a wrong number of indices and out_of_range for indices; FLAGGEMS_BOUNDS_CHECK=0 disables both
+  /// checks, except for no index at all.
   template <class... Index>
   requires(host_accessible<Device> && (std::is_convertible_v<Index, i64> && ...))
       [[nodiscard]] constexpr T&
@@ -265,14 +265,14 @@ class tensor_view : public detail::view_base<Extents> {
     return data_[offset];
   }
 
-  /// Element i of a view of rank 1; checked as `operator()` is.
+  /// Element i of a view of rank 1; checked as in `operator()`.
   [[nodiscard]] constexpr T& operator[](i64 i) const
       requires(host_accessible<Device> &&
                (Extents::static_rank == 1 || Extents::static_rank == -1)) {
     return (*this)(i);
   }
 
-  /// Neither compiles for memory that the host may not read: to_host copies it to where it may.
+  /// Deleted for memory that the host cannot read: copy it by to_host.
   template <class... Index>
   requires(!host_accessible<Device>) constexpr T& operator()(const Index&...) const {
     return detail::refuse_access<Device>(data_);
@@ -286,18 +286,18 @@ class tensor_view : public detail::view_base<Extents> {
 
   /// This view with its rank at run time.
   [[nodiscard]] constexpr view_type view() const { return *this; }
-  /// Elements start, start + step, ... before `end` of dimension `dim`. Negative start and end
-  /// count from the end and what is outside is cut off, as in Python. step >= 1.
+  /// Elements start, start + step, ... before `end` of dimension `dim`. As in Python, negative
+  /// start and end count from the end and are clamped. step >= 1.
   [[nodiscard]] constexpr view_type slice(i64 dim, i64 start = 0,
                                           i64 end = (std::numeric_limits<i64>::max)(),
                                           i64 step = 1) const {
     return with(detail::slice(parts(), dim, start, end, step));
   }
-  /// `length` elements from `start` on of dimension `dim`; nothing is cut off.
+  /// `length` elements from `start` on of dimension `dim`, without clamping.
   [[nodiscard]] constexpr view_type narrow(i64 dim, i64 start, i64 length) const {
     return with(detail::narrow(parts(), dim, start, length));
   }
-  /// Index `index` of dimension `dim`; the result has one dimension less.
+  /// Index `index` of dimension `dim`; removes the dimension.
   [[nodiscard]] constexpr view_type select(i64 dim, i64 index) const {
     return with(detail::select(parts(), dim, index));
   }
@@ -305,24 +305,24 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_type permute(int_list dims) const {
     return with(detail::permute(parts(), dims, "permute"));
   }
-  /// Two dimensions exchanged.
+  /// Exchanges two dimensions.
   [[nodiscard]] constexpr view_type transpose(i64 dim0, i64 dim1) const {
     detail::layout v = parts();
     detail::transpose(v, dim0, dim1);
     return with(v);
   }
-  /// The transposed matrix; rank 0 and 1 stay.
+  /// The transposed matrix; identity for ranks 0 and 1.
   [[nodiscard]] constexpr view_type t() const {
     detail::layout v = parts();
     detail::t(v);
     return with(v);
   }
-  /// Dimension `source` moved to `destination`, the others in their order.
+  /// Moves dimension `source` to `destination`; the others keep their order.
   [[nodiscard]] constexpr view_type movedim(i64 source, i64 destination) const {
     return with(detail::movedim(parts(), source, destination));
   }
-  /// Repeated along dimensions of size 1 and new ones in front, with stride 0; -1 keeps a size.
-  /// Raises shape_mismatch for any other sizes, and for more than 2^63 bytes.
+  /// Broadcasts dimensions of size 1 and new leading ones, with stride 0; -1 keeps a size. Raises
+  /// shape_mismatch for other sizes, and beyond 2^63 bytes.
   [[nodiscard]] constexpr view_type expand(int_list new_sizes) const {
     return with(detail::expand(parts(), new_sizes, bytes_of_element, "expand"));
   }
@@ -331,40 +331,40 @@ class tensor_view : public detail::view_base<Extents> {
     return with(detail::expand(parts(), new_sizes, bytes_of_element, "broadcast_to"));
   }
   /// The same elements in row-major order under other sizes, one of which may be -1. Raises
-  /// invalid_argument where that needs a copy.
+  /// invalid_argument where that requires a copy.
   [[nodiscard]] constexpr view_type view(int_list new_sizes) const {
     return with(detail::reshape(parts(), new_sizes, "view"));
   }
-  /// As `view`: it never copies.
+  /// As `view`: never copies.
   [[nodiscard]] constexpr view_type reshape(int_list new_sizes) const {
     return with(detail::reshape(parts(), new_sizes, "reshape"));
   }
   /// Without the dimensions of size 1.
   [[nodiscard]] constexpr view_type squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
-  /// Without those of the dimensions `dims` that are of size 1.
+  /// Without those of the dimensions `dims` that have size 1.
   [[nodiscard]] constexpr view_type squeeze(int_list dims) const {
     const u32 mask = dims.size() == 0 ? 0u : normalize_dims(dims, rank(), "squeeze");
     return with(detail::squeeze(parts(), mask));
   }
   [[nodiscard]] constexpr view_type squeeze(i64 dim) const { return squeeze(int_list(&dim, 1)); }
-  /// With a dimension of size 1 that becomes dimension `dim`.
+  /// Inserts a dimension of size 1 as dimension `dim`.
   [[nodiscard]] constexpr view_type unsqueeze(i64 dim) const {
     return with(detail::unsqueeze(parts(), dim));
   }
-  /// The order of the elements reversed along `dims`.
+  /// Reverses the order of elements along `dims`.
   [[nodiscard]] constexpr view_type flip(int_list dims) const {
     return with(detail::flip(parts(), dims));
   }
-  /// Dimensions start_dim .. end_dim as one. Raises where that needs a copy.
+  /// Merges dimensions start_dim .. end_dim. Raises where that requires a copy.
   [[nodiscard]] constexpr view_type flatten(i64 start_dim = 0, i64 end_dim = -1) const {
     return with(detail::flatten(parts(), start_dim, end_dim));
   }
-  /// Dimension `dim` as several of these sizes, one of which may be -1.
+  /// Splits dimension `dim` into these sizes, one of which may be -1.
   [[nodiscard]] constexpr view_type unflatten(i64 dim, int_list new_sizes) const {
     return with(detail::unflatten(parts(), dim, new_sizes));
   }
-  /// Sizes and strides at will, from data() + storage_offset on. That the elements exist is the
-  /// caller's word. Raises as the constructor does.
+  /// Arbitrary sizes and strides from data() + storage_offset on. The caller guarantees that the
+  /// elements exist. Raises as the constructor does.
   [[nodiscard]] constexpr view_type as_strided(int_list new_sizes, int_list new_strides,
                                                i64 storage_offset = 0) const {
     detail::check_layout(new_sizes, new_strides, bytes_of_element, "as_strided");
@@ -429,21 +429,21 @@ class tensor_view : public detail::view_base<Extents> {
   T* data_;
 };
 
-// ---- anything that has a view
+// ---- tensor-like types
 
-/// The view of rank known at run time of a view.
+/// The view with run-time rank of a view.
 template <class T, class Device, class Extents>
 [[nodiscard]] constexpr tensor_view<T, Device> as_view(const tensor_view<T, Device, Extents>& v) {
   return v;
 }
-/// The view of whatever has a `view()` that returns one (owning tensors).
+/// The view of a type whose `view()` returns one (owning tensors).
 template <class X>
 requires(!detail::is_tensor_view<std::remove_cvref_t<X>>) && requires(X&& x) {
   requires detail::is_tensor_view<std::remove_cvref_t<decltype(x.view())>>;
 }
 [[nodiscard]] constexpr auto as_view(X&& x) {
   using view = typename std::remove_cvref_t<decltype(x.view())>::view_type;
-  return view(x.view());  // which is no copy where it has that type
+  return view(x.view());  // no copy if it has that type
 }
 
 /// Views, owning tensors, and types for which argument-dependent lookup finds an `as_view`.
@@ -457,13 +457,13 @@ template <tensor_like X>
 using view_of = std::remove_cvref_t<decltype(as_view(std::declval<X&>()))>;
 }  // namespace detail
 
-/// The element type of something tensor-like: const where it may not be written.
+/// The element type of a tensor-like type: const if it cannot be written.
 template <tensor_like X>
 using element_t = typename detail::view_of<X>::element_type;
 /// The element type without const.
 template <tensor_like X>
 using value_t = typename detail::view_of<X>::value_type;
-/// The device type of something tensor-like.
+/// The device type of a tensor-like type.
 template <tensor_like X>
 using device_t = typename detail::view_of<X>::device_type;
 
