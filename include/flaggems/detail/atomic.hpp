@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// std::atomic as far as the library needs it: <atomic> takes half as long to compile as an operator
-// may.
+// The part of std::atomic that the library needs: including <atomic> is expensive to compile.
 #pragma once
 
 #include <flaggems/config.hpp>
 
 namespace flaggems::detail {
 
-/// The orders of an atomic access, as in C++.
+/// Memory orders, as in C++.
 enum class memory_order : int {
   relaxed = __ATOMIC_RELAXED,
   acquire = __ATOMIC_ACQUIRE,
@@ -32,9 +31,9 @@ class atomic {
   [[nodiscard]] T load(memory_order order = memory_order::seq_cst) const noexcept {
     return __atomic_load_n(&value_, static_cast<int>(order));
   }
-  /// Of the order seq_cst an exchange: the same instruction on x86, and no load that follows passes
-  /// it in emulators either (qemu's do pass an AArch64's STLR: both sides of a wait then miss the
-  /// other's store, and sleep).
+  /// seq_cst is an exchange: the same instruction on x86, and not reordered with later loads by
+  /// emulators either (qemu reorders AArch64's STLR: both sides of a wait could then miss the
+  /// other's store and sleep).
   void store(T value, memory_order order = memory_order::seq_cst) noexcept {
     if (order == memory_order::seq_cst)
       static_cast<void>(exchange(value));

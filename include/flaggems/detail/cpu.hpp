@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the processor can do: its instruction-set level and its caches.
+// The processor's properties: instruction-set level and caches.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -23,14 +23,14 @@
 
 namespace flaggems {
 
-/// Instruction sets for which the host's kernels are compiled, each with all words of
-/// FLAGGEMS_TARGET_*; every level contains the one before. On AArch64 `baseline` is NEON.
+/// Instruction-set levels of the host's kernels, each with all names of FLAGGEMS_TARGET_*; every
+/// level includes the previous one. On AArch64 `baseline` is NEON.
 enum class isa_level : int { baseline, avx2, avx512, avx512_bf16, amx };
 
 /// The number of levels.
 inline constexpr int isa_level_count = 5;
 
-/// The name of a level, as FLAGGEMS_ISA spells it; "unknown" for a value that is none.
+/// The name of a level, as in FLAGGEMS_ISA; "unknown" for an invalid value.
 [[nodiscard]] constexpr std::string_view to_string(isa_level level) noexcept {
   constexpr std::string_view names[isa_level_count] = {"baseline", "avx2", "avx512", "avx512_bf16",
                                                        "amx"};
@@ -41,14 +41,14 @@ inline constexpr int isa_level_count = 5;
 namespace detail {
 
 #if FLAGGEMS_ARCH_X86
-// The registers whose state the operating system saves (XCR0).
+// The register state that the operating system saves (XCR0).
 inline u64 enabled_state() noexcept {
   u32 low = 0, high = 0;
   __asm__ __volatile__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (static_cast<u64>(high) << 32) | low;
 }
 
-// Linux gives a process the tile registers only if it asks.
+// Linux enables the tile registers per process, on request.
 inline bool request_tiles() noexcept {
 #ifdef SYS_arch_prctl
   constexpr long request_permission = 0x1023, tile_data = 18;
@@ -115,8 +115,8 @@ FLAGGEMS_COLD inline text available_isa_levels() {
   return list;
 }
 
-/// The level that `text` names. Raises invalid_argument for an unknown one, not_supported for one
-/// that the machine lacks; both list what it has.
+/// The level named by `text`. Raises invalid_argument for an unknown one, not_supported for one
+/// that the machine lacks; both list the machine's.
 inline isa_level parse_isa(std::string_view name, const char* op) {
   for (int i = 0; i < isa_level_count; ++i) {
     const isa_level level = static_cast<isa_level>(i);
@@ -140,9 +140,9 @@ FLAGGEMS_COLD inline isa_level first_isa() {
 
 }  // namespace detail
 
-/// The level at which the host's kernels run: the detected one, or what the environment variable
-/// FLAGGEMS_ISA or `force_isa` says. Raises, the first time, if FLAGGEMS_ISA is not the name of a
-/// level that the machine has.
+/// The level of the host's kernels: the detected one, or that of the environment variable
+/// FLAGGEMS_ISA or `force_isa`. The first call raises if FLAGGEMS_ISA is not a level of the
+/// machine.
 [[nodiscard]] inline isa_level isa() {
   const int level = detail::isa_slot().load(detail::memory_order::relaxed);
   if (level < 0) [[unlikely]]
@@ -150,14 +150,14 @@ FLAGGEMS_COLD inline isa_level first_isa() {
   return static_cast<isa_level>(level);
 }
 
-/// Makes `level` the level of all launches from now on. Raises not_supported if the machine lacks
-/// it, invalid_argument for a value that is no level.
+/// Sets the level of all later launches. Raises not_supported if the machine lacks it,
+/// invalid_argument for an invalid value.
 inline void force_isa(isa_level level) {
   detail::parse_isa(to_string(level), "force_isa");
   detail::isa_slot().store(static_cast<int>(level), detail::memory_order::relaxed);
 }
 
-/// Forces a level for as long as it lives.
+/// Forces a level during its lifetime.
 class isa_guard {
  public:
   explicit isa_guard(isa_level level) : before_(isa()) { force_isa(level); }
@@ -171,10 +171,10 @@ class isa_guard {
   isa_level before_;
 };
 
-/// Bytes of the caches that one core sees.
+/// Bytes of the caches that a core can use.
 struct cache_sizes {
-  i64 l1d = 0;  ///< of a core
-  i64 l2 = 0;   ///< of a core, usually
+  i64 l1d = 0;  ///< per core
+  i64 l2 = 0;   ///< usually per core
   i64 l3 = 0;   ///< shared; 0 if there is none
 };
 
@@ -187,7 +187,7 @@ inline cache_sizes read_caches() {
   sizes.l2 = static_cast<i64>(sysconf(_SC_LEVEL2_CACHE_SIZE));
   sizes.l3 = static_cast<i64>(sysconf(_SC_LEVEL3_CACHE_SIZE));
 #endif
-  // Where the C library does not know (AArch64, musl), Linux tells.
+  // Fallback to Linux where the C library does not know (AArch64, musl).
   for (int index = 0; index < 8 && (sizes.l1d <= 0 || sizes.l2 <= 0); ++index) {
     const auto read = [index](const char* what, char(&line)[32]) {
       char path[96];
@@ -220,7 +220,7 @@ inline cache_sizes read_caches() {
 
 namespace detail {
 
-/// What the processor calls itself; "unknown" where it does not say.
+/// The processor's own name; "unknown" if it has none.
 inline text processor_name() {
 #if FLAGGEMS_ARCH_X86
   u32 words[13] = {};
@@ -240,7 +240,7 @@ inline text processor_name() {
 
 }  // namespace detail
 
-/// The caches of this machine, read once; 32 KiB and 512 KiB where nobody tells.
+/// The caches of this machine, read once; 32 KiB and 512 KiB if unknown.
 [[nodiscard]] inline const cache_sizes& caches() {
   static const cache_sizes sizes = detail::read_caches();
   return sizes;

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled kernels on disk, so that the next process need not compile them.
+// Compiled kernels on disk, so that later processes need not compile them.
 //
-// A file an image, named by a hash of its key. It holds the whole key and a checksum: one that is
-// truncated, changed or of another key counts as absent and is replaced. Files are written beside
-// and renamed, so that any number of processes may share a folder. When the folder grows beyond its
-// limit, the files not used for the longest time go. Nothing here raises: a cache that does not
-// work costs time, not results.
+// One file per image, named by a hash of its key, with the key and a checksum: a truncated, changed
+// or foreign one is treated as absent and replaced. Files are written to temporaries and renamed,
+// so processes can share a folder. Beyond its limit the least recently used files are removed.
+// Never raises: a broken cache costs time, not results.
 #pragma once
 
 #include <flaggems/detail/text.hpp>
@@ -27,19 +26,19 @@
 
 namespace flaggems {
 
-/// What a disk cache did in this process.
+/// Statistics of the disk cache in this process.
 struct disk_cache_statistics {
   i64 hits = 0;      ///< images found
-  i64 misses = 0;    ///< images not there
-  i64 rejected = 0;  ///< files there that were damaged or somebody else's
+  i64 misses = 0;    ///< images not found
+  i64 rejected = 0;  ///< damaged or foreign files
   i64 written = 0;
   i64 evicted = 0;
 };
 
 namespace detail {
 
-/// 64 bits that depend on all bytes, continued from `h`: eight bytes at a time, since a first use
-/// hashes all texts of a program.
+/// A 64-bit hash continued from `h`, eight bytes at a time, since first use hashes all kernel
+/// sources of a program.
 [[nodiscard]] inline u64 hash_of(std::string_view bytes, u64 h = 0xcbf29ce484222325) noexcept {
   const auto mix = [&h](u64 word) {
     h = (h ^ word) * 0x9e3779b97f4a7c15;
@@ -58,7 +57,7 @@ namespace detail {
   return h;
 }
 
-/// A file that is closed when this goes.
+/// A file descriptor that is closed automatically.
 class file_descriptor {
  public:
   explicit file_descriptor(int number) noexcept : number_(number) {}
@@ -68,7 +67,7 @@ class file_descriptor {
 
   [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
   [[nodiscard]] int number() const noexcept { return number_; }
-  /// False if the system reports now that something was not written.
+  /// False on a deferred write error.
   bool close() noexcept {
     const bool ok = number_ < 0 || ::close(number_) == 0;
     number_ = -1;
@@ -100,7 +99,8 @@ class file_descriptor {
 
 class disk_cache {
  public:
-  /// In `folder`, which is made if need be; empty for none. At most `limit` bytes of files.
+  /// In `folder`, created if needed; an empty name disables the cache. At most `limit` bytes of
+  /// files.
   disk_cache(std::string folder, i64 limit) : folder_(std::move(folder)), limit_(limit) {
     if (folder_.empty()) {
       reason_ = "no folder is named: FLAGGEMS_CACHE_DIR, XDG_CACHE_HOME and HOME are not set";
@@ -110,8 +110,8 @@ class disk_cache {
     }
   }
 
-  /// The user's: $FLAGGEMS_CACHE_DIR, else $XDG_CACHE_HOME/flaggems/kernels, else
-  /// ~/.cache/flaggems/kernels; with at most $FLAGGEMS_CACHE_MIB (256) MiB; none if that is 0.
+  /// The user's cache: $FLAGGEMS_CACHE_DIR, else $XDG_CACHE_HOME/flaggems/kernels, else
+  /// ~/.cache/flaggems/kernels; at most $FLAGGEMS_CACHE_MIB (256) MiB; disabled if that is 0.
   static disk_cache of_user() {
     const auto variable = [](const char* name) {
       const char* const set = std::getenv(name);
@@ -126,7 +126,7 @@ class disk_cache {
     std::string folder = variable("FLAGGEMS_CACHE_DIR");
     if (folder.empty()) {
       const std::string base = variable("XDG_CACHE_HOME"), home = variable("HOME");
-      if (!base.empty() && base[0] == '/')  // others are to be ignored, by that specification
+      if (!base.empty() && base[0] == '/')  // the specification requires ignoring relative paths
         folder = base + "/flaggems/kernels";
       else if (!home.empty())
         folder = home + "/.cache/flaggems/kernels";
@@ -137,7 +137,7 @@ class disk_cache {
     return cache;
   }
 
-  /// Why nothing is kept; empty if it works.
+  /// Why the cache is disabled; empty if it works.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   [[nodiscard]] const disk_cache_statistics& statistics() const noexcept { return statistics_; }
@@ -150,12 +150,12 @@ class disk_cache {
     if (!file.is_open()) return ++statistics_.misses, std::string();
     std::string image;
     if (!read_file(file, key, image)) return ++statistics_.rejected, std::string();
-    ::futimens(file.number(), nullptr);  // used now
+    ::futimens(file.number(), nullptr);  // marks it as used
     ++statistics_.hits;
     return image;
   }
 
-  /// Stores `image` under `key`, replacing what is there; nothing if that cannot be done.
+  /// Stores `image` under `key`, replacing any; does nothing on failure.
   void store(std::string_view key, std::string_view image) {
     if (!reason_.empty()) return;
     make_room(static_cast<i64>(sizeof(header) + key.size() + image.size()));
@@ -207,7 +207,7 @@ class disk_cache {
     return std::memcmp(&front, &expected, sizeof(front)) == 0 && found_key == key && !image.empty();
   }
 
-  // With all folders above it; refuses one in which somebody else may put files.
+  // Creates a folder with its parents; refuses one that others can write to.
   void make_folder() {
     for (std::size_t end = folder_.find('/', 1);; end = folder_.find('/', end + 1)) {
       const std::string part = folder_.substr(0, end);
@@ -241,7 +241,7 @@ class disk_cache {
     while (const dirent* const item = ::readdir(open)) {
       const std::string path = folder_ + '/' + item->d_name;
       struct stat about {};
-      // Temporary files of processes that died count and go, too.
+      // Temporary files of crashed processes count and are removed too.
       if (path.find(".image") == path.npos || ::lstat(path.c_str(), &about) != 0 ||
           !S_ISREG(about.st_mode))
         continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Libraries opened while the program runs: drivers and runtime compilers.
+// Libraries opened at run time: drivers and runtime compilers.
 #pragma once
 
 #include <flaggems/detail/text.hpp>
@@ -11,11 +11,11 @@
 
 namespace flaggems::detail {
 
-/// A library that stays open until the program ends: drivers do not survive being closed.
+/// A library that stays open until the program ends: drivers cannot be unloaded safely.
 class dynamic_library {
  public:
-  /// The library that the environment variable `variable` names, if it is set and not empty; else
-  /// the first of `names` that can be opened.
+  /// Opens the library named by the environment variable `variable`, if set and not empty; else the
+  /// first of `names` that can be opened.
   template <int Count>
   dynamic_library(const char* variable, const char* const (&names)[Count]) noexcept {
     const char* const set = std::getenv(variable);
@@ -29,12 +29,12 @@ class dynamic_library {
   }
 
   [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
-  /// Why it is not open, or which symbol it lacks.
+  /// Why it is not open, or which symbol is missing.
   [[nodiscard]] const text& reason() const noexcept { return reason_; }
-  /// The path by which it was opened.
+  /// The path it was opened by.
   [[nodiscard]] const text& path() const noexcept { return path_; }
 
-  /// Sets `function` to the symbol `name`; false, and a reason, if there is none.
+  /// Sets `function` to the symbol `name`; false, with a reason, if there is none.
   template <class F>
   bool bind(const char* name, F*& function) noexcept {
     void* const symbol = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
@@ -52,7 +52,7 @@ class dynamic_library {
       return;
     }
     const char* const why = dlerror();
-    // The reason of the first: it is the name that is expected.
+    // The first name's reason, as that is the expected one.
     if (reason_.empty()) reason_ = why != nullptr ? why : "it cannot be opened";
   }
 

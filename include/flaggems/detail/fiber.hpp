@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fibers of the SIMT emulator: many stacks on one OS thread, switched by hand. A fiber may be
-// abandoned at any switch; its stack is then used again without unwinding, so whatever lives on it
-// must be trivially destructible (the device subset has nothing else).
+// Fibers of the SIMT emulator: many stacks on one OS thread, with explicit switches. A fiber may be
+// abandoned at a switch and its stack reused without unwinding, so objects on it must be trivially
+// destructible, as all are in the device subset.
 #pragma once
 
 #include <flaggems/error.hpp>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// 1: switch stacks with ucontext (two system calls a switch), 0: by hand-written assembly.
+/// 1: ucontext (two system calls per switch); 0: assembly.
 #ifndef FLAGGEMS_FIBER_UCONTEXT
 #define FLAGGEMS_FIBER_UCONTEXT (!FLAGGEMS_ARCH_X86 && !FLAGGEMS_ARCH_ARM64)
 #endif
@@ -30,8 +30,8 @@
 
 namespace flaggems::detail {
 
-/// Stacks of equal size in one mapping, each above a page that must not be touched: an overflow
-/// is a crash at once and never another thread's variable.
+/// Stacks of equal size in one mapping, each with a guard page: an overflow crashes instead of
+/// corrupting another stack.
 class stack_pool {
  public:
   static constexpr std::size_t bytes = std::size_t{256} << 10;
@@ -41,7 +41,7 @@ class stack_pool {
   stack_pool& operator=(const stack_pool&) = delete;
   ~stack_pool() { release(); }
 
-  /// Makes room for at least `count` stacks. No fiber may be alive.
+  /// Provides at least `count` stacks. No fiber may be alive.
   void reserve(int count) {
     if (count <= count_) return;
     release();
@@ -77,7 +77,7 @@ class stack_pool {
 };
 
 #if !FLAGGEMS_FIBER_UCONTEXT
-/// Saves the registers that a call preserves and the stack pointer in *save, goes on from `load`.
+/// Saves the callee-saved registers and the stack pointer in *save; resumes `load`.
 #if FLAGGEMS_ARCH_X86
 __attribute__((naked, noinline)) inline void switch_stacks(void** /*save: rdi*/,
                                                            void* /*load: rsi*/) {
@@ -87,7 +87,7 @@ __attribute__((naked, noinline)) inline void switch_stacks(void** /*save: rdi*/,
       "popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret");
 }
 #else
-// Not naked, which g++ does not know here: it saves what the text is said to change.
+// Not naked, which g++ lacks here: the compiler saves the clobbered registers.
 __attribute__((noinline)) inline void switch_stacks(void** save, void* load) {
   register void** to __asm__("x0") = save;
   register void* from __asm__("x1") = load;
@@ -105,17 +105,17 @@ __attribute__((noinline)) inline void switch_stacks(void** save, void* load) {
 #endif
 #endif
 
-/// A point of execution: a fiber, or the OS thread that runs the fibers.
+/// An execution context: a fiber, or the OS thread that runs the fibers.
 class fiber {
  public:
-  /// Makes this fiber start `entry` on the given stack at the next switch to it. `entry` must not
-  /// return: its last act is a switch with `last`.
+  /// Prepares `entry` to start on the given stack at the next switch to this fiber. `entry` must
+  /// not return but end with a switch with `last`.
   void start(unsigned char* stack, std::size_t bytes, void (*entry)()) {
     bottom_ = stack;
     size_ = bytes;
 #if FLAGGEMS_ASAN
     fake_stack_ = nullptr;
-    __asan_unpoison_memory_region(stack, bytes);  // what an abandoned fiber left
+    __asan_unpoison_memory_region(stack, bytes);  // left by an abandoned fiber
 #endif
 #if FLAGGEMS_FIBER_UCONTEXT
     ::getcontext(&context_);
@@ -125,12 +125,13 @@ class fiber {
     ::makecontext(&context_, entry, 0);
 #else
 #if FLAGGEMS_ARCH_X86
-    // Six registers, `entry`, and a zero return address that ends a stack walk. At entry the stack
+    // Six registers, `entry`, and a zero return address that ends stack traces. At entry the stack
     // pointer is 8 off a multiple of 16, as after a call.
     void* frame[8] = {};
     frame[6] = reinterpret_cast<void*>(entry);
 #else
-    void* frame[2] = {nullptr, reinterpret_cast<void*>(entry)};  // the frame before, and where to
+    // the frame pointer, and the address to resume at
+    void* frame[2] = {nullptr, reinterpret_cast<void*>(entry)};
 #endif
     unsigned char* const top = stack + bytes - sizeof(frame);
     std::memcpy(top, frame, sizeof(frame));
@@ -138,7 +139,7 @@ class fiber {
 #endif
   }
 
-  /// Leaves this point and goes on at `to`. With `last`, nobody ever comes back.
+  /// Switches to `to`. With `last`, this context is never resumed.
   void switch_to(fiber& to, bool last = false) {
 #if FLAGGEMS_ASAN
     __sanitizer_start_switch_fiber(last ? nullptr : &fake_stack_, to.bottom_, to.size_);
@@ -153,7 +154,7 @@ class fiber {
     arrived();
   }
 
-  /// The first act of `entry`; `from` is the point that switched to it.
+  /// Must be the first call of `entry`; `from` is the context that switched to it.
   void entered(fiber& from) {
 #if FLAGGEMS_ASAN
     __sanitizer_finish_switch_fiber(nullptr, &from.bottom_, &from.size_);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the use of freed memory of a pool show: an error under the address sanitizer, which does
-// not know of pools; elsewhere, in debug builds, NaN and -1 in place of what was there.
+// Exposes uses of a pool's freed memory: poisons it under the address sanitizer; in other debug
+// builds fills it with 0xFF, which is NaN or -1.
 #pragma once
 
 #include <flaggems/config.hpp>
@@ -16,7 +16,7 @@
 
 namespace flaggems::detail {
 
-/// To be called when a block of `size` bytes is freed.
+/// Call when a block of `size` bytes is freed.
 inline void mark_freed([[maybe_unused]] void* data, [[maybe_unused]] i64 size) noexcept {
 #if FLAGGEMS_ASAN
   __asan_poison_memory_region(data, static_cast<std::size_t>(size));
@@ -25,7 +25,7 @@ inline void mark_freed([[maybe_unused]] void* data, [[maybe_unused]] i64 size) n
 #endif
 }
 
-/// To be called before the first `bytes` of a block of `size` are used.
+/// Call before the first `bytes` of a block of `size` are used.
 inline void mark_used([[maybe_unused]] void* data, [[maybe_unused]] i64 bytes,
                       [[maybe_unused]] i64 size) noexcept {
 #if FLAGGEMS_ASAN

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a launch of the host takes: workers, and memory that a thread keeps.
+// Resources of a launch on the host: workers, and scratch memory cached per thread.
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
@@ -12,16 +12,15 @@
 
 namespace flaggems::detail {
 
-/// At least `bytes` of memory aligned to 64, a multiple of `unit`; null on exhaustion. Given back
-/// by std::free. More than any address space is not asked for: sanitizers would stop the program
-/// instead of returning null.
+/// At least `bytes` of memory aligned to 64, a multiple of `unit`; null on exhaustion. Freed by
+/// std::free. Requests beyond any address space fail early: sanitizers would abort.
 [[nodiscard]] inline void* host_memory(i64 bytes, i64 unit) noexcept {
   if (bytes > (i64{1} << 47)) return nullptr;
   return std::aligned_alloc(64, static_cast<std::size_t>((bytes + unit - 1) / unit * unit));
 }
 
-/// Memory that a thread keeps from launch to launch. One that is made inside of another, by a
-/// functor, has an arena of its own, further down the chain.
+/// Scratch memory that a thread caches between launches. Nested launches, by functors, use arenas
+/// further down the chain.
 struct scratch_arena {
   unsigned char* data = nullptr;
   i64 size = 0;
@@ -47,12 +46,12 @@ struct scratch_arena {
   }
 };
 
-/// The launches with memory of this thread that it is inside of.
+/// The number of active launches that use this thread's scratch.
 inline int& launch_depth() noexcept {
   static thread_local int depth = 0;
   return depth;
 }
-/// Around a launch that has memory of this thread: launches by its functors leave that alone.
+/// Scope of a launch that uses this thread's scratch, which nested launches must not.
 struct inside_launch {
   inside_launch() noexcept { ++launch_depth(); }
   inside_launch(const inside_launch&) = delete;
@@ -60,9 +59,8 @@ struct inside_launch {
   ~inside_launch() { --launch_depth(); }
 };
 
-/// Block-local memory of the calling thread: at least `bytes`, aligned to 64. Grows and is kept, so
-/// a launch allocates only when it needs more than any before it on that thread. Null on
-/// exhaustion.
+/// Block-local memory of the calling thread: at least `bytes`, aligned to 64. It grows and is
+/// cached, so only the largest launch so far allocates. Null on exhaustion.
 inline unsigned char* thread_scratch(i64 bytes) noexcept {
   static thread_local scratch_arena outermost;
   scratch_arena* mine = &outermost;
@@ -74,17 +72,16 @@ inline unsigned char* thread_scratch(i64 bytes) noexcept {
   return mine->reserve(bytes);
 }
 
-/// Below this much work (bytes moved plus operations) waking a second thread costs more than it
-/// saves.
+/// Below this work (bytes moved plus operations) a second thread costs more than it saves.
 inline constexpr i64 host_serial_threshold = 64 * 1024;
 
-/// The threads of the pool, which starts with the first launch that asks. Not inline: every
-/// kernel's launch would have the start compiled for itself.
+/// The threads of the pool, which starts with the first call. Not inline, so that kernels do not
+/// compile its start.
 [[nodiscard]] FLAGGEMS_NOINLINE inline i64 host_threads() {
   return host_thread_pool().num_threads();
 }
 
-/// The most workers that a launch of so much work in so many tiles will have.
+/// The most workers of a launch with so much work in so many tiles.
 [[nodiscard]] inline i64 host_workers(i64 work, i64 tiles) {
   const i64 workers = work < host_serial_threshold ? 1 : host_threads();
   return workers < tiles ? workers : tiles;

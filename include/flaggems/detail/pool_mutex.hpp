@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mutex: <mutex> costs every user of a tensor its compile time.
+// A mutex: including <mutex> is expensive to compile.
 #pragma once
 
 #include <flaggems/config.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many threads the host's pool has.
+// The number of threads of the host's pool.
 #pragma once
 
 #include <flaggems/error.hpp>
@@ -14,8 +14,8 @@
 
 namespace flaggems::detail {
 
-/// Processors' worth of time that a control group (version 2, or 1) of this directory may use,
-/// rounded up; a large number without limit.
+/// The processors that the control group (version 2 or 1) of this directory may use, rounded up; a
+/// large number without limit.
 [[nodiscard]] inline long quota_of(const char* directory) noexcept {
   const auto read = [&](const char* name, long* first, long* second) {
     char path[256];
@@ -34,7 +34,7 @@ namespace flaggems::detail {
   return limited && quota > 0 && period > 0 ? (quota + period - 1) / period : LONG_MAX;
 }
 
-/// What the container may use. Threads beyond it would spin away what the others need.
+/// The container's processors. More threads would spin on time that the others need.
 [[nodiscard]] inline long container_processors() noexcept {
   const long new_limit = quota_of("/sys/fs/cgroup"), old_limit = quota_of("/sys/fs/cgroup/cpu");
   return new_limit < old_limit ? new_limit : old_limit;
@@ -56,8 +56,8 @@ namespace flaggems::detail {
 /// The most threads a pool may have.
 inline constexpr int max_pool_threads = 1024;
 
-/// FLAGGEMS_NUM_THREADS if set, else the usable processors. Raises invalid_argument if it is set to
-/// something else than a number in [1, 1024].
+/// FLAGGEMS_NUM_THREADS if set, else the usable processors. Raises invalid_argument if it is not a
+/// number in [1, 1024].
 [[nodiscard]] inline int default_num_threads() {
   if (const char* said = std::getenv("FLAGGEMS_NUM_THREADS"); said != nullptr && *said != '\0') {
     char* end = nullptr;

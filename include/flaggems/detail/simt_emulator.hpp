@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A SIMT block on the host: each thread is a fiber, so barriers, shuffles and block-local memory
-// behave as on a SIMT device, and every use of them is checked. Threads change places at barriers
-// and shuffles only, in a fixed order: a run is deterministic, and a mistake is reported wherever
-// the order would have hidden it.
+// behave as on a SIMT device, and every use of them is checked. Threads switch only at barriers and
+// shuffles, in a fixed order: runs are deterministic, and errors are reported even where that order
+// would hide them.
 #pragma once
 
 #include <flaggems/detail/simt_thread_group.hpp>
 
 namespace flaggems::kernels {
 
-/// Block-local memory of the emulator: elements [0, count) at a byte offset, each access checked.
+/// Block-local memory of the emulator: elements [0, count) at a byte offset, with checked access.
 template <class T>
 struct emulated_array {
   static constexpr bool is_scratch = true;
@@ -126,10 +126,10 @@ struct emulated_machine {
 };
 
 /// Runs `Kernel::run(block, args...)` on `clusters` clusters of `cluster` blocks (up to 8) of
-/// `threads` threads with `scratch` bytes of block-local memory each. Effects are visible on
-/// return. Raises what the checks find, naming `op`, the kernel and the line. Warps have 32 or 64
-/// threads, blocks a multiple of it up to 1024. Any number of threads may call it at once. For
-/// device types of an emulated or invented SIMT device, by way of vendors/simt.hpp.
+/// `threads` threads with `scratch` bytes of block-local memory each; synchronous. Raises the
+/// checks' errors, which name `op`, the kernel and the line. Warps have 32 or 64 threads, blocks a
+/// multiple of it up to 1024. Thread-safe. For emulated or invented device types, through
+/// vendors/simt.hpp.
 template <int WarpSize, class Kernel, bool Clusters = true, class... Args>
 void run_emulated_clusters(const char* op, i64 clusters, int cluster, int threads, i64 scratch,
                            const Args&... args) {
@@ -149,7 +149,7 @@ void run_emulated_clusters(const char* op, i64 clusters, int cluster, int thread
        },
        &body});
 }
-/// The same on `blocks` blocks of a SIMT device without clusters.
+/// The same on `blocks` blocks without clusters.
 template <int WarpSize, class Kernel, class... Args>
 void run_emulated(const char* op, i64 blocks, int threads, i64 scratch, const Args&... args) {
   run_emulated_clusters<WarpSize, Kernel, false>(op, blocks, 1, threads, scratch, args...);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of the SIMT emulator: fibers, their barriers and shuffles, and their memory.
+// The SIMT emulator's threads: fibers, their barriers and shuffles, and their memory.
 #pragma once
 
 #include <flaggems/detail/fiber.hpp>
@@ -17,20 +17,20 @@
 
 namespace flaggems::detail {
 
-/// The name of a type as its compiler spells it.
+/// The compiler's name of a type.
 template <class Kernel>
 std::string simt_kernel_name() {
   const std::string name = __PRETTY_FUNCTION__;
   const std::string key = "Kernel = ";
   const std::size_t begin = name.find(key) + key.size();
   std::size_t end = name.rfind(']');
-  const std::size_t other = name.find("; std::string = ", begin);  // g++ explains its aliases
+  const std::size_t other = name.find("; std::string = ", begin);  // g++ appends its aliases
   if (other != std::string::npos) end = other;
   return name.substr(begin, end - begin);
 }
 
-/// The threads of one block, or of a cluster of them, their barriers, and their memory with a
-/// record of who touched what. One object an OS thread, used again by every launch.
+/// The threads of a block, or of a cluster of blocks, with their barriers and their memory, whose
+/// accesses are recorded. One object per OS thread, reused by every launch.
 class simt_thread_group {
  public:
   static constexpr int max_threads = 1024, max_cluster = 8;
@@ -47,14 +47,14 @@ class simt_thread_group {
     returned
   };
 
-  /// What one launch runs: `body(context, thread)` for each thread of each block; those of the
-  /// blocks of a cluster are numbered on.
+  /// A launch: `body(context, thread)` for each thread of each block; threads are numbered
+  /// throughout a cluster.
   struct job {
     const char* op;
     std::string (*kernel)();
     int warp_size;
     int threads;
-    int cluster;  // blocks of one, a divisor of their number
+    int cluster;  // blocks per cluster, a divisor of their number
     i64 blocks;
     i64 scratch;
     void (*body)(const void* context, simt_thread_group& group, int thread);
@@ -70,8 +70,8 @@ class simt_thread_group {
     return group;
   }
 
-  /// Runs all blocks, one after another. Raises the first mistake found; the threads of its block
-  /// are then dropped where they stand, without unwinding.
+  /// Runs all blocks in turn. Raises the first error found; the block's threads are then abandoned
+  /// without unwinding.
   void run(const job& work) {
     if (job_ != nullptr)
       raise(errc::not_supported, name_of(work), "a launch from outside kernels",
@@ -97,7 +97,7 @@ class simt_thread_group {
     for (block_ = 0; block_ < work.blocks; block_ += work.cluster) run_cluster();
   }
 
-  // ---- what a thread asks
+  // ---- a thread's interface
   [[nodiscard]] int threads() const noexcept { return job_->threads; }
   [[nodiscard]] int cluster() const noexcept { return job_->cluster; }
   [[nodiscard]] i64 first_block() const noexcept { return block_; }
@@ -116,7 +116,7 @@ class simt_thread_group {
     return self.value;
   }
 
-  /// The bytes of an element, after the checks. Does not return if one fails.
+  /// The address of an element, after the checks. Does not return if one fails.
   unsigned char* touch(access kind, i64 offset, i64 size, i64 count, i64 i, int thread, int line) {
     if (i < 0 || i >= count) [[unlikely]]
       refuse_index(i, count, thread, line);
@@ -133,7 +133,7 @@ class simt_thread_group {
     return memory_.data() + first;
   }
 
-  /// 16 bytes for element i, which arrive when the thread awaits their group.
+  /// Copies 16 bytes to element i when the thread waits for their group.
   void copy_async(i64 offset, i64 count, i64 i, const void* from, int thread, int line) {
     at(thread).copies.push_back({offset, count, i, from, at(thread).groups, line});
   }
@@ -182,17 +182,17 @@ class simt_thread_group {
     int line = 0;
     int argument = 0;
     u64 value = 0;
-    std::vector<copy> copies{};  // that have not arrived
+    std::vector<copy> copies{};  // pending
     int groups = 0;
   };
 
-  /// Who touched a byte since the last barrier: threads, since one of their block, and blocks,
-  /// since one of the cluster. Two different readers and two different updaters are enough to know
-  /// whether anybody but a given thread is among them.
+  /// The accesses to a byte since the last barrier: by threads since one of their block, by blocks
+  /// since one of the cluster. Two different readers and updaters suffice to know whether any
+  /// thread but a given one is among them.
   enum slot { writer, reader, other_reader, updater, other_updater, slots };
   struct record {
-    u64 epoch;  // the interval between two barriers that the rest is about
-    u64 block;  // the block, or cluster, that wrote the byte last
+    u64 epoch;  // the interval between two barriers that the record is of
+    u64 block;  // the block, or cluster, that last wrote the byte
     int line[slots];
     short who[slots];
   };
@@ -234,7 +234,7 @@ class simt_thread_group {
       for (int t = 0; t < all; ++t) at(t).now = state::ready;
     }
   }
-  /// Runs the threads of a block of the cluster until they wait for the others or have returned.
+  /// Runs the threads of a block of the cluster until they wait for other blocks or have returned.
   void run_block(int block) {
     const int begin = block * job_->threads, end = begin + job_->threads;
     for (;;) {
@@ -257,7 +257,7 @@ class simt_thread_group {
     if (end - begin == job_->cluster) cluster_epoch_ = last_epoch_;
   }
 
-  /// Runs the threads of a warp until each waits at a barrier or has returned.
+  /// Runs the threads of a warp until each is at a barrier or has returned.
   void run_warp(int first) {
     const int size = job_->warp_size;
     for (;;) {
@@ -328,13 +328,14 @@ class simt_thread_group {
     self.point.switch_to(scheduler_);
   }
 
-  // ---- the record of accesses
+  // ---- recording of accesses
   void make_records(std::unique_ptr<record, release>& records) {
     records.reset(static_cast<record*>(std::calloc(memory_.size(), sizeof(record))));
     check(records != nullptr, errc::out_of_memory, "simt", "memory to record accesses");
   }
 
-  /// Checks an access against those of other blocks; whether it is to the block's own memory.
+  /// Checks an access against those of other blocks; returns whether it is to the block's own
+  /// memory.
   FLAGGEMS_NOINLINE bool touch_in_cluster(access kind, i64 first, i64 size, i64 i, int block,
                                           int line) {
     const int owner = static_cast<int>(first / stride_);
@@ -357,7 +358,7 @@ class simt_thread_group {
     return -1;
   }
 
-  /// An access by a thread, or, if `is_block`, a block. Does not return if it races.
+  /// Records an access by a thread or, if `is_block`, a block. Does not return if it races.
   void note(record& r, access kind, u64 epoch, int who, i64 i, i64 size, int line,
             bool is_block = false) {
     if (r.epoch != epoch) r = {epoch, r.block, {}, {-1, -1, -1, -1, -1}};
@@ -370,14 +371,14 @@ class simt_thread_group {
     r.line[s] = line;
   }
 
-  // ---- mistakes
+  // ---- errors
   static std::string name_of(const job& work) {
     const std::string kernel = work.kernel();
     return *work.op == '\0' ? kernel : std::string(work.op) + " (kernel " + kernel + ")";
   }
 
-  // The texts are built by functions that return before the fiber is dropped, so
-  // that no string is left on its stack.
+  // Texts are built by functions that return before the fiber is abandoned, so that no string is
+  // left on its stack.
   static std::string at_line(int line) {
     return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
   }
@@ -395,7 +396,7 @@ class simt_thread_group {
     failed_ = false;
     raise(code_, name_of(*job_), std::exchange(expected_, {}), std::exchange(got_, {}));
   }
-  /// Leaves the running thread for good; the scheduler raises the failure.
+  /// Abandons the running thread; the scheduler raises the failure.
   [[noreturn]] FLAGGEMS_COLD void abandon() {
     at(running_).point.switch_to(scheduler_, true);
     std::abort();
@@ -497,7 +498,7 @@ class simt_thread_group {
     }
   }
 
-  /// Raises with what the threads [first, last) do, as ranges of threads that do the same.
+  /// Raises with the states of the threads [first, last), grouped into ranges.
   [[noreturn]] FLAGGEMS_COLD void refuse_divergence(const char* expected, int first, int last) {
     std::string got;
     int ranges = 0;
@@ -521,7 +522,7 @@ class simt_thread_group {
   }
 
   const job* job_ = nullptr;
-  i64 block_ = 0, stride_ = 0;  // the first block of the cluster that runs; bytes of each
+  i64 block_ = 0, stride_ = 0;  // the running cluster's first block; bytes of each block
   int running_ = 0;
   bool has_met_ = false;  // since the cluster began
   u64 last_epoch_ = 0, cluster_epoch_ = 0, epochs_[max_cluster] = {}, block_stamp_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A shared library that has used this one must not be unloaded: threads run its code, and memory
-// pools outlive every tensor.
+// Keeps a shared library that has used this one loaded: threads run its code, and memory pools
+// outlive every tensor.
 #pragma once
 
 #include <flaggems/config.hpp>
@@ -12,13 +12,13 @@
 namespace flaggems::detail {
 
 #if defined(RTLD_NODELETE) && defined(RTLD_NOLOAD)
-// A program without a dynamic linker does not get one for this: there they are null.
+// Weak: null in programs without a dynamic linker, which need none.
 [[gnu::weakref("dlopen")]] static decltype(dlopen) dlopen_if_any;
 [[gnu::weakref("dladdr")]] static decltype(dladdr) dladdr_if_any;
 #endif
 
-/// Keeps the program or shared library that contains the caller in memory until the process ends,
-/// whoever closes it. For what cannot be undone: threads that are started, memory that is pooled.
+/// Pins the program or shared library that contains the caller until the process ends, whoever
+/// closes it: for started threads and pooled memory.
 inline void stay_loaded() noexcept {
 #if defined(RTLD_NODELETE) && defined(RTLD_NOLOAD)
   static const bool stays = [] {

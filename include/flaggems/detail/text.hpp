@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Short texts in a fixed buffer: what messages are built from. <string> would cost every user of
-// the library its compile time, and a message must be possible when memory is exhausted.
+// Short texts in a fixed buffer, for messages: <string> is expensive to compile, and messages must
+// be possible when memory is exhausted.
 #pragma once
 
 #include <flaggems/config.hpp>
@@ -12,9 +12,8 @@
 
 namespace flaggems {
 
-/// A text of at most `capacity` bytes; one that is longer ends in "...". Built by `+` from texts,
-/// numbers and what converts to std::string_view: `fixed_text("rank ") + fixed_text(n) + " or
-/// less"`.
+/// A text of at most `capacity` bytes; longer ones end in "...". Built by `+` from texts, numbers
+/// and types that convert to std::string_view: `fixed_text("rank ") + fixed_text(n) + " or less"`.
 class fixed_text {
  public:
   static constexpr int capacity = 511;
@@ -65,7 +64,7 @@ class fixed_text {
   }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   operator std::string_view() const noexcept { return view(); }
-  /// To std::string, for whoever has included <string>.
+  /// To std::string, if <string> is included.
   template <class String>
   requires requires(String s, std::string_view v) { s.append(v); }
   operator String() const { return String(view()); }
@@ -87,7 +86,7 @@ class fixed_text {
     return a.view() == b.view();
   }
   friend bool operator==(const fixed_text& a, std::string_view b) noexcept { return a.view() == b; }
-  /// To a stream, for whoever has included one.
+  /// To a stream, if one is included.
   template <class Stream>
   requires requires(Stream& s, std::string_view v) { s.write(v.data(), 1).flush(); }
   friend Stream& operator<<(Stream& s, const fixed_text& t) { return s << t.view(), s; }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of the host device: fork and join in about a microsecond while they spin, parked on a
-// futex when nothing comes for some time.
+// The host's thread pool: fork and join in about a microsecond while threads spin; idle threads
+// park on a futex.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -32,18 +32,17 @@ inline void count_forks() noexcept {
   static_cast<void>(registered);
 }
 
-/// Threads that run a function together with the thread that asks. Threads that ask at the same
-/// time share them: each of these callers has a team, an equal part of the threads, for as long as
-/// it keeps coming, and a caller that is alone has all of them.
+/// Threads that run a function together with the caller. Concurrent callers share them: each active
+/// caller has a worker group, an equal part of the threads; a single caller has all.
 class thread_pool {
  public:
-  /// 0: `default_num_threads()`, asked when first needed.
+  /// 0: `default_num_threads()`, at first use.
   explicit thread_pool(int num_threads = 0) : num_threads_(num_threads) { count_forks(); }
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
   ~thread_pool() { stop(); }
 
-  /// Threads that `run` may use, the caller's among them.
+  /// The threads of a `run`, including the caller.
   [[nodiscard]] int num_threads() {
     const int n = num_threads_.load(memory_order::relaxed);
     if (n > 0) [[likely]]
@@ -51,27 +50,25 @@ class thread_pool {
     num_threads_.store(default_num_threads(), memory_order::relaxed);
     return num_threads_.load(memory_order::relaxed);
   }
-  /// Raises invalid_argument unless n is in [1, 1024]. Takes effect with the next `run`; threads
-  /// that are too many then stay parked.
+  /// Raises invalid_argument unless n is in [1, 1024]. Takes effect with the next `run`; surplus
+  /// threads stay parked.
   void set_num_threads(int n) {
     if (n < 1 || n > max_pool_threads)
       raise(errc::invalid_argument, "set_num_threads", "a number of threads in [1, 1024]", text(n));
     num_threads_.store(n, memory_order::relaxed);
   }
 
-  /// Nanoseconds that a thread had better spin before it lets others have the processor.
+  /// Nanoseconds to spin before yielding the processor.
   [[nodiscard]] long long patience() const noexcept {
     return patience_.load(memory_order::relaxed);
   }
 
-  /// Calls f(worker, count) for worker = 0 .. count - 1, each once, 0 on the calling thread, and
-  /// returns when all are done. count is `workers`, or less: num_threads() at most, fewer while
-  /// other threads use the pool or the system refuses threads, which is said once on stderr, and 1
-  /// inside of another `run`. If they are `concurrent`, workers may
-  /// wait for each other: a thread runs a second one only after it has ended the first, and each
-  /// has a thread that will come. If not, no more threads than processors are sent for. The first
-  /// exception of any worker is thrown here once all have ended. After fork() the child's pool
-  /// starts threads of its own; f itself must not fork, except to exec.
+  /// Calls f(worker, count) once for each worker = 0 .. count - 1, 0 on the calling thread; returns
+  /// when all are done. count is `workers` or less: at most num_threads(), fewer if other callers
+  /// use the pool or the system refuses threads (reported once on stderr), 1 in a nested `run`. If
+  /// `concurrent`, workers may wait for each other, as each has a thread; else no more threads than
+  /// processors are used. Rethrows the first exception of a worker once all have ended. After
+  /// fork() the child's pool starts its own threads; f must not fork, except to exec.
   template <class F>
   void run(int workers, F&& f, bool concurrent = true) {
     using function = std::remove_reference_t<F>;
@@ -91,53 +88,53 @@ class thread_pool {
  private:
   using work_function = void (*)(const void* context, int worker, int count);
 
-  // A run: its number, the first of its workers, and how many take part, the caller among them.
-  // Numbers are so wide that no thread, however long it sleeps, takes a new ticket for an old one.
+  // A run: its number, its first worker and its number of participants, including the caller.
+  // Numbers are wide enough that a ticket never repeats while a thread sleeps.
   using ticket_type = unsigned long long;
   static constexpr int bits_of_count = 11, bits_of_first = 10;
   static constexpr int bits_of_range = bits_of_count + bits_of_first;
   static_assert(max_pool_threads < 1 << bits_of_count && max_pool_threads <= 1 << bits_of_first);
-  // Callers beyond so many run alone.
+  // Further callers run alone.
   static constexpr int max_groups = 32;
   static constexpr int no_group = -1, quit = -2;
-  // How long a worker spins for the next run, and a caller for the last worker; with more threads
-  // than processors, when somebody else could have that one.
+  // How long a worker spins for the next run, and a caller for the last worker; shorter with more
+  // threads than processors.
   static constexpr long long spin_ns = 20000, crowded_spin_ns = 1000;
-  // A worker that is late may be waiting for the processor that its caller spins on; waking the
-  // caller costs more than this is long.
+  // A late worker may need the processor its caller spins on; waking the caller costs more than
+  // yielding this long.
   static constexpr long long yield_ns = 200000;
-  // How long after the system has refused a thread it is asked again.
+  // How long after the system refused a thread to retry.
   static constexpr long long refused_ns = 1000000000;
-  // A caller that has not come for so long has left; how often the others look.
+  // After what idle time a caller has left, and how often others check.
   static constexpr long long gone_ns = 500000, look_ns = 100000;
 
-  // 128: neighbouring cache lines are fetched in pairs.
+  // 128: adjacent cache lines are prefetched in pairs.
   struct alignas(128) worker_slot {
     atomic<ticket_type> begun{0};  // the last run in which this worker's part was begun, and
     atomic<ticket_type> done{0};   // the last that its thread has finished
-    // Read by spinning threads, seldom written.
+    // Read by spinning threads, rarely written.
     alignas(128) atomic<int> group{no_group};
-    atomic<unsigned> parked{0};  // 1: asleep, or about to be
+    atomic<unsigned> parked{0};  // 1: asleep, or about to sleep
     thread_pool* pool = nullptr;
     int index = 0;
     pthread_t thread{};
   };
 
-  // A caller's workers: [first, last) are its own, and of [begin, end) it may take what is free.
-  // What is not atomic belongs to the thread that has `owner`.
+  // A caller's workers: [first, last) are its own; it may take free ones of [begin, end). Members
+  // that are not atomic belong to the thread that has `owner`.
   struct group {
-    // Read by spinning workers, written once a run.
+    // Read by spinning workers, written once per run.
     alignas(128) atomic<ticket_type> ticket{0};
     atomic<unsigned> caller_waits{0};  // 1: the caller sleeps, or is about to
     work_function function = nullptr;
     const void* context = nullptr;
-    atomic<int> sent_for{0};  // the workers of the run that need to come
+    atomic<int> sent_for{0};  // the workers that the run needs
 
-    alignas(128) atomic<unsigned> owner{0};  // 0: free; else the fork generation of the owner
+    alignas(128) atomic<unsigned> owner{0};  // 0: free; else the owner's fork generation
     int first = 0, last = 0, begin = 0, end = 0;
-    int groups = 0, threads = 0;  // for which begin and end were made
+    int groups = 0, threads = 0;  // for which begin and end were computed
     ticket_type number = 0;
-    atomic<long long> used{0};  // when, while there are several teams
+    atomic<long long> used{0};  // last use, while there are several groups
 #if FLAGGEMS_EXCEPTIONS
     atomic<bool> has_exception{false};
     std::exception_ptr exception;
@@ -148,18 +145,18 @@ class thread_pool {
     static thread_local bool value = false;
     return value;
   }
-  // The team that this thread had last.
+  // The group that this thread used last.
   static int& place() noexcept {
     static thread_local int value = 0;
     return value;
   }
 
-  // ---- what one thread at a time may have
+  // ---- exclusive ownership
   static bool acquire(atomic<unsigned>& owner) noexcept {
     const unsigned mine = fork_generation().load(memory_order::relaxed);
     unsigned expected = 0;
     if (owner.compare_exchange_strong(expected, mine, memory_order::acquire)) return true;
-    // A parent's, under way at the fork: its threads are not here.
+    // Owned by the parent at the fork: its threads do not exist here.
     return expected != mine && owner.compare_exchange_strong(expected, mine, memory_order::acquire);
   }
   struct ownership {
@@ -167,14 +164,14 @@ class thread_pool {
     ~ownership() { owner.store(0, memory_order::release); }
   };
 
-  // A team that nobody has, or null. Each caller comes back to its own.
+  // A free group, or null. A caller returns to its own.
   group* find_group() noexcept {
     const int groups = groups_in_use_.load(memory_order::relaxed);
     int& mine = place();
     if (mine >= groups) mine = 0;
     if (acquire(groups_[mine].owner)) [[likely]]
       return &groups_[mine];
-    // A new one rather than that of a caller which will come back.
+    // A new one, rather than that of a caller that may return.
     for (int i = 0; i < max_groups; ++i) {
       const int t = (groups + i) % max_groups;
       if (!acquire(groups_[t].owner)) continue;
@@ -217,13 +214,14 @@ class thread_pool {
     }
     mine.sent_for.store(sent_for, memory_order::relaxed);
     const ticket_type ticket = next_ticket(mine, count);
-    // Sequentially consistent with `parked`: either the worker sees the ticket or we see it parked.
+    // Sequentially consistent with `parked`: either the worker sees the ticket, or this thread sees
+    // it parked.
     mine.ticket.store(ticket, memory_order::seq_cst);
     worker_slot* const* const slots = slots_ + mine.first;
     for (int i = 0; i < sent_for; ++i) wake(*slots[i]);
 
     call(mine, 0, count);
-    // Who has not come yet may come late: asleep, or without a processor.
+    // Missing workers may be asleep or without a processor.
     for (int i = 0; i < count - 1; ++i)
       if (begin_part(*slots[i], ticket)) {
         call(mine, i + 1, count);
@@ -255,8 +253,8 @@ class thread_pool {
     return static_cast<long long>(a - b) > 0;
   }
 
-  // Whether the part of a worker falls to the thread that asks: its own or the caller's, whichever
-  // is first. A thread that held on to the ticket of a run long over gets none.
+  // Whether the calling thread gets to run a worker's part: the worker or the run's caller,
+  // whichever is first. Stale tickets get none.
   static bool begin_part(worker_slot& slot, ticket_type ticket) noexcept {
     ticket_type last = slot.begun.load(memory_order::relaxed);
     return is_later(ticket, last) &&
@@ -307,9 +305,9 @@ class thread_pool {
       const int first = static_cast<int>(last >> bits_of_count) & (max_pool_threads - 1);
       const int count = static_cast<int>(last) & ((1 << bits_of_count) - 1);
       const int worker = slot.index - first + 1;
-      // Of that run or a later one: then all parts of the former are begun.
+      // Of that run or a later one, in which case all parts of the former have begun.
       const int sent_for = mine.sent_for.load(memory_order::relaxed);
-      // Not of this run: nothing of it may be touched.
+      // Not needed by this run: nothing of it may be accessed.
       if (worker < 1 || worker >= count || worker > sent_for) continue;
       if (begin_part(slot, last)) do_part(mine, slot, last, worker, count);
       if (sent_for >= count - 1) continue;
@@ -331,9 +329,9 @@ class thread_pool {
     }
   }
 
-  // Waits until the worker's team has another ticket, or the worker another team; which team it
-  // is. A team that gives workers away lets them see a ticket without them first (`keep`), so what
-  // they find when they come to a team is either not for them or new.
+  // Waits until the worker's group has another ticket, or the worker another group, and returns the
+  // group. A group that releases workers first issues a ticket without them (`keep`), so a ticket
+  // found in a new group either excludes this worker or is new.
   int await(worker_slot& slot, long long patience, int& last_group,
             ticket_type& last) const noexcept {
     int number = no_group;
@@ -359,8 +357,8 @@ class thread_pool {
     return number;
   }
 
-  // ---- teams; `mine` is acquired
-  // How many threads a run of the team has, at most `wanted`.
+  // ---- groups; `mine` is acquired
+  // The number of threads of a run of the group, at most `wanted`.
   int gather(group& mine, int wanted, bool& shared) {
     const unsigned generation = fork_generation().load(memory_order::relaxed);
     if (generation_.load(memory_order::acquire) != generation) [[unlikely]]
@@ -375,7 +373,7 @@ class thread_pool {
     if (mine.groups != groups || mine.threads != threads) [[unlikely]] {
       mine.groups = groups;
       mine.threads = threads;
-      // Each team's part of the threads has its caller in front.
+      // The caller is the first thread of its group's part.
       mine.begin = threads * index / groups - index;
       mine.end = threads * (index + 1) / groups - index - 1;
       if (mine.end < mine.begin || mine.begin < 0) mine.begin = mine.end = 0;
@@ -395,7 +393,7 @@ class thread_pool {
     return have < wanted ? have : wanted;
   }
 
-  // Of its workers the team keeps those in [begin, end), the others are free.
+  // The group keeps its workers in [begin, end) and frees the others.
   void keep(group& mine, int begin, int end) noexcept {
     const int first = mine.first, last = mine.last;
     mine.first = first > begin ? first : begin;
@@ -407,7 +405,7 @@ class thread_pool {
       if (i < mine.first || i >= mine.last) slots_[i]->group.store(no_group, memory_order::release);
   }
 
-  // Makes a worker the team's if it is free.
+  // Adds a worker to the group if it is free.
   bool take(group& mine, int i) {
     if (i >= started_.load(memory_order::acquire) && !start(i + 1)) return false;
     worker_slot& slot = *slots_[i];
@@ -415,15 +413,14 @@ class thread_pool {
     if (slot.group.load(memory_order::relaxed) != no_group ||
         !slot.group.compare_exchange_strong(nobody, static_cast<int>(&mine - groups_)))
       return false;
-    // What the worker sees of runs goes up, whatever team they are of.
+    // Tickets that a worker sees increase, whatever their group.
     const ticket_type begun = slot.begun.load(memory_order::relaxed);
     if (is_later(begun, mine.number << bits_of_range)) mine.number = begun >> bits_of_range;
     return true;
   }
 
-  // Counts the callers that keep coming, now and then; how many teams there are. Who meets others
-  // for the first time has none yet: one that comes now and then would take from them what it does
-  // not use.
+  // Counts the active callers, periodically; returns the number of groups. A new concurrent caller
+  // gets no group at once: an occasional one would hold threads that it does not use.
   FLAGGEMS_COLD int look_around(group& mine, int index) noexcept {
     const long long now = monotonic_ns(), before = mine.used.load(memory_order::relaxed);
     mine.used.store(now, memory_order::relaxed);
@@ -444,11 +441,11 @@ class thread_pool {
       if (!gone)
         needed = needed > t ? needed : t + 1;
       else if (t < index)
-        place() = t;  // from the next time on, so that the last team is needed no longer
+        place() = t;  // from the next time on, so that the last group is released
     }
     if (needed >= groups || !groups_in_use_.compare_exchange_strong(groups, needed)) return groups;
     for (int t = needed; t < groups; ++t)
-      if (acquire(groups_[t].owner)) {  // else its caller is back, and counts itself again
+      if (acquire(groups_[t].owner)) {  // else its caller is back and counts itself again
         const ownership own{groups_[t].owner};
         groups_[t].groups = 0;
         keep(groups_[t], 0, 0);
@@ -457,7 +454,7 @@ class thread_pool {
   }
 
   // ---- start and stop
-  // In a child: what the parent's threads used stays as it was and is left alone.
+  // In a child process: state of the parent's threads is abandoned as it is.
   FLAGGEMS_COLD bool renew(unsigned generation) noexcept {
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
@@ -476,14 +473,14 @@ class thread_pool {
     return true;
   }
 
-  // So many threads; false while another caller starts some, or where there are not so many.
+  // Starts so many threads; false while another caller is starting some, or if there are fewer.
   FLAGGEMS_COLD bool start(int wanted) noexcept {
     const long long refused = refused_.load(memory_order::relaxed);
     if (refused != 0 && monotonic_ns() - refused < refused_ns) return false;
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
     stay_loaded();
-    // Signals are for the threads of the program.
+    // Signals are handled by the program's own threads.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -529,21 +526,20 @@ class thread_pool {
   }
 
   group groups_[max_groups];
-  // Seldom written.
+  // Rarely written.
   alignas(128) atomic<int> groups_in_use_{1};
   atomic<int> num_threads_;
   atomic<int> started_{0};
-  atomic<int> processors_{0};  // 0: not asked yet
+  atomic<int> processors_{0};  // 0: not queried yet
   atomic<unsigned> generation_{1};
   atomic<long long> patience_{spin_ns};
   atomic<long long> refused_{0};  // when the system last refused a thread; 0: never
-  atomic<unsigned> starter_{0};   // who starts threads
+  atomic<unsigned> starter_{0};   // the thread that starts others
   worker_slot* slots_[max_pool_threads];
   alignas(128) atomic<long long> looked_{0};
 };
 
-/// The pool of the host device. Never destroyed: at exit its threads sleep or spin on memory that
-/// stays.
+/// The host's pool. Never destroyed: at exit its threads still use its memory.
 inline thread_pool& host_thread_pool() {
   static thread_pool& pool = *new thread_pool;
   return pool;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How threads of the host wait: they spin, let others have the processor, or sleep on a futex.
+// How host threads wait: by spinning, yielding, or sleeping on a futex.
 #pragma once
 
 #include <flaggems/config.hpp>
@@ -30,14 +30,14 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-/// Nanoseconds of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 [[nodiscard]] inline long long monotonic_ns() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<long long>(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
-/// Sleeps while `word` is `value`, unless woken; may return early.
+/// Sleeps while `word` is `value`, until woken; may return early.
 inline void futex_wait(atomic<unsigned>& word, unsigned value) noexcept {
 #if FLAGGEMS_HAS_FUTEX
   static_assert(sizeof(word) == sizeof(unsigned));
@@ -54,10 +54,10 @@ inline void futex_wake(atomic<unsigned>& word) noexcept {
 #endif
 }
 
-/// Spins until `done()` or `ns` nanoseconds are over; whether it is done.
+/// Spins until `done()` or for `ns` nanoseconds; returns whether it is done.
 template <class Done>
 bool spin_until(long long ns, const Done& done) noexcept {
-  // The clock costs as much as several pauses, so it is read now and then only.
+  // The clock costs as much as several pauses, so it is read rarely.
   long long end = 0;
   for (;;) {
     for (int i = 0; i < 32; ++i) {
@@ -72,7 +72,7 @@ bool spin_until(long long ns, const Done& done) noexcept {
   }
 }
 
-/// The same, but lets other threads have the processor.
+/// The same, yielding to other threads.
 template <class Done>
 bool yield_until(long long ns, const Done& done) noexcept {
   const long long end = monotonic_ns() + ns;
