@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's GPUs by the CUDA driver API, with NVRTC as the compiler. Neither is needed to build, nor
-// to start: both are opened when first used. FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY name
-// others than those that are found by the names below.
+// NVIDIA's GPUs through the CUDA driver API, with NVRTC as the compiler. Neither is needed to build
+// or start: both are opened at first use. FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY override
+// the names below.
 #pragma once
 
 #include <flaggems/device/execution.hpp>
 #include <flaggems/vendors/driver/driver_device.hpp>
 
-// The driver's own types, so that handles are those of <cuda.h> and of the runtime API.
+// The driver's own types, so that handles are those of <cuda.h> and the runtime API.
 struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
@@ -102,7 +102,7 @@ struct cuda_api {
       .compute_units = 16,
       .warp_size = 10,
       .max_threads_per_block = 1,
-      .shared_memory = 97,  // what a block may have if the function asks for it
+      .shared_memory = 97,  // the opt-in maximum per block
       .l2_cache = 38,
       .clock_khz = 13,
       .memory_clock_khz = 36,
@@ -132,14 +132,14 @@ struct cuda_api {
       .unsynchronized_object = 1,
   };
 
-  /// "sm_90a": with the instructions of that SIMT device alone, since the code is for this machine.
+  /// "sm_90a": with architecture-specific instructions, since the code is for this machine.
   static text target(int capability_major, int capability_minor) {
     return text("sm_") + text(10 * capability_major + capability_minor) +
            (capability_major >= 9 ? "a" : "");
   }
 
-  /// Whether a device of the one target runs code that was made for another: SIMT devices of the
-  /// same generation run what is for an earlier one, unless it is for that SIMT device alone.
+  /// Whether a device runs code compiled for another target: later devices of a generation run that
+  /// of earlier ones, unless it is architecture-specific.
   static bool runs(std::string_view device, std::string_view image) noexcept {
     const auto number = [](std::string_view name) {
       int n = 0;
@@ -160,14 +160,13 @@ struct cuda_api {
       "nvrtcDestroyProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize",
       "nvrtcGetProgramLog",  "nvrtcGetCUBINSize",   "nvrtcGetCUBIN"};
   static std::vector<std::string> compiler_options(std::string_view target) {
-    // Only what is in the program counts: a file that happens to be there is not in the cache's
-    // key.
+    // Only the program's own sources: files on disk are not in the cache's key.
     return {"--std=c++17", "-default-device", "--no-source-include",
             "--gpu-architecture=" + std::string(target)};
   }
-  /// What a version of the compiler knows of options that change no machine code, so that keys are
-  /// without them: --minimal spares declarations of textures and of the runtime; --no-cache a copy
-  /// in the compiler's own cache of what is `kept` in ours, 5 to 10 % of compiling.
+  /// Options by compiler version that do not change machine code, so keys exclude them. --minimal
+  /// skips declarations of textures and the runtime, --no-cache the compiler's own cache, which
+  /// duplicates ours.
   static std::vector<const char*> other_options(int major_number, int minor_number, bool kept) {
     const int version = 100 * major_number + minor_number;
     std::vector<const char*> known;
@@ -180,7 +179,7 @@ struct cuda_api {
 }  // namespace detail
 
 /// NVIDIA's GPUs. Streams are CUstream (cudaStream_t); contexts are the primary ones, so it works
-/// beside the CUDA runtime and PyTorch.
+/// together with the CUDA runtime and PyTorch.
 struct cuda : driver_device<detail::cuda_api> {
   static constexpr const char* name = "cuda";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host as a device: its processors, its memory. Streams are synchronous: work is done when the
+// The host as a device: its processors and memory. Streams are synchronous: work is done when the
 // call that queues it returns.
 #pragma once
 
@@ -78,12 +78,11 @@ struct host {
     return p;
   }
 
-  /// Threads that a launch may use, the caller's among them. Raises invalid_argument unless n is in
-  /// [1, 1024].
+  /// Threads of a launch, including the caller. Raises invalid_argument unless n is in [1, 1024].
   static void set_num_threads(int n) { detail::host_thread_pool().set_num_threads(n); }
   [[nodiscard]] static int num_threads() { return detail::host_thread_pool().num_threads(); }
 
-  // ---- streams: only their identity
+  // ---- streams: identity only
   struct stream_handle {
     int id = 0;
     friend bool operator==(stream_handle a, stream_handle b) { return a.id == b.id; }
@@ -109,7 +108,7 @@ struct host {
     if (bytes > 0) std::memset(data, byte, static_cast<std::size_t>(bytes));
   }
 
-  // ---- events: the time they were recorded at, 0 before that
+  // ---- events: the time of recording; 0 before
   using event_handle = detail::atomic<long long>*;
   static event_handle create_event() { return new detail::atomic<long long>(0); }
   static void destroy_event(event_handle e) noexcept { delete e; }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The SIMT emulator as a device type: `simt32` and `simt64` run the side of each kernel that is
-// meant for SIMT devices, thread by thread on the host, and check it. For tests; it is slow.
+// The SIMT emulator as a device type: `simt32` and `simt64` run the SIMT form of each kernel thread
+// by thread on the host, and check it. Slow; for tests.
 #pragma once
 
 #include <flaggems/detail/simt_emulator.hpp>
@@ -29,15 +29,13 @@ struct simt_event {
 
 /// An emulated SIMT device with warps of `WarpSize` (32 or 64) lanes.
 ///
-/// A launch runs when it is called and raises an `error` that names operator, kernel and line for:
-/// threads of a block at different barriers; a shuffle by a part of a warp; two threads that touch
-/// one element of their block's memory without a barrier between, at least one writing; reads of
-/// block-local memory that this block has not written; two blocks of a cluster that touch one
-/// element without a barrier of the cluster between, or one that reaches another's memory before
-/// that may have begun or after it has ended; indices outside a scratch array; more scratch than
-/// `launch_config::scratch`; reduced states of more than 16 bytes. Memory comes filled with 0xCD,
-/// so what a kernel forgets to write shows. Races in global memory are not found: kernels reach it
-/// through plain pointers.
+/// Launches are synchronous and raise an `error` that names operator, kernel and line for: threads
+/// of a block at different barriers; a shuffle by part of a warp; a race of two threads on an
+/// element of block-local memory; reads of block-local memory that the block has not written; a
+/// race of two blocks of a cluster, or access to another block's memory before it may have begun or
+/// after it has ended; indices outside a scratch array; more scratch than `launch_config::scratch`;
+/// reduced states of more than 16 bytes. Memory is initialised with 0xCD, to expose elements that
+/// kernels miss. Races in global memory are not found: kernels access it by plain pointers.
 template <int WarpSize>
 struct simt {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
@@ -68,7 +66,7 @@ struct simt {
     return p;
   }
 
-  // ---- streams: work is done when a call returns, so a stream is a number
+  // ---- streams: synchronous, so a stream is a number
   using stream_handle = i64;
   static stream_handle create_stream(int /*priority*/) {
     static std::atomic<i64> last{0};
@@ -116,8 +114,8 @@ struct simt {
   }
 
   // ---- launch
-  /// The most blocks a launch has. 3 at first, so that a kernel that takes the grid for the number
-  /// of its tiles fails. Returns the value before.
+  /// The most blocks per launch. Initially 3, so that kernels that confuse the grid with the number
+  /// of tiles fail. Returns the previous value.
   static i64 set_max_grid(i64 blocks) {
     check(blocks > 0, errc::invalid_argument, name, "a grid of at least one block");
     return max_grid_slot().exchange(blocks);
@@ -154,11 +152,10 @@ struct simt {
     static constexpr execution model = execution::simt;
     static constexpr bool matrix_units = WarpSize == 32;
     static constexpr bool async_copy = false;
-    static constexpr bool clusters = WarpSize == 32;  // so that tests see both ways
+    static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
     static constexpr bool fp64 = true;
     static constexpr bool fp8 = false;
-    // It is the host's memory, but whoever runs on a SIMT device must copy, so the tests copy here
-    // too.
+    // It is host memory, but tests must copy, as users of a real device do.
     static constexpr bool host_accessible = false;
     static constexpr bool synchronous_streams = true;
   };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A driver of the family that CUDA's belongs to, opened at run time: its functions under our names
-// and with our own declarations, bound by the names that a vendor gives them. Handles are pointers,
-// device addresses 64-bit numbers, results int, 0 for success.
+// A CUDA-like driver, opened at run time: its functions with our names and declarations, bound by
+// the vendor's names. Handles are pointers, device addresses 64-bit numbers, results int, 0 for
+// success.
 #pragma once
 
 #include <flaggems/detail/dynamic_library.hpp>
@@ -15,7 +15,7 @@
 
 namespace flaggems::detail {
 
-/// A function of a driver, and the name by which its library exports it.
+/// A driver function, and the name by which its library exports it.
 template <class Type>
 struct driver_function;
 template <class... Args>
@@ -24,7 +24,7 @@ struct driver_function<int(Args...)> {
   int (*call)(Args...) = nullptr;
 };
 
-/// What a launch is told, as drivers lay it out.
+/// A launch attribute, in the drivers' layout.
 struct driver_launch_attribute {
   int id, unused;
   int value[16];
@@ -102,13 +102,13 @@ struct driver_functions {
 #define FLAGGEMS_DECLARE(member, ...) driver_function<__VA_ARGS__> member;
   FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_DECLARE)
 #undef FLAGGEMS_DECLARE
-  /// Of newer drivers: null where there is none.
+  /// Of newer drivers; null in older ones.
   driver_function<int(void* map, int type, unsigned rank, void* address, const u64* sizes,
                       const u64* strides, const unsigned* box, const unsigned* steps,
                       int interleave, int swizzle, int l2_promotion, int fill)>
       encode_tensor_map;
 
-  /// Binds all; false, and the library knows why, if one is missing.
+  /// Binds all; false, with the reason in the library, if one is missing.
   bool bind(dynamic_library& library) noexcept {
     bool found = true;
 #define FLAGGEMS_BIND(member, ...) found = library.bind(member.name, member.call) && found;
@@ -121,7 +121,7 @@ struct driver_functions {
 };
 #undef FLAGGEMS_DRIVER_FUNCTIONS
 
-/// The numbers of a driver that driver_device needs.
+/// The constants of a driver that driver_device needs.
 struct driver_numbers {
   // results
   int out_of_memory, not_ready, invalid_context, not_initialized, peer_already_enabled;
@@ -130,30 +130,29 @@ struct driver_numbers {
       memory_clock_khz, memory_bus_bits, capability_major, capability_minor;
   // attributes of functions
   int function_max_threads, function_max_shared, function_target;
-  // attributes of devices and launches: the blocks of a cluster, the most that every device with
-  // clusters has, and the first target whose code knows them
+  // attributes of devices and launches: the blocks per cluster, the portable maximum, and the first
+  // target with clusters
   int has_clusters, launch_cluster, most_cluster, cluster_target;
-  // the attribute of devices with tensor maps; the driver's way to fetch 128 bytes at least
+  // the attribute of devices with tensor maps; L2 promotion to at least 128 bytes
   int has_tensor_maps, l2_promotion;
-  // the attribute of a launch that begins while the one before ends, the first target whose kernels
-  // wait for that one themselves (kernel/block/simt/entry.hpp), the first driver whose graphs take
-  // it
+  // programmatic dependent launch: the attribute of a launch, the first target whose kernels wait
+  // themselves (kernel/block/simt/entry.hpp), the first driver whose graphs support it
   int launch_overlaps, overlapping_target, overlapping_version;
-  // flags of streams that do not wait for the default stream
+  // flags of streams that do not synchronise with the default stream
   unsigned independent_stream;
-  // flags of pinned memory that all devices know
+  // flags of pinned memory that is portable between devices
   unsigned portable_memory;
-  // modes of captures: what a thread that captures may call beside, and all
+  // capture modes: restricted to the thread, and relaxed
   int capture_of_thread, capture_relaxed;
-  // results that say what may not be captured, from and to
+  // the range of results that say what cannot be captured
   int first_capture_error, last_capture_error;
-  // whether a capture goes on, and what others of its functions answer once it is invalid
+  // whether a capture is active, and the result of its functions once it is invalid
   int is_active, capture_invalidated;
-  // flags of user objects whose end nobody waits for
+  // flags of user objects that are released asynchronously
   unsigned unsynchronized_object;
 };
 
-/// The driver of `Api`, opened when first asked for.
+/// The driver of `Api`, opened at first use.
 template <class Api>
 class driver {
  public:
@@ -163,7 +162,7 @@ class driver {
   }
 
   [[nodiscard]] const driver_functions& functions() const noexcept { return functions_; }
-  /// 0 where there is no driver or it finds none; then `reason` says why.
+  /// 0 without a driver or devices; `reason` then says why.
   [[nodiscard]] int device_count() const noexcept { return count_; }
   [[nodiscard]] const text& reason() const noexcept { return reason_; }
 
@@ -177,7 +176,7 @@ class driver {
     return text(name != nullptr ? name : "result") + " (" + text(result) + ")" +
            (words != nullptr ? text(": ") + words : text());
   }
-  /// Raises what a function of the driver answered `op`.
+  /// Raises for the result of a driver function in `op`.
   [[noreturn]] FLAGGEMS_COLD void raise_result(const char* op, const char* function,
                                                int result) const {
     text got = error_text(result);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device types have in common whose driver is of CUDA's family. A vendor derives from
-// driver_device<Api>; its Api has the names of the libraries and functions, and the numbers.
+// The common part of device types with a CUDA-like driver. A vendor derives from
+// driver_device<Api>; its Api has the names of libraries and functions, and the constants.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
@@ -18,24 +18,24 @@ namespace flaggems {
 
 namespace detail {
 
-/// A kernel's instance on one device; all zero until it is loaded.
+/// A kernel's instance on one device; zero until loaded.
 struct loaded_kernel {
   atomic<void*> function{nullptr};
-  int max_threads = 0;    // a block of it may have, by its registers: whole warps
+  int max_threads = 0;    // per block, by its registers: whole warps
   int compute_units = 0;  // of the device
-  int max_cluster = 1;    // blocks of one launch_config::cluster
-  bool overlaps = false;  // begins before the one before it has ended, and waits
-  i64 max_shared = 0;     // bytes that a launch may ask for
+  int max_cluster = 1;    // maximum of launch_config::cluster
+  bool overlaps = false;  // uses programmatic dependent launch
+  i64 max_shared = 0;     // maximal dynamic shared memory, in bytes
 };
 
-/// Told of every instance before a device type of `Api` first loads it. For simulated drivers.
+/// Called with every instance before a device type of `Api` first loads it. For simulated drivers.
 template <class Api>
 struct instance_observer {
   template <class Kernel, class... Args>
   static void on_first_launch(const kernel_instance&) {}
 };
 
-// Held while a kernel is compiled and loaded.
+// Locked while a kernel is compiled and loaded.
 inline pool_mutex loading;
 
 }  // namespace detail
@@ -45,7 +45,7 @@ struct driver_device {
   // ---- discovery
   static int device_count() noexcept { return driver().device_count(); }
   static detail::text unavailable_reason() { return driver().reason(); }
-  /// The calling thread's: 0 until it is set, as in the vendor's own runtime.
+  /// The calling thread's: 0 until set, as in the vendor's runtime.
   static int current_device() {
     if (device_count() == 0) return 0;
     thread_local bool has_context = false;
@@ -57,8 +57,9 @@ struct driver_device {
       driver().raise_result("current_device", functions().context_device.name, result);
     return device;
   }
-  /// Makes the primary context of a device the calling thread's: the one that the vendor's runtime,
-  /// and so PyTorch, uses. It is kept until the program ends. Raises device_unavailable.
+  /// Makes a device's primary context current for the calling thread: the one that the vendor's
+  /// runtime, and so PyTorch, uses. It is retained until the program ends. Raises
+  /// device_unavailable.
   static void set_device(int index) {
     if (index < 0 || index >= device_count()) [[unlikely]]
       detail::raise_no_device<typename Api::device_type>("set_device", index);
@@ -151,7 +152,7 @@ struct driver_device {
     if (result == Api::numbers.out_of_memory) return nullptr;
     if (result != 0) [[unlikely]]
       driver().raise_result("allocate", functions().allocate.name, result);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): drivers give addresses as numbers
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): driver addresses are numbers
     return reinterpret_cast<void*>(address);
   }
   static void deallocate(void* data, i64, stream_handle) noexcept {
@@ -176,7 +177,7 @@ struct driver_device {
            static_cast<std::size_t>(bytes), s);
   }
 
-  /// From the device `from_device` to the current one, of which `s` is a stream.
+  /// From the device `from_device` to the current one; `s` is a stream of the latter.
   static void copy_from_peer(void* to, const void* from, i64 bytes, int from_device,
                              stream_handle s) {
     static detail::atomic<bool> is_enabled[detail::max_devices][detail::max_devices];
@@ -189,7 +190,7 @@ struct driver_device {
          context_of(from_device), static_cast<std::size_t>(bytes), s);
   }
   static void* allocate_pinned(i64 bytes) {
-    current_device();  // a thread without a context gets one
+    current_device();  // ensures a context
     const relaxed_capture_scope scope;
     void* address = nullptr;
     const int result = result_of(functions().allocate_pinned, &address,
@@ -235,7 +236,7 @@ struct driver_device {
       driver().raise_result("capture", functions().capture_info.name, result);
     return id;
   }
-  /// By a user object of the driver's, which the graph, and what is made of it, refers to.
+  /// By a driver's user object, which the graph and its executables reference.
   static void at_graph_end(stream_handle s, void (*f)(void*), void* data) {
     const relaxed_capture_scope scope;
     u64 id = 0;
@@ -250,7 +251,8 @@ struct driver_device {
     if (object != nullptr) {
       name = functions().retain_user_object.name;
       result = result_of(functions().retain_user_object, graph, object, 1U, 0U);
-      functions().release_user_object.call(object, 1U);  // the graph's reference is left, if any
+      // only the graph's reference remains, if any
+      functions().release_user_object.call(object, 1U);
     } else {
       f(data);
     }
@@ -278,7 +280,7 @@ struct driver_device {
   }
 
   // ---- tensor maps
-  /// Fills in what the copy engine of a device reads, if it has one; the rest has been checked.
+  /// Encodes a map for a device's copy engine, if it has one. The map has been checked.
   static void encode_tensor_map(kernels::tensor_map& map, int index) {
     const char* const op = "tensor_map_of";
     int device = 0, can = 0;
@@ -289,7 +291,7 @@ struct driver_device {
     if (encode.call == nullptr)
       raise(errc::not_supported, op, detail::text("a driver with ") + encode.name, "an older one");
     constexpr unsigned steps[] = {1, 1, 1, 1, 1};
-    // Unsigned integers of 1, 2, 4 or 8 bytes, for whatever has as many.
+    // Unsigned integers of 1, 2, 4 or 8 bytes stand for all types of that size.
     const int type = map.element == 8 ? 4 : static_cast<int>(map.element / 2);
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     void* const address = reinterpret_cast<void*>(map.address);
@@ -305,7 +307,7 @@ struct driver_device {
   static void launch(stream_handle stream, const launch_config& config, const Args&... args) {
     launch_on<Kernel>(current_device(), stream, config, args...);
   }
-  /// The same for a caller that knows which device is current, so that the driver is asked once.
+  /// The same for callers that know the current device, to save a driver call.
   template <class Kernel, class... Args>
   static void launch_on(int device, stream_handle stream, const launch_config& config,
                         const Args&... args) {
@@ -313,7 +315,7 @@ struct driver_device {
     kernels::argument_pack<Args...> pack = kernels::pack_of(args...);
     launch_packed(kernel, stream, config, device, &pack);
   }
-  /// How many blocks of such a launch the current device, `device`, runs at once.
+  /// How many blocks of such a launch are resident on the current device, `device`.
   template <class Kernel, class... Args>
   static i64 resident_blocks_on(int device, const launch_config& config, const Args&...) {
     const detail::loaded_kernel& kernel = loaded<Kernel, Args...>(device, config.op);
@@ -331,8 +333,8 @@ struct driver_device {
   }
 
  private:
-  // While one is alive, the thread may take and give back memory, load code, and wait for streams
-  // that are not captured although others are, by this library, or by PyTorch in another thread.
+  // During its lifetime the thread may allocate, free, load code, and wait for streams that are not
+  // being captured, while others are, by this library or by PyTorch in another thread.
   class relaxed_capture_scope {
    public:
     relaxed_capture_scope() noexcept : is_set_(exchange()) {}
@@ -351,7 +353,7 @@ struct driver_device {
     bool is_set_;
   };
 
-  // The capture that a stream takes part in, and its graph; its id is 0 if there is none.
+  // The capture of a stream, and its graph; id 0 if there is none.
   static int capture_of(stream_handle s, u64& id, void*& graph) {
     int status = 0;
     const int result =
@@ -375,8 +377,8 @@ struct driver_device {
     }
     return context;
   }
-  // Lets the current device read the other's memory, where the machine can: without, copies go
-  // through the host.
+  // Enables peer access to the other device's memory, where supported: otherwise copies go through
+  // the host.
   FLAGGEMS_COLD static void enable_peer(int here, int there) {
     const relaxed_capture_scope scope;
     int device = 0, peer = 0, can = 0;
@@ -389,14 +391,14 @@ struct driver_device {
       driver().raise_result("copy", functions().enable_peer.name, result);
   }
 
-  // A thread that never named a device works on the first. False if its context cannot be had: then
-  // the first call that needs it says why.
+  // Threads that set no device use the first. False without its context: the first call that needs
+  // it reports why.
   static bool adopt_context() noexcept {
     void* context = nullptr;
     if (functions().context_get.call(&context) != 0) return false;
     return context != nullptr || detail::succeeds([] { set_device(0); });
   }
-  // Somebody may have taken the thread's context away.
+  // The thread's context may have been replaced.
   template <class... Params, class... Args>
   static int result_of(const detail::driver_function<int(Params...)>& function, Args... args) {
     if (function.call == nullptr) [[unlikely]]
@@ -427,7 +429,7 @@ struct driver_device {
     }
     module_handle module{};
   };
-  // By the providers in their order.
+  // By the providers in order.
   static void* find_image(const char* op, const detail::kernel_instance& instance,
                           std::string_view target, owned_module& code) {
     using compiler = detail::runtime_compiler<Api>;
@@ -465,7 +467,7 @@ struct driver_device {
     const detail::pool_lock lock(detail::loading);
     const relaxed_capture_scope scope;
     if (kernel.function.load() != nullptr) return;        // another thread was faster
-    static device_properties known[detail::max_devices];  // asking takes longer than loading
+    static device_properties known[detail::max_devices];  // querying takes longer than loading
     device_properties& p = known[device];
     if (p.compute_units == 0) p = properties(device);
     owned_module code;
@@ -473,7 +475,7 @@ struct driver_device {
     call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
          function);
     kernel.max_threads -= kernel.max_threads % Api::warp_size;
-    // What a launch may ask for beyond the driver's first limit must be announced.
+    // Shared memory beyond the default limit needs an opt-in.
     kernel.max_shared = p.shared_memory_per_block;
     call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
          static_cast<int>(kernel.max_shared));
@@ -517,14 +519,14 @@ struct driver_device {
           (std::min)(config.tiles, (std::max)(most / blocks, i64{1})) * blocks, shared, pack,
           nullptr, 0);
   }
-  /// Blocks a unit with such scratch: two hide each other's waiting.
+  /// Blocks per SM with scratch in a workspace: two hide each other's latency.
   static constexpr i64 workspace_blocks = 2;
-  /// Scratch that a block's memory does not hold lies in global memory, a slice a block.
+  /// Scratch beyond shared memory is in global memory, a slice per block.
   FLAGGEMS_COLD static void launch_in_workspace(const detail::loaded_kernel& kernel,
                                                 stream_handle stream, const launch_config& config,
                                                 int device, void* pack) {
     const i64 slice = kernels::round_up(config.scratch, 256);
-    // Of blocks that do not run at once, memory would lie idle.
+    // Only for blocks that are resident at once: more slices would be unused.
     const i64 at_once = blocks_per_unit(kernel, config, kernels::exchange_bytes);
     const i64 grid =
         (std::min)(config.tiles, i64{kernel.compute_units} * (std::min)(at_once, workspace_blocks));

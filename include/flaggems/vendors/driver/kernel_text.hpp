@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts of kernels inside the program (FLAGGEMS_TEXT), as runtime compilers want them: headers
-// by name, and a source that includes what its instances need.
+// The kernel sources embedded in the program (FLAGGEMS_TEXT), as runtime compilers need them:
+// headers by name, and a source that includes what its instances need.
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
@@ -15,8 +15,7 @@
 
 namespace flaggems::detail {
 
-// Where the linker's symbols say that the section begins and ends; null if no header has put its
-// text there.
+// The linker's symbols of the section's bounds; null without embedded sources.
 extern "C" {
 extern const char texts_begin[] __asm__("__start_flaggems_texts")
     __attribute__((weak, visibility("hidden")));
@@ -27,9 +26,9 @@ extern const char texts_end[] __asm__("__stop_flaggems_texts")
 /// Headers of the device subset, the library's and the user's, each once.
 struct kernel_texts {
   std::vector<const char*> names, texts;
-  const char* ambiguous = nullptr;  ///< a name that two different texts have
+  const char* ambiguous = nullptr;  ///< a name with two different contents
 
-  /// Those of this program (or shared library).
+  /// Those of this program or shared library.
   static const kernel_texts& embedded() {
     static const kernel_texts all = [] {
       kernel_texts found;
@@ -53,11 +52,11 @@ struct kernel_texts {
         hash_ = hash_of({part, std::strlen(part) + 1}, hash_);
   }
 
-  /// 64 bits that change with any of the texts.
+  /// A 64-bit hash of all texts.
   [[nodiscard]] u64 hash() const noexcept { return hash_; }
 
  private:
-  // Objects have a text each, and programs one for each path that a header was included by.
+  // Duplicates are normal: one per object, and one per path that a header was included by.
   void add(const char* name, const char* code) {
     for (std::size_t k = 0; k < names.size(); ++k)
       if (std::strcmp(names[k], name) == 0) {
@@ -71,9 +70,8 @@ struct kernel_texts {
   u64 hash_ = 0;
 };
 
-/// Only the name of this type is used: it says all that an image of a kernel is made from, and
-/// stands in the program's read-only data for every instance that it may launch, where
-/// flaggems-compile finds it.
+/// A type whose name identifies a kernel's image. Programs contain it for every instance that they
+/// may launch, where flaggems-compile finds it.
 template <i64 ArgumentBytes, class Kernel, class... Args>
 struct launched_instance;
 
@@ -81,7 +79,7 @@ struct launched_instance;
 struct kernel_instance {
   const char* named;  ///< `named` of launched_instance<bytes, Kernel, Args...>
 
-  /// "Kernel, Args...", as a compiler for the SIMT device reads it.
+  /// "Kernel, Args...", as a device compiler reads it.
   [[nodiscard]] std::string_view types() const noexcept {
     std::string_view list = words();
     list.remove_prefix((std::min)(list.size(), list.find(", ") + 2));
@@ -107,7 +105,7 @@ inline constexpr kernel_instance instance_of = {
 
 /// The name of the entry function in the source of one instance.
 inline constexpr const char* entry_name = "flaggems_entry";
-/// What compilers call a source, where a line of theirs is about an instance.
+/// The name of a source in compilers' messages about an instance.
 inline constexpr const char* source_name = "flaggems_instance.cu";
 
 /// The entry function `name` for `instance`.
@@ -120,7 +118,7 @@ inline constexpr const char* source_name = "flaggems_instance.cu";
          ", \"flaggems: host and device lay the arguments out differently\");\n";
 }
 
-/// A name and the text that declares it: "softmax", or "name##_fn" in a macro.
+/// A declared name, as in the text: "softmax", or "name##_fn" in a macro.
 struct declared_name {
   std::string_view name;
   std::size_t text;
@@ -135,7 +133,7 @@ struct declared_name {
 inline constexpr std::string_view letters_of_names =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-/// The types that the texts declare, and what else looks like one.
+/// The types that the texts declare, and other words in their position.
 [[nodiscard]] inline std::vector<declared_name> declared_names(const kernel_texts& texts) {
   std::vector<declared_name> found;
   for (std::size_t k = 0; k < texts.texts.size(); ++k) {
@@ -154,10 +152,9 @@ inline constexpr std::string_view letters_of_names =
   return found;
 }
 
-/// Which texts a source with these lines must include; others come in by those. All that are not
-/// the library's, which may specialise what is its; of the library's those that declare the names
-/// in the lines, since to parse the rest takes longer than many kernels; all, should one be
-/// declared nowhere.
+/// The texts that a source with these lines must include; those include others. All that are not
+/// the library's, which may specialise its templates; of the library's, those that declare names in
+/// the lines, as parsing the rest is slow; all, if a name is declared nowhere.
 [[nodiscard]] inline std::vector<bool> included_texts(const kernel_texts& texts,
                                                       std::string_view lines) {
   constexpr std::string_view library = "flaggems::", headers = "flaggems/kernel";
@@ -182,7 +179,7 @@ inline constexpr std::string_view letters_of_names =
   return result;
 }
 
-/// A source: these lines behind the texts that they need.
+/// A source: these lines after the texts that they need.
 [[nodiscard]] inline std::string source_of(const kernel_texts& texts, const std::string& lines) {
   const std::vector<bool> included = included_texts(texts, lines);
   std::string source;

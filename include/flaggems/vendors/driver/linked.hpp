@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that nvcc compiled with the program: in a .cu file each launch names an entry function of
-// its own, lambdas included, and the driver finds it in the program. Other compilers leave the list
-// empty.
+// Kernels compiled by nvcc with the program: in a .cu file each launch refers to an entry function
+// of its own, lambdas included, which the driver finds in the program. Empty with other compilers.
 #pragma once
 
 #include <flaggems/kernel/block/simt/entry.hpp>
@@ -11,18 +10,19 @@
 
 namespace flaggems::detail {
 
-/// An instance whose code is in the program, one of a list.
+/// A list node: an instance whose code is linked into the program.
 struct linked_kernel {
   const kernel_instance* instance;
-  int (*find)(void** function);  ///< in the current context; a result of the driver's family
+  int (*find)(void** function);  ///< in the current context; returns a driver result
   linked_kernel* next;
 
-  static inline linked_kernel* first = nullptr;  // written before main, or while a library loads
+  // written before main, or while a library is loaded
+  static inline linked_kernel* first = nullptr;
 
   /// Null if the program has none.
   static const linked_kernel* of(const kernel_instance& instance) noexcept {
     const linked_kernel* k = first;
-    // By address: lambdas of one function have one name.
+    // By address: lambdas of one function share a name.
     while (k != nullptr && k->instance != &instance) k = k->next;
     return k;
   }
@@ -40,11 +40,11 @@ __global__ void __launch_bounds__(kernels::entry_of<Kernel, Args...>::max_thread
 #endif
 }
 
-/// Puts an instance into the list before main, because a launch names it.
+/// Adds an instance to the list before main, by being named in a launch.
 template <class Kernel, class... Args>
 struct linked_registration {
   using entry_type = void (*)(const kernels::argument_pack<Args...>, unsigned char*, i64);
-  // (nvcc compiles what it sees named in a function, not in an initialisation.)
+  // (nvcc instantiates entry functions named in functions, not in initialisers.)
   static entry_type entry() { return &linked_entry<Kernel, Args...>; }
   static int find(void** function) {
     return static_cast<int>(cudaGetFuncBySymbol(reinterpret_cast<cudaFunction_t*>(function),

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images of kernels inside the program, put there when it was linked (CMake's flaggems_precompile,
-// flaggems-compile --object), so that it runs where there is no compiler. The section
-// `flaggems_images` is a sequence of: u64 bytes of the image; the target and the instance's types,
-// each with a zero behind it; the image at the next multiple of 16, and so the next one.
+// Kernel images linked into the program (CMake's flaggems_precompile, flaggems-compile --object),
+// for machines without a compiler. Section `flaggems_images` is a sequence of: u64 size of the
+// image; the target and the instance's types, zero-terminated; the image, aligned to 16, as is the
+// next entry.
 #pragma once
 
 #include <flaggems/vendors/driver/kernel_text.hpp>
@@ -20,13 +20,13 @@ extern const char images_end[] __asm__("__stop_flaggems_images")
     __attribute__((weak, visibility("hidden")));
 }
 
-/// An image between others.
+/// An entry of the section.
 struct precompiled_image {
   std::string_view target, types, bytes;
 
   static constexpr std::size_t alignment = 16;
 
-  /// The one that begins at `at`, which is set behind it.
+  /// The entry at `at`, which is advanced past it.
   static precompiled_image next(const char*& at) noexcept {
     u64 count = 0;
     std::memcpy(&count, at, sizeof(count));
@@ -40,7 +40,7 @@ struct precompiled_image {
     at = data + padded(static_cast<std::size_t>(count));
     return image;
   }
-  /// What `next` reads, behind what `section` has.
+  /// Appends the entry to `section`, in the format that `next` reads.
   void append_to(std::string& section) const {
     const u64 count = bytes.size();
     section.append(reinterpret_cast<const char*>(&count), sizeof(count));
@@ -56,8 +56,8 @@ struct precompiled_image {
   }
 };
 
-/// The program's image of an instance that runs on a device of `target`: the one made for it, or
-/// else the last that `Api` says it runs. Empty if there is none.
+/// The program's image of an instance for a device of `target`: one made for it, else the last
+/// compatible one by `Api`. Empty if there is none.
 template <class Api>
 [[nodiscard]] std::string_view precompiled_image_of(const kernel_instance& instance,
                                                     std::string_view target) noexcept {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A runtime compiler of the family that NVRTC belongs to, opened at run time, and the images it
-// makes of kernels, kept on disk.
+// An NVRTC-like runtime compiler, opened at run time, and its kernel images, cached on disk.
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
@@ -15,7 +14,7 @@
 
 namespace flaggems::detail {
 
-/// The functions of a runtime compiler, by NVRTC's names without their prefix.
+/// The functions of a runtime compiler, by NVRTC's names without prefix.
 struct compiler_functions {
   int (*version)(int* major_number, int* minor_number);
   const char* (*error_string)(int result);
@@ -29,8 +28,8 @@ struct compiler_functions {
   int (*image)(void* program, char* bytes);
 };
 
-/// The compiler of `Api`. Its library takes some 30 ms to open, so it is opened when something is
-/// to be compiled; an image from the cache needs none, whichever version made it.
+/// The compiler of `Api`. Opening its library is slow, so it is deferred until something must be
+/// compiled; cached images need none, whichever version made them.
 template <class Api>
 class runtime_compiler {
  public:
@@ -39,9 +38,9 @@ class runtime_compiler {
     return opened;
   }
 
-  /// The image of a kernel's instance for `target`, from disk or compiled now from `texts`. Raises
-  /// not_supported if there is no compiler, no text or no name of the types, driver_error with the
-  /// compiler's words.
+  /// The image of a kernel's instance for `target`, from disk or compiled from `texts`. Raises
+  /// not_supported without a compiler, texts or names of all types; driver_error with the
+  /// compiler's message.
   [[nodiscard]] std::string image_of(const char* op, const kernel_instance& instance,
                                      std::string_view target,
                                      const kernel_texts& texts = kernel_texts::embedded()) {
@@ -56,7 +55,7 @@ class runtime_compiler {
       raise(errc::not_supported, op, "one header for each name that FLAGGEMS_TEXT gives",
             text("two different texts named ") + texts.ambiguous);
     const std::string lines = source_of(instance, entry_name);
-    // (One that the user names need not be the one that made what is there.)
+    // (A compiler named by the user may differ from the one that made the cached image.)
     const char* const named = std::getenv(Api::compiler_variable);
     std::string key =
         std::string(Api::compiler_name) + ' ' + (named != nullptr ? named : "") + '\n';
@@ -69,8 +68,7 @@ class runtime_compiler {
     }
     return image;
   }
-  /// An image of `lines`, which need some of the texts and are called `what` if they do not
-  /// compile.
+  /// Compiles `lines`, which need some of the texts; errors call them `what`.
   [[nodiscard]] std::string compile(const char* op, std::string_view what,
                                     const kernel_texts& texts, const std::string& lines,
                                     std::string_view target) {
@@ -102,7 +100,8 @@ class runtime_compiler {
   [[nodiscard]] static bool has_names(const kernel_instance& instance) noexcept {
     return nameless_type(instance).empty();
   }
-  /// The first type that cannot, as lambdas and those of unnamed namespaces; empty if all can.
+  /// The first type that cannot be named, such as a lambda or one of an unnamed namespace; empty if
+  /// all can.
   [[nodiscard]] static std::string_view nameless_type(const kernel_instance& instance) noexcept {
     const std::string_view types = instance.types();
     std::size_t at = types.npos;
@@ -110,7 +109,7 @@ class runtime_compiler {
          {"{anonymous}", "(anonymous ", "<lambda", "(lambda", "::<unnamed", "__nv_"})
       at = (std::min)(at, types.find(mark));
     if (at == types.npos) return {};
-    // What stands between the commas or brackets around it.
+    // The text between the commas or brackets around it.
     std::size_t first = at, last = at;
     for (int depth = 0; first > 0; --first) {
       const char c = types[first - 1];
@@ -126,9 +125,9 @@ class runtime_compiler {
     return types.substr(first, last - first);
   }
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
-  /// "13.0"; empty if there is none.
+  /// "13.0"; empty without a compiler.
   [[nodiscard]] std::string_view version() const noexcept { return library().version.view(); }
-  /// What the compiler said of the last kernel that it could not compile.
+  /// The compiler's log of the last kernel that failed to compile.
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
   /// Why nothing can be compiled; empty if it can.
   [[nodiscard]] const text& reason() const noexcept { return library().functions.reason(); }
@@ -136,7 +135,7 @@ class runtime_compiler {
  private:
   runtime_compiler() : cache_(disk_cache::of_user()) {}
 
-  // The library, once it is opened.
+  // The library, opened at first use.
   struct opened {
     dynamic_library functions;
     compiler_functions call{};
@@ -175,12 +174,12 @@ class runtime_compiler {
       log_.resize(bytes - 1);
       call.log(unit, log_.data());
     }
-    // An error holds some hundred bytes: of a long log, the first line that is one.
+    // Errors hold some hundred bytes: of a long log, its first error.
     const std::size_t error_at = log_.find("error");
     std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
     const std::string said = log_.substr(line, log_.find('\n', line) - line);
     const std::string_view unknown = unknown_name(said, lines);
-    if (!unknown.empty()) {  // all else that it said follows from that
+    if (!unknown.empty()) {  // all other messages follow from that
       log_ = "does the header of \"" + std::string(unknown) + "\" end with FLAGGEMS_TEXT?\n" + said;
       line = 0;
     }
@@ -189,7 +188,7 @@ class runtime_compiler {
         text("code, made of headers that end with FLAGGEMS_TEXT and include no others, of ") + what,
         text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
   }
-  // The name in the instances' lines that the compiler does not know, by what it said; or empty.
+  // The unknown name in the instances' lines that the compiler reported; empty if none.
   static std::string_view unknown_name(std::string_view said, std::string_view lines) noexcept {
     if (said.find(source_name) != 0) return {};
     for (const std::string_view before : {"error: identifier \"", "\" has no member \""})
@@ -197,7 +196,7 @@ class runtime_compiler {
         said.remove_prefix(at + before.size());
         return said.substr(0, said.find('"'));
       }
-    // A namespace, which it does not name: that of the first type that is not the library's.
+    // An unnamed unknown namespace: that of the first type that is not the library's.
     if (said.find("name followed by \"::\"") == said.npos) return {};
     const auto in_name = [&](std::size_t k) {
       return lines[k] == ':' || letters_of_names.find(lines[k]) != letters_of_names.npos;
