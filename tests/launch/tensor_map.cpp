@@ -84,7 +84,7 @@ TYPED_TEST(tensor_maps, refuse_what_no_engine_takes) {
   refused(x.view(), {4, 0}, "1 to 256 elements");
   refused(x.view(), {257, 4}, "1 to 256 elements");
   refused(x.view(), {-1, 4}, "1 to 256 elements");
-  refused(x.view(), {4, 6}, "whole 16 bytes");
+  refused(x.view(), {4, 6}, "a multiple of 16 bytes");
   refused(x.view(), {4, 16}, "bytes that are swizzled", box_swizzle::pieces_2);
   refused(x.view(), {4, 4}, "bytes that are swizzled", box_swizzle::pieces_2);
   refused(x.view().t(), {4, 4}, "neighbouring elements");

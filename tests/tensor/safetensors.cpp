@@ -120,7 +120,8 @@ TEST(safetensors, messages_are_sentences) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})";
   const error e = refusal(file_of(header, std::string(4, '\0')));
   EXPECT_EQ(std::string(e.what()),
-            "load_safetensors: expected data_offsets as far apart as dtype and shape require for "
+            "load_safetensors: expected data_offsets whose difference is what dtype and shape "
+            "require for "
             "'a', got [0, 4] [bad_file]");
 }
 

@@ -439,7 +439,7 @@ class simt_thread_group {
   }
   FLAGGEMS_COLD void describe_reach(int owner, int block, int line) {
     set_failure(errc::driver_error,
-                "a barrier of the cluster before and behind what reaches another block's memory",
+                "a barrier of the cluster before and after access to another block's memory",
                 "block " + std::to_string(block) + " of it reaching block " +
                     std::to_string(owner) + " at " + at_line(line) +
                     (has_met_ ? " after that has ended" : " before any barrier"));
@@ -463,7 +463,7 @@ class simt_thread_group {
   FLAGGEMS_COLD void describe_scratch(i64 offset, i64 count, i64 size) {
     set_failure(errc::out_of_range,
                 "at most the " + std::to_string(job_->scratch) +
-                    " bytes of block-local memory that the launch asked for",
+                    " bytes of block-local memory that the launch requested",
                 std::to_string(count) + " elements of " + std::to_string(size) +
                     " bytes from byte " + std::to_string(offset));
   }

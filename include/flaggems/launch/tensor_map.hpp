@@ -54,7 +54,8 @@ inline void check_tensor_map(const char* op, const tensor_map& m) {
                 text(static_cast<i64>(m.box[d])));
   }
   const i64 row = i64{m.box[0]} * m.element;
-  require_map(row % 16 == 0, op, "rows of a box of whole 16 bytes", text(row) + " bytes");
+  require_map(row % 16 == 0, op, "rows of a box that are a multiple of 16 bytes",
+              text(row) + " bytes");
   require_map(m.swizzle == 1 || row == 16 * i64{m.swizzle}, op,
               "rows of a box of just the bytes that are swizzled", text(row) + " bytes");
 }

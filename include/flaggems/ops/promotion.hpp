@@ -176,7 +176,7 @@ struct promoted_operand {
                                                      dtype right, dtype used) {
   raise(errc::dtype_mismatch, op,
         "as_scalar(x), cast<T>(x) or x() for a tensor of another dtype without dimensions",
-        text(to_string(without)) + " without dimensions beside " + to_string(with) +
+        text(to_string(without)) + " without dimensions with " + to_string(with) +
             ": the result would be " + to_string(used) + ", by PyTorch's rules " +
             to_string(right));
 }

@@ -182,7 +182,7 @@ constexpr void t(layout& v) {
   }
   const i64 known = checked_numel(r, op);
   if (unknown >= 0 && known == 0) [[unlikely]]
-    raise(errc::shape_mismatch, op, "no size of 0 beside -1, which could then be any",
+    raise(errc::shape_mismatch, op, "no size of 0 if one is -1, which could then be any",
           to_string(sizes));
   const bool fits = unknown < 0 ? known == numel : numel % known == 0;
   if (!fits) [[unlikely]]

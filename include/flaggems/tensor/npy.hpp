@@ -63,7 +63,7 @@ class npy_header {
       }
     }
     skip_spaces();
-    if (p_ != end_) fail("nothing behind the header's dictionary", std::string(1, *p_));
+    if (p_ != end_) fail("nothing after the header's dictionary", std::string(1, *p_));
     if (!(has_descr && has_order && has_shape))
       fail("the keys 'descr', 'fortran_order' and 'shape'", "fewer");
   }

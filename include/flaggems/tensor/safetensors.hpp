@@ -156,7 +156,7 @@ class safetensors {
     i64 size = 0;
     if (!detail::array_bytes(e.sizes, e.type, size) || e.begin > e.end || e.end - e.begin != size)
         [[unlikely]]
-      refuse(source, "data_offsets as far apart as dtype and shape require", name,
+      refuse(source, "data_offsets whose difference is what dtype and shape require", name,
              to_string(int_list{e.begin, e.end}));
     return e;
   }
