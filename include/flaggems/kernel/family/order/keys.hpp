@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as unsigned integers of the same size and order, so that sorting and selecting are about
-// integers only. NaN is the largest, whatever its sign; -0 equals +0: as PyTorch sorts.
+// Order-preserving maps of numbers to unsigned integers of the same size, so that sorting and
+// selecting compare integers only. As in PyTorch, NaN of either sign is the largest, and -0 equals
+// +0.
 #pragma once
 
 #include <flaggems/kernel/lang/number.hpp>
@@ -41,14 +42,14 @@ FLAGGEMS_INLINE constexpr bits_type<T> infinity_bits() {
     return static_cast<bits_type<T>>(T::format::limit);
 }
 
-/// The bits of a number, the highest of a word that is 0 below, made smaller for a smaller number.
+/// The bits of a number in the upper end of a word, mapped so that they are ordered as the numbers.
 template <class T, class Word>
 FLAGGEMS_INLINE constexpr Word order_bits(Word bits) {
   constexpr int below = 8 * static_cast<int>(sizeof(Word) - sizeof(T));
   constexpr Word sign = static_cast<Word>(Word(1) << (sizeof(Word) * 8 - 1));
   if constexpr (is_floating<T>) {
-    // Numbers from -infinity, 0, on: as one of two's complement, of which there is one zero. NaN is
-    // behind infinity, whether beyond it or from below 0.
+    // From -infinity and 0 on, as two's complement, which has one zero. NaN is ordered after
+    // infinity, whatever its sign.
     constexpr Word infinity = static_cast<Word>(static_cast<Word>(infinity_bits<T>()) << below);
     constexpr Word nan = static_cast<Word>(2 * infinity + (Word(1) << below));
     const Word number = static_cast<Word>(bits & sign ? sign - bits : bits);

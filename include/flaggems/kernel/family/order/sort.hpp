@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stable sorting of rows by order-preserving integer keys. A block sorts a row: a few elements by
-// counting how many come before each, more by a radix sort from the least digit up. Keys and
-// indices lie in a workspace in device memory, so a row may have any length.
+// Stable sorting of rows by order-preserving integer keys. A block sorts a row: few elements by
+// counting the predecessors of each, more by a radix sort from the least significant digit. Keys
+// and indices are in a workspace in device memory, so a row may have any length.
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
@@ -11,7 +11,7 @@
 
 namespace flaggems::kernels {
 
-/// Keys and the indices that move with them, twice: a pass reads one pair and writes the other.
+/// Keys and their indices, double-buffered.
 template <class U>
 struct sort_buffers {
   global_ptr<U> keys, spare_keys;
@@ -22,7 +22,7 @@ struct sort_buffers {
   }
 };
 
-/// Buffers for `capacity` elements in each of `slots` places; a block works in one at a time.
+/// Buffers for `capacity` elements in each of `slots` slots; a block works in one at a time.
 template <class U>
 struct sort_workspace {
   global_ptr<U> keys;       // [slots, 2, capacity]
@@ -41,22 +41,22 @@ FLAGGEMS_INLINE void for_each_row_in_slots(Block& block, i64 rows, i64 slots, co
   block.for_each_tile(slots, [&](i64 slot) FLAGGEMS_LAMBDA {
     for (i64 row = slot; row < rows; row += slots) {
       f(row, slot);
-      block.sync();  // the next row writes what this one read
+      block.sync();  // the next row overwrites what this one read
     }
   });
 }
 
-/// The most threads of a block that count and move keys; each has counters of its own, so that the
-/// order within a digit is kept.
+/// The most threads of a block that count and move keys; each has its own counters, which makes the
+/// sort stable.
 inline constexpr i64 sort_threads = 256;
-/// Elements of scratch, i64, that sorting needs: 16 digits for each thread of a SIMT device; the
-/// host's one thread has 256.
+/// Elements of scratch, i64, for sorting: 16 digits for each thread of a SIMT device; the host's
+/// single thread has 256.
 inline constexpr i64 sort_counters = 16 * sort_threads;
 
-/// Up to so many keys are ordered by counting.
+/// At most so many keys are sorted by counting.
 inline constexpr i64 most_ranked = 256;
 
-/// Orders few keys: each element counts those in front of it. The host has its own form
+/// Sorts few keys: counts the predecessors of each. The host has its own form
 /// (family/order/vector/sort.hpp).
 template <class Block, class U>
 FLAGGEMS_INLINE sort_buffers<U> sort_by_rank(Block& block, i64 n, const sort_buffers<U>& data) {
@@ -78,7 +78,7 @@ template <class Block, class U, class Counters>
 FLAGGEMS_INLINE sort_buffers<U> sort_by_digit(Block& block, i64 n, int shift, int bits,
                                               const sort_buffers<U>& data,
                                               const Counters& counters) {
-  // Each part of the row belongs to a thread; counters are ordered by digit, then part.
+  // Each thread has a part of the row; counters are ordered by digit, then part.
   const i64 parts = min_of<i64>(min_of<i64>(block.threads(), sort_threads), ceil_div(n, 16));
   const i64 share = ceil_div(n, parts), count = parts << bits;
   const U mask = static_cast<U>((1U << bits) - 1U);
@@ -131,7 +131,7 @@ FLAGGEMS_INLINE sort_buffers<U> sort_keys(Block& block, i64 n, sort_buffers<U> d
   return data;
 }
 
-/// Writes `count` indices, and the elements of x at them, which may be where x itself is.
+/// Writes `count` indices, and the elements of x at them, possibly in place.
 template <class Block, class T, class U>
 FLAGGEMS_INLINE void write_sorted(Block& block, i64 count, const sort_buffers<U>& data,
                                   const row_in<T>& x, const row_out<T>& values,
@@ -147,8 +147,8 @@ FLAGGEMS_INLINE void write_sorted(Block& block, i64 count, const sort_buffers<U>
   block.for_each(count, [&](i64 i) FLAGGEMS_LAMBDA { indices.write(i, data.indices[i]); });
 }
 
-/// Each row sorted: its elements to `values` (data null and strides 0: to nowhere), where they came
-/// from to `indices`.
+/// Sorts each row: its elements to `values` (nowhere if data is null and strides 0), their indices
+/// to `indices`.
 template <class T>
 struct sort {
   template <class Block>

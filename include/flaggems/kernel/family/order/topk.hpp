@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first of a row in sorted order, without sorting the row: a radix select finds the last key
-// that is still among them, digit by digit from the top; those are collected in the order of their
-// indices, and only they are sorted.
+// The k first of a row in sorted order, without sorting the row: a radix select finds the k-th key
+// digit by digit from the top; the first k are collected in the order of their indices and sorted.
 #pragma once
 
 #include <flaggems/kernel/family/order/sort.hpp>
 
 namespace flaggems::kernels {
 
-/// Calls take(i, place) for the k least of n keys, key_at(i) in [0, n), equal ones by lowest index,
-/// with places in [0, k); keys that are equal keep their order. 0 < k <= n. `counters` has at least
-/// 259 elements.
+/// Calls take(i, place) for the k least of n keys, key_at(i) in [0, n), ties by lowest index, with
+/// places in [0, k) in the order of indices. 0 < k <= n. `counters` has at least 259 elements.
 template <class U, class Block, class KeyAt, class Counters, class Take>
 FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_at,
                                   const Counters& counters, const Take& take) {
@@ -50,8 +48,8 @@ FLAGGEMS_INLINE void select_least(Block& block, i64 n, i64 k, const KeyAt& key_a
     wanted -= counters.read(digits + 1);
     tied = counters.read(digits + 2);
   }
-  // First those that are less, then as many of the tied ones as are wanted. If that is all of them,
-  // they count as less: the common case needs one pass.
+  // First the lesser ones, then as many of the tied ones as are wanted. If all are wanted, they
+  // count as less: the common case needs one pass.
   const bool all_tied = wanted == tied;
   i64 taken = 0;
   FLAGGEMS_SIMT_NO_UNROLL

@@ -1,25 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting rows on a SIMT device that no block holds: a stable radix sort, 8 bits a pass, of all
-// rows together. A pass is three launches: blocks count the digits of tiles; the counts of all
-// tiles before each are added up; blocks sort their tiles by the digit and write runs of equal
-// digits to where they belong. No block waits for another, so it ends on every SIMT device, and
-// always with the same result.
+// Sorts rows that exceed a block on a SIMT device: a stable radix sort, 8 bits per pass, of all
+// rows. A pass is three launches: blocks count digits per tile; the counts of preceding tiles are
+// summed; blocks sort their tiles by the digit and write runs of equal digits to their
+// destinations. No block waits for another, so it terminates on every device, deterministically.
 #pragma once
 
 #include <flaggems/kernel/family/order/simt/sort.hpp>
 
 namespace flaggems::kernels {
 
-/// A digit, and a tile: what a block of `threads` sorts at a time, `keys` of each.
+/// Digits and tiles: a block of `threads` sorts a tile of `keys` per thread.
 struct radix_tile {
   static constexpr int bits = 8, digits = 1 << bits;
   static constexpr int keys = 16, threads = 512;
-  /// Counters of each digit, so that few threads of a warp meet in one.
+  /// Copies of each counter, so that few threads of a warp collide.
   static constexpr int copies = 8;
-  static constexpr int count_scratch = 4 * digits * copies + 16;  // and what is not counted
-  /// Keys or places, counts of each warp and where digits begin.
+  static constexpr int count_scratch = 4 * digits * copies + 16;  // and the uncounted
+  /// Keys or indices, counts of each warp, and where digits begin.
   template <class U, class J>
   FLAGGEMS_INLINE static constexpr int move_scratch() {
     const int element = sizeof(U) > sizeof(J) ? sizeof(U) : sizeof(J);
@@ -27,13 +26,13 @@ struct radix_tile {
   }
 };
 
-/// What the launches of a pass share. J: an unsigned integer for places in a row.
+/// What the launches of a pass share. J: an unsigned integer for indices in a row.
 template <class U, class J>
 struct radix_pass {
   i64 first, rows;             // of the tensor's
-  i64 tiles;                   // a row
+  i64 tiles;                   // per row
   global_ptr<const U> keys;    // [rows, length]; null in the first pass: the tensor's own
-  global_ptr<const J> places;  // that go with them
+  global_ptr<const J> places;  // of the keys
   global_ptr<U> next_keys;     // null in the last pass
   global_ptr<J> next_places;
   global_ptr<J> counts;  // [rows, digits, tiles]
@@ -45,16 +44,15 @@ struct radix_pass {
   }
 };
 
-/// Calls f(k, i) for a thread's share of a tile, which is the `from`th element of it and those
-/// `step` further.
+/// Calls f(k, i) for a thread's share of a tile: elements `from`, `from` + step, ...
 template <class F>
 FLAGGEMS_INLINE void for_radix_share(i32 from, i32 step, const F& f) {
-  FLAGGEMS_FORGET(from);  // what is computed from it is not kept from one use to the next
+  FLAGGEMS_FORGET(from);  // recomputed at each use instead of kept in registers
   FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < radix_tile::keys; ++k, from += step) f(k, from);
 }
-/// Elements that all threads of a block have beside each other; and those of a warp, so that warps
-/// have theirs behind each other.
+/// Elements interleaved over all threads of a block (coalesced); and over those of a warp, with
+/// consecutive warps one after the other.
 template <class Block, class F>
 FLAGGEMS_INLINE void for_block_share(const Block& block, const F& f) {
   for_radix_share(block.thread(), block.threads(), f);
@@ -69,7 +67,7 @@ FLAGGEMS_INLINE void for_warp_share(const Block& block, const F& f) {
   for_radix_share(warp_share(block), Block::warp_size, f);
 }
 
-/// A tile: where it is, and what its keys are. (What is computed again takes no registers.)
+/// A tile: its position and keys. (Recomputing takes no registers.)
 template <class T, class J>
 struct radix_part {
   using U = bits_type<T>;
@@ -83,7 +81,7 @@ struct radix_part {
   FLAGGEMS_INLINE i32 count(const row_space& space, i32 size) const {
     return static_cast<i32>(min_of<i64>(size, space.length - begin));
   }
-  /// This thread's keys; behind the tile's end, the greatest, which stay there.
+  /// This thread's keys; after the tile's end, the greatest, which sort last.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block& block, const row_space& space, const row_arg<T>& in,
                             const row_target<i64>& indices, const radix_pass<U, J>& pass,
@@ -144,12 +142,12 @@ struct radix_count {
         pass.counts[(own.row * radix_tile::digits + d) * pass.tiles + tile - own.row * pass.tiles] =
             sum;
       });
-      block.sync();  // the next tile uses the counts again
+      block.sync();  // the next tile reuses the counts
     });
   }
 };
 
-/// Each of `lines` of `n` counts becomes the sum of those before it; their sums go to `totals`.
+/// Each of `lines` of `n` counts becomes the sum of those before it; the totals go to `totals`.
 template <class J>
 struct radix_scan {
   template <class Block>
@@ -165,11 +163,11 @@ struct radix_scan {
   }
 };
 
-/// Sorts each tile by the digit, and moves what is in it to its place in the row.
+/// Sorts each tile by the digit, and scatters it to its destinations in the row.
 template <class T, class J>
 struct radix_move {
   static constexpr int max_threads = radix_tile::threads;
-  static constexpr int min_blocks = sizeof(T) + sizeof(J) > 8 ? 1 : 2;  // for its registers
+  static constexpr int min_blocks = sizeof(T) + sizeof(J) > 8 ? 1 : 2;  // bounds its registers
   static constexpr int most_scratch = radix_tile::move_scratch<bits_type<T>, J>();
   using U = bits_type<T>;
   using pass_type = radix_pass<U, J>;
@@ -204,9 +202,9 @@ struct radix_move {
         add(k, block.template count_in_turn<radix_tile::bits>(own_counts, pass.digit(key[k])));
       block.sync();
       const i64 line = part.row * digits;
-      // Where the row begins among those of the pass, which are few enough for that.
+      // The row's beginning among those of the pass, which 32 bits can count.
       const J first = static_cast<J>(part.row * space.length);
-      // Both at once: how many keys of the row, and of the tile, have lesser digits.
+      // Both in one scan: the keys of the row, and of the tile, with lesser digits.
       block.template exclusive_scan<u64>(
           digits, 0,
           [&](i64 d) FLAGGEMS_LAMBDA {
@@ -243,7 +241,7 @@ struct radix_move {
       if (pass.next_keys != nullptr) {
         for_block_share(block, [&](int k, i32 i) FLAGGEMS_LAMBDA {
           const U one = find(k, i);
-          if constexpr (sizeof(J) == 4) FLAGGEMS_FORGET(to[k]);  // no branch around finding it
+          if constexpr (sizeof(J) == 4) FLAGGEMS_FORGET(to[k]);  // no branch around computing it
           if (i < n) pass.next_keys[to[k]] = one;
         });
       } else {
@@ -286,15 +284,15 @@ struct radix_move {
         else
           write(sorted.stride);
       }
-      block.sync();  // the next tile uses the memory again
+      block.sync();  // the next tile reuses the memory
     });
   }
 };
 
-/// The elements that a block takes at a time.
+/// Elements that a block gathers at a time.
 inline constexpr i64 gather_tile = 4096;
-/// The elements of sorted rows, by their places: to `values`, or, where those are x itself, first
-/// to `spare`, of the rows' length, and in a second launch from there.
+/// Gathers the elements of sorted rows by index: to `values` or, where those are x itself, first to
+/// `spare`, of the rows' length, and in a second launch from there.
 template <class T>
 struct take_sorted {
   template <class Block>

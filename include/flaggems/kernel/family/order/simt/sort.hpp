@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting on a SIMT device, where a block holds whole rows: read once and written once. Few keys
-// lie in registers, several rows a block, and pass through a bitonic network. More take a stable
-// radix sort in block-local memory, 4 bits a pass: a thread takes some neighbouring keys, counts
-// their digits in a column of its own, and a scan of all columns says where they go.
+// Sorts rows that fit in a block on a SIMT device: read once and written once. Few keys are in
+// registers, several rows per block, sorted by a bitonic network. More are sorted by a stable radix
+// sort in shared memory, 4 bits per pass: each thread takes consecutive keys and counts their
+// digits in a column of its own; a scan over all columns gives the destinations.
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
@@ -12,7 +12,7 @@
 
 namespace flaggems::kernels {
 
-/// A key and its place, less than 2^16, in the row.
+/// A key and its index in the row, less than 2^16.
 template <class U>
 struct alignas(2 * static_cast<int>(sizeof(U))) sort_item {
   U key, at;
@@ -27,7 +27,7 @@ struct alignas(2 * static_cast<int>(sizeof(U))) sort_item {
       return key < b.key || (key == b.key && at < b.at);
   }
 };
-/// Of up to 16 bits they share a word.
+/// Keys of up to 16 bits share a word with it.
 struct short_sort_item {
   u32 word;
 
@@ -41,7 +41,7 @@ using sort_item_of = conditional<(sizeof(U) <= 2), short_sort_item, sort_item<U>
 
 /// Rows of up to `most` keys are sorted in registers by thread groups of a block of `threads`.
 struct short_sort {
-  static constexpr int keys = 4;  // a thread
+  static constexpr int keys = 4;  // per thread
   static constexpr i64 most = 32 * keys;
   static constexpr int threads = 256;
 };
@@ -69,7 +69,7 @@ struct sort_short {
       const row_in<T> x{in.data + from, in.strides[space.rank]};
       const row_out<i64> places{indices.data + at, indices.strides[space.rank]};
       item own[keys];
-      // Items behind the row's, of the greatest key, stay there.
+      // Items after the row's end have the greatest key and sort last.
       const auto take = [&](int r, T element) FLAGGEMS_LAMBDA {
         const U key =
             first + r < count ? order_key(element, descending != 0) : static_cast<U>(~U(0));
@@ -86,7 +86,7 @@ struct sort_short {
           take(r, first + r < count ? x.template read<T>(first + r) : T{});
       }
       sort_group(block, own, lane, 1 << shift);
-      if (values.data != nullptr) {  // all are read before any is written, where x may be
+      if (values.data != nullptr) {  // all are read before any is written, possibly in place
         locate_row(space, space.rank, row < space.rows ? row : 0, in.strides, values.strides, from,
                    to);
         T sorted[keys];
@@ -118,8 +118,8 @@ struct sort_short {
     a = low;
     b = high;
   }
-  /// Each item against that of the thread `mask` away, whose items are `Reversed`; this one keeps
-  /// the lesser of two if it is the `lower` one.
+  /// Compares each item with that of the thread `mask` away, whose items are `Reversed`, and keeps
+  /// the lesser if this is the `lower` thread.
   template <bool Reversed, class Block>
   FLAGGEMS_INLINE static void exchange(const Block& block, item (&own)[keys], int mask,
                                        bool lower) {
@@ -132,7 +132,7 @@ struct sort_short {
       if (one.is_before(own[r]) == lower) own[r] = one;
     }
   }
-  /// A bitonic network over the items of a thread group. No two are equal, so it is stable.
+  /// A bitonic network over the items of a thread group. Items are distinct, so it is stable.
   template <class Block>
   FLAGGEMS_INLINE static void sort_group(const Block& block, item (&own)[keys], i32 lane,
                                          i32 size) {
@@ -143,7 +143,7 @@ struct sort_short {
     order(own[0], own[1]);
     order(own[2], own[3]);
     FLAGGEMS_SIMT_NO_UNROLL
-    for (i32 run = 1; run < size; run *= 2) {  // sorted runs of so many threads become one
+    for (i32 run = 1; run < size; run *= 2) {  // merges sorted runs of so many threads
       exchange<true>(block, own, 2 * run - 1, (lane & run) == 0);
       FLAGGEMS_SIMT_NO_UNROLL
       for (i32 step = run / 2; step > 0; step /= 2)
@@ -156,16 +156,16 @@ struct sort_short {
   }
 };
 
-/// A thread's keys, the most threads of a block that its registers allow, and the longest row.
+/// Keys per thread, the most threads of a block that its registers allow, and the longest row.
 template <class U>
 struct block_sort {
   static constexpr int keys = sizeof(U) == 8 ? 8 : 16;
   static constexpr int most_threads = sizeof(U) == 8 ? 768 : 1024;
   static constexpr i64 most = i64{most_threads} * keys;
-  /// A column of counts: two digits in a word, and a word that keeps columns in different banks.
+  /// A column of counts: two digits per word, plus a word of padding against bank conflicts.
   static constexpr int words = 9;
 
-  /// Where item i lies: as many threads read their first items, they are in different banks.
+  /// The slot of item i: padded, so that threads' first items are in different banks.
   FLAGGEMS_INLINE static constexpr i32 slot(i32 i) {
     return i + static_cast<i32>(static_cast<u32>(i) / keys);
   }
@@ -201,7 +201,7 @@ struct simt_sort {
     const auto items = block.template scratch<item>(plan::slot(threads * keys));
     const auto counts = block.template scratch<u32>(plan::words * threads);
     block.for_each_tile(space.rows, [&](i64 row) FLAGGEMS_LAMBDA {
-      // (Memory has no place for the results of 2^32 rows that are longer than a thread group's.)
+      // (Rows longer than a thread group cannot number 2^32: their results exceed memory.)
       i64 from, at, to;
       locate_row<u32>(space, space.rank, static_cast<u32>(row), in.strides, indices.strides, from,
                       at);
@@ -212,7 +212,7 @@ struct simt_sort {
         own[k] = there ? order_key(number_cast<T>(*p), descending != 0) : static_cast<U>(~U(0));
         if (there) differing = static_cast<U>(differing | (own[k] ^ first));
       });
-      // Items behind the row's, of the greatest key, stay there.
+      // Items after the row's end have the greatest key and sort last.
       for_own(block, n, x.data, 0, [&](int k, i32 i, bool, auto) FLAGGEMS_LAMBDA {
         items.write(plan::slot(i), item::of(own[k], static_cast<u32>(i)));
       });
@@ -229,7 +229,7 @@ struct simt_sort {
                 });
         block.sync();
       } else {
-        u32 places[keys / 2] = {};  // two in a word
+        u32 places[keys / 2] = {};  // two per word
         for_own(block, n, indices.data + at, indices.strides[space.rank],
                 [&](int k, i32 i, bool there, auto p) FLAGGEMS_LAMBDA {
                   const i32 place = items.read(plan::slot(i)).place();
@@ -238,8 +238,8 @@ struct simt_sort {
                   FLAGGEMS_FORGET(places[k / 2]);
                 });
         block.sync();
-        // The elements themselves, as keys do not tell zeros and NaNs apart, to where items were:
-        // all are read before any is written, which may be where it came from.
+        // Permutes the elements themselves, as keys do not distinguish zeros and NaNs, through the
+        // items' memory: all are read before any is written, possibly in place.
         locate_row<u32>(space, space.rank, static_cast<u32>(row), in.strides, values.strides, from,
                         to);
         const auto elements = items.template as<U>();
@@ -259,20 +259,20 @@ struct simt_sort {
   }
 
  private:
-  /// Calls f(k, i, there, p) for the places that are this thread's where all read beside each
-  /// other; p is element i of the row, if it is `there`.
+  /// Calls f(k, i, exists, p) for this thread's coalesced share of the row; p is element i, if it
+  /// exists.
   template <class Block, class P, class F>
   FLAGGEMS_INLINE static void for_own(const Block& block, i32 n, P row, i64 stride, const F& f) {
     const i32 threads = block.threads();
     i32 i = block.thread();
-    FLAGGEMS_FORGET(i);  // what is computed from it is not kept from one use to the next
+    FLAGGEMS_FORGET(i);  // recomputed at each use instead of kept in registers
     P p = row + i * stride;
     const i64 step = threads * stride;
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k, i += threads, p += step) f(k, i, i < n, p);
   }
 
-  /// Sorts the items by the digit at `shift`. The caller has synchronised; so has this.
+  /// Sorts the items by the digit at `shift`. Begins and ends synchronised.
   template <class Block, class Items, class Counts>
   FLAGGEMS_INLINE static void sort_by_next(const Block& block, int shift, const Items& items,
                                            const Counts& counts) {
@@ -286,18 +286,18 @@ struct simt_sort {
     item own[keys];
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) own[k] = items.read(thread * (keys + 1) + k);
-    u32 before[2] = {};  // of each key, how many of this thread's with its digit are in front of it
+    u32 before[2] = {};  // per key, how many of this thread's keys with its digit precede it
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) {
       const i32 at = half_of(own[k].digit(shift));
       const u32 count = halves.read(at);
       halves.write(at, static_cast<u16>(count + 1));
       before[k / 8] |= count << (k % 8 * 4);
-      FLAGGEMS_FORGET(before[k / 8]);  // now: the counts are not kept
+      FLAGGEMS_FORGET(before[k / 8]);  // computed now, so that the counts can be released
     }
     block.sync();
     // Words are ordered by digit, then thread; the digits of their upper halves follow those of the
-    // lower ones. A thread adds up some words beside each other.
+    // lower ones. A thread sums some consecutive words.
     u32 mine = 0;
     FLAGGEMS_SIMT_UNROLL
     for (int w = 0; w < plan::words; ++w) mine += counts.read(thread * plan::words + w);
@@ -313,7 +313,7 @@ struct simt_sort {
       start += count;
     }
     block.sync();
-    FLAGGEMS_FORGET(shift);  // digits are taken again: kept, they would need more registers
+    FLAGGEMS_FORGET(shift);  // digits are extracted again, to save registers
     u32 ranks[keys / 2];
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < keys; ++k) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first of a row on a SIMT device, for a k that is not large. Threads find the first of each
-// of many groups of its elements; the k-th of those is a bound: k elements are not behind it, and
-// few more are not. Groups that reach it are read again, and what is not behind it is collected in
-// block-local memory and put in order. Short rows go several a block (topk_groups), others one a
-// block (topk_blocks), the longest in parts, whose first ones are a row to be gone through in turn.
+// The k first of a row on a SIMT device, for moderate k. Threads find the first of each of many
+// groups of elements; the k-th of those is a bound: at least k elements rank at or before it, few
+// more do. Groups that reach it are read again, and their elements within the bound are collected
+// in shared memory and sorted. Short rows go several per block (topk_groups), others one per block
+// (topk_blocks), the longest in parts, whose first elements form a row of another pass.
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
@@ -14,12 +14,11 @@
 
 namespace flaggems::kernels {
 
-/// What holds a key, its highest bits, in a register.
+/// A key's highest bits, in a register.
 template <class U>
 using key_word = conditional<(sizeof(U) < 4), u32, U>;
 
-/// A key and its place in a row in one word, the key on top: of equal keys the first place is
-/// first.
+/// A key and its index in the row in one word, the key on top: equal keys are ordered by index.
 template <class Word>
 struct ranked_word {
   static constexpr int digits = static_cast<int>(sizeof(Word));
@@ -28,7 +27,7 @@ struct ranked_word {
   FLAGGEMS_INLINE static ranked_word of(u32 key, i32 place) {
     return {static_cast<Word>(key) << (8 * digits - 32) | static_cast<u32>(place)};
   }
-  /// Behind all others.
+  /// After all others.
   FLAGGEMS_INLINE static ranked_word last() { return {static_cast<Word>(~Word(0))}; }
   FLAGGEMS_INLINE bool is_before(const ranked_word& b) const { return word < b.word; }
   FLAGGEMS_INLINE i32 place() const {
@@ -45,7 +44,7 @@ struct ranked_word {
     word = (word & ~(Word(255) << shift)) | Word(x) << shift;
   }
 };
-/// Of keys of 64 bits.
+/// For keys of 64 bits.
 struct ranked_pair {
   static constexpr int digits = 12;
   u64 key, at;
@@ -80,7 +79,7 @@ struct first_ranked {
   }
 };
 
-/// How many of the keys [0, n) are before x.
+/// How many of the keys [0, n) precede x.
 template <class Keys, class R>
 FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
   constexpr i32 at_once = 16, rest = 8;
@@ -98,12 +97,11 @@ FLAGGEMS_INLINE i32 rank_among(const Keys& keys, i32 n, const R& x) {
   return rank;
 }
 
-/// Counters that bound_of takes.
+/// The number of counters of bound_of.
 inline constexpr int topk_counters = 264;
 
-/// The k-th of some keys, or one between it and a few that follow, or `spare`. It is found byte by
-/// byte from the top: tally(d, first, last) counts byte d of the keys that are neither before
-/// `first` nor behind `last`.
+/// The k-th of some keys, or one between it and a few that follow, or `spare`. Found byte by byte
+/// from the top: tally(d, first, last) counts byte d of the keys in [first, last].
 template <class R, class Block, class Counters, class Tally>
 FLAGGEMS_INLINE R bound_of(const Block& block, i32 k, i32 spare, const Counters& counters,
                            const Tally& tally) {
@@ -135,7 +133,7 @@ FLAGGEMS_INLINE R bound_of(const Block& block, i32 k, i32 spare, const Counters&
   return last;
 }
 
-/// Sorts `count` keys in block-local memory that has room for the next power of two.
+/// Sorts `count` keys in shared memory with room for the next power of two.
 template <class Block, class Keys>
 FLAGGEMS_INLINE void sort_collected(const Block& block, i32 count, const Keys& keys) {
   using ranked = typename Keys::value_type;
@@ -159,7 +157,7 @@ FLAGGEMS_INLINE void sort_collected(const Block& block, i32 count, const Keys& k
   }
 }
 
-/// A thread's turn through a row that it shares with others.
+/// A thread's share of a row.
 template <class T>
 class topk_turn {
  public:
@@ -167,7 +165,7 @@ class topk_turn {
   using ranked = ranked_key<U>;
   using word = key_word<U>;
   static constexpr int below = 8 * static_cast<int>(sizeof(word) - sizeof(U));
-  /// What it reads before it looks at the first: vectors, or elements.
+  /// The batch that it loads before it uses the first: vectors, or elements.
   static constexpr int steps = 4, width = vec_size<T>;
 
   FLAGGEMS_INLINE topk_turn(const row_in<T>& x, i32 n, i32 thread, i32 threads, bool largest)
@@ -183,7 +181,7 @@ class topk_turn {
     const word bits = to_bits(x_.template read<T>(i));
     return ranked::of(key_of(static_cast<word>(bits << below)), i);
   }
-  /// The bound of k elements of all the row, whose threads are the block's, and at most of `room`.
+  /// The bound of k elements of the row, shared by the block's threads, of at most `room` elements.
   template <class Block, class Counters>
   FLAGGEMS_INLINE ranked bound_of_all(const Block& block, i32 k, i32 room,
                                       const Counters& counters) const {
@@ -197,9 +195,8 @@ class topk_turn {
                               }
                             });
   }
-  /// Calls f(ranked, step, i) for each element, of vector or element number `step` of those that
-  /// are read together; i counts the elements of a vector, or the steps, so that both go through
-  /// all groups.
+  /// Calls f(ranked, step, i) for each element of the vector or element number `step` in a batch; i
+  /// counts the elements of a vector, or the steps, so that both traverse all groups.
   template <class F>
   FLAGGEMS_INLINE void for_each(const F& f) const {
     if (!is_vectorized_) {
@@ -214,7 +211,7 @@ class topk_turn {
     for (i32 at = begin_ + thread_ * width; at < end_; at += steps * pitch) {
       words some[steps];
       FLAGGEMS_SIMT_UNROLL
-      for (int s = 0; s < steps; ++s)  // without branches, so that all are under way
+      for (int s = 0; s < steps; ++s)  // without branches, so that all loads overlap
         some[s] = load_vec_words<width, T>(x_.data + (at + s * pitch < end_ ? at + s * pitch : at));
       FLAGGEMS_SIMT_UNROLL
       for (int s = 0; s < steps; ++s) {
@@ -226,9 +223,9 @@ class topk_turn {
     FLAGGEMS_SIMT_NO_UNROLL
     for (i32 i = thread_; i < edge_count(); i += threads_) f(element(edge_index(i)), 0, 0);
   }
-  /// Writes what is not behind the bound, of those of the steps whose bits are set in `which`.
-  /// place_of(n) gives the place of n elements, or less than 0 if there is no room. What was read
-  /// not long ago is near, so one vector at a time; all of a vector ask once.
+  /// Writes the elements within the bound, of the steps whose bits are set in `which`. place_of(n)
+  /// gives the index for n elements, or less than 0 if there is no room. The data was read recently
+  /// and is cached, so one vector at a time; each vector asks for an index once.
   template <class PlaceOf, class Found>
   FLAGGEMS_INLINE void collect(const ranked& bound, u32 which, const PlaceOf& place_of,
                                const Found& found) const {
@@ -236,7 +233,8 @@ class topk_turn {
     FLAGGEMS_SIMT_NO_UNROLL
     for (i32 first = begin_ + thread_ * width; first < end_; first += steps * pitch) {
       FLAGGEMS_SIMT_NO_UNROLL
-      for (u32 left = which; left != 0; left &= left - 1) {  // threads go on to what each wants
+      // threads diverge to the steps each needs
+      for (u32 left = which; left != 0; left &= left - 1) {
         const i32 lowest = static_cast<i32>(left & (~left + 1));
         const i32 at = first + ((lowest >> 1) - (lowest >> 3)) * pitch;  // 1, 2, 4, 8: 0, 1, 2, 3
         if (at >= end_) break;
@@ -275,12 +273,12 @@ class topk_turn {
       if (!bound.is_before(one)) room.write(before[i], one);
     }
   }
-  /// Elements beside the vectors: fewer than two of those.
+  /// Elements in head and tail: fewer than two vectors.
   FLAGGEMS_INLINE i32 edge_count() const { return n_ - (end_ - begin_); }
   FLAGGEMS_INLINE i32 edge_index(i32 i) const { return i < begin_ ? i : i + (end_ - begin_); }
   /// Element i of a vector that begins at `at`.
   FLAGGEMS_INLINE ranked element_of(const words& x, int i, i32 at) const {
-    word bits;  // the highest of a word: an element for each would take registers
+    word bits;  // the highest of a word: each element in its own would take registers
     if constexpr (sizeof(T) < 4) {
       constexpr int each = 4 / static_cast<int>(sizeof(T));
       bits = x.at[i / each] << (below - 8 * static_cast<int>(sizeof(T)) * (i % each));
@@ -298,14 +296,13 @@ class topk_turn {
   bool is_vectorized_;
 };
 
-/// The first ones of the groups that a thread's elements are in: those of vectors that are read
-/// together, or of the elements of a vector.
+/// The first elements of a thread's groups: those of a batch of vectors, or of a vector's elements.
 template <class T, bool Vectorized>
 struct group_firsts {
   using ranked = ranked_key<bits_type<T>>;
   static constexpr int groups = 4, steps = topk_turn<T>::steps;
   ranked of[groups];
-  u32 tops[steps];  // the first ones of vectors that are read together, by their highest bits
+  u32 tops[steps];  // the first of each vector of a batch, by their highest bits
 
   FLAGGEMS_INLINE static group_firsts find(const topk_turn<T>& turn) {
     group_firsts r;
@@ -326,7 +323,7 @@ struct group_firsts {
     const first_ranked op;
     return op(op(of[0], of[1]), op(of[2], of[3]));
   }
-  /// A bit for each step of which not all is behind the bound.
+  /// A bit for each step with elements within the bound.
   FLAGGEMS_INLINE u32 up_to(const ranked& bound) const {
     u32 r = 0;
     FLAGGEMS_SIMT_UNROLL
@@ -353,19 +350,18 @@ struct topk_places {
   }
 };
 
-/// Elements of a thread: of short rows that many share a block, and of others.
+/// Elements per thread: of short rows that share a block, and of others.
 inline constexpr i64 topk_few_each = 16, topk_each = 64;
 
-/// Rows that thread groups of 2^thread group threads go through, of which a block has several; k is
-/// at most half of a thread group. The first ones of 2^groups of them make the bound. (Thread
-/// groups meet as blocks do, since a warp has any size. Powers, as divisions would be long before
-/// the first element is read.)
+/// Rows processed by groups of 2^threads_shift threads, several per block; k is at most half of a
+/// group. The firsts of 2^groups_shift groups of elements give the bound. (Groups synchronise as
+/// blocks do, since warp sizes vary. Powers of two avoid divisions before the first load.)
 template <class T>
 struct topk_groups {
   static constexpr int max_threads = 128, min_blocks = 8;
   static constexpr int min_threads_shift = 4, max_threads_shift = 7,
                        max_rows_per_block = max_threads >> min_threads_shift;
-  static constexpr int per_thread = 4;  // elements that are collected
+  static constexpr int per_thread = 4;  // collected elements
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
   static constexpr int most_scratch =
@@ -386,7 +382,8 @@ struct topk_groups {
     const i32 n = static_cast<i32>(space.length);
     const auto bounds = block.template scratch<ranked>(max_rows_per_block);
     const auto counts =
-        block.template scratch<i32>(max_rows_per_block + 1);  // and rows that do not fit
+        // and the number of rows that do not fit
+        block.template scratch<i32>(max_rows_per_block + 1);
     const auto firsts = block.template scratch<ranked>(max_threads);
     const auto found = block.template scratch<ranked>(max_threads * per_thread);
     const auto elements = block.template scratch<U>(max_threads / 2);
@@ -428,7 +425,7 @@ struct topk_groups {
         if (place <= capacity) block.template atomic_add<i32>(counts, max_rows_per_block, 1);
         return -1;
       };
-      // Rows of which too much is not behind the bound are given a nearer one, for another turn.
+      // Rows with too many elements within the bound get a tighter one, for another pass.
       i32 count = capacity + 1;
       FLAGGEMS_SIMT_NO_UNROLL
       for (;;) {
@@ -453,7 +450,8 @@ struct topk_groups {
       }
       for (i32 i = lane; i < count; i += threads_per_row) {
         const ranked one = own_found.read(i);
-        const U element = to_bits(x.template read<T>(one.place()));  // under way while it is ranked
+        // loaded while its rank is computed
+        const U element = to_bits(x.template read<T>(one.place()));
         const i32 rank = rank_among(own_found, count, one);
         if (rank >= k) continue;
         elements.write(own * k + rank, element);
@@ -471,15 +469,15 @@ struct topk_groups {
   }
 };
 
-/// Rows, or `parts` of `share` elements of each, less than 2^16, that blocks go through. `map`, if
-/// there is one, has the indices of the elements of `in`, and its strides. Of parts, the first k of
-/// each follow each other in the outputs.
+/// Rows, or `parts` of `share` elements each, less than 2^16, processed by blocks. `map`, if given,
+/// has the indices of the elements of `in`, with its strides. The first k of consecutive parts are
+/// consecutive in the outputs.
 template <class T>
 struct topk_blocks {
   static constexpr int max_threads = 512, min_blocks = 2;
   using U = bits_type<T>;
   using ranked = ranked_key<U>;
-  /// Elements that are collected, and those that are ordered by rank.
+  /// The capacity for collected elements, and for those sorted by rank.
   static constexpr i32 capacity = 2048, most_by_rank = 384;
   static constexpr i64 most = max_threads * topk_each, most_first = 1024;
   static constexpr int most_scratch = capacity * static_cast<int>(sizeof(ranked)) +
@@ -532,7 +530,7 @@ struct topk_blocks {
       if (count <= most_by_rank) {
         block.for_each(count, [&](i64 i) FLAGGEMS_LAMBDA {
           const ranked one = found.read(i);
-          const U element = element_of(one);  // under way while it is ranked
+          const U element = element_of(one);  // loaded while its rank is computed
           const i32 rank = rank_among(found, count, one);
           if (rank < kept) take(rank, one, element);
         });
@@ -556,13 +554,13 @@ struct topk_blocks {
   }
 
  private:
-  /// The k-th of what comes first of the threads' groups, or one between it and some that follow.
+  /// The k-th of the firsts of the threads' groups, or one between it and some that follow.
   template <class Block, class Counters>
   FLAGGEMS_INLINE static ranked bound_of_groups(const Block& block, i32 k,
                                                 const group_firsts<T, false>& found,
                                                 const Counters& counters) {
     constexpr int groups = group_firsts<T, false>::groups;
-    const bool is_separate = 4 * k > block.threads();  // else a thread's groups are one
+    const bool is_separate = 4 * k > block.threads();  // else a thread's groups are merged
     const ranked least = found.first();
     return bound_of<ranked>(
         block, k, 0, counters, [&](int d, const ranked& first, const ranked& last) FLAGGEMS_LAMBDA {

@@ -3,16 +3,16 @@
 //
 // flaggems: host only
 //
-// Sorting a row by all threads of the host: they sort parts of it, then merge pairs of parts, round
-// by round. In each round every thread finds where its share of the result begins by a binary
-// search along the merge path (Green, McColl, Bader 2012), so that all have as much to do.
+// Sorts a row with all threads of the host: they sort parts, then merge pairs of parts, round by
+// round. Each thread finds its share of a round's result by a binary search along the merge path
+// (Green, McColl, Bader 2012), so that work is balanced.
 #pragma once
 
 #include <flaggems/kernel/family/order/sort.hpp>
 
 namespace flaggems::kernels {
 
-/// Sorts parts of `share` elements of a row, each in its place of data.keys.
+/// Sorts parts of `share` elements of a row, each at its position in data.keys.
 template <class T>
 struct sort_parts {
   template <class Block>
@@ -35,7 +35,7 @@ struct sort_parts {
           own.indices[i] = sorted.indices[i];
         });
       }
-      block.sync();  // the next part uses the counters again
+      block.sync();  // the next part reuses the counters
     });
   }
 };
@@ -58,10 +58,10 @@ struct merge_parts {
   }
 
  private:
-  /// Writes elements to .. stop of the merger of first .. middle and middle .. last.
+  /// Writes elements [to, stop) of the merged [first, middle) and [middle, last).
   FLAGGEMS_INLINE static void merge(const sort_buffers<U>& data, i64 first, i64 middle, i64 last,
                                     i64 to, i64 stop) {
-    // How many of the first part are among the to - first elements in front.
+    // How many of the first part are among the first to - first elements.
     const i64 front = to - first;
     i64 low = max_of(i64(0), front - (last - middle));
     for (i64 high = min_of(front, middle - first); low < high;) {
@@ -88,8 +88,8 @@ struct merge_parts {
   }
 };
 
-/// The bits of a row's elements in sorted order, to the spare keys: before the row is overwritten,
-/// which may be where it came from.
+/// Gathers the bits of a row's elements in sorted order to the spare keys, before the row is
+/// overwritten, which may be in place.
 template <class T>
 struct gather_sorted {
   template <class Block>
@@ -104,7 +104,7 @@ struct gather_sorted {
     });
   }
 };
-/// Elements, if there is a place for them, and indices of a sorted row.
+/// Writes a sorted row's elements, if requested, and indices.
 template <class T>
 struct write_row {
   template <class Block>

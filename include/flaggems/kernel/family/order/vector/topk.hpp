@@ -3,9 +3,8 @@
 //
 // flaggems: host only
 //
-// How the host finds the k first of a row: it reads the row once, by vectors, and looks closer only
-// where an element beats the last of those found so far; of numbers in random order that are about
-// k ln(n / k). (50 of 50,000 f32, AVX2: 16 times as fast as a radix select.)
+// The k first of a row on the host: reads the row once, by vectors, and examines an element only if
+// it beats the last of those found so far: about k ln(n / k) elements in random order.
 #pragma once
 
 #include <flaggems/kernel/family/order/topk.hpp>
@@ -13,21 +12,20 @@
 
 namespace flaggems::kernels {
 
-/// Up to so many are kept in order by insertion; more are collected and selected from. (50 of rows
-/// of 1,000: twice as fast than by insertion.)
+/// At most so many are kept in order by insertion; more are collected and selected.
 inline constexpr i64 most_inserted = 16;
-/// The elements of a buffer that the k first of n are collected in.
+/// The size of the buffer in which the k first of n are collected.
 FLAGGEMS_HOST_INLINE constexpr i64 collected(i64 n, i64 k) {
   return k <= most_inserted ? k : min_of(n, max_of(2 * k, i64{128}));
 }
 
-/// What elements of T are compared as.
+/// The comparison type of T.
 template <class T>
 using ordered_as = typename conditional<is_same<T, bool>, type_identity<i32>,
                                         type_identity<compute_type<T>>>::type;
 
-/// Calls consider(i) for every i in [begin, n) whose element comes before bound(), and for some
-/// others. bound() may change with each call.
+/// Calls consider(i) for every i in [begin, n) whose element precedes bound(), and for some others.
+/// bound() may change with each call.
 template <class T, class Isa, class Bound, class Consider>
 FLAGGEMS_HOST_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64 n,
                                           const row_in<T>& x, bool largest, const Bound& bound,
@@ -57,7 +55,7 @@ FLAGGEMS_HOST_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64
   for (; i < n; ++i) consider(i);
 }
 
-/// A few: in order all the time.
+/// Few: always in order, by insertion.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE void insert_first(const host_block<Isa>& block, i64 n, i64 k,
                                        const row_in<T>& x, bool largest,
@@ -115,8 +113,7 @@ FLAGGEMS_HOST_INLINE i64 find_one(const host_block<Isa>& block, i64 n, const row
   return 0;  // the least of nothing but NaN
 }
 
-/// Many: in a buffer of twice as many, of which the k first remain when it is full. Sorted in the
-/// end.
+/// Many: in a buffer of twice as many, reduced to the k first when full. Sorted at the end.
 template <class T, class Isa, class Counters>
 FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& block, i64 n, i64 k,
                                                               const row_in<T>& x, bool largest,
