@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a matrix product makes of its sums before they are stored: an expression over the product
-// and over tensors. It stands where a bias stands in the kernels of family/gemm/gemm.hpp.
+// Epilogues of matrix products: an expression over the product and tensors, evaluated before the
+// sums are stored. It takes the place of a bias in the kernels of family/gemm/gemm.hpp.
 #pragma once
 
 #include <flaggems/kernel/expr/expr.hpp>
@@ -30,8 +30,8 @@ FLAGGEMS_INLINE coordinates at_row(const coordinates& c, i64 row) {
   return first;
 }
 
-/// A tensor beside the product, from a row on. (To find each row of a tile by its coordinates took
-/// more instructions than the expression.)
+/// An epilogue's tensor, from a row on. (Computing each row's address from coordinates would cost
+/// more than the expression.)
 template <class T, class C>
 struct aux_rows {
   global_ptr<const T> data;

@@ -31,7 +31,7 @@ struct gemm_space {
   i64 m, n, k;
   i64 tile_rows, tile_columns;
   i64 row_tiles, column_tiles;
-  i64 group;  // row tiles that pass over all columns together: their rows of `a` stay in a cache
+  i64 group;  // row tiles that process all columns jointly: their rows of `a` stay in a cache
   i64 depth;  // summed elements of a step, where lanes run along the columns
 
   /// Where a tile lies.
@@ -207,7 +207,7 @@ struct gemm_dot {
   }
 };
 
-/// Lanes along the columns of the result; `b` is contiguous there. A panel of `a` is kept in
+/// Lanes along the columns of the result; `b` is contiguous there. A panel of `a` is staged in
 /// block-local memory as C, and so are the sums between two steps along the summed dimension.
 template <class A, class B, class Out, class C, class Bias, class First = gemm_arg<A>>
 struct gemm_panel {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first operand of a matrix product as an expression over tensors. It stands where a gemm_arg
-// stands in the kernels of family/gemm/gemm.hpp.
+// Prologues of matrix products: the first operand as an expression over tensors. It takes the place
+// of a gemm_arg in the kernels of family/gemm/gemm.hpp.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/epilogue.hpp>

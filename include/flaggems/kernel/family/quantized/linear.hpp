@@ -9,7 +9,7 @@
 
 namespace flaggems::kernels {
 
-/// Where a lane over the positions of a row stands.
+/// The position of a lane in a row.
 template <int Positions>
 struct block_place {
   i64 block;

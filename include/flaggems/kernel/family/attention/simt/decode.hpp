@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of few queries on SIMT devices, where all time goes by reading keys and values: each is
-// read once, by vectors, for all queries that share it. Parts of the keys are worked on side by
-// side and put together afterwards, always in the same order. T. Dao et al.: Flash-Decoding for
-// long-context inference, 2023.
+// Attention of few queries on SIMT devices, which is bound by reading keys and values: each is read
+// once, by vectors, for all queries that share it. Keys are split into parts whose partial results
+// are combined afterwards in a fixed order. T. Dao et al.: Flash-Decoding for long-context
+// inference, 2023.
 #pragma once
 
 #include <flaggems/kernel/block/simt/machine.hpp>
@@ -78,9 +78,8 @@ struct decode_mask : decode_arg<const T> {
 /// and the values weighted with them.
 FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }
 
-/// A tile of the launch: so many rows of a batch from `first` on, a part of the keys, and which of
-/// those are the block's where a cluster has them. Worked out of nothing but arguments: before the
-/// launches ahead are awaited.
+/// A tile of the launch: some rows of a batch from `first` on, a part of the keys, and the block's
+/// share of those in a cluster. Computed from arguments only, before await_earlier.
 struct decode_tile {
   decode_place place;
   i32 first;
@@ -105,7 +104,7 @@ struct decode_tile {
   }
 };
 
-/// What parts of the keys found of some elements of a row, put together.
+/// The combined partial results of some elements of a row.
 template <int Elements>
 struct decode_sum {
   f32 most = lowest<f32>(), total = 0.0F, sum[Elements] = {};
@@ -136,8 +135,8 @@ struct decode_sum {
   FLAGGEMS_INLINE f32 result(int e) const { return sum[e] / (total == 0.0F ? 1.0F : total); }
 };
 
-/// Where sums of a row's `size` elements lie, of which a thread has `width` in a row: so that
-/// consecutive threads, and the next rows' beside them, find their own in different banks.
+/// The layout of the sums of a row's `size` elements, `width` per thread: padded so that
+/// consecutive threads, and those of the next rows, use different banks.
 template <int size, int width>
 struct decode_row {
   static constexpr int line = round_up(size / width, 64 / width) + 32 / width;  // of 32 banks
@@ -422,11 +421,12 @@ struct attention_decode {
   }
 };
 
-/// The parts' partials together, for each row of each batch. A group of threads, as wide as a row,
-/// has some parts at once; where these are all, it is alone.
+/// Combines the parts' partial results, for each row of each batch. A thread group as wide as a row
+/// takes several parts at once; if these are all, one group suffices.
 template <class Out>
 struct attention_decode_merge {
-  // Few threads of few registers find room beside the blocks that they wait for.
+  // Few threads with few registers, so that they become resident next to the blocks that they wait
+  // for.
   static constexpr int max_threads = 512, min_blocks = 1;
   static constexpr int at_once = 16;
   static constexpr int most_scratch = 4096;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of few queries on SIMT devices with instructions for small matrices: keys and values of
-// 16 bits go from memory to those as they lie.
+// Attention of few queries on SIMT devices with mma instructions, to which 16-bit keys and values
+// go directly from memory.
 #pragma once
 
 #include <flaggems/kernel/family/attention/simt/decode.hpp>

@@ -3,9 +3,9 @@
 //
 // flaggems: host only
 //
-// Attention of many queries on the host: a block of them passes over the keys together, so that a
-// tile of keys and values is converted, and the keys transposed, once for all. Both products then
-// are sums of rows of vectors times single numbers, in tiles of registers.
+// Attention of many queries on the host: a block of them processes the keys jointly, so that a tile
+// of keys and values is converted, and the keys transposed, once. Both products are then sums of
+// rows of vectors times scalars, in register tiles.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -351,8 +351,7 @@ struct attention_host_few {
       end = min_of(end, begin + length);
       for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
-        // Four products are summed up together: rows of one key, which are transposed after, or
-        // keys.
+        // Four products are summed jointly: rows of one key, which are then transposed, or keys.
         constexpr int at_once = Rows == 1 ? 4 : 2;  // keys for which the queries are read once
         for (i64 j = 0; j < n; j += at_once) {
           const Key* key[at_once];
@@ -453,7 +452,7 @@ struct attention_host_few {
   }
 };
 
-/// Puts together what attention_host_few has found in parts.
+/// Combines the partial results of attention_host_few.
 template <class Out, class C>
 struct attention_host_merge {
   template <class Block>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of few rows on SIMT devices, where all time goes by reading the other matrix:
-// each of its elements is read once, by vectors, with many of them under way.
+// Matrix products of few rows on SIMT devices, which are bound by reading the other matrix: each
+// element is read once, by vectors, with many loads pending.
 #pragma once
 
 #include <flaggems/kernel/block/simt/reduce_values.hpp>
@@ -55,9 +55,8 @@ struct skinny_place {
   }
 };
 
-/// A thread's thread group, one of `Lanes` neighbours, and its place among the thread groups that
-/// share lines with it: 2^space.sharing, or fewer where a block has fewer threads than the launch
-/// asked for.
+/// A thread's subwarp of `Lanes` threads, and its index among the subwarps that share lines:
+/// 2^space.sharing, or fewer where a block has fewer threads than requested.
 template <int Lanes>
 struct skinny_subwarp {
   int subwarp, lane;
@@ -163,7 +162,7 @@ struct gemm_skinny {
           }
         };
         int q = 0;
-        // Without these braces NVRTC 13 leaves out what stands behind a loop, too.
+        // Without these braces NVRTC 13 also drops the statements after a loop.
         if constexpr (Unroll > 1) {
           for (; q + (Unroll - 1) * step < left; q += Unroll * step) {
             vec<B, width> y[Unroll][Columns];
@@ -319,7 +318,7 @@ struct gemm_skinny_across {
   }
 };
 
-/// The parts of gemm_skinny_across together. space.tile_columns results of a line are a tile.
+/// Combines the parts of gemm_skinny_across. A tile is space.tile_columns results of a line.
 template <class Out, class C, class Bias>
 struct gemm_skinny_merge {
   static constexpr int max_threads = 256;

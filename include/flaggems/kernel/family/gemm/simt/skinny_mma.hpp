@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of up to 16 rows on SIMT devices with instructions for small matrices: elements
-// of 16 bits go from memory to those as they lie.
+// Matrix products of up to 16 rows on SIMT devices with mma instructions, to which 16-bit elements
+// go directly from memory.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/simt/skinny.hpp>
 
 namespace flaggems::kernels {
 
-/// As gemm_skinny, of T by T (bf16 or f16), with lines of `b` less than 2^31 elements apart. 32
-/// consecutive threads are a thread group, which has 16 * Blocks lines of `b` and 8 * Wide rows,
-/// and takes 256 bytes of each line in a step. Stages - 1 steps of a thread group are under way,
-/// across tiles, too, so there are as many blocks as run at once.
+/// As gemm_skinny, of T by T (bf16 or f16), with lines of `b` less than 2^31 elements apart. A warp
+/// (32 threads) has 16 * Blocks lines of `b` and 8 * Wide rows, and takes 256 bytes of each line
+/// per step. A pipeline of Stages - 1 steps spans tiles, so the kernel is persistent: there are as
+/// many blocks as are resident.
 template <class T, class Out, class Bias, int Wide, int Blocks, int Stages>
 struct gemm_skinny_tiles {
   static constexpr int max_threads = 256, min_blocks = 1;
@@ -91,7 +91,7 @@ struct gemm_skinny_tiles {
                         steps,
                         static_cast<u32>(block.index())};
     coming.begin();
-    // The rows of a step come one ahead, across tiles, too.
+    // The rows of a step are prefetched one step early, across tiles too.
     global_ptr<const T> row[Wide];
     words next[Wide][4];
     const auto find_rows = [&](const skinny_place& at) FLAGGEMS_LAMBDA {
@@ -175,7 +175,7 @@ struct gemm_skinny_tiles {
       const skinny_place at = skinny_place::of(space, tile);
       const auto to = out.at(at.batch) + at.i * out.row;
       const auto finish = bias.at(at.batch, at.i);
-      // The thread groups of a group bring their sums together.
+      // The subwarps of a group combine their sums.
       const auto found = partial.from((mine.group << mine.shift) * count);
       for (int e = mine.part * 32 + mine.lane; e < count; e += mine.sharing * 32) {
         const int i = e / lines;

@@ -22,9 +22,9 @@ FLAGGEMS_HOST_INLINE void read_register(V& to, const T* from) {
     to = load_lanes<C, T, Isa>(from, Isa::lanes).v;
 }
 
-/// Vectors hold values of lines side by side, `Width` lanes each. The lane of a pair of them that
-/// stands at place p when lanes k and k + Width / 2 of each line are brought together: the former,
-/// or the latter if `upper`.
+/// Vectors hold values of adjacent lines, `Width` lanes each. The lane of a pair of vectors at
+/// position p when lanes k and k + Width / 2 of each line are paired: the former, or the latter if
+/// `upper`.
 template <int Lanes, int Width>
 FLAGGEMS_HOST_INLINE constexpr int half_of_line(int p, bool upper) {
   constexpr int half = Width / 2, lines = Lanes / Width;
@@ -51,9 +51,9 @@ FLAGGEMS_HOST_INLINE void fold_lines(V* x) {
   }
 }
 
-/// sums[l] = alpha * (x times line l), lines `line` apart: `at_once` of them read side by side,
-/// from which memory gives more than from one, and folded by a transposition. Called once for many
-/// lines, since what stands between two tiles took a quarter of the time of lines of 512.
+/// sums[l] = alpha * (x times line l), lines `line` apart: `at_once` of them in parallel, which
+/// memory serves faster, and reduced by a transposition. Called once for many lines, to amortise
+/// the call.
 template <class A, class B, class C>
 struct dot_lines {
   static constexpr int at_once = 8;

@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// Matrix products by tiles (AMX): a panel of 32 rows, read where they lie, times all panels of a
-// block of columns, which the second cache holds. The sums stay in tiles along the whole block.
+// Matrix products by tiles (AMX): a panel of 32 rows, read in place, times all panels of a block of
+// columns, which is in L2. The sums stay in tiles along the whole block.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/vector/int8.hpp>
@@ -17,8 +17,8 @@ struct panel_arguments : tile_arguments<C> {
   // If not null, the sums go there as bf16, and `out` is only read; alpha is 1.
   void* narrow;
   i64 narrow_row;
-  // In each step `prefetch_lines` lines are fetched into the second cache, so many bytes apart;
-  // from step to step they lie `prefetch_step` further.
+  // Each step prefetches `prefetch_lines` lines into L2, `prefetch_line` bytes apart, and advances
+  // by `prefetch_step`.
   i64 prefetch_line, prefetch_step;
 };
 
@@ -340,8 +340,8 @@ struct amx_tiles {
     const char* b = static_cast<const char*>(p.b);
     const i64 a_row = p.a_row * Item, a_along = p.a_along * Item;
     const bool both = p.vectors == 2;
-    // Sums from before are loaded into the tiles, and stored from there, unless a factor stands
-    // between: through a buffer and vectors they took as long as 160 summed elements.
+    // Previous sums are loaded into the tiles and stored from there, unless a factor is applied:
+    // through a buffer and vectors they would dominate short products.
     const bool whole = p.alpha == C(1);
     if (whole && p.add)
       load(p.out, p.out_row, both);

@@ -34,7 +34,7 @@ struct gemm_plan {
   i64 workers;                    // at most
   i64 l1;                         // bytes of the first cache
   i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
-  i64 b_most;                     // for a block of `b` that several workers pack together
+  i64 b_most;                     // for a block of `b` that several workers pack jointly
   gemm_place a_place, b_place;
   const unsigned char* packed;  // `b` as gemm_pack_all left it, or null
   unsigned char* memory;        // of all workers: a_bytes and s_bytes of each, then b_bytes of each
@@ -42,16 +42,16 @@ struct gemm_plan {
   FLAGGEMS_HOST_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
 };
 
-/// What becomes of a tile of sums: added to sums kept from before, a bias added, converted, stored.
+/// The fate of a tile of sums: added to stored sums, a bias added, converted, stored.
 template <class Out, class C, class BiasTile>
 struct store_tile {
   struct arguments {
-    C *tile, *sums;  // sums: null if none were kept
+    C *tile, *sums;  // sums: null if none are stored
     i64 tile_row, sums_row;
     i64 rows, columns;
     Out* to;
     i64 row, column;
-    bool add;  // to what `to` holds
+    bool add;  // to the content of `to`
     bool biased;
     const BiasTile* bias;
     i64 first_row, first_column;  // as the bias counts
@@ -92,7 +92,7 @@ FLAGGEMS_HOST_INLINE i64 depth_of_block(i64 k, i64 l1) {
 }
 
 /// How workers share a batch of matrices: `matrices` at a time, each in rows x columns parts. If
-/// they share `b`, the workers of one column of parts are a team, which packs its columns together.
+/// they share `b`, the workers of one column of parts are a group, which packs its columns jointly.
 struct gemm_grid {
   i64 matrices, members;  // members: workers of a matrix
   i64 rows, columns;
@@ -178,7 +178,8 @@ FLAGGEMS_HOST_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i
   return to + q / kc * ceil_div(n, columns) * panel(kc) + j / columns * panel(depth);
 }
 
-/// How the host packs a matrix of n x k once: `panels` panels of each block of `depth` elements.
+/// The layout of a matrix of n x k packed ahead of use: `panels` panels of each block of `depth`
+/// elements.
 struct packed_layout {
   i64 depth, panels, blocks, bytes;
 };
@@ -249,7 +250,8 @@ struct gemm_blocked {
     mine.member = mine.members == 1 ? 0 : row;
     mine.point = self - mine.member;
     mine.packed_b = plan.memory + workers * plan.own_bytes() + mine.point * plan.b_bytes;
-    // Two blocks of a team, so that the next one may be packed while others multiply by the last.
+    // A group has two blocks, so that the next one is packed while others still multiply by the
+    // last.
     mine.b_bytes = mine.members == 1 ? plan.b_bytes
                                      : min_of(mine.members * plan.b_bytes / 128 * 64, plan.b_most);
     const i64 i = row * grid.row_step, j = column * grid.column_step;
@@ -278,7 +280,7 @@ struct gemm_blocked {
     unsigned char *packed_a = nullptr, *packed_b = nullptr;
     C* sums = nullptr;
     i64 b_bytes = 0;                         // of a block of `b`
-    i64 members = 1, member = 0, point = 0;  // of the team, and where it meets
+    i64 members = 1, member = 0, point = 0;  // of the group, and its barrier
     i64 meetings = 0;
 
     static constexpr bool evaluates = !is_same<First, gemm_arg<A>>;
@@ -297,8 +299,8 @@ struct gemm_blocked {
       return all <= most ? round_up(all, tile) : round_up(ceil_div(all, ceil_div(all, most)), tile);
     }
 
-    /// Rows [i_begin, i_end) and columns [j_begin, j_end) of the result. The members of a team have
-    /// the same columns and `row_step`, the most rows of a member, and meet as often.
+    /// Rows [i_begin, i_end) and columns [j_begin, j_end) of the result. The members of a group
+    /// have equal columns and `row_step`, the most rows of a member, and so equally many barriers.
     FLAGGEMS_NOINLINE void rectangle(const coordinates& batch, i64 i_begin, i64 i_end, i64 row_step,
                                      i64 j_begin, i64 j_end) {
       const a_matrix a_data = a.at(batch);
@@ -307,9 +309,9 @@ struct gemm_blocked {
       const i64 k = space.k, kc = depth_of_block<Kernel>(k, plan.l1);
       const i64 steps = ceil_div(kc, i64{Kernel::step});
       const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
-      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
+      // Sums of a result that cannot store them are in a separate buffer, for some rows at a time.
       const bool kept = !sums_in_place && (k > kc || Bias::replaces);
-      // As many columns as `b_bytes` hold, and whose sums of at least a tile's rows are kept.
+      // As many columns as fit in `b_bytes`, and as the buffer has sums of at least a tile's rows.
       const i64 most_columns = plan.s_bytes / (tile_rows * static_cast<i64>(sizeof(C)));
       const i64 block_bytes = kept ? min_of(b_bytes, most_columns * b_line) : b_bytes;
       const i64 nc = grid.direct_b && !kept
@@ -417,7 +419,7 @@ struct gemm_blocked {
       const bool biased = bias.active() && (sums_in_place ? first : last);
       const bias_part finish = bias.at(batch, 0);
       alignas(64) C buffer[tile_rows * tile_columns + 64];
-      // Panels that lie one behind the other and are read once: the processor prefetches them.
+      // Contiguous panels that are read once: the processor prefetches them.
       const bool streams = plan.packed != nullptr && i_stop - i <= tile_rows;
 
       tile_arguments<C> t;

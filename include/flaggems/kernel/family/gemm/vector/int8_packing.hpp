@@ -45,7 +45,7 @@ struct item_of_pair : byte_vectors {
   static constexpr int elements = 2;
   static constexpr bool in_place = false;
 
-  /// 8 pairs of neighbours.
+  /// 8 pairs of adjacent elements.
   FLAGGEMS_HOST_INLINE static void widen(const bytes& x, items& low, items& high) {
     bytes first, second;
     interleave(bytes{}, x, first, second);  // above zero bytes
@@ -234,8 +234,8 @@ struct pack_bytes {
   }
 };
 
-/// Panels of tiles of AMX: `Step` elements of a line are neighbours, then come the other lines'.
-/// Depth and lines are filled up with zeros.
+/// Panels of AMX tiles: `Step` elements of a line are adjacent, followed by the other lines'. Depth
+/// and lines are padded with zeros.
 template <class T, int Width, int Step>
 struct pack_byte_tiles {
   template <class Isa>

@@ -3,9 +3,8 @@
 //
 // flaggems: host only
 //
-// Packing of a matrix product's operands: `width` lines side by side become a panel, in which the
-// elements that a micro-kernel reads in one step are neighbours. Any strides; lines beyond the last
-// are zero.
+// Packing of a matrix product's operands: `width` lines become a panel, in which the elements that
+// a micro-kernel reads in one step are adjacent. Any strides; lines beyond the last are zero.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -128,8 +127,8 @@ struct pack_elements {
   FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     C* const to = static_cast<C*>(p.to);
     if (p.line == 1 && p.along != 1) {
-      // A few rows at a time through all panels: as many streams as the processor prefetches. (A
-      // panel at a time, rows 4 KiB apart evict each other.)
+      // A few rows at a time through all panels: as many streams as the processor prefetches.
+      // (Panel by panel, rows 4 KiB apart would evict each other.)
       constexpr i64 streams = 4;
       for (i64 q = 0; q < p.depth; q += streams)
         for (i64 l = 0; l < p.lines; l += Width)
@@ -240,8 +239,8 @@ struct pack_words<64> {
   }
 };
 
-/// Panels of pairs of bf16 that are neighbours along the summed dimension: pair q of line l is at
-/// [q * Width + l]. The depth is filled up with zeros to a multiple of Step.
+/// Panels of pairs of bf16 that are adjacent along the summed dimension: pair q of line l is at [q
+/// * Width + l]. The depth is padded with zeros to a multiple of Step.
 template <int Width, int Step>
 struct pack_pairs {
   using T = small_float<bf16_format>;
@@ -329,8 +328,8 @@ struct pack_pairs {
   }
 };
 
-/// Panels of tiles: `Step` elements of a line are neighbours, then come the other lines' (the left
-/// operand of AMX). Depth and lines are filled up with zeros.
+/// Panels of tiles: `Step` elements of a line are adjacent, followed by the other lines' (the left
+/// operand of AMX). Depth and lines are padded with zeros.
 template <int Width, int Step>
 struct pack_tiles {
   using T = small_float<bf16_format>;

@@ -56,7 +56,7 @@ struct evaluate_lines {
       const auto step = [=](auto lane) FLAGGEMS_LAMBDA {
         auto at = lane;
         at.begin += start;
-        // The pieces are short and a page apart: nothing but this prefetches the next ones.
+        // Pieces are short and a page apart, which hardware does not prefetch.
         prefetch(from, row + prefetch_lines, at.begin);
         store(to, lane, first.template read<compute_type<T>, false>(from, row, at));
       };

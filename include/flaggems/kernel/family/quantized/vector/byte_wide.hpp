@@ -123,7 +123,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   using base::block_bytes;
   using base::columns;
   static constexpr int rows = 16, few = 4;
-  static constexpr i64 most_blocks = 18;  // 23 KB, beside 12 KB of activations
+  static constexpr i64 most_blocks = 18;  // 23 KB, plus 12 KB of activations
   using activations = byte_row_groups;
 
   FLAGGEMS_HOST_INLINE static void begin() { configure(rows); }

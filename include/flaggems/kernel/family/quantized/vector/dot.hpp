@@ -4,15 +4,16 @@
 // flaggems: host only
 //
 // One row of activations times rows of weights in blocks, with AVX-512: 16 blocks of a row at a
-// time, whose scales are converted together. (Block by block, scales took as long as the weights.)
+// time, whose scales are converted jointly, as converting them block by block would take as long as
+// the products.
 #pragma once
 
 #include <flaggems/kernel/family/quantized/formats.hpp>
 
 namespace flaggems::kernels {
 
-/// Where a block's values lie, and which of the f16 numbers before them stands, times `offset`, for
-/// what is added to each value (none: -1).
+/// The offset of a block's values, and which of the f16 numbers before them is, times `offset`,
+/// added to each value (none: -1).
 template <class Format>
 struct block_layout;
 template <>
@@ -34,10 +35,8 @@ struct block_layout<q8_0> {
   static constexpr f32 offset = 0;
 };
 
-/// How far ahead weights are fetched, in the order of their bytes: several rows are read side by
-/// side, but lie one behind the other. On a Zen 3, out of memory: rows of 1536 elements of Q4_1
-/// times 8 bits take 1.4 ns a block, not 2.5 as when each row is fetched ahead for itself; Q8_0
-/// 2.1 ns, not 2.9.
+/// The prefetch distance for weights, in the order of their bytes: several rows are read in
+/// parallel but are contiguous in memory, so prefetching each row for itself would be slower.
 inline constexpr i64 prefetch_next = 4096;
 
 /// Fetches `Bytes` at `p`, or the line that follows.
@@ -266,7 +265,7 @@ struct dot_wide {
         for (int r = 0; r < row_block; ++r) {
           fetch_lines<bytes>(next);
           next += left * Format::bytes;
-          // What follows a row is the next one, but behind the last.
+          // A row is followed by the next one, except the last.
           u8 copy[bytes];
           const u8* from = w + (min_of(j + r, n - 1) + 1) * row_bytes - left * Format::bytes;
           if (end - from < bytes) {
