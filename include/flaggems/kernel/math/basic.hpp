@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the elementary functions stand on: the layout of f32 and f64, polynomials, and the small
-// functions (rounding, classification, minimum and maximum). Every function here is one text for
-// f32, f64 and vectors of them; none branches on a value.
+// The basis of the elementary functions: the layout of f32 and f64, polynomials, and small
+// functions (rounding, classification, minimum and maximum). Every function serves f32, f64 and
+// vectors of them; none branches on a value.
 #pragma once
 
 #include <flaggems/kernel/lang/value.hpp>
@@ -39,7 +39,7 @@ using if_math = conditional<is_math_value<V>, int, void>;
 template <class V>
 inline constexpr bool is_integer_value = is_integer<element_of<V>>;
 
-/// The unsigned integers that hold the bits of V.
+/// The unsigned integers of the bits of V.
 template <class V>
 using bits_of = rebind<V, typename float_format<element_of<V>>::bits>;
 
@@ -102,16 +102,15 @@ FLAGGEMS_INLINE f64 fma(f64 a, f64 b, f64 c) { return a * b + c; }
 #endif
 #endif
 
-/// Keeps a SIMT device's compiler from computing both sides of a branch that all threads take
-/// alike.
+/// Keeps a device compiler from computing both sides of a uniform branch.
 FLAGGEMS_INLINE void stay_in_branch() {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
   asm volatile("");
 #endif
 }
 
-/// a / b for formulas that can bear 2 ulp, where 1 / b is a normal number, or so small that the
-/// result is 0: by the instruction that a SIMT device has.
+/// a / b with an error of 2 ulp, where 1 / b is a normal number, or so small that the result is 0:
+/// by a SIMT device's instruction.
 template <class V>
 FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -124,7 +123,7 @@ FLAGGEMS_INLINE V near_quotient(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return V(a / b);
 }
 
-/// 1 / sqrt(x), where formulas can bear 2 ulp: by the instruction that a SIMT device has.
+/// 1 / sqrt(x) with an error of 2 ulp: by a SIMT device's instruction.
 template <class V>
 FLAGGEMS_INLINE V near_inverse_root(FLAGGEMS_VALUE(V) x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -227,7 +226,7 @@ FLAGGEMS_INLINE V relu(FLAGGEMS_VALUE(V) x) {
   else
     return greater_of(V(element_of<V>(0)), x);
 }
-/// `x` kept within [low, high]; NaN stays NaN.
+/// `x` clamped to [low, high]; NaN stays NaN.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V keep_within(FLAGGEMS_VALUE(V) x, identity<element_of<V>> low,
                               identity<element_of<V>> high) {

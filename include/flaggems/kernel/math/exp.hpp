@@ -73,7 +73,7 @@ FLAGGEMS_INLINE V expm1_of_remainder(FLAGGEMS_VALUE(V) r) {
   const V z = r * r;
   return fma(z, exp_tail(r, z), r);
 }
-/// Whether a SIMT device has an instruction for 2^x of numbers V; its error is 1.5 ulp.
+/// Whether a SIMT device has an instruction for 2^x of type V; its error is 1.5 ulp.
 template <class V>
 inline constexpr bool has_exp2_at_once =
     FLAGGEMS_LANGUAGE_CUDA&& FLAGGEMS_DEVICE_CODE&& is_same<V, f32>;

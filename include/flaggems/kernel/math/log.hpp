@@ -258,7 +258,7 @@ FLAGGEMS_INLINE V pow_positive(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   const V shifted = inside + shift;
   const V n = shifted - shift;
   const V fraction = select(mask_of<V>(abs(z) < V(z_limit)), V((high - n) + low), V(inside - n));
-  // Not by a SIMT device's instruction: an ulp above the largest number is infinity.
+  // Not by a device's instruction: an ulp above the largest number is infinity.
   return exp_of_reduced<V, false>(V(fraction * V(T(0.693147180559945309417))), shifted);
 }
 
