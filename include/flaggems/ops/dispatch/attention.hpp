@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How attention is computed: tiles or blocks of queries where there are vectors; on SIMT devices
-// few queries by kernel/family/attention/simt/decode.hpp, in parts, and others row by row.
+// How attention is computed: tiles or blocks of queries on vector workers; on SIMT devices few
+// queries by split-K (kernel/family/attention/simt/decode.hpp), others row by row.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -18,23 +18,23 @@
 
 namespace flaggems::detail {
 
-/// How SIMT devices attend with few queries.
+/// Tuning of decode attention on SIMT devices.
 struct decode_policy {
   /// So many queries that share keys are few.
   static constexpr i64 rows = 16;
-  /// The units of a large SIMT device.
+  /// The SMs of a large GPU.
   static constexpr i64 units = 132;
   /// What kernels count by 32 bits: keys, and batches.
   static constexpr i64 most = i64{1} << 28;
 
-  /// Who has the keys: so many parts, put together by a second launch, each the work of a cluster.
+  /// How keys are split: into parts combined by a second launch, each processed by a cluster.
   struct split {
     i64 parts;
     int cluster;
   };
-  /// The split of `all` steps of the keys with which `tiles` times as many blocks, of which
-  /// `concurrent` run at once, take least: rounds of blocks, each its steps and what takes it as
-  /// long as two more; half as much again for a cluster, and as much again to put parts together.
+  /// The best split of `all` steps of keys for `tiles` tiles on `concurrent` resident blocks. Costs
+  /// are in rounds of blocks: their steps, and overhead of two steps; half as much more for a
+  /// cluster, and as much more to combine parts.
   static split split_of(i64 tiles, i64 all, i64 concurrent, int most_cluster) {
     split best{1, 1};
     if (all <= 1 || tiles >= 4 * concurrent) return best;
@@ -47,7 +47,7 @@ struct decode_policy {
       least = taken;
       best = s;
     };
-    // Clusters lie in parts of the SIMT device, which larger ones do not fill. Their blocks are
+    // Clusters are confined to parts of the device, which larger ones do not fill. Their blocks are
     // 2^n, of which some may have no step.
     for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
       consider(rounds_of(c, c == 2 ? concurrent : concurrent * 3 / 4) + 1, {1, c});

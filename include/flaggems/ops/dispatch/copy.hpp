@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How one layout is copied to another: blocks in a planned order where there are vectors; flat,
+// How one layout is copied to another: blocks in a planned order on vector workers; flat,
 // transposed or strided kernels on SIMT devices.
 #pragma once
 
@@ -73,9 +73,8 @@ void copy_layout(const char* op, const S& stream, const memory_layout& out, cons
   launch_copy<Size>(stream, config, plan, written(out), x.data);
 }
 
-/// Whether SIMT devices copy an iteration space by tiles that transpose it: along its last
-/// dimension the output is contiguous, along the one before it the input, and both fill a line or
-/// nearly.
+/// Whether SIMT devices copy an iteration space by transposing tiles: the output is contiguous
+/// along the last dimension, the input along the one before, and both fill a cache line or nearly.
 inline bool is_transposed(const iteration& it, i64 item) {
   const int inner = it.rank() - 1;
   return inner > 0 && it.stride(0, inner) == 1 && it.stride(1, inner - 1) == 1 &&

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches that copy rows side by side on a SIMT device.
+// Launches that copy rows of several operands on a SIMT device.
 #pragma once
 
 #include <flaggems/kernel/family/copy/simt/rows.hpp>
@@ -10,7 +10,7 @@
 
 namespace flaggems::detail {
 
-/// A tensor as rows of contiguous bytes that begin so many bytes apart.
+/// A tensor as rows of contiguous bytes with a constant step.
 struct byte_rows {
   i64 rows = 1, bytes = 0, step = 0;
   bool fits = false;
@@ -69,7 +69,7 @@ class row_joiner {
     out_ += columns_ * bytes_;
     const auto run = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
       using kernel = kernels::join_rows<Bytes>;
-      // As many rows a thread as leave enough threads for a SIMT device.
+      // Thread coarsening: as many rows per thread as leave enough threads for a SIMT device.
       const i64 each = kernels::min_of(i64{kernel::in_flight}, columns_ * to_.rows >> 17);
       space_.to_row = to_.step;
       space_.rows = static_cast<u32>(to_.rows);
@@ -110,8 +110,8 @@ class row_joiner {
   kernels::joined_space space_;  // of whose operands only those in use are set
 };
 
-/// Joins tensors of the output's dtype, for each of which `each(f)` calls f, by one launch on a
-/// SIMT device, if they and the output consist of rows; whether it did.
+/// Joins the tensors of the output's dtype that `each(f)` passes to f, by one launch on a SIMT
+/// device, if they and the output consist of rows; returns whether it did.
 template <class S, class Each>
 bool join_rows(const char* op, const S& stream, const memory_layout& out, int dim, i64 work,
                const Each& each) {

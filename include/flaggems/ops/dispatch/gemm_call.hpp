@@ -91,7 +91,7 @@ void check_broadcasts(const char* op, const View& v, const shape& to) {
           to_string(v.shape_of()));
 }
 
-/// What a product reads, beside what it writes.
+/// The inputs of a product, for overlap checks with its output.
 template <class T, class D>
 void check_no_operand_overlap(const char* op, const placed_layout& out,
                               const tensor_view<T, D>& in) {
@@ -107,7 +107,7 @@ void check_separate_output(const char* op, const Out& out, const In&... in) {
   (check_no_operand_overlap(op, to, in), ...);
 }
 
-/// The strides of a tensor that is read beside the product, over the result.
+/// The strides of an epilogue's tensor over the result.
 struct added_strides {
   i64 row, column;
   i64 batch[max_rank];
@@ -158,8 +158,7 @@ struct bias_view {
   }
 };
 
-/// What kernels read as the first operand beside Added: an expression (gemm_prologue.hpp) has its
-/// own.
+/// The first operand for kernels: as given, or the prologue of Added (gemm_prologue.hpp).
 template <class Added, class A>
 struct first_operand {
   using type = kernels::gemm_arg<A>;

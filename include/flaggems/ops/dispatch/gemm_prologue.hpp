@@ -10,7 +10,7 @@
 
 namespace flaggems::detail {
 
-/// An expression as an operand of a product: what a view is asked there, but for data and strides.
+/// An expression as an operand of a product: the interface of a view, without data and strides.
 template <class Node>
 class lazy_matrix {
  public:
@@ -65,7 +65,7 @@ void check_no_operand_overlap(const char* op, const placed_layout& out,
   x.node().for_each_leaf([&](const auto& v) { check_no_overlap(op, out, layout_of(v)); });
 }
 
-/// What stands beside a product with such an operand.
+/// The epilogue of a product with such an operand.
 template <class Added, class Node>
 struct with_prologue {
   static constexpr int leaves = Added::leaves + Node::leaves;
@@ -102,7 +102,7 @@ struct first_operand<with_prologue<Added, Node>, A> {
       std::declval<const added_space&>()));
 };
 
-/// The place of an operand that an expression stands for: the length of its lines, nothing else.
+/// A placeholder for an operand given by an expression: only its line length.
 template <class T>
 struct absent_matrix {
   i64 length;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How elements are looked up: rows and elements where there are vectors; a lookup as a leaf of a
-// formula, or columns picked from whole rows, on SIMT devices.
+// How elements are looked up: rows and elements on vector workers; a lookup as a leaf of a formula,
+// or a gather of columns from staged rows, on SIMT devices.
 #pragma once
 
 #include <flaggems/kernel/family/index/index_select.hpp>
@@ -90,7 +90,7 @@ tensor_view<Word, D> as_words(const tensor_view<T, D>& v) {
   return {unchecked_t{}, reinterpret_cast<Word*>(v.data()), sizes, strides};
 }
 
-/// A lookup on a SIMT device whose kernels take elements as `Word`s of their size.
+/// A lookup on a SIMT device whose kernels treat elements as `Word`s of their size.
 template <class Word, class S, class T, class J, class D>
 void simt_look_up(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
                   const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
@@ -109,8 +109,8 @@ void simt_look_up(const char* op, const S& stream, const tensor_view<const T, D>
   launch_strided(stream, config, it, layouts, to, leaf{from}, vectorized);
 }
 
-/// Picks elements of contiguous rows on a SIMT device, where so many are picked that reading all
-/// takes no more; false: they are fewer, or rows are too long.
+/// Gathers elements of contiguous rows on a SIMT device, if so many are gathered that reading whole
+/// rows costs no more; false if they are fewer, or rows are too long.
 template <class Word, class S, class T, class J, class D>
 bool select_from_rows(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
                       const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a formula is computed: in tiles where there are vectors; on SIMT devices by vector accesses
-// of contiguous or strided elements.
+// How a formula is computed: by tiles on vector workers; by vector accesses of contiguous or
+// strided elements on SIMT devices.
 #pragma once
 
 #include <flaggems/launch/launch.hpp>
@@ -19,8 +19,8 @@ inline constexpr bool calls_with_vectors<void> = false;
 
 using layout_list = std::span<const memory_layout>;
 
-/// out = e on a SIMT device, where all operands are contiguous, and where they are any; there are
-/// elements, and all checks have passed.
+/// out = e on a SIMT device, for contiguous operands, and for any; there are elements, and all
+/// checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
   const i64 vectors = kernels::ceil_div(n, i64{kernels::common_vec_size<T, E>});
@@ -31,7 +31,7 @@ void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E&
   else
     launch<kernels::pointwise_vectors<T, E, true>>(stream, config, n, out, e);
 }
-/// Those of `operands` have vectors; others, behind them, are the same for all of one if
+/// The first `operands` leaves are vectorizable; later ones are constant within a vector if
 /// `vectorized`.
 template <class S, class T, class E>
 void launch_strided(const S& stream, launch_config& config, const iteration& it,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How reductions are computed: by workers that share results or parts of them where there are
-// vectors; along or across rows on SIMT devices.
+// How reductions are computed: by workers that share results or parts of them on vector workers;
+// along or across rows on SIMT devices.
 #pragma once
 
 #include <flaggems/ops/dispatch/simt_reduce.hpp>

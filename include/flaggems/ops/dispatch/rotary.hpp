@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How pairs are rotated: a pair or a vector access a thread on SIMT devices, heads of tokens
+// How pairs are rotated: a pair or a vector of them per thread on SIMT devices, heads of tokens
 // elsewhere.
 #pragma once
 
@@ -33,7 +33,7 @@ struct rotary_operands {
   const tensor_view<T, D>&q_out, &k_out;
 };
 
-/// What a SIMT device is told of a rotation; not all of it `fits` 32 bits.
+/// A rotation's parameters for a SIMT device; `fits` tells whether 32 bits suffice.
 template <class T, class W>
 struct rotary_plan {
   kernels::rotary_steps steps;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a reduction is shared among the threads of a SIMT device. By sizes alone, so that the same
-// input gives the same bits.
+// How the threads of a SIMT device share a reduction: by sizes alone, so that equal inputs give
+// equal bits.
 #pragma once
 
 #include <flaggems/kernel/family/reduce/simt/columns.hpp>
@@ -37,12 +37,12 @@ constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
   return kernels::max_of(i64{1}, kernels::min_of(simt_resident_blocks / blocks, vectors / 4));
 }
 
-/// The kernels of reductions along rows: of any; and of rows that are of vectors, or beside whose
-/// vectors there are elements (simt_reduce_rows), or short (simt_reduce_short).
+/// The kernels of reductions along rows: any; vector-aligned rows, or ones with head and tail
+/// (simt_reduce_rows); short ones (simt_reduce_short).
 enum class along_rows { any, vectorized, sided, short_ones };
 
-/// The shares of threads. `space` has its kept and reduced dimensions, `inner`, `outputs` and
-/// `steps`, and gets the rest.
+/// The distribution over threads. `space` comes with its kept and reduced dimensions, `inner`,
+/// `outputs` and `steps`; the rest is set here.
 struct simt_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
@@ -94,7 +94,7 @@ struct simt_shares {
             kernel};
   }
 
-  /// Lanes along a kept dimension, `width` of them a thread.
+  /// Lanes along a kept dimension, `width` per thread.
   template <class Space>
   static simt_shares outer(Space& space, i64 width, bool may_cut) {
     const i64 lanes = space.inner / width * space.outputs;
@@ -132,9 +132,8 @@ struct simt_shares {
   }
 };
 
-/// What most reductions are: tensors of one shape, contiguous, folded along their last dimensions
-/// into a contiguous output apart from them. Few comparisons tell; nothing can be wrong then, and
-/// there is nothing to plan.
+/// The common case: tensors of one shape, contiguous, reduced along their last dimensions into a
+/// disjoint contiguous output. A few comparisons detect it; it needs no further checks or plan.
 struct dense_rows {
   i64 rows = 1, length = 1;  // results, and the elements of each
   bool all = false;
@@ -176,8 +175,8 @@ struct dense_rows {
   }
 };
 
-// What a reduction on a SIMT device knows of its operands. Each has its space, and strides over
-// [kept..., reduced..., lanes] of the operands, the output and the elements' indices.
+// The operands of a reduction on a SIMT device: its space, and strides over [kept..., reduced...,
+// lanes] of the operands, the output and the elements' indices.
 
 /// Any.
 struct simt_space {
@@ -191,7 +190,7 @@ struct simt_space {
   void copy_place_strides(int operand, i64 (&to)[max_rank]) const { copy_strides(operand, to); }
 };
 
-/// At most one dimension kept and one reduced besides the lanes'.
+/// At most one kept and one reduced dimension besides the lanes'.
 struct simt_plane {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
@@ -255,8 +254,8 @@ bool is_vectorizable(const Operands& operands, layout_list in, int lanes, i64 wi
   return true;
 }
 
-// The second half of a cut reduction: partial results lie as [part, output]; they are kept where
-// the first half kept them, and reduced along the parts.
+// The second pass of a split reduction: partial results are [part, output], with the kept
+// dimensions of the first pass, and reduced along the parts.
 
 inline kernels::reduction_plane space_of_parts(const kernels::reduction_plane& first,
                                                bool lanes_reduced) {
@@ -305,7 +304,7 @@ void launch_simt_columns(const char* op, const S& stream, Space& space, i64 widt
       stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
 }
 
-/// Runs a reduction on a SIMT device. Lanes that are kept go by `width` of their leaves.
+/// Runs a reduction on a SIMT device. Kept lanes are vectorized by `width`.
 template <class Reducer, class C, class S, class Operands, class Node, class T, class Sink>
 void run_simt_reduction(const char* op, const S& stream, const Operands& operands,
                         bool lanes_reduced, layout_list in, const Node& node, T* out, Sink sink) {

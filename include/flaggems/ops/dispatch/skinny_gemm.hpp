@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of few rows on SIMT devices: which of the kernels of
-// kernel/family/gemm/simt/skinny.hpp they take, and in what parts.
+// Matrix products of few rows on SIMT devices: the choice among the kernels of
+// kernel/family/gemm/simt/skinny.hpp, and split-K.
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
@@ -17,16 +17,16 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
-/// How SIMT devices multiply few rows.
+/// Tuning of products of few rows on SIMT devices.
 struct skinny_policy {
   /// So many rows are few.
   static constexpr i64 rows = 16;
   /// More take instructions for small matrices, where there are some.
   static constexpr i64 rows_without_tiles = 1;
   static constexpr int threads = 256;
-  /// Blocks that keep the memory of a large SIMT device busy.
+  /// Blocks that saturate the memory of a large GPU.
   static constexpr i64 blocks = 528;
-  /// The units of a large SIMT device.
+  /// The SMs of a large GPU.
   static constexpr i64 units = 132;
   /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
   static constexpr i64 most = i64{1} << 30;
@@ -86,8 +86,8 @@ class skinny_product {
  private:
   void along() {
     const i64 vectors = call_.space.k / width;
-    // Thread groups beside each other find the rows in the nearest cache, where others brought
-    // them: those of more rows share lines only where there are too few.
+    // Subwarps that do not share lines find the rows in L1, where others brought them; with several
+    // rows they share lines only where there are too few.
     const bool is_tall = call_.space.m > 1;
     int sharing = is_tall || vectors < 128 ? 0 : vectors < 256 ? 1 : vectors < 512 ? 2 : 3;
     const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;

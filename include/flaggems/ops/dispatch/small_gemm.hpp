@@ -27,8 +27,7 @@ struct plain_matrix {
   }
 };
 
-/// Reads `x` where it stands, as a view has eight sizes and strides to copy; false if it is no
-/// matrix.
+/// Reads `x` in place, without copying a view's eight sizes and strides; false if it is no matrix.
 template <class T, class X>
 bool read_matrix(X& x, plain_matrix<T>& to) {
   if (x.rank() != 2) return false;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How rows are sorted: by parts that are merged or in a workspace where there are vectors; in a
-// block or by a radix sort of all rows on SIMT devices.
+// How rows are sorted: by merging sorted parts, or in a workspace, on vector workers; in a block,
+// or by a radix sort of all rows, on SIMT devices.
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
@@ -78,7 +78,7 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
   }
 }
 
-/// Sorts rows that fit a SIMT device's block-local memory there; false: they do not.
+/// Sorts rows that fit in a SIMT device's shared memory; false if they do not.
 template <class S, class T>
 bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& space,
                     const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
@@ -111,8 +111,8 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
   return true;
 }
 
-/// Sorts rows that blocks do not hold, on a SIMT device; so many together as have `most` elements,
-/// at least one. J: an unsigned integer for places in a row.
+/// Sorts longer rows on a SIMT device, in batches of about `most` elements, at least one row. J: an
+/// unsigned integer for indices in a row.
 template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
@@ -187,7 +187,7 @@ void sort_in_workspace(const char* op, const S& stream, const kernels::row_space
 }
 
 /// Sorts rows by the kernels that suit the device and their length. `values` has no data if only
-/// the order is asked for.
+/// the order is requested.
 template <class S, class T>
 void sort_rows(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_arg<T>& from, const kernels::row_target<T>& to,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the first of rows are found: by threads that keep the best of groups on SIMT devices, for a k
-// that is not large; else by a radix select.
+// How the k first of rows are found: on SIMT devices, for moderate k, by threads that track the
+// best of groups; else by a radix select.
 #pragma once
 
 #include <flaggems/kernel/family/order/simt/topk.hpp>
