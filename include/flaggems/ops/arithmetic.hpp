@@ -39,8 +39,8 @@ concept rounding = std::same_as<M, rounding_mode::none_t> ||
 
 namespace detail {
 
-/// alpha as add and sub take it beside operands A and B. Does not compile for a type that ATen
-/// refuses.
+/// alpha in the type that add and sub use with operands A and B. Does not compile for a type that
+/// ATen refuses.
 template <class A, class B, class Alpha>
 constexpr auto checked_alpha(Alpha alpha) {
   using P = typename promoted_type<node_t<A>, node_t<B>>::type;

@@ -123,7 +123,7 @@ struct attention_call {
                 "flaggems: the result of scaled_dot_product_attention is of floating point, of f64 "
                 "if the inputs are");
 
-  /// Raises unless the sizes fit together; the sizes of the result.
+  /// Raises unless the sizes are compatible; returns the sizes of the result.
   static shape check(const Q& q, const K& k, const V& v, const attention_options& options) {
     const int rank = q.rank();
     if (rank < 2 || k.rank() != rank || v.rank() != rank) [[unlikely]]
@@ -344,7 +344,7 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, class Mask
   return detail::attended(stream, query, key, value, attn_mask.value, options);
 }
 
-/// Does not compile: one tensor behind value could be the mask or the output.
+/// Does not compile: one tensor after value could be the mask or the output.
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like X>
 void scaled_dot_product_attention(const S&, const Q&, const K&, const V&, X&&,
                                   const attention_options& = {}) {

@@ -33,8 +33,8 @@ struct expr_base {};
 
 }  // namespace detail
 
-/// A lazy expression. It holds views of the tensors that have a name, which must live until
-/// `assign`; one that was handed over as a temporary it keeps.
+/// A lazy expression. It stores views of named tensors, which must live until `assign`, and owns
+/// temporary tensors.
 template <class Node>
 struct expr : detail::expr_base {
   using node_type = Node;
@@ -55,9 +55,9 @@ void check_no_dims(const tensor_view<T, D>& v) {
           to_string(shape(v.sizes())));
 }
 }  // namespace detail
-/// x, whose type then says that it has no dimensions: beside tensors that have some it changes the
+/// x with a type that says that it has no dimensions: with tensors that have some, it changes the
 /// dtype of a result only by a higher kind, as in PyTorch. A view; of a temporary tensor an
-/// expression, which keeps it. Raises shape_mismatch if x has any dimension.
+/// expression that owns it. Raises shape_mismatch if x has any dimension.
 template <tensor_like X>
 [[nodiscard]] auto as_scalar(X&& x) {
   const auto v = as_view(x);
@@ -214,7 +214,8 @@ bool offer(const char* op, const S& stream, const std::tuple<Nodes...>& nodes,
         nodes);
 }
 
-/// Offers the operator at the root of an expression. A functor with options comes behind `out`.
+/// Offers the work to an implementation of the expression's root operator. A functor with options
+/// is passed after `out`.
 template <class S, class Out, class Node>
 bool offer_root(const char*, const S&, const Out&, const Node&) {
   return false;

@@ -63,8 +63,8 @@ inline constexpr bool ends_with_the_call<tensor<T, D>> = true;
 template <class X>
 concept read_only = tensor_like<X> &&(std::is_const_v<element_t<X>> || ends_with_the_call<X>);
 
-/// What `linear` gives where it writes its output: nothing that can be kept, as `void`, but who
-/// wants to keep it meant the output as a bias, and is told how to give one.
+/// The result of `linear` with an output: unusable, as `void`, but using it, by someone who meant
+/// the output as a bias, gives a message that tells how to pass one.
 template <class Out>
 struct no_result {
   constexpr no_result() = default;
@@ -381,8 +381,7 @@ template <stream_like S, tensor_like X, tensor_like W, class Bias>
   linear(stream, x, weight, bias.value, out);
   return out;
 }
-/// The same; a tensor or view that is const, or a temporary tensor, is taken as the bias as it
-/// stands.
+/// The same; a const tensor or view, or a temporary tensor, is the bias.
 template <stream_like S, tensor_like X, tensor_like W, detail::read_only Bias>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight, Bias&& bias) {
   return linear(stream, x, weight, with_bias(bias));

@@ -15,7 +15,7 @@ namespace flaggems {
 
 namespace detail {
 
-/// Where a product's sums stand in an expression.
+/// The product's sums as a leaf of an expression.
 template <class T>
 struct product_node {
   using element = T;
@@ -67,7 +67,8 @@ struct epilogue_view {
   }
 };
 
-/// Raises unless the epilogue's tensors broadcast to the result and are apart from it, or it.
+/// Raises unless the epilogue's tensors broadcast to the result, and are disjoint from it or
+/// exactly it.
 template <class Out, class Node>
 void check_added(const char* op, const Out& out, const epilogue_operand<Node>& last) {
   last.node.for_each_leaf([&](const auto& v) {

@@ -189,7 +189,7 @@ template <stream_like S, tensor_like X, element T, class Bias>
   linear(stream, x, weight, bias.value, out);
   return out;
 }
-/// The same; what is const, or a temporary tensor, is taken as the bias as it stands.
+/// The same; a const or temporary tensor is the bias.
 template <stream_like S, tensor_like X, element T, detail::read_only Bias>
 [[nodiscard]] auto linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
                           Bias&& bias) {

@@ -166,7 +166,7 @@ requires detail::is_weight<W>
   linear(stream, x, weight, bias.value, out);
   return out;
 }
-/// The same; what is const, or a temporary tensor, is taken as the bias as it stands.
+/// The same; a const or temporary tensor is the bias.
 template <stream_like S, class Node, class W, detail::read_only Bias>
 requires detail::is_weight<W>
 [[nodiscard]] auto linear(const S& stream, const expr<Node>& x, const W& weight, Bias&& bias) {

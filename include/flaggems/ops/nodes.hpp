@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tree of an expression as it stands on the host: its leaves and nodes, and what each becomes
-// in a kernel (`build`).
+// An expression's tree on the host: its leaves and nodes, and what each becomes in a kernel
+// (`build`).
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
@@ -23,7 +23,7 @@ namespace detail {
 template <class T>
 using arithmetic_t = std::conditional_t<std::is_same_v<T, bool>, i32, kernels::compute_type<T>>;
 
-// ---- the tree as it stands on the host
+// ---- the tree on the host
 /// The iteration space of operands that are contiguous and of the output's sizes.
 struct flat_space {
   static void copy_strides(int, i64 (&to)[max_rank]) { to[0] = 1; }
@@ -271,7 +271,7 @@ inline constexpr int dtype_index = [] {
   else
     return static_cast<int>(dtype_of<typename Node::element>);
 }();
-/// Whether nodes of these types, beside each other, have the same dtype whatever their ranks.
+/// Whether nodes of these types have the same common dtype whatever their ranks.
 template <class... Nodes>
 inline constexpr bool is_one_dtype = [] {
   int seen = -1;

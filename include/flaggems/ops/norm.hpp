@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation over the trailing dimensions: layer_norm, rms_norm, fused_add_rms_norm. Where a
-// weight or bias is optional, std::nullopt stands for none.
+// Normalisation over the trailing dimensions: layer_norm, rms_norm, fused_add_rms_norm. An optional
+// weight or bias is absent as std::nullopt.
 #pragma once
 
 #include <flaggems/ops/dispatch/norm.hpp>

@@ -15,8 +15,8 @@
 
 namespace flaggems {
 
-// The functors stand for the operators, which expressions call too: implementation<operators::add,
-// D> runs `assign(stream, out, a + b)` as well as `add(stream, a, b, out)`.
+// Functors identify the operators, also in expressions: implementation<operators::add, D> runs
+// `assign(stream, out, a + b)` as well as `add(stream, a, b, out)`.
 namespace operators {
 #define FLAGGEMS_NAME(name, rule, formula) using name = kernels::name##_fn;
 FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_NAME, FLAGGEMS_NAME, FLAGGEMS_NAME)

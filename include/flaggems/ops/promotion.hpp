@@ -14,10 +14,10 @@
 
 namespace flaggems {
 
-/// A number beside tensors: it takes part in promotion only by its kind (bool < integer < float).
-/// Arithmetic of integers is modulo 2^n, so an integer beside them may be any; where a number is
-/// compared, selected or stored as it is (eq ... ge, maximum, minimum, clamp, where, assign, fill_,
-/// full), an integer that the dtype cannot hold raises invalid_argument.
+/// A number in an expression with tensors: it takes part in promotion only by its kind (bool <
+/// integer < float). Arithmetic of integers is modulo 2^n, so any integer is allowed; where a
+/// number is compared, selected or stored (eq ... ge, maximum, minimum, clamp, where, assign,
+/// fill_, full), an integer that the dtype cannot hold raises invalid_argument.
 template <class X>
 concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
 
@@ -31,8 +31,8 @@ inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
                                 : std::is_integral_v<T> ? kind::integer
                                                         : kind::floating;
 
-/// The kernel functors of operators that give a number back or compare with it, and their names.
-/// A number that their dtype cannot hold would be another one; arithmetic goes on modulo 2^n.
+/// The functors of operators that return a number or compare with it, and their names. They need
+/// numbers that the dtype can hold; arithmetic is modulo 2^n.
 template <class F>
 inline constexpr const char* keeps_numbers = nullptr;
 #define FLAGGEMS_KEEPS(name) \
@@ -98,7 +98,7 @@ constexpr auto common_type() {
 template <class Node>
 inline constexpr bool has_no_dims = false;
 
-/// The dtype of tensors of dtype `a` with dimensions beside ones of dtype `b` without; -1 where
+/// The dtype of tensors of dtype `a` with dimensions and ones of dtype `b` without; -1 where
 /// PyTorch refuses.
 constexpr int promoted_without_dims(dtype a, dtype b) noexcept {
   const auto kind_of_dtype = [](dtype d) {

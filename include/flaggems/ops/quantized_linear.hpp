@@ -66,7 +66,7 @@ constexpr bool check_quantized_types() {
                 "f16");
   return right && check_elements_written<element_t<Out>>();
 }
-/// Raises unless the operands fit together.
+/// Raises unless the operands are compatible.
 template <class X, class W, class Out>
 void check_quantized_linear(const X& x, const W& w, const Out& out) {
   check_sizes("quantized_linear", out, quantized_linear_shape(x, w));
@@ -184,10 +184,8 @@ template <stream_like S, tensor_like X, class Format, class D>
   return out;
 }
 
-/// out = the numbers that w stands for.
-///
-/// w: n rows of k columns; out [n, k] of any floating-point type, any strides, sharing no memory
-/// with w. Raises shape_mismatch or overlap before anything is written.
+/// out = the dequantised w.  w: n rows of k columns; out [n, k] of any floating-point type, any
+/// strides, sharing no memory with w. Raises shape_mismatch or overlap before anything is written.
 template <stream_like S, class Format, class D, tensor_like Out>
 void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out) {
   same_device<S, quantized_matrix<Format, D>, Out>();
@@ -202,7 +200,7 @@ void dequantize(const S& stream, const quantized_matrix<Format, D>& w, Out&& out
   if (plan.empty() || detail::replaced<operators::dequantize>("dequantize", stream, w, to)) return;
   detail::quantized_rows_into("dequantize", stream, w, kernels::own_row{}, plan, to);
 }
-/// The numbers that w stands for in a new tensor of the floating-point type T.
+/// The dequantised w in a new tensor of the floating-point type T.
 template <element T = f32, stream_like S, class Format, class D>
 [[nodiscard]] auto dequantize(const S& stream, const quantized_matrix<Format, D>& w) {
   auto out = empty<T>(stream, {w.rows(), w.columns()}, "dequantize");

@@ -62,7 +62,7 @@ constexpr bool check_sorted_types() {
          check_elements_written<element_t<Values>>() && check_indices_written<Indices>();
 }
 
-/// The last checks are done: sorts. `values` has no data if only the order is asked for.
+/// Sorts, after the last checks. `values` has no data if only the order is requested.
 template <class S, class T, class D, class X>
 void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T, D>& values,
                const tensor_view<i64, D>& indices, int dim, bool descending) {

@@ -55,9 +55,9 @@ void check_apart(const char* op, const placed_layout& out, const Layout& in) {
   check_no_overlap(op, out, in);
 }
 
-/// Does not compile for an output of elements T that are const. Where a kernel would follow whose
-/// own errors hide the message, an overload for `tensor_view<const T, D>` says it alone, or what is
-/// given here is asked: whether they are not.
+/// Does not compile for an output of const elements T. Where a kernel's own errors would hide the
+/// message, use the result (whether they are not const), or an overload for `tensor_view<const T,
+/// D>`.
 template <class T>
 constexpr bool check_elements_written() {
   static_assert(!std::is_const_v<T>,
@@ -98,8 +98,8 @@ void check_output_sizes(const char* op, const shape& sizes, const Out& out) {
     raise_output_sizes(op, sizes, out.sizes());
 }
 
-/// Whether all tensors are contiguous, of the output's sizes, and each apart from the output or
-/// exactly it. Most calls are like that and need no plan.
+/// Whether all tensors are contiguous, of the output's sizes, and each disjoint from the output or
+/// exactly it: the common case, which needs no plan.
 template <class Out>
 struct flat_operands {
   const Out& out;

@@ -134,7 +134,7 @@ class copy_plan {
     }
     dims_[at] = x;
   }
-  /// Makes one of neighbours that both sides cross with one step.
+  /// Merges adjacent dimensions that both sides traverse with one stride.
   void merge() {
     int last = 0;
     for (int d = 1; d < rank_; ++d) {

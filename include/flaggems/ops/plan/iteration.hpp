@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The iteration space of an operator: the sizes of its output with the strides of every operand,
-// brought to the fewest dimensions and cut into tiles; for SIMT devices, into steps.
+// The iteration space of an operator: the output's sizes and the strides of every operand, reduced
+// to the fewest dimensions and tiled; for SIMT devices, split into steps.
 #pragma once
 
 #include <flaggems/device/launch_config.hpp>
@@ -53,7 +53,7 @@ class iteration {
       row[d] = broadcast ? 0 : strides[static_cast<std::size_t>(own)];
     }
   }
-  /// Adds an operand that stands for an element's row-major index.
+  /// Adds an operand that is an element's row-major index.
   void add_position() {
     i64* row = strides_[operands_++];
     i64 stride = 1;
@@ -77,8 +77,8 @@ class iteration {
     return n;
   }
 
-  /// Orders the dimensions by the first operand's stride, the smallest innermost, and merges
-  /// neighbours that every operand crosses with one stride.
+  /// Sorts the dimensions by the first operand's strides, smallest innermost, and merges adjacent
+  /// ones that every operand traverses with one stride.
   void collapse() {
     for (int i = 1; i < rank_; ++i)
       for (int j = i; j > 0 && before(j, j - 1); --j) swap(j, j - 1);
@@ -141,8 +141,7 @@ class iteration {
     while (outer > 0) t.tiles *= sizes_[--outer];
     return t;
   }
-  /// Whether 32 bits hold every count and every offset from an operand's first element, by far:
-  /// soon found, and true of most.
+  /// Whether every count and offset is far below 2^32: a cheap test, true of most.
   [[nodiscard]] bool is_small() const {
     u64 large = 0, elements = 1;  // nothing wraps before it shows in `large`
     for (int d = 0; d < rank_; ++d) large |= elements *= static_cast<u64>(sizes_[d]);
@@ -157,8 +156,8 @@ class iteration {
     }
     return large < u64{1} << 30;
   }
-  /// Calls f(part, its first coordinates) for parts of the space in which 32 bits hold every count
-  /// and every offset from an operand's first element: for one mostly.
+  /// Calls f(part, its first coordinates) for parts of the space in which every count and every
+  /// offset from an operand's first element fits in 32 bits: mostly one part.
   template <class F>
   void for_each_narrow_part(const F& f) const {
     kernels::coordinates first{};
@@ -166,9 +165,8 @@ class iteration {
     for_each_narrow_part(f, first);
   }
 
-  /// The strides of an operand, the innermost dimension's last, and behind them a zero, if there is
-  /// room: that of an inner dimension where kernels have all of these outside. The rest of `to`
-  /// stays as it is.
+  /// The strides of an operand, innermost last, followed by a zero if there is room: the inner
+  /// stride for kernels that have all of these outside. The rest of `to` is unchanged.
   FLAGGEMS_NOINLINE void copy_strides(int operand, i64 (&to)[max_rank]) const {
     if (rank_ < max_rank) to[rank_] = 0;
     copy_few(to, strides_[operand], rank_);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dimensions of a reduction, kept and folded, and how they are walked.
+// The dimensions of a reduction, kept and reduced, and their traversal.
 #pragma once
 
 #include <flaggems/kernel/family/reduce/reduce.hpp>
@@ -85,7 +85,7 @@ class reduction_plan {
   }
 
  private:
-  /// A list of all dimensions as one of the kept and one of the folded ones.
+  /// Splits a list of all dimensions into the kept and the reduced ones.
   struct halves {
     shape kept, reduced;
     halves(const reduced_dims& dims, const shape& all) {
