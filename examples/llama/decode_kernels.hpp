@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of this program's own, beside the library's operators: what a SIMT device's decoding step
-// does between the large products, with its position in device memory; and weights of no model.
+// Kernels of this program, in addition to the library's operators: what a GPU's decoding step does
+// between the large products, with its position in device memory; and synthetic weights.
 #pragma once
 
 #include <flaggems/kernel/family/random/philox.hpp>
@@ -13,8 +13,8 @@ namespace llama {
 namespace fk = flaggems::kernels;
 using flaggems::i64;
 
-/// What a step keeps on the device, so that its launches never change: `count`, the positions that
-/// have begun; `token`, the next one; of each position whether it is `visible`, and its token.
+/// A step's state on the device, so that its launches never change: `count`, the positions that
+/// have begun; `token`, the next one; for each position whether it is `visible`, and its token.
 struct step_state {
   fk::global_ptr<i64> count;
   fk::global_ptr<const i64> token;
@@ -22,9 +22,9 @@ struct step_state {
   fk::global_ptr<i64> tokens;
 };
 
-/// Begins the position of the next token, puts the cosines and sines [capacity, pairs] of it side
-/// by side into `angles`, and widens its row of the embedding into x, unless that has none (`table`
-/// is null). One block: the position is read by all before it changes.
+/// Begins the position of the next token, puts its cosines and sines [capacity, pairs] into
+/// `angles`, and widens its row of the embedding into x, unless there is no `table`. One block: all
+/// threads read the position before it changes.
 template <class T>
 struct begin_step {
   template <class Block>
@@ -52,14 +52,14 @@ struct begin_step {
   }
 };
 
-/// The sizes of what the attention reads: `tokens` rows of q, k and v side by side, `row` apart.
+/// The sizes of the attention's inputs: `tokens` adjacent rows of q, k and v, `row` elements apart.
 struct attention_input {
   i64 tokens, heads, kv_heads, head, pairs, row, capacity;
 };
 
 /// The last `tokens` positions that have begun: puts the rotated q into `queries` [tokens, heads,
-/// head], the rotated k, and v, into `cache` [2, kv heads, capacity, head]. Neighbours are a pair,
-/// as GGUF orders them; `cos` and `sin` are [capacity, pairs].
+/// head], the rotated k, and v, into `cache` [2, kv heads, capacity, head]. Pairs are adjacent
+/// elements, as GGUF orders them; `cos` and `sin` are [capacity, pairs].
 template <class Cache>
 struct rotate_and_store {
   template <class Block>

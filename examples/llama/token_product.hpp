@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A SIMT device's decoding step in few launches: a matrix times the vector of one token, which may
-// be normalised while it is read, and whose results go, two neighbours at a time, where the model
-// needs them. Launches are what a small model's step is made of.
+// A GPU's decoding step in few launches: a matrix times the vector of one token, which may be
+// normalised while it is read, with epilogues that store results, in pairs, where the model needs
+// them. A small model's step is bound by launches.
 #pragma once
 
 #include <flaggems/kernel/block/simt/reduce_values.hpp>
@@ -16,13 +16,13 @@ namespace fk = flaggems::kernels;
 using flaggems::i64;
 using flaggems::u32;
 
-/// A vector as it stands in memory; it is vector-aligned.
+/// A vector-aligned vector in memory.
 template <class T>
 struct plain_input {
   static constexpr bool is_normed = false;
   fk::global_ptr<const T> x;
 
-  /// The elements [q, q + Count); what is added to `squares` makes `scale`.
+  /// Loads the elements [q, q + Count); the sum added to `squares` gives `scale`.
   template <int Count>
   FLAGGEMS_INLINE void load(int q, float (&to)[Count], float&) const {
     fk::load_vecs<Count, float>(x + q, to);
@@ -30,7 +30,7 @@ struct plain_input {
   FLAGGEMS_INLINE float scale(float, int) const { return 1.0F; }
 };
 
-/// rms_norm of x. Products are linear, so its factor is multiplied with their results.
+/// rms_norm of x. Products are linear, so its factor is applied to the results.
 struct normed_input {
   static constexpr bool is_normed = true;
   fk::global_ptr<const float> x, weight;
@@ -51,8 +51,8 @@ struct normed_input {
   }
 };
 
-// Where results go: result i is that of the matrix's row `row(i)`. What is needed for the results
-// 2p and 2p + 1 is read by `at(p)` while the product is made, and used by `store`.
+// Epilogues: result i is that of the matrix's row `row(i)`. `at(p)` loads what results 2p and 2p +
+// 1 need while the product is computed; `store` uses it.
 
 /// x += the product
 struct add_to {
@@ -82,8 +82,8 @@ struct gate_to {
 };
 
 /// q, k and v of the last position that has begun: the rotated q into `queries` [heads, head], the
-/// rotated k, and v, into `cache` [2, kv heads, capacity, head]. Neighbours are a pair, as GGUF
-/// orders them; `angles` has the cosines of the position, then the sines.
+/// rotated k, and v, into `cache` [2, kv heads, capacity, head]. Pairs are adjacent elements, as
+/// GGUF orders them; `angles` has the cosines of the position, then the sines.
 template <class Cache>
 struct rotate_to {
   int heads, kv_heads, head, pairs;
@@ -113,8 +113,8 @@ struct rotate_to {
   }
 };
 
-/// A matrix of `rows` rows of k elements, which are vector-aligned, as many as vectors of k in all,
-/// times `in`; the results, an even number, go to `to`. 2^sharing warps share a row.
+/// A matrix of `rows` rows of k elements, vector-aligned with k a multiple of the vector size,
+/// times `in`; the results, an even number, go to `to`. 2^sharing groups share a row.
 template <class W, class In, class To>
 struct token_product {
   static constexpr int max_threads = 256, min_blocks = In::is_normed ? 2 : 3;
@@ -133,19 +133,19 @@ struct token_product {
     const int thread = block.thread(), at_once = tile(sharing), sharers = 1 << sharing;
     const int group = static_cast<int>(static_cast<u32>(thread) / group_size);
     const int lane = static_cast<int>(static_cast<u32>(thread) % group_size);
-    // A thread's vectors of its thread group's rows: `begin`, and each `step` from there.
+    // The vectors of this thread in its group's rows: `begin`, and each `step` from there.
     const int begin = ((group & (sharers - 1)) * group_size + lane) * width;
     const int step = sharers * group_size * width, left = k - begin;
     const auto partial = block.template scratch<float>(groups * found);
     for (int first = static_cast<int>(block.index()) * at_once; first < rows;
          first += static_cast<int>(block.count()) * at_once) {
-      // Rows beyond the last are the last one again: computed, not stored.
+      // Rows past the end repeat the last one: computed, not stored.
       fk::global_ptr<const W> row[columns];
       fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
         const int i = fk::min_of(first + (group >> sharing) * columns + c, rows - 1);
         row[c] = fk::settled<const W>(weights + to.row(i) * k + begin);
       });
-      // No weights were written by the launch before: they are asked for while it runs.
+      // Weights are not written by the previous launch, so they are prefetched while it runs.
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
         fk::static_for<unroll>([&](auto u) FLAGGEMS_LAMBDA {
           fk::static_for<columns>([&](auto c) FLAGGEMS_LAMBDA {
@@ -153,7 +153,7 @@ struct token_product {
           });
         });
       });
-      // The results of this thread, if there are any for it.
+      // This thread's results, if any.
       const int mine = first / 2 + thread;
       const bool has_results = 2 * thread < at_once && 2 * mine < rows;
       const auto place = to.at(has_results ? mine : first / 2);
@@ -183,7 +183,7 @@ struct token_product {
       if constexpr (In::is_normed) {
         fk::reduce_values<1, group_size / 2, float>(block, squares);
       }
-      block.sync();  // what the tile before left may still be read
+      block.sync();  // the previous tile's results may still be read
       if (lane % (group_size / columns) == 0)
         partial.write(group * found + lane / (group_size / columns), sums[0]);
       if (lane == 0) partial.write(group * found + columns, squares[0]);

@@ -20,11 +20,11 @@ namespace flaggems::detail {
 
 /// Tuning of decode attention on SIMT devices.
 struct decode_policy {
-  /// So many queries that share keys are few.
+  /// At most so many queries that share keys are few.
   static constexpr i64 rows = 16;
   /// The SMs of a large GPU.
   static constexpr i64 units = 132;
-  /// What kernels count by 32 bits: keys, and batches.
+  /// Limits of 32-bit counts: keys, and batches.
   static constexpr i64 most = i64{1} << 28;
 
   /// How keys are split: into parts combined by a second launch, each processed by a cluster.
@@ -58,8 +58,8 @@ struct decode_policy {
   }
 };
 
-/// An operand as the kernels of few queries know it. Their batch has two dimensions: of one of
-/// fewer, the first ones are of a single place.
+/// An operand for the kernels of few queries. Their batch has two dimensions, leading ones of size
+/// 1 if fewer.
 template <class T>
 kernels::decode_arg<T> decode_operand(const kernels::attention_arg<T>& x, int rank) {
   const auto narrow = [](i64 stride) { return static_cast<i32>(stride); };
@@ -73,7 +73,7 @@ kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int 
   return {decode_operand(arg, rank)};
 }
 
-/// Whether a kernel can read the lines of queries, keys or values by vectors.
+/// Whether the lines of queries, keys or values are vector-aligned.
 template <class T>
 bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
   constexpr int width = kernels::vec_size<T>;
@@ -84,7 +84,7 @@ bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
 template <class S, class T, class Key, class Out, class Mask>
 struct decode_call {
   static constexpr int width = kernels::vec_size<Key>;
-  /// Whether there are instructions for it; a query of 32 bits has no exact parts of f16.
+  /// Whether mma applies; queries of 32 bits cannot be split exactly into f16.
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units &&
       (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
@@ -103,7 +103,7 @@ struct decode_call {
   kernel_mask mask{};
   kernels::decode_arg<Out> out{};
 
-  /// Runs it; false, and nothing was done, if it is none of these.
+  /// Runs it; false, having done nothing, if no kernel applies.
   bool run() {
     if (space.queries > decode_policy::rows || space.group > decode_policy::rows ||
         space.group * space.queries > decode_policy::rows || space.rank > 2 ||
@@ -132,7 +132,7 @@ struct decode_call {
   }
 
  private:
-  /// Whether the strides that kernels keep in 32 bits fit there.
+  /// Whether the strides fit in the kernels' 32 bits.
   bool are_narrow() const {
     u64 all = 0;
     const auto look = [&](i64 stride) { all |= static_cast<u64>(stride ^ (stride >> 63)); };
@@ -161,7 +161,7 @@ struct decode_call {
     launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
   }
 
-  /// `groups` of a block have `rows_at_once` rows and Kernel::keys keys each.
+  /// A block's `groups` have `rows_at_once` rows and Kernel::keys keys each.
   template <class Kernel>
   void launch_parts(i64 rows_at_once, i64 groups) {
     using merge = kernels::attention_decode_merge<Out>;
@@ -239,7 +239,7 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
             width = kernels::round_up(space.value_size, 16);
   config.scratch =
       scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
-  config.threads = 64;  // about the elements of a head
+  config.threads = 64;  // about as many as a head has elements
   if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
     decode_call<S, T, Key, O, Mask> few{stream, space, q, k, v, mask, out, scale, config};
     if (few.run()) return;
@@ -264,7 +264,7 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
       launch<many>(stream, config, space, q, k, v, mask, out, scale);
       return;
     }
-    // Of 256 keys and more; as many whatever the threads, so that results do not depend on them.
+    // Parts of at least 256 keys; independent of the number of threads, so that results are too.
     const i64 parts = space.batches >= 64
                           ? 1
                           : kernels::max_of(i64{1}, kernels::min_of(space.keys / 256, i64{16}));

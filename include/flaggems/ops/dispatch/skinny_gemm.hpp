@@ -19,21 +19,20 @@ struct gemm_call;
 
 /// Tuning of products of few rows on SIMT devices.
 struct skinny_policy {
-  /// So many rows are few.
+  /// At most so many rows are few.
   static constexpr i64 rows = 16;
-  /// More take instructions for small matrices, where there are some.
+  /// More rows take mma instructions, where available.
   static constexpr i64 rows_without_tiles = 1;
   static constexpr int threads = 256;
   /// Blocks that saturate the memory of a large GPU.
   static constexpr i64 blocks = 528;
   /// The SMs of a large GPU.
   static constexpr i64 units = 132;
-  /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
+  /// Limits of 32-bit counts: results, terms of a sum, elements from a line to the next.
   static constexpr i64 most = i64{1} << 30;
 };
 
-/// Whether vectors of Count elements begin where an operand does and at every `step` elements from
-/// there.
+/// Whether an operand and its steps of `step` elements are aligned to vectors of Count elements.
 template <int Count, class T>
 bool are_vec_aligned(const kernels::gemm_arg<T>& x, i64 step) {
   return kernels::is_vec_aligned<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
@@ -55,7 +54,7 @@ class skinny_product {
   skinny_product(const S& stream, call_type& call, const Added& aux)
       : stream_(stream), call_(call), aux_(aux) {}
 
-  /// Runs the product; false, and nothing was done, if it is none of these.
+  /// Runs the product; false, having done nothing, if no kernel applies.
   bool run() {
     kernels::gemm_space& space = call_.space;
     if constexpr (call_type::can_exchange)
@@ -63,7 +62,7 @@ class skinny_product {
     if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most ||
         space.n >= skinny_policy::most || space.batches * space.m >= skinny_policy::most / space.n)
       return false;
-    if (space.rank == 0) {  // kernels have a batch of one dimension
+    if (space.rank == 0) {  // kernels have a one-dimensional batch
       space.rank = 1;
       space.sizes[0] = 1;
       call_.a.batch[0] = call_.b.batch[0] = call_.out.batch[0] = 0;
@@ -92,7 +91,7 @@ class skinny_product {
     int sharing = is_tall || vectors < 128 ? 0 : vectors < 256 ? 1 : vectors < 512 ? 2 : 3;
     const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;
     const auto few_lines = [&] { return call_.space.n << sharing < wanted * 32; };
-    // One vector of each a thread, so that there are more blocks.
+    // One vector of each line per thread, for more blocks.
     while (sharing < 3 && vectors > i64{32} << sharing && few_lines()) ++sharing;
     if (call_.space.m > 4)
       along_of<8, 4, 1, 32>(sharing);
@@ -104,8 +103,8 @@ class skinny_product {
       along_of<1, 4, 2, 8>(0);
   }
 
-  /// The same product as kernels of few rows know it, in tiles of `rows` x `columns`; 2^sharing
-  /// thread groups share lines.
+  /// The product for kernels of few rows, in tiles of `rows` x `columns`; 2^sharing subwarps share
+  /// lines.
   kernels::skinny_space cut(i64 rows, i64 columns, int sharing = 0) const {
     const kernels::gemm_space& space = call_.space;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
@@ -134,7 +133,7 @@ class skinny_product {
     return {to.data, to.row, to.column, to.batch[0], to.alpha};
   }
 
-  /// 2^sharing thread groups share a line.
+  /// 2^sharing subwarps share a line.
   template <int Rows, int Columns, int Unroll, int Lanes>
   void along_of(int sharing) {
     using kernel = kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll>;
@@ -155,7 +154,7 @@ class skinny_product {
   }
   template <int Wide>
   void by_tiles_of() {
-    // 32 lines at once, but 16 where their rounds of blocks save a fifth.
+    // 32 lines at once, but 16 where that saves a fifth of the rounds of blocks.
     const auto rounds = [&](i64 lines) {
       return kernels::ceil_div(kernels::ceil_div(call_.space.n, lines), skinny_policy::units);
     };
@@ -168,7 +167,7 @@ class skinny_product {
   void by_tiles_of() {
     using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages>;
     constexpr int subwarps = skinny_policy::threads / 32;
-    // Short sums leave some thread groups without a step: of many lines, others take these.
+    // Short sums leave some subwarps without a step: with many lines, those take other lines.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
     int sharing = 3;
     while (sharing > 0 &&
@@ -198,7 +197,7 @@ class skinny_product {
     using kernel = kernels::gemm_skinny_across<A, B, stored, C, bias, Rows, Lanes, Depth>;
     const kernels::skinny_space space = cut(Rows, kernel::columns);
     launch_config& config = call_.config;
-    // Of the sum as many parts as blocks are wanted, but none so short that a thread has nothing.
+    // Split-K into as many parts as blocks are wanted, but none so short that a thread is idle.
     constexpr i64 shortest = skinny_policy::threads / Lanes * Depth;
     const i64 wanted = kernels::ceil_div(blocks, i64{space.tiles}), k = space.k;
     const i64 length =

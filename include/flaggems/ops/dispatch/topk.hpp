@@ -11,7 +11,7 @@
 
 namespace flaggems::detail {
 
-/// Rows that fit a group of threads, of which a block has some; false: they do not.
+/// Rows that fit a thread group, several groups per block; false if they do not.
 template <class T, class S>
 bool topk_in_groups(const char* op, const S& stream, const kernels::row_space& space, i64 k,
                     const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
@@ -36,7 +36,7 @@ bool topk_in_groups(const char* op, const S& stream, const kernels::row_space& s
 }
 
 /// The first k, at most topk_blocks::most_first, of rows of less than 2^31 elements. `map`, if
-/// there is one, has their indices.
+/// given, has their indices.
 template <class T, class S>
 void simt_topk(const char* op, const S& stream, const kernels::row_space& space, i64 k,
                const kernels::row_arg<T>& in, const i64* map, const kernels::row_target<T>& values,
@@ -47,7 +47,7 @@ void simt_topk(const char* op, const S& stream, const kernels::row_space& space,
   const i64 n = space.length, fewer = 256 * kernels::topk_each;
   launch_config config;
   config.op = op;
-  // Enough groups, but of long rows as many blocks as may be.
+  // Enough groups; for long rows, as many blocks as possible.
   config.threads = n <= fewer ? (k <= 512 ? 256 : 512) : (n > kernel::most && k <= 64 ? 256 : 512);
   const bool few = n > kernel::most && work_of(space.rows, n) < i64{1} << 21;
   const i64 most = config.threads * (few ? kernels::topk_each / 4 : kernels::topk_each);

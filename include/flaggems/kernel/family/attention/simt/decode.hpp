@@ -15,8 +15,8 @@
 
 namespace flaggems::kernels {
 
-/// The problem as its kernels know it: counts of 32 bits, and nothing to divide by. Queries that
-/// share keys are rows: row r is position r % queries of head r / queries.
+/// A decode problem: counts of 32 bits, and precomputed divisors. Queries that share keys are rows:
+/// row r is position r % queries of head r / queries.
 struct decode_space {
   static constexpr int most_cluster = 8;  // blocks that share a part
   i32 keys, head_size, value_size, rows;
@@ -24,10 +24,10 @@ struct decode_space {
   f32 scale;
   divider queries, heads, row_tiles, parts;
   u32 tiles;
-  i32 length, share;  // the keys of a part, and of a block of the cluster that has it
+  i32 length, share;  // the keys per part, and per block of a cluster
 };
 
-/// Where a batch of the keys' heads lies.
+/// The offsets of a batch of the keys' heads.
 struct decode_place {
   i64 outer, inner;
   FLAGGEMS_INLINE decode_place(const decode_space& space, u32 batch) {
@@ -44,7 +44,7 @@ struct decode_query {
     head = static_cast<i32>(space.queries.quotient(static_cast<u32>(row)));
     position = row - head * static_cast<i32>(space.queries.divisor);
   }
-  /// The keys that it sees.
+  /// The number of keys that it sees.
   FLAGGEMS_INLINE i32 seen(const decode_space& space) const {
     return max_of(0, min_of(space.keys, position + space.diagonal + 1));
   }
@@ -74,8 +74,8 @@ struct decode_mask : decode_arg<const T> {
   }
 };
 
-/// What a part of the keys finds for a row: the largest score, the sum of the exponentials less it,
-/// and the values weighted with them.
+/// The size of a part's result for a row: the largest score, the sum of the exponentials relative
+/// to it, and the values weighted with them.
 FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }
 
 /// A tile of the launch: some rows of a batch from `first` on, a part of the keys, and the block's
@@ -84,7 +84,7 @@ struct decode_tile {
   decode_place place;
   i32 first;
   i32 begin, end;
-  i64 found;  // the place of what it finds of its first row, among all parts' of all rows
+  i64 found;  // the index of its first row's result among all parts' of all rows
 
   template <class Block>
   FLAGGEMS_INLINE decode_tile(const Block& block, const decode_space& space, int at_once, u32 tile)
@@ -95,7 +95,7 @@ struct decode_tile {
     found = (i64{batch} * space.rows + first) * space.parts.divisor + part;
     const decode_query low(space, first);
     decode_query last(space, min_of(first + at_once, space.rows) - 1);
-    // Of several heads, a row before it is at the last position.
+    // With several heads, some row before it is at the last position.
     if (last.head > low.head) last.position = static_cast<i32>(space.queries.divisor) - 1;
     const i32 from = part * space.length;
     const i32 share = block.cluster_blocks() == 1 ? space.length : space.share;
@@ -109,8 +109,8 @@ template <int Elements>
 struct decode_sum {
   f32 most = lowest<f32>(), total = 0.0F, sum[Elements] = {};
 
-  /// `Count` parts more (said, as OpenCL does not find it from arrays); of one that does not exist,
-  /// the score is the lowest and the rest 0.
+  /// Adds `Count` parts (given explicitly, as OpenCL does not deduce it from arrays); an absent
+  /// part has the lowest score and zeros.
   template <int Count>
   FLAGGEMS_INLINE void add(const f32 (&scores)[Count], const f32 (&totals)[Count],
                            const f32 (&sums)[Count][Elements]) {
@@ -139,19 +139,19 @@ struct decode_sum {
 /// consecutive threads, and those of the next rows, use different banks.
 template <int size, int width>
 struct decode_row {
-  static constexpr int line = round_up(size / width, 64 / width) + 32 / width;  // of 32 banks
+  // avoids bank conflicts among 32 banks
+  static constexpr int line = round_up(size / width, 64 / width) + 32 / width;
   static constexpr int length = line * width + (20 - line * width % 16) % 16;
-  /// What a block of a cluster leaves for the others, as these read it: score, total and sums.
+  /// The result that a block of a cluster leaves for the others: score, total and sums.
   static constexpr int whole = 2 + size;
-  /// Elements for so many thread groups, with so many rows.
+  /// Elements for so many thread groups with so many rows.
   static constexpr int all(int groups, int rows) { return rows * (groups * (2 + length) + whole); }
   FLAGGEMS_INLINE static int place(int vector, int e) { return e * line + vector; }
   FLAGGEMS_INLINE static int place(int e) { return place(e / width, e % width); }
 };
 
-/// Where a block's thread groups leave what they found of `rows` rows, a decode_row of sums each,
-/// and how it becomes that of the block. (Numbers are known to the compiler: for few keys, what is
-/// not the loop over them is most of the time.)
+/// The partial results of a block's thread groups for `rows` rows, a decode_row of sums each, and
+/// their combination. (Template constants: for few keys, this dominates.)
 template <class Block, int groups, int rows, class row_type>
 struct decode_partials {
   template <class T>
@@ -166,7 +166,7 @@ struct decode_partials {
         sums(b.template scratch<f32>(groups * rows * row_type::length)),
         whole(b.template scratch<f32>(rows * row_type::whole)) {}
 
-  /// What a thread group found of a row: score and total, and where its sums begin.
+  /// A group's result for a row: score and total; and where its sums begin.
   FLAGGEMS_INLINE void put(int group, int row, f32 score, f32 total) const {
     largest.write(group * rows + row, score);
     totals.write(group * rows + row, total);
@@ -174,17 +174,17 @@ struct decode_partials {
   FLAGGEMS_INLINE array<f32> sums_of(int group, int row) const {
     return sums.from((group * rows + row) * row_type::length);
   }
-  /// The tile's rows, of so many elements: into `found` if they are one of several parts, else
-  /// where the batch's begin, `to`. After a barrier.
+  /// Combines and stores the tile's rows of so many elements: into `found` if they are one of
+  /// several parts, else at the batch's output `to`. After a barrier.
   template <class Out>
   FLAGGEMS_INLINE void store(const decode_space& space, const decode_arg<Out>& out,
                              global_ptr<Out> to, const decode_tile& at, int elements,
                              global_ptr<f32> found) const {
     using kernels::store;
-    // A thread has two elements of a row, whose parts' weights are the same.
+    // A thread has two elements of a row, which share the parts' weights.
     const int half = elements / 2, all = min_of(rows, space.rows - at.first) * half;
     const int blocks = block.cluster_blocks();
-    // First what this block's thread groups found; of several blocks, then a share of what all did.
+    // First combines this block's thread groups, then a share of what the cluster's blocks have.
     for (int members = 1;; members = blocks) {
       const bool is_last = members == blocks;
       const int share = members == 1 ? all : ceil_div(all, blocks);
@@ -223,7 +223,7 @@ struct decode_partials {
       if (is_last) break;
       block.sync_cluster();
     }
-    if (blocks > 1) block.leave_cluster();  // no block goes on, or ends, while it is read
+    if (blocks > 1) block.leave_cluster();  // no block continues or ends while it is read
   }
 
  private:
@@ -249,7 +249,7 @@ struct decode_partials {
       total[b] = sum[b][0] = sum[b][1] = 0.0F;
       if (b >= decode_space::most_cluster) continue;
       const bool exists = b < blocks;
-      // (Its own where there is none: whose value is not used may come after leave_cluster.)
+      // (An absent one reads its own, as unused loads may be moved after leave_cluster.)
       const auto there =
           block.of_block(whole, exists ? b : block.cluster_block()).from(r * row_type::whole);
       const f32 own_score = there.read(0), own_total = there.read(1);
@@ -263,9 +263,9 @@ struct decode_partials {
   }
 };
 
-/// `Lanes` consecutive threads are a thread group, which has a vector of a key each, and scores
-/// `keys` of them for Rows queries at once. Rows * keys <= Lanes. Keys and values are
-/// vector-aligned everywhere, and a head has Lanes vectors at most.
+/// `Lanes` consecutive threads are a group: each has a vector of a key, and together they score
+/// `keys` keys for Rows queries. Rows * keys <= Lanes. Keys and values are vector-aligned, and a
+/// head has at most Lanes vectors.
 template <class T, class Key, class Out, class Mask, int Rows, int Lanes>
 struct attention_decode {
   static constexpr int max_threads = 128, min_blocks = 4;
@@ -288,7 +288,7 @@ struct attention_decode {
     const decode_partials<Block, groups, Rows, row_type> partials(block);
     const int mine = lane * width;  // the first element of this lane's vectors
     const bool has_key = mine < space.head_size, has_value = mine < space.value_size;
-    // The score that this lane has of each step.
+    // The score that this lane owns in each step.
     const int my_row = lane / spread / keys, my_key = lane / spread % keys;
 
     block.for_each_cluster_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
@@ -300,7 +300,7 @@ struct attention_decode {
       global_ptr<const T> from_q[Rows];
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
-        // Rows beyond the last are the last one again: computed, not stored.
+        // Rows past the end repeat the last one: computed, not stored.
         from_q[r] = settled<const T>(q.at(at.place) + q.offset(query_of(r)));
       }
       const decode_query own = query_of(my_row);
@@ -310,7 +310,8 @@ struct attention_decode {
       const auto scores = mask.row(at.place, own);
       const auto to = out.at(at.place);
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
-        // What a cache has of earlier positions was not written by the launch before.
+        // A cache's earlier positions are not written by the previous launch, so prefetching is
+        // safe.
         FLAGGEMS_SIMT_NO_UNROLL
         for (int s = 0; s < keys; ++s) {
           const i64 j = at.begin + group * keys + s;
@@ -335,8 +336,8 @@ struct attention_decode {
         for (int e = 0; e < width; ++e) sums[r][e] = 0.0F;
       }
       f32 largest = lowest<f32>(), total = 0.0F;
-      // Each step fetches what the next one needs as soon as it has done with its own. Keys and
-      // values beyond the end are the last ones again, whose score is hidden.
+      // Software pipelining: each step loads the next one's data as soon as it has used its own.
+      // Keys and values past the end repeat the last ones, with masked scores.
       values key[keys], value[keys];
       const auto fetch = [&](values(&into)[keys], global_ptr<const Key> from, i32 stride, bool has,
                              i32 start) FLAGGEMS_LAMBDA {
@@ -372,7 +373,7 @@ struct attention_decode {
         f32 now = greater_or_nan(largest, score);
         for (int beyond = spread; beyond < spread * keys; beyond *= 2)
           now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
-        // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+        // No key seen so far: any finite number works, as all exponentials are 0.
         const f32 shift = now == lowest<f32>() ? 0.0F : now;
         f32 correction[Rows], weights[count];
         correction[0] = softmax_power<f32>(largest - shift);
@@ -407,7 +408,7 @@ struct attention_decode {
       for (int beyond = spread; beyond < spread * keys; beyond *= 2)
         total += block.template shuffle_xor<f32>(total, beyond);
 
-      block.sync();  // what the tile before left may still be read
+      block.sync();  // the previous tile's results may still be read
       if (lane % (spread * keys) == 0) partials.put(group, my_row, largest, total);
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
@@ -444,7 +445,8 @@ struct attention_decode_merge {
                                   const decode_arg<Out>& out, global_ptr<const f32> found) {
     const int size = space.value_size, count = static_cast<int>(space.parts.divisor);
     const int group_count = static_cast<int>(groups(block.threads(), size));
-    // This thread's, and its first element: the only one, unless a row is wider than the block.
+    // This thread's group, and its first element: the only one unless a row is wider than the
+    // block.
     const int group = block.thread() / size, first = block.thread() - group * size;
     const int step = static_cast<int>(decode_found(space.value_size));
     const auto largest = block.template scratch<f32>(group_count);
@@ -452,13 +454,13 @@ struct attention_decode_merge {
     const auto sums = block.template scratch<f32>(i64(group_count) * size);
     block.admit_next();
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
-      // A tile is a row, of which a batch has as many as row tiles.
+      // A tile is a row; a batch has as many as row tiles.
       const u32 batch = space.row_tiles.quotient(static_cast<u32>(tile));
       const decode_query row(space, static_cast<int>(tile - i64{batch} * space.rows));
       const auto to = out.at(decode_place(space, batch)) + out.offset(row);
       const auto from = found + tile * count * step;
       block.await_earlier();
-      if (group_count > 1) block.sync();  // what the tile before left may still be read
+      if (group_count > 1) block.sync();  // the previous tile's results may still be read
       for (int e = group < group_count ? first : size; e < size; e += block.threads()) {
         decode_sum<1> x;
         FLAGGEMS_SIMT_NO_UNROLL

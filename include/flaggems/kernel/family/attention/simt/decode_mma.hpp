@@ -9,13 +9,13 @@
 
 namespace flaggems::kernels {
 
-/// Two numbers as a word of T, and what that loses of them.
+/// Two numbers as a word of T, and the rounding errors.
 template <class T>
 FLAGGEMS_INLINE u32 take_halves(f32& low, f32& high) {
   const T a = static_cast<T>(low), b = static_cast<T>(high);
   low -= static_cast<f32>(a);
   high -= static_cast<f32>(b);
-  if (low != low) low = 0.0F;  // of an infinity, nothing is left
+  if (low != low) low = 0.0F;  // an infinity has no rounding error
   if (high != high) high = 0.0F;
   return static_cast<u32>(a.bits) | (static_cast<u32>(b.bits) << 16);
 }
@@ -36,11 +36,11 @@ FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) {
 #endif
 }
 
-/// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. 32
-/// consecutive threads are a thread group, which has 16 keys at once and 8 rows: scores are keys
-/// times queries, and the result, transposed, values times weights. What is not exact in 16 bits is
-/// multiplied in parts: for that, queries of another type must have keys of bf16. Queries begin
-/// vectors everywhere, as keys and values do.
+/// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. A
+/// warp (32 threads) processes 16 keys and 8 rows at once: scores are keys times queries, and the
+/// result, transposed, is values times weights. Numbers that 16 bits do not represent are
+/// multiplied in several terms; queries of another type therefore need keys of bf16. Queries are
+/// vector-aligned, as keys and values are.
 template <class T, class Key, class Out, class Mask, int Blocks, int Threads>
 struct attention_decode_tiles {
   static constexpr int max_threads = Threads;
@@ -66,11 +66,11 @@ struct attention_decode_tiles {
     block.for_each_cluster_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const decode_tile at(block, space, rows_at_once, static_cast<u32>(tile));
       const i32 begin = at.begin, end = at.end;
-      // Rows beyond the last are the last one again: computed, not stored.
+      // Rows past the end repeat the last one: computed, not stored.
       const auto query_of = [&](int r) FLAGGEMS_LAMBDA {
         return decode_query(space, min_of(at.first + r, space.rows - 1));
       };
-      // This thread's scores are of the rows 2t and 2t + 1, and of the keys g and g + 8.
+      // This thread's scores: of the rows 2t and 2t + 1, and the keys g and g + 8.
       const decode_query low = query_of(2 * t), high = query_of(2 * t + 1);
       const i32 visible[2] = {low.seen(space), high.seen(space)};
       const auto mask_low = mask.row(at.place, low), mask_high = mask.row(at.place, high);
@@ -79,7 +79,8 @@ struct attention_decode_tiles {
       const auto from_k = batch_k + t * 8, from_v = batch_v + g * 8;
       const auto from_q = q.at(at.place) + q.offset(query_of(g)) + t * 8;
       block.await_earlier([&]() FLAGGEMS_LAMBDA {
-        // What a cache has of earlier positions was not written by the launch before.
+        // A cache's earlier positions are not written by the previous launch, so prefetching is
+        // safe.
         constexpr int line = 64;  // elements
         const i32 count = min_of(end - begin, 2 * warps * keys) * Blocks;
         for (i32 i = block.thread(); i < count; i += block.threads()) {
@@ -97,9 +98,9 @@ struct attention_decode_tiles {
         for (int e = 0; e < 4; ++e) sums[b][e] = 0.0F;
       }
       f32 largest[2] = {lowest<f32>(), lowest<f32>()}, total[2] = {0.0F, 0.0F};
-      // Each step fetches what the next one needs as soon as it has done with its own, and does
-      // not touch it: that would be to wait for it. Keys and values beyond the end are the last
-      // ones again, whose score is hidden.
+      // Software pipelining: each step loads the next one's data as soon as it has used its own,
+      // without touching it, which would stall. Keys and values past the end repeat the last ones,
+      // with masked scores.
       words key[2][2 * Blocks], value[4][Blocks];
       const auto fetch_keys = [&](i32 start) FLAGGEMS_LAMBDA {
         if (start >= end) return;
@@ -123,7 +124,7 @@ struct attention_decode_tiles {
       };
       fetch_keys(begin);
       fetch_values(begin);
-      // Queries, a vector of which in words is what two products take.
+      // Queries: a vector of words has the operands of two mma instructions.
       u32 query[query_terms][2 * Blocks][4];
       FLAGGEMS_SIMT_UNROLL
       for (int b = 0; b < 2 * Blocks; ++b) {
@@ -176,7 +177,7 @@ struct attention_decode_tiles {
           }
           for (int beyond = 4; beyond < 32; beyond *= 2)
             now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
-          // Nothing seen so far: any number but -inf will do, all exponentials are 0.
+          // No key seen so far: any finite number works, as all exponentials are 0.
           const f32 shift = now == lowest<f32>() ? 0.0F : now;
           correction[r] = softmax_power<f32>(largest[r] - shift);
           largest[r] = now;
@@ -218,7 +219,7 @@ struct attention_decode_tiles {
         for (int beyond = 4; beyond < 32; beyond *= 2)
           total[r] += block.template shuffle_xor<f32>(total[r], beyond);
       }
-      block.sync();  // what the tile before left may still be read
+      block.sync();  // the previous tile's results may still be read
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < 2; ++r) {
         if (g == 0) partials.put(warp, 2 * t + r, largest[r], total[r]);

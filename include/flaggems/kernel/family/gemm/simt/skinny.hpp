@@ -11,17 +11,18 @@
 
 namespace flaggems::kernels {
 
-/// A product of few rows as its kernels know it: counts of 32 bits, and nothing to divide by.
+/// A product of few rows: counts of 32 bits, and precomputed divisors.
 struct skinny_space {
   i32 batches, m, n, k;
   i32 tile_rows, tile_columns;
-  divider row_tiles, column_tiles;  // by how many there are
+  divider row_tiles, column_tiles;  // by their numbers
   u32 tiles;
-  i32 sharing;  // 2^sharing thread groups share lines, most_sharing at most
+  i32 sharing;  // 2^sharing subwarps share lines, most_sharing at most
 };
 inline constexpr int most_sharing = 8;
 
-/// gemm_arg and gemm_out, of a batch of one dimension. (Each call copies a kernel's arguments.)
+/// gemm_arg and gemm_out with a one-dimensional batch. (Small, as each call copies a kernel's
+/// arguments.)
 template <class T>
 struct skinny_arg {
   global_ptr<const T> data;
@@ -38,8 +39,8 @@ struct skinny_out {
   FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const { return data + c.at[0] * batch; }
 };
 
-/// Where a tile lies. The batch has one dimension: indices of arrays that are not known when the
-/// kernel is compiled would move its arguments into memory.
+/// The position of a tile. The batch has one dimension: array indices unknown at compile time would
+/// move arguments to local memory.
 struct skinny_place {
   coordinates batch;
   i32 i, j;
@@ -60,8 +61,8 @@ struct skinny_place {
 template <int Lanes>
 struct skinny_subwarp {
   int subwarp, lane;
-  int shift, sharing, part;  // which of 2^shift thread groups this one is
-  int group, groups;         // which of so many that have other lines
+  int shift, sharing, part;  // its index among 2^shift subwarps
+  int group, groups;         // its index among those with other lines
   template <class Block>
   FLAGGEMS_INLINE skinny_subwarp(const Block& block, const skinny_space& space) {
     const u32 threads = static_cast<u32>(block.threads());
@@ -71,7 +72,7 @@ struct skinny_subwarp {
     groups = static_cast<int>(threads / Lanes) >> shift;
     set(static_cast<u32>(block.thread()));
   }
-  /// Works it out again, which takes fewer registers than to keep it.
+  /// Recomputes it, to save registers.
   FLAGGEMS_INLINE void renew(u32 thread) {
     FLAGGEMS_FORGET(thread);
     set(thread);
@@ -86,9 +87,9 @@ struct skinny_subwarp {
   }
 };
 
-/// Lanes along the sum: `b`, and `a` if it is no expression, are contiguous there and are
-/// vector-aligned everywhere. `Lanes` consecutive threads are a thread group; thread groups that
-/// share lines have Columns lines of `b`. `Unroll` vectors of each line are under way at once.
+/// Lanes along the sum: `b`, and `a` unless it is an expression, are contiguous there and
+/// vector-aligned. `Lanes` consecutive threads are a subwarp; subwarps that share lines have
+/// Columns lines of `b`. `Unroll` vectors of each line are loaded at once.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, int Lanes,
           int Unroll>
 struct gemm_skinny {
@@ -96,7 +97,7 @@ struct gemm_skinny {
   static constexpr int width = vec_size<B>;
   static constexpr int count = Rows * Columns;
   static_assert(count <= Lanes, "flaggems: a thread of a subwarp ends with one sum at most");
-  /// The elements of a block's scratch: what thread groups leave for others, twice.
+  /// The elements of a block's scratch: the subwarps' partial sums, double-buffered.
   static constexpr int found = 2 * max_threads / Lanes * count;
   static constexpr int most_scratch = found * static_cast<int>(sizeof(C));
   static constexpr bool awaits_earlier = true;
@@ -113,7 +114,7 @@ struct gemm_skinny {
     for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles;
          tile += static_cast<u32>(block.count())) {
       const skinny_place at = skinny_place::of(space, tile);
-      // Lines beyond the last are the last one again: computed, not stored.
+      // Lines past the end repeat the last one: computed, not stored.
       global_ptr<const A> row[Rows];
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r)
@@ -126,7 +127,7 @@ struct gemm_skinny {
           const int j = min_of(first + c, space.n - 1);
           column[c] = settled<const B>(b.at(at.batch) + j * b.line + begin);
         }
-        block.await_earlier([&]() FLAGGEMS_LAMBDA {  // weights, which nobody writes
+        block.await_earlier([&]() FLAGGEMS_LAMBDA {  // weights, which no launch writes
           FLAGGEMS_SIMT_UNROLL
           for (int u = 0; u < Unroll; ++u) {
             FLAGGEMS_SIMT_UNROLL
@@ -176,7 +177,7 @@ struct gemm_skinny {
             fetch(y, q);
             add(y, q);
           }
-        } else if (q < left) {  // each step fetches what the next one needs
+        } else if (q < left) {  // software pipelining: each step loads the next one's data
           vec<B, width> y[Columns];
           fetch(y, q);
           for (; q < left; q += step) {
@@ -191,8 +192,8 @@ struct gemm_skinny {
         }
         reduce_values<count, Lanes / 2, C>(block, sums);
         mine.renew(static_cast<u32>(block.thread()));
-        // The first of the thread groups that share lines adds what the others leave: in one half
-        // of the scratch, then in the other, so that one barrier is enough.
+        // The first of the subwarps that share lines adds the others' partial sums. They are
+        // double-buffered, so that one barrier suffices.
         constexpr int spread = Lanes / count;
         const int e = mine.lane / spread;
         const bool has_sum = mine.lane % spread == 0 && mine.group < mine.groups;
@@ -218,11 +219,10 @@ struct gemm_skinny {
   }
 };
 
-/// Lanes along the columns of the result, where `b` is contiguous and are vector-aligned
-/// everywhere, as `a` does along the sum with Depth elements if `vectorized`. `Lanes` consecutive
-/// threads are a thread group, which reads Depth lines at once; all thread groups of a block share
-/// the same columns. The sum is cut into `parts` of `length`; of several, each is left in `partial`
-/// for gemm_skinny_merge.
+/// Lanes along the columns of the result, where `b` is contiguous and vector-aligned, as `a` is
+/// along the sum with Depth elements if `vectorized`. `Lanes` consecutive threads are a subwarp,
+/// which reads Depth lines at once; all subwarps of a block share the same columns. Split-K: the
+/// sum has `parts` of `length`; if several, their results go to `partial` for gemm_skinny_merge.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth>
 struct gemm_skinny_across {
   static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 4 : 2;
@@ -289,7 +289,7 @@ struct gemm_skinny_across {
       for (int q = begin + subwarp * Depth; q < end; q += subwarps * Depth)
         add(q, min_of(Depth, end - q));
 
-      block.sync();  // what the tile before left may still be read
+      block.sync();  // the previous tile's sums may still be read
       static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
         static_for<width>([&](auto e) FLAGGEMS_LAMBDA {
           found.write(((subwarp * Rows + r) * width + e) * Lanes + lane, sums[r][e]);

@@ -22,7 +22,7 @@ struct gemm_skinny_tiles {
   using words = vec<u32, 4>;
   static constexpr bool awaits_earlier = true;
 
-  /// Brings a thread group's steps, one after another.
+  /// The pipeline of a subwarp's steps.
   template <class Block>
   struct queue {
     using array = typename Block::template scratch_type<words>;
@@ -36,7 +36,7 @@ struct gemm_skinny_tiles {
     int step = 0, slot = 0, lines_left = 0, left = 0;
     global_ptr<const T> from = nullptr;
 
-    /// Finds the first step of a tile.
+    /// Moves to the first step of a tile.
     FLAGGEMS_INLINE void begin() {
       const skinny_place at = skinny_place::of(space, tile);
       const int j = at.j + mine.group * lines + mine.lane / vectors;
@@ -66,8 +66,8 @@ struct gemm_skinny_tiles {
       block.commit_copies();
     }
   };
-  /// Where a stage has a vector of a line: so that eight threads that read vectors of two lines
-  /// find them in different banks.
+  /// The index of a line's vector in a stage, permuted so that eight threads that read vectors of
+  /// two lines have no bank conflicts.
   FLAGGEMS_INLINE static int place(int line, int at_vector) {
     return line * vectors + (at_vector ^ line % 2 * 4);
   }
@@ -95,7 +95,7 @@ struct gemm_skinny_tiles {
     global_ptr<const T> row[Wide];
     words next[Wide][4];
     const auto find_rows = [&](const skinny_place& at) FLAGGEMS_LAMBDA {
-      // Rows beyond the last are the last one again: computed, not stored.
+      // Rows past the end repeat the last one: computed, not stored.
       FLAGGEMS_SIMT_UNROLL
       for (int w = 0; w < Wide; ++w)
         row[w] = settled<const T>(a.at(at.batch) + min_of(at.i + w * 8 + g, space.m - 1) * a.line +
@@ -116,7 +116,7 @@ struct gemm_skinny_tiles {
     const u32 blocks = static_cast<u32>(block.count());
     const skinny_place first = skinny_place::of(space, tile);
     find_rows(first);
-    block.await_earlier([&]() FLAGGEMS_LAMBDA {                  // weights, which nobody writes
+    block.await_earlier([&]() FLAGGEMS_LAMBDA {                  // weights, which no launch writes
       static_for<Stages * Blocks>([&](auto i) FLAGGEMS_LAMBDA {  // 128 bytes each
         const int j = first.j + mine.group * lines + i % Blocks * 16 + mine.lane / 2;
         const int q =
@@ -137,7 +137,7 @@ struct gemm_skinny_tiles {
         if (ends) find_rows(skinny_place::of(space, tile + blocks));
         fetch_rows(ends ? 0 : step + 1);
         block.template wait_copies<Stages - 2>();
-        coming.fetch();  // where the step before was, which all of the warp have done with
+        coming.fetch();  // into the previous step's stage, which the warp has finished reading
         FLAGGEMS_SIMT_UNROLL
         for (int d = 0; d < 4; ++d) {
           FLAGGEMS_SIMT_UNROLL
@@ -159,7 +159,7 @@ struct gemm_skinny_tiles {
         slot = slot == Stages - 1 ? 0 : slot + 1;
       }
 
-      block.sync();  // the sums before may still be read
+      block.sync();  // the previous sums may still be read
       FLAGGEMS_SIMT_UNROLL
       for (int l = 0; l < Blocks; ++l) {
         FLAGGEMS_SIMT_UNROLL
