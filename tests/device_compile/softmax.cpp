@@ -1,29 +1,46 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernel/family/row/simt/softmax.hpp>
+#include <flaggems/kernel/family/row/programs/softmax.hpp>
+#include <flaggems/kernel/family/row/simt/registers.hpp>
 #include <flaggems/kernel/family/row/simt/tiles.hpp>
-#include <flaggems/kernel/family/row/softmax.hpp>
+#include <flaggems/kernel/family/row/staged.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
-FLAGGEMS_INSTANCE(softmax_f32, fk::softmax<float, float, float, false>, fk::row_space,
-                  fk::row_arg<float>, fk::row_target<float>)
-FLAGGEMS_INSTANCE(log_softmax_bf16, fk::softmax<flaggems::bf16, flaggems::f16, float, true>,
-                  fk::row_space, fk::row_arg<flaggems::bf16>, fk::row_target<flaggems::f16>)
-FLAGGEMS_INSTANCE(softmax_resident_bf16,
-                  fk::simt_softmax<flaggems::bf16, flaggems::bf16, float, false, 4, 1, true>,
-                  fk::row_space, fk::row_threads, fk::row_arg<flaggems::bf16>,
-                  fk::row_target<flaggems::bf16>)
-FLAGGEMS_INSTANCE(log_softmax_resident_f32,
-                  fk::simt_softmax<float, float, float, true, 2, 1, false>, fk::row_space,
-                  fk::row_threads, fk::row_arg<float>, fk::row_target<float>)
-FLAGGEMS_INSTANCE(softmax_staged_f32, fk::simt_softmax<float, float, float, false, 8, 1, true>,
-                  fk::row_space, fk::row_threads, fk::row_arg<float>, fk::row_target<float>)
-FLAGGEMS_INSTANCE(softmax_short_bf16,
-                  fk::short_row_tiles<fk::short_softmax<false>, flaggems::bf16, 1>,
-                  fk::short_row_space, fk::global_ptr<const flaggems::bf16>,
-                  fk::global_ptr<flaggems::bf16>, fk::short_softmax<false>)
-FLAGGEMS_INSTANCE(log_softmax_short_f32, fk::short_row_tiles<fk::short_softmax<true>, float, 4>,
+using flaggems::bf16, flaggems::f16;
+using soft = fk::softmax_program<float, false>;
+using log_soft = fk::softmax_program<float, true>;
+using soft_backward = fk::softmax_backward_program<float, false>;
+template <class T, class Out>
+using one_in = fk::row_operands<fk::operands<fk::row_arg<T>>, fk::operands<fk::row_target<Out>>>;
+template <class T>
+using two_in =
+    fk::row_operands<fk::operands<fk::row_arg<T>, fk::row_arg<T>>, fk::operands<fk::row_target<T>>>;
+using floats = one_in<float, float>;
+using halves = one_in<bf16, bf16>;
+using mixed = one_in<bf16, f16>;
+using two_floats = two_in<float>;
+using two_halves = two_in<bf16>;
+
+FLAGGEMS_INSTANCE(softmax_f32, fk::staged_row_program<soft, floats>, fk::row_space, floats, soft)
+FLAGGEMS_INSTANCE(log_softmax_bf16, fk::staged_row_program<log_soft, mixed>, fk::row_space, mixed,
+                  log_soft)
+FLAGGEMS_INSTANCE(softmax_resident_bf16, fk::register_row_program<soft, halves, 4, 1, true>,
+                  fk::row_space, fk::row_threads, halves, soft)
+FLAGGEMS_INSTANCE(log_softmax_resident_f32, fk::register_row_program<log_soft, floats, 2, 1, false>,
+                  fk::row_space, fk::row_threads, floats, log_soft)
+FLAGGEMS_INSTANCE(softmax_staged_f32, fk::register_row_program<soft, floats, 8, 1, true>,
+                  fk::row_space, fk::row_threads, floats, soft)
+FLAGGEMS_INSTANCE(softmax_short_bf16, fk::short_row_tiles<fk::tile_row_program<soft>, bf16, 1>,
+                  fk::short_row_space, fk::global_ptr<const bf16>, fk::global_ptr<bf16>,
+                  fk::tile_row_program<soft>)
+FLAGGEMS_INSTANCE(log_softmax_short_f32,
+                  fk::short_row_tiles<fk::tile_row_program<log_soft>, float, 4>,
                   fk::short_row_space, fk::global_ptr<const float>, fk::global_ptr<float>,
-                  fk::short_softmax<true>)
+                  fk::tile_row_program<log_soft>)
+FLAGGEMS_INSTANCE(softmax_backward_f32, fk::staged_row_program<soft_backward, two_floats>,
+                  fk::row_space, two_floats, soft_backward)
+FLAGGEMS_INSTANCE(softmax_backward_resident_bf16,
+                  fk::register_row_program<soft_backward, two_halves, 4, 1, false>, fk::row_space,
+                  fk::row_threads, two_halves, soft_backward)

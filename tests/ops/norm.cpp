@@ -333,12 +333,16 @@ void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   config.op = "layer_norm";
   resident.configure(config, rows);
   const auto run = [&](fg::tensor_view<T, D> to) {
-    fg::launch<fk::simt_layer_norm<T, W, T, f32, 4, 2, false>>(
+    const auto operands = fg::detail::row_operands_of(
+        fg::detail::inputs(fk::row_arg<T>{x.in().data(), {x.view().stride(0), 1}}),
+        fg::detail::outputs(fk::row_target<T>{to.data(), {to.stride(0), 1}}),
+        fg::detail::inputs(fk::row_arg<W>{has_weight ? weight.in().data() : nullptr, {0, 1}},
+                           fk::row_arg<W>{has_bias ? bias.in().data() : nullptr, {0, 1}}));
+    using program = fk::layer_norm_program<f32>;
+    fg::launch<
+        fk::register_row_program<program, std::remove_cv_t<decltype(operands)>, 4, 2, false>>(
         test_stream<D>(), config, fk::norm_space{1, 1, {rows, n}, rows, n}, resident.groups,
-        fk::row_arg<T>{x.in().data(), {x.view().stride(0), 1}},
-        fk::row_arg<W>{has_weight ? weight.in().data() : nullptr, {0, 1}},
-        fk::row_arg<W>{has_bias ? bias.in().data() : nullptr, {0, 1}},
-        fk::row_target<T>{to.data(), {to.stride(0), 1}}, 1e-3F);
+        operands, program{1e-3F});
   };
   const values want = reference(x.values(), columns, has_weight ? weight.values() : values(),
                                 has_bias ? bias.values() : values(), 1e-3, true);

@@ -118,9 +118,12 @@ void check_staged_rests() {
     config.cluster = 2;
     const fk::row_threads groups{fk::row_threads::cluster, 8 * 32};
     config.scratch = 16 * groups.staged;
-    fg::launch<fk::simt_softmax<T, T, f32, false, 8, 1, true>>(
-        test_stream<D>(), config, fk::row_space{1, {rows}, rows, n}, groups,
-        fk::row_arg<T>{x.in().data(), {n, 1}}, fk::row_target<T>{out.view().data(), {n, 1}});
+    const auto operands = fg::detail::row_operands_of(
+        fg::detail::inputs(fk::row_arg<T>{x.in().data(), {n, 1}}),
+        fg::detail::outputs(fk::row_target<T>{out.view().data(), {n, 1}}));
+    using program = fk::softmax_program<f32, false>;
+    fg::launch<fk::register_row_program<program, std::remove_cv_t<decltype(operands)>, 8, 1, true>>(
+        test_stream<D>(), config, fk::row_space{1, {rows}, rows, n}, groups, operands, program{});
     expect_close<T>(out.read(), reference(x.values(), {rows, n}, 1, false), tolerance_of<T>());
   }
 }

@@ -5,7 +5,8 @@
 // weight or bias is absent as std::nullopt.
 #pragma once
 
-#include <flaggems/ops/dispatch/norm.hpp>
+#include <flaggems/kernel/family/row/programs/norm.hpp>
+#include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
@@ -170,13 +171,10 @@ inline constexpr double epsilon_of = std::is_same_v<T, f64>      ? 0x1p-52
                                      : std::is_same_v<T, f8e4m3> ? 0x1p-3
                                                                  : 0x1p-2;
 
-template <class C, class D>
-launch_config norm_launch(const char* op, const kernels::norm_space& space, int operands) {
+inline launch_config norm_launch(const char* op, const kernels::norm_space& space, int operands) {
   launch_config config;
   config.op = op;
-  config.tiles = space.rows;
   config.work = work_of(space.rows, space.length, 8, operands);
-  config.scratch = row_scratch<C, D>(space.length, 4);
   return config;
 }
 
@@ -214,12 +212,11 @@ void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
   const kernels::norm_space space = plan.space();
   auto target = plan.target(1, to);
   target.streamed = detail::streams_rows<D>(from, to);
-  const auto config = detail::norm_launch<C, D>(op, space, 2);
-  const auto in = plan.arg(0, from);
-  const auto weights = plan.arg(2, w);
-  const auto biases = plan.arg(3, b);
-  detail::launch_layer_norm<T, WeightType, O, C>(stream, config, space, in, weights, biases, target,
-                                                 eps);
+  const auto config = detail::norm_launch(op, space, 2);
+  detail::launch_rows(stream, config, space,
+                      row_operands_of(inputs(plan.arg(0, from)), outputs(target),
+                                      inputs(plan.arg(2, w), plan.arg(3, b))),
+                      kernels::layer_norm_program<C>{static_cast<C>(eps)});
 }
 }  // namespace detail
 
@@ -277,10 +274,11 @@ void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, c
   const kernels::norm_space space = plan.space();
   auto target = plan.target(1, to);
   target.streamed = detail::streams_rows<D>(from, to);
-  const auto config = detail::norm_launch<C, D>(op, space, 2);
-  const auto in = plan.arg(0, from);
-  const auto weights = plan.arg(2, w);
-  detail::launch_rms_norm<T, WeightType, O, C>(stream, config, space, in, weights, target, epsilon);
+  const auto config = detail::norm_launch(op, space, 2);
+  detail::launch_rows(
+      stream, config, space,
+      row_operands_of(inputs(plan.arg(0, from)), outputs(target), inputs(plan.arg(2, w))),
+      kernels::rms_norm_program<C>{static_cast<C>(epsilon)});
 }
 }  // namespace detail
 
@@ -339,13 +337,11 @@ void add_rms_norm_into(const S& stream, X&& x, R&& residual, const W& weight, do
     return;
   using C = detail::norm_compute<T, Sum, WeightType>;
   const kernels::norm_space space = plan.space();
-  using D = device_of<S>;
-  const auto config = detail::norm_launch<C, D>(op, space, 4);
-  const auto inout = plan.target(0, in);
-  const auto sums = plan.target(1, sum);
-  const auto weights = plan.arg(2, w);
-  detail::launch_add_rms_norm<T, Sum, WeightType, C>(stream, config, space, inout, sums, weights,
-                                                     eps);
+  detail::launch_rows(
+      stream, detail::norm_launch(op, space, 4), space,
+      row_operands_of(inputs(plan.arg(1, sum), plan.arg(0, in)),
+                      outputs(plan.target(0, in), plan.target(1, sum)), inputs(plan.arg(2, w))),
+      kernels::fused_add_rms_norm_program<C>{static_cast<C>(eps)});
 }
 }  // namespace detail
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/ops/dispatch/softmax.hpp>
+#include <flaggems/kernel/family/row/programs/softmax.hpp>
+#include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -40,7 +41,11 @@ void softmax_into(const char* op, const S& stream, const X& x, const Out& out, i
   const kernels::row_space space = plan.space();  // settles the dimensions of the operands
   auto target = plan.target(1, out);
   target.streamed = streams_rows<device_of<S>>(x, out);
-  launch_softmax<Log, T, O, C>(op, stream, space, plan.arg(0, x), target);
+  launch_config config;
+  config.op = op;
+  config.work = work_of(space.rows, space.length, 32);
+  launch_rows(stream, config, space, row_operands_of(inputs(plan.arg(0, x)), outputs(target)),
+              kernels::softmax_program<C, Log>{});
 }
 
 }  // namespace detail

@@ -147,12 +147,13 @@ class staged_row {
   global_ptr<const T> row_ = nullptr;
 };
 
-/// A row that every row of the launch is combined with (a weight); null for none.
+/// A row that is read where it lies; null for none.
 template <class Block, class T, class Walk>
-class shared_row {
+class read_row {
  public:
-  FLAGGEMS_INLINE shared_row(Block&, i64, const Walk& walk, global_ptr<const T> row)
-      : walk_(walk), row_(row) {}
+  FLAGGEMS_INLINE read_row(Block&, i64, const Walk& walk, int = 1) : walk_(walk) {}
+  FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64, int) { row_ = row; }
+  FLAGGEMS_INLINE read_row place(int) const { return *this; }
   FLAGGEMS_INLINE bool exists() const { return row_ != nullptr; }
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
@@ -161,7 +162,7 @@ class shared_row {
 
  private:
   Walk walk_;
-  global_ptr<const T> row_;
+  global_ptr<const T> row_ = nullptr;
 };
 
 /// A row that is written, from `begin` to `end`, and may be read in between.
@@ -175,8 +176,8 @@ class written_row {
   }
   FLAGGEMS_INLINE void begin_group(global_ptr<T> row, i64) { row_ = row; }
   FLAGGEMS_INLINE written_row place(int) const { return *this; }
-  /// Instead of `begin`, to read elements before they are written.
-  FLAGGEMS_INLINE written_row update(global_ptr<T> row) { return begin(row); }
+  /// The same for elements that are read soon.
+  FLAGGEMS_INLINE written_row cached() const { return *this; }
   template <class Lane, class V>
   FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
     walk_.store_to(row_, lane, x);
@@ -221,6 +222,7 @@ inline constexpr i64 group_elements = 4096;
 /// A group of rows, with a value of C for each of them.
 template <class Block, class C>
 struct row_group {
+  static constexpr int most_rows = 1;
   using values = C;
   struct list {
     C of;
@@ -235,6 +237,17 @@ struct row_group {
   FLAGGEMS_INLINE static C fold(Block& block, int, i64 n, C init, Op op, const F& row,
                                 int line = FLAGGEMS_CALLER_LINE) {
     return block.reduce(n, init, op, row(0), line);
+  }
+  /// The same of functions that give several values at once, `Sums`.
+  template <int M, class Sums, class Op, class F>
+  FLAGGEMS_INLINE static Sums fold_each(Block& block, int, i64 n, const Sums& init, Op op,
+                                        const F& row, int line = FLAGGEMS_CALLER_LINE) {
+    return block.reduce(n, init, op, row(0), line);
+  }
+  /// f(r) of each row.
+  template <class F>
+  FLAGGEMS_INLINE static C gather(int, const F& f) {
+    return f(0);
   }
 };
 
@@ -324,9 +337,8 @@ inline constexpr bool has_group_parts = sizeof(C) == sizeof(f32) && !is_same<C, 
 
 /// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
 /// of the first one, and the number of rows, which are neighbours in the last outer dimension.
-template <class Block, class F>
-FLAGGEMS_INLINE void for_each_row_group(Block& block, const row_space& space, int most,
-                                        const F& f) {
+template <class Block, class Space, class F>
+FLAGGEMS_INLINE void for_each_row_group(Block& block, const Space& space, int most, const F& f) {
   block.for_each_share(space.rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     for (i64 row = begin; row < end;) {
       const coordinates c = space.locate(row);

@@ -313,7 +313,7 @@ FLAGGEMS_INLINE V gelu_tanh(FLAGGEMS_VALUE(V) x) {
 
 /// e^x for x <= 0 or NaN, where an error of 1e-7 of e^x (1 + |x|) is none.
 template <class C>
-FLAGGEMS_INLINE C softmax_power(C x) {
+FLAGGEMS_INLINE C softmax_power(FLAGGEMS_VALUE(C) x) {
   if constexpr (has_exp2_at_once<C>)
     return exp2_at_once(x * ln2_constants<C>::inverse);
   else

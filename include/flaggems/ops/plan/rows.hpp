@@ -107,6 +107,16 @@ template <class C, class Device>
 }
 
 namespace detail {
+/// The block-local bytes of a row program of rows of n elements that computes in C
+/// (kernel/family/row/staged.hpp): the staged row, and on the host copies of rows of T that are
+/// not contiguous, of a group of rows each.
+template <class C, class Device, class... T>
+[[nodiscard]] constexpr i64 staged_scratch(i64 n) noexcept {
+  if constexpr (has_simt<Device>) return scratch_bytes<C>(n);
+  const i64 all = (n > kernels::group_elements ? n : kernels::group_elements) + 16 * 16;
+  return scratch_bytes<C>(all) + (scratch_bytes<T>(all) + ... + 0);
+}
+
 /// Whether the rows of `out`, computed from those of x, are written past the caches.
 template <class D, class X, class Out>
 bool streams_rows(const X& x, const Out& out) {

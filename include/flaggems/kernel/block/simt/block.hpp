@@ -85,6 +85,7 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 template <class Machine>
 class simt_block {
  public:
+  using lane_type = lane_scalar;
   static constexpr int warp_size = Machine::warp_size;
   static_assert(warp_size >= 32, "flaggems: warps of 32 threads at least, one for each of a block");
   template <class T>

@@ -41,6 +41,7 @@ template <class Isa>
 class host_block {
  public:
   using isa = Isa;
+  using lane_type = lane_vector<Isa>;
   template <class T>
   using value = typename simd_type<T, Isa>::type;
   template <class T>

@@ -147,6 +147,7 @@ class staged_rest {
   using words = vec_words<T, width>;  // (NVRTC 13 fails at vectors of 8-bit floats here.)
 
  public:
+  static constexpr bool stages = Most > 0;
   FLAGGEMS_INLINE staged_rest(Block& block, row_threads groups)
       : room_(block.template scratch<words>(groups.staged)),
         threads_(block.threads()),
@@ -516,39 +517,6 @@ class row_thread_groups {
 
   int shift_;
 };
-
-/// Where rows begin in two operands, a and b, the first one and those each `step` further, and what
-/// thread `lane` of a thread group of `size` holds of those of a, else `fill`. Rows beyond the last
-/// have no elements. `rank`: the dimensions of `space` between rows; of several, there are at most
-/// 2^30.
-template <int Rows, class Space, class A, class B, class C, class Share, class InA, class InB>
-FLAGGEMS_INLINE void take_rows(const Space& space, int rank, i64 first, i64 step, const A& a,
-                               const B& b, int lane, int size, C fill, Share (&resident)[Rows],
-                               InA (&in_a)[Rows], InB (&in_b)[Rows]) {
-  if (rank <= 1) {
-    in_a[0] = a.data + first * a.strides[0];
-    in_b[0] = b.data + first * b.strides[0];
-    FLAGGEMS_SIMT_UNROLL
-    for (int r = 1; r < Rows; ++r) {
-      in_a[r] = in_a[r - 1] + step * a.strides[0];
-      in_b[r] = in_b[r - 1] + step * b.strides[0];
-    }
-  } else {
-    FLAGGEMS_SIMT_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-      i64 at_a, at_b;
-      locate_row<u32>(space, rank, static_cast<u32>(first + r * step), a.strides, b.strides, at_a,
-                      at_b);
-      in_a[r] = a.data + at_a;
-      in_b[r] = b.data + at_b;
-    }
-  }
-  FLAGGEMS_SIMT_UNROLL
-  for (int r = 0; r < Rows; ++r) {
-    resident[r].place(in_a[r], first + r * step < space.rows ? space.length : 0, lane, size);
-    resident[r].load(in_a[r], number_cast<typename Share::value_type>(fill));
-  }
-}
 
 }  // namespace flaggems::kernels
 

@@ -97,7 +97,7 @@ struct fold_contiguous {
 
 template <class Isa, class C>
 struct row_group<host_block<Isa>, C> {
-  static constexpr int rows = Isa::lanes;
+  static constexpr int rows = Isa::lanes, most_rows = rows;
   using values = typename simd_type<C, Isa>::type;
   /// What is known of each row, as a number.
   struct list {
@@ -118,6 +118,35 @@ struct row_group<host_block<Isa>, C> {
     if (count == 1) return values(fold_lanes<C>(v[0], op));  // a call took 15 ns longer
     outlined<Isa>::template call<fold_group<C, Op>, C*, i64>(reinterpret_cast<C*>(v), count);
     return v[0];
+  }
+  /// The same of functions that give several values at once, `Sums`, of which init.at[k] begins
+  /// the k-th.
+  template <int M, class Sums, class Op, class F>
+  FLAGGEMS_HOST_INLINE static auto fold_each(const host_block<Isa>& block, int count, i64 n,
+                                             const Sums& init, Op op, const F& row) {
+    using V = decltype(row(0)(lane_vector<Isa>{0}));
+    constexpr int sums = static_cast<int>(sizeof(V) / sizeof(values));
+    values v[sums][rows];
+    for (int r = 0; r < count; ++r) {
+      const V all = block.template fold_vectors<M>(n, init, op, row(r));
+      for (int k = 0; k < sums; ++k) v[k][group_place<rows>(r)] = all.at[k];
+    }
+    V folded;
+    for (int k = 0; k < sums; ++k) {
+      if (count == 1)
+        v[k][0] = values(fold_lanes<C>(v[k][0], plus{}));
+      else
+        outlined<Isa>::template call<fold_group<C, plus>, C*, i64>(reinterpret_cast<C*>(v[k]),
+                                                                   count);
+      folded.at[k] = v[k][0];
+    }
+    return folded;
+  }
+  template <class F>
+  FLAGGEMS_HOST_INLINE static values gather(int count, const F& f) {
+    alignas(64) C of[rows] = {};
+    for (int r = 0; r < count; ++r) of[r] = f(r);
+    return load_lanes<C, C, Isa>(of, Isa::lanes);
   }
 };
 

@@ -170,31 +170,46 @@ class staged_row<host_block<Isa>, C, T, Walk> {
   const T* row_ = nullptr;
 };
 
-template <class Isa, class T, class Walk>
-class shared_row<host_block<Isa>, T, Walk> {
- public:
-  FLAGGEMS_HOST_INLINE shared_row(host_block<Isa>& block, i64 n, const Walk& walk, const T* row)
-      : row_(row) {
-    T* const buffer = block.template scratch<T>(n).data;
-    if (row == nullptr || walk.is_dense()) return;
-    gather_row(buffer, row, walk, n);
-    row_ = buffer;
-  }
-  FLAGGEMS_HOST_INLINE bool exists() const { return row_ != nullptr; }
+template <class T>
+struct read_place {
+  const T* row;
+  FLAGGEMS_HOST_INLINE bool exists() const { return row != nullptr; }
   template <class C, class Lane>
   FLAGGEMS_HOST_INLINE lane_value<Lane, C> load(Lane lane) const {
     using kernels::load;
-    return load<C>(row_, lane);
+    return load<C>(row, lane);
   }
+};
+template <class Isa, class T, class Walk>
+class read_row<host_block<Isa>, T, Walk> {
+ public:
+  FLAGGEMS_HOST_INLINE read_row(host_block<Isa>& block, i64 n, const Walk& walk, int rows = 1)
+      : walk_(walk),
+        n_(n),
+        padded_(round_up(n, 16)),
+        buffer_(block.template scratch<T>(padded_ * rows).data) {}
+  FLAGGEMS_HOST_INLINE void begin_group(const T* row, i64 step, int count) {
+    row_ = row;
+    step_ = step;
+    if (row == nullptr || walk_.is_dense()) return;
+    for (int r = 0; r < count; ++r) gather_row(buffer_ + r * padded_, row + r * step, walk_, n_);
+    row_ = buffer_;
+    step_ = padded_;
+  }
+  FLAGGEMS_HOST_INLINE read_place<T> place(int r) const { return {row_ + r * step_}; }
 
  private:
-  const T* row_;
+  Walk walk_;
+  i64 n_, padded_, step_ = 0;
+  T* buffer_;
+  const T* row_ = nullptr;
 };
 
 template <class Isa, class T>
 struct written_place {
   T* to;
   bool streamed;
+  FLAGGEMS_HOST_INLINE written_place cached() const { return {to, false}; }
   template <class V>
   FLAGGEMS_HOST_INLINE void store(lane_vector<Isa> lane, const V& x) const {
     store_whole(to + lane.begin, x, streamed);
@@ -232,11 +247,6 @@ class written_row<host_block<Isa>, T, Walk> {
     T* const row = row_ + r * step_;
     if (walk_.is_dense()) return {row, streamed_ && is_line(row)};
     return {buffer_ + r * padded_, false};
-  }
-  FLAGGEMS_HOST_INLINE written_place<Isa, T> update(T* row) {
-    const written_place<Isa, T> place = begin(row);
-    if (place.to != row) gather_row<T>(place.to, row, walk_, n_);
-    return place;
   }
   FLAGGEMS_HOST_INLINE void end(int r = 0) const {
     if (!walk_.is_dense()) scatter_row<T>(row_ + r * step_, buffer_ + r * padded_, walk_, n_);

@@ -10,15 +10,17 @@ namespace flaggems::kernels {
 
 /// Of numbers whose differences from the estimate are `rest` in the mean, their squares `spread`;
 /// infinite where that is.
-template <class C>
-FLAGGEMS_INLINE C variance_of(C rest, C spread) {
-  return spread <= highest<C>() ? max_of(C(0), C(spread - rest * rest)) : spread;
+template <class V>
+FLAGGEMS_INLINE V variance_of(FLAGGEMS_VALUE(V) rest, FLAGGEMS_VALUE(V) spread) {
+  using C = element_of<V>;
+  return select(mask_of<V>(spread <= V(highest<C>())), greater_of(V(spread - rest * rest), V(C(0))),
+                spread);
 }
 /// Whether numbers are (all but) equal: an estimate that is their rounded sum is off by more than
 /// they differ, and what rounding left of that would be the variance.
-template <class C>
-FLAGGEMS_INLINE bool are_flat(C rest, C variance) {
-  return rest * rest > C(1 << 18) * variance;
+template <class V>
+FLAGGEMS_INLINE mask_of<V> are_flat(FLAGGEMS_VALUE(V) rest, FLAGGEMS_VALUE(V) variance) {
+  return V(rest * rest) > V(V(element_of<V>(1 << 18)) * variance);
 }
 
 }  // namespace flaggems::kernels

@@ -49,21 +49,21 @@ FLAGGEMS_INLINE vec_words<T, Width> load_touching(global_ptr<const T> row, int i
   return bit_cast<vec_words<T, Width>>(some);
 }
 
-/// What another operand has at the elements that a thread holds of a row: `Resident` as well, so
-/// that it is on the way while the row is, or read when asked for, for `group` windows at once.
-/// `Hoisted`: as in fetch_window. `Batched`: of windows that begin anywhere, all are on their way
-/// before the first one's accesses are put together. `Pipelined`: the first window is on its way
-/// while the row is, and each other one while the one before it is used.
-template <class T, class Share, bool Resident, bool Hoisted = false, bool Batched = false,
-          bool Pipelined = false>
+/// What another operand has at the elements that a thread holds of a row. `Access` says how it is
+/// read. `resident`: into registers as well, so that it is on its way while the row is; else when
+/// it is asked for, `group` windows at once. `hoisted`: as in fetch_window. `batched`: of windows
+/// that begin anywhere, all are on their way before the first one's accesses are combined.
+/// `pipelined`: the first window is on its way while the row is, each other one while the one
+/// before is used.
+template <class T, class Share, class Access>
 class row_operand {
  public:
   /// `fill` where the thread holds nothing, or where `row` is null.
   FLAGGEMS_INLINE void load(const Share& x, global_ptr<const T> row, T fill) {
     row_ = row;
     fill_ = fill;
-    if constexpr (Resident) {
-      if constexpr (Batched && !Share::is_aligned && sizeof(T) * window::piece >= 4) {
+    if constexpr (Access::resident) {
+      if constexpr (Access::batched && !Share::is_aligned && sizeof(T) * window::piece >= 4) {
         load_batched(x);
       } else {
         FLAGGEMS_SIMT_UNROLL
@@ -73,14 +73,14 @@ class row_operand {
       FLAGGEMS_SIMT_UNROLL
       for (int e = 0; e < Share::edges; ++e) edge_[e] = fetch<1>(x, x.edge_at(e), x.has_edge(e));
     }
-    if constexpr (Pipelined) next_ = fetch<Share::width>(x, x.at(0), x.has(0));
+    if constexpr (Access::pipelined) next_ = fetch<Share::width>(x, x.at(0), x.has(0));
   }
   /// Before window k is read; in turn.
   FLAGGEMS_INLINE void prepare(const Share& x, int k) {
-    if constexpr (Pipelined) {
+    if constexpr (Access::pipelined) {
       resident_[0] = next_;
       if (k + 1 < Share::vectors) next_ = fetch<Share::width>(x, x.at(k + 1), x.has(k + 1));
-    } else if constexpr (!Resident) {
+    } else if constexpr (!Access::resident) {
       if (k % Share::group != 0) return;
       FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < Share::group; ++j)
@@ -89,11 +89,14 @@ class row_operand {
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, Share::width> read(int k) const {
-    return resident_[Pipelined ? 0 : Resident ? k : k % Share::group].template values<C>();
+    return resident_[Access::pipelined  ? 0
+                     : Access::resident ? k
+                                        : k % Share::group]
+        .template values<C>();
   }
   template <class C>
   FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
-    if constexpr (Resident)
+    if constexpr (Access::resident)
       return edge_[e].template values<C>();
     else
       return fetch<1>(x, x.edge_at(e), x.has_edge(e)).template values<C>();
@@ -140,13 +143,66 @@ class row_operand {
   template <int Width>
   FLAGGEMS_INLINE register_window<T, Width> fetch(const Share& x, int at, bool inside) const {
     return fetch_window < Share::is_aligned && (Width > 1), Width,
-           Hoisted > (row_, at, x.length(), inside && row_ != nullptr, fill_);
+           Access::hoisted > (row_, at, x.length(), inside && row_ != nullptr, fill_);
   }
 
   global_ptr<const T> row_;
   T fill_;
-  window resident_[Resident ? Share::vectors : Share::group], next_;
-  register_window<T, 1> edge_[Resident ? Share::edges + 1 : 1];
+  window resident_[Access::resident ? Share::vectors : Share::group], next_;
+  register_window<T, 1> edge_[Access::resident ? Share::edges + 1 : 1];
+};
+
+/// Of further inputs.
+template <class Share>
+struct input_access {
+  static constexpr bool resident = Share::vectors < 8, hoisted = false, batched = false,
+                        pipelined = false;
+};
+/// Of a parameter of all rows. One row of aligned windows is read and reduced before: what is
+/// prefetched takes registers, so occupancy. Windows that begin anywhere take longer to read, and
+/// come with the row; so do those of `early` policies, where a thread holds two.
+template <class Share, int Rows, class Policy>
+struct parameter_access {
+  /// Of several rows of aligned windows it is the same for all, and read once.
+  static constexpr bool stays = Share::is_aligned && Rows > 1;
+  static constexpr bool resident =
+      Share::vectors < 8 && (stays || !Share::is_aligned || (Policy::early && Share::vectors == 2));
+  static constexpr bool hoisted = Policy::hoisted, batched = Policy::batched,
+                        pipelined = Policy::pipelined;
+  static_assert(!(pipelined && resident));
+};
+
+/// What a parameter has at the elements of the rows that a thread works on at once.
+template <class W, class Share, int Rows, class Policy>
+class row_weights {
+  using access = parameter_access<Share, Rows, Policy>;
+  static constexpr bool is_common = access::stays || Policy::same_offset;
+  using operand_type = row_operand<W, Share, access>;
+
+ public:
+  /// `neutral` in the place of a parameter that is absent.
+  FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
+      : data_(weight.data), neutral_(number_cast<W>(static_cast<f32>(neutral))) {
+    if constexpr (access::stays) {
+      Share x;
+      x.place(nullptr, n, lane, size);
+      resident_[0].load(x, data_, neutral_);
+    }
+  }
+  /// Before the rows x are reduced.
+  FLAGGEMS_INLINE void meet(const Share (&x)[Rows]) {
+    if constexpr (!access::stays) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int r = 0; r < (Policy::same_offset ? 1 : Rows); ++r)
+        resident_[r].load(x[r], data_, neutral_);
+    }
+  }
+  FLAGGEMS_INLINE const operand_type& of(int r) const { return resident_[is_common ? 0 : r]; }
+
+ private:
+  global_ptr<const W> data_;
+  W neutral_;
+  operand_type resident_[is_common ? 1 : Rows];
 };
 
 }  // namespace flaggems::kernels

@@ -7,9 +7,8 @@
 // rows, or parts of one, word by word into registers, and put the results in their place.
 #pragma once
 
-#include <flaggems/kernel/family/row/variance.hpp>
+#include <flaggems/kernel/family/row/contract.hpp>
 #include <flaggems/kernel/lang/vector_access.hpp>
-#include <flaggems/kernel/math/math.hpp>
 
 namespace flaggems::kernels {
 
@@ -151,88 +150,115 @@ struct no_aux {
   FLAGGEMS_INLINE no_aux from(i32) const { return {}; }
 };
 
-/// softmax, or its logarithm, of short rows (family/row/softmax.hpp).
-template <bool Log>
-struct short_softmax {
-  static constexpr int aux = 0;  // numbers that come with each place of the rows
-  static constexpr bool fills_lowest = true;
-
-  template <int Lanes, class Block, class Row, class Aux>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32, const Aux& aux_row) const {
-    // The least finite number: -inf less it is -inf, it less itself 0.
-    f32 top = bit_cast<f32>(0xff7fffffu), sum = 0;
-    x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { top = greater_number{}(top, v); });
-    top = block.reduce_subwarp(top, greater_number{}, Lanes);
-    x.each([&](f32& v, bool) FLAGGEMS_LAMBDA {
-      v = v - top;
-      const f32 power = softmax_power(v);
-      sum = sum + power;
-      if (!Log) v = power;
-    });
-    sum = block.reduce_subwarp(sum, plus{}, Lanes);
-    const f32 scale = Log ? log(sum) : near_quotient(1.0f, sum);
-    x.store(aux_row, [&](f32 v, auto, int) FLAGGEMS_LAMBDA { return Log ? v - scale : v * scale; });
+/// Pointers to parameters.
+template <class... W>
+struct parameter_pointers {
+  template <class Program, int K>
+  FLAGGEMS_INLINE void read(i32, f32*) const {}
+};
+template <class First, class... Rest>
+struct parameter_pointers<First, Rest...> {
+  global_ptr<const First> first;
+  parameter_pointers<Rest...> rest;
+  template <class Program, int K>
+  FLAGGEMS_INLINE void read(i32 i, f32* to) const {
+    to[K] = first != nullptr ? number_cast<f32>(first[i]) : static_cast<f32>(Program::neutral(K));
+    rest.template read<Program, K + 1>(i, to);
   }
 };
 
-/// layer_norm of short rows (family/row/norm.hpp), computed as in family/row/simt/norm.hpp.
-template <class W>
-struct short_layer_norm {
-  static constexpr int aux = 2;
-  static constexpr bool fills_lowest = false;
-  global_ptr<const W> weight, bias;
-  f32 eps;
+FLAGGEMS_INLINE parameter_pointers<> pointers_of() { return {}; }
+template <class First, class... Rest>
+FLAGGEMS_INLINE parameter_pointers<First, Rest...> pointers_of(const row_arg<First>& first,
+                                                               const row_arg<Rest>&... rest) {
+  return {first.data, pointers_of(rest...)};
+}
 
-  FLAGGEMS_INLINE vec<f32, 2> of(i32 i) const {
-    return {{weight != nullptr ? number_cast<f32>(weight[i]) : 1.0f,
-             bias != nullptr ? number_cast<f32>(bias[i]) : 0.0f}};
+/// A short row as a program sees it. Terms take the place of elements, which costs nothing.
+template <int Lanes, class Block, class Row, class Aux, int Params>
+struct tile_row_view {
+  const Block& block;
+  Row& x;
+  const Aux& aux;
+  i32 n;
+  f32 part_;
+
+  FLAGGEMS_INLINE f32 part() const { return part_; }
+  FLAGGEMS_INLINE i64 length() const { return n; }
+  template <class F, class... X>
+  FLAGGEMS_INLINE auto each(const F& f, const X&... values) const {
+    return f(values...);
   }
-  template <int Lanes, class Block, class Row, class Aux>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Aux& aux_row) const {
-    const f32 part = near_quotient(1.0f, static_cast<f32>(n));
-    f32 estimate = 0, rest = 0, spread = 0;
-    x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { estimate = fma(v, part, estimate); });
-    estimate = block.reduce_subwarp(estimate, plus{}, Lanes);
-    x.each([&](f32& v, bool inside) FLAGGEMS_LAMBDA {
-      v = v - estimate;
-      if (inside) {
-        rest = fma(v, part, rest);
-        spread = fma(v, v, spread);
+  template <class M>
+  FLAGGEMS_INLINE auto reduce() const {
+    if constexpr (M::pivot == pivots::partial) {
+      using leader = typename M::leader;
+      pivoted_sum<f32> s{M::first(), 0};
+      x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { s.pivot = leader{}(s.pivot, v); });
+      s.pivot = block.reduce_subwarp(s.pivot, leader{}, Lanes);
+      x.each([&](f32& v, bool) FLAGGEMS_LAMBDA {
+        v = M::term(v, s.pivot);
+        s.sum = s.sum + M::weight(v);
+      });
+      s.sum = block.reduce_subwarp(s.sum, plus{}, Lanes);
+      return s;
+    } else {
+      f32 pivot = 0;
+      x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { pivot = fma(v, part_, pivot); });
+      pivot = block.reduce_subwarp(pivot, plus{}, Lanes);
+      sums<f32, 2> s = sum_of<f32, sums<f32, 2>>::zero();
+      x.each([&](f32& v, bool inside) FLAGGEMS_LAMBDA {
+        v = M::term(v, pivot);
+        if (inside) s = s + M::enter(v, part_);
+      });
+      s = block.reduce_subwarp(s, plus_each{}, Lanes);
+      auto state = M::template finish<f32>(s, part_);
+      M::template settle<f32>(state, pivot);
+      return state;
+    }
+  }
+  template <class F, class... X>
+  FLAGGEMS_INLINE auto sum(const F& f, const X&... values) const {
+    using V = decltype(copy_of(f(f32(0), values...)));
+    auto s = sum_of<f32, V>::zero();
+    x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { s = s + f(v, values...); });
+    return block.reduce_subwarp(s, plus_each{}, Lanes);
+  }
+  template <int K, class F, class... X>
+  FLAGGEMS_INLINE void store(const F& f, const X&... values) const {
+    static_assert(K == 0 && Params <= 2);
+    x.store(aux, [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA {
+      if constexpr (Params == 0) {
+        return f(v, values...);
+      } else {
+        const vec<f32, Params> w = own.read(i);
+        if constexpr (Params == 1)
+          return f(v, w.at[0], values...);
+        else
+          return f(v, w.at[0], w.at[1], values...);
       }
     });
-    rest = block.reduce_subwarp(rest, plus{}, Lanes);
-    spread = block.reduce_subwarp(spread, plus{}, Lanes) * part;
-    const f32 variance = variance_of(rest, spread);
-    const f32 scale = near_inverse_root(variance + eps);
-    // Of (all but) equal elements the mean is a number that f32 has.
-    const f32 shift = are_flat(rest, variance) ? (estimate + rest) - estimate : rest;
-    x.store(aux_row, [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA {
-      const vec<f32, 2> w = own.read(i);
-      return fma((v - shift) * scale, w.at[0], w.at[1]);
-    });
   }
 };
 
-/// rms_norm of short rows.
-template <class W>
-struct short_rms_norm {
-  static constexpr int aux = 1;
-  static constexpr bool fills_lowest = false;
-  global_ptr<const W> weight;
-  f32 eps;
+/// A row program of one input, one output and parameters W as what short_row_tiles runs.
+template <class Program, class... W>
+struct tile_row_program {
+  static constexpr int aux = sizeof...(W);  // numbers that come with each place of the rows
+  static constexpr bool fills_lowest = Program::traits.fills_lowest;
+  Program program;
+  parameter_pointers<W...> params;
 
-  FLAGGEMS_INLINE vec<f32, 1> of(i32 i) const {
-    return {{weight != nullptr ? number_cast<f32>(weight[i]) : 1.0f}};
+  FLAGGEMS_INLINE vec<f32, aux> of(i32 i) const {
+    vec<f32, aux> w;
+    params.template read<Program, 0>(i, w.at);
+    return w;
   }
   template <int Lanes, class Block, class Row, class Aux>
-  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Aux& aux_row) const {
-    f32 squares = 0;
-    x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { squares = fma(v, v, squares); });
-    squares = block.reduce_subwarp(squares, plus{}, Lanes);
-    const f32 scale =
-        near_inverse_root(fma(squares, near_quotient(1.0f, static_cast<f32>(n)), eps));
-    x.store(aux_row,
-            [&](f32 v, auto own, int i) FLAGGEMS_LAMBDA { return v * scale * own.read(i).at[0]; });
+  FLAGGEMS_INLINE void run(const Block& block, Row& x, i32 n, const Aux& numbers) const {
+    tile_row_view<Lanes, Block, Row, Aux, aux> r{block, x, numbers, n,
+                                                 near_quotient(1.0f, static_cast<f32>(n))};
+    program.run(r);
   }
 };
 

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row programs: the mathematics of an operator along rows, one text for every place where rows may
+// be: registers of a thread group, tiles of short rows in shared memory, vectors of the host.
+//
+//   struct P {                     // a value: its members are the operator's scalars
+//     using compute = C;           // what it computes in
+//     using terms = M;             // its reduction with a pivot; plain_terms for none
+//     static constexpr row_traits traits = ...;
+//     static constexpr int neutral(int k);   // what parameter k is where it is absent
+//     template <class Row> void run(Row& r) const;
+//   };
+//
+// `r` stands for one row, or for several that are worked on side by side. A function f below gets
+// the row's element, then that of each further input, then that of each parameter:
+//   r.reduce<M>()               the state of M over the row
+//   r.sum(f, x...)              the sum of f(inputs..., x...); f of zeros is zero. A `sums` is
+//                               summed component by component
+//   r.weighted_sum(f, x...)     the same of f(inputs..., parameters..., x...)
+//   r.update<K>(f, g)           each element becomes f(inputs...), rounded to the first input's
+//                               type, which is output K; the sum of g(element)
+//   r.each(f, x...)             f(x...), once a row
+//   r.number<K>(f)              f(number K of the row)
+//   r.at<K>()                   the element whose index is number K of the row; 0 if there is none
+//   r.store<K>(f, x...)         output K = f(term, further inputs..., parameters..., x...)
+//   r.put<K>(x)                 result K of the row = x
+//   r.length(), r.part()        the row's length n, and 1 / n
+// What `reduce`, `sum`, `each`, `number` and `at` give is what x... may be: a value for each row.
+//
+// A monoid M measures its terms from a pivot:
+//   pivots::partial  parts of a row may have pivots of their own, which `leader` combines:
+//                    term(x, pivot), weight(term), and carry(from, to), the factor that brings sums
+//                    and terms about one pivot to those about another
+//   pivots::row      the row has one, which need not be exact: term(x, pivot), enter(term, part),
+//                    operator(), finish(sums, part); is_far(state): begin anew from a better pivot;
+//                    settle(state, pivot) where that is not done
+// `keeps`: a term takes longer to compute than to keep.
+#pragma once
+
+#include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/lang/operands.hpp>
+#include <flaggems/kernel/math/math.hpp>
+
+namespace flaggems::kernels {
+
+enum class pivots { none, partial, row };
+
+/// Terms that are the elements themselves.
+struct plain_terms {
+  static constexpr pivots pivot = pivots::none;
+  static constexpr bool keeps = false;
+};
+
+/// What skeletons do for a program; by default none of it.
+struct row_traits {
+  bool stages = false;           // what threads cannot hold of a row waits in shared memory
+  bool fills_lowest = false;     // elements that are not there are lowest<C>(), else zeros
+  bool has_updates = false;      // `update` is called
+  bool many_parameters = false;  // which take as many registers as the row
+  i64 long_vectors = 2048;       // from where on blocks share a row
+
+  constexpr row_traits staged() const {
+    row_traits t = *this;
+    t.stages = true;
+    return t;
+  }
+  constexpr row_traits filled_with_lowest() const {
+    row_traits t = *this;
+    t.fills_lowest = true;
+    return t;
+  }
+  constexpr row_traits updating() const {
+    row_traits t = *this;
+    t.has_updates = true;
+    return t;
+  }
+  constexpr row_traits with_many_parameters() const {
+    row_traits t = *this;
+    t.many_parameters = true;
+    return t;
+  }
+  constexpr row_traits shared_from(i64 vectors) const {
+    row_traits t = *this;
+    t.long_vectors = vectors;
+    return t;
+  }
+};
+
+/// The operands of a row program: what it reads and writes along rows, parameters that all rows
+/// have in common, and numbers and results, one a row. Strides are in the order of the space.
+template <class In, class Out, class Params = operands<>, class Numbers = operands<>,
+          class Results = operands<>>
+struct row_operands {
+  In in;
+  Out out;
+  Params params;
+  Numbers numbers;
+  Results results;
+};
+
+/// Sums that a program wants at once.
+template <class V, int Count>
+struct sums {
+  V at[Count];
+  FLAGGEMS_INLINE friend sums operator+(const sums& a, const sums& b) {
+    sums r;
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < Count; ++k) r.at[k] = V(a.at[k] + b.at[k]);
+    return r;
+  }
+  FLAGGEMS_INLINE friend sums select(const mask_of<V>& m, const sums& a, const sums& b) {
+    sums r;
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < Count; ++k) r.at[k] = V(select(m, a.at[k], b.at[k]));
+    return r;
+  }
+};
+template <class V>
+FLAGGEMS_INLINE sums<V, 2> two_sums(FLAGGEMS_VALUE(V) a, identity<FLAGGEMS_VALUE(V)> b) {
+  return {{a, b}};
+}
+template <class V, int Count>
+struct state_traits<sums<V, Count>> {
+  template <class S>
+  FLAGGEMS_INLINE static sums<V, Count> splat(const S& s) {
+    sums<V, Count> r;
+    for (int k = 0; k < Count; ++k) r.at[k] = V(s.at[k]);
+    return r;
+  }
+  static constexpr int lanes = lane_count<V>;
+  FLAGGEMS_INLINE static sums<element_of<V>, Count> lane(const sums<V, Count>& v, int i) {
+    sums<element_of<V>, Count> r;
+    for (int k = 0; k < Count; ++k) r.at[k] = v.at[k][i];
+    return r;
+  }
+};
+/// a + b of numbers, vectors and `sums`.
+struct plus_each {
+  template <class S>
+  FLAGGEMS_INLINE S operator()(const S& a, const S& b) const {
+    return S(a + b);
+  }
+};
+/// Zero as a sum of the type that a function gives: C, or sums<C, Count>.
+template <class C, class V>
+struct sum_of {
+  using type = C;
+  static constexpr int count = 1;
+  FLAGGEMS_INLINE static C zero() { return C(0); }
+};
+template <class C, class V, int Count>
+struct sum_of<C, sums<V, Count>> {
+  using type = sums<C, Count>;
+  static constexpr int count = Count;
+  FLAGGEMS_INLINE static type zero() {
+    type r;
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < Count; ++k) r.at[k] = C(0);
+    return r;
+  }
+};
+
+/// A sum of weights about a pivot.
+template <class V>
+struct pivoted_sum {
+  V pivot, sum;
+};
+/// A kept term, which is about another pivot than the row's.
+template <class C>
+struct kept_term {
+  C term, factor;
+  FLAGGEMS_INLINE friend C operator*(const kept_term& a, const C& b) {
+    return a.term * (a.factor * b);
+  }
+};
+
+/// A parameter that may be absent, where the loop over a row asks.
+template <class Row, class Lane, class C>
+struct optional_parameter {
+  const Row& row;
+  Lane lane;
+};
+/// x * w + b
+template <class V>
+FLAGGEMS_INLINE V affine(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) w, FLAGGEMS_VALUE(V) b) {
+  return fma(x, w, b);
+}
+template <class V, class Row, class Lane, class C>
+FLAGGEMS_INLINE V affine(FLAGGEMS_VALUE(V) x, const optional_parameter<Row, Lane, C>& w,
+                         const optional_parameter<Row, Lane, C>& b) {
+  V y = x;
+  if (w.row.exists()) y = y * w.row.template load<C>(w.lane);
+  if (b.row.exists()) y = y + b.row.template load<C>(b.lane);
+  return y;
+}
+/// x * w
+template <class V>
+FLAGGEMS_INLINE V scaled(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) w) {
+  return x * w;
+}
+template <class V, class Row, class Lane, class C>
+FLAGGEMS_INLINE V scaled(FLAGGEMS_VALUE(V) x, const optional_parameter<Row, Lane, C>& w) {
+  V y = x;
+  if (w.row.exists()) y = y * w.row.template load<C>(w.lane);
+  return y;
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/row/contract.hpp");

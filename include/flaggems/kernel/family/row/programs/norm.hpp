@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/kernel/family/row/contract.hpp>
+#include <flaggems/kernel/family/row/variance.hpp>
+
+namespace flaggems::kernels {
+
+/// Mean and variance: the sums of differences from an estimate of the mean and of their squares,
+/// divided before they are added, as the sum of large numbers is one that C may not have.
+template <class C>
+struct moments {
+  static constexpr pivots pivot = pivots::row;
+  static constexpr bool keeps = false;
+  template <class V>
+  struct state {
+    V rest, variance;  // the mean less the pivot
+  };
+  template <class V, class P>
+  FLAGGEMS_INLINE static V term(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(P) estimate) {
+    return x - estimate;
+  }
+  template <class V, class P>
+  FLAGGEMS_INLINE static sums<V, 2> enter(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(P) part) {
+    return {{V(d * part), V(d * d)}};
+  }
+  template <class V>
+  FLAGGEMS_INLINE static state<V> finish(const sums<V, 2>& s, C part) {
+    return {s.at[0], variance_of<V>(s.at[0], V(s.at[1] * part))};
+  }
+  /// Digits of the variance were lost. (An infinite one may be that of differences alone.)
+  template <class V>
+  FLAGGEMS_INLINE static mask_of<V> is_far(const state<V>& s) {
+    const V most(highest<C>()), limit = s.variance * C(16);
+    return !(mask_of<V>(s.variance < most) & mask_of<V>(V(s.rest * s.rest) <= limit));
+  }
+  /// Of (all but) equal elements the mean is a number that C has.
+  template <class V>
+  FLAGGEMS_INLINE static void settle(state<V>& s, FLAGGEMS_VALUE(V) estimate) {
+    s.rest = select(are_flat<V>(s.rest, s.variance), V(V(estimate + s.rest) - estimate), s.rest);
+  }
+};
+
+/// 1 / sqrt(variance + eps) of each row
+template <class Row, class S, class C>
+FLAGGEMS_INLINE auto inverse_deviation(const Row& r, const S& s, C eps) {
+  return r.each(
+      [eps](const auto& of) FLAGGEMS_LAMBDA {
+        using V = decltype(copy_of(of.rest));
+        return near_inverse_root(V(of.variance + eps));
+      },
+      s);
+}
+
+/// (x - mean) / sqrt(variance + eps) * weight + bias
+template <class C>
+struct layer_norm_program {
+  using compute = C;
+  using terms = moments<C>;
+  static constexpr row_traits traits = row_traits().with_many_parameters();
+  FLAGGEMS_INLINE static constexpr int neutral(int k) { return k == 0 ? 1 : 0; }
+  C eps;
+
+  template <class Row>
+  FLAGGEMS_INLINE void run(Row& r) const {
+    const auto s = r.template reduce<terms>();
+    const auto scale = inverse_deviation(r, s, eps);
+    const auto shift = r.each(
+        [](const auto& of, const auto& by) FLAGGEMS_LAMBDA { return -(of.rest * by); }, s, scale);
+    r.template store<0>(
+        [](const auto& d, const auto& w, const auto& b, const auto& by, const auto& less)
+            FLAGGEMS_LAMBDA {
+              using V = decltype(copy_of(d));
+              return affine(V(fma(d, V(by), V(less))), w, b);
+            },
+        scale, shift);
+  }
+};
+
+/// 1 / sqrt(mean(x^2) + eps) of each row
+template <class Row, class S, class C>
+FLAGGEMS_INLINE auto inverse_rms(const Row& r, const S& squares, C eps) {
+  return r.each(
+      [eps, part = r.part()](const auto& s) FLAGGEMS_LAMBDA {
+        using V = decltype(copy_of(s));
+        return near_inverse_root(V(fma(s, V(part), V(eps))));
+      },
+      squares);
+}
+struct squared {
+  template <class X>
+  FLAGGEMS_INLINE X operator()(const X& x) const {
+    return x * x;
+  }
+};
+struct scaled_by {
+  template <class X, class W, class S>
+  FLAGGEMS_INLINE X operator()(const X& x, const W& w, const S& scale) const {
+    return scaled(X(x * scale), w);
+  }
+};
+
+/// x / sqrt(mean(x^2) + eps) * weight
+template <class C>
+struct rms_norm_program {
+  using compute = C;
+  using terms = plain_terms;
+  static constexpr row_traits traits = row_traits();
+  FLAGGEMS_INLINE static constexpr int neutral(int) { return 1; }
+  C eps;
+
+  template <class Row>
+  FLAGGEMS_INLINE void run(Row& r) const {
+    const auto s = r.sum(squared{});
+    r.template store<0>(scaled_by{}, inverse_rms(r, s, eps));
+  }
+};
+
+/// residual += x, rounded to its type, is output 1; output 0 is rms_norm(residual) * weight.
+template <class C>
+struct fused_add_rms_norm_program {
+  using compute = C;
+  using terms = plain_terms;
+  static constexpr row_traits traits = row_traits().updating().shared_from(4096);
+  FLAGGEMS_INLINE static constexpr int neutral(int) { return 1; }
+  C eps;
+
+  template <class Row>
+  FLAGGEMS_INLINE void run(Row& r) const {
+    const auto s = r.template update<1>([](const auto& residual, const auto& x)
+                                            FLAGGEMS_LAMBDA { return residual + x; },
+                                        squared{});
+    r.template store<0>([](const auto& sum, const auto&, const auto& w, const auto& scale)
+                            FLAGGEMS_LAMBDA { return scaled_by{}(sum, w, scale); },
+                        inverse_rms(r, s, eps));
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/row/programs/norm.hpp");
