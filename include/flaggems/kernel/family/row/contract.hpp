@@ -19,7 +19,8 @@
 //                               summed component by component
 //   r.weighted_sum(f, x...)     the same of f(inputs..., parameters..., x...)
 //   r.update<K>(f, g)           each element becomes f(inputs...), rounded to the first input's
-//                               type, which is output K; the sum of g(element)
+//                               type, which is output K; the sum of g(element). Further inputs are
+//                               used up: `store` does not give them to its function
 //   r.each(f, x...)             f(x...), once a row
 //   r.number<K>(f)              f(number K of the row)
 //   r.at<K>()                   the element whose index is number K of the row; 0 if there is none

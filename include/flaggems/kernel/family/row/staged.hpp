@@ -229,7 +229,7 @@ class staged_rows_view {
     const auto y = out.place(r);
     const C pivot = pivots_[r];
     // (Copies: what a loop reads by a reference it would read again after each store.)
-    rows_.with_operands(r, [&](auto... other) FLAGGEMS_LAMBDA {
+    const auto work = [&](auto... other) FLAGGEMS_LAMBDA {
       block_.for_each_lane(n_, [=](auto i) FLAGGEMS_LAMBDA {
         if constexpr (M::keeps || Program::traits.has_updates) {
           const auto t = x.kept(i);
@@ -244,7 +244,11 @@ class staged_rows_view {
         }
       });
       return 0;
-    });
+    };
+    if constexpr (Program::traits.has_updates)
+      rows_.with_parameters(work);
+    else
+      rows_.with_operands(r, work);
   }
   template <class R>
   FLAGGEMS_INLINE void put_rows(const row_target<R>& out, const list& value) const {
@@ -319,6 +323,11 @@ struct staged_rows<
   template <class G>
   FLAGGEMS_INLINE auto with_operands(int r, const G& g) const {
     return with(r, g, make_int_sequence<sizeof...(More)>{}, make_int_sequence<sizeof...(W)>{});
+  }
+
+  template <class G>
+  FLAGGEMS_INLINE auto with_parameters(const G& g) const {
+    return with(0, g, int_sequence<>{}, make_int_sequence<sizeof...(W)>{});
   }
 
  private:

@@ -131,9 +131,7 @@ struct fused_add_rms_norm_program {
     const auto s = r.template update<1>([](const auto& residual, const auto& x)
                                             FLAGGEMS_LAMBDA { return residual + x; },
                                         squared{});
-    r.template store<0>([](const auto& sum, const auto&, const auto& w, const auto& scale)
-                            FLAGGEMS_LAMBDA { return scaled_by{}(sum, w, scale); },
-                        inverse_rms(r, s, eps));
+    r.template store<0>(scaled_by{}, inverse_rms(r, s, eps));
   }
 };
 

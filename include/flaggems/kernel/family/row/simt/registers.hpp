@@ -62,7 +62,7 @@ struct given_parameters {
 
 /// The rows of a thread group as a program sees them. `More` are further inputs.
 template <class Block, class Policy, class Program, class Rest, class Params, class Places,
-          int Vectors, int Rows, bool Aligned, class T, class Operands, class... More>
+          int Vectors, int Rows, bool Aligned, class Out, class T, class Operands, class... More>
 class register_rows_view {
   using C = typename Program::compute;
   using M = typename Program::terms;
@@ -109,6 +109,8 @@ class register_rows_view {
       }
     }
     load_inputs(make_int_sequence<sizeof...(More)>{});
+    // (Behind the reduction the launch's arguments would be waited for.)
+    locate_outputs(typename make_int_sequence_type<Out::count>::type{});
   }
 
   FLAGGEMS_INLINE C part() const { return part_; }
@@ -137,9 +139,7 @@ class register_rows_view {
   template <int K, class F, class G>
   FLAGGEMS_INLINE auto update(const F& f, const G& g) {
     static_assert(M::pivot == pivots::none && Program::traits.has_updates);
-    const row_target<T>& sum_out = operand<K>(operands_.out);
-    global_ptr<T> to[Rows];
-    places_.locate(sum_out, to);
+    const global_ptr<T>(&to)[Rows] = operand<K>(to_).of;
     per_row<C, Rows> s;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -204,7 +204,11 @@ class register_rows_view {
   }
   template <int K, class F, class... X>
   FLAGGEMS_INLINE void store(const F& f, const X&... known) {
-    store_rows(operand<K>(operands_.out), f, known...);
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      x[r].refresh();
+      store_row(r, operand<K>(to_).of[r], f, known(r)...);
+    }
   }
   template <int K, class X>
   FLAGGEMS_INLINE void put(const X& value) const {
@@ -224,6 +228,10 @@ class register_rows_view {
     places_.locate(in, rows);
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) to.of[r].load(x[r], rows[r], number_cast<X>(C(0)));
+  }
+  template <int... K>
+  FLAGGEMS_INLINE void locate_outputs(int_sequence<K...>) {
+    (places_.locate(operand<K>(operands_.out), operand<K>(to_).of), ...);
   }
   /// g(operands of row r...): further inputs; and parameters.
   template <class G>
@@ -321,20 +329,9 @@ class register_rows_view {
     for (int r = 0; r < Rows; ++r)
       if (lane_ == 0 && x[r].length() > 0) to[r][0] = number_cast<R>(value(r));
   }
-  template <class O, class F, class... X>
-  FLAGGEMS_INLINE void store_rows(const row_target<O>& out, const F& f, const X&... known) {
-    global_ptr<O> to[Rows];
-    places_.locate(out, to);
-    FLAGGEMS_SIMT_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-      x[r].refresh();
-      store_row(r, to[r], f, known(r)...);
-    }
-  }
-
   template <class To, class F, class... X>
   FLAGGEMS_INLINE void store_row(int r, To to, const F& f, X... known) const {
-    with_operands(r, [&](auto... other) FLAGGEMS_LAMBDA {
+    const auto work = [&](auto... other) FLAGGEMS_LAMBDA {
       const C pivot = pivots_[r];
       const auto fresh = [&](auto v, auto... w) FLAGGEMS_LAMBDA {
         FLAGGEMS_SIMT_UNROLL
@@ -370,7 +367,11 @@ class register_rows_view {
                 FLAGGEMS_LAMBDA { write(to, at, inside, fresh(v, w...)); },
             other...);
       }
-    });
+    };
+    if constexpr (Program::traits.has_updates)
+      params_(r, work);
+    else
+      with_operands(r, work);
   }
   FLAGGEMS_INLINE static C term_of(C v, C pivot) {
     if constexpr (M::pivot == pivots::none)
@@ -513,6 +514,7 @@ class register_rows_view {
   int lane_, size_;
   C part_;
   global_ptr<const T> from_[Rows];
+  Out to_;
   T begins_[Rows];                      // the rows' first elements
   operands<input_rows<More>...> more_;  // further inputs
   C pivots_[Rows], own_[Rows];          // the rows', and of what subwarps hold
@@ -523,14 +525,17 @@ class register_rows_view {
 template <class Program, class Operands, int Vectors, int Rows, bool Aligned>
 struct register_row_program;
 
-template <class Program, class T, class... More, class Out, class... W, class Numbers,
+template <class Program, class T, class... More, class... Out, class... W, class Numbers,
           class Results, int Vectors, int Rows, bool Aligned>
-struct register_row_program<Program,
-                            row_operands<operands<row_arg<T>, row_arg<More>...>, Out,
-                                         operands<row_arg<W>...>, Numbers, Results>,
-                            Vectors, Rows, Aligned> {
-  using all_operands = row_operands<operands<row_arg<T>, row_arg<More>...>, Out,
-                                    operands<row_arg<W>...>, Numbers, Results>;
+struct register_row_program<
+    Program,
+    row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
+                 operands<row_arg<W>...>, Numbers, Results>,
+    Vectors, Rows, Aligned> {
+  using all_operands =
+      row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
+                   operands<row_arg<W>...>, Numbers, Results>;
+  using out_rows = operands<per_row<global_ptr<Out>, Rows>...>;
   using C = typename Program::compute;
   using policy = register_policy<Program, T, Vectors, Rows, Aligned, W...>;
   using share = row_share<T, Vectors, Aligned>;
@@ -578,7 +583,8 @@ struct register_row_program<Program,
           const row_places<Space> places{space, policy::same_offset ? 1 : outer_rank(space), first,
                                          step};
           register_rows_view<Block, policy, Program, rest_type, params_type, row_places<Space>,
-                             Vectors, Rows, Aligned, T, all_operands, More...>
+                             Vectors, Rows, Aligned, out_rows, T, all_operands,
+                             More...>
               r(block, groups, across, rest, params, all, places, lane, size, part);
           r.load(fill);
           if (!has_weights) {
