@@ -16,9 +16,8 @@ template <class T, class... W>
 using norm_of = fk::row_operands<fk::operands<fk::row_arg<T>>, fk::operands<fk::row_target<T>>,
                                  fk::operands<fk::row_arg<W>...>>;
 template <class T, class R, class W>
-using fused = fk::row_operands<fk::operands<fk::row_arg<R>, fk::row_arg<T>>,
-                               fk::operands<fk::row_target<T>, fk::row_target<R>>,
-                               fk::operands<fk::row_arg<W>>>;
+using fused = fk::row_operands<fk::operands<fk::row_arg<R>, fk::in_place<T, 0>>,
+                               fk::operands<fk::row_target<T>>, fk::operands<fk::row_arg<W>>>;
 using layer_f32 = norm_of<float, float, float>;
 using layer_bf16_f32 = norm_of<bf16, float, float>;
 using layer_bf16 = norm_of<bf16, bf16, bf16>;

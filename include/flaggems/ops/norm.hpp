@@ -339,8 +339,8 @@ void add_rms_norm_into(const S& stream, X&& x, R&& residual, const W& weight, do
   const kernels::norm_space space = plan.space();
   detail::launch_rows(
       stream, detail::norm_launch(op, space, 4), space,
-      row_operands_of(inputs(plan.arg(1, sum), plan.arg(0, in)),
-                      outputs(plan.target(0, in), plan.target(1, sum)), inputs(plan.arg(2, w))),
+      row_operands_of(kernels::make_operands(plan.arg(1, sum), kernels::in_place<T, 0>{}),
+                      outputs(plan.target(0, in)), inputs(plan.arg(2, w))),
       kernels::fused_add_rms_norm_program<C>{static_cast<C>(eps)});
 }
 }  // namespace detail

@@ -43,8 +43,8 @@ decltype(auto) with_row_operands(const Operands& all, const F& f) {
   return [&]<int... I, int... J, int... K>(kernels::int_sequence<I...>, kernels::int_sequence<J...>,
                                            kernels::int_sequence<K...>)
       ->decltype(auto) {
-    return f(kernels::operand<I>(all.in)..., kernels::operand<J>(all.out)...,
-             kernels::operand<K>(all.params)...);
+    return f(kernels::place_of(all, kernels::operand<I>(all.in))...,
+             kernels::operand<J>(all.out)..., kernels::operand<K>(all.params)...);
   }
   (kernels::make_int_sequence<decltype(all.in)::count>{},
    kernels::make_int_sequence<decltype(all.out)::count>{},

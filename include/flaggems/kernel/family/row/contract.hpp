@@ -18,9 +18,9 @@
 //   r.sum(f, x...)              the sum of f(inputs..., x...); f of zeros is zero. A `sums` is
 //                               summed component by component
 //   r.weighted_sum(f, x...)     the same of f(inputs..., parameters..., x...)
-//   r.update<K>(f, g)           each element becomes f(inputs...), rounded to the first input's
-//                               type, which is output K; the sum of g(element). Further inputs are
-//                               used up: `store` does not give them to its function
+//   r.update(f, g)              each element becomes f(inputs...), rounded to the first input's
+//                               type and written back; the sum of g(element). `store` gives no
+//                               further inputs to its function then
 //   r.each(f, x...)             f(x...), once a row
 //   r.number<K>(f)              f(number K of the row)
 //   r.at<K>()                   the element whose index is number K of the row; 0 if there is none
@@ -99,6 +99,29 @@ struct row_operands {
   Numbers numbers;
   Results results;
 };
+
+/// In the place of a further input: it is output K, of T, before that is written.
+template <class T, int K>
+struct in_place {};
+template <class Operand>
+struct operand_element;
+template <class T>
+struct operand_element<row_arg<T>> {
+  using type = T;
+};
+template <class T, int K>
+struct operand_element<in_place<T, K>> {
+  using type = T;
+};
+/// Where an input is: itself, or an output.
+template <class Operands, class T>
+FLAGGEMS_INLINE const row_arg<T>& place_of(const Operands&, const row_arg<T>& x) {
+  return x;
+}
+template <class Operands, class T, int K>
+FLAGGEMS_INLINE const row_target<T>& place_of(const Operands& all, const in_place<T, K>&) {
+  return operand<K>(all.out);
+}
 
 /// Sums that a program wants at once.
 template <class V, int Count>

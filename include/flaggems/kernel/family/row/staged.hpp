@@ -80,23 +80,23 @@ class staged_rows_view {
                            FLAGGEMS_LAMBDA { return rows_.with_operands(r, g); },
                        f, list_of<group>(known)...);
   }
-  template <int K, class F, class G>
+  template <class F, class G>
   FLAGGEMS_INLINE auto update(const F& f, const G& g) {
     static_assert(M::pivot == pivots::none && Program::traits.has_updates);
     const auto sum =
         group::template fold<2>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
           return rows_.with_inputs(r, [&](auto... other) FLAGGEMS_LAMBDA {
-            return [f, g, x = rows_.in.place(r), y = operand<K>(rows_.out).place(r).cached(),
-                    other...](auto i) FLAGGEMS_LAMBDA {
-              y.store(i, f(x.first(i), other.template load<C>(i)...));
-              // What was stored is read again: it is rounded.
-              const auto v = y.template load<C>(i);
-              x.put(i, v);
-              return g(v);
-            };
+            return [f, g, x = rows_.in.place(r), y = rows_.updated.place(r), other...](auto i)
+                       FLAGGEMS_LAMBDA {
+                         y.store(i, f(x.first(i), other.template load<C>(i)...));
+                         // What was stored is read again: it is rounded.
+                         const auto v = y.template load<C>(i);
+                         x.put(i, v);
+                         return g(v);
+                       };
           });
         });
-    for (int r = 0; r < count_; ++r) operand<K>(rows_.out).end(r);
+    for (int r = 0; r < count_; ++r) rows_.updated.end(r);
     return sum;
   }
   template <int K, class F>
@@ -277,24 +277,31 @@ struct operand_place : Place {
   FLAGGEMS_INLINE explicit operand_place(const Place& place) : Place(place) {}
 };
 
+struct no_updated_rows {
+  template <class Block, class Walk>
+  FLAGGEMS_INLINE no_updated_rows(Block&, i64, const Walk&, bool, int) {}
+  FLAGGEMS_INLINE void begin_group(global_ptr<const void>, i64) {}
+};
+
 /// The rows of all operands.
-template <class Block, class C, class Space, class Operands>
+template <bool Updates, class Block, class C, class Space, class Operands>
 struct staged_rows;
-template <class Block, class C, class Space, class T, class... More, class... Out, class... W,
-          class Numbers, class Results>
-struct staged_rows<
-    Block, C, Space,
-    row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
-                 operands<row_arg<W>...>, Numbers, Results>> {
-  using all_operands =
-      row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
-                   operands<row_arg<W>...>, Numbers, Results>;
+template <bool Updates, class Block, class C, class Space, class T, class... More, class... Out,
+          class... W, class Numbers, class Results>
+struct staged_rows<Updates, Block, C, Space,
+                   row_operands<operands<row_arg<T>, More...>, operands<row_target<Out>...>,
+                                operands<row_arg<W>...>, Numbers, Results>> {
+  using all_operands = row_operands<operands<row_arg<T>, More...>, operands<row_target<Out>...>,
+                                    operands<row_arg<W>...>, Numbers, Results>;
   using walk = walk_type<Space>;
   using lane_type = typename Block::lane_type;
   static constexpr int parameters = sizeof...(W);
+  /// The first input's rows as they are written.
+  using updated_type = conditional<Updates, written_row<Block, T, walk>, no_updated_rows>;
   const Space& space;
   staged_row<Block, C, T, walk> in;
-  operands<read_row<Block, More, walk>...> more;
+  operands<read_row<Block, typename operand_element<More>::type, walk>...> more;
+  updated_type updated;
   operands<written_row<Block, Out, walk>...> out;
   operands<read_row<Block, W, walk>...> params;
 
@@ -303,7 +310,9 @@ struct staged_rows<
                               int_sequence<I...>, int_sequence<J...>, int_sequence<K...>)
       : space(s),
         in(block, s.length, walk_of(s, operand<0>(all.in).strides), most),
-        more{{{{block, s.length, walk_of(s, operand<I + 1>(all.in).strides), most}}...}},
+        more{{{{block, s.length, walk_of(s, place_of(all, operand<I + 1>(all.in)).strides),
+                most}}...}},
+        updated(block, s.length, walk_of(s, operand<0>(all.in).strides), false, most),
         out{{{{block, s.length, walk_of(s, operand<J>(all.out).strides),
                operand<J>(all.out).streamed, most}}...}},
         params{{{{block, s.length, walk_of(s, operand<K>(all.params).strides)}}...}} {
@@ -312,6 +321,8 @@ struct staged_rows<
   FLAGGEMS_INLINE void begin(const coordinates& c, int count, const all_operands& all) {
     const auto& x = operand<0>(all.in);
     in.begin_group(x.data + c.offset(x.strides), group_step(c, x.strides), count);
+    updated.begin_group(const_cast<global_ptr<T>>(x.data) + c.offset(x.strides),
+                        group_step(c, x.strides));
     begin_more(c, count, all, make_int_sequence<sizeof...(More)>{});
     begin_out(c, all, make_int_sequence<sizeof...(Out)>{});
   }
@@ -334,7 +345,7 @@ struct staged_rows<
   template <int... I>
   FLAGGEMS_INLINE void begin_more(const coordinates& c, [[maybe_unused]] int count,
                                   const all_operands& all, int_sequence<I...>) {
-    (begin_one(c, count, operand<I + 1>(all.in), operand<I>(more)), ...);
+    (begin_one(c, count, place_of(all, operand<I + 1>(all.in)), operand<I>(more)), ...);
   }
   template <int... J>
   FLAGGEMS_INLINE void begin_out(const coordinates& c, const all_operands& all,
@@ -352,11 +363,11 @@ struct staged_rows<
   template <class G, int... I, int... K>
   FLAGGEMS_INLINE auto with([[maybe_unused]] int r, const G& g, int_sequence<I...>,
                             int_sequence<K...>) const {
-    return g(place_of<false>(operand<I>(more).place(r))...,
-             place_of<true>(operand<K>(params).place(0))...);
+    return g(operand_of<false>(operand<I>(more).place(r))...,
+             operand_of<true>(operand<K>(params).place(0))...);
   }
   template <bool Optional, class Place>
-  FLAGGEMS_INLINE static operand_place<Place, Optional> place_of(const Place& place) {
+  FLAGGEMS_INLINE static operand_place<Place, Optional> operand_of(const Place& place) {
     return operand_place<Place, Optional>(place);
   }
 };
@@ -372,7 +383,7 @@ struct staged_row_program<Program, row_operands<In, operands<row_target<Out>...>
 
   template <class Block, class Space>
   FLAGGEMS_INLINE static void run(Block& block, Space space, all_operands all, Program program) {
-    using rows_type = staged_rows<Block, C, Space, all_operands>;
+    using rows_type = staged_rows<Program::traits.has_updates, Block, C, Space, all_operands>;
     const C part = near_quotient(C(1), static_cast<C>(space.length));
     const int most = row_group<Block, C>::rows_of(space.length);
     rows_type rows(block, space, all, most, typename make_int_sequence_type<In::count - 1>::type{},

@@ -117,7 +117,7 @@ struct rms_norm_program {
   }
 };
 
-/// residual += x, rounded to its type, is output 1; output 0 is rms_norm(residual) * weight.
+/// residual += x, rounded to its type; the output is rms_norm(residual) * weight.
 template <class C>
 struct fused_add_rms_norm_program {
   using compute = C;
@@ -128,9 +128,9 @@ struct fused_add_rms_norm_program {
 
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
-    const auto s = r.template update<1>([](const auto& residual, const auto& x)
-                                            FLAGGEMS_LAMBDA { return residual + x; },
-                                        squared{});
+    const auto s =
+        r.update([](const auto& residual, const auto& x) FLAGGEMS_LAMBDA { return residual + x; },
+                 squared{});
     r.template store<0>(scaled_by{}, inverse_rms(r, s, eps));
   }
 };

@@ -73,7 +73,8 @@ class register_rows_view {
   // Terms stay in registers until the sum is known where those suffice.
   static constexpr bool keeps = M::keeps && Vectors < 8 && Vectors * width <= 32;
   template <class X>
-  using input_rows = per_row<row_operand<X, share, input_access<share>>, Rows>;
+  using input_rows =
+      per_row<row_operand<typename operand_element<X>::type, share, input_access<share>>, Rows>;
 
  public:
   FLAGGEMS_INLINE register_rows_view(const Block& block, const groups_type& groups,
@@ -94,6 +95,8 @@ class register_rows_view {
   /// Asks for the rows' elements.
   FLAGGEMS_INLINE void load(C fill) {
     places_.locate(operand<0>(operands_.in), from_);
+    // (Behind the reduction the launch's arguments would be waited for.)
+    locate_outputs(typename make_int_sequence_type<Out::count>::type{});
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) {
       const i64 row = places_.first + r * places_.step;
@@ -109,8 +112,6 @@ class register_rows_view {
       }
     }
     load_inputs(make_int_sequence<sizeof...(More)>{});
-    // (Behind the reduction the launch's arguments would be waited for.)
-    locate_outputs(typename make_int_sequence_type<Out::count>::type{});
   }
 
   FLAGGEMS_INLINE C part() const { return part_; }
@@ -136,13 +137,13 @@ class register_rows_view {
     return sum_with<sum_of<C, V>>(
         [&](int r, const auto& g) FLAGGEMS_LAMBDA { with_operands(r, g); }, f, known...);
   }
-  template <int K, class F, class G>
+  template <class F, class G>
   FLAGGEMS_INLINE auto update(const F& f, const G& g) {
     static_assert(M::pivot == pivots::none && Program::traits.has_updates);
-    const global_ptr<T>(&to)[Rows] = operand<K>(to_).of;
     per_row<C, Rows> s;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) {
+      const auto to = const_cast<global_ptr<T>>(from_[r]);
       C sum = C(0);
       const auto enter = [&](auto v, int, bool) FLAGGEMS_LAMBDA {
         FLAGGEMS_SIMT_UNROLL
@@ -163,7 +164,7 @@ class register_rows_view {
         for (int e = 0; e < share::edges; ++e)
           x[r].put_edge(
               e, updated(x[r].template read_edge<C>(e), other.template read_edge<C>(x[r], e)...));
-        x[r].store(to[r]);
+        x[r].store(to);
         x[r].template for_resident<C>(enter);
         x[r].template for_rest<C, false>(from_[r],
                                          [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
@@ -171,10 +172,9 @@ class register_rows_view {
                                            FLAGGEMS_SIMT_UNROLL
                                            for (int j = 0; j < width; ++j)
                                              v.at[j] = number_cast<C>(number_cast<T>(v.at[j]));
-                                           store_window<Aligned>(to[r], at, inside, v);
+                                           store_window<Aligned>(to, at, inside, v);
                                            enter(v, at, inside);
                                          });
-        from_[r] = to[r];  // where the rest is read from now on
       });
       s.of[r] = sum;
     }
@@ -223,11 +223,16 @@ class register_rows_view {
     (load_input(operand<K + 1>(operands_.in), operand<K>(more_)), ...);
   }
   template <class X>
-  FLAGGEMS_INLINE void load_input(const row_arg<X>& in, input_rows<X>& to) {
+  FLAGGEMS_INLINE void load_input(const row_arg<X>& in, input_rows<row_arg<X>>& to) {
     global_ptr<const X> rows[Rows];
     places_.locate(in, rows);
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) to.of[r].load(x[r], rows[r], number_cast<X>(C(0)));
+  }
+  template <class X, int K>
+  FLAGGEMS_INLINE void load_input(const in_place<X, K>&, input_rows<in_place<X, K>>& to) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < Rows; ++r) to.of[r].load(x[r], operand<K>(to_).of[r], number_cast<X>(C(0)));
   }
   template <int... K>
   FLAGGEMS_INLINE void locate_outputs(int_sequence<K...>) {
@@ -529,12 +534,11 @@ template <class Program, class T, class... More, class... Out, class... W, class
           class Results, int Vectors, int Rows, bool Aligned>
 struct register_row_program<
     Program,
-    row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
+    row_operands<operands<row_arg<T>, More...>, operands<row_target<Out>...>,
                  operands<row_arg<W>...>, Numbers, Results>,
     Vectors, Rows, Aligned> {
-  using all_operands =
-      row_operands<operands<row_arg<T>, row_arg<More>...>, operands<row_target<Out>...>,
-                   operands<row_arg<W>...>, Numbers, Results>;
+  using all_operands = row_operands<operands<row_arg<T>, More...>, operands<row_target<Out>...>,
+                                    operands<row_arg<W>...>, Numbers, Results>;
   using out_rows = operands<per_row<global_ptr<Out>, Rows>...>;
   using C = typename Program::compute;
   using policy = register_policy<Program, T, Vectors, Rows, Aligned, W...>;
@@ -583,8 +587,7 @@ struct register_row_program<
           const row_places<Space> places{space, policy::same_offset ? 1 : outer_rank(space), first,
                                          step};
           register_rows_view<Block, policy, Program, rest_type, params_type, row_places<Space>,
-                             Vectors, Rows, Aligned, out_rows, T, all_operands,
-                             More...>
+                             Vectors, Rows, Aligned, out_rows, T, all_operands, More...>
               r(block, groups, across, rest, params, all, places, lane, size, part);
           r.load(fill);
           if (!has_weights) {
