@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernel/family/row/softmax.hpp>
+#include <flaggems/kernel/family/row/programs/softmax.hpp>
+#include <flaggems/kernel/family/row/staged.hpp>
 #include <flaggems/vendors/driver/kernel_text.hpp>
 #include <support/user_kernels.hpp>
 
@@ -15,6 +16,10 @@
 namespace {
 
 namespace fk = flaggems::kernels;
+template <class Out>
+using operands =
+    fk::row_operands<fk::operands<fk::row_arg<float>>, fk::operands<fk::row_target<Out>>>;
+using softmax = fk::softmax_program<float, false>;
 using flaggems::detail::instance_of;
 using flaggems::detail::kernel_texts;
 
@@ -35,9 +40,9 @@ bool includes(const std::string& source, const std::string& name) {
 }
 
 TEST(kernel_text, is_that_of_the_header) {
-  for (const char* name :
-       {"flaggems/config.hpp", "flaggems/kernel/lang/prelude.hpp",
-        "flaggems/kernel/family/row/softmax.hpp", "flaggems/kernel/block/simt/entry.hpp"}) {
+  for (const char* name : {"flaggems/config.hpp", "flaggems/kernel/lang/prelude.hpp",
+                           "flaggems/kernel/family/row/programs/softmax.hpp",
+                           "flaggems/kernel/block/simt/entry.hpp"}) {
     const std::string text = embedded(name);
     EXPECT_NE(text, "") << name;
     EXPECT_EQ(text, file(std::string(FLAGGEMS_TEST_SOURCE_DIR "/include/") + name)) << name;
@@ -53,17 +58,17 @@ TEST(kernel_text, is_there_once) {
   EXPECT_EQ(names.size(), all.names.size());
   const std::string raw(flaggems::detail::texts_begin, flaggems::detail::texts_end);
   const std::string start =
-      std::string("flaggems/kernel/family/row/softmax.hpp") + '\0' + "// SPDX";
+      std::string("flaggems/kernel/family/row/programs/softmax.hpp") + '\0' + "// SPDX";
   EXPECT_NE(raw.find(start), raw.npos);
   EXPECT_EQ(raw.find(start), raw.rfind(start));
 }
 
 TEST(kernel_text, instances_are_named_with_their_arguments) {
-  using kernel = fk::softmax<float, flaggems::bf16, float, false>;
+  using kernel = fk::staged_row_program<softmax, operands<flaggems::bf16>>;
   const auto& instance =
       instance_of<kernel, fk::row_space, fk::row_arg<float>, fk::row_target<flaggems::bf16>>;
   const std::string types(instance.types());
-  EXPECT_EQ(types.find("flaggems::kernels::softmax<float, "), 0U) << types;
+  EXPECT_EQ(types.find("flaggems::kernels::staged_row_program<"), 0U) << types;
   EXPECT_NE(types.find(", flaggems::kernels::row_space, "), types.npos) << types;
   EXPECT_EQ(instance.argument_bytes(),
             std::to_string(sizeof(fk::row_space) + sizeof(fk::row_arg<float>) +
@@ -71,18 +76,19 @@ TEST(kernel_text, instances_are_named_with_their_arguments) {
 }
 
 TEST(kernel_text, source_names_one_instance_behind_what_it_needs) {
-  const auto& instance = instance_of<fk::softmax<float, float, float, false>, fk::row_space>;
+  const auto& instance =
+      instance_of<fk::staged_row_program<softmax, operands<float>>, fk::row_space>;
   const std::string source =
       source_of(kernel_texts::embedded(), source_of(instance, "flaggems_entry"));
   for (const char* needed :
        {"flaggems/config.hpp", "flaggems/kernel/block/simt/entry.hpp",
-        "flaggems/kernel/expr/rows.hpp", "flaggems/kernel/family/row/softmax.hpp"})
+        "flaggems/kernel/expr/rows.hpp", "flaggems/kernel/family/row/programs/softmax.hpp"})
     EXPECT_TRUE(includes(source, needed)) << needed;
   // Others of the library come in by those, if at all.
   EXPECT_NE(embedded("flaggems/kernel/lang/value.hpp"), "");
   EXPECT_FALSE(includes(source, "flaggems/kernel/lang/value.hpp")) << source;
   EXPECT_TRUE(includes(source, "support/user_kernels.hpp"));
-  EXPECT_NE(source.find("FLAGGEMS_INSTANCE(flaggems_entry, flaggems::kernels::softmax<float, "),
+  EXPECT_NE(source.find("FLAGGEMS_INSTANCE(flaggems_entry, flaggems::kernels::staged_row_program<"),
             source.npos)
       << source;
 }

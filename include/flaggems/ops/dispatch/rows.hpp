@@ -40,10 +40,11 @@ int inner_rank(const Space& space) {
 /// f(each operand along rows...): inputs, outputs and parameters.
 template <class Operands, class F>
 decltype(auto) with_row_operands(const Operands& all, const F& f) {
-  return [&]<int... I, int... J, int... K>(kernels::int_sequence<I...>, kernels::int_sequence<J...>,
-                                           kernels::int_sequence<K...>)
+  return [&]<int... Input, int... J, int... K>(kernels::int_sequence<Input...>,
+                                               kernels::int_sequence<J...>,
+                                               kernels::int_sequence<K...>)
       ->decltype(auto) {
-    return f(kernels::place_of(all, kernels::operand<I>(all.in))...,
+    return f(kernels::place_of(all, kernels::operand<Input>(all.in))...,
              kernels::operand<J>(all.out)..., kernels::operand<K>(all.params)...);
   }
   (kernels::make_int_sequence<decltype(all.in)::count>{},

@@ -49,7 +49,7 @@ enum class pivots { none, partial, row };
 
 /// Terms that are the elements themselves.
 struct plain_terms {
-  static constexpr pivots pivot = pivots::none;
+  static constexpr pivots pivot_kind = pivots::none;
   static constexpr bool keeps = false;
 };
 
@@ -168,13 +168,13 @@ struct plus_each {
 };
 /// Zero as a sum of the type that a function gives: C, or sums<C, Count>.
 template <class C, class V>
-struct sum_of {
+struct row_sum {
   using type = C;
   static constexpr int count = 1;
   FLAGGEMS_INLINE static C zero() { return C(0); }
 };
 template <class C, class V, int Count>
-struct sum_of<C, sums<V, Count>> {
+struct row_sum<C, sums<V, Count>> {
   using type = sums<C, Count>;
   static constexpr int count = Count;
   FLAGGEMS_INLINE static type zero() {

@@ -63,7 +63,7 @@ class staged_rows_view {
   template <class Terms>
   FLAGGEMS_INLINE auto reduce() {
     static_assert(is_same<Terms, M>);
-    if constexpr (M::pivot == pivots::partial)
+    if constexpr (M::pivot_kind == pivots::partial)
       return reduce_partial();
     else
       return reduce_row();
@@ -82,7 +82,7 @@ class staged_rows_view {
   }
   template <class F, class G>
   FLAGGEMS_INLINE auto update(const F& f, const G& g) {
-    static_assert(M::pivot == pivots::none && Program::traits.has_updates);
+    static_assert(M::pivot_kind == pivots::none && Program::traits.has_updates);
     const auto sum =
         group::template fold<2>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
           return rows_.with_inputs(r, [&](auto... other) FLAGGEMS_LAMBDA {
@@ -140,7 +140,7 @@ class staged_rows_view {
       });
     };
     using V = decltype(copy_of(row(0)(declval_of<typename Rows::lane_type>())));
-    using S = sum_of<C, V>;
+    using S = row_sum<C, V>;
     if constexpr (S::count == 1)
       return group::template fold<2>(block_, count_, n_, C(0), plus{}, row);
     else
@@ -198,7 +198,7 @@ class staged_rows_view {
       pivots_ = list(pivot);
       s = M::template finish<values>(
           group::template fold_each<2>(
-              block_, count_, n_, sum_of<C, sums<C, 2>>::zero(), plus_each{},
+              block_, count_, n_, row_sum<C, sums<C, 2>>::zero(), plus_each{},
               [&](int r) FLAGGEMS_LAMBDA {
                 return [x = rows(r), part, pivot = pivots_[r]](auto i) FLAGGEMS_LAMBDA {
                   x.fetch_next(i);
@@ -237,7 +237,7 @@ class staged_rows_view {
         } else {
           if constexpr (Rows::parameters > 0) x.fetch_next(i);
           const auto v = x.again(i);
-          if constexpr (M::pivot == pivots::none)
+          if constexpr (M::pivot_kind == pivots::none)
             y.store(i, f(v, value_at(other, i)..., known...));
           else
             y.store(i, f(M::term(v, pivot), value_at(other, i)..., known...));
@@ -305,12 +305,12 @@ struct staged_rows<Updates, Block, C, Space,
   operands<written_row<Block, Out, walk>...> out;
   operands<read_row<Block, W, walk>...> params;
 
-  template <int... I, int... J, int... K>
+  template <int... Input, int... J, int... K>
   FLAGGEMS_INLINE staged_rows(Block& block, const Space& s, const all_operands& all, int most,
-                              int_sequence<I...>, int_sequence<J...>, int_sequence<K...>)
+                              int_sequence<Input...>, int_sequence<J...>, int_sequence<K...>)
       : space(s),
         in(block, s.length, walk_of(s, operand<0>(all.in).strides), most),
-        more{{{{block, s.length, walk_of(s, place_of(all, operand<I + 1>(all.in)).strides),
+        more{{{{block, s.length, walk_of(s, place_of(all, operand<Input + 1>(all.in)).strides),
                 most}}...}},
         updated(block, s.length, walk_of(s, operand<0>(all.in).strides), false, most),
         out{{{{block, s.length, walk_of(s, operand<J>(all.out).strides),
@@ -342,10 +342,10 @@ struct staged_rows<Updates, Block, C, Space,
   }
 
  private:
-  template <int... I>
+  template <int... Input>
   FLAGGEMS_INLINE void begin_more(const coordinates& c, [[maybe_unused]] int count,
-                                  const all_operands& all, int_sequence<I...>) {
-    (begin_one(c, count, place_of(all, operand<I + 1>(all.in)), operand<I>(more)), ...);
+                                  const all_operands& all, int_sequence<Input...>) {
+    (begin_one(c, count, place_of(all, operand<Input + 1>(all.in)), operand<Input>(more)), ...);
   }
   template <int... J>
   FLAGGEMS_INLINE void begin_out(const coordinates& c, const all_operands& all,
@@ -360,10 +360,10 @@ struct staged_rows<Updates, Block, C, Space,
   FLAGGEMS_INLINE static void begin_written(const coordinates& c, const X& x, R& row) {
     row.begin_group(x.data + c.offset(x.strides), group_step(c, x.strides));
   }
-  template <class G, int... I, int... K>
-  FLAGGEMS_INLINE auto with([[maybe_unused]] int r, const G& g, int_sequence<I...>,
+  template <class G, int... Input, int... K>
+  FLAGGEMS_INLINE auto with([[maybe_unused]] int r, const G& g, int_sequence<Input...>,
                             int_sequence<K...>) const {
-    return g(operand_of<false>(operand<I>(more).place(r))...,
+    return g(operand_of<false>(operand<Input>(more).place(r))...,
              operand_of<true>(operand<K>(params).place(0))...);
   }
   template <bool Optional, class Place>

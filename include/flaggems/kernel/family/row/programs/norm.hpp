@@ -11,7 +11,7 @@ namespace flaggems::kernels {
 /// divided before they are added, as the sum of large numbers is one that C may not have.
 template <class C>
 struct moments {
-  static constexpr pivots pivot = pivots::row;
+  static constexpr pivots pivot_kind = pivots::row;
   static constexpr bool keeps = false;
   template <class V>
   struct state {

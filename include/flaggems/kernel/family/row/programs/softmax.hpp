@@ -9,7 +9,7 @@ namespace flaggems::kernels {
 /// The sum of exp(x - pivot) about the greatest element. Terms are those, or their logarithms.
 template <class C, bool Log>
 struct exponentials {
-  static constexpr pivots pivot = pivots::partial;
+  static constexpr pivots pivot_kind = pivots::partial;
   static constexpr bool keeps = !Log;
   using leader = greater_number;
   /// The pivot of no elements: the least finite number. -inf less it is -inf, it less itself 0.

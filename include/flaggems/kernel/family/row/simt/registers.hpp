@@ -104,7 +104,7 @@ class register_rows_view {
       x[r].load(from_[r], number_cast<T>(fill));
     }
     rest_.fetch(block_, x[0], from_[0], number_cast<T>(fill));
-    if constexpr (M::pivot == pivots::row && Vectors > 1) {
+    if constexpr (M::pivot_kind == pivots::row && Vectors > 1) {
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
         begins_[r] = T{};
@@ -120,7 +120,7 @@ class register_rows_view {
   template <class Terms>
   FLAGGEMS_INLINE auto reduce() {
     static_assert(is_same<Terms, M>);
-    if constexpr (M::pivot == pivots::partial)
+    if constexpr (M::pivot_kind == pivots::partial)
       return reduce_partial();
     else
       return reduce_row();
@@ -128,18 +128,18 @@ class register_rows_view {
   template <class F, class... X>
   FLAGGEMS_INLINE auto sum(const F& f, const X&... known) {
     using V = decltype(result(f, make_int_sequence<sizeof...(More)>{}, known...));
-    return sum_with<sum_of<C, V>>([&](int r, const auto& g) FLAGGEMS_LAMBDA { with_inputs(r, g); },
-                                  f, known...);
+    return sum_with<row_sum<C, V>>([&](int r, const auto& g) FLAGGEMS_LAMBDA { with_inputs(r, g); },
+                                   f, known...);
   }
   template <class F, class... X>
   FLAGGEMS_INLINE auto weighted_sum(const F& f, const X&... known) {
     using V = decltype(result(f, make_int_sequence<sizeof...(More) + Params::count>{}, known...));
-    return sum_with<sum_of<C, V>>(
+    return sum_with<row_sum<C, V>>(
         [&](int r, const auto& g) FLAGGEMS_LAMBDA { with_operands(r, g); }, f, known...);
   }
   template <class F, class G>
   FLAGGEMS_INLINE auto update(const F& f, const G& g) {
-    static_assert(M::pivot == pivots::none && Program::traits.has_updates);
+    static_assert(M::pivot_kind == pivots::none && Program::traits.has_updates);
     per_row<C, Rows> s;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -379,7 +379,7 @@ class register_rows_view {
       with_operands(r, work);
   }
   FLAGGEMS_INLINE static C term_of(C v, C pivot) {
-    if constexpr (M::pivot == pivots::none)
+    if constexpr (M::pivot_kind == pivots::none)
       return v;
     else
       return M::term(v, pivot);
@@ -408,7 +408,7 @@ class register_rows_view {
       }
     }
     if constexpr (good) groups_.template reduce<C>(block_, across_, pivots_, C(0), plus{});
-    const sums_type none = sum_of<C, sums_type>::zero();
+    const sums_type none = row_sum<C, sums_type>::zero();
     for (bool is_rough = !good;; is_rough = false) {
       sums_type all[Rows];
       FLAGGEMS_SIMT_UNROLL

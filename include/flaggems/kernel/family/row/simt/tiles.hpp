@@ -191,7 +191,7 @@ struct tile_row_view {
   }
   template <class M>
   FLAGGEMS_INLINE auto reduce() const {
-    if constexpr (M::pivot == pivots::partial) {
+    if constexpr (M::pivot_kind == pivots::partial) {
       using leader = typename M::leader;
       pivoted_sum<f32> s{M::first(), 0};
       x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { s.pivot = leader{}(s.pivot, v); });
@@ -206,7 +206,7 @@ struct tile_row_view {
       f32 pivot = 0;
       x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { pivot = fma(v, part_, pivot); });
       pivot = block.reduce_subwarp(pivot, plus{}, Lanes);
-      sums<f32, 2> s = sum_of<f32, sums<f32, 2>>::zero();
+      sums<f32, 2> s = row_sum<f32, sums<f32, 2>>::zero();
       x.each([&](f32& v, bool inside) FLAGGEMS_LAMBDA {
         v = M::term(v, pivot);
         if (inside) s = s + M::enter(v, part_);
@@ -220,7 +220,7 @@ struct tile_row_view {
   template <class F, class... X>
   FLAGGEMS_INLINE auto sum(const F& f, const X&... values) const {
     using V = decltype(copy_of(f(f32(0), values...)));
-    auto s = sum_of<f32, V>::zero();
+    auto s = row_sum<f32, V>::zero();
     x.each([&](f32& v, bool) FLAGGEMS_LAMBDA { s = s + f(v, values...); });
     return block.reduce_subwarp(s, plus_each{}, Lanes);
   }
