@@ -128,12 +128,13 @@ void permute(V& to, const At& at, const X& x) {
     return lane<E>(x, static_cast<int>(lane<uint_of_size<sizeof(E)>>(at, i)) & (lanes - 1));
   });
 }
-/// In each 16 bytes, lanes of E from the lower (upper) half of a and of b take turns.
+/// In each 16 bytes, lanes of E from a half of a and of b take turns.
+enum class half { lower, upper };
 template <class E, class V>
-void unpack(V& to, const V& a, const V& b, bool upper) {
+void unpack(V& to, const V& a, const V& b, half which) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(E));
   set_lanes<E>(to, [&](int i) {
-    const int from = i / lanes * lanes + i % lanes / 2 + (upper ? lanes / 2 : 0);
+    const int from = i / lanes * lanes + i % lanes / 2 + (which == half::upper ? lanes / 2 : 0);
     return i % 2 == 0 ? lane<E>(a, from) : lane<E>(b, from);
   });
 }

@@ -267,9 +267,9 @@ struct decode_partials {
 /// `Lanes` consecutive threads are a thread group, which has a vector of a key each, and scores
 /// `keys` of them for Rows queries at once. Rows * keys <= Lanes. Keys and values are
 /// vector-aligned everywhere, and a head has Lanes vectors at most.
-template <class T, class Key, class Out, class Mask, int Rows, int Lanes>
+template <class T, class Key, class Out, class Mask, int Rows, int Lanes, int Threads>
 struct attention_decode {
-  static constexpr int max_threads = 128, min_blocks = 4;
+  static constexpr int max_threads = Threads, min_blocks = 512 / Threads;
   static constexpr int width = vec_size<Key>;
   static constexpr int keys = min_of(4, Lanes / Rows);
   static constexpr int count = Rows * keys;

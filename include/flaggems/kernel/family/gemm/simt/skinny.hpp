@@ -91,9 +91,9 @@ struct skinny_subwarp {
 /// vector-aligned everywhere. `Lanes` consecutive threads are a thread group; thread groups that
 /// share lines have Columns lines of `b`. `Unroll` vectors of each line are under way at once.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, int Lanes,
-          int Unroll>
+          int Unroll, int Threads>
 struct gemm_skinny {
-  static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 3 : 2;
+  static constexpr int max_threads = Threads, min_blocks = (Rows == 1 ? 768 : 512) / Threads;
   static constexpr int width = vec_size<B>;
   static constexpr int count = Rows * Columns;
   static_assert(count <= Lanes, "flaggems: a thread of a subwarp ends with one sum at most");
@@ -224,9 +224,10 @@ struct gemm_skinny {
 /// threads are a thread group, which reads Depth lines at once; all thread groups of a block share
 /// the same columns. The sum is cut into `parts` of `length`; of several, each is left in `partial`
 /// for gemm_skinny_merge.
-template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth>
+template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth,
+          int Threads>
 struct gemm_skinny_across {
-  static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 4 : 2;
+  static constexpr int max_threads = Threads, min_blocks = (Rows == 1 ? 1024 : 512) / Threads;
   static constexpr int width = vec_size<B>;
   static constexpr int columns = Lanes * width;
   static constexpr bool awaits_earlier = true;
@@ -320,9 +321,9 @@ struct gemm_skinny_across {
 };
 
 /// The parts of gemm_skinny_across together. space.tile_columns results of a line are a tile.
-template <class Out, class C, class Bias>
+template <class Out, class C, class Bias, int Threads>
 struct gemm_skinny_merge {
-  static constexpr int max_threads = 256;
+  static constexpr int max_threads = Threads;
   static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space,

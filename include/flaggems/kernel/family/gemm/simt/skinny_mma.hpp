@@ -13,9 +13,9 @@ namespace flaggems::kernels {
 /// consecutive threads are a thread group, which has 16 * Blocks lines of `b` and 8 * Wide rows,
 /// and takes 256 bytes of each line in a step. Stages - 1 steps of a thread group are under way,
 /// across tiles, too, so there are as many blocks as run at once.
-template <class T, class Out, class Bias, int Wide, int Blocks, int Stages>
+template <class T, class Out, class Bias, int Wide, int Blocks, int Stages, int Threads>
 struct gemm_skinny_tiles {
-  static constexpr int max_threads = 256, min_blocks = 1;
+  static constexpr int max_threads = Threads, min_blocks = 1;
   static constexpr int lines = 16 * Blocks, rows = 8 * Wide, count = lines * rows;
   static constexpr int chunk = 128, vectors = chunk / 8, stage = lines * vectors;
   static constexpr int most_scratch = max_threads / 32 * (count * 4 + Stages * stage * 16);
