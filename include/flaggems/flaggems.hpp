@@ -28,6 +28,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/launch/tensor_map.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>

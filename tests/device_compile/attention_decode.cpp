@@ -9,7 +9,7 @@ using flaggems::bf16;
 using flaggems::f16;
 using scores = fk::decode_mask<bool>;
 FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_f16,
-                  fk::attention_decode<float, f16, float, scores, 4, 8>, fk::decode_space,
+                  fk::attention_decode<float, f16, float, scores, 4, 8, 128>, fk::decode_space,
                   fk::decode_arg<const float>, fk::decode_arg<const f16>, fk::decode_arg<const f16>,
                   scores, fk::decode_arg<float>, fk::global_ptr<float>)
 FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_tiles,

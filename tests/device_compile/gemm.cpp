@@ -5,12 +5,14 @@
 #include <flaggems/kernel/block/simt/entry.hpp>
 
 namespace fk = flaggems::kernels;
-FLAGGEMS_INSTANCE(gemm_dot_f32, fk::gemm_dot<float, float, float, float, fk::no_bias, 1, 4, false>,
-                  fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>,
-                  fk::gemm_out<float, float>, fk::no_bias)
+FLAGGEMS_INSTANCE(
+    gemm_dot_f32,
+    fk::gemm_dot<float, float, float, float, fk::no_bias, 1, 4, fk::stepping::contiguous>,
+    fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>, fk::gemm_out<float, float>,
+    fk::no_bias)
 FLAGGEMS_INSTANCE(gemm_dot_bf16,
                   fk::gemm_dot<float, flaggems::bf16, flaggems::bf16, float,
-                               fk::gemm_bias<flaggems::bf16, float>, 4, 3, true>,
+                               fk::gemm_bias<flaggems::bf16, float>, 4, 3, fk::stepping::strided>,
                   fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<flaggems::bf16>,
                   fk::gemm_out<flaggems::bf16, float>, fk::gemm_bias<flaggems::bf16, float>)
 FLAGGEMS_INSTANCE(

@@ -8,11 +8,11 @@
 namespace fk = flaggems::kernels;
 using scaled = fk::node<float, fk::mul_fn, fk::product_value<float>, fk::aux_arg<float, float>>;
 using epilogue = fk::gemm_epilogue<fk::node<float, fk::silu_fn, scaled>>;
-FLAGGEMS_INSTANCE(
-    gemm_dot_epilogue,
-    fk::gemm_dot<flaggems::bf16, flaggems::bf16, flaggems::bf16, float, epilogue, 4, 3, false>,
-    fk::gemm_space, fk::gemm_arg<flaggems::bf16>, fk::gemm_arg<flaggems::bf16>,
-    fk::gemm_out<flaggems::bf16, float>, epilogue)
+FLAGGEMS_INSTANCE(gemm_dot_epilogue,
+                  fk::gemm_dot<flaggems::bf16, flaggems::bf16, flaggems::bf16, float, epilogue, 4,
+                               3, fk::stepping::contiguous>,
+                  fk::gemm_space, fk::gemm_arg<flaggems::bf16>, fk::gemm_arg<flaggems::bf16>,
+                  fk::gemm_out<flaggems::bf16, float>, epilogue)
 FLAGGEMS_INSTANCE(gemm_panel_epilogue,
                   fk::gemm_panel<signed char, signed char, float, unsigned int, epilogue>,
                   fk::gemm_space, fk::gemm_arg<signed char>, fk::gemm_arg<signed char>,

@@ -11,7 +11,7 @@ using prologue =
     fk::gemm_prologue<fk::node<float, fk::mul_fn, gate, fk::aux_arg<flaggems::bf16, float>>>;
 FLAGGEMS_INSTANCE(gemm_dot_prologue,
                   fk::gemm_dot<flaggems::bf16, flaggems::bf16, flaggems::bf16, float, fk::no_bias,
-                               4, 3, false, prologue>,
+                               4, 3, fk::stepping::contiguous, prologue>,
                   fk::gemm_space, prologue, fk::gemm_arg<flaggems::bf16>,
                   fk::gemm_out<flaggems::bf16, float>, fk::no_bias)
 FLAGGEMS_INSTANCE(

@@ -17,29 +17,33 @@ using argmin = fk::index_of<float, false>;
 using plane = fk::reduction_plane;
 using any_space = fk::reduction_space;
 
-#define FLAGGEMS_ALONG(fold, space, input, index, sink)                                       \
-  fk::simt_reduce_inner<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
+#define FLAGGEMS_ALONG(fold, space, input, index, sink)                                            \
+  fk::simt_reduce_inner<fold, space, input, index, sink, 256>, space, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
-#define FLAGGEMS_SHORT(fold, index, sink) \
-  fk::simt_reduce_short<fold, input, index, sink>, plane, fk::reduction_shares, input, index, sink
-#define FLAGGEMS_ROWS(fold, sides, index, sink)                                              \
-  fk::simt_reduce_rows<fold, sides, input, index, sink>, plane, fk::reduction_shares, input, \
+#define FLAGGEMS_SHORT(fold, index, sink)                                                          \
+  fk::simt_reduce_short<fold, input, index, sink, 256>, plane, fk::reduction_shares, input, index, \
+      sink
+#define FLAGGEMS_ROWS(fold, sides, index, sink)                                                   \
+  fk::simt_reduce_rows<fold, sides, input, index, sink, 256>, plane, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
-#define FLAGGEMS_ACROSS(fold, space, input, index, sink)                                      \
-  fk::simt_reduce_outer<fold, space, input, index, sink>, space, fk::reduction_shares, input, \
+#define FLAGGEMS_ACROSS(fold, space, input, index, sink)                                           \
+  fk::simt_reduce_outer<fold, space, input, index, sink, 256>, space, fk::reduction_shares, input, \
       index, sink, fk::partial_states<fold::state>
 FLAGGEMS_INSTANCE(mean_inner_bf16,
                   FLAGGEMS_ALONG(fk::sum_of<float>, plane, input, fk::no_index, mean_sink))
-FLAGGEMS_INSTANCE(mean_rows_bf16, FLAGGEMS_ROWS(fk::sum_of<float>, false, fk::no_index, mean_sink))
-FLAGGEMS_INSTANCE(mean_sided_bf16, FLAGGEMS_ROWS(fk::sum_of<float>, true, fk::no_index, mean_sink))
+FLAGGEMS_INSTANCE(mean_rows_bf16,
+                  FLAGGEMS_ROWS(fk::sum_of<float>, fk::row_sides::none, fk::no_index, mean_sink))
+FLAGGEMS_INSTANCE(mean_sided_bf16, FLAGGEMS_ROWS(fk::sum_of<float>, fk::row_sides::elements,
+                                                 fk::no_index, mean_sink))
 FLAGGEMS_INSTANCE(mean_short_bf16, FLAGGEMS_SHORT(fk::sum_of<float>, fk::no_index, mean_sink))
 FLAGGEMS_INSTANCE(mean_outer_bf16,
                   FLAGGEMS_ACROSS(fk::sum_of<float>, plane, input, fk::no_index, mean_sink))
 FLAGGEMS_INSTANCE(mean_any_bf16,
                   FLAGGEMS_ACROSS(fk::sum_of<float>, any_space, input, fk::no_index, mean_sink))
 FLAGGEMS_INSTANCE(argmax_inner_bf16, FLAGGEMS_ALONG(argmax, plane, input, place, index_sink))
-FLAGGEMS_INSTANCE(argmax_rows_bf16, FLAGGEMS_ROWS(argmax, false, place, index_sink))
-FLAGGEMS_INSTANCE(argmax_sided_bf16, FLAGGEMS_ROWS(argmax, true, place, index_sink))
+FLAGGEMS_INSTANCE(argmax_rows_bf16, FLAGGEMS_ROWS(argmax, fk::row_sides::none, place, index_sink))
+FLAGGEMS_INSTANCE(argmax_sided_bf16,
+                  FLAGGEMS_ROWS(argmax, fk::row_sides::elements, place, index_sink))
 FLAGGEMS_INSTANCE(argmax_short_bf16, FLAGGEMS_SHORT(argmax, place, index_sink))
 FLAGGEMS_INSTANCE(argmax_any_bf16, FLAGGEMS_ALONG(argmax, any_space, input, place, index_sink))
 FLAGGEMS_INSTANCE(argmin_outer_bf16, FLAGGEMS_ACROSS(argmin, plane, input, place, index_sink))

@@ -59,7 +59,7 @@ void check_permuted(const shape& sizes, const shape& order, i64 first = 0) {
     const fg::detail::memory_layout layouts[] = {fg::detail::layout_of(out.view()),
                                                  fg::detail::layout_of(permuted)};
     const fg::detail::iteration it = fg::detail::plan_copy(layouts[0], layouts[1]);
-    if (!fg::detail::is_transposed(it, sizeof(T))) return;
+    if (!fg::detail::is_transposed<D>(it, sizeof(T))) return;
     using kernel =
         fg::kernels::transposed_shifted<fg::kernels::uint_of_size<static_cast<int>(sizeof(T))>>;
     fg::fill_(test_stream<D>(), out.view(), 0);

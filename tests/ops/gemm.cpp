@@ -141,12 +141,12 @@ TYPED_TEST(gemm_layouts, few_rows_by_few_blocks) {
   if constexpr (!fg::host_accessible<D>) {
     using namespace fg::kernels;
     const auto sizes = {64, 192, 256};
-    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 1, 4, 32, 2>, D, f32>(1, 77, 1036, 1,
-                                                                                    4, sizes);
-    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 4, 4, 32, 1>, D, f32>(7, 77, 260, 4,
-                                                                                    4, sizes);
-    check_few_blocks<gemm_skinny_tiles<bf16, bf16, no_bias, 1, 1, 2>, D, bf16>(7, 77, 520, 8, 16,
-                                                                               {256});
+    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 1, 4, 32, 2, 256>, D, f32>(
+        1, 77, 1036, 1, 4, sizes);
+    check_few_blocks<gemm_skinny<f32, f32, f32, f32, no_bias, 4, 4, 32, 1, 256>, D, f32>(
+        7, 77, 260, 4, 4, sizes);
+    check_few_blocks<gemm_skinny_tiles<bf16, bf16, no_bias, 1, 1, 2, 256>, D, bf16>(7, 77, 520, 8,
+                                                                                    16, {256});
   }
 }
 

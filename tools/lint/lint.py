@@ -223,8 +223,8 @@ ROOMS = ("lang", "math", "block", "expr", "family")
 SIDES = ("simt", "vector")
 # Who outside kernel/ sees one side of it: what chooses a kernel, what compiles one for the host, and
 # the languages of chips.
-SIDE_READERS = ("ops/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "ops/dispatch/gemm_policy.hpp",
-                "detail/simt_thread_group.hpp", "vendors/driver/")
+SIDE_READERS = ("ops/dispatch/", "launch/host_launch.hpp", "launch/tensor_map.hpp", "detail/simt_thread_group.hpp",
+                "vendors/driver/")
 
 
 def room_of(name):
@@ -258,6 +258,49 @@ def kernel_rooms(tree):
                 yield f"{tree.name(path)}: {my_side} includes {side} ({other})"
 
 
+# The doors of each family's folder: what may be included from outside it, besides its sides, which
+# ops/dispatch/ chooses from. And what the same side of another family may include of a side.
+DOORS = {
+    "attention": {"attention"},
+    "copy": {"rows", "space"},
+    "gemm": {"gemm", "epilogue", "prologue"},
+    "index": {"index_select", "embedding"},
+    "order": {"sort", "topk"},
+    "pointwise": {"pointwise", "activation", "arithmetic", "table"},
+    "quantized": {"linear"},
+    "random": {"multinomial", "philox"},
+    "reduce": {"reduce"},
+    "row": {"softmax", "norm", "rotary"},
+    "copy/vector": {"rows"},
+    "gemm/vector": {"amx", "micro_kernel"},
+    "pointwise/simt": {"pointwise"},
+}
+# What a kernel is compiled for the host with has the tiles of all pointwise ones.
+SIDE_GUESTS = {"launch/host_launch.hpp": {"pointwise/vector/tiles"}}
+
+
+@check
+def family_doors(tree):
+    """From outside a family's folder, its doors are included and nothing else; its sides by ops/dispatch/ only, and
+    by the same side of other families through doors of their own. Tests of kernels may include all."""
+    sources = [p for p in tree.files(CODE) if not tree.name(p).startswith(("tests/kernel/", "tests/device_compile/"))]
+    for path in sources:
+        name = tree.name(path)
+        own = name.removeprefix("include/flaggems/")
+        for other in re.findall(r"^\s*#\s*include <flaggems/kernel/family/([^>]+)\.hpp>", path.read_text(), re.M):
+            family, _, stem = other.partition("/")
+            side, _, stem = stem.rpartition("/")
+            if own.startswith(f"kernel/family/{family}/") or other in SIDE_GUESTS.get(own, ()):
+                continue
+            if side and own.startswith("ops/dispatch/"):
+                continue
+            doors = DOORS.get(family, {family}) if not side else \
+                DOORS.get(f"{family}/{side}", set()) if own.startswith("kernel/family/") else set()
+            if stem not in doors:
+                yield f"{name}: {other}.hpp is no door of {family}{'/' + side if side else ''}: " \
+                      f"{', '.join(sorted(doors)) or 'ops/dispatch/ alone sees it'}"
+
+
 @check
 def operators_choose_nothing(tree):
     """Headers of operators name no device and ask for no execution model: ops/dispatch/ chooses."""
@@ -267,6 +310,31 @@ def operators_choose_nothing(tree):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if asked.search(line):
                 yield f"{tree.name(path)}:{number}: chooses by {asked.search(line)[0]}"
+
+
+# Who chooses by numbers that are no tuning: the host's products by its caches, and what is rewritten.
+TUNED_ELSEWHERE = {"gemm_policy", "register_rows", "norm", "short_rows", "softmax"}
+
+
+@check
+def tuned_numbers(tree):
+    """ops/dispatch/ has no number of one device: from 64 on, and powers of two from 2^6 to 2^27, they come
+    from launch/tuning.hpp, by a name. What a kernel can count to is not tuned, and says `// limit`."""
+    number = re.compile(r"(?<![\w.'])(\d+)(?![\w.'])")
+    shift = re.compile(r"(?:1\}? << |>> )(\d+)\b")
+    folder = tree.root / "include/flaggems/ops/dispatch"
+    for path in sorted(folder.glob("*.hpp")):
+        if path.stem in TUNED_ELSEWHERE:
+            continue
+        for at, line in enumerate(path.read_text().splitlines(), 1):
+            if "// limit" in line:
+                continue
+            # Estimates of work are no choice, and words have 64 bits.
+            code = re.sub(r"//.*|\bwork = .*|[iuf]\d+\b|64 - (static_cast<u32>\()?__builtin_clzll", "", line)
+            large = [n for n in number.findall(code) if int(n) >= 64]
+            large += [f"2^{n}" for n in shift.findall(code) if 6 <= int(n) < 28]
+            if large:
+                yield f"{tree.name(path)}:{at}: {large[0]} belongs into launch/tuning.hpp, with a name"
 
 
 @check
@@ -371,6 +439,25 @@ def stems(tree):
             yield f"docs/support.md: no row for {name} of {entry['header']}: {how}"
         elif " - " in rows.get(name, ""):
             yield f"docs/support.md: {name} of {entry['header']} was not run or compiled everywhere: {how}"
+
+
+# Folders of tests/ and bench/ that are not about a folder of include/flaggems: what is shared, programs that
+# compile or run all of it in some other way, and examples.
+OTHER_TESTS = {
+    "tests": {"allocation", "callables", "compile_fail", "consumer", "cuda", "cuda_precompiled", "device_compile",
+              "fuzz", "headers", "isa_entries", "llama", "simulated", "support"},
+    "bench": {"compare", "compile_time", "gpu", "instructions"},
+}
+
+
+@check
+def mirrored_folders(tree):
+    """A folder of tests/ or bench/ with code has the name of one of include/flaggems, whose headers it is about."""
+    for top, others in OTHER_TESTS.items():
+        folders = {p.parent.relative_to(tree.root / top) for p in tree.files(CODE, (top,))}
+        for folder in sorted(folders - {pathlib.Path(".")}):
+            if folder.parts[0] not in others and not (tree.root / "include/flaggems" / folder).is_dir():
+                yield f"{top}/{folder.as_posix()}: there is no include/flaggems/{folder.as_posix()}"
 
 
 @check

@@ -354,7 +354,7 @@ void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   same_device<S, Out>();
   detail::check_number<value_t<Out>>(op, e);
   const auto& node = detail::root_of(e);
-  detail::check_ranks(op, node, false);
+  detail::check_ranks(op, node, detail::node_role::operand);
   detail::assign_node(op, stream, to, node);
 }
 
@@ -362,7 +362,7 @@ void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
   const auto& node = detail::root_of(e);
-  detail::check_ranks(op, node, true);
+  detail::check_ranks(op, node, detail::node_role::result);
   detail::broadcast_sizes all{{}, op};
   node.for_each_leaf(all);
   auto out = empty<typename std::decay_t<decltype(node)>::element>(stream, all.sizes, op);

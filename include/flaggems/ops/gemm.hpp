@@ -260,7 +260,7 @@ void linear_into(const S& stream, const X& x, const W& w, const Out& out, const 
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
   same_device<S, A, B, Out>();
-  if (detail::small_mm<false>("mm", stream, mat1, mat2, out)) return;
+  if (detail::small_mm<detail::second_matrix::plain>("mm", stream, mat1, mat2, out)) return;
   detail::mm_into(stream, as_view(mat1), as_view(mat2), as_view(out), detail::no_bias_view{});
 }
 /// mat1 * mat2 in a new tensor of mat1's dtype.
@@ -353,7 +353,7 @@ template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
 requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x, const W& weight,
                                               Out&& out) -> detail::nothing_t<Out> {
   same_device<S, X, W, Out>();
-  if (!detail::small_mm<true>("linear", stream, x, weight, out))
+  if (!detail::small_mm<detail::second_matrix::transposed>("linear", stream, x, weight, out))
     detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), detail::no_bias_view{});
   return detail::nothing<Out>;
 }

@@ -89,7 +89,7 @@ void multiply(const char* op, const S& stream, const A& a, const B& b, const To&
       "flaggems: the tensors of an epilogue are on another device than the product");
   static_assert(kind_of<typename Node::element> <= kind_of<T>,
                 "flaggems: the epilogue's dtype cannot be cast to the output's (float to integer)");
-  using C = typename gemm_compute<typename A::value_type, typename B::value_type, T, true>::type;
+  using C = sums_for_epilogue<typename A::value_type, typename B::value_type, T>;
   if (to.empty()) return;
   if constexpr (has_implementation<operators::gemm, device_of<S>>)
     replaced<operators::gemm>(op, stream);  // it takes no epilogue: the report says so
@@ -110,7 +110,7 @@ inline constexpr const auto& product = product_as<f32>;
 /// as evaluate.
 template <class Node>
 [[nodiscard]] auto epilogue(const expr<Node>& e) {
-  detail::check_ranks("epilogue", e.node, true);
+  detail::check_ranks("epilogue", e.node, detail::node_role::result);
   return detail::epilogue_operand<Node>{e.node};
 }
 

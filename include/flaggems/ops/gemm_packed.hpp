@@ -70,7 +70,7 @@ struct packed_access {
       if (!w.empty()) assign(stream, copy, w, "pack_matrix");
       return matrix(std::move(copy), n, k, isa_level{});
     } else {
-      using C = typename gemm_compute<T, T, T, true>::type;
+      using C = sums_for_epilogue<T, T, T>;
       launch_config config;
       config.op = "pack_matrix";
       config.tiles = 1;

@@ -92,7 +92,7 @@ void multinomial_into(const S& stream, const tensor_view<const T, D>& from, i64 
   config.work = work_of(from.numel(), replacement ? 16 : 64) + work_of(to.numel(), 128);
   config.threads = static_cast<int>(kernels::sort_threads);
   if (replacement) {
-    config.tiles = workspace_slots(rows, n);
+    config.tiles = workspace_slots<D>(rows, n);
     auto sums = empty<u64>(stream, {config.tiles, n}, op);
     launch<kernels::multinomial_with_replacement<T>>(
         stream, config, space, options, plan.arg(0, from), plan.target(1, to),

@@ -285,8 +285,9 @@ inline constexpr bool is_one_dtype = [] {
 
 /// Raises dtype_mismatch if a tensor that has no dimensions, which its type does not say, would
 /// give a result of `node`, or of a comparison in it, another dtype than PyTorch does.
+enum class node_role { operand, result };
 template <class Node>
-void check_ranks(const char*, const Node&, bool) {}
+void check_ranks(const char*, const Node&, node_role) {}
 template <class... Nodes>
 void check_ranks_of(const char* op, dtype used, const Nodes&... nodes) {
   if constexpr (!is_one_dtype<Nodes...>) {
@@ -302,21 +303,23 @@ void check_ranks_of(const char* op, dtype used, const Nodes&... nodes) {
   }
 }
 template <class Rule, class F, class... Nodes>
-void check_ranks(const char* op, const call<Rule, F, Nodes...>& n, bool is_result) {
+void check_ranks(const char* op, const call<Rule, F, Nodes...>& n, node_role role) {
   std::apply(
       [&](const auto&... nodes) {
-        (check_ranks(op, nodes, is_result), ...);
-        if (is_result || std::is_same_v<typename call<Rule, F, Nodes...>::element, bool>)
+        (check_ranks(op, nodes, role), ...);
+        if (role == node_role::result ||
+            std::is_same_v<typename call<Rule, F, Nodes...>::element, bool>)
           check_ranks_of(op, dtype_of<typename call<Rule, F, Nodes...>::promoted>, nodes...);
       },
       n.nodes);
 }
 template <class M, class A, class B>
-void check_ranks(const char* op, const choice<M, A, B>& n, bool is_result) {
-  check_ranks(op, n.condition, false);
-  check_ranks(op, n.a, is_result);
-  check_ranks(op, n.b, is_result);
-  if (is_result) check_ranks_of(op, dtype_of<typename choice<M, A, B>::element>, n.a, n.b);
+void check_ranks(const char* op, const choice<M, A, B>& n, node_role role) {
+  check_ranks(op, n.condition, node_role::operand);
+  check_ranks(op, n.a, role);
+  check_ranks(op, n.b, role);
+  if (role == node_role::result)
+    check_ranks_of(op, dtype_of<typename choice<M, A, B>::element>, n.a, n.b);
 }
 
 /// Whether a node has complex numbers anywhere, which kernels do not compute with.
@@ -374,8 +377,8 @@ inline constexpr bool has_complex<as_type<T, Node>> = is_complex_number<T> || ha
 template <class T, class Node>
 inline constexpr bool has_no_dims<as_type<T, Node>> = has_no_dims<Node>;
 template <class T, class Node>
-void check_ranks(const char* op, const as_type<T, Node>& n, bool) {
-  check_ranks(op, n.node, false);
+void check_ranks(const char* op, const as_type<T, Node>& n, node_role) {
+  check_ranks(op, n.node, node_role::operand);
 }
 
 /// Does not compile. Overloads for complex numbers, of elements written or in a node, say it alone,

@@ -28,44 +28,51 @@ namespace detail {
 
 /// Checks and runs a reduction of a node by a Reducer. `make_sink(count)` is where results go, but
 /// for their place; `when_empty` what to do where there is nothing to fold.
-template <class Op, class Reducer, class C, bool Indexed, class S, class Node, class T, class D,
-          class MakeSink, class WhenEmpty>
+template <class Op, class Reducer, class C, class S, class Node, class T, class D, class MakeSink,
+          class WhenEmpty>
 void reduce_node(const char* op, const S& stream, const Node& node, const tensor_view<T, D>& out,
-                 int_list dims, bool keepdim, bool needs_elements, const MakeSink& make_sink,
+                 int_list dims, reduction_options options, const MakeSink& make_sink,
                  const WhenEmpty& when_empty) {
-  static_assert(Node::leaves + (Indexed ? 1 : 0) < max_operands,
+  constexpr bool indexed = Reducer::needs_index;
+  static_assert(Node::leaves + (indexed ? 1 : 0) < max_operands,
                 "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
   check_elements_written<T>();
-  check_ranks(op, node, true);
+  check_ranks(op, node, node_role::result);
   memory_layout leaves[Node::leaves];
   node.for_each_leaf(collect_layouts{leaves});
   const layout_list in(leaves, std::size_t{Node::leaves});
   const memory_layout to = layout_of(out);
   if constexpr (!has_implementation<Op, D>) {
-    const dense_rows dense(op, to, in, dims, keepdim);
+    const dense_rows dense(op, to, in, dims, options.keepdim);
     if (dense.all) {
       return launch_dense_reduction<Reducer, C>(op, stream, dense, in, node, out.data(),
                                                 make_sink(dense.length));
     }
   }
-  const reduced_dims plan = check_reduction(op, to, in, dims, keepdim, needs_elements);
+  const reduced_dims plan = check_reduction(op, to, in, dims, options);
   if (out.empty()) return;
   if (plan.count == 0) return when_empty();
-  if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), keepdim)) return;
-  launch_reduction<Reducer, C, Indexed>(op, stream, plan, to, in, node, out, make_sink(plan.count));
+  if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), options.keepdim)) return;
+  launch_reduction<Reducer, C, indexed>(op, stream, plan, to, in, node, out, make_sink(plan.count));
 }
 
 template <class X>
 using node_of_operand = decltype(node_of(std::declval<const X&>()));
 
-/// Runs a reduction whose result is a number; `divide` divides it by the count.
+/// What a reduction makes of what is folded: that; that divided by the count; or that, which there
+/// must be some of.
+enum class reduction_result { total, mean, extreme };
+
+/// Runs a reduction whose result is a number.
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
-                   int_list dims, bool keepdim, bool divide, bool needs_elements) {
+                   int_list dims, bool keepdim, reduction_result result) {
+  const bool divide = result == reduction_result::mean;
   static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
                 "flaggems: a floating-point result needs a floating-point output");
-  reduce_node<Op, Reducer<C>, C, false>(
-      op, stream, root_of(x), out, dims, keepdim, needs_elements,
+  reduce_node<Op, Reducer<C>, C>(
+      op, stream, root_of(x), out, dims,
+      {.keepdim = keepdim, .needs_elements = result == reduction_result::extreme},
       [=](i64 count) {
         return kernels::value_sink<T, C>{{}, divide ? static_cast<C>(count) : C(1)};
       },
@@ -77,12 +84,12 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
 }
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 void reduce_values(const char*, const S&, const X&, const tensor_view<const T, D>&, int_list, bool,
-                   bool, bool) {
+                   reduction_result) {
   check_elements_written<const T>();
 }
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
 requires(is_complex_number<T> || has_complex<node_of_operand<X>>) void reduce_values(
-    const char*, const S&, const X&, const tensor_view<T, D>&, int_list, bool, bool, bool) {
+    const char*, const S&, const X&, const tensor_view<T, D>&, int_list, bool, reduction_result) {
   refuse_complex<T, node_of_operand<X>>();
 }
 
@@ -92,9 +99,9 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
   const auto& node = root_of(x);
   using C = arithmetic_t<typename std::decay_t<decltype(node)>::element>;
   const int_list dims = dim ? int_list(&*dim, 1) : int_list();
-  reduce_node<Op, kernels::index_of<C, Max>, C, true>(
-      op, stream, node, out, dims, keepdim, true, [](i64) { return kernels::index_sink<i64>{}; },
-      [] {});
+  reduce_node<Op, kernels::index_of<C, Max>, C>(
+      op, stream, node, out, dims, {.keepdim = keepdim, .needs_elements = true},
+      [](i64) { return kernels::index_sink<i64>{}; }, [] {});
 }
 template <class Op, bool Max, class S, class X, class T, class D>
 requires(has_complex<node_of_operand<X>>) void reduce_index(const char*, const S&, const X&,
@@ -124,25 +131,25 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
 }  // namespace detail
 
 #define FLAGGEMS_COMMA ,
-// One line a reduction: name, its fold, the type it folds in, the type of a new result, whether it
-// divides by the count, whether it needs at least one element.
-#define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, divides, needs)                          \
-  template <stream_like S, tensor_operand X, tensor_like Out>                                    \
-  void name(const S& stream, const X& x, Out&& out, const dim_list& dims = {},                   \
-            bool keepdim = false) {                                                              \
-    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
-    using O [[maybe_unused]] = value_t<Out>;                                                     \
-    detail::reduce_values<operators::name, fold, folds_in>(#name, stream, x, as_view(out), dims, \
-                                                           keepdim, divides, needs);             \
-  }                                                                                              \
-  template <class Result = void, stream_like S, tensor_operand X>                                \
-  requires(!tensor_like<Result>) [[nodiscard]] auto name(                                        \
-      const S& stream, const X& x, const dim_list& dims = {}, bool keepdim = false) {            \
-    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                                      \
-    auto out = empty<detail::type_or<Result, gives>>(                                            \
-        stream, detail::reduced_shape(#name, x, dims, keepdim), #name);                          \
-    name(stream, x, out, dims, keepdim);                                                         \
-    return out;                                                                                  \
+// One line a reduction: name, its fold, the type it folds in, the type of a new result, what it
+// makes of what is folded.
+#define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, result)                           \
+  template <stream_like S, tensor_operand X, tensor_like Out>                             \
+  void name(const S& stream, const X& x, Out&& out, const dim_list& dims = {},            \
+            bool keepdim = false) {                                                       \
+    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                               \
+    using O [[maybe_unused]] = value_t<Out>;                                              \
+    detail::reduce_values<operators::name, fold, folds_in>(                               \
+        #name, stream, x, as_view(out), dims, keepdim, detail::reduction_result::result); \
+  }                                                                                       \
+  template <class Result = void, stream_like S, tensor_operand X>                         \
+  requires(!tensor_like<Result>) [[nodiscard]] auto name(                                 \
+      const S& stream, const X& x, const dim_list& dims = {}, bool keepdim = false) {     \
+    using T [[maybe_unused]] = detail::dtype_of_operand<X>;                               \
+    auto out = empty<detail::type_or<Result, gives>>(                                     \
+        stream, detail::reduced_shape(#name, x, dims, keepdim), #name);                   \
+    name(stream, x, out, dims, keepdim);                                                  \
+    return out;                                                                           \
   }
 
 namespace detail {
@@ -201,34 +208,32 @@ using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 /// aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(sum, detail::folds_into<O>::template sum,
-                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, false,
-                   false)
+                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, total)
 /// out[kept] = mean of x over `dims`; of integers, the result's dtype must be given, which is of
 /// floating point: mean<float>(stream, x). An empty mean is NaN. Otherwise as
 /// `sum`. aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(mean, kernels::sum_of, detail::mean_fold<T FLAGGEMS_COMMA O>,
-                   typename detail::mean_type<T FLAGGEMS_COMMA Result>::type, true, false)
+                   typename detail::mean_type<T FLAGGEMS_COMMA Result>::type, mean)
 /// out[kept] = product of x over `dims`; an empty product is 1. Otherwise as `sum`.
 /// aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype, Tensor(a!)
 /// out)
 FLAGGEMS_REDUCTION(prod, detail::folds_into<O>::template prod,
-                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, false,
-                   false)
+                   typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, total)
 /// out[kept] = largest element over `dims`; NaN if there is one. Raises invalid_argument if there
 /// is no element. aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(amax, kernels::max_of_all, detail::arithmetic_t<T>, T, false, true)
+FLAGGEMS_REDUCTION(amax, kernels::max_of_all, detail::arithmetic_t<T>, T, extreme)
 /// out[kept] = smallest element over `dims`; otherwise as `amax`.
 /// aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(amin, kernels::min_of_all, detail::arithmetic_t<T>, T, false, true)
+FLAGGEMS_REDUCTION(amin, kernels::min_of_all, detail::arithmetic_t<T>, T, extreme)
 /// out[kept] = whether any element over `dims` is not zero. NaN is not zero; of nothing: false.
 /// The result is of bool, of u8 if x is.
 /// aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(any, detail::any_fold, bool, detail::truth_type<T>, false, false)
+FLAGGEMS_REDUCTION(any, detail::any_fold, bool, detail::truth_type<T>, total)
 /// out[kept] = whether all elements over `dims` are not zero; of nothing: true.
 /// The result is of bool, of u8 if x is.
 /// aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out)
-FLAGGEMS_REDUCTION(all, detail::all_fold, bool, detail::truth_type<T>, false, false)
+FLAGGEMS_REDUCTION(all, detail::all_fold, bool, detail::truth_type<T>, total)
 #undef FLAGGEMS_REDUCTION
 #undef FLAGGEMS_COMMA
 

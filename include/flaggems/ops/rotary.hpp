@@ -123,7 +123,7 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
   const bool in_place =
       overlap(q_from, q_to) == overlap_kind::exact && overlap(k_from, k_to) == overlap_kind::exact;
   launch_rotation(op, stream, it, rotary_operands<T, W, D>{q, k, cos, sin, q_out, k_out},
-                  ids ? ids->data() : nullptr, interleaved, in_place);
+                  ids ? ids->data() : nullptr, {.interleaved = interleaved, .in_place = in_place});
 }
 
 }  // namespace detail

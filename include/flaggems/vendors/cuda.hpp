@@ -7,6 +7,7 @@
 #pragma once
 
 #include <flaggems/device/execution.hpp>
+#include <flaggems/vendors/cuda/tuning.hpp>
 #include <flaggems/vendors/driver/driver_device.hpp>
 
 // The driver's own types, so that handles are those of <cuda.h> and the runtime API.

@@ -133,11 +133,14 @@ using vec_storage =
     conditional<sizeof(T) < 4 && sizeof(T) * Count % 4 == 0,
                 vec<u32, max_of(static_cast<int>(sizeof(T)) * Count / 4, 1)>, vec<T, Count>>;
 
-/// Loads a vector at p, which is aligned to it; `Once`: as load_words_once.
-template <int Count, class T, bool Once = false>
+/// How often a kernel reads an element: those read once take no room in the nearest cache.
+enum class reads { often, once };
+
+/// A vector at p, which begins one.
+template <int Count, class T, reads Reads = reads::often>
 FLAGGEMS_INLINE vec_storage<T, Count> load_storage(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  if constexpr (Once && sizeof(vec_storage<T, Count>) == 16)
+  if constexpr (Reads == reads::once && sizeof(vec_storage<T, Count>) == 16)
     return bit_cast<vec_storage<T, Count>>(load_words_once<T>(p));
   else
     return *reinterpret_cast<const vec_storage<T, Count>*>(p);

@@ -12,19 +12,17 @@
 #include <flaggems/kernel/family/attention/vector/amx.hpp>
 #include <flaggems/kernel/family/attention/vector/blocks.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/steps.hpp>
 
 #include <utility>
 
 namespace flaggems::detail {
 
-/// Tuning of decode attention on SIMT devices.
+/// How SIMT devices attend with few queries, by a device's Numbers.
+template <class Numbers>
 struct decode_policy {
-  /// At most so many queries that share keys are few.
-  static constexpr i64 rows = 16;
-  /// The SMs of a large GPU.
-  static constexpr i64 units = 132;
-  /// Limits of 32-bit counts: keys, and batches.
+  /// What kernels count by 32 bits: keys, and batches.
   static constexpr i64 most = i64{1} << 28;
 
   /// How keys are split: into parts combined by a second launch, each processed by a cluster.
@@ -37,9 +35,10 @@ struct decode_policy {
   /// cluster, and as much more to combine parts.
   static split split_of(i64 tiles, i64 all, i64 concurrent, int most_cluster) {
     split best{1, 1};
-    if (all <= 1 || tiles >= 4 * concurrent) return best;
+    if (all <= 1 || tiles >= Numbers::most_rounds * concurrent) return best;
     const auto rounds_of = [&](i64 p, i64 at_once) {
-      return kernels::ceil_div(tiles * p, at_once) * (kernels::ceil_div(all, p) + 2);
+      return kernels::ceil_div(tiles * p, at_once) *
+             (kernels::ceil_div(all, p) + Numbers::steps_to_begin);
     };
     i64 least = rounds_of(1, concurrent);
     const auto consider = [&](i64 taken, split s) {
@@ -50,10 +49,12 @@ struct decode_policy {
     // Clusters are confined to parts of the device, which larger ones do not fill. Their blocks are
     // 2^n, of which some may have no step.
     for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
-      consider(rounds_of(c, c == 2 ? concurrent : concurrent * 3 / 4) + 1, {1, c});
-    for (i64 rounds = 1; rounds <= 4; ++rounds)
+      consider(rounds_of(c, c == 2 ? concurrent : concurrent * Numbers::cluster_quarters / 4) +
+                   Numbers::steps_of_cluster,
+               {1, c});
+    for (i64 rounds = 1; rounds <= Numbers::most_rounds; ++rounds)
       if (const i64 p = kernels::min_of(rounds * concurrent / tiles, all); p > 1)
-        consider(rounds_of(p, concurrent) + 3, {p, 1});
+        consider(rounds_of(p, concurrent) + Numbers::steps_of_merge, {p, 1});
     return best;
   }
 };
@@ -83,6 +84,8 @@ bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
 
 template <class S, class T, class Key, class Out, class Mask>
 struct decode_call {
+  using numbers = tuning<families::attention, device_of<S>>;
+  using policy = decode_policy<numbers>;
   static constexpr int width = kernels::vec_size<Key>;
   /// Whether mma applies; queries of 32 bits cannot be split exactly into f16.
   static constexpr bool has_tiles =
@@ -105,10 +108,10 @@ struct decode_call {
 
   /// Runs it; false, having done nothing, if no kernel applies.
   bool run() {
-    if (space.queries > decode_policy::rows || space.group > decode_policy::rows ||
-        space.group * space.queries > decode_policy::rows || space.rank > 2 ||
-        space.keys > decode_policy::most || space.batches > decode_policy::most ||
-        space.head_size > 32 * width || space.value_size > 32 * width || !are_narrow())
+    if (space.queries > numbers::few_queries || space.group > numbers::few_queries ||
+        space.group * space.queries > numbers::few_queries || space.rank > 2 ||
+        space.keys > policy::most || space.batches > policy::most || space.head_size > 32 * width ||
+        space.value_size > 32 * width || !are_narrow())
       return false;
     q = decode_operand(q_arg, space.rank);
     k = decode_operand(k_arg, space.rank);
@@ -152,12 +155,14 @@ struct decode_call {
   template <int Lanes>
   void go() {
     constexpr int rows = 4;
-    using kernel = kernels::attention_decode<T, Key, Out, kernel_mask, rows, Lanes>;
+    using kernel =
+        kernels::attention_decode<T, Key, Out, kernel_mask, rows, Lanes, numbers::decode_threads>;
     launch_parts<kernel>(rows, kernel::max_threads / Lanes);
   }
   template <int Blocks>
   void go_by_tiles() {
-    using kernel = kernels::attention_decode_tiles<T, Key, Out, kernel_mask, Blocks, 256>;
+    using kernel =
+        kernels::attention_decode_tiles<T, Key, Out, kernel_mask, Blocks, numbers::tile_threads>;
     launch_parts<kernel>(kernel::rows_at_once, kernel::max_threads / 32);
   }
 
@@ -190,7 +195,7 @@ struct decode_call {
         kernels::min_of(most_cluster<Kernel>(stream, config, few, q, k, v, mask, out, none),
                         kernels::decode_space::most_cluster);
     const auto [wanted, cluster] =
-        decode_policy::split_of(tiles, all, decode_policy::units * Kernel::min_blocks, most);
+        policy::split_of(tiles, all, numbers::units * Kernel::min_blocks, most);
     const i64 length = kernels::ceil_div(all, wanted) * step;
     const i64 parts = kernels::max_of(kernels::ceil_div(space.keys, length), i64{1});
     few.parts = divider_by(parts);
@@ -237,9 +242,11 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
   config.work = work_of(2, outputs, space.keys);
   const i64 depth = kernels::round_up(space.head_size, 16),
             width = kernels::round_up(space.value_size, 16);
-  config.scratch =
-      scratch_bytes<C>(4 * depth) + scratch_bytes<C>(4 * 64) + scratch_bytes<C>(4 * width);
-  config.threads = 64;  // about as many as a head has elements
+  using one = kernels::attention<T, Key, O, C, Mask, kernels::stepping::contiguous>;
+  config.scratch = scratch_bytes<C>(one::rows * depth) + scratch_bytes<C>(one::rows * one::tile) +
+                   scratch_bytes<C>(one::rows * width);
+  using numbers = tuning<families::attention, device_of<S>>;
+  config.threads = numbers::threads;
   if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
     decode_call<S, T, Key, O, Mask> few{stream, space, q, k, v, mask, out, scale, config};
     if (few.run()) return;
@@ -265,9 +272,11 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
       return;
     }
     // Parts of at least 256 keys; independent of the number of threads, so that results are too.
-    const i64 parts = space.batches >= 64
-                          ? 1
-                          : kernels::max_of(i64{1}, kernels::min_of(space.keys / 256, i64{16}));
+    const i64 parts =
+        space.batches >= numbers::many_batches
+            ? 1
+            : kernels::max_of(i64{1},
+                              kernels::min_of(space.keys / numbers::keys_of_part, numbers::parts));
     const i64 length = kernels::round_up(kernels::ceil_div(space.keys, parts), i64{few::tile});
     config.tiles = space.batches * parts;
     config.scratch = few::scratch(space.head_size, space.value_size);
@@ -282,11 +291,10 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
     launch<kernels::attention_host_merge<O, C>>(stream, config, space, out, parts,
                                                 static_cast<const C*>(partial.data()));
   } else if (contiguous)
-    launch<kernels::attention<T, Key, O, C, Mask, false>>(stream, config, space, q, k, v, mask, out,
-                                                          scale);
+    launch<one>(stream, config, space, q, k, v, mask, out, scale);
   else
-    launch<kernels::attention<T, Key, O, C, Mask, true>>(stream, config, space, q, k, v, mask, out,
-                                                         scale);
+    launch<kernels::attention<T, Key, O, C, Mask, kernels::stepping::strided>>(
+        stream, config, space, q, k, v, mask, out, scale);
 }
 
 }  // namespace flaggems::detail

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <flaggems/kernel/family/copy/simt/transpose.hpp>
+#include <flaggems/kernel/family/copy/vector/blocks.hpp>
 #include <flaggems/launch/streaming.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/copy_rows.hpp>
 #include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/plan/copy.hpp>
@@ -75,10 +77,12 @@ void copy_layout(const char* op, const S& stream, const memory_layout& out, cons
 
 /// Whether SIMT devices copy an iteration space by transposing tiles: the output is contiguous
 /// along the last dimension, the input along the one before, and both fill a cache line or nearly.
-inline bool is_transposed(const iteration& it, i64 item) {
+template <class Device>
+bool is_transposed(const iteration& it, i64 item) {
+  constexpr i64 line = tuning<families::copy, Device>::line;
   const int inner = it.rank() - 1;
   return inner > 0 && it.stride(0, inner) == 1 && it.stride(1, inner - 1) == 1 &&
-         it.size(inner) * item >= 32 && it.size(inner - 1) * item >= 32;
+         it.size(inner) * item >= line && it.size(inner - 1) * item >= line;
 }
 
 /// The same space for its kernels, whose tiles have so many rows and columns, those in some rows up
@@ -132,10 +136,6 @@ FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const mem
   return it;
 }
 
-/// The tiles from which on transposed_shifted is faster than element by element, if tiles are whole
-/// (H200, f32: 81 in 3.0 instead of 2.5 us, 1,139 in 11.4 instead of 13.4).
-inline constexpr int shifted_tiles = 512;
-
 /// A copy of the layouts out and x that is_transposed, by Kernel, one of those in
 /// kernel/family/copy/simt/transpose.hpp.
 template <class Kernel, class S>
@@ -166,12 +166,13 @@ void simt_copy(const char* op, const S& stream, const memory_layout& out, const 
   if (flat) return launch_flat(stream, config, n, written_words, flat_word{read_words});
   const memory_layout layouts[] = {out, x};
   const iteration it = plan_copy(out, x);
-  if (is_transposed(it, sizeof(Word))) {
+  using numbers = tuning<families::copy, device_of<S>>;
+  if (is_transposed<device_of<S>>(it, sizeof(Word))) {
     using shifted = kernels::transposed_shifted<Word>;
     if (is_vectorizable_across(it, layouts[0], layouts[1]))
       return copy_transposed<kernels::transposed_vectors<Word>>(stream, config, it, layouts);
     if (it.size(it.rank() - 1) >= 2 * shifted::columns &&
-        n >= i64{shifted_tiles} * shifted::side * shifted::columns)
+        n >= numbers::shifted_tiles * shifted::side * shifted::columns)
       return copy_transposed<shifted>(stream, config, it, layouts);
     return copy_transposed<kernels::transposed_singles<Word>>(stream, config, it, layouts);
   }
@@ -181,7 +182,7 @@ void simt_copy(const char* op, const S& stream, const memory_layout& out, const 
     row_joiner rows({out.data, out.item, sizes, strides[0]}, 1);
     const memory_layout row_input{x.data, x.item, sizes, strides[1]};
     rows.measure(row_input);
-    if (rows.settle()) {
+    if (rows.template settle<device_of<S>>()) {
       rows.add(stream, config, row_input);
       return rows.flush(stream, config);
     }

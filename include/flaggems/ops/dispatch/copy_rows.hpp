@@ -6,7 +6,8 @@
 
 #include <flaggems/kernel/family/copy/simt/rows.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/steps.hpp>
 
 namespace flaggems::detail {
 
@@ -48,11 +49,12 @@ class row_joiner {
   void measure(const memory_layout& x) { note(x, byte_rows(x, dim_)); }
   /// Whether it is for all that were measured. Rows must be many if they are not vectors: a thread
   /// finds its place once for several.
+  template <class Device>
   bool settle() {
     while (odd_ % static_cast<u64>(bytes_) != 0) bytes_ /= 2;
     i64 units = 0;
     return fits_ && multiply(to_.bytes / bytes_, to_.rows, units) && units < i64{1} << 31 &&
-           (bytes_ == 16 || to_.rows >= few_rows);
+           (bytes_ == 16 || to_.rows >= tuning<families::copy, Device>::least_rows);
   }
   template <class S>
   void add(const S& stream, launch_config& config, const memory_layout& x) {
@@ -70,13 +72,15 @@ class row_joiner {
     const auto run = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
       using kernel = kernels::join_rows<Bytes>;
       // Thread coarsening: as many rows per thread as leave enough threads for a SIMT device.
-      const i64 each = kernels::min_of(i64{kernel::in_flight}, columns_ * to_.rows >> 17);
+      const i64 each =
+          kernels::min_of(i64{kernel::in_flight},
+                          columns_ * to_.rows / tuning<families::any, device_of<S>>::busy_threads);
       space_.to_row = to_.step;
       space_.rows = static_cast<u32>(to_.rows);
       space_.each = static_cast<u32>(kernels::max_of(i64{1}, kernels::min_of(each, to_.rows)));
       space_.columns = divider_by(columns_);
       space_.steps = static_cast<u32>(columns_ * kernels::ceil_div(to_.rows, i64{space_.each}));
-      plan_steps(config, space_.steps);
+      plan_steps<device_of<S>>(config, space_.steps);
       launch<kernel>(stream, config, space_, out);
     };
     if (bytes_ == 16)
@@ -94,8 +98,6 @@ class row_joiner {
   }
 
  private:
-  static constexpr i64 few_rows = 8;
-
   void note(const memory_layout& x, const byte_rows& r) {
     fits_ = fits_ && r.fits;
     odd_ |= reinterpret_cast<u64>(x.data) | static_cast<u64>(r.bytes) | static_cast<u64>(r.step);
@@ -120,7 +122,7 @@ bool join_rows(const char* op, const S& stream, const memory_layout& out, int di
     each([&](const auto& x) {
       if (!x.empty()) rows.measure(layout_of(x));
     });
-    if (!rows.settle()) return false;
+    if (!rows.template settle<device_of<S>>()) return false;
     launch_config config;
     config.op = op;
     config.work = work;

@@ -12,6 +12,7 @@
 #include <flaggems/kernel/family/gemm/vector/blocks.hpp>
 #include <flaggems/kernel/family/gemm/vector/small.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm_policy.hpp>
 #include <flaggems/ops/dispatch/skinny_gemm.hpp>
 #include <flaggems/ops/plan/checks.hpp>
@@ -62,6 +63,9 @@ struct gemm_compute {
   using type = std::conditional_t<
       f64s, f64, std::conditional_t<floating, f32, std::conditional_t<(sizeof(A) > 4), u64, u32>>>;
 };
+/// What they are summed in for an epilogue that replaces the sums.
+template <class A, class B, class Out>
+using sums_for_epilogue = typename gemm_compute<A, B, Out, true>::type;
 
 template <class View>
 void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
@@ -343,7 +347,8 @@ struct gemm_call {
             exchange();
             b_across = true;
           }
-        if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 && space.n >= 64)
+        if (space.m <= gemm_policy::few_rows && b_across && b.line == 1 &&
+            space.n >= tuning<families::gemm, device_of<S>>::few_columns)
           return few_rows(stream, aux);
         return blocked(stream, aux);
       }
@@ -355,17 +360,18 @@ struct gemm_call {
         b_across = true;
       }
     }
+    using kernels::stepping;
     if (along) {
       if (space.m == 1)
-        dot<1, 4, false>(stream, aux);
+        dot<1, 4, stepping::contiguous>(stream, aux);
       else
-        dot<4, 3, false>(stream, aux);
+        dot<4, 3, stepping::contiguous>(stream, aux);
     } else if constexpr (is_blocked<S>) {
       // blocked or few_rows have it
     } else if (b_across) {
       panel(stream, aux);
     } else {
-      dot<2, 2, true>(stream, aux);
+      dot<2, 2, stepping::strided>(stream, aux);
     }
   }
 
@@ -426,9 +432,11 @@ struct gemm_call {
                          kernels::ceil_div(space.n, gemm_policy::least_columns));
     const i64 workers = host_workers(config.work, config.tiles);
     kernels::gemm_plan plan = gemm_policy::make(
-        space, static_cast<i64>(sizeof(C)), workers, std::is_same_v<A, C> && !has_prologue,
-        std::is_same_v<B, C> && packed == nullptr && (b.line == 1 || space.n == 1),
-        std::is_same_v<stored, C> && !Added::replaces, multiplies_pairs && isa() == isa_level::amx);
+        space, static_cast<i64>(sizeof(C)), workers,
+        {.reads_a = std::is_same_v<A, C> && !has_prologue,
+         .reads_b = std::is_same_v<B, C> && packed == nullptr && (b.line == 1 || space.n == 1),
+         .sums_in_place = std::is_same_v<stored, C> && !Added::replaces,
+         .tiled = multiplies_pairs && isa() == isa_level::amx});
     plan.packed = packed;
     const meeting where = gemm_policy::prepare(config.op, plan, workers);
     const inside_launch here;  // with that memory
@@ -443,41 +451,46 @@ struct gemm_call {
     space.column_tiles = kernels::ceil_div(space.n, columns);
   }
 
-  template <int Rows, int Columns, bool Strided, class S>
+  template <int Rows, int Columns, kernels::stepping Steps, class S>
   void dot(const S& stream, const Added& aux) {
-    constexpr i64 cached = 256 * 1024;
+    using numbers = tuning<families::gemm, device_of<S>>;
     const inside_launch here;  // with the memory of copy_along
     tiles(Rows, Columns);
     const i64 bytes = work_of(space.k, sizeof(A), Rows);
-    space.group = bytes < cached ? cached / (bytes > 0 ? bytes : 1) : 1;
+    space.group = numbers::cached / kernels::max_of(bytes, i64{1});
+    if (space.group < 1) space.group = 1;
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();
-    config.threads = space.k <= 32 ? 32 : space.k <= 64 ? 64 : space.k <= 128 ? 128 : 256;
-    if constexpr (!Strided && is_blocked<S> && kernels::is_floating<C>)
+    config.threads = 32;
+    while (config.threads < numbers::most_threads && config.threads < space.k) config.threads *= 2;
+    if constexpr (Steps == kernels::stepping::contiguous && is_blocked<S> &&
+                  kernels::is_floating<C>)
       launch<kernels::gemm_along<A, B, stored, C, kernel_bias>>(stream, config, space, a, b, out,
                                                                 finish(aux));
     else
-      launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Strided, kernel_first>>(
+      launch<kernels::gemm_dot<A, B, stored, C, kernel_bias, Rows, Columns, Steps, kernel_first>>(
           stream, config, space, first(aux), b, out, finish(aux));
   }
 
   template <class S>
   void panel(const S& stream, const Added& aux) {
-    constexpr i64 item = static_cast<i64>(sizeof(C));
+    using numbers = tuning<families::gemm, device_of<S>>;
+    constexpr i64 item = static_cast<i64>(sizeof(C)), columns = numbers::panel_bytes / item;
     if (space.m <= 4) {  // bound by memory: wide rows of `b`, and parts for all workers
       const i64 width = kernels::round_up(kernels::ceil_div(space.n, i64{8}), 16);
-      tiles(4, width < 64 ? 64 : width > 2048 / item ? 2048 / item : width);
+      tiles(4, kernels::max_of(numbers::wide_columns,
+                               kernels::min_of(width, numbers::wide_bytes / item)));
       space.depth = 16;
     } else {
       const i64 rows = kernels::round_up(space.m, 4);
-      tiles(rows < 32 ? rows : 32, 512 / item);
-      space.depth = 512 / item;
+      tiles(rows < 32 ? rows : 32, columns);
+      space.depth = columns;
     }
     space.group = space.row_tiles < 8 ? space.row_tiles : 8;
     config.tiles = space.tiles();
     config.scratch = scratch_bytes<C>(space.tile_rows * space.tile_columns) +
                      scratch_bytes<C>(space.tile_rows * space.depth);
-    config.threads = 128;
+    config.threads = numbers::panel_threads;
     launch<kernels::gemm_panel<A, B, stored, C, kernel_bias, kernel_first>>(
         stream, config, space, first(aux), b, out, finish(aux));
   }

@@ -69,10 +69,14 @@ struct gemm_policy {
   /// Of the first cache, what blocks are made for.
   static i64 first_cache() { return kernels::min_of(caches().l1d, i64{64 * 1024}); }
 
-  /// `tiled`: AMX multiplies bf16, so fast that a block of `b` beyond the second cache holds it up
-  /// (2048^3: 810 GFLOP/s with 4 MB, 966 with 1 MB and the longer runs of `pack_pairs`).
+  /// What a product allows. `reads_a`, `reads_b`: an operand may be read where it lies. `tiled`:
+  /// AMX multiplies bf16, so fast that a block of `b` beyond the second cache holds it up (2048^3:
+  /// 810 GFLOP/s with 4 MB, 966 with 1 MB and the longer runs of `pack_pairs`).
+  struct traits {
+    bool reads_a, reads_b, sums_in_place, tiled;
+  };
   static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item, i64 workers,
-                                 bool a_readable, bool b_readable, bool sums_in_place, bool tiled) {
+                                 const traits& is) {
     using kernels::max_of, kernels::min_of, kernels::round_up;
     constexpr i64 megabyte = 1024 * 1024;
     const cache_sizes& cache = caches();
@@ -86,14 +90,14 @@ struct gemm_policy {
     };
     plan.a_bytes = bytes(space.m, cache.l2 * 3 / 8);
     // A quarter of the last cache for `b`, but at least half of the second for each worker.
-    const i64 most = tiled ? megabyte : 4 * megabyte;
+    const i64 most = is.tiled ? megabyte : 4 * megabyte;
     plan.b_most = bytes(space.n, max_of(min_of(cache.l3 / 4, most), cache.l2 / 2));
     plan.b_bytes = min_of(plan.b_most, bytes(space.n, max_of(cache.l3 / workers, cache.l2 / 2)));
     const kernels::gemm_place place{direct_columns, cache.l2 / 2, direct_side, cache.l2 * 2 / 5};
-    if (a_readable) plan.a_place = place;
-    if (b_readable) plan.b_place = place;
-    plan.b_place.few = b_readable ? direct_rows : 0;
-    if (!sums_in_place) {
+    if (is.reads_a) plan.a_place = place;
+    if (is.reads_b) plan.b_place = place;
+    plan.b_place.few = is.reads_b ? direct_rows : 0;
+    if (!is.sums_in_place) {
       const i64 row = (plan.b_most / (128 * item) + 48) * item;
       const i64 rows = min_of(round_up(space.m, 32), i64{1024});
       const i64 most_rows = max_of(32 * megabyte / workers / row, i64{32});

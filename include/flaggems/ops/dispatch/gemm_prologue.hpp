@@ -18,7 +18,7 @@ class lazy_matrix {
   static constexpr int leaves = Node::leaves;
 
   lazy_matrix(const char* op, const Node& n) : node_(n) {
-    check_ranks(op, n, true);
+    check_ranks(op, n, node_role::result);
     broadcast_sizes all{{}, op};
     n.for_each_leaf(all);
     own_ = sizes_ = all.sizes;

@@ -10,6 +10,7 @@
 #include <flaggems/kernel/family/index/simt/looked_up.hpp>
 #include <flaggems/kernel/family/index/vector/index_select.hpp>
 #include <flaggems/launch/streaming.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 
@@ -115,15 +116,16 @@ template <class Word, class S, class T, class J, class D>
 bool select_from_rows(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
                       const tensor_view<const J, D>& index, const tensor_view<T, D>& out) {
   using kernel = kernels::select_columns<Word, J>;
-  constexpr i64 piece = 32;  // bytes that memory gives at least
+  using numbers = tuning<families::index, D>;
   if (d + 1 != x.rank() || index.rank() != 1) return false;
   const i64 n = x.size(d), bytes = n * i64{sizeof(Word)};
   if (n == 0 || n > kernel::most_bytes / i64{sizeof(Word)} || index.numel() > i64{1} << 30 ||
-      bytes / (piece / 2) > index.numel() || x.stride(d) != 1 || out.stride(d) != 1 ||
+      bytes / (numbers::access / 2) > index.numel() || x.stride(d) != 1 || out.stride(d) != 1 ||
       (index.stride(0) != 1 && index.numel() > 1))
     return false;
   // A block picks from its rows alone: few rows would keep few blocks busy with many picks.
-  if (index.numel() > i64{32} * kernel::max_threads && out.numel() / index.numel() < 128)
+  if (index.numel() > numbers::many_picks * kernel::max_threads &&
+      out.numel() / index.numel() < numbers::least_rows)
     return false;
   row_plan plan(out.sizes(), d);
   const auto to = as_words<Word>(out);
@@ -151,7 +153,7 @@ void launch_lookup(const char* op, const S& stream, const tensor_view<const T, D
   if constexpr (has_vectors<D>) {
     const iteration it = lookup_space(x, d, index, out);
     const auto [to, from] = arguments_of<word>(it, x, d, index, out);
-    kernels::tiling space = it.tiles(8192);
+    kernels::tiling space = it.tiles(tuning<families::index, D>::tile);
     space.streamed = is_streamed<D>(2 * it.numel() * i64{sizeof(T)});
     launch_config config;
     config.op = op;

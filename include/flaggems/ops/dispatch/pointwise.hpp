@@ -7,7 +7,7 @@
 
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
-#include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/ops/dispatch/steps.hpp>
 
 namespace flaggems::detail {
 
@@ -23,13 +23,15 @@ using layout_list = std::span<const memory_layout>;
 /// checks have passed.
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
+  constexpr i64 many = tuning<families::pointwise, device_of<S>>::many_vectors;
+  using plain = kernels::pointwise_vectors<T, E, kernels::packs_of_others::together, many>;
   const i64 vectors = kernels::ceil_div(n, i64{kernels::common_vec_size<T, E>});
-  plan_steps(config, vectors,
-             vectors < kernels::many_vectors ? 1 : kernels::vectors_per_thread<T, E>);
-  if (kernels::pointwise_vectors<T, E>::fits(out, e))
-    launch<kernels::pointwise_vectors<T, E>>(stream, config, n, out, e);
+  plan_steps<device_of<S>>(config, vectors, vectors < many ? 1 : kernels::vectors_per_thread<T, E>);
+  if (plain::fits(out, e))
+    launch<plain>(stream, config, n, out, e);
   else
-    launch<kernels::pointwise_vectors<T, E, true>>(stream, config, n, out, e);
+    launch<kernels::pointwise_vectors<T, E, kernels::packs_of_others::across, many>>(stream, config,
+                                                                                     n, out, e);
 }
 /// The first `operands` leaves are vectorizable; later ones are constant within a vector if
 /// `vectorized`.
@@ -38,13 +40,14 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
                     layout_list operands, const kernels::target<T>& out, const E& e,
                     bool vectorized = true) {
   constexpr int size = kernels::common_vec_size<T, E>;
+  constexpr i64 many = tuning<families::pointwise, device_of<S>>::many_vectors;
   const auto run = [&](const iteration& part, i64 first, const kernels::target<T>& to,
                        const E& from) {
     const bool is_vectorized = vectorized && is_vectorizable(part, first, size, operands);
     const kernels::strided_space space =
         strided_space_of(part, is_vectorized, size, kernels::steps_per_thread(is_vectorized),
-                         static_cast<int>(operands.size()));
-    plan_steps(config, space.threads);
+                         static_cast<int>(operands.size()), many / 2);
+    plan_steps<device_of<S>>(config, space.threads);
     launch<kernels::pointwise_strided<T, E>>(stream, config, space, to, from);
   };
   if (it.is_small()) return run(it, 0, out, e);
@@ -57,14 +60,11 @@ void launch_strided(const S& stream, launch_config& config, const iteration& it,
   });
 }
 
-/// Elements of a pointwise tile: a few pages, so that a launch has tiles to share out.
-inline constexpr i64 pointwise_chunk = 8192;
-
 /// The tiles of an assignment for workers with vectors; config.work is known.
 template <class D>
 FLAGGEMS_NOINLINE kernels::tiling plan_tiles(launch_config& config, const iteration& it,
                                              bool in_place) {
-  kernels::tiling space = it.tiles(pointwise_chunk, kernels::transposed_rows);
+  kernels::tiling space = it.tiles(tuning<families::pointwise, D>::tile, kernels::transposed_rows);
   config.tiles = space.tiles;
   space.streamed = !in_place && is_streamed<D>(config.work);
   return space;

@@ -8,6 +8,7 @@
 #include <flaggems/kernel/family/quantized/linear.hpp>
 #include <flaggems/kernel/family/quantized/vector/bytes.hpp>
 #include <flaggems/kernel/family/quantized/vector/linear.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 
 namespace flaggems {
@@ -76,11 +77,11 @@ struct quantized_linear_call {
     if constexpr (has_thread_pool<D>)
       go_on_host(stream, w);
     else if (w.columns() > 1 && x.along != 1)
-      go<1, 4, true>(stream, w);
+      go<1, 4, kernels::stepping::strided>(stream, w);
     else if (space.m == 1)
-      go<1, 4, false>(stream, w);
+      go<1, 4, kernels::stepping::contiguous>(stream, w);
     else
-      go<8, 1, false>(stream, w);
+      go<8, 1, kernels::stepping::contiguous>(stream, w);
   }
 
   /// With activations of 8 bits, in integers.
@@ -142,24 +143,26 @@ struct quantized_linear_call {
     using kernel = kernels::quantized_linear_host<Format, T, O>;
     space.row_tiles = space.column_tiles = space.group = 1;
     config.tiles = space.batches * kernels::ceil_div(space.n, i64{4});  // workers at most
-    config.scratch =
-        kernel::scratch(w.columns(), space.m == 1, FLAGGEMS_ARCH_X86 && isa() >= isa_level::avx512);
+    config.scratch = kernel::scratch(
+        w.columns(),
+        {.one_row = space.m == 1, .wide = FLAGGEMS_ARCH_X86 && isa() >= isa_level::avx512});
     launch<kernel>(stream, config, space, x, w.data(), out);
   }
 
-  template <int Rows, int Columns, bool Strided, class S>
+  template <int Rows, int Columns, kernels::stepping Steps, class S>
   void go(const S& stream, const quantized_matrix<Format, D>& w) {
     space.tile_rows = Rows;
     space.tile_columns = Columns;
     space.row_tiles = kernels::ceil_div(space.m, Rows);
     space.column_tiles = kernels::ceil_div(space.n, Columns);
     const i64 bytes = w.columns() * static_cast<i64>(sizeof(T)) * Rows;
-    space.group = bytes > 0 && bytes < 256 * 1024 ? 256 * 1024 / bytes : 1;
+    using numbers = tuning<families::quantized, D>;
+    space.group = bytes > 0 && bytes < numbers::cached ? numbers::cached / bytes : 1;
     if (space.group > space.row_tiles) space.group = space.row_tiles;
     config.tiles = space.tiles();
-    config.threads = space.k <= 8 ? 64 : 128;
-    launch<kernels::quantized_linear<Format, T, O, Rows, Columns, Strided>>(stream, config, space,
-                                                                            x, w.data(), out);
+    config.threads = space.k <= numbers::few_blocks ? numbers::threads_of_few : numbers::threads;
+    launch<kernels::quantized_linear<Format, T, O, Rows, Columns, Steps>>(stream, config, space, x,
+                                                                          w.data(), out);
   }
 };
 
@@ -177,7 +180,7 @@ auto round_activations(const S& stream, const X& x) {
   space.length /= kernels::quantized_block;
   config.tiles = space.rows;
   config.work = work_of(8, x.numel());
-  config.threads = 64;
+  config.threads = tuning<families::quantized, device_of<S>>::threads_of_few;
   using T = typename X::value_type;
   launch<kernels::rounded_activations<T>>(stream, config, space, rows.arg(1, x),
                                           rows.target(0, rounded.view()));

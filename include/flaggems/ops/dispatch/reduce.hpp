@@ -132,7 +132,7 @@ void launch_dense_reduction(const char* op, const S& stream, const dense_rows& d
   if constexpr (has_vectors<device_of<S>>)
     run_dense_reduction<Reducer, C>(op, stream, dense, node, out, sink);
   else
-    run_simt_reduction<Reducer, C>(op, stream, simt_rows(dense), true, in, node, out, sink);
+    run_simt_reduction<Reducer, C>(op, stream, simt_rows(dense), in, node, out, sink);
 }
 /// Any reduction; all checks have passed, and there is something to fold.
 template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
@@ -141,17 +141,16 @@ void launch_reduction(const char* op, const S& stream, const reduced_dims& plan,
                       const tensor_view<T, D>& out, const Sink& sink) {
   reduction_layout layout = plan_reduction(plan, to, in, Indexed);
   if constexpr (has_vectors<D>) {
-    layout.cut();
+    layout.template cut<D>();
     run_reduction<Reducer, C, Indexed>(op, stream, layout, node, out, sink);
   } else {
     const auto run = [&](const auto& operands) {
-      run_simt_reduction<Reducer, C>(op, stream, operands, layout.lanes_reduced, in, node,
-                                     out.data(), sink);
+      run_simt_reduction<Reducer, C>(op, stream, operands, in, node, out.data(), sink);
     };
     if (layout.space.kept_rank <= 1 && layout.space.reduced_rank <= 1)
-      run(simt_plane(layout.all, layout.space));
+      run(simt_plane(layout));
     else
-      run(simt_space{layout.all, layout.space});
+      run(simt_space{layout.all, layout.space, layout.lanes_reduced});
   }
 }
 

@@ -33,7 +33,12 @@ struct rotary_operands {
   const tensor_view<T, D>&q_out, &k_out;
 };
 
-/// A rotation's parameters for a SIMT device; `fits` tells whether 32 bits suffice.
+/// What a rotation is. `interleaved`: pairs are neighbours.
+struct rotary_form {
+  bool interleaved, in_place;
+};
+
+/// What a SIMT device is told of a rotation; not all of it `fits` 32 bits.
 template <class T, class W>
 struct rotary_plan {
   kernels::rotary_steps steps;
@@ -44,8 +49,8 @@ struct rotary_plan {
   /// `it`: the tokens, with the strides of q_out, k_out, q, k and the positions. A vector has
   /// `size` elements, a power of two.
   template <class D>
-  rotary_plan(const iteration& it, const rotary_operands<T, W, D>& x, bool interleaved,
-              bool in_place, int size) {
+  rotary_plan(const iteration& it, const rotary_operands<T, W, D>& x, rotary_form form, int size) {
+    const bool interleaved = form.interleaved, in_place = form.in_place;
     const i64 pairs = x.cos.size(1), head_dim = x.q.size(-1), q_heads = x.q.size(-2);
     const i64 heads = q_heads + x.k.size(-2);
     steps.q_heads = narrow(q_heads);
@@ -119,8 +124,7 @@ struct rotary_plan {
 /// of q_out, k_out, q, k and the positions `id_data`, which are 0, 1, ... without any.
 template <class S, class T, class W, class J, class D>
 void launch_rotation(const char* op, const S& stream, const iteration& it,
-                     const rotary_operands<T, W, D>& x, const J* id_data, bool interleaved,
-                     bool in_place) {
+                     const rotary_operands<T, W, D>& x, const J* id_data, rotary_form form) {
   launch_config config;
   config.op = op;
   config.tiles = it.numel() * (x.q.size(-2) + x.k.size(-2));
@@ -128,10 +132,10 @@ void launch_rotation(const char* op, const S& stream, const iteration& it,
   using C = std::conditional_t<std::is_same_v<T, f64> || std::is_same_v<W, f64>, f64, f32>;
   if constexpr (has_simt<D>) {
     using kernel = kernels::rotary_vectors<T, W, J, C>;
-    const rotary_plan<T, W> plan(it, x, interleaved, in_place, kernel::size);
+    const rotary_plan<T, W> plan(it, x, form, kernel::size);
     if (plan.fits) {
       if (plan.steps.steps == 0) return;
-      plan_steps(config, plan.steps.steps);
+      plan_steps<D>(config, plan.steps.steps);
       return launch<kernel>(stream, config, plan.steps, plan.both, plan.cos, plan.sin, id_data);
     }
   }
@@ -143,10 +147,10 @@ void launch_rotation(const char* op, const S& stream, const iteration& it,
   for (int d = 0; d < space.rank; ++d) space.sizes[d] = it.size(d);
   space.tokens = it.numel();
   space.pairs = x.cos.size(1);
-  space.pair = interleaved ? 2 : 1;
-  space.second = interleaved ? 1 : space.pairs;
+  space.pair = form.interleaved ? 2 : 1;
+  space.second = form.interleaved ? 1 : space.pairs;
   space.positions = x.cos.size(0);
-  space.in_place = in_place;
+  space.in_place = form.in_place;
   kernels::rotary_tensor<T> q_arg, k_arg;
   set_rotary_operand(q_arg, x.q, x.q_out);
   set_rotary_operand(k_arg, x.k, x.k_out);
@@ -159,8 +163,8 @@ void launch_rotation(const char* op, const S& stream, const iteration& it,
   it.copy_strides(4, id_arg.strides);
   const kernels::row_arg<W> cos_arg{x.cos.data(), {x.cos.stride(0), x.cos.stride(1)}};
   const kernels::row_arg<W> sin_arg{x.sin.data(), {x.sin.stride(0), x.sin.stride(1)}};
-  config.threads =
-      static_cast<int>(kernels::min_of(i64{256}, kernels::max_of(space.pairs, i64{32})));
+  config.threads = static_cast<int>(
+      kernels::min_of(tuning<families::row, D>::threads, kernels::max_of(space.pairs, i64{32})));
   launch<kernels::rotary<T, W, J, C>>(stream, config, space, q_arg, k_arg, cos_arg, sin_arg,
                                       id_arg);
 }

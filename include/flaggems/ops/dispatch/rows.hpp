@@ -54,7 +54,7 @@ decltype(auto) with_row_operands(const Operands& all, const F& f) {
 
 /// Whether the rows of two operands begin at multiples of `width` elements together.
 template <class A, class B>
-bool begin_alike(const A& a, const B& b, i64 width) {
+bool have_same_offset(const A& a, const B& b, i64 width) {
   const auto first = [](const auto& x) {
     return reinterpret_cast<std::uintptr_t>(x.data) / sizeof(*x.data);
   };
@@ -109,8 +109,8 @@ bool launch_register_rows(
   bool paired = false;
   // (Elsewhere two rows and their parameters take more registers than there are.)
   if constexpr (pairs)
-    paired =
-        outer <= 1 && begin_alike(kernels::operand<0>(all.in), kernels::operand<0>(all.out), width);
+    paired = outer <= 1 &&
+             have_same_offset(kernels::operand<0>(all.in), kernels::operand<0>(all.out), width);
   const bool aligned = with_row_operands(
       all, [&](const auto&... x) { return (are_vec_aligned(x, outer, width) && ...); });
   const register_rows rows(

@@ -6,17 +6,11 @@
 #pragma once
 
 #include <flaggems/kernel/family/reduce/simt/columns.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/plan/reduce.hpp>
 
 namespace flaggems::detail {
-
-inline constexpr i64 simt_block_threads = 256;  // threads of a block
-inline constexpr i64 simt_busy_threads =
-    1 << 17;  // threads that keep a SIMT device busy, as good as none idle
-inline constexpr i64 simt_resident_blocks = 528;  // blocks that are resident at once
-inline constexpr i64 simt_vectors_per_thread =
-    16;  // vectors that a thread reads at least, where there are as many
-inline constexpr i64 simt_short_row = 16;  // vectors of a row that is short, at most
 
 /// The least power of two that is at least n, and at most `most`, a power of two.
 constexpr i64 group_for(i64 n, i64 most) noexcept {
@@ -32,18 +26,28 @@ constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> 
 
 /// The parts of a result of which each of `blocks` blocks has `vectors` vectors a thread: no more
 /// than are resident, since what is done once a block shows.
+template <class Numbers>
 constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
-  if (vectors < 2 * simt_vectors_per_thread) return 1;
-  return kernels::max_of(i64{1}, kernels::min_of(simt_resident_blocks / blocks, vectors / 4));
+  if (vectors < 2 * Numbers::packs_a_thread) return 1;
+  return kernels::max_of(i64{1}, kernels::min_of(Numbers::resident_blocks / blocks, vectors / 4));
 }
 
 /// The kernels of reductions along rows: any; vector-aligned rows, or ones with head and tail
 /// (simt_reduce_rows); short ones (simt_reduce_short).
 enum class along_rows { any, vectorized, sided, short_ones };
 
-/// The distribution over threads. `space` comes with its kept and reduced dimensions, `inner`,
-/// `outputs` and `steps`; the rest is set here.
+/// How columns are shared: lanes a thread, and whether results may be cut.
+struct column_options {
+  i64 width;
+  bool may_cut;
+};
+
+/// The shares of threads, by a device's Numbers. `space` has its kept and reduced dimensions,
+/// `inner`, `outputs` and `steps`, and gets the rest.
+template <class Numbers>
 struct simt_shares {
+  static constexpr i64 threads = Numbers::threads, busy = Numbers::busy_threads;
+  static_assert((threads & (threads - 1)) == 0, "flaggems: reductions have 2^n threads a block");
   i64 tiles;
   kernels::reduction_shares of_threads;
   along_rows kernel = along_rows::any;
@@ -57,29 +61,26 @@ struct simt_shares {
     const i64 vectors = ceil_shift(space.inner, bits_of(width));
     const i64 all = work_of(vectors, space.steps);  // of a result
     if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
-      if (all <= simt_short_row && (all & (all - 1)) == 0 && space.steps == 1 &&
-          work_of(space.outputs, all) >= simt_busy_threads && is_vectorizable(width)) {
+      if (all <= Numbers::short_packs && (all & (all - 1)) == 0 && space.steps == 1 &&
+          work_of(space.outputs, all) >= busy && is_vectorizable(width)) {
         space.parts = space.chunks = 1;
         space.chunk = space.inner;
-        const i64 threads = simt_block_threads * kernels::short_rows;
-        return {kernels::ceil_div(space.outputs, threads >> bits_of(all)),
+        return {kernels::ceil_div(space.outputs, threads * kernels::short_rows >> bits_of(all)),
                 {space.outputs, 1, bits_of(all), bits_of(all)},
                 along_rows::short_ones};
       }
     }
     const bool one_row = std::is_same_v<Space, kernels::reduction_plane> && space.steps == 1;
-    i64 group = group_for(kernels::ceil_div(all, simt_vectors_per_thread), simt_block_threads);
-    while (group < simt_block_threads && group < all &&
-           work_of(space.outputs, group) < simt_busy_threads)
-      group *= 2;
+    i64 group = group_for(kernels::ceil_div(all, Numbers::packs_a_thread), threads);
+    while (group < threads && group < all && work_of(space.outputs, group) < busy) group *= 2;
     space.parts = space.chunks = 1;
     space.chunk = space.inner;
-    if (group == simt_block_threads) {
-      const i64 parts = parts_for(space.outputs, all / simt_block_threads);
+    if (group == threads) {
+      const i64 parts = parts_for<Numbers>(space.outputs, all / threads);
       if (parts > 1) cut(space, parts, vectors, width);
     }
     const i64 along = group_for(ceil_shift(space.chunk, bits_of(width)), group);
-    const i64 items = space.outputs * space.parts, groups = simt_block_threads >> bits_of(group);
+    const i64 items = space.outputs * space.parts, groups = threads >> bits_of(group);
     auto kernel = along_rows::any;
     if (one_row &&
         space.chunk <= kernels::folded_run * kernels::prefetch_distance<2> * width * group) {
@@ -96,22 +97,24 @@ struct simt_shares {
 
   /// Lanes along a kept dimension, `width` per thread.
   template <class Space>
-  static simt_shares outer(Space& space, i64 width, bool may_cut) {
+  static simt_shares outer(Space& space, column_options options) {
+    const i64 width = options.width;
+    const bool may_cut = options.may_cut;
     const i64 lanes = space.inner / width * space.outputs;
     space.parts = space.chunks = 1;
     space.chunk = width;
-    // A row of a block has 256 bytes, or 32 elements, where there are as many.
-    const i64 most = simt_block_threads / group_for(lanes, width == 1 ? 32 : 16);
+    const i64 most = threads / group_for(lanes, width == 1 ? Numbers::columns_of_elements
+                                                           : Numbers::columns_of_packs);
     const i64 distance = width == 1 ? kernels::prefetch_distance<1> : kernels::prefetch_distance<2>;
     i64 down = 1;
-    while (down < most && work_of(lanes, down) < 2 * simt_busy_threads &&
-           space.steps >= 2 * distance * down)
+    while (down < most && work_of(lanes, down) < 2 * busy && space.steps >= 2 * distance * down)
       down *= 2;
-    const i64 blocks = kernels::ceil_div(lanes, simt_block_threads / down);
-    if (may_cut) space.parts = parts_for(blocks, space.steps / down);
+    const i64 blocks = kernels::ceil_div(lanes, threads / down);
+    if (may_cut) space.parts = parts_for<Numbers>(blocks, space.steps / down);
     // A thread counts the steps of its part in 31 bits. (More parts than that would never end.)
+    constexpr i64 most_parts = i64{1} << 16;  // limit
     if (may_cut)
-      space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, i64{1} << 16));
+      space.parts = kernels::max_of(space.parts, kernels::min_of(space.steps >> 30, most_parts));
     return {blocks * space.parts,
             {lanes, kernels::ceil_div(space.steps, space.parts), bits_of(down), 0}};
   }
@@ -184,6 +187,7 @@ struct simt_space {
   using arg = kernels::arg<T, C>;
   const iteration& all;
   kernels::reduction_space space;
+  bool lanes_reduced;
 
   void copy_strides(int operand, i64 (&to)[max_rank]) const { all.copy_strides(operand, to); }
   void copy_output_strides(i64 (&to)[max_rank]) const { copy_strides(0, to); }
@@ -195,16 +199,15 @@ struct simt_plane {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
   const iteration& all;
-  bool has_kept, has_reduced;
+  bool has_kept, has_reduced, lanes_reduced;
   kernels::reduction_plane space;
 
-  simt_plane(const iteration& it, const kernels::reduction_space& s)
-      : all(it), has_kept(s.kept_rank > 0), has_reduced(s.reduced_rank > 0), space{s.inner,
-                                                                                   0,
-                                                                                   1,
-                                                                                   s.outputs,
-                                                                                   s.steps,
-                                                                                   1} {}
+  explicit simt_plane(const reduction_layout& layout)
+      : all(layout.all),
+        has_kept(layout.space.kept_rank > 0),
+        has_reduced(layout.space.reduced_rank > 0),
+        lanes_reduced(layout.lanes_reduced),
+        space{layout.space.inner, 0, 1, layout.space.outputs, layout.space.steps, 1} {}
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
     int from = 0;
     to[0] = has_kept ? all.stride(operand, from++) : 0;
@@ -219,6 +222,7 @@ struct simt_plane {
 struct simt_rows {
   template <class T, class C>
   using arg = kernels::arg<T, C>;
+  static constexpr bool lanes_reduced = true;
   kernels::reduction_plane space;
 
   explicit simt_rows(const dense_rows& dense) : space{dense.length, 0, 1, dense.rows, 1, 1} {}
@@ -288,26 +292,29 @@ inline void strides_of_parts(const kernels::reduction_space& parts, i64 (&own)[m
 }
 
 template <class Reducer, class S, class Space, class E, class Index, class Sink, class Parts>
-void launch_simt_columns(const char* op, const S& stream, Space& space, i64 width, bool may_cut,
+void launch_simt_columns(const char* op, const S& stream, Space& space, column_options options,
                          const E& e, const Index& index, const Sink& sink, Parts make_parts) {
   using C = typename E::value_type;
-  const simt_shares shares = simt_shares::outer(space, width, may_cut);
+  using shares_type = simt_shares<tuning<families::reduce, device_of<S>>>;
+  constexpr i64 threads = shares_type::threads;
+  const i64 width = options.width;
+  const shares_type shares = shares_type::outer(space, options);
   launch_config config;
   config.op = op;
   config.tiles = shares.tiles;
   config.work = work_of(space.outputs, space.inner, space.steps, 8);
-  config.threads = int{simt_block_threads};
-  config.scratch =
-      scratch_bytes<C>(simt_block_threads * (width + 1)) +
-      (Reducer::needs_index ? scratch_bytes<i64>(simt_block_threads * (width + 1)) : 0);
-  launch<kernels::simt_reduce_outer<Reducer, Space, E, Index, Sink>>(
+  config.threads = int{threads};
+  config.scratch = scratch_bytes<C>(threads * (width + 1)) +
+                   (Reducer::needs_index ? scratch_bytes<i64>(threads * (width + 1)) : 0);
+  launch<kernels::simt_reduce_outer<Reducer, Space, E, Index, Sink, int{threads}>>(
       stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
 }
 
 /// Runs a reduction on a SIMT device. Kept lanes are vectorized by `width`.
 template <class Reducer, class C, class S, class Operands, class Node, class T, class Sink>
-void run_simt_reduction(const char* op, const S& stream, const Operands& operands,
-                        bool lanes_reduced, layout_list in, const Node& node, T* out, Sink sink) {
+void run_simt_reduction(const char* op, const S& stream, const Operands& operands, layout_list in,
+                        const Node& node, T* out, Sink sink) {
+  const bool lanes_reduced = operands.lanes_reduced;
   using space_type = decltype(operands.space);
   space_type space = operands.space;
   using state = typename Reducer::state;
@@ -345,19 +352,21 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
   if (lanes_reduced) {
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
     constexpr int leaves = kernels::row_vectors<row>::leaves;
-    const simt_shares shares = simt_shares::inner(space, width, leaves == 1, [&](i64 n) {
+    using shares_type = simt_shares<tuning<families::reduce, device>>;
+    const shares_type shares = shares_type::inner(space, width, leaves == 1, [&](i64 n) {
       return is_vectorizable(operands, in, lane_dimension(space), n, leaves > 1);
     });
     launch_config config;
     config.op = op;
     config.tiles = shares.tiles;
     config.work = work_of(elements, 8);
-    config.threads = int{simt_block_threads};
+    constexpr int threads = int{shares_type::threads};
+    config.threads = threads;
     using formula = std::remove_const_t<decltype(e)>;
     using places = std::remove_const_t<decltype(index)>;
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
       if (shares.kernel == along_rows::short_ones)
-        return launch<kernels::simt_reduce_short<Reducer, formula, places, Sink>>(
+        return launch<kernels::simt_reduce_short<Reducer, formula, places, Sink, threads>>(
             stream, config, space, shares.of_threads, e, index, sink);
     }
     const auto run = [&]<class Kernel>(std::type_identity<Kernel>) {
@@ -365,23 +374,26 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
     };
     if (shares.kernel == along_rows::any)
       run(std::type_identity<
-          kernels::simt_reduce_inner<Reducer, space_type, formula, places, Sink>>{});
+          kernels::simt_reduce_inner<Reducer, space_type, formula, places, Sink, threads>>{});
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {
       if (shares.kernel == along_rows::vectorized)
-        run(std::type_identity<kernels::simt_reduce_rows<Reducer, false, formula, places, Sink>>{});
+        run(std::type_identity<kernels::simt_reduce_rows<Reducer, kernels::row_sides::none, formula,
+                                                         places, Sink, threads>>{});
       if constexpr (leaves == 1) {
         if (shares.kernel == along_rows::sided)
-          run(std::type_identity<
-              kernels::simt_reduce_rows<Reducer, true, formula, places, Sink>>{});
+          run(std::type_identity<kernels::simt_reduce_rows<Reducer, kernels::row_sides::elements,
+                                                           formula, places, Sink, threads>>{});
       }
     }
   } else {
-    launch_simt_columns<Reducer>(op, stream, space,
-                                 is_vectorizable(operands, in, lane_dimension(space), width,
-                                                 kernels::row_vectors<row>::leaves > 1)
-                                     ? width
-                                     : 1,
-                                 true, e, index, sink, partial);
+    launch_simt_columns<Reducer>(
+        op, stream, space,
+        {.width = is_vectorizable(operands, in, lane_dimension(space), width,
+                                  kernels::row_vectors<row>::leaves > 1)
+                      ? width
+                      : 1,
+         .may_cut = true},
+        e, index, sink, partial);
   }
   if (space.parts == 1) return;
   space_type combined = space_of_parts(space, lanes_reduced);
@@ -397,7 +409,7 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
     }
   }();
   launch_simt_columns<Reducer>(
-      op, stream, combined, 1, false, states, places, sink,
+      op, stream, whole, {.width = 1, .may_cut = false}, states, places, sink,
       [](const space_type&) -> kernels::partial_states<state> { return {}; });
 }
 

@@ -8,7 +8,8 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/family/gemm/simt/skinny_mma.hpp>
 #include <flaggems/launch/launch.hpp>
-#include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/steps.hpp>
 
 #include <utility>
 
@@ -17,22 +18,8 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
-/// Tuning of products of few rows on SIMT devices.
-struct skinny_policy {
-  /// At most so many rows are few.
-  static constexpr i64 rows = 16;
-  /// More rows take mma instructions, where available.
-  static constexpr i64 rows_without_tiles = 1;
-  static constexpr int threads = 256;
-  /// Blocks that saturate the memory of a large GPU.
-  static constexpr i64 blocks = 528;
-  /// The SMs of a large GPU.
-  static constexpr i64 units = 132;
-  /// Limits of 32-bit counts: results, terms of a sum, elements from a line to the next.
-  static constexpr i64 most = i64{1} << 30;
-};
-
-/// Whether an operand and its steps of `step` elements are aligned to vectors of Count elements.
+/// Whether vectors of Count elements begin where an operand does and at every `step` elements from
+/// there.
 template <int Count, class T>
 bool are_vec_aligned(const kernels::gemm_arg<T>& x, i64 step) {
   return kernels::is_vec_aligned<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
@@ -41,11 +28,14 @@ bool are_vec_aligned(const kernels::gemm_arg<T>& x, i64 step) {
 template <class S, class A, class B, class Out, class Added>
 class skinny_product {
  public:
+  using numbers = tuning<families::gemm, device_of<S>>;
   using call_type = gemm_call<A, B, Out, Added>;
   using C = typename call_type::C;
   using stored = typename call_type::stored;
   using bias = typename call_type::kernel_bias;
   static constexpr int width = kernels::vec_size<B>;
+  /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
+  static constexpr i64 most = i64{1} << 30;
   static constexpr int a_width = kernels::min_of(width, kernels::vec_size<A>);
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units && std::is_same_v<A, B> &&
@@ -58,9 +48,9 @@ class skinny_product {
   bool run() {
     kernels::gemm_space& space = call_.space;
     if constexpr (call_type::can_exchange)
-      if (space.n <= skinny_policy::rows && space.m > space.n) call_.exchange();
-    if (space.m > skinny_policy::rows || space.rank > 1 || space.k >= skinny_policy::most ||
-        space.n >= skinny_policy::most || space.batches * space.m >= skinny_policy::most / space.n)
+      if (space.n <= numbers::few_rows && space.m > space.n) call_.exchange();
+    if (space.m > numbers::few_rows || space.rank > 1 || space.k >= most || space.n >= most ||
+        space.batches * space.m >= most / space.n)
       return false;
     if (space.rank == 0) {  // kernels have a one-dimensional batch
       space.rank = 1;
@@ -72,8 +62,7 @@ class skinny_product {
         are_vec_aligned<width>(call_.b, call_.b.line) &&
         are_vec_aligned<a_width>(call_.a, call_.a.line)) {
       if constexpr (has_tiles)
-        if (space.m > skinny_policy::rows_without_tiles && call_.b.line < skinny_policy::most &&
-            -call_.b.line < skinny_policy::most)
+        if (space.m > numbers::rows_without_tiles && call_.b.line < most && -call_.b.line < most)
           return by_tiles(), true;
       return along(), true;
     }
@@ -88,8 +77,9 @@ class skinny_product {
     // Subwarps that do not share lines find the rows in L1, where others brought them; with several
     // rows they share lines only where there are too few.
     const bool is_tall = call_.space.m > 1;
-    int sharing = is_tall || vectors < 128 ? 0 : vectors < 256 ? 1 : vectors < 512 ? 2 : 3;
-    const i64 wanted = is_tall ? skinny_policy::units * 3 / 2 : skinny_policy::blocks / 2;
+    int sharing = 0;
+    while (!is_tall && sharing < 3 && vectors >= numbers::shared_packs << sharing) ++sharing;
+    const i64 wanted = is_tall ? numbers::units * 3 / 2 : numbers::busy_blocks / 2;
     const auto few_lines = [&] { return call_.space.n << sharing < wanted * 32; };
     // One vector of each line per thread, for more blocks.
     while (sharing < 3 && vectors > i64{32} << sharing && few_lines()) ++sharing;
@@ -136,12 +126,13 @@ class skinny_product {
   /// 2^sharing subwarps share a line.
   template <int Rows, int Columns, int Unroll, int Lanes>
   void along_of(int sharing) {
-    using kernel = kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll>;
-    constexpr int subwarps = skinny_policy::threads / Lanes;
+    using kernel =
+        kernels::gemm_skinny<A, B, stored, C, bias, Rows, Columns, Lanes, Unroll, numbers::threads>;
+    constexpr int subwarps = numbers::threads / Lanes;
     const kernels::skinny_space space = cut(Rows, (subwarps >> sharing) * Columns, sharing);
     launch_config& config = call_.config;
     config.tiles = space.tiles;
-    config.threads = skinny_policy::threads;
+    config.threads = numbers::threads;
     config.scratch = scratch_bytes<C>(kernel::found);
     launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(aux_));
   }
@@ -156,7 +147,7 @@ class skinny_product {
   void by_tiles_of() {
     // 32 lines at once, but 16 where that saves a fifth of the rounds of blocks.
     const auto rounds = [&](i64 lines) {
-      return kernels::ceil_div(kernels::ceil_div(call_.space.n, lines), skinny_policy::units);
+      return kernels::ceil_div(kernels::ceil_div(call_.space.n, lines), numbers::units);
     };
     if (rounds(16) * 10 <= rounds(32) * 16)
       by_tiles_of<Wide, 1, 3>();
@@ -165,21 +156,22 @@ class skinny_product {
   }
   template <int Wide, int Blocks, int Stages>
   void by_tiles_of() {
-    using kernel = kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages>;
-    constexpr int subwarps = skinny_policy::threads / 32;
-    // Short sums leave some subwarps without a step: with many lines, those take other lines.
+    using kernel =
+        kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages, numbers::threads>;
+    constexpr int subwarps = numbers::threads / 32;
+    // Short sums leave some thread groups without a step: of many lines, others take these.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
     int sharing = 3;
     while (sharing > 0 &&
            (1 << sharing >= 2 * steps ||
             (1 << sharing > steps / 2 &&
-             call_.space.n > 4 * skinny_policy::units * kernel::lines * (subwarps >> sharing))))
+             call_.space.n > 4 * numbers::units * kernel::lines * (subwarps >> sharing))))
       --sharing;
     const kernels::skinny_space space =
         cut(kernel::rows, (subwarps >> sharing) * kernel::lines, sharing);
     launch_config& config = call_.config;
-    config.tiles = kernels::min_of(i64{space.tiles}, skinny_policy::units);
-    config.threads = skinny_policy::threads;
+    config.tiles = kernels::min_of(i64{space.tiles}, numbers::units);
+    config.threads = numbers::threads;
     config.scratch = scratch_bytes<f32>(subwarps * kernel::count) +
                      scratch_bytes<kernels::vec<u32, 4>>(subwarps * Stages * kernel::stage);
     launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(aux_));
@@ -187,18 +179,19 @@ class skinny_product {
 
   void across() {
     if (call_.space.m == 1)
-      across_of<1, 16, 4>(skinny_policy::blocks);
+      across_of<1, 16, 4>(numbers::busy_blocks);
     else
-      across_of<4, 8, 8>(skinny_policy::blocks / 2);
+      across_of<4, 8, 8>(numbers::busy_blocks / 2);
   }
 
   template <int Rows, int Lanes, int Depth>
   void across_of(i64 blocks) {
-    using kernel = kernels::gemm_skinny_across<A, B, stored, C, bias, Rows, Lanes, Depth>;
+    using kernel =
+        kernels::gemm_skinny_across<A, B, stored, C, bias, Rows, Lanes, Depth, numbers::threads>;
     const kernels::skinny_space space = cut(Rows, kernel::columns);
     launch_config& config = call_.config;
     // Split-K into as many parts as blocks are wanted, but none so short that a thread is idle.
-    constexpr i64 shortest = skinny_policy::threads / Lanes * Depth;
+    constexpr i64 shortest = numbers::threads / Lanes * Depth;
     const i64 wanted = kernels::ceil_div(blocks, i64{space.tiles}), k = space.k;
     const i64 length =
         kernels::round_up(kernels::max_of(kernels::ceil_div(k, wanted), shortest), i64{shortest});
@@ -209,18 +202,18 @@ class skinny_product {
         call_.a.along == 1 &&
         are_vec_aligned<kernels::min_of(Depth, kernels::vec_size<A>)>(call_.a, call_.a.line);
     config.tiles = space.tiles * parts;
-    config.threads = skinny_policy::threads;
-    config.scratch = scratch_bytes<C>(kernel::scratch(skinny_policy::threads));
+    config.threads = numbers::threads;
+    config.scratch = scratch_bytes<C>(kernel::scratch(numbers::threads));
     const auto last = call_.finish(aux_);
     launch<kernel>(stream_, config, space, a(), b(), out(), last, vectorized, divider_by(parts),
                    static_cast<i32>(length), const_cast<C*>(partial.data()));
     if (parts == 1) return;
-    const kernels::skinny_space merged = cut(1, skinny_policy::threads);
+    const kernels::skinny_space merged = cut(1, numbers::threads);
     config.tiles = merged.tiles;
     config.scratch = 0;
-    launch<kernels::gemm_skinny_merge<stored, C, bias>>(stream_, config, merged, out(), last,
-                                                        static_cast<i32>(parts),
-                                                        static_cast<const C*>(partial.data()));
+    launch<kernels::gemm_skinny_merge<stored, C, bias, numbers::threads>>(
+        stream_, config, merged, out(), last, static_cast<i32>(parts),
+        static_cast<const C*>(partial.data()));
   }
 
   const S& stream_;

@@ -43,8 +43,11 @@ inline constexpr bool is_read_in_place = is_tensor_view<std::remove_cvref_t<X>>;
 template <class T, class Device>
 inline constexpr bool is_read_in_place<tensor<T, Device>> = true;
 
+/// How the second factor of a product is given.
+enum class second_matrix { plain, transposed };
+
 /// out = a * b, or a * b^T, if that is a small product without a doubt; false if nothing was done.
-template <bool Transposed, class S, class A, class B, class Out>
+template <second_matrix Second, class S, class A, class B, class Out>
 bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out) {
   using C = value_t<const A&>;
   constexpr bool floats = std::is_same_v<C, f32> || std::is_same_v<C, f64>;
@@ -56,7 +59,7 @@ bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out)
     plain_matrix<const C> ma, mb;
     plain_matrix<C> to;
     if (!read_matrix(a, ma) || !read_matrix(b, mb) || !read_matrix(out, to)) return false;
-    if constexpr (Transposed) {
+    if constexpr (Second == second_matrix::transposed) {
       std::swap(mb.rows, mb.columns);
       std::swap(mb.row, mb.column);
     }

@@ -10,15 +10,18 @@
 #include <flaggems/kernel/family/order/simt/sort.hpp>
 #include <flaggems/kernel/family/order/vector/merge_sort.hpp>
 #include <flaggems/kernel/family/order/vector/sort.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 
 namespace flaggems::detail {
 
 /// The rows that are worked on at once: enough for any device's blocks, and workspaces that stay in
 /// a cache.
-inline i64 workspace_slots(i64 rows, i64 length) {
-  constexpr i64 least = 64, elements = i64{1} << 20;
-  return kernels::min_of(rows, kernels::max_of(least, elements / kernels::max_of(length, i64{1})));
+template <class Device>
+i64 workspace_slots(i64 rows, i64 length) {
+  using numbers = tuning<families::sort, Device>;
+  const i64 rows_per_pass = numbers::workspace_elements / kernels::max_of(length, i64{1});
+  return kernels::min_of(rows, kernels::max_of(numbers::workspace_rows, rows_per_pass));
 }
 
 /// Memory for a kernels::sort_workspace.
@@ -30,7 +33,7 @@ struct sort_memory {
 
   template <class S>
   sort_memory(const char* op, const S& stream, i64 rows, i64 length, i64 sorted)
-      : slots(workspace_slots(rows, length)),
+      : slots(workspace_slots<Device>(rows, length)),
         capacity(sorted),
         keys(empty<U>(stream, {slots, 2, sorted}, op)),
         indices(empty<i64>(stream, {slots, 2, sorted}, op)) {}
@@ -39,8 +42,10 @@ struct sort_memory {
 
 /// The parts that a row of few is sorted in on the host; 1: rows are sorted one by a thread. A part
 /// has enough to do to pay for a merger.
-inline i64 parts_of_row(i64 rows, i64 length) {
-  const i64 most = host_thread_pool().num_threads(), least = 16384;
+template <class Device>
+i64 parts_of_row(i64 rows, i64 length) {
+  const i64 most = host_thread_pool().num_threads(),
+            least = tuning<families::sort, Device>::least_part;
   if (rows >= most) return 1;
   return kernels::max_of(i64{1}, kernels::min_of(most, length / least));
 }
@@ -52,7 +57,7 @@ void sort_long(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_target<i64>& indices, i64 parts, bool descending) {
   using U = kernels::bits_type<T>;
   const i64 n = space.length, share = kernels::ceil_div(n, parts);
-  const i64 piece = 8192;
+  constexpr i64 piece = tuning<families::sort, device_of<S>>::piece;
   auto memory = empty<u8>(stream, {n, 2 * i64{sizeof(i64) + sizeof(U)}}, op);
   auto* const places = reinterpret_cast<i64*>(memory.data());
   auto* const keys = reinterpret_cast<U*>(places + 2 * n);
@@ -105,9 +110,11 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
   config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
   config.scratch = plan::scratch(config.threads);
   if (values.data == nullptr)
-    launch<kernels::simt_sort<T, false>>(stream, config, space, x, values, indices, reversed);
+    launch<kernels::simt_sort<T, kernels::sorted_parts::order>>(stream, config, space, x, values,
+                                                                indices, reversed);
   else
-    launch<kernels::simt_sort<T, true>>(stream, config, space, x, values, indices, reversed);
+    launch<kernels::simt_sort<T, kernels::sorted_parts::values_and_order>>(
+        stream, config, space, x, values, indices, reversed);
   return true;
 }
 
@@ -117,7 +124,8 @@ template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                    const kernels::row_target<i64>& indices, bool descending,
-                   i64 most = i64{1} << 25) {
+                   i64 most = tuning<families::sort, device_of<S>>::rows_per_pass) {
+  using numbers = tuning<families::sort, device_of<S>>;
   using U = kernels::bits_type<T>;
   using pass_type = kernels::radix_pass<U, J>;
   using tile = kernels::radix_tile;
@@ -141,7 +149,7 @@ void sort_by_radix(const char* op, const S& stream, const kernels::row_space& sp
   counting.op = scanning.op = moving.op = taking.op = op;
   counting.threads = moving.threads = tile::threads;
   counting.scratch = tile::count_scratch;
-  scanning.threads = static_cast<int>(kernels::min_of<i64>(1024, tiles));
+  scanning.threads = static_cast<int>(kernels::min_of(numbers::scan_threads, tiles));
   moving.scratch = tile::move_scratch<U, J>();
   for (; pass.first < space.rows; pass.first += rows_per_pass) {
     pass.rows = kernels::min_of(rows_per_pass, space.rows - pass.first);
@@ -193,7 +201,7 @@ void sort_rows(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_arg<T>& from, const kernels::row_target<T>& to,
                const kernels::row_target<i64>& places, bool descending) {
   if constexpr (has_vectors<device_of<S>>) {
-    if (const i64 parts = parts_of_row(space.rows, space.length); parts > 1)
+    if (const i64 parts = parts_of_row<device_of<S>>(space.rows, space.length); parts > 1)
       sort_long(op, stream, space, from, to, places, parts, descending);
     else
       sort_in_workspace(op, stream, space, from, to, places, descending);

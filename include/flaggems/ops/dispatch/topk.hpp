@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/order/simt/topk.hpp>
 #include <flaggems/kernel/family/order/vector/topk.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/sort.hpp>
 
 namespace flaggems::detail {
@@ -17,8 +18,10 @@ bool topk_in_groups(const char* op, const S& stream, const kernels::row_space& s
                     const kernels::row_arg<T>& in, const kernels::row_target<T>& values,
                     const kernels::row_target<i64>& indices, bool largest) {
   using kernel = kernels::topk_groups<T>;
-  const i64 each =
-      space.length <= 64 * kernels::topk_few_each ? kernels::topk_few_each : kernels::topk_each;
+  constexpr i64 few_each = kernels::topk_few_each;
+  const bool is_short =
+      space.length <= tuning<families::topk, device_of<S>>::short_threads * few_each;
+  const i64 each = is_short ? few_each : kernels::topk_each;
   int threads_shift = kernel::min_threads_shift, groups = threads_shift;  // powers of two
   while (i64{1} << threads_shift < 2 * k || each << threads_shift < space.length) ++threads_shift;
   while (i64{1} << groups < 4 * k && groups < threads_shift) ++groups;
@@ -44,15 +47,24 @@ void simt_topk(const char* op, const S& stream, const kernels::row_space& space,
   using kernel = kernels::topk_blocks<T>;
   if (map == nullptr && topk_in_groups<T>(op, stream, space, k, in, values, indices, largest))
     return;
-  const i64 n = space.length, fewer = 256 * kernels::topk_each;
+  using numbers = tuning<families::topk, device_of<S>>;
+  static_assert(
+      numbers::threads <= numbers::most_threads && numbers::most_threads <= kernel::max_threads,
+      "flaggems: the kernel of topk has no blocks of so many threads");
+  const i64 n = space.length;
+  const bool is_long = n > kernel::most;
   launch_config config;
   config.op = op;
   // Enough groups; for long rows, as many blocks as possible.
-  config.threads = n <= fewer ? (k <= 512 ? 256 : 512) : (n > kernel::most && k <= 64 ? 256 : 512);
-  const bool few = n > kernel::most && work_of(space.rows, n) < i64{1} << 21;
+  const bool has_few_firsts = n <= numbers::threads * kernels::topk_each
+                                  ? k <= numbers::firsts
+                                  : is_long && k <= numbers::firsts_of_long;
+  config.threads = has_few_firsts ? numbers::threads : numbers::most_threads;
+  const bool few = is_long && work_of(space.rows, n) < numbers::few_elements;
   const i64 most = config.threads * (few ? kernels::topk_each / 4 : kernels::topk_each);
   i64 parts = kernels::ceil_div(n, most);
-  const i64 share = parts == 1 ? n : kernels::round_up(kernels::ceil_div(n, parts), i64{64});
+  const i64 share =
+      parts == 1 ? n : kernels::round_up(kernels::ceil_div(n, parts), numbers::multiple);
   parts = kernels::ceil_div(n, share);
   config.tiles = space.rows * parts;
   config.work = work_of(space.rows, n, 16);

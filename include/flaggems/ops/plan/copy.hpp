@@ -4,7 +4,7 @@
 // The order in which vectors copy one layout to another.
 #pragma once
 
-#include <flaggems/kernel/family/copy/vector/blocks.hpp>
+#include <flaggems/kernel/family/copy/space.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
 namespace flaggems::detail {

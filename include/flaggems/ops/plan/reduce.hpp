@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/reduce/reduce.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems::detail {
@@ -29,14 +30,19 @@ struct reduced_dims {
   [[nodiscard]] bool folds(int d) const { return (folded >> d & 1u) != 0; }
 };
 
+/// What a reduction asks beside its operands. `needs_elements`: of nothing there is no result.
+struct reduction_options {
+  bool keepdim, needs_elements;
+};
+
 /// Checks a reduction of any tensors.
 FLAGGEMS_NOINLINE inline reduced_dims check_reduction(const char* op, const memory_layout& out,
-                                                      layout_list in, int_list dims, bool keepdim,
-                                                      bool needs_elements) {
-  const reduced_dims plan(op, broadcast_of(op, in), dims, keepdim);
+                                                      layout_list in, int_list dims,
+                                                      reduction_options options) {
+  const reduced_dims plan(op, broadcast_of(op, in), dims, options.keepdim);
   if (!same_sizes(out.sizes, plan.out)) [[unlikely]]
     raise_output_sizes(op, plan.out, out.sizes);
-  if (needs_elements && plan.count == 0) [[unlikely]]
+  if (options.needs_elements && plan.count == 0) [[unlikely]]
     raise(errc::invalid_argument, op, "at least one element to reduce",
           "sizes " + to_string(plan.in));
   check_writable(op, out);
@@ -104,8 +110,6 @@ class reduction_plan {
   halves sizes_;
 };
 
-inline constexpr i64 reduce_outer_chunk = 1024;
-
 /// Everything but the types of a reduction's launch: the space, before it is cut.
 struct reduction_layout {
   kernels::reduction_space space{};
@@ -146,17 +150,19 @@ struct reduction_layout {
     }
   }
 
-  /// Into what the host's workers take.
+  /// Into what workers with vectors take.
+  template <class Device>
   void cut() {
-    space.chunk = lanes_reduced ? kernels::reduced_chunk : reduce_outer_chunk;
+    using numbers = tuning<families::reduce, Device>;
+    space.chunk = lanes_reduced ? kernels::reduced_chunk : numbers::columns;
     if (space.chunk > space.inner) space.chunk = space.inner;
     space.chunks = kernels::ceil_div(space.inner, space.chunk);
     (lanes_reduced ? space.steps : space.outputs) *= space.chunks;
     // Few results of many elements: cut the folding, by a rule that knows no thread count, so that
     // the same input gives the same bits on any number of threads.
-    if (lanes_reduced && space.outputs < 64 &&
+    if (lanes_reduced && space.outputs < numbers::few_results &&
         elements / space.outputs >= 4 * kernels::reduced_chunk)
-      space.parts = (std::min)(space.steps, i64{64});
+      space.parts = kernels::min_of(space.steps, numbers::parts);
   }
 };
 

@@ -47,12 +47,12 @@ struct row_vectors<arg_row<T, C>> {
   static constexpr int most = vec_size<T>, leaves = 1;
   template <int Width>
   using fragment = vec_storage<T, Width>;
-  template <int Width, bool Splat, bool Once = false>
+  template <int Width, bool Splat, reads Reads = reads::often>
   FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
     if constexpr (Width == 1)
       return {{row.data[i * row.stride]}};
     else if (!Splat || row.stride != 0)
-      return load_storage<Width, T, Once>(row.data + i);
+      return load_storage<Width, T, Reads>(row.data + i);
     else
       return splat_storage<Width>(row.data[0]);
   }
@@ -84,7 +84,7 @@ struct computed_vectors {
   static constexpr int most = 16, leaves = 0;
   template <int Width>
   using fragment = no_fragment;
-  template <int Width, bool Splat, bool Once = false>
+  template <int Width, bool Splat, reads Reads = reads::often>
   FLAGGEMS_INLINE static no_fragment fetch(const Row&, u32) {
     return {};
   }
@@ -126,9 +126,9 @@ struct row_vectors<node<R, F, A>> {
   static constexpr int most = of_a::most, leaves = of_a::leaves;
   template <int Width>
   using fragment = typename of_a::template fragment<Width>;
-  template <int Width, bool Splat, bool Once = false>
+  template <int Width, bool Splat, reads Reads = reads::often>
   FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
-    return of_a::template fetch<Width, Splat, Once>(row.a, i);
+    return of_a::template fetch<Width, Splat, Reads>(row.a, i);
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {
@@ -159,10 +159,10 @@ struct row_vectors<node<R, F, A, B>> {
     typename of_a::template fragment<Width> a;
     typename of_b::template fragment<Width> b;
   };
-  template <int Width, bool Splat, bool Once = false>
+  template <int Width, bool Splat, reads Reads = reads::often>
   FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
-    return {of_a::template fetch<Width, Splat, Once>(row.a, i),
-            of_b::template fetch<Width, Splat, Once>(row.b, i)};
+    return {of_a::template fetch<Width, Splat, Reads>(row.a, i),
+            of_b::template fetch<Width, Splat, Reads>(row.b, i)};
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {
@@ -198,11 +198,11 @@ struct row_vectors<node<R, F, A, B, D>> {
     typename of_b::template fragment<Width> b;
     typename of_d::template fragment<Width> d;
   };
-  template <int Width, bool Splat, bool Once = false>
+  template <int Width, bool Splat, reads Reads = reads::often>
   FLAGGEMS_INLINE static fragment<Width> fetch(const row_type& row, u32 i) {
-    return {of_a::template fetch<Width, Splat, Once>(row.a, i),
-            of_b::template fetch<Width, Splat, Once>(row.b, i),
-            of_d::template fetch<Width, Splat, Once>(row.d, i)};
+    return {of_a::template fetch<Width, Splat, Reads>(row.a, i),
+            of_b::template fetch<Width, Splat, Reads>(row.b, i),
+            of_d::template fetch<Width, Splat, Reads>(row.d, i)};
   }
   template <int Width>
   FLAGGEMS_INLINE static R value(const row_type& row, const fragment<Width>& x, int k, u32 i) {

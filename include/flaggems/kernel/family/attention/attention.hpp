@@ -97,7 +97,7 @@ FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 s
 }
 
 /// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C.
-template <class T, class Key, class Out, class C, class Mask, bool Strided>
+template <class T, class Key, class Out, class C, class Mask, stepping Steps>
 struct attention {
   static constexpr int rows = 4;     // queries at a time
   static constexpr int columns = 2;  // keys whose scores are in registers
@@ -157,7 +157,7 @@ struct attention {
                 using V = lane_value<decltype(lane), C>;
                 V y[columns];
                 static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
-                  if constexpr (Strided)
+                  if constexpr (Steps == stepping::strided)
                     y[e] = load<C>(key[e], k.element, lane);
                   else
                     y[e] = load<C>(key[e], lane);
@@ -196,7 +196,7 @@ struct attention {
           global_ptr<const Key> value = values + start * v.position;
           for (i64 j = 0; j < n; ++j, value += v.position) {
             V y;
-            if constexpr (Strided)
+            if constexpr (Steps == stepping::strided)
               y = load<C>(value, v.element, lane);
             else
               y = load<C>(value, lane);

@@ -12,6 +12,9 @@
 
 namespace flaggems::kernels {
 
+/// How the elements of a line follow one another: in memory, or a stride apart.
+enum class stepping { contiguous, strided };
+
 /// a * b + c; of integers, modulo their range. V is named by the caller: OpenCL would deduce an
 /// address space with it.
 template <class V>
@@ -82,10 +85,10 @@ struct gemm_arg {
     return data + offset;
   }
   FLAGGEMS_INLINE row row_of(global_ptr<const T> matrix, i64 i) const { return matrix + i * line; }
-  template <class C, bool Strided, class Lane>
+  template <class C, stepping Steps, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> read(global_ptr<const T>, row from, Lane lane) const {
     using kernels::load;  // and, by its argument, the host's overload
-    if constexpr (Strided)
+    if constexpr (Steps == stepping::strided)
       return load<C>(from, along, lane);
     else
       return load<C>(from, lane);
@@ -151,9 +154,9 @@ struct gemm_bias {
   }
 };
 
-/// Lanes along the summed dimension, Rows x Columns results in registers. Strided: for operands
-/// that are not contiguous there.
-template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, bool Strided,
+/// Lanes along the summed dimension, Rows x Columns results in registers. stepping::strided: for
+/// operands that are not contiguous there.
+template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, stepping Steps,
           class First = gemm_arg<A>>
 struct gemm_dot {
   template <class Block>
@@ -177,13 +180,13 @@ struct gemm_dot {
           space.k, sums, [&](auto lane, auto& acc) FLAGGEMS_LAMBDA {
             lane_value<decltype(lane), C> y[Columns];
             static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-              if constexpr (Strided)
+              if constexpr (Steps == stepping::strided)
                 y[c] = load<C>(column[c], b.along, lane);
               else
                 y[c] = load<C>(column[c], lane);
             });
             static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-              const auto x = a.template read<C, Strided>(first_row, row[r], lane);
+              const auto x = a.template read<C, Steps>(first_row, row[r], lane);
               static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
                 constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
                 acc[e] = multiply_add<lane_value<decltype(lane), C>>(x, y[c], acc[e]);
@@ -236,7 +239,7 @@ struct gemm_panel {
           block.for_each(n * lines, [&](i64 e) FLAGGEMS_LAMBDA {
             const i64 i = min_of(at.i + g + e % lines, space.m - 1);
             const lane_scalar q{start + e / lines};
-            part.write(e, a.template read<C, true>(from_a, a.row_of(from_a, i), q));
+            part.write(e, a.template read<C, stepping::strided>(from_a, a.row_of(from_a, i), q));
           });
         }
         block.sync();

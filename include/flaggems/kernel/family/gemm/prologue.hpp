@@ -18,7 +18,7 @@ struct gemm_prologue {
   using matrix = decltype(copy_of(declval_of<const E&>().at(coordinates{})));
   FLAGGEMS_INLINE matrix at(const coordinates& c) const { return value.at(at_row(c, 0)); }
   FLAGGEMS_INLINE row row_of(const matrix&, i64 i) const { return i; }
-  template <class C, bool, class Lane>
+  template <class C, stepping, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> read(const matrix& from, row i, Lane lane) const {
     return convert<C>(from.load(lane_of_row<Lane>{lane, i}));
   }

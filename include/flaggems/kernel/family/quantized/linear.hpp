@@ -35,7 +35,7 @@ struct block_place {
 
 /// out[i, j] = sum over q of x[i, q] * w[j, q], Rows x Columns results in registers. A decoded
 /// weight serves all Rows. space.k counts blocks.
-template <class Format, class T, class Out, int Rows, int Columns, bool Strided>
+template <class Format, class T, class Out, int Rows, int Columns, stepping Steps>
 struct quantized_linear {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, gemm_space space, gemm_arg<T> x,
@@ -66,7 +66,7 @@ struct quantized_linear {
                 constexpr int e = decltype(r)::value * Columns + decltype(c)::value;
                 static_for<parts>([&](auto p) FLAGGEMS_LAMBDA {
                   V value;
-                  if constexpr (Strided)
+                  if constexpr (Steps == stepping::strided)
                     value = load<f32>(row[r], x.along, here.elements(lane, p));
                   else
                     value = load<f32>(row[r], here.elements(lane, p));

@@ -129,11 +129,12 @@ void permute(V& to, const At& at, const X& x) {
   });
 }
 /// In each 16 bytes, interleaves the lanes of E from the lower (upper) halves of a and b.
+enum class half { lower, upper };
 template <class E, class V>
-void unpack(V& to, const V& a, const V& b, bool upper) {
+void unpack(V& to, const V& a, const V& b, half which) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(E));
   set_lanes<E>(to, [&](int i) {
-    const int from = i / lanes * lanes + i % lanes / 2 + (upper ? lanes / 2 : 0);
+    const int from = i / lanes * lanes + i % lanes / 2 + (which == half::upper ? lanes / 2 : 0);
     return i % 2 == 0 ? lane<E>(a, from) : lane<E>(b, from);
   });
 }

@@ -266,9 +266,9 @@ struct decode_partials {
 /// `Lanes` consecutive threads are a group: each has a vector of a key, and together they score
 /// `keys` keys for Rows queries. Rows * keys <= Lanes. Keys and values are vector-aligned, and a
 /// head has at most Lanes vectors.
-template <class T, class Key, class Out, class Mask, int Rows, int Lanes>
+template <class T, class Key, class Out, class Mask, int Rows, int Lanes, int Threads>
 struct attention_decode {
-  static constexpr int max_threads = 128, min_blocks = 4;
+  static constexpr int max_threads = Threads, min_blocks = 512 / Threads;
   static constexpr int width = vec_size<Key>;
   static constexpr int keys = min_of(4, Lanes / Rows);
   static constexpr int count = Rows * keys;

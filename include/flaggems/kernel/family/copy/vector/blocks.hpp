@@ -9,26 +9,13 @@
 #pragma once
 
 #include <flaggems/kernel/expr/vector/rows.hpp>
+#include <flaggems/kernel/family/copy/space.hpp>
 #include <flaggems/kernel/family/copy/vector/rows.hpp>
 #include <flaggems/kernel/lang/vector/transpose.hpp>
 
 namespace flaggems::kernels {
 
-/// A grid of two-dimensional blocks; all steps in bytes. A dimension longer than the block is cut:
-/// the grid's dimension `cut` runs along it, and its last block has `rest`.
-struct copy_space {
-  int rank;  // of the grid, at least 1
-  i64 sizes[max_rank], to[max_rank], from[max_rank];
-  int cut[2];  // -1: not cut
-  i64 count[2], rest[2];
-  i64 to_step[2], from_step[2];
-  i64 blocks;
-  bool streamed;    // non-temporal stores
-  bool transposed;  // elements: the block's outer dimension is contiguous in the input
-  bool staged;      // transposed: staged in a buffer
-};
-
-/// Whether a block is the first or last piece of a cut inner dimension.
+/// Whether a block is the first, or the last, of those that its inner dimension is cut into.
 struct copy_piece_ends {
   bool first, last;
 };
@@ -266,12 +253,8 @@ FLAGGEMS_HOST_INLINE void copy_transposed(unsigned char* to, i64 to_step, const 
   }
 }
 
-/// The largest transposed block: bytes along the input, elements along the output. Smaller blocks
-/// would use only a line or two of each page.
-inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
-
-/// Elements that are contiguous on at most one side: one by one, or `transposed`, where the block's
-/// outer dimension is contiguous in the input and its inner one in the output.
+/// Elements of T's size, neither contiguous in both: one after the other, or `transposed`, where
+/// the block's outer dimension is contiguous in the input and its inner one in the output.
 template <class T>
 struct copy_blocks_of_elements {
   template <class Isa>

@@ -91,9 +91,9 @@ struct skinny_subwarp {
 /// vector-aligned. `Lanes` consecutive threads are a subwarp; subwarps that share lines have
 /// Columns lines of `b`. `Unroll` vectors of each line are loaded at once.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Columns, int Lanes,
-          int Unroll>
+          int Unroll, int Threads>
 struct gemm_skinny {
-  static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 3 : 2;
+  static constexpr int max_threads = Threads, min_blocks = (Rows == 1 ? 768 : 512) / Threads;
   static constexpr int width = vec_size<B>;
   static constexpr int count = Rows * Columns;
   static_assert(count <= Lanes, "flaggems: a thread of a subwarp ends with one sum at most");
@@ -223,9 +223,10 @@ struct gemm_skinny {
 /// along the sum with Depth elements if `vectorized`. `Lanes` consecutive threads are a subwarp,
 /// which reads Depth lines at once; all subwarps of a block share the same columns. Split-K: the
 /// sum has `parts` of `length`; if several, their results go to `partial` for gemm_skinny_merge.
-template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth>
+template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth,
+          int Threads>
 struct gemm_skinny_across {
-  static constexpr int max_threads = 256, min_blocks = Rows == 1 ? 4 : 2;
+  static constexpr int max_threads = Threads, min_blocks = (Rows == 1 ? 1024 : 512) / Threads;
   static constexpr int width = vec_size<B>;
   static constexpr int columns = Lanes * width;
   static constexpr bool awaits_earlier = true;
@@ -319,9 +320,9 @@ struct gemm_skinny_across {
 };
 
 /// Combines the parts of gemm_skinny_across. A tile is space.tile_columns results of a line.
-template <class Out, class C, class Bias>
+template <class Out, class C, class Bias, int Threads>
 struct gemm_skinny_merge {
-  static constexpr int max_threads = 256;
+  static constexpr int max_threads = Threads;
   static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space,

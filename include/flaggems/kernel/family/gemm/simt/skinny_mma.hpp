@@ -13,9 +13,9 @@ namespace flaggems::kernels {
 /// (32 threads) has 16 * Blocks lines of `b` and 8 * Wide rows, and takes 256 bytes of each line
 /// per step. A pipeline of Stages - 1 steps spans tiles, so the kernel is persistent: there are as
 /// many blocks as are resident.
-template <class T, class Out, class Bias, int Wide, int Blocks, int Stages>
+template <class T, class Out, class Bias, int Wide, int Blocks, int Stages, int Threads>
 struct gemm_skinny_tiles {
-  static constexpr int max_threads = 256, min_blocks = 1;
+  static constexpr int max_threads = Threads, min_blocks = 1;
   static constexpr int lines = 16 * Blocks, rows = 8 * Wide, count = lines * rows;
   static constexpr int chunk = 128, vectors = chunk / 8, stage = lines * vectors;
   static constexpr int most_scratch = max_threads / 32 * (count * 4 + Stages * stage * 16);

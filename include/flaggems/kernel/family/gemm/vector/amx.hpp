@@ -63,28 +63,36 @@ FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX512 i64 transpose_panels(const pack_argumen
                                  : "m"(*p0), "m"(*p4), "m"(*p8), "m"(*p12));
           }
           V a, b, c0, d, y[4];
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(a, x[0], x[1], false), "vpunpckldq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(a, x[0], x[1], modelled::half::lower),
+                               "vpunpckldq %2, %1, %0"
                                : "=v"(a)
                                : "v"(x[0]), "v"(x[1]));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(b, x[2], x[3], false), "vpunpckldq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(b, x[2], x[3], modelled::half::lower),
+                               "vpunpckldq %2, %1, %0"
                                : "=v"(b)
                                : "v"(x[2]), "v"(x[3]));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(c0, x[0], x[1], true), "vpunpckhdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(c0, x[0], x[1], modelled::half::upper),
+                               "vpunpckhdq %2, %1, %0"
                                : "=v"(c0)
                                : "v"(x[0]), "v"(x[1]));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(d, x[2], x[3], true), "vpunpckhdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u32>(d, x[2], x[3], modelled::half::upper),
+                               "vpunpckhdq %2, %1, %0"
                                : "=v"(d)
                                : "v"(x[2]), "v"(x[3]));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[0], a, b, false), "vpunpcklqdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[0], a, b, modelled::half::lower),
+                               "vpunpcklqdq %2, %1, %0"
                                : "=v"(y[0])
                                : "v"(a), "v"(b));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[1], a, b, true), "vpunpckhqdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[1], a, b, modelled::half::upper),
+                               "vpunpckhqdq %2, %1, %0"
                                : "=v"(y[1])
                                : "v"(a), "v"(b));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[2], c0, d, false), "vpunpcklqdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[2], c0, d, modelled::half::lower),
+                               "vpunpcklqdq %2, %1, %0"
                                : "=v"(y[2])
                                : "v"(c0), "v"(d));
-          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[3], c0, d, true), "vpunpckhqdq %2, %1, %0"
+          FLAGGEMS_INSTRUCTION(modelled::unpack<u64>(y[3], c0, d, modelled::half::upper),
+                               "vpunpckhqdq %2, %1, %0"
                                : "=v"(y[3])
                                : "v"(c0), "v"(d));
           FLAGGEMS_UNROLL
@@ -152,7 +160,7 @@ struct byte_tile_kernel : byte_kernel {
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
-    pack_tile_columns<pack_bytes<T, item_of_quad<false>, columns, step, false, false>, Isa>(p);
+    pack_tile_columns<pack_bytes<T, item_of_quad<false>, columns, step, panel_head::none>, Isa>(p);
   }
 };
 
@@ -161,7 +169,9 @@ template <class Kernel, class Isa, class Work, class Place, class Out, class Mat
 FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Out* to,
                                            const Matrix& a_data, i64 q,
                                            const unsigned char* columns, i64 i, i64 i_stop, i64 j,
-                                           i64 j_stop, i64 nc, i64 depth, bool first, bool last) {
+                                           i64 j_stop, i64 nc, depth_part along) {
+  const i64 depth = along.depth;
+  const bool first = along.first, last = along.last;
   using storing = typename Work::storing;
   using C = typename Work::sum_type;
   constexpr i64 rows = Kernel::rows, width = Kernel::columns, step = Kernel::step;

@@ -330,7 +330,7 @@ struct gemm_blocked {
           i64 q = 0;
           do {
             const i64 depth = min_of(kc, k - q);
-            const bool first = q == 0, last = q + depth >= k;
+            const depth_part along{.depth = depth, .first = q == 0, .last = q + depth >= k};
             columns_block columns{};
             if (plan.packed != nullptr) {
               columns.packed = packed_panel<Kernel>(plan.packed, space.n, q, j, kc, depth);
@@ -342,11 +342,11 @@ struct gemm_blocked {
             }
             if constexpr (Kernel::by_rows)
               multiply_by_rows<Kernel, Isa>(*this, batch, to, a_data, q, columns.packed, ii,
-                                            ii_stop, j, j_stop, nc, depth, first, last);
+                                            ii_stop, j, j_stop, nc, along);
             else
               for (i64 i = ii; i < ii_stop; i += mc)
                 row_block(batch, to, a_data, q, columns, i, min_of(i + mc, ii_stop), ii, j, j_stop,
-                          nc, depth, first, last);
+                          nc, along);
             q += depth;
           } while (q < k);
         }
@@ -399,8 +399,9 @@ struct gemm_blocked {
 
     FLAGGEMS_HOST_INLINE void row_block(const coordinates& batch, Out* to, const a_matrix& a_data,
                                         i64 q, const columns_block& columns, i64 i, i64 i_stop,
-                                        i64 ii, i64 j, i64 j_stop, i64 nc, i64 depth, bool first,
-                                        bool last) const {
+                                        i64 ii, i64 j, i64 j_stop, i64 nc, depth_part along) const {
+      const i64 depth = along.depth;
+      const bool first = along.first, last = along.last;
       const i64 steps = ceil_div(depth, i64{Kernel::step});
       const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
       i64 whole = 0;  // rows read in place

@@ -139,11 +139,12 @@ struct pair_kernel : byte_kernel {
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, rows, step, false, false>>(p);
+    outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, rows, step, panel_head::none>>(p);
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, columns, step, false, false>>(p);
+    outlined<Isa>::template call<pack_bytes<T, item_of_pair<T>, columns, step, panel_head::none>>(
+        p);
   }
   FLAGGEMS_HOST_INLINE static void product(const tile_arguments<u32>& p) {
     choose<Tile, Vectors>(p);
@@ -167,12 +168,13 @@ struct quad_kernel : byte_kernel {
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_bytes<T, item_of_quad<offset>, rows, step, true, false>>(p);
+    outlined<Isa>::template call<pack_bytes<T, item_of_quad<offset>, rows, step, panel_head::zero>>(
+        p);
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_columns(const pack_arguments<T>& p) {
-    outlined<Isa>::template call<pack_bytes<T, item_of_quad<false>, columns, step, true, offset>>(
-        p);
+    outlined<Isa>::template call<pack_bytes<T, item_of_quad<false>, columns, step,
+                                            offset ? panel_head::weighted : panel_head::zero>>(p);
   }
 };
 

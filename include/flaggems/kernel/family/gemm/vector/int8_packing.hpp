@@ -117,10 +117,13 @@ struct pack_register {
   static constexpr int lanes = Isa::bytes / 4;
 };
 
+/// The head of a panel: none, 0, or -128 times the sum of a line's elements.
+enum class panel_head { none, zero, weighted };
+
 /// Panels of items: item q of line l is at [q * Width + l]. The depth is filled up with zeros to a
-/// multiple of Step. `Head`: the panel begins with one more item a line, -128 times the sum of its
-/// elements if `Weighted` and 0 otherwise, which the tile's sums start from.
-template <class T, class Item, int Width, int Step, bool Head, bool Weighted>
+/// multiple of Step. A panel with a head begins with one more item a line, which the tile's sums
+/// start from.
+template <class T, class Item, int Width, int Step, panel_head Head>
 struct pack_bytes {
   static constexpr int side = 4;
   static constexpr i64 chunk = 64;  // items
@@ -130,13 +133,13 @@ struct pack_bytes {
   FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     u32* const to = static_cast<u32*>(p.to);
     const i64 items = round_up(p.depth, i64{Step}) / Item::elements;
-    const i64 panel = (items + (Head ? 1 : 0)) * Width;
-    u32* const first = to + (Head ? Width : 0);
+    const i64 panel = (items + (Head != panel_head::none ? 1 : 0)) * Width;
+    u32* const first = to + (Head != panel_head::none ? Width : 0);
     if (p.line == 1 && p.along != 1)
       across(first, panel, items, p);
     else
       for (i64 l = 0; l < p.lines; l += Width) along(first + l / Width * panel, l, items, p);
-    if constexpr (Head)
+    if constexpr (Head != panel_head::none)
       for (i64 l = 0; l < p.lines; l += Width) sum<Isa>(to + l / Width * panel, items);
   }
 
@@ -214,7 +217,7 @@ struct pack_bytes {
 
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void sum(u32* panel, i64 items) {
-    if constexpr (!Weighted) {
+    if constexpr (Head == panel_head::zero) {
       for (int c = 0; c < Width; ++c) panel[c] = 0;
     } else {
       using V = typename pack_register<Isa>::type;

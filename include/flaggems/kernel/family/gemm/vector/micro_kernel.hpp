@@ -22,6 +22,12 @@
 
 namespace flaggems::kernels {
 
+/// A part of the summed dimension, and whether it is the first or the last one.
+struct depth_part {
+  i64 depth;
+  bool first, last;
+};
+
 /// out[r][c] (+)= alpha * sum over q of a[r][q] * b[q][c], for `vectors` vectors of columns.
 /// Strides are in elements (of a panel: in items).
 template <class C>

@@ -58,7 +58,7 @@ struct evaluate_lines {
         at.begin += start;
         // Pieces are short and a page apart, which hardware does not prefetch.
         prefetch(from, row + prefetch_lines, at.begin);
-        store(to, lane, first.template read<compute_type<T>, false>(from, row, at));
+        store(to, lane, first.template read<compute_type<T>, stepping::contiguous>(from, row, at));
       };
       i64 q = 0;
       for (; q + Isa::lanes <= depth; q += Isa::lanes) step(lane_vector<Isa>{q});

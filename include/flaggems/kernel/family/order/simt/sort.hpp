@@ -182,9 +182,11 @@ struct bits_of_both {
   }
 };
 
+/// What a sort gives.
+enum class sorted_parts { order, values_and_order };
+
 /// Rows sorted, as by `sort`, of no more than block_sort::keys elements a thread of the block.
-/// WithValues: not only their order.
-template <class T, bool WithValues>
+template <class T, sorted_parts Parts>
 struct simt_sort {
   using U = bits_type<T>;
   using item = sort_item_of<U>;
@@ -221,7 +223,7 @@ struct simt_sort {
       for (int shift = 0; shift < static_cast<int>(sizeof(U)) * 8; shift += 4)
         if ((differing >> shift & 15U) != 0) sort_by_next(block, shift, items, counts);
 
-      if constexpr (!WithValues) {
+      if constexpr (Parts == sorted_parts::order) {
         for_own(block, n, indices.data + at, indices.strides[space.rank],
                 [&](int, i32 i, bool there, auto p) FLAGGEMS_LAMBDA {
                   const i32 place = items.read(plan::slot(i)).place();

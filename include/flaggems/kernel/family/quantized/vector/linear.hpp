@@ -238,11 +238,14 @@ struct quantized_linear_host {
   static constexpr i64 tile_depth = 384;
 
   /// The bytes of scratch that a launch needs, for k summed elements; `wide`: with AVX-512.
-  static constexpr i64 scratch(i64 k, bool one, bool wide) {
+  struct scratch_of {
+    bool one_row, wide;
+  };
+  static constexpr i64 scratch(i64 k, scratch_of what) {
     constexpr i64 padding = 256, rows = 8;
-    const i64 columns = wide ? wide_tile::columns : 4;
-    if (one) return (2 * k + k / 8) * 4 + padding;
-    return max_of(panel_bytes, columns * k * 4) + (wide ? columns * tile_depth * 4 : 0) +
+    const i64 columns = what.wide ? wide_tile::columns : 4;
+    if (what.one_row) return (2 * k + k / 8) * 4 + padding;
+    return max_of(panel_bytes, columns * k * 4) + (what.wide ? columns * tile_depth * 4 : 0) +
            rows * (k + quantized_panels::most + columns) * 4 + 4 * padding;
   }
 

@@ -125,7 +125,7 @@ FLAGGEMS_INLINE void meet_columns(Block& block,
 
 /// Lanes along a kept dimension, `space.chunk` per thread: 1, or a vector that all operands have at
 /// every position. `down` threads split the steps of a part, several at a time.
-template <class Reducer, class Space, class E, class Index, class Sink>
+template <class Reducer, class Space, class E, class Index, class Sink, int Threads>
 struct simt_reduce_outer {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
@@ -135,7 +135,7 @@ struct simt_reduce_outer {
   // (Partial results with indices are read one by one.)
   static constexpr int most =
       Reducer::needs_index && !counts_steps<places_type> ? 1 : vectors::most;
-  static constexpr int max_threads = 256, min_blocks = 4;
+  static constexpr int max_threads = Threads, min_blocks = 1024 / Threads;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
@@ -150,7 +150,7 @@ struct simt_reduce_outer {
   /// Whether an element's index follows from the step of the batch it was found in.
   static constexpr bool counts = Reducer::needs_index && counts_steps<places_type>;
   // (For sums of f32 it would cause register spills.)
-  static constexpr bool is_once = counts && vectors::leaves == 1;
+  static constexpr reads how_often = counts && vectors::leaves == 1 ? reads::once : reads::often;
   FLAGGEMS_INLINE static bool one_dimension(const reduction_plane&) { return true; }
   FLAGGEMS_INLINE static bool one_dimension(const reduction_space& space) {
     return space.reduced_rank == 1;
@@ -249,7 +249,7 @@ struct simt_reduce_outer {
       FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < distance; ++u) {
         at[u] = vectors::forward(row, min_of<int>(u, rows - 1));
-        x[u] = vectors::template fetch<Width, Splat, is_once>(at[u], 0);
+        x[u] = vectors::template fetch<Width, Splat, how_often>(at[u], 0);
       }
       row = vectors::forward(row, stride);
     };

@@ -127,11 +127,12 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
     fragment of[distance];
     u32 at[distance];
     C folds[distance];
+    constexpr reads how_often = vectors::leaves == 1 ? reads::once : reads::often;
     const auto turn = [&](int u) FLAGGEMS_LAMBDA { return i + static_cast<u32>(u) * stride; };
     FLAGGEMS_SIMT_UNROLL
     for (int u = 0; u < distance; ++u) {
       at[u] = turn(u) < n ? turn(u) : i;
-      of[u] = vectors::template fetch<Width, Splat, (vectors::leaves == 1)>(row, at[u]);
+      of[u] = vectors::template fetch<Width, Splat, how_often>(row, at[u]);
     }
     // All of the batch first: else compilers order loads and uses alternately.
     FLAGGEMS_SIMT_UNROLL
@@ -254,11 +255,11 @@ FLAGGEMS_INLINE i64 part_quotient(i64 a, i64 b) {
 
 /// Lanes along a reduced dimension: 2^`group` threads per part of a result, of which 2^`along` read
 /// a row together. A part is several rows, or a piece of one.
-template <class Reducer, class Space, class E, class Index, class Sink>
+template <class Reducer, class Space, class E, class Index, class Sink, int Threads>
 struct simt_reduce_inner {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
-  static constexpr int max_threads = 256, min_blocks = 4;
+  static constexpr int max_threads = Threads, min_blocks = 1024 / Threads;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, Space space, reduction_shares shares, E e,
@@ -314,17 +315,20 @@ struct simt_reduce_inner {
   }
 };
 
-/// Vector-aligned rows, or pieces of such rows; few instructions precede the first load. `Sides`:
-/// with a head and a tail of less than a vector each, one element per thread; a thread group has at
-/// least as many threads.
-template <class Reducer, bool Sides, class E, class Index, class Sink>
+/// What is beside the vectors of a row.
+enum class row_sides { none, elements };
+
+/// Rows of vectors one after the other, or pieces of such rows: little is to be worked out before
+/// the first vector is fetched. There may be elements beside the vectors, fewer than a vector's
+/// before and behind; a thread group has no fewer threads, and holds them one a thread.
+template <class Reducer, row_sides Sides, class E, class Index, class Sink, int Threads>
 struct simt_reduce_rows {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
   // Registers hold a batch of four vectors; more operands, and argmax's best vector, need more.
   static constexpr bool is_small =
       !Reducer::needs_index && row_vectors<row_type>::leaves <= 1 && sizeof(S) <= 4;
-  static constexpr int max_threads = 256, min_blocks = is_small ? 6 : 4;
+  static constexpr int max_threads = Threads, min_blocks = (is_small ? 1536 : 1024) / Threads;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
@@ -372,7 +376,7 @@ struct simt_reduce_rows {
 
   FLAGGEMS_INLINE static auto reduce_row(const row_type& row, u32 n, u32 x, u32 along) ->
       typename fold::found {
-    if constexpr (Sides) {
+    if constexpr (Sides == row_sides::elements) {
       const u32 head = min_of(static_cast<u32>(vectors::template head<Width>(row)), n);
       const u32 inside = (n - head) / Width * Width, behind = head + inside + x;
       // Loaded first and converted last: else the vectors would wait for them.
@@ -398,18 +402,19 @@ struct simt_reduce_rows {
 
 /// Short rows: each thread of a group has one vector of several rows, and consecutive rows make
 /// coalesced accesses.
-template <class Reducer, class E, class Index, class Sink>
+template <class Reducer, class E, class Index, class Sink, int Threads>
 struct simt_reduce_short {
   using S = typename Reducer::state;
   using row_type = decltype(copy_of(declval_of<const E&>().at(declval_of<const coordinates&>())));
-  static constexpr int max_threads = 256, min_blocks = 4;
+  static constexpr int max_threads = Threads, min_blocks = 1024 / Threads;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
                                   [[maybe_unused]] Index index, Sink sink) {
     using vectors = row_vectors<row_type>;
     constexpr int Width = vectors::most, rows = short_rows;
-    constexpr bool is_once = vectors::leaves == 1 && !Reducer::needs_index;
+    constexpr reads how_often =
+        vectors::leaves == 1 && !Reducer::needs_index ? reads::once : reads::often;
     using fragment = typename vectors::template fragment<Width>;
     using C = typename value_fold<Reducer>::value;
     typename value_fold<Reducer>::op op;
@@ -432,7 +437,7 @@ struct simt_reduce_short {
       };
       FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < rows; ++u)
-        of[u] = vectors::template fetch<Width, (vectors::leaves > 1), is_once>(
+        of[u] = vectors::template fetch<Width, (vectors::leaves > 1), how_often>(
             row[u], static_cast<u32>(x * Width));
       FLAGGEMS_SIMT_UNROLL
       for (int u = 0; u < rows; ++u)

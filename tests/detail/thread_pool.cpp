@@ -211,7 +211,7 @@ std::vector<int> share_pool(thread_pool& pool, int callers, int threads, int eno
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (int t = 0; t < callers; ++t)
     all.emplace_back([&, t] {
-      int n = 0, groups = 0;
+      int n = 0, teams = 0;
       bool late = false;
       while (satisfied < callers && !late) {
         std::vector<int> parts(static_cast<std::size_t>(threads));
@@ -224,7 +224,7 @@ std::vector<int> share_pool(thread_pool& pool, int callers, int threads, int eno
         for (int w = 0; w < threads; ++w)
           wrong += parts[static_cast<std::size_t>(w)] != (w < count ? 1 : 0);
         ++n;
-        if (count > 1 && ++groups == enough) ++satisfied;
+        if (count > 1 && ++teams == enough) ++satisfied;
         late = std::chrono::steady_clock::now() > end;
       }
       calls[static_cast<std::size_t>(t)] = late ? -1 : n;
@@ -273,19 +273,19 @@ TEST(thread_pool, threads_of_a_caller_that_left_come_back) {
 TEST(thread_pool, workers_of_each_caller_may_wait_for_each_other) {
   thread_pool pool(6);
   std::vector<std::thread> callers;
-  std::atomic<int> groups{0};
+  std::atomic<int> teams{0};
   for (int t = 0; t < 3; ++t)
     callers.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
         std::atomic<int> arrivals{0};
         pool.run(6, [&](int worker, int count) {
           meet(arrivals, count);
-          if (worker == 0 && count > 1) ++groups;
+          if (worker == 0 && count > 1) ++teams;
         });
       }
     });
   for (auto& t : callers) t.join();
-  EXPECT_GT(groups, 0);
+  EXPECT_GT(teams, 0);
 }
 
 TEST(thread_pool, resizes_while_callers_share_it) {

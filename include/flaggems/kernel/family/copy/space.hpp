@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told of a copy by blocks: a plan (ops/plan/copy.hpp) makes it, vector/blocks.hpp runs it.
+#pragma once
+
+#include <flaggems/kernel/expr/expr.hpp>
+
+namespace flaggems::kernels {
+
+/// A grid of blocks of two dimensions, with all steps in bytes. A dimension of the block that is
+/// longer than the block is cut: the grid's dimension `cut` walks along it, and its last block has
+/// `rest`.
+struct copy_space {
+  int rank;  // of the grid, at least 1
+  i64 sizes[max_rank], to[max_rank], from[max_rank];
+  int cut[2];  // -1: not cut
+  i64 count[2], rest[2];
+  i64 to_step[2], from_step[2];
+  i64 blocks;
+  bool streamed;    // results go past the caches
+  bool transposed;  // elements: the block's outer dimension is contiguous in the input
+  bool staged;      // transposed: by way of a buffer
+};
+
+/// The most of a block that is transposed: bytes along the input, elements along the output. Fewer,
+/// and each page that is met gives a line or two (f32 of 5016 x 5016, out of memory: 64 x 64
+/// elements 5.8 GB/s, 64 x 128 with the next block asked for 8.1; rows that do not begin at a line,
+/// in whole lines all the same, AVX-512: 3.7 to 11.3).
+inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/copy/space.hpp");

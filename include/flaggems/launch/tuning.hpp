@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers by which kernels are chosen and cut: for each family of operators, by execution
+// model. A vendor sets those that were measured on its devices in a header of its own, as
+// vendors/cuda/tuning.hpp does, and leaves the others as they are.
+#pragma once
+
+#include <flaggems/device/execution.hpp>
+
+namespace flaggems {
+
+/// The families of operators that have numbers of their own; `any` has what they share.
+namespace families {
+struct any {};
+struct pointwise {};
+struct copy {};
+struct index {};
+struct reduce {};
+struct row {};
+struct sort {};
+struct topk {};
+struct gemm {};
+struct attention {};
+struct quantized {};
+}  // namespace families
+
+/// The numbers of a family where the device's vendor has said nothing. A number that follows from
+/// another one asks tuning<..., Device> for that, so it follows the vendor's, too.
+template <class Family, class Device, execution Model = execution_model<Device>>
+struct default_tuning;
+
+/// The numbers of a family on a device. A vendor, or a user, specialises it before an operator of
+/// the family is first used, best in the header of the device type:
+///
+///     template <>
+///     struct flaggems::tuning<flaggems::families::reduce, my_chip>
+///         : flaggems::default_tuning<flaggems::families::reduce, my_chip> {
+///       static constexpr i64 packs_a_thread = 8;  // my_chip X1, 2^26 floats: 40 us, by 16 47
+///     };
+template <class Family, class Device>
+struct tuning : default_tuning<Family, Device> {};
+
+// The numbers for threads in warps. Those marked H200 were found on that GPU of NVIDIA's, by
+// bench/gpu, and nowhere else; docs/device-guide.md says how to measure yours.
+
+/// What is the device's own, by which several families cut their launches.
+template <class Device, execution Model>
+struct default_tuning<families::any, Device, Model> {
+  static constexpr i64 units = 128;                  ///< compute units: a large GPU has 100 to 200
+  static constexpr i64 busy_threads = i64{1} << 17;  ///< threads that keep all of them busy (H200)
+};
+
+/// Operators that move each element once, by one step a thread.
+template <class Device, execution Model>
+struct default_tuning<families::pointwise, Device, Model> {
+  /// Steps; fewer go in small blocks (H200: 4 KiB of gelu in 1.15 us, by blocks of 256 in 1.28).
+  static constexpr i64 few_steps = i64{1} << 14;
+  static constexpr i64 many_steps = i64{1} << 17;  ///< steps from which on they are many (H200)
+  static constexpr int threads_of_few = 64;        ///< threads a block of few steps (H200)
+  static constexpr int threads = 256;              ///< threads a block: the usual size
+  static constexpr int threads_of_many = 256;      ///< threads a block of many steps
+  /// Packs from which on a thread takes several: with fewer, more threads are sooner done (H200).
+  static constexpr i64 many_vectors = i64{1} << 20;
+};
+template <class Device>
+struct default_tuning<families::pointwise, Device, execution::vector_workers> {
+  static constexpr i64 tile = 8192;  ///< elements: a few pages, to share out among workers
+};
+
+/// Copies between layouts.
+template <class Device, execution Model>
+struct default_tuning<families::copy, Device, Model> {
+  static constexpr i64 line = 32;  ///< bytes along both sides that make a transposition pay (H200)
+  /// Tiles from which on packs pay that are put together from two (H200, f32, element by element
+  /// and so: 81 tiles in 2.5 and 3.0 us, 1,139 in 13.4 and 11.4).
+  static constexpr i64 shifted_tiles = 512;
+  static constexpr i64 least_rows = 8;  ///< rows joined by less than packs: a thread has so many
+};
+
+/// Lookups of elements and rows.
+template <class Device, execution Model>
+struct default_tuning<families::index, Device, Model> {
+  static constexpr i64 access = 32;  ///< bytes that memory gives at least: a sector of NVIDIA's L2
+  static constexpr i64 many_picks = 32;  ///< a thread's picks of a row; more need least_rows (H200)
+  static constexpr i64 least_rows = 128;  ///< rows: about a block a unit
+};
+template <class Device>
+struct default_tuning<families::index, Device, execution::vector_workers> {
+  static constexpr i64 tile = 8192;  ///< elements: as of pointwise operators
+};
+
+/// Reductions. What is the same input gives the same bits: nothing here may depend on the machine
+/// that a program finds.
+template <class Device, execution Model>
+struct default_tuning<families::reduce, Device, Model> {
+  static constexpr int threads = 256;  ///< threads a block, 2^n: its kernels are compiled for them
+  static constexpr i64 busy_threads = tuning<families::any, Device>::busy_threads;
+  /// Blocks that are resident at once: results are cut into no more parts (H200: 4 a unit).
+  static constexpr i64 resident_blocks = 4 * tuning<families::any, Device>::units;
+  static constexpr i64 packs_a_thread = 16;  ///< packs of a row, before it has more threads (H200)
+  static constexpr i64 short_packs = 16;     ///< packs of rows that a thread reads alone (H200)
+  static constexpr i64 columns_of_packs = 16;  ///< packs side by side of a block: 256 bytes (H200)
+  static constexpr i64 columns_of_elements = 32;  ///< the same where there are no packs (H200)
+};
+template <class Device>
+struct default_tuning<families::reduce, Device, execution::vector_workers> {
+  static constexpr i64 columns = 1024;    ///< elements side by side that a tile folds down
+  static constexpr i64 few_results = 64;  ///< results: fewer are cut, whatever the workers are
+  static constexpr i64 parts = 64;        ///< parts of one of few results: workers of a large host
+};
+
+/// Operators along one dimension.
+template <class Device, execution Model>
+struct default_tuning<families::row, Device, Model> {
+  static constexpr i64 threads = 256;  ///< threads a block of rotary's strided kernel, at most
+};
+
+/// Sorting. Workspaces are those of any kernel that has one row a block.
+template <class Device, execution Model>
+struct default_tuning<families::sort, Device, Model> {
+  static constexpr i64 workspace_rows = 64;                ///< rows: enough for any blocks
+  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
+  static constexpr i64 together = i64{1} << 25;  ///< elements of rows that one pass sorts (H200)
+  static constexpr i64 scan_threads = 1024;      ///< threads a block that adds up tiles' counts
+};
+template <class Device>
+struct default_tuning<families::sort, Device, execution::vector_workers> {
+  static constexpr i64 workspace_rows = 64;                ///< rows: enough for any workers
+  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
+  static constexpr i64 least_part = 16384;  ///< elements of a row's part that pays for a merger
+  static constexpr i64 piece = 8192;        ///< elements of a merger that a worker takes
+};
+
+/// The first k of rows.
+template <class Device, execution Model>
+struct default_tuning<families::topk, Device, Model> {
+  static constexpr i64 short_threads = 64;  ///< threads of a row that read little each (H200)
+  static constexpr int threads = 256;       ///< threads a block of short rows, or of few firsts
+  static constexpr int most_threads = 512;  ///< threads a block of others, up to 512 (H200)
+  static constexpr i64 multiple = 64;  ///< elements: of a part of a row, so that packs begin it
+  static constexpr i64 firsts = 512;   ///< k that 256 threads find in a short row (H200)
+  static constexpr i64 firsts_of_long = 64;  ///< k that they find in a long one (H200)
+  /// Elements of all rows; of fewer, long rows go in more parts (H200).
+  static constexpr i64 few_elements = i64{1} << 21;
+};
+
+namespace detail {
+/// Products by the kernels that run anywhere.
+struct portable_gemm_tuning {
+  static constexpr i64 cached = 256 * 1024;  ///< bytes of rows that a group of tiles reads again
+  static constexpr int most_threads = 256;   ///< threads a block of long sums
+  static constexpr int panel_threads = 128;  ///< threads a block of panels
+  static constexpr i64 panel_bytes = 512;    ///< bytes of a line of a panel
+  static constexpr i64 wide_bytes = 2048;    ///< the same of few rows, at most
+  static constexpr i64 wide_columns = 64;    ///< columns of few rows, at least
+};
+}  // namespace detail
+
+/// Matrix products.
+template <class Device, execution Model>
+struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tuning {
+  static constexpr i64 few_rows = 16;           ///< rows that kernels of few rows take (H200)
+  static constexpr i64 rows_without_tiles = 1;  ///< rows; more go to matrix units (H200)
+  static constexpr i64 units = tuning<families::any, Device>::units;
+  static constexpr i64 busy_blocks = 4 * units;  ///< blocks that keep the memory busy (H200)
+  static constexpr int threads = 256;  ///< threads a block of few rows, for which it is compiled
+  /// Packs of a line that two teams of threads share; twice and four times as many have four and
+  /// eight (H200).
+  static constexpr i64 shared_packs = 128;
+};
+/// The host's blocks follow its caches (ops/dispatch/gemm_policy.hpp).
+template <class Device>
+struct default_tuning<families::gemm, Device, execution::vector_workers>
+    : detail::portable_gemm_tuning {
+  static constexpr i64 few_columns = 64;  ///< columns from which on rows of few are read whole
+};
+
+/// Attention.
+template <class Device, execution Model>
+struct default_tuning<families::attention, Device, Model> {
+  static constexpr int threads = 64;  ///< threads a block of the portable kernel: a head's elements
+  static constexpr i64 few_queries = 16;  ///< queries that share keys and are few (H200)
+  static constexpr i64 units = tuning<families::any, Device>::units;
+  static constexpr int decode_threads = 128;  ///< threads a block of few queries (H200)
+  static constexpr int tile_threads = 256;  ///< threads a block where there are matrix units (H200)
+  // What decides how keys are cut, in steps of a block (H200).
+  static constexpr i64 steps_to_begin = 2;    ///< steps in the time that a block takes to begin
+  static constexpr i64 steps_of_cluster = 1;  ///< the same of a cluster, besides
+  static constexpr i64 steps_of_merge = 3;    ///< the same of a launch that merges parts
+  static constexpr i64 cluster_quarters = 3;  ///< quarters of the units that large clusters fill
+  static constexpr i64 most_rounds = 4;       ///< rounds of blocks that are considered
+};
+template <class Device>
+struct default_tuning<families::attention, Device, execution::vector_workers> {
+  static constexpr int threads = 64;        ///< as above
+  static constexpr i64 many_batches = 64;   ///< batches, of which keys are not cut
+  static constexpr i64 keys_of_part = 256;  ///< keys of a part, at least
+  static constexpr i64 parts = 16;          ///< parts of the keys, at most
+};
+
+/// Products with quantised weights, by the kernels that run anywhere.
+template <class Device, execution Model>
+struct default_tuning<families::quantized, Device, Model> {
+  static constexpr i64 cached = 256 * 1024;  ///< bytes of rows that a group of tiles reads again
+  static constexpr i64 few_blocks = 8;       ///< blocks of a row, for which few threads do
+  static constexpr int threads_of_few = 64;  ///< threads a block of those, and of activations
+  static constexpr int threads = 128;        ///< threads a block of others
+};
+
+}  // namespace flaggems
