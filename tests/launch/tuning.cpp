@@ -70,7 +70,7 @@ TEST(tuning, numbers_that_follow_from_others_follow_the_vendor) {
   using small = fg::tuning<families::reduce, small_chip>;
   using any = fg::tuning<families::reduce, fg::simt64>;
   static_assert(small::resident_blocks == 16 && any::resident_blocks == 512);
-  static_assert(small::packs_a_thread == any::packs_a_thread);
+  static_assert(small::vectors_per_thread == any::vectors_per_thread);
   static_assert(fg::tuning<families::gemm, small_chip>::busy_blocks == 16);
 }
 

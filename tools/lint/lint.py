@@ -270,7 +270,7 @@ DOORS = {
     "quantized": {"linear"},
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
-    "row": {"softmax", "norm", "rotary"},
+    "row": {"contract", "rotary", "staged"}, "row/programs": {"norm", "softmax"},
     "copy/vector": {"rows"},
     "gemm/vector": {"amx", "micro_kernel"},
     "pointwise/simt": {"pointwise"},
@@ -295,7 +295,8 @@ def family_doors(tree):
             if side and own.startswith("ops/dispatch/"):
                 continue
             doors = DOORS.get(family, {family}) if not side else \
-                DOORS.get(f"{family}/{side}", set()) if own.startswith("kernel/family/") else set()
+                DOORS.get(f"{family}/{side}", set()) if side == "programs" or own.startswith("kernel/family/") \
+                else set()
             if stem not in doors:
                 yield f"{name}: {other}.hpp is no door of {family}{'/' + side if side else ''}: " \
                       f"{', '.join(sorted(doors)) or 'ops/dispatch/ alone sees it'}"

@@ -36,7 +36,7 @@ struct default_tuning;
 ///     template <>
 ///     struct flaggems::tuning<flaggems::families::reduce, my_chip>
 ///         : flaggems::default_tuning<flaggems::families::reduce, my_chip> {
-///       static constexpr i64 packs_a_thread = 8;  // my_chip X1, 2^26 floats: 40 us, by 16 47
+///       static constexpr i64 vectors_per_thread = 8;  // my_chip X1, 2^26 floats: 40 us, by 16 47
 ///     };
 template <class Family, class Device>
 struct tuning : default_tuning<Family, Device> {};
@@ -72,10 +72,10 @@ struct default_tuning<families::pointwise, Device, execution::vector_workers> {
 template <class Device, execution Model>
 struct default_tuning<families::copy, Device, Model> {
   static constexpr i64 line = 32;  ///< bytes along both sides that make a transposition pay (H200)
-  /// Tiles from which on packs pay that are put together from two (H200, f32, element by element
+  /// Tiles from which on vectors pay that are put together from two (H200, f32, element by element
   /// and so: 81 tiles in 2.5 and 3.0 us, 1,139 in 13.4 and 11.4).
   static constexpr i64 shifted_tiles = 512;
-  static constexpr i64 least_rows = 8;  ///< rows joined by less than packs: a thread has so many
+  static constexpr i64 least_rows = 8;  ///< rows joined by less than vectors: a thread has so many
 };
 
 /// Lookups of elements and rows.
@@ -98,10 +98,13 @@ struct default_tuning<families::reduce, Device, Model> {
   static constexpr i64 busy_threads = tuning<families::any, Device>::busy_threads;
   /// Blocks that are resident at once: results are cut into no more parts (H200: 4 a unit).
   static constexpr i64 resident_blocks = 4 * tuning<families::any, Device>::units;
-  static constexpr i64 packs_a_thread = 16;  ///< packs of a row, before it has more threads (H200)
-  static constexpr i64 short_packs = 16;     ///< packs of rows that a thread reads alone (H200)
-  static constexpr i64 columns_of_packs = 16;  ///< packs side by side of a block: 256 bytes (H200)
-  static constexpr i64 columns_of_elements = 32;  ///< the same where there are no packs (H200)
+  static constexpr i64 vectors_per_thread =
+      16;  ///< vectors of a row, before it has more threads (H200)
+  static constexpr i64 short_row_vectors =
+      16;  ///< vectors of rows that a thread reads alone (H200)
+  static constexpr i64 columns_of_vectors =
+      16;  ///< vectors side by side of a block: 256 bytes (H200)
+  static constexpr i64 columns_of_elements = 32;  ///< the same where there are no vectors (H200)
 };
 template <class Device>
 struct default_tuning<families::reduce, Device, execution::vector_workers> {
@@ -138,7 +141,7 @@ struct default_tuning<families::topk, Device, Model> {
   static constexpr i64 short_threads = 64;  ///< threads of a row that read little each (H200)
   static constexpr int threads = 256;       ///< threads a block of short rows, or of few firsts
   static constexpr int most_threads = 512;  ///< threads a block of others, up to 512 (H200)
-  static constexpr i64 multiple = 64;  ///< elements: of a part of a row, so that packs begin it
+  static constexpr i64 multiple = 64;  ///< elements: of a part of a row, so that vectors begin it
   static constexpr i64 firsts = 512;   ///< k that 256 threads find in a short row (H200)
   static constexpr i64 firsts_of_long = 64;  ///< k that they find in a long one (H200)
   /// Elements of all rows; of fewer, long rows go in more parts (H200).

@@ -28,7 +28,7 @@ constexpr i64 ceil_shift(i64 n, int bits) noexcept { return n > 0 ? ((n - 1) >> 
 /// than are resident, since what is done once a block shows.
 template <class Numbers>
 constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
-  if (vectors < 2 * Numbers::packs_a_thread) return 1;
+  if (vectors < 2 * Numbers::vectors_per_thread) return 1;
   return kernels::max_of(i64{1}, kernels::min_of(Numbers::resident_blocks / blocks, vectors / 4));
 }
 
@@ -61,7 +61,7 @@ struct simt_shares {
     const i64 vectors = ceil_shift(space.inner, bits_of(width));
     const i64 all = work_of(vectors, space.steps);  // of a result
     if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
-      if (all <= Numbers::short_packs && (all & (all - 1)) == 0 && space.steps == 1 &&
+      if (all <= Numbers::short_row_vectors && (all & (all - 1)) == 0 && space.steps == 1 &&
           work_of(space.outputs, all) >= busy && is_vectorizable(width)) {
         space.parts = space.chunks = 1;
         space.chunk = space.inner;
@@ -71,7 +71,7 @@ struct simt_shares {
       }
     }
     const bool one_row = std::is_same_v<Space, kernels::reduction_plane> && space.steps == 1;
-    i64 group = group_for(kernels::ceil_div(all, Numbers::packs_a_thread), threads);
+    i64 group = group_for(kernels::ceil_div(all, Numbers::vectors_per_thread), threads);
     while (group < threads && group < all && work_of(space.outputs, group) < busy) group *= 2;
     space.parts = space.chunks = 1;
     space.chunk = space.inner;
@@ -104,7 +104,7 @@ struct simt_shares {
     space.parts = space.chunks = 1;
     space.chunk = width;
     const i64 most = threads / group_for(lanes, width == 1 ? Numbers::columns_of_elements
-                                                           : Numbers::columns_of_packs);
+                                                           : Numbers::columns_of_vectors);
     const i64 distance = width == 1 ? kernels::prefetch_distance<1> : kernels::prefetch_distance<2>;
     i64 down = 1;
     while (down < most && work_of(lanes, down) < 2 * busy && space.steps >= 2 * distance * down)

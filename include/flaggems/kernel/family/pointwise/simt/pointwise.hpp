@@ -125,7 +125,7 @@ struct flat_place {
 };
 
 /// Where the vectors of a formula's operands lie: with the output's, or across two of them.
-enum class packs_of_others { together, across };
+enum class operand_vectors { together, across };
 
 /// out = e for n elements of contiguous tensors, as pointwise_flat. Vectors begin where those of
 /// the output do; those of others need not if they are `across`, and are put together from the two
@@ -133,7 +133,7 @@ enum class packs_of_others { together, across };
 /// last, fewer than two vectors, or four, is computed by the first block, element by element. For
 /// vectors the formula stands in the code once, since that is most of what a compiler's time goes
 /// into. From Many vectors on a thread takes several: with fewer, more threads are sooner done.
-template <class T, class E, packs_of_others Others, i64 Many>
+template <class T, class E, operand_vectors Others, i64 Many>
 struct pointwise_vectors {
   static constexpr int size = common_vec_size<T, E>;
   static constexpr bool awaits_earlier = true;
@@ -144,7 +144,7 @@ struct pointwise_vectors {
   }
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
-    constexpr int margin = Others == packs_of_others::across && size > 1 ? size : 0;
+    constexpr int margin = Others == operand_vectors::across && size > 1 ? size : 0;
     const i64 head = min_of(before(out) + margin, n), rest = n - head;
     const i64 vectors = (margin > 0 && rest < margin ? 0 : rest - margin) / size;
     const i64 inside = vectors * size;
@@ -175,7 +175,7 @@ struct pointwise_vectors {
   }
   template <int Width>
   FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
-    return e.template fetch<Width, 0, false>(flat_place<Others == packs_of_others::across>{i});
+    return e.template fetch<Width, 0, false>(flat_place<Others == operand_vectors::across>{i});
   }
   /// Computes the vector at element i and, if it `goes_on`, the one `spacing` further, loaded
   /// before the first is computed. (As words: functors need neither a default constructor nor
