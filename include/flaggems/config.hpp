@@ -359,7 +359,7 @@
 #endif
 #endif
 
-/// 1: the headers of the device subset carry their text in the program, for runtime compilers. A
+/// 1: a program whose devices compile at run time has the text of the kernels' headers for it. A
 /// user sets 0 for programs without such devices; with one, a launch then raises not_supported.
 #ifndef FLAGGEMS_EMBED
 #if defined(__ELF__) && !FLAGGEMS_FREESTANDING && !FLAGGEMS_DEVICE_CODE
@@ -369,15 +369,34 @@
 #endif
 #endif
 
-/// The last line of a header with kernels, yours too: puts its text into the program under `name`,
-/// by which others include it; no other header of the program may have that name. In the section
-/// `flaggems_texts` stand a name, a zero, a text, a zero, and so on, once for each file: so that
-/// two of one name are noticed, and not lost when the program is linked.
+/// The last line of a header with kernels, yours too: puts its text under `name`, by which others
+/// include it, into each object file that launches on a device which compiles at run time; no other
+/// header of the program may have that name. In the section `flaggems_texts` stand a name, a zero,
+/// a text, a zero, and so on, once for each file: so that two of one name are noticed, and not lost
+/// when the program is linked.
 #if FLAGGEMS_EMBED
-#define FLAGGEMS_TEXT(name)                                                  \
-  asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__ \
-      "\",comdat\n"                                                          \
-      ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n")
+namespace flaggems::detail {
+namespace {  // each file numbers the texts of its headers
+inline constexpr int most_texts = 4096;
+template <int Number>
+requires(Number < most_texts) struct numbered_text;  // `put` is compiled where it is named:
+                                                     // vendors/driver/kernel_text.hpp
+}  // namespace
+}  // namespace flaggems::detail
+#define FLAGGEMS_TEXT(name)                                                         \
+  namespace flaggems::detail {                                                      \
+  namespace {                                                                       \
+  template <>                                                                       \
+  struct numbered_text<__COUNTER__> {                                               \
+    FLAGGEMS_NOINLINE static void put() {                                           \
+      asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__    \
+          "\",comdat\n"                                                             \
+          ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n"); \
+    }                                                                               \
+  };                                                                                \
+  }                                                                                 \
+  }                                                                                 \
+  static_assert(true)
 #else
 #define FLAGGEMS_TEXT(name) static_assert(true)
 #endif
