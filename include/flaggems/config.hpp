@@ -371,10 +371,28 @@
 /// holds name, zero, text, zero per file, so that the linker keeps duplicates and they can be
 /// reported.
 #if FLAGGEMS_EMBED
-#define FLAGGEMS_TEXT(name)                                                  \
-  asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__ \
-      "\",comdat\n"                                                          \
-      ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n")
+namespace flaggems::detail {
+namespace {  // each file numbers the texts of its headers
+inline constexpr int most_texts = 4096;
+template <int Number>
+requires(Number < most_texts) struct numbered_text;  // `put` is compiled where it is named:
+                                                     // vendors/driver/kernel_text.hpp
+}  // namespace
+}  // namespace flaggems::detail
+#define FLAGGEMS_TEXT(name)                                                         \
+  namespace flaggems::detail {                                                      \
+  namespace {                                                                       \
+  template <>                                                                       \
+  struct numbered_text<__COUNTER__> {                                               \
+    FLAGGEMS_NOINLINE static void put() {                                           \
+      asm(".pushsection flaggems_texts,\"aG\",@progbits,\"" name " of " __FILE__    \
+          "\",comdat\n"                                                             \
+          ".asciz \"" name "\"\n.incbin \"" __FILE__ "\"\n.byte 0\n.popsection\n"); \
+    }                                                                               \
+  };                                                                                \
+  }                                                                                 \
+  }                                                                                 \
+  static_assert(true)
 #else
 #define FLAGGEMS_TEXT(name) static_assert(true)
 #endif

@@ -23,6 +23,8 @@ WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Ws
 # What a user's project may ask for: the targets' headers are system ones, which are not warned about.
 STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wold-style-cast", "-Werror"]
 
+HOST_OBJECT_BYTES = 60000  # at most, of a softmax on the host: 44 KB with g++ 12, 49 with clang 14
+
 
 class MissingTool(Exception):
     pass
@@ -190,6 +192,23 @@ class Driver:
                          "-o", library, "-pthread")
                 self.run(tree / "opens", library, timeout=60)
 
+    def texts_of_kernels(self):
+        """An object has the texts of kernels if a device in it compiles at run time, and else not."""
+        tree, section = self.folder("texts_of_kernels"), b"flaggems/kernel/family/row/softmax.hpp\0// SPDX"
+        compilers = [self.cxx] + [c for c in ["clang++-14"] if shutil.which(c)]
+        for compiler in compilers:
+            for device, first in (("host", True), ("cuda", True), ("cuda", False)):
+                made = tree / "launches.o"
+                self.run(compiler, *WARNINGS, "-O2", "-I", ROOT / "include", f"-DDEVICE={device}",
+                         f"-DVENDOR_FIRST={int(first)}", "-c", SRC / "launches.cpp", "-o", made)
+                times = made.read_bytes().count(section)
+                if times != (device == "cuda"):
+                    raise RuntimeError(f"{compiler}, {device}: {times} texts of one header")
+                # .text, .rodata and .data: debug information and relocations are not loaded.
+                size = sum(map(int, self.run("size", made).splitlines()[1].split()[:2]))
+                if device == "host" and size > HOST_OBJECT_BYTES:
+                    raise RuntimeError(f"{compiler}: the object has {size} bytes of {HOST_OBJECT_BYTES}")
+
     def libcxx(self):
         clang = shutil.which("clang++-14") or shutil.which("clang++")
         if not clang:
@@ -205,7 +224,7 @@ class Driver:
 
 CONSUMERS = ["find_package", "installed_tools", "add_subdirectory", "fetch_content", "missing_target",
              "own_device", "pkg_config", "copied_headers", "two_units", "no_exceptions", "no_rtti",
-             "closed_library", "libcxx"]
+             "closed_library", "texts_of_kernels", "libcxx"]
 
 
 def main():

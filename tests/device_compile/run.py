@@ -209,14 +209,17 @@ def refusals(compile_program, environment, build, cxx):
     (build / "taken").mkdir(parents=True, exist_ok=True)
     functor = ("struct %s { template <class V> FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) x) const "
                "{ return x; } };\n")
+    # As a launch does: puts the texts of the file's headers into the object.
+    texts = ("#include <flaggems/vendors/driver/kernel_text.hpp>\n"
+             "const void* texts() { return &flaggems::detail::kernel_texts::embedded(); }\n")
     sources = {
         "with_text.hpp": "#include <flaggems/kernel/math/math.hpp>\n" + functor % "with_text"
                          + 'FLAGGEMS_TEXT("with_text.hpp");\n',
         "helper.hpp": "inline float helper(float x) { return x; }\n",
         "helped.hpp": '#include "helper.hpp"\nFLAGGEMS_TEXT("helped.hpp");\n',
-        "helped.cpp": '#include <flaggems/config.hpp>\n#include "helped.hpp"\n',
+        "helped.cpp": texts + '#include "helped.hpp"\n',
         "taken/with_text.hpp": '// Another.\nFLAGGEMS_TEXT("with_text.hpp");\n',
-        "taken.cpp": '#include <flaggems/config.hpp>\n#include "taken/with_text.hpp"\n',
+        "taken.cpp": texts + '#include "taken/with_text.hpp"\n',
         "program.cpp": """#include <flaggems/ops/expr.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include "with_text.hpp"

@@ -10,7 +10,7 @@
 #include <flaggems/kernel/family/attention/attention.hpp>
 #include <flaggems/kernel/family/attention/simt/decode_mma.hpp>
 #include <flaggems/kernel/family/attention/vector/amx.hpp>
-#include <flaggems/kernel/family/attention/vector/blocks.hpp>
+#include <flaggems/kernel/family/attention/vector/few.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>

@@ -9,8 +9,12 @@
 #include <flaggems/kernel/block/simt/entry.hpp>
 #include <flaggems/launch/hooks.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace flaggems::detail {
@@ -23,13 +27,51 @@ extern const char texts_end[] __asm__("__stop_flaggems_texts")
     __attribute__((weak, visibility("hidden")));
 }
 
+// The texts of this file's headers. Templates are compiled when all of a file has been read, so
+// that it does not matter where it includes what.
+#if FLAGGEMS_EMBED
+namespace {
+
+template <int Number>
+concept has_text = requires {
+  numbered_text<Number>::put();
+};
+
+template <class AtEnd, int... Numbers>
+constexpr auto numbers_of_texts(std::integer_sequence<int, Numbers...>) {
+  constexpr bool is_there[] = {has_text<Numbers>...};
+  constexpr std::size_t count =
+      static_cast<std::size_t>(std::count(std::begin(is_there), std::end(is_there), true));
+  std::array<int, count> found{};
+  for (std::size_t k = 0, number = 0; k < count; ++number)
+    if (is_there[number]) found[k++] = static_cast<int>(number);
+  return found;
+}
+
+template <class AtEnd>
+inline constexpr auto texts_of_file =
+    numbers_of_texts<AtEnd>(std::make_integer_sequence<int, most_texts>());
+
+// Used: the linker keeps one `embedded` of all objects, but each needs its texts.
+template <class AtEnd, std::size_t... K>
+__attribute__((used)) void put_texts(std::index_sequence<K...>) {
+  (numbered_text<texts_of_file<AtEnd>[K]>::put(), ...);
+}
+
+}  // namespace
+#endif
+
 /// Headers of the device subset, the library's and the user's, each once.
 struct kernel_texts {
   std::vector<const char*> names, texts;
   const char* ambiguous = nullptr;  ///< a name with two different contents
 
   /// Those of this program or shared library.
+  template <class AtEnd = void>
   static const kernel_texts& embedded() {
+#if FLAGGEMS_EMBED
+    put_texts<AtEnd>(std::make_index_sequence<texts_of_file<AtEnd>.size()>());
+#endif
     static const kernel_texts all = [] {
       kernel_texts found;
       found.add_section(texts_begin, texts_end);

@@ -58,6 +58,8 @@ class host_block {
     return part_of<F, Args...>(level_);
   }
 
+  FLAGGEMS_HOST_INLINE const Isa& level() const { return level_; }
+
   FLAGGEMS_HOST_INLINE i64 index() const { return index_; }
   FLAGGEMS_HOST_INLINE i64 count() const { return count_; }
   FLAGGEMS_HOST_INLINE int thread() const { return 0; }

@@ -271,7 +271,7 @@ struct attention_tiles {
         Kernel::template pack_columns<T>(pack_arguments<T>{from_v + start * v.position, v.element,
                                                            v.position, space.value_size, n,
                                                            packed_values});
-        const i64 value_panel = Kernel::template panel_bytes<rows>(ceil_div(n, rows));
+        const i64 value_panel = Kernel::panel_bytes(rows, ceil_div(n, rows));
         for (i64 g = 0; g < padded; g += rows) {
           const i64 live = min_of(rows, count - g);
           i64 seen[rows], most = 0, all = 0;

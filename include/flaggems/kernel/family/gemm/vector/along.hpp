@@ -74,82 +74,97 @@ struct dot_lines {
     for (i64 l = 0; l < p.lines; l += at_once) {
       const B* line[at_once];
       V sum[at_once];
-      static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int n = 0; n < at_once; ++n) {
         // Lines beyond the last are the last one again.
         line[n] = p.first + min_of(l + n, p.lines - 1) * p.line;
         sum[n] = V{};
-      });
+      }
       i64 q = 0;
       for (; q < whole; q += lanes) {
         V factor;
         read_register<C, Isa>(factor, x + q);
-        static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+        FLAGGEMS_UNROLL
+        for (int n = 0; n < at_once; ++n) {
           V y;
           read_register<C, Isa>(y, line[n] + q);
           sum[n] += factor * y;
-        });
+        }
       }
       if constexpr (sizeof(C) == sizeof(f32))
         if (const int rest = static_cast<int>(p.k - q); rest > 0) {
           const V factor = load_lanes<C, A, Isa>(x + q, rest).v;
-          static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+          FLAGGEMS_UNROLL
+          for (int n = 0; n < at_once; ++n)
             sum[n] += factor * load_lanes<C, B, Isa>(line[n] + q, rest).v;
-          });
         }
       fold_lines<at_once, lanes>(sum);
       C folded[at_once > lanes ? at_once : lanes];
       constexpr int vectors = at_once > lanes ? at_once / lanes : 1;
-      static_for<vectors>([&](auto n) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int n = 0; n < vectors; ++n)
         *static_cast<loose*>(static_cast<void*>(folded + n * lanes)) = sum[n];
-      });
       C* const to = p.sums + l;
-      static_for<at_once>([&](auto n) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int n = 0; n < at_once; ++n) {
         C total = folded[n];
         if constexpr (sizeof(C) != sizeof(f32))
           for (i64 e = q; e < p.k; ++e) total = multiply_add<C>(x[e], line[n][e], total);
         to[n] = p.alpha * total;
-      });
+      }
     }
   }
 };
 
-/// The sums of Rows x Columns results, whose lines begin at `row` and `column`.
-template <class A, class B, class C, int Rows, int Columns>
+/// The sums of rows x columns(lanes) results, whose lines begin at `row` and `column`: as many as
+/// hide the latency of a product, and reads for each of them as few as registers allow.
+template <class A, class B, class C>
 struct dot_tile {
+  static constexpr int rows = 4, most_columns = 6;
+  static constexpr int columns(i64 lanes) { return has_32_registers(lanes) ? most_columns : 3; }
   struct arguments {
-    const A* row[Rows];
-    const B* column[Columns];
+    const A* row[rows];
+    const B* column[most_columns];
     i64 k;
-    C* sums;  // [Rows][Columns]
+    C* sums;  // [rows][columns]
   };
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    constexpr int Rows = rows, Columns = columns(Isa::lanes);
     using V = typename register_vector<C, Isa>::type;
     constexpr int lanes = register_vector<C, Isa>::lanes;
     V sum[Rows][Columns];
-    static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-      static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA { sum[r][c] = V{}; });
-    });
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int c = 0; c < Columns; ++c) sum[r][c] = V{};
+    }
     i64 q = 0;
     for (; q + lanes <= p.k; q += lanes) {
       V x[Rows];
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { read_register<C, Isa>(x[r], p.row[r] + q); });
-      static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < Rows; ++r) read_register<C, Isa>(x[r], p.row[r] + q);
+      FLAGGEMS_UNROLL
+      for (int c = 0; c < Columns; ++c) {
         V y;
         read_register<C, Isa>(y, p.column[c] + q);
-        static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { sum[r][c] += x[r] * y; });
-      });
+        FLAGGEMS_UNROLL
+        for (int r = 0; r < Rows; ++r) sum[r][c] += x[r] * y;
+      }
     }
-    static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-      static_for<Columns>([&](auto c) FLAGGEMS_LAMBDA {
-        C total;
-        fold<Isa>(total, sum[r][c]);
+    C total[Rows][Columns];
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int c = 0; c < Columns; ++c) fold<Isa>(total[r][c], sum[r][c]);
+    }
+    for (int r = 0; r < Rows; ++r)
+      for (int c = 0; c < Columns; ++c) {
+        C x = total[r][c];
         for (i64 e = q; e < p.k; ++e)
-          total =
-              multiply_add<C>(number_cast<C>(p.row[r][e]), number_cast<C>(p.column[c][e]), total);
-        p.sums[r * Columns + c] = total;
-      });
-    });
+          x = multiply_add<C>(number_cast<C>(p.row[r][e]), number_cast<C>(p.column[c][e]), x);
+        p.sums[r * Columns + c] = x;
+      }
   }
 
  private:
@@ -172,27 +187,27 @@ struct dot_tile {
 
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_along {
+  static constexpr bool has_parts = true;
   template <class Block>
   FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
                                        const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                        const Bias& bias) {
-    using isa = typename Block::isa;
-    // As many sums as hide the latency of a product, and reads for each of them as few as
-    // registers allow.
     if (space.m == 1)
-      one_row<isa>(block, space, a, b, out, bias);
-    else if (vector_kernel<C, isa>::has_32_registers)
-      tiles<isa, 4, 6>(block, space, a, b, out, bias);
+      one_row(block, space, a, b, out, bias);
     else
-      tiles<isa, 4, 3>(block, space, a, b, out, bias);
+      tiles(block, space, a, b, out, bias);
   }
 
  private:
-  template <class Isa, class Block>
+  template <class Block>
   FLAGGEMS_HOST_INLINE static void one_row(Block& block, gemm_space& space, const gemm_arg<A>& a,
                                            const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                            const Bias& bias) {
+    using bias_part = remove_const<decltype(bias.at(coordinates{}, i64{}))>;
     using lines = dot_lines<A, B, C>;
+    using storing = store_tile<Out, C, bias_part>;
+    const auto multiply = block.template part<lines, typename lines::arguments>();
+    const auto store = block.template part<storing, typename storing::arguments>();
     constexpr i64 most = 256;
     space.tile_rows = space.row_tiles = space.group = 1;
     space.tile_columns =
@@ -202,52 +217,55 @@ struct gemm_along {
       const gemm_space::place at = space.locate(tile);
       const i64 count = min_of(space.tile_columns, space.n - at.j);
       alignas(64) C sums[most];
-      outlined<Isa>::template call<lines>(typename lines::arguments{
-          a.at(at.batch), b.at(at.batch) + at.j * b.line, b.line, count, space.k, out.alpha, sums});
+      multiply.call({a.at(at.batch), b.at(at.batch) + at.j * b.line, b.line, count, space.k,
+                     out.alpha, sums});
       const auto finish = bias.at(at.batch, 0);
-      using storing = store_tile<Out, C, remove_const<decltype(finish)>>;
-      outlined<Isa>::template call<storing>(typename storing::arguments{
-          sums, nullptr, 0, 0, 1, count, out.at(at.batch) + at.j * out.column, 0, out.column, false,
-          bias.active(), &finish, 0, at.j});
+      store.call({sums, nullptr, 0, 0, 1, count, out.at(at.batch) + at.j * out.column, 0,
+                  out.column, false, bias.active(), &finish, 0, at.j});
     });
   }
 
-  template <class Isa, int Rows, int Columns, class Block>
+  using dots = dot_tile<A, B, C>;
+
+  template <class Block>
   FLAGGEMS_HOST_INLINE static void tiles(Block& block, gemm_space& space, const gemm_arg<A>& a,
                                          const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                          const Bias& bias) {
-    space.tile_rows = Rows;
-    space.tile_columns = Columns;
-    space.row_tiles = ceil_div(space.m, i64{Rows});
-    space.column_tiles = ceil_div(space.n, i64{Columns});
+    const auto multiply = block.template part<dots, typename dots::arguments>();
+    space.tile_rows = dots::rows;
+    space.tile_columns = dots::columns(multiply.lanes);
+    space.row_tiles = ceil_div(space.m, space.tile_rows);
+    space.column_tiles = ceil_div(space.n, space.tile_columns);
     // The rows of `a` of a group stay in the second cache.
-    const i64 bytes = max_of(space.k * Rows * static_cast<i64>(sizeof(A)), i64{1});
+    const i64 bytes = max_of(space.k * dots::rows * static_cast<i64>(sizeof(A)), i64{1});
     space.group = max_of(min_of(256 * 1024 / bytes, space.row_tiles), i64{1});
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
-      one_tile<Isa, Rows, Columns>(space, a, b, out, bias, tile);
+      one_tile(space, a, b, out, bias, tile, multiply.call);
     });
   }
 
-  template <class Isa, int Rows, int Columns>
-  FLAGGEMS_NOINLINE static void one_tile(const gemm_space& space, const gemm_arg<A>& a,
-                                         const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                         const Bias& bias, i64 tile) {
+  FLAGGEMS_HOST_INLINE static void one_tile(const gemm_space& space, const gemm_arg<A>& a,
+                                            const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                            const Bias& bias, i64 tile,
+                                            void (*multiply)(const typename dots::arguments&)) {
     const gemm_space::place at = space.locate(tile);
-    C sums[Rows * Columns];
-    typename dot_tile<A, B, C, Rows, Columns>::arguments p{{}, {}, space.k, sums};
+    C sums[dots::rows * dots::most_columns];
+    typename dots::arguments p{{}, {}, space.k, sums};
     // Lines beyond the last are the last one again: computed, not stored.
     const A* const first_row = a.at(at.batch);
     const B* const first_column = b.at(at.batch);
-    for (int r = 0; r < Rows; ++r) p.row[r] = first_row + min_of(at.i + r, space.m - 1) * a.line;
-    for (int c = 0; c < Columns; ++c)
+    const int columns = static_cast<int>(space.tile_columns);
+    for (int r = 0; r < dots::rows; ++r)
+      p.row[r] = first_row + min_of(at.i + r, space.m - 1) * a.line;
+    for (int c = 0; c < columns; ++c)
       p.column[c] = first_column + min_of(at.j + c, space.n - 1) * b.line;
-    outlined<Isa>::template call<dot_tile<A, B, C, Rows, Columns>>(p);
+    multiply(p);
     Out* const to = out.at(at.batch) + at.i * out.row;
     const auto add = bias.at(at.batch, at.i);
-    for (int r = 0; r < Rows && at.i + r < space.m; ++r)
-      for (int c = 0; c < Columns && at.j + c < space.n; ++c) {
+    for (int r = 0; r < dots::rows && at.i + r < space.m; ++r)
+      for (int c = 0; c < columns && at.j + c < space.n; ++c) {
         const lane_scalar j{at.j + c};
-        const C x = static_cast<C>(out.alpha * sums[r * Columns + c]);
+        const C x = static_cast<C>(out.alpha * sums[r * columns + c]);
         store(to + r * out.row, out.column, j, add.template add<C>(r, j, x));
       }
   }

@@ -150,10 +150,7 @@ struct byte_tile_kernel : byte_kernel {
   static constexpr int l1_quarters = 6;
   static constexpr int most_depth = 2048;
 
-  template <i64 Width>
-  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * steps * step;
-  }
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) { return width * steps * step; }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
     outlined<Isa>::template call<pack_byte_tiles<T, rows, step>>(p);
@@ -177,7 +174,7 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
   constexpr i64 rows = Kernel::rows, width = Kernel::columns, step = Kernel::step;
   constexpr bool in_place = Work::sums_in_place, replaces = Work::keeps_sums;
   const i64 steps = ceil_div(depth, step), panels = ceil_div(j_stop - j, width);
-  const i64 panel = Kernel::template panel_bytes<width>(steps);
+  const i64 panel = Kernel::panel_bytes(width, steps);
   const bool biased = w.bias.active() && (in_place ? first : last);
   const typename Work::bias_part finish = w.bias.at(batch, 0);
   bool readable = false;  // where it lies

@@ -83,9 +83,9 @@ struct store_tile {
 
 /// The summed elements of a block.
 template <class Kernel>
-FLAGGEMS_HOST_INLINE i64 depth_of_block(i64 k, i64 l1) {
-  const i64 step_bytes = 4 * Kernel::template panel_bytes<Kernel::columns>(1);
-  const i64 steps = l1 * Kernel::l1_quarters / step_bytes;
+FLAGGEMS_HOST_INLINE i64 depth_of_block(const Kernel& kernel, i64 k, i64 l1) {
+  const i64 step_bytes = 4 * Kernel::panel_bytes(kernel.columns, 1);
+  const i64 steps = l1 * kernel.l1_quarters / step_bytes;
   i64 most = max_of(steps * Kernel::step, i64{128});
   most = min_of(most, i64{Kernel::most_depth}) / 32 * 32;
   return k <= most ? max_of(k, i64{1}) : round_up(ceil_div(k, ceil_div(k, most)), 32);
@@ -99,9 +99,9 @@ struct gemm_grid {
   i64 row_step, column_step;
   bool direct_a, direct_b, shares_b;
 
-  template <class Kernel, class C>
-  FLAGGEMS_HOST_INLINE static gemm_grid make(const gemm_space& space, const gemm_plan& plan,
-                                             i64 workers) {
+  template <class C, class Kernel>
+  FLAGGEMS_HOST_INLINE static gemm_grid make(const Kernel& kernel, const gemm_space& space,
+                                             const gemm_plan& plan, i64 workers) {
     gemm_grid best{1, 1, 1, 1, space.m, space.n, false, false, false};
     // As many matrices at a time as leave the fewest workers without one.
     f64 most = 0;
@@ -117,16 +117,16 @@ struct gemm_grid {
     }
     // Parts begin at any vector, unless panels were packed before, or the last one's bits depend on
     // where it begins, because it is no whole number of vectors.
-    const bool cuts_panels = Kernel::template reads_in_place<C> && plan.packed == nullptr &&
-                             space.n % Kernel::lanes == 0;
-    const i64 part = cuts_panels ? Kernel::lanes : Kernel::columns;
-    const i64 kc = depth_of_block<Kernel>(space.k, plan.l1);
+    const bool cuts_panels =
+        Kernel::template reads_in_place<C> && plan.packed == nullptr && space.n % kernel.lanes == 0;
+    const i64 part = cuts_panels ? kernel.lanes : kernel.columns;
+    const i64 kc = depth_of_block(kernel, space.k, plan.l1);
     const i64 line = min_of(space.k, i64{1024}) * static_cast<i64>(sizeof(C));
     f64 least = -1;
     for (i64 rows = 1; rows <= best.members; ++rows) {
       const i64 columns = best.members / rows;
       gemm_grid next = best;
-      const i64 r = round_up(ceil_div(space.m, rows), i64{Kernel::rows});
+      const i64 r = round_up(ceil_div(space.m, rows), i64{kernel.rows});
       const i64 c = round_up(ceil_div(space.n, columns), part);
       next.row_step = r;
       next.column_step = c;
@@ -135,7 +135,7 @@ struct gemm_grid {
       next.direct_a = plan.a_place.allows(min_of(r, space.m) * line, min_of(c, space.n));
       next.direct_b = plan.b_place.allows(min_of(c, space.n) * line, min_of(r, space.m));
       // For each term of the sum, in multiplications: a part's work is the product of its sides.
-      const bool streams_a = next.direct_a && c <= 2 * Kernel::columns;
+      const bool streams_a = next.direct_a && c <= 2 * kernel.columns;
       const bool streams_b = next.direct_b || plan.packed != nullptr;
       const f64 a = static_cast<f64>(r) * (streams_a ? streamed : packed);
       f64 b = static_cast<f64>(c) * (streams_b ? streamed : packed);
@@ -145,8 +145,8 @@ struct gemm_grid {
         next.shares_b = shared < b;
         if (next.shares_b) b = shared;
       }
-      const i64 rest = c % Kernel::columns;
-      const f64 width = static_cast<f64>(c + (rest != 0 ? Kernel::lanes / 4 : 0));
+      const i64 rest = c % kernel.columns;
+      const f64 width = static_cast<f64>(c + (rest != 0 ? kernel.lanes / 4 : 0));
       const f64 cost = static_cast<f64>(r) * width + a + b;
       if (least >= 0 && cost >= least) continue;
       least = cost;
@@ -170,10 +170,11 @@ constexpr bool has_dot_products = (is_same<A, small_float<bf16_format>> && is_sa
 /// Where the panel of column j begins in a matrix that is packed as a whole: by blocks of the sum,
 /// kc elements each and `depth` this one, from element q on. (`to` is u8, const or not.)
 template <class Kernel, class Byte>
-FLAGGEMS_HOST_INLINE Byte* packed_panel(Byte* to, i64 n, i64 q, i64 j, i64 kc, i64 depth) {
-  constexpr i64 columns = Kernel::columns;
-  const auto panel = [](i64 elements) FLAGGEMS_LAMBDA {
-    return Kernel::template panel_bytes<columns>(ceil_div(elements, i64{Kernel::step}));
+FLAGGEMS_HOST_INLINE Byte* packed_panel(const Kernel& kernel, Byte* to, i64 n, i64 q, i64 j, i64 kc,
+                                        i64 depth) {
+  const i64 columns = kernel.columns;
+  const auto panel = [=](i64 elements) FLAGGEMS_LAMBDA {
+    return Kernel::panel_bytes(columns, ceil_div(elements, i64{Kernel::step}));
   };
   return to + q / kc * ceil_div(n, columns) * panel(kc) + j / columns * panel(depth);
 }
@@ -186,34 +187,33 @@ struct packed_layout {
 /// Tells the layout for the level that it runs at.
 template <class T, class C>
 struct gemm_layout {
-  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>, has_parts = !has_bf16_entries;
   template <class Block>
-  FLAGGEMS_HOST_INLINE static void run(Block&, i64 n, i64 k, i64 l1, packed_layout* layout) {
-    using kernel = tile_kernel<T, T, C, typename Block::isa>;
-    const i64 depth = depth_of_block<kernel>(k, l1);
+  FLAGGEMS_HOST_INLINE static void run(Block& block, i64 n, i64 k, i64 l1, packed_layout* layout) {
+    const auto kernel = kernel_at<tile_kernel<T, T, C, typename Block::isa>>(block.level());
+    const i64 depth = depth_of_block(kernel, k, l1);
     layout->depth = depth;
-    layout->panels = ceil_div(n, i64{kernel::columns});
+    layout->panels = ceil_div(n, i64{kernel.columns});
     layout->blocks = ceil_div(k, depth);
-    const i64 steps = ceil_div(depth, i64{kernel::step});
-    layout->bytes =
-        layout->blocks * layout->panels * kernel::template panel_bytes<kernel::columns>(steps);
+    const i64 steps = ceil_div(depth, i64{kernel.step});
+    layout->bytes = layout->blocks * layout->panels * kernel.panel_bytes(kernel.columns, steps);
   }
 };
 /// Packs all of `b`, n lines of k elements.
 template <class T, class C>
 struct gemm_pack_all {
-  static constexpr bool has_bf16_entries = has_dot_products<T, T>;
+  static constexpr bool has_bf16_entries = has_dot_products<T, T>, has_parts = !has_bf16_entries;
   template <class Block>
   FLAGGEMS_HOST_INLINE static void run(Block& block, i64 n, i64 k, const gemm_arg<T>& b,
                                        const packed_layout& layout, unsigned char* to) {
-    using kernel = tile_kernel<T, T, C, typename Block::isa>;
+    const auto kernel = kernel_at<tile_kernel<T, T, C, typename Block::isa>>(block.level());
     block.for_each_tile(layout.panels * layout.blocks, [&](i64 t) FLAGGEMS_LAMBDA {
       const i64 q = t / layout.panels * layout.depth;
-      const i64 j = t % layout.panels * kernel::columns;
+      const i64 j = t % layout.panels * kernel.columns;
       const i64 depth = min_of(layout.depth, k - q);
-      kernel::template pack_columns<T>(pack_arguments<T>{
-          b.data + j * b.line + q * b.along, b.line, b.along, min_of(i64{kernel::columns}, n - j),
-          depth, packed_panel<kernel>(to, n, q, j, layout.depth, depth)});
+      kernel.template pack_columns<T>(pack_arguments<T>{
+          b.data + j * b.line + q * b.along, b.line, b.along, min_of(i64{kernel.columns}, n - j),
+          depth, packed_panel(kernel, to, n, q, j, layout.depth, depth)});
     });
   }
 };
@@ -225,7 +225,7 @@ struct evaluate_lines;
 /// `First`: gemm_arg<A>, or an expression of elements A.
 template <class A, class B, class Out, class C, class Bias, class First = gemm_arg<A>>
 struct gemm_blocked {
-  static constexpr bool has_bf16_entries = has_dot_products<A, B>;
+  static constexpr bool has_bf16_entries = has_dot_products<A, B>, has_parts = !has_bf16_entries;
 
   /// `Meeting`: detail/meeting.hpp, with a point a worker.
   template <class Block, class Meeting>
@@ -234,15 +234,16 @@ struct gemm_blocked {
                                        const Bias& bias, const gemm_plan& plan,
                                        const Meeting& meeting) {
     using kernel = tile_kernel<A, B, C, typename Block::isa>;
+    const kernel own_kernel = kernel_at<kernel>(block.level());
     const i64 workers = min_of(block.count(), plan.workers), self = block.index();
     if (self >= workers) return;
-    const gemm_grid grid = gemm_grid::make<kernel, C>(space, plan, workers);
+    const gemm_grid grid = gemm_grid::make<C>(own_kernel, space, plan, workers);
     const i64 group = self / grid.members, part = self % grid.members;
     const i64 column = part / grid.rows, row = part % grid.rows;
     if (group >= grid.matrices || column >= grid.columns) return;
 
     using working = work<kernel, typename Block::isa, Meeting>;
-    working mine{space, a, b, out, bias, plan, grid, meeting};
+    working mine{space, a, b, out, bias, plan, grid, meeting, block.level(), own_kernel};
     unsigned char* const own = plan.memory + self * plan.own_bytes();
     mine.packed_a = own;
     mine.sums = static_cast<C*>(static_cast<void*>(own + plan.a_bytes));
@@ -277,6 +278,9 @@ struct gemm_blocked {
     const gemm_plan& plan;
     const gemm_grid& grid;
     const Meeting& meeting;
+    const Isa& level;
+    const Kernel& kernel;
+    const i64 tile_rows = kernel.rows, tile_columns = kernel.columns;
     unsigned char *packed_a = nullptr, *packed_b = nullptr;
     C* sums = nullptr;
     i64 b_bytes = 0;                         // of a block of `b`
@@ -289,7 +293,6 @@ struct gemm_blocked {
     using a_element = A;
     using sum_type = C;
     static constexpr bool keeps_sums = Bias::replaces;  // whole ones, which are finished later
-    static constexpr i64 tile_rows = Kernel::rows, tile_columns = Kernel::columns;
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
     using storing = store_tile<Out, C, bias_part>;
 
@@ -306,10 +309,10 @@ struct gemm_blocked {
       const a_matrix a_data = a.at(batch);
       const B* const b_data = b.at(batch);
       Out* const to = out.at(batch);
-      const i64 k = space.k, kc = depth_of_block<Kernel>(k, plan.l1);
+      const i64 k = space.k, kc = depth_of_block(kernel, k, plan.l1);
       const i64 steps = ceil_div(kc, i64{Kernel::step});
-      const i64 a_line = Kernel::template panel_bytes<1>(steps), b_line = a_line;
-      // Sums of a result that cannot store them are in a separate buffer, for some rows at a time.
+      const i64 a_line = Kernel::panel_bytes(1, steps), b_line = a_line;
+      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
       const bool kept = !sums_in_place && (k > kc || Bias::replaces);
       // As many columns as fit in `b_bytes`, and as the buffer has sums of at least a tile's rows.
       const i64 most_columns = plan.s_bytes / (tile_rows * static_cast<i64>(sizeof(C)));
@@ -333,7 +336,7 @@ struct gemm_blocked {
             const depth_part along{.depth = depth, .first = q == 0, .last = q + depth >= k};
             columns_block columns{};
             if (plan.packed != nullptr) {
-              columns.packed = packed_panel<Kernel>(plan.packed, space.n, q, j, kc, depth);
+              columns.packed = packed_panel(kernel, plan.packed, space.n, q, j, kc, depth);
             } else {
               unsigned char* const block = packed_b + (meetings & 1) * b_bytes;
               columns.data = b_data + q * b.along;
@@ -363,7 +366,7 @@ struct gemm_blocked {
                                            i64 j_stop, i64 depth) {
       columns.whole = 0;
       if (Kernel::template reads_in_place<B> && grid.direct_b) {
-        constexpr i64 lanes = Kernel::lanes;
+        const i64 lanes = kernel.lanes;
         columns.whole = (j_stop - j) / lanes * lanes;
         // The rest of the last panel only.
         columns.whole = columns.whole / tile_columns * tile_columns +
@@ -373,26 +376,25 @@ struct gemm_blocked {
       const i64 first = panels * member / members, last = panels * (member + 1) / members;
       const i64 start = j + columns.whole + first * tile_columns;
       const i64 stop = min_of(j + columns.whole + last * tile_columns, j_stop);
-      const i64 panel =
-          Kernel::template panel_bytes<tile_columns>(ceil_div(depth, i64{Kernel::step}));
+      const i64 panel = Kernel::panel_bytes(tile_columns, ceil_div(depth, i64{Kernel::step}));
       if (start < stop)
-        Kernel::template pack_columns<B>(pack_arguments<B>{columns.data + start * b.line, b.line,
-                                                           b.along, stop - start, depth,
-                                                           block + first * panel});
+        kernel.template pack_columns<B>(pack_arguments<B>{columns.data + start * b.line, b.line,
+                                                          b.along, stop - start, depth,
+                                                          block + first * panel});
       if (members > 1) meeting.wait(point, ++meetings * members);
     }
 
     FLAGGEMS_HOST_INLINE void evaluate_rows(const a_matrix& from, i64 i, i64 i_stop, i64 q,
                                             i64 depth, i64 a_panel) const {
-      alignas(64) A lines[tile_rows * Kernel::most_depth];
+      alignas(64) A lines[most_rows<Kernel> * Kernel::most_depth];
       using evaluating = evaluate_lines<A, First>;
+      const auto evaluate = part_of<evaluating, typename evaluating::arguments>(level);
       for (i64 r = i; r < i_stop; r += tile_rows) {
         const i64 count = min_of(tile_rows, i_stop - r);
         const i64 prefetch_from = r + tile_rows < i_stop ? tile_rows : 0;
-        outlined<Isa>::template call<evaluating>(
-            typename evaluating::arguments{&a, &from, r, count, q, depth, prefetch_from, lines});
-        Kernel::template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
-                                                        packed_a + (r - i) / tile_rows * a_panel});
+        evaluate.call({&a, &from, r, count, q, depth, prefetch_from, lines});
+        kernel.template pack_rows<A>(pack_arguments<A>{lines, depth, 1, count, depth,
+                                                       packed_a + (r - i) / tile_rows * a_panel});
       }
       Kernel::begin();  // a product that a functor made has ended this one
     }
@@ -403,7 +405,7 @@ struct gemm_blocked {
       const i64 depth = along.depth;
       const bool first = along.first, last = along.last;
       const i64 steps = ceil_div(depth, i64{Kernel::step});
-      const i64 a_panel = Kernel::template panel_bytes<tile_rows>(steps);
+      const i64 a_panel = Kernel::panel_bytes(tile_rows, steps);
       i64 whole = 0;  // rows read in place
       const A* from = nullptr;
       if constexpr (evaluates) {
@@ -413,14 +415,15 @@ struct gemm_blocked {
         if (Kernel::template reads_in_place<A> && grid.direct_a)
           whole = (i_stop - i) / tile_rows * tile_rows;
         if (i + whole < i_stop)
-          Kernel::template pack_rows<A>(pack_arguments<A>{
+          kernel.template pack_rows<A>(pack_arguments<A>{
               from + (i + whole) * a.line, a.line, a.along, i_stop - i - whole, depth, packed_a});
       }
-      const i64 b_panel = Kernel::template panel_bytes<tile_columns>(steps);
+      const i64 b_panel = Kernel::panel_bytes(tile_columns, steps);
       const bool biased = bias.active() && (sums_in_place ? first : last);
       const bias_part finish = bias.at(batch, 0);
-      alignas(64) C buffer[tile_rows * tile_columns + 64];
-      // Contiguous panels that are read once: the processor prefetches them.
+      alignas(64) C buffer[most_rows<Kernel> * most_columns<Kernel> + 64];
+      const auto store = part_of<storing, typename storing::arguments>(level);
+      // Panels that lie one behind the other and are read once: the processor prefetches them.
       const bool streams = plan.packed != nullptr && i_stop - i <= tile_rows;
 
       tile_arguments<C> t;
@@ -428,7 +431,7 @@ struct gemm_blocked {
       t.alpha = out.alpha;
       for (i64 jr = j; jr < j_stop; jr += tile_columns) {
         const i64 n = min_of(tile_columns, j_stop - jr);
-        t.vectors = static_cast<int>(ceil_div(n, i64{Kernel::lanes}));
+        t.vectors = static_cast<int>(ceil_div(n, i64{kernel.lanes}));
         if (jr - j < columns.whole) {
           t.b = columns.data + jr * b.line;
           t.b_along = b.along;
@@ -452,12 +455,12 @@ struct gemm_blocked {
             }
           }
           C* const part = sums + (ir - ii) * nc + (jr - j);
-          const bool fits = m == tile_rows && n % Kernel::lanes == 0;
+          const bool fits = m == tile_rows && n % kernel.lanes == 0;
           if (!sums_in_place && (!last || Bias::replaces)) {
             t.out = part;
             t.out_row = nc;
             t.add = !first;
-            Kernel::product(t);
+            kernel.product(t);
             continue;
           }
           if constexpr (sums_in_place) {
@@ -465,27 +468,26 @@ struct gemm_blocked {
               t.out = to + ir * out.row + jr;
               t.out_row = out.row;
               t.add = !first;
-              Kernel::product(t);
+              kernel.product(t);
               continue;
             }
           }
           t.out = buffer;
           t.out_row = tile_columns;
           t.add = false;
-          Kernel::product(t);
-          outlined<Isa>::template call<storing>(typename storing::arguments{
-              buffer, !sums_in_place && !first ? part : nullptr, tile_columns, nc, m, n,
-              to + ir * out.row + jr * out.column, out.row, out.column, sums_in_place && !first,
-              biased, &finish, ir, jr});
+          kernel.product(t);
+          store.call({buffer, !sums_in_place && !first ? part : nullptr, tile_columns, nc, m, n,
+                      to + ir * out.row + jr * out.column, out.row, out.column,
+                      sums_in_place && !first, biased, &finish, ir, jr});
         }
       }
       // An expression reads other tensors: along whole rows, which the processor prefetches. (Tile
       // by tile, a layer of 512x1024x256 had 63 GFLOP/s of 87 without an epilogue.)
       if constexpr (Bias::replaces)
         if (last)
-          outlined<Isa>::template call<storing>(typename storing::arguments{
-              sums + (i - ii) * nc, nullptr, nc, 0, i_stop - i, j_stop - j,
-              to + i * out.row + j * out.column, out.row, out.column, false, true, &finish, i, j});
+          store.call({sums + (i - ii) * nc, nullptr, nc, 0, i_stop - i, j_stop - j,
+                      to + i * out.row + j * out.column, out.row, out.column, false, true, &finish,
+                      i, j});
     }
   };
 };
@@ -495,6 +497,7 @@ struct gemm_blocked {
 /// cache. (In panels, 4096 columns were read at 5 GB/s of 15.)
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_few_rows {
+  static constexpr bool has_parts = true;
   static constexpr i64 sums = 32768;  // elements: of the second cache
 
   template <class Block>
@@ -505,53 +508,55 @@ struct gemm_few_rows {
     const i64 share = round_up(ceil_div(space.n, block.count()), 64);
     space.tile_columns = min_of(share, sums / space.tile_rows / 64 * 64);
     space.column_tiles = ceil_div(space.n, space.tile_columns);
+    using one = add_rows<C, B, 1>;
+    using some = add_some_rows<C, B>;
+    using arguments = add_arguments<C, B>;
+    using storing = store_tile<Out, C, bias_part>;
+    const bool single = space.m == 1;
+    const auto add =
+        single ? block.template part<one, arguments>() : block.template part<some, arguments>();
+    const parts p{single ? 1 : some::at_once(add.lanes), single ? one::most : some::most, add.call,
+                  block.template part<storing, typename storing::arguments>().call};
     C* const kept = block.template scratch<C>(sums).data;
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
-      const gemm_space::place at = space.locate(tile);
-      if (space.m == 1)
-        piece<1, typename Block::isa>(space, a, b, out, bias, at, kept);
-      else
-        piece<rows_at_once<typename Block::isa>, typename Block::isa>(space, a, b, out, bias, at,
-                                                                      kept);
+      piece(space, a, b, out, bias, space.locate(tile), kept, p);
     });
   }
 
  private:
-  /// With six rows of `b`, what registers hold.
-  template <class Isa>
-  static constexpr int rows_at_once = vector_kernel<C, Isa>::has_32_registers ? 4 : 2;
+  using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
+  struct parts {
+    int rows, most;  // of the result and of `b`, in a call of `add`
+    void (*add)(const add_arguments<C, B>&);
+    void (*store)(const typename store_tile<Out, C, bias_part>::arguments&);
+  };
 
-  template <int Rows, class Isa>
-  FLAGGEMS_NOINLINE static void piece(const gemm_space& space, const gemm_arg<A>& a,
-                                      const gemm_arg<B>& b, const gemm_out<Out, C>& out,
-                                      const Bias& bias, const gemm_space::place& at, C* kept) {
-    using adding = add_rows<C, B, Rows>;
-    using bias_part = decltype(bias.at(at.batch, i64{}));
-    using storing = store_tile<Out, C, bias_part>;
+  FLAGGEMS_HOST_INLINE static void piece(const gemm_space& space, const gemm_arg<A>& a,
+                                         const gemm_arg<B>& b, const gemm_out<Out, C>& out,
+                                         const Bias& bias, const gemm_space::place& at, C* kept,
+                                         const parts& p) {
     const i64 width = space.tile_columns;
     const i64 rows = min_of(space.tile_rows, space.m - at.i);
     const i64 columns = min_of(width, space.n - at.j);
     const A* const from_a = a.at(at.batch);
     const B* const from_b = b.at(at.batch) + at.j * b.line;
-    for (i64 e = 0; e < round_up(rows, i64{Rows}) * width; ++e) kept[e] = C(0);
-    for (i64 q = 0; q < space.k; q += adding::most) {
-      const int live = static_cast<int>(min_of(i64{adding::most}, space.k - q));
-      for (i64 g = 0; g < rows; g += Rows) {
-        C factors[adding::most * Rows];
-        for (int r = 0; r < Rows; ++r) {
+    for (i64 e = 0; e < round_up(rows, i64{p.rows}) * width; ++e) kept[e] = C(0);
+    for (i64 q = 0; q < space.k; q += p.most) {
+      const int live = static_cast<int>(min_of(i64{p.most}, space.k - q));
+      for (i64 g = 0; g < rows; g += p.rows) {
+        C factors[add_rows<C, B, 1>::most];
+        for (int r = 0; r < p.rows; ++r) {
           const A* from = from_a + min_of(at.i + g + r, space.m - 1) * a.line + q * a.along;
           for (int t = 0; t < live; ++t, from += a.along)
-            factors[t * Rows + r] = out.alpha * number_cast<C>(*from);
+            factors[t * p.rows + r] = out.alpha * number_cast<C>(*from);
         }
-        outlined<Isa>::template call<adding>(typename adding::arguments{
-            factors, from_b + q * b.along, b.along, live, kept + g * width, width, columns});
+        p.add({factors, from_b + q * b.along, b.along, live, kept + g * width, width, columns});
       }
     }
     const bias_part finish = bias.at(at.batch, 0);
-    outlined<Isa>::template call<storing>(
-        typename storing::arguments{kept, nullptr, width, 0, rows, columns,
-                                    out.at(at.batch) + at.i * out.row + at.j * out.column, out.row,
-                                    out.column, false, bias.active(), &finish, at.i, at.j});
+    p.store({kept, nullptr, width, 0, rows, columns,
+             out.at(at.batch) + at.i * out.row + at.j * out.column, out.row, out.column, false,
+             bias.active(), &finish, at.i, at.j});
   }
 };
 

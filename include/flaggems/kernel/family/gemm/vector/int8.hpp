@@ -133,9 +133,8 @@ struct pair_kernel : byte_kernel {
   static constexpr int l1_quarters = Isa::bytes == 64 ? 6 : 3;
   static constexpr int most_depth = Isa::bytes == 64 ? 512 : 1024;
 
-  template <i64 Width>
-  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * steps * step * 2;
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) {
+    return width * steps * step * 2;
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
@@ -162,9 +161,8 @@ struct quad_kernel : byte_kernel {
   static constexpr int most_depth = 1024;
   static constexpr bool offset = is_same<A, i8>;
 
-  template <i64 Width>
-  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * (steps + 1) * 4;
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) {
+    return width * (steps + 1) * 4;
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {

@@ -10,7 +10,7 @@
 //     step                   summed elements that are neighbours in a panel
 //     l1_quarters, most_depth  how deep a block may be: what of the first cache a panel of
 //                            columns takes, and summed elements
-//     panel_bytes<W>(steps)  of a panel W lines wide
+//     panel_bytes(width, steps)  of a panel `width` lines wide
 //     pack_rows<T>, pack_columns<T>(pack_arguments)
 //     reads_in_place<T>      whether operands of T can be read unpacked
 //     by_rows                whether rows are read where they lie, see family/gemm/vector/amx.hpp
@@ -68,6 +68,11 @@ FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
   to = *p - V{};
 }
 
+/// Whether a level whose vectors have so many lanes has more than 16 of them.
+FLAGGEMS_HOST_INLINE constexpr bool has_32_registers(i64 lanes) {
+  return lanes == isa_avx512::lanes || FLAGGEMS_ARCH_ARM64 != 0;
+}
+
 /// Vectors of C times broadcast elements. The tile fills the registers but for those of a row of
 /// `b` and one element of `a`: 4x24 of 16 registers at AVX2 (98 % of the FMA roof out of caches;
 /// 6x16 is level, but 6 rows are packed at half the speed of 4), 8x48 of 32 at AVX-512, 8x12 on
@@ -75,11 +80,11 @@ FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
 template <class C, class Isa>
 struct vector_kernel {
   using registers = register_vector<C, Isa>;
-  static constexpr bool has_32_registers = Isa::bytes == 64 || FLAGGEMS_ARCH_ARM64 != 0;
+  static constexpr bool has_more_registers = has_32_registers(Isa::lanes);
   static constexpr bool has_fma = Isa::bytes > 16 || FLAGGEMS_ARCH_ARM64 != 0;
   static constexpr int lanes = registers::lanes;
   static constexpr int most_vectors = has_fma ? 3 : 2;  // a product needs a register before its sum
-  static constexpr int rows = has_32_registers ? 8 : 4;
+  static constexpr int rows = has_more_registers ? 8 : 4;
   static constexpr int columns = most_vectors * lanes;
   static constexpr int step = 1;
   // Quarters of the first cache for a panel of `b`: AVX-512 has larger second caches, out of which
@@ -90,9 +95,8 @@ struct vector_kernel {
   template <class T>
   static constexpr bool reads_in_place = is_same<T, C>;
   static constexpr bool by_rows = false;
-  template <i64 Width>
-  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * steps * static_cast<i64>(sizeof(C));
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) {
+    return width * steps * static_cast<i64>(sizeof(C));
   }
   template <class T>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
@@ -114,9 +118,11 @@ struct vector_kernel {
       using loose = typename registers::loose;
       constexpr int group = 4;  // rows addressed from one pointer: more offsets would not fit
       V sum[rows][Vectors];
-      static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-        static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] = V{}; });
-      });
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        FLAGGEMS_UNROLL
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = V{};
+      }
       const C* a = static_cast<const C*>(p.a);
       const C* b = static_cast<const C*>(p.b);
       const i64 a_row = p.a_row, a_along = p.a_along, b_along = p.b_along;
@@ -134,38 +140,41 @@ struct vector_kernel {
         __builtin_prefetch(line + Vectors * lanes - 1, 1);
         for (i64 q = min_of(left, turn); q > 0; --q, a += a_along, b += b_along) {
           V y[Vectors];
-          static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+          FLAGGEMS_UNROLL
+          for (int v = 0; v < Vectors; ++v)
             y[v] = *static_cast<const loose*>(static_cast<const void*>(b + v * lanes));
-          });
           const C* from = a;
-          static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
+          FLAGGEMS_UNROLL
+          for (int r = 0; r < rows; ++r) {
             if (r > 0 && r % group == 0) from += group * a_row;
             V x;
             broadcast_from(x, from + r % group * a_row);
-            static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] += x * y[v]; });
-          });
+            FLAGGEMS_UNROLL
+            for (int v = 0; v < Vectors; ++v) sum[r][v] += x * y[v];
+          }
         }
       }
       V alpha;
       broadcast_from(alpha, &p.alpha);
       C* to = p.out;
       const i64 out_row = p.out_row;
-      const auto store = [&](auto adds) FLAGGEMS_LAMBDA {
-        static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
-          static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+      if (p.add) {
+        FLAGGEMS_UNROLL
+        for (int r = 0; r < rows; ++r, to += out_row) {
+          FLAGGEMS_UNROLL
+          for (int v = 0; v < Vectors; ++v) {
             loose* const place = static_cast<loose*>(static_cast<void*>(to + v * lanes));
-            if constexpr (adds != 0)
-              *place = alpha * sum[r][v] + *place;
-            else
-              *place = alpha * sum[r][v];
-          });
-          to += out_row;
-        });
-      };
-      if (p.add)
-        store(int_constant<1>{});
-      else
-        store(int_constant<0>{});
+            *place = alpha * sum[r][v] + *place;
+          }
+        }
+      } else {
+        FLAGGEMS_UNROLL
+        for (int r = 0; r < rows; ++r, to += out_row) {
+          FLAGGEMS_UNROLL
+          for (int v = 0; v < Vectors; ++v)
+            *static_cast<loose*>(static_cast<void*>(to + v * lanes)) = alpha * sum[r][v];
+        }
+      }
     }
   };
   FLAGGEMS_HOST_INLINE static void product(const tile_arguments<C>& p) {
@@ -181,18 +190,20 @@ struct vector_kernel {
 /// sums[r][j] += a[t][r] * b[t][j] for `live` rows t of b and `Rows` rows of the result: a matrix
 /// of few rows times one whose rows are contiguous, read once in long pieces, `depth` of them side
 /// by side. The factors stay in registers.
+template <class C, class T>
+struct add_arguments {
+  const C* a;  // [live][Rows]
+  const T* b;
+  i64 b_along;
+  int live;
+  C* sums;
+  i64 sums_row, n;
+};
 template <class C, class T, int Rows>
 struct add_rows {
+  using arguments = add_arguments<C, T>;
   static constexpr int depth = Rows == 1 ? 8 : 6;
   static constexpr int most = Rows == 1 ? 128 : depth;  // rows of b in a call
-  struct arguments {
-    const C* a;  // [live][Rows]
-    const T* b;
-    i64 b_along;
-    int live;
-    C* sums;
-    i64 sums_row, n;
-  };
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     int t = 0;
@@ -209,31 +220,47 @@ struct add_rows {
     const C* const a = p.a + first * Rows;
     const T* row[Depth];
     V x[Depth][Rows];
-    static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+    FLAGGEMS_UNROLL
+    for (int t = 0; t < Depth; ++t) {
       row[t] = p.b + (first + t) * p.b_along;
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA { broadcast_from(x[t][r], a + t * Rows + r); });
-    });
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < Rows; ++r) broadcast_from(x[t][r], a + t * Rows + r);
+    }
     i64 j = 0;
     for (; j + lanes <= p.n; j += lanes) {
       V y[Depth];
-      static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int t = 0; t < Depth; ++t)
         if constexpr (is_same<T, C>)
           y[t] = *static_cast<const loose*>(static_cast<const void*>(row[t] + j));
         else
           y[t] = load_lanes<C, T, Isa>(row[t] + j, lanes).v;
-      });
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < Rows; ++r) {
         loose* const to = static_cast<loose*>(static_cast<void*>(p.sums + r * p.sums_row + j));
         V sum = *to;
-        static_for<Depth>([&](auto t) FLAGGEMS_LAMBDA { sum += x[t][r] * y[t]; });
+        FLAGGEMS_UNROLL
+        for (int t = 0; t < Depth; ++t) sum += x[t][r] * y[t];
         *to = sum;
-      });
+      }
     }
     for (; j < p.n; ++j)
       for (int r = 0; r < Rows; ++r) {
         C& sum = p.sums[r * p.sums_row + j];
         for (int t = 0; t < Depth; ++t) sum += a[t * Rows + r] * number_cast<C>(row[t][j]);
       }
+  }
+};
+
+/// The same for as many rows as registers hold beside six of `b`.
+template <class C, class T>
+struct add_some_rows {
+  using arguments = add_arguments<C, T>;
+  static constexpr int at_once(i64 lanes) { return has_32_registers(lanes) ? 4 : 2; }
+  static constexpr int most = add_rows<C, T, 2>::most;
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    add_rows<C, T, at_once(Isa::lanes)>::template run<Isa>(p);
   }
 };
 
@@ -251,9 +278,8 @@ struct bf16_kernel {
   template <class>
   static constexpr bool reads_in_place = false;
   static constexpr bool by_rows = false;
-  template <i64 Width>
-  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 steps) {
-    return Width * steps * Step * static_cast<i64>(sizeof(T));
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) {
+    return width * steps * Step * static_cast<i64>(sizeof(T));
   }
   template <class>
   FLAGGEMS_HOST_INLINE static void pack_rows(const pack_arguments<T>& p) {
@@ -327,10 +353,76 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
 
 #endif
 
+/// vector_kernel of whichever level a launch runs at: what is around the tiles is compiled once.
+template <class A, class B, class C>
+struct any_vector_kernel {
+  static constexpr int step = 1;
+  static constexpr int most_depth = 512;
+  static constexpr bool by_rows = false;
+  template <class T>
+  static constexpr bool reads_in_place = is_same<T, C>;
+  int rows, columns, lanes, l1_quarters;
+  void (*tiles[4])(const tile_arguments<C>&);  // by their vectors
+  void (*packs_rows)(const pack_arguments<A>&);
+  void (*packs_columns)(const pack_arguments<B>&);
+
+  explicit FLAGGEMS_HOST_INLINE any_vector_kernel(const isa_any& level) {
+    part_of<describe, any_vector_kernel*>(level).call(this);
+  }
+  FLAGGEMS_HOST_INLINE static i64 panel_bytes(i64 width, i64 steps) {
+    return width * steps * static_cast<i64>(sizeof(C));
+  }
+  template <class>
+  FLAGGEMS_HOST_INLINE void pack_rows(const pack_arguments<A>& p) const {
+    packs_rows(p);
+  }
+  template <class>
+  FLAGGEMS_HOST_INLINE void pack_columns(const pack_arguments<B>& p) const {
+    packs_columns(p);
+  }
+  FLAGGEMS_HOST_INLINE static void begin() {}
+  FLAGGEMS_HOST_INLINE static void end() {}
+  FLAGGEMS_HOST_INLINE void product(const tile_arguments<C>& p) const { tiles[p.vectors](p); }
+
+ private:
+  struct describe {
+    template <class Isa>
+    FLAGGEMS_HOST_INLINE static void run(any_vector_kernel* k) {
+      using at_level = vector_kernel<C, Isa>;
+      k->rows = at_level::rows;
+      k->columns = at_level::columns;
+      k->lanes = at_level::lanes;
+      k->l1_quarters = at_level::l1_quarters;
+      static_for<at_level::most_vectors>([&](auto v) FLAGGEMS_LAMBDA {
+        using tile = typename at_level::template tile<v + 1>;
+        k->tiles[v + 1] = &outlined<Isa>::template call<tile, tile_arguments<C>>;
+      });
+      k->packs_rows =
+          &outlined<Isa>::template call<pack_elements<C, A, at_level::rows>, pack_arguments<A>>;
+      k->packs_columns =
+          &outlined<Isa>::template call<pack_elements<C, B, at_level::columns>, pack_arguments<B>>;
+    }
+  };
+};
+
+/// A tile's lines at most.
+template <class Kernel>
+inline constexpr i64 most_rows = Kernel::rows;
+template <class Kernel>
+inline constexpr i64 most_columns = Kernel::columns;
+template <class A, class B, class C>
+inline constexpr i64 most_rows<any_vector_kernel<A, B, C>> = 8;
+template <class A, class B, class C>
+inline constexpr i64 most_columns<any_vector_kernel<A, B, C>> = 3 * 64 / sizeof(C);
+
 /// The micro-kernel of A times B with sums in C at a level.
 template <class A, class B, class C, class Isa>
 struct choose_tile_kernel {
   using type = vector_kernel<C, Isa>;
+};
+template <class A, class B, class C>
+struct choose_tile_kernel<A, B, C, isa_any> {
+  using type = any_vector_kernel<A, B, C>;
 };
 #if FLAGGEMS_ARCH_X86
 template <>
@@ -341,5 +433,15 @@ struct choose_tile_kernel<small_float<bf16_format>, small_float<bf16_format>, f3
 #endif
 template <class A, class B, class C, class Isa>
 using tile_kernel = typename choose_tile_kernel<A, B, C, Isa>::type;
+
+/// A micro-kernel, which may have to be told the level.
+template <class Kernel, class Isa>
+FLAGGEMS_HOST_INLINE Kernel kernel_at(const Isa&) {
+  return {};
+}
+template <class Kernel>
+FLAGGEMS_HOST_INLINE Kernel kernel_at(const isa_any& level) {
+  return Kernel(level);
+}
 
 }  // namespace flaggems::kernels

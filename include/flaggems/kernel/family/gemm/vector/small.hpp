@@ -36,7 +36,7 @@ struct small_product {
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const small_arguments<C>& p) {
     using K = shape<Isa>;
-    if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p, p.b, p.b_along, p.n, p.out);
+    if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p);
 #if FLAGGEMS_ARCH_X86
     if constexpr (Isa::bytes == 64)  // fewer columns: vectors of half the width
       if (p.n < K::lanes) return outlined<isa_avx2>::template call<small_product<C>>(p);
@@ -51,14 +51,16 @@ struct small_product {
     static constexpr int lanes = tile::lanes;
     // AVX2 6x16, AVX-512 8x48: in the shapes of the blocked product, 4x24 at AVX2, two vectors of
     // columns would have 8 sums under way, as few as hide the latency.
-    static constexpr int rows = tile::has_32_registers ? 8 : tile::has_fma ? 6 : 4;
-    static constexpr int vectors = tile::has_32_registers ? 3 : 2;
+    static constexpr int rows = tile::has_more_registers ? 8 : tile::has_fma ? 6 : 4;
+    static constexpr int vectors = tile::has_more_registers ? 3 : 2;
   };
 
-  /// Columns [0, n) of `b`, contiguous along them; n >= lanes.
+  /// `b` is contiguous along the columns, and they are at least a vector.
   template <class Isa>
-  FLAGGEMS_HOST_INLINE static void columns(const small_arguments<C>& p, const C* b, i64 b_along,
-                                           i64 n, C* out) {
+  FLAGGEMS_HOST_INLINE static void columns(const small_arguments<C>& p) {
+    const C* const b = p.b;
+    const i64 b_along = p.b_along, n = p.n;
+    C* const out = p.out;
     using K = shape<Isa>;
     // Equal panels: of four vectors, two and two instead of three and one.
     const i64 count = ceil_div(n, i64{K::lanes});
@@ -81,18 +83,18 @@ struct small_product {
                                         i64 live, C* out) {
     using K = shape<Isa>;
     const i64 last = live - K::lanes;  // where the last vector begins
-    i64 i = 0;
-    for (; p.m - i >= K::rows; i += K::rows)
-      tile<Isa, K::rows, Vectors>(p, i, b, b_along, last, out);
-    const i64 rest = p.m - i;
-    if (rest == 0) return;
-    if (rest > K::rows / 2 && p.m >= K::rows) {
-      tile<Isa, K::rows, Vectors>(p, p.m - K::rows, b, b_along, last, out);
-    } else if (constexpr i64 half = K::rows / 2; p.m >= half) {
-      for (; i < p.m; i += half)
+    constexpr i64 half = K::rows / 2;
+    for (i64 i = 0; i < p.m;) {
+      if (p.m - i > half && p.m >= K::rows) {
+        tile<Isa, K::rows, Vectors>(p, min_of(i, p.m - K::rows), b, b_along, last, out);
+        i += K::rows;
+      } else if (p.m >= half) {
         tile<Isa, half, Vectors>(p, min_of(i, p.m - half), b, b_along, last, out);
-    } else {
-      for (; i < p.m; ++i) tile<Isa, 1, Vectors>(p, i, b, b_along, last, out);
+        i += half;
+      } else {
+        tile<Isa, 1, Vectors>(p, i, b, b_along, last, out);
+        ++i;
+      }
     }
   }
 
@@ -103,67 +105,84 @@ struct small_product {
     using loose = typename register_vector<C, Isa>::loose;
     constexpr int lanes = shape<Isa>::lanes, half = 4;
     V sum[Rows][Vectors];
-    static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-      static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] = V{}; });
-    });
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V{};
+    }
     const C* a = p.a + i * p.a_row;
     const i64 a_row = p.a_row, a_along = p.a_along;
     for (i64 q = p.k; q > 0; --q, a += a_along, b += b_along) {
       V y[Vectors];
-      static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) {
         const C* const from = b + (v == Vectors - 1 ? last : v * lanes);
         y[v] = *static_cast<const loose*>(static_cast<const void*>(from));
-      });
+      }
       const C* const lower = a + half * a_row;
-      static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < Rows; ++r) {
         V x;
         broadcast_from(x, r < half ? a + r * a_row : lower + (r - half) * a_row);
-        static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA { sum[r][v] += x * y[v]; });
-      });
+        FLAGGEMS_UNROLL
+        for (int v = 0; v < Vectors; ++v) sum[r][v] += x * y[v];
+      }
     }
     V alpha;
     broadcast_from(alpha, &p.alpha);
-    C* const to = out + i * p.out_row;
-    static_for<Rows>([&](auto r) FLAGGEMS_LAMBDA {
-      static_for<Vectors>([&](auto v) FLAGGEMS_LAMBDA {
-        C* const place = to + r * p.out_row + (v == Vectors - 1 ? last : v * lanes);
+    const i64 out_row = p.out_row;
+    C* to = out + i * out_row;
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r, to += out_row) {
+      FLAGGEMS_UNROLL
+      for (int v = 0; v < Vectors; ++v) {
+        C* const place = to + (v == Vectors - 1 ? last : v * lanes);
         *static_cast<loose*>(static_cast<void*>(place)) = alpha * sum[r][v];
-      });
-    });
+      }
+    }
   }
 
-  /// Any strides of `b`: a panel of columns at a time is transposed first. Few columns are filled
-  /// up by the last one, and their results go through memory of the stack.
+  /// Any strides of `b`: a panel of columns at a time is transposed first.
   struct transposing {
     template <class Isa>
     FLAGGEMS_HOST_INLINE static void run(const small_arguments<C>& p) {
       using K = shape<Isa>;
       constexpr i64 width = K::vectors * K::lanes;
       alignas(64) C packed[most_packed];
-      if (p.n >= K::lanes) {
-        for (i64 j = 0; j < p.n; j += width) {
-          j = min_of(j, p.n - K::lanes);
-          const i64 n = min_of(width, p.n - j);
-          transpose<Isa>(packed, width, p, j, n, n);
-          columns<Isa>(p, packed, width, n, p.out + j);
-        }
-        return;
-      }
-      transpose<Isa>(packed, width, p, 0, p.n, K::lanes);
-      alignas(64) C results[K::rows * K::lanes];
       small_arguments<C> part = p;
+      if constexpr (Isa::bytes < 64)  // else these run at a level below
+        if (p.n < K::lanes) return few_columns<Isa>(p, part, packed);
+      part.b = packed;
+      part.b_line = 1;
+      part.b_along = width;
+      for (i64 j = 0; j < p.n; j += width) {
+        j = min_of(j, p.n - K::lanes);
+        part.n = min_of(width, p.n - j);
+        part.out = p.out + j;
+        transpose<Isa>(packed, width, p, j, part.n, part.n);
+        outlined<Isa>::template call<small_product<C>>(part);
+      }
+    }
+
+   private:
+    /// Filled up by the last one; the results go through memory of the stack.
+    template <class Isa>
+    FLAGGEMS_HOST_INLINE static void few_columns(const small_arguments<C>& p,
+                                                 small_arguments<C>& part, C* packed) {
+      using K = shape<Isa>;
+      transpose<Isa>(packed, K::lanes, p, 0, p.n, K::lanes);
+      alignas(64) C results[K::rows * K::lanes];
       part.out = results;
       part.out_row = K::lanes;
       for (i64 i = 0; i < p.m; i += K::rows) {
         part.m = min_of(i64{K::rows}, p.m - i);
         part.a = p.a + i * p.a_row;
-        rows<Isa, 1>(part, packed, width, K::lanes, results);
+        rows<Isa, 1>(part, packed, K::lanes, K::lanes, results);
         for (i64 r = 0; r < part.m; ++r)
           for (i64 j = 0; j < p.n; ++j) p.out[(i + r) * p.out_row + j] = results[r * K::lanes + j];
       }
     }
 
-   private:
     /// Columns [j, j + live), and the last of them again up to `count`.
     template <class Isa>
     FLAGGEMS_HOST_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p,
@@ -189,9 +208,10 @@ struct small_product {
 /// One small product.
 template <class C>
 struct gemm_small_matrix {
+  static constexpr bool has_parts = true;
   template <class Block>
   FLAGGEMS_HOST_INLINE static void run(Block& block, const small_arguments<C>& p) {
-    if (block.index() == 0) outlined<typename Block::isa>::template call<small_product<C>>(p);
+    if (block.index() == 0) block.template part<small_product<C>, small_arguments<C>>().call(p);
   }
 };
 
@@ -224,6 +244,7 @@ struct convert_lines {
 /// another type or other strides of the result come after. Both in the worker's scratch.
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_small {
+  static constexpr bool has_parts = true;
   /// Elements of scratch.
   static constexpr i64 scratch(i64 m, i64 n, i64 k) {
     constexpr i64 padding = 64;
@@ -234,7 +255,7 @@ struct gemm_small {
   FLAGGEMS_HOST_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<A>& a,
                                        const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                        const Bias& bias) {
-    using isa = typename Block::isa;
+    const auto multiply = block.template part<small_product<C>, small_arguments<C>>();
     const i64 m = space.m, n = space.n, k = space.k;
     const bool biased = bias.active();
     const bool direct = is_same<Out, C> && !biased && out.column == 1;
@@ -245,24 +266,26 @@ struct gemm_small {
     C* const b_copy = a_copy + (is_same<A, C> ? 0 : round_up(m * k, 64));
     block.for_each_tile(space.batches, [&](i64 batch) FLAGGEMS_LAMBDA {
       const coordinates at = space.batch_at(batch);
-      operand<isa>(p.a, p.a_row, p.a_along, a.at(at), a, m, k, a_copy);
-      operand<isa>(p.b, p.b_line, p.b_along, b.at(at), b, n, k, b_copy);
+      operand(block, p.a, p.a_row, p.a_along, a.at(at), a, m, k, a_copy);
+      operand(block, p.b, p.b_line, p.b_along, b.at(at), b, n, k, b_copy);
       Out* const to = out.at(at);
       if constexpr (is_same<Out, C>)
         if (direct) p.out = to;
-      outlined<isa>::template call<small_product<C>>(p);
+      multiply.call(p);
       if (direct) return;
       const auto finish = bias.at(at, 0);
       using storing = store_tile<Out, C, remove_const<decltype(finish)>>;
-      outlined<isa>::template call<storing>(typename storing::arguments{
+      using arguments = typename storing::arguments;
+      block.template part<storing, arguments>().call(arguments{
           kept, nullptr, n, 0, m, n, to, out.row, out.column, false, biased, &finish, 0, 0});
     });
   }
 
  private:
   /// Where an operand's elements are as C: in place, or in `copy` in the order that they have.
-  template <class Isa, class T>
-  FLAGGEMS_HOST_INLINE static void operand(const C*& data, i64& line, i64& along, const T* from,
+  template <class Block, class T>
+  FLAGGEMS_HOST_INLINE static void operand([[maybe_unused]] const Block& block, const C*& data,
+                                           i64& line, i64& along, const T* from,
                                            const gemm_arg<T>& arg, i64 lines, i64 k, C* copy) {
     if constexpr (is_same<T, C>) {
       data = from;
@@ -274,9 +297,10 @@ struct gemm_small {
       line = lengthwise ? k : 1;
       along = lengthwise ? 1 : lines;
       using converting = convert_lines<C, T>;
-      outlined<Isa>::template call<converting>(typename converting::arguments{
-          from, lengthwise ? arg.line : arg.along, lengthwise ? arg.along : arg.line,
-          lengthwise ? lines : k, lengthwise ? k : lines, copy});
+      using arguments = typename converting::arguments;
+      block.template part<converting, arguments>().call(
+          arguments{from, lengthwise ? arg.line : arg.along, lengthwise ? arg.along : arg.line,
+                    lengthwise ? lines : k, lengthwise ? k : lines, copy});
     }
   }
 };

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// flaggems: host only
+//
+// Attention of few queries on the host, as in a step of generation: keys and values are read where
+// they lie, in parts of their own, which are put together after.
+#pragma once
+
+#include <flaggems/kernel/family/attention/vector/blocks.hpp>
+
+namespace flaggems::kernels {
+
+// Keys are read while values come, and values while keys do.
+template <class Key>
+FLAGGEMS_HOST_INLINE void fetch_row(const Key* p, i64 n) {
+  for (i64 at = 0; at < n; at += 64 / i64(sizeof(Key))) __builtin_prefetch(p + at);
+}
+
+/// Rows lines of scores of n keys, contiguous along their elements, each by Rows queries.
+template <class C, class Key, int Rows>
+struct few_scores {
+  static constexpr i64 tile = 64;
+  struct arguments {
+    const C* query;
+    i64 query_row, size;
+    const Key* keys;
+    i64 position, n;
+    const Key* values;  // which come next
+    i64 values_position, values_size;
+    C* score;  // [Rows][tile]
+  };
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    using V = simd<C, Isa>;
+    const host_block<Isa> block(0, 1, nullptr);
+    const C* const query = p.query;
+    const i64 n = p.n, query_row = p.query_row;
+    alignas(64) C by_key[Rows == 1 ? 1 : Rows * tile];
+    // Four products are summed up together: rows of one key, which are transposed after, or keys.
+    constexpr int at_once = Rows == 1 ? 4 : 2;  // keys for which the queries are read once
+    for (i64 j = 0; j < n; j += at_once) {
+      const Key* key[at_once];
+      V dot[at_once][Rows];
+      FLAGGEMS_UNROLL
+      for (int e = 0; e < at_once; ++e) {
+        key[e] = p.keys + min_of(j + e, n - 1) * p.position;
+        fetch_row(p.values + (j + e) * p.values_position, p.values_size);
+        FLAGGEMS_UNROLL
+        for (int r = 0; r < Rows; ++r) dot[e][r] = V(C(0));
+      }
+      block.for_each_lane(p.size, [&](auto lane) FLAGGEMS_LAMBDA {
+        V y[at_once];
+        FLAGGEMS_UNROLL
+        for (int e = 0; e < at_once; ++e) y[e] = load<C>(key[e], lane);
+        FLAGGEMS_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          const V x = load_lanes<C, C, Isa>(query + r * query_row + lane.begin, Isa::lanes);
+          FLAGGEMS_UNROLL
+          for (int e = 0; e < at_once; ++e) dot[e][r] = multiply_add<V>(x, y[e], dot[e][r]);
+        }
+      });
+      if constexpr (Rows == 1) {
+        write_vector(p.score + j, totals_of(dot[0][0], dot[1][0], dot[2][0], dot[3][0]), 4);
+      } else {
+        FLAGGEMS_UNROLL
+        for (int e = 0; e < at_once; ++e)
+          write_vector(by_key + (j + e) * Rows,
+                       totals_of(dot[e][0], dot[e][1], dot[e][2], dot[e][3]), 4);
+      }
+    }
+    if constexpr (Rows > 1)
+      transpose_lines<C>::transpose(by_key, Rows, round_up(n, i64(16)), Rows, p.score, tile);
+  }
+};
+
+/// sum[r] = factor[r] * sum[r] + the n values, contiguous along their elements, by their scores.
+template <class C, class Key, int Rows>
+struct few_values {
+  static constexpr i64 tile = 64;
+  struct arguments {
+    const Key* values;
+    i64 position, size, n;
+    const C *score, *factor;
+    C* sum;
+    i64 sum_row;
+    const Key* keys;  // which come next
+    i64 keys_position, keys_size;
+  };
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
+    constexpr i64 lanes = Isa::lanes;
+    i64 e = 0;
+    for (; e + 2 * lanes <= p.size; e += 2 * lanes) add<2>(p, lane_vector<Isa>{e});
+    host_block<Isa>(0, 1, nullptr).for_each_lane(p.size - e, [&](auto lane) FLAGGEMS_LAMBDA {
+      lane.begin += e;
+      add<1>(p, lane);
+    });
+  }
+
+ private:
+  template <int Vectors, class Lane>
+  FLAGGEMS_HOST_INLINE static void add(const arguments& p, Lane lane) {
+    using V = lane_value<Lane, C>;
+    using isa = typename V::isa;
+    constexpr i64 lanes = isa::lanes;
+    const i64 sum_row = p.sum_row, n = p.n;
+    V acc[Rows][Vectors];
+    C* const to = p.sum + lane.begin;
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      const V factor = spread_from<C, isa>(p.factor + r);
+      FLAGGEMS_UNROLL
+      for (int e = 0; e < Vectors; ++e) {
+        read_vector(acc[r][e], to + r * sum_row + e * lanes);
+        acc[r][e] = acc[r][e] * factor;
+      }
+    }
+    const Key *value = p.values, *next = p.keys;
+    const C* score = p.score;
+    for (i64 j = 0; j < n; ++j, ++score, value += p.position, next += p.keys_position) {
+      if (lane.begin == 0) fetch_row(next, p.keys_size);
+      V y[Vectors];
+      FLAGGEMS_UNROLL
+      for (int e = 0; e < Vectors; ++e) {
+        auto at = lane;
+        at.begin += e * lanes;
+        y[e] = load<C>(value, at);
+      }
+      FLAGGEMS_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        const V x = spread_from<C, isa>(score + r * tile);
+        FLAGGEMS_UNROLL
+        for (int e = 0; e < Vectors; ++e) acc[r][e] = multiply_add<V>(x, y[e], acc[r][e]);
+      }
+    }
+    FLAGGEMS_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      FLAGGEMS_UNROLL
+      for (int e = 0; e < Vectors; ++e)
+        write_vector(to + r * sum_row + e * lanes, acc[r][e], isa::lanes);
+    }
+  }
+};
+
+/// Few queries (4 at most, all that share a key head: a step of generation): keys and values are
+/// read where they lie, contiguous along their elements, a tile of them at a time.
+template <class T, class Key, class Out, class C, class Mask>
+struct attention_host_few {
+  static constexpr bool has_parts = true;
+  static constexpr int tile = 64;
+  static constexpr int most_rows = 4;
+
+  /// What a part finds of a row: its weighted sum of values, its largest score, its sum of
+  /// exponentials.
+  static constexpr i64 found(i64 value_size) { return round_up(value_size, i64(16)) + 16; }
+
+  static constexpr i64 scratch(i64 head_size, i64 value_size) {
+    const i64 depth = round_up(head_size, i64(16)), width = round_up(value_size, i64(16));
+    return most_rows * (depth + width + tile) * i64(sizeof(C)) + 3 * 256;
+  }
+
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
+                                       attention_arg<const T> q, attention_arg<const Key> k,
+                                       attention_arg<const Key> v, Mask mask,
+                                       attention_arg<Out> out, C scale, i64 parts, i64 length,
+                                       C* partial) {
+    using reading = read_lines<C, T, true>;
+    using softmax = attention_softmax_lines<C, Mask>;
+    using dividing = divide_line<C, Out>;
+    const auto read = block_part<reading>(block);
+    const auto weigh = block_part<softmax>(block);
+    const auto divide = block_part<dividing>(block);
+    // Two texts, not four: two or three rows are four, the last one again and not stored.
+    const int rows = static_cast<int>(space.group * space.queries);
+    const int computed = rows == 1 ? 1 : most_rows;
+    const i64 width = round_up(space.value_size, i64(16)),
+              depth = round_up(space.head_size, i64(16));
+    C* const query = block.template scratch<C>(most_rows * depth).data;
+    C* const sum = block.template scratch<C>(most_rows * width).data;
+    C* const score = block.template scratch<C>(most_rows * tile).data;
+    block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 batch = t / parts, begin = (t - batch * parts) * length;
+      const coordinates c = space.locate(batch);
+      const Key* const keys = k.at(c);
+      const Key* const values = v.at(c);
+      i64 head[most_rows], position[most_rows], visible[most_rows], end = 0;
+      C largest[most_rows], total[most_rows], correction[most_rows];
+      for (int r = 0; r < computed; ++r) {
+        const i64 row = min_of(r, rows - 1);
+        head[r] = row / space.queries;
+        position[r] = row - head[r] * space.queries;
+        visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
+        end = max_of(end, visible[r]);
+        largest[r] = lowest<C>();
+        total[r] = C(0);
+        const T* const from = q.at(c) + head[r] * q.head + position[r] * q.position;
+        read.call({from, 0, q.element, 1, space.head_size, query + r * depth, 0, scale});
+        for (i64 e = 0; e < width; ++e) sum[r * width + e] = C(0);
+      }
+      end = min_of(end, begin + length);
+      for (i64 start = begin; start < end; start += tile) {
+        const i64 n = min_of(i64(tile), end - start);
+        i64 seen[most_rows];
+        for (int r = 0; r < computed; ++r) seen[r] = min_of(n, max_of(i64(0), visible[r] - start));
+        const Key* const key = keys + start * k.position;
+        const Key* const value = values + start * v.position;
+        with_rows(computed, [&](auto some) FLAGGEMS_LAMBDA {
+          using scoring = few_scores<C, Key, decltype(some)::value>;
+          block_part<scoring>(block).call({query, depth, space.head_size, key, k.position, n, value,
+                                           v.position, space.value_size, score});
+        });
+        weigh.call({score, i64(tile), round_up(n, i64(16)), computed, seen, mask, c, head, position,
+                    start, largest, total, correction});
+        with_rows(computed, [&](auto some) FLAGGEMS_LAMBDA {
+          using adding = few_values<C, Key, decltype(some)::value>;
+          block_part<adding>(block).call({value, v.position, space.value_size, n, score, correction,
+                                          sum, width, key + tile * k.position, k.position,
+                                          space.head_size});
+        });
+      }
+      if (parts > 1) {
+        for (int r = 0; r < rows; ++r) {
+          C* const to = partial + (t * rows + r) * found(space.value_size);
+          for (i64 e = 0; e < width; ++e) to[e] = sum[r * width + e];
+          to[width] = largest[r];
+          to[width + 1] = total[r];
+        }
+        return;
+      }
+      for (int r = 0; r < rows; ++r)
+        divide.call({sum + r * width, space.value_size, total[r],
+                     out.at(c) + head[r] * out.head + position[r] * out.position, out.element});
+    });
+  }
+
+ private:
+  template <class F>
+  FLAGGEMS_HOST_INLINE static void with_rows(int rows, const F& f) {
+    if (rows == 1)
+      f(int_constant<1>{});
+    else
+      f(int_constant<most_rows>{});
+  }
+};
+
+/// Puts together what attention_host_few has found in parts.
+template <class Out, class C>
+struct attention_host_merge {
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space, attention_arg<Out> out,
+                                       i64 parts, const C* partial) {
+    using V = typename Block::template value<C>;
+    const i64 rows = space.group * space.queries;
+    const i64 width = round_up(space.value_size, i64(16)), found = width + 16;
+    block.for_each_tile(space.batches * rows, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 batch = tile / rows, row = tile - batch * rows;
+      const C* const first = partial + (batch * parts * rows + row) * found;
+      C largest = lowest<C>(), total = C(0);
+      for (i64 p = 0; p < parts; ++p)
+        largest = maximum_of{}.template operator()<C>(largest, first[p * rows * found + width]);
+      const C shift = largest == lowest<C>() ? C(0) : largest;
+      for (i64 p = 0; p < parts; ++p) {
+        const C* const part = first + p * rows * found;
+        total += part[width + 1] * exp(C(part[width] - shift));
+      }
+      // No key seen: 0, an empty sum.
+      const C divisor = total == C(0) ? C(1) : total;
+      Out* const to = out.at(space.locate(batch)) + row / space.queries * out.head +
+                      row % space.queries * out.position;
+      block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
+        V sum(C(0));
+        for (i64 p = 0; p < parts; ++p) {
+          const C* const part = first + p * rows * found;
+          const C factor = exp(C(part[width] - shift)) / divisor;
+          sum = multiply_add<V>(V(factor), load<C>(part, lane), sum);
+        }
+        store(to, out.element, lane, sum);
+      });
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
