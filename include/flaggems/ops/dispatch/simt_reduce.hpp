@@ -409,7 +409,7 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
     }
   }();
   launch_simt_columns<Reducer>(
-      op, stream, whole, {.width = 1, .may_cut = false}, states, places, sink,
+      op, stream, combined, {.width = 1, .may_cut = false}, states, places, sink,
       [](const space_type&) -> kernels::partial_states<state> { return {}; });
 }
 

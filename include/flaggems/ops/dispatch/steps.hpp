@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Iteration spaces as kernels for threads in warps take them: steps, of one element or pack each.
+// Iteration spaces as kernels for threads in warps take them: steps, of one element or vector each.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/simt/pointwise.hpp>
@@ -13,9 +13,9 @@
 
 namespace flaggems::detail {
 
-/// A launch whose blocks move `steps` packs or so: one for each thread, and a block for each tile.
-/// (H200, out of memory: a copy and an addition 4.27 and 4.40 TB/s; with 32 blocks for each unit,
-/// which stride, 4.00 and 4.14, and likewise with two or four packs a thread.)
+/// A launch whose blocks move `steps` vectors or so: one for each thread, and a block for each
+/// tile. (H200, out of memory: a copy and an addition 4.27 and 4.40 TB/s; with 32 blocks for each
+/// unit, which stride, 4.00 and 4.14, and likewise with two or four vectors a thread.)
 template <class Device>
 void plan_steps(launch_config& config, i64 steps, int in_flight = 1) {
   using numbers = tuning<families::pointwise, Device>;
@@ -36,9 +36,9 @@ inline kernels::divider divider_by(i64 divisor) {
   return {static_cast<u32>(divisor), static_cast<u32>(quotient + 1), shift};
 }
 
-/// Whether packs of `size` elements, a power of two, lie along the inner dimension of every operand
-/// of a part of a space, which begins at element `first` of that; `layouts` tells where each
-/// operand begins, and the size of its elements.
+/// Whether vectors of `size` elements, a power of two, lie along the inner dimension of every
+/// operand of a part of a space, which begins at element `first` of that; `layouts` tells where
+/// each operand begins, and the size of its elements.
 FLAGGEMS_NOINLINE inline bool is_vectorizable(const iteration& it, i64 first, int size,
                                               std::span<const memory_layout> layouts) {
   const int inner = it.rank() - 1;
@@ -47,38 +47,39 @@ FLAGGEMS_NOINLINE inline bool is_vectorizable(const iteration& it, i64 first, in
   for (int k = 0; k < static_cast<int>(layouts.size()); ++k) {
     const memory_layout& operand = layouts[static_cast<std::size_t>(k)];
     if (operand.item == 0 || it.stride(k, inner) == 0) continue;
-    const u64 pack = static_cast<u64>(size * operand.item);
-    if (it.stride(k, inner) != 1 || (reinterpret_cast<u64>(operand.data) & (pack - 1)) != 0)
+    const u64 bytes = static_cast<u64>(size * operand.item);
+    if (it.stride(k, inner) != 1 || (reinterpret_cast<u64>(operand.data) & (bytes - 1)) != 0)
       return false;
     for (int d = 0; d < inner; ++d) odd |= it.stride(k, d);
   }
   return (odd & (size - 1)) == 0;
 }
 
-/// A narrow part of a space for a kernel whose steps are single elements, or packs of `size`; of
-/// `many` of them a thread takes `several`. The first `operands` have packs, or are the same.
-FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it, bool packed,
-                                                                 int size, int several,
-                                                                 int operands, i64 many) {
+/// A narrow part of a space for a kernel whose steps are single elements, or vectors of `size`; of
+/// `many` of them a thread takes `several`. The first `operands` have vectors, or are broadcast.
+FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it,
+                                                                 bool vectorized, int size,
+                                                                 int several, int operands,
+                                                                 i64 many) {
   kernels::strided_space space;  // of whose dimensions only those in use are set
   const int inner = it.rank() - 1, shared = kernels::max_of(inner - 1, 0);
   space.inner = kernels::max_of(inner, 0);
   space.shared = shared;
-  space.packed = packed;
+  space.vectorized = vectorized;
   space.has_splat = false;
-  for (int k = 0; packed && k < operands; ++k)
+  for (int k = 0; vectorized && k < operands; ++k)
     space.has_splat = space.has_splat || it.stride(k, inner) == 0;
   i64 sizes[max_rank] = {1}, steps = 1;
   for (int d = 0; d <= inner; ++d) {
-    sizes[d] = d == inner && packed ? it.size(d) / size : it.size(d);
+    sizes[d] = d == inner && vectorized ? it.size(d) / size : it.size(d);
     steps *= sizes[d];
   }
-  const i64 length = sizes[shared], unit = packed ? size : 1, along = inner > 0 ? 1 : unit;
+  const i64 length = sizes[shared], unit = vectorized ? size : 1, along = inner > 0 ? 1 : unit;
   if (steps < many) several = 1;
   const i64 shares = kernels::ceil_div(length, i64{several});
   sizes[shared] = shares;
   space.length = static_cast<u32>(length * along);
-  space.apart = static_cast<u32>((several == 1 ? length : inner > 0 ? 1 : shares) * along);
+  space.spacing = static_cast<u32>((several == 1 ? length : inner > 0 ? 1 : shares) * along);
   // More than 32 bits count are of a space that no memory holds (is_narrow), and never run.
   space.threads = static_cast<u32>(kernels::min_of(steps / length * shares, i64{0xffffffff}));
   space.dimensions[0] = {{}, 1};  // nothing is divided by its size

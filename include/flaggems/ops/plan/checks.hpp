@@ -43,7 +43,8 @@ FLAGGEMS_NOINLINE void check_no_partial_overlap(const char* op, const placed_lay
 }
 /// For those that do not.
 template <class Layout>
-FLAGGEMS_NOINLINE void check_apart(const char* op, const placed_layout& out, const Layout& in) {
+FLAGGEMS_NOINLINE void check_no_overlap(const char* op, const placed_layout& out,
+                                        const Layout& in) {
   if (overlap(out, in) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with an input",
           "an output that overlaps an input");
