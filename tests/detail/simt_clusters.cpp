@@ -52,7 +52,7 @@ TEST(simt_clusters, fold_over_their_blocks) {
       i64 sum = 0;
       for (int round = 0; round < 5; ++round)  // what one fold leaves is not the next one's
         sum += block.reduce_cluster(
-            block.fold(block.index() * 64 + block.thread(), i64{0}, fk::plus{}), i64{0},
+            block.reduce_block(block.index() * 64 + block.thread(), i64{0}, fk::plus{}), i64{0},
             fk::plus{});
       sums[static_cast<std::size_t>(block.index() * 64 + block.thread())] = sum;
     });

@@ -397,7 +397,7 @@ TYPED_TEST(SimtEmulator, RacesAreRefused) {
   // ... a half of an element against the whole,
   e = this->refused([](auto& block) {
     auto s = block.template scratch<short>(2);
-    const fk::emulated_array<int> wide{s.team, s.thread, s.offset, 1};
+    const fk::emulated_array<int> wide{s.group, s.thread, s.offset, 1};
     if (block.thread() < 2) s.write(block.thread(), short(1));
     if (block.thread() == 2) (void)wide.read(0);
   });

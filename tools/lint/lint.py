@@ -427,7 +427,7 @@ def stems(tree):
         include = f"<{tree.include_name(path)}>"
         if include not in instances and not any(include in t for q, t in texts.items() if q != path):
             yield f"{tree.name(path)}: nobody includes it"
-        shared = path.parent.parent == kernel / "family"
+        shared = path.parent.parent == kernel / "family" or path.parent.name == "programs"
         if shared and path.stem in ops and include not in instances:
             yield f"{tree.name(path)}: no tests/device_compile/{path.stem}.cpp includes it"
     table = tree.root / "docs/support.md"

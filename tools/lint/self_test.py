@@ -26,10 +26,10 @@ CLEAN = {
 #define FLAGGEMS_TEXT(name) static_assert(true)
 """,
     "include/flaggems/error.hpp": HEADER + "\n#include <flaggems/config.hpp>\n",
-    "include/flaggems/kernel/family/row/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
-                                            'FLAGGEMS_TEXT("flaggems/kernel/family/row/softmax.hpp");\n',
+    "include/flaggems/kernel/family/row/programs/softmax.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
+                                            'FLAGGEMS_TEXT("flaggems/kernel/family/row/programs/softmax.hpp");\n',
     "include/flaggems/ops/softmax.hpp": HEADER + """
-#include <flaggems/kernel/family/row/softmax.hpp>
+#include <flaggems/kernel/family/row/programs/softmax.hpp>
 
 /// out = softmax(x).
 template <class S, class X, class Out>
@@ -38,7 +38,7 @@ void softmax(const S& stream, const X& x, Out&& out);
     "include/flaggems/flaggems.hpp": HEADER + "\n#include <flaggems/error.hpp>\n"
                                      "#include <flaggems/ops/softmax.hpp>\n",
     "tests/ops/softmax.cpp": SPDX,
-    "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernel/family/row/softmax.hpp>\n",
+    "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernel/family/row/programs/softmax.hpp>\n",
     "bench/ops/softmax.cpp": SPDX,
     "docs/support.md": "| operator | host |\n| softmax | yes |\n",
     "examples/01_hello.cpp": SPDX + HELLO,
@@ -59,13 +59,13 @@ PLANTED = {
                       "error.hpp:4"),
     "vendor_macros": ("include/flaggems/error.hpp", HEADER + "#ifdef __clang__\n#endif\n",
                       "__clang__"),
-    "include_direction": ("include/flaggems/kernel/family/row/softmax.hpp",
+    "include_direction": ("include/flaggems/kernel/family/row/programs/softmax.hpp",
                           HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
                           "kernel includes error"),
     "kernel_rooms": [
         ("include/flaggems/kernel/lang/lanes.hpp",
-         HEADER + "#include <flaggems/kernel/family/row/softmax.hpp>\n", "lang includes family"),
-        ("include/flaggems/kernel/family/row/softmax.hpp",
+         HEADER + "#include <flaggems/kernel/family/row/programs/softmax.hpp>\n", "lang includes family"),
+        ("include/flaggems/kernel/family/row/programs/softmax.hpp",
          HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "shared text includes the side"),
         ("include/flaggems/kernel/family/row/simt/softmax.hpp",
          HEADER + "#include <flaggems/kernel/family/row/vector/softmax.hpp>\n", "simt includes vector"),
@@ -75,7 +75,7 @@ PLANTED = {
          HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "sees a side")],
     "family_doors": [
         ("include/flaggems/ops/softmax.hpp",
-         HEADER + "#include <flaggems/kernel/family/row/variance.hpp>\n", "row/variance.hpp is no door of row: norm"),
+         HEADER + "#include <flaggems/kernel/family/row/variance.hpp>\n", "row/variance.hpp is no door of row: contract"),
         ("include/flaggems/ops/plan/rows.hpp",
          HEADER + "#include <flaggems/kernel/family/row/simt/softmax.hpp>\n", "ops/dispatch/ alone sees it"),
         ("include/flaggems/kernel/family/order/vector/sort.hpp",
@@ -90,7 +90,7 @@ PLANTED = {
         ("include/flaggems/ops/dispatch/softmax_rows.hpp",
          HEADER + "\nconstexpr i64 busy = i64{1} << 17;\n", "softmax_rows.hpp:5: 2^17 belongs")],
     "room_sizes": ("include/flaggems/kernel/math/", [f"f{n}.hpp" for n in range(13)], "13 headers"),
-    "include_cycles": ("include/flaggems/kernel/family/row/softmax.hpp",
+    "include_cycles": ("include/flaggems/kernel/family/row/programs/softmax.hpp",
                        HEADER + "#include <flaggems/ops/softmax.hpp>\n", "ops/softmax.hpp -> "),
     "stems": [("include/flaggems/ops/relu.hpp", HEADER, "no tests/ops/relu.cpp"),
               ("tests/device_compile/softmax.cpp", SPDX, "no tests/device_compile/softmax.cpp"),
@@ -98,8 +98,8 @@ PLANTED = {
               ("docs/support.md", "| softmax | yes | - |\n", "softmax of ops/softmax.hpp was not run")],
     "mirrored_folders": [("tests/operators/softmax.cpp", SPDX, "tests/operators: there is no include/flaggems/operators"),
                          ("bench/ops/row/softmax.cpp", SPDX, "bench/ops/row: there is no")],
-    "texts": [("include/flaggems/kernel/family/row/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
-              ("include/flaggems/kernel/family/row/softmax.hpp",
+    "texts": [("include/flaggems/kernel/family/row/programs/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
+              ("include/flaggems/kernel/family/row/programs/softmax.hpp",
                HEADER + 'FLAGGEMS_TEXT("flaggems/kernels/relu.hpp");\n', "names flaggems/kernels/relu")],
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),

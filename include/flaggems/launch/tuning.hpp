@@ -124,8 +124,9 @@ template <class Device, execution Model>
 struct default_tuning<families::sort, Device, Model> {
   static constexpr i64 workspace_rows = 64;                ///< rows: enough for any blocks
   static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
-  static constexpr i64 together = i64{1} << 25;  ///< elements of rows that one pass sorts (H200)
-  static constexpr i64 scan_threads = 1024;      ///< threads a block that adds up tiles' counts
+  static constexpr i64 rows_per_pass = i64{1}
+                                       << 25;  ///< elements of rows that one pass sorts (H200)
+  static constexpr i64 scan_threads = 1024;    ///< threads a block that adds up tiles' counts
 };
 template <class Device>
 struct default_tuning<families::sort, Device, execution::vector_workers> {
