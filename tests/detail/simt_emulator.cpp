@@ -336,7 +336,7 @@ TYPED_TEST(SimtEmulator, EveryReportNamesALine) {
     s.write(block.thread(), 0);
     if (block.thread() % w != 0) line = __LINE__, (void)block.template count_in_turn<1>(s, 0);
   });
-  EXPECT_TRUE(contains(e.got(), "in alike at " + line_text(line))) << e.what();
+  EXPECT_TRUE(contains(e.got(), "in ballot_match at " + line_text(line))) << e.what();
   e = this->refused([&](auto& block) {
     auto s = block.template scratch<int>(1);
     block.single([&] { s.write(0, 0); });
