@@ -48,6 +48,51 @@ void check(const shape& sizes, i64 dim, layout in, layout to, const std::vector<
   }
 }
 
+/// The gradients of row-major values y that softmax, or its logarithm, gave.
+std::vector<double> gradient(const std::vector<double>& g, const std::vector<double>& y,
+                             const shape& sizes, int dim, bool log) {
+  std::vector<double> x(g.size());
+  i64 inner = 1;
+  for (int d = dim + 1; d < sizes.rank(); ++d) inner *= sizes[d];
+  const i64 n = sizes[dim], outer = static_cast<i64>(g.size()) / (inner * n);
+  for (i64 o = 0; o < outer; ++o)
+    for (i64 i = 0; i < inner; ++i) {
+      const auto at = [&](i64 k) { return static_cast<std::size_t>((o * n + k) * inner + i); };
+      double sum = 0;
+      for (i64 k = 0; k < n; ++k) sum += log ? g[at(k)] : g[at(k)] * y[at(k)];
+      for (i64 k = 0; k < n; ++k)
+        x[at(k)] = log ? g[at(k)] - std::exp(y[at(k)]) * sum : y[at(k)] * (g[at(k)] - sum);
+    }
+  return x;
+}
+
+template <class D, class T>
+void check_backward(const shape& sizes, int dim, layout of_grad, layout of_y, layout to) {
+  SCOPED_TRACE(std::string(to_string(of_grad)) + ", " + to_string(of_y) + " to " + to_string(to) +
+               ", sizes " + fg::to_string(sizes) + ", dim " + std::to_string(dim));
+  for (const bool log : {false, true}) {
+    const auto values = reference(random_values(sizes, -3, 3), sizes, dim, log);
+    test_tensor<T, D> y(sizes, of_y, values), g(sizes, of_grad, random_values(sizes, -2, 2));
+    test_tensor<T, D> out(sizes, to);
+    const auto run = [&](auto&& grad_input) {
+      if (log)
+        fg::log_softmax_backward(test_stream<D>(), g.in(), y.in(), grad_input, dim);
+      else
+        fg::softmax_backward(test_stream<D>(), g.in(), y.in(), grad_input, dim);
+    };
+    run(out.view());
+    tolerance tol = tolerance_of<T>();
+    tol.atol = sizeof(T) == 8 ? 1e-12 : sizeof(T) == 4 ? 2e-5 : 2e-2;
+    const auto want = gradient(g.values(), y.values(), sizes, dim, log);
+    expect_close<T>(out.read(), want, tol);
+    EXPECT_TRUE(out.gaps_untouched());
+    EXPECT_TRUE(y.untouched());
+    EXPECT_TRUE(g.untouched());
+    run(g.view());  // in place
+    expect_close<T>(g.read(), want, tol);
+  }
+}
+
 template <class Case>
 class softmax_test : public ::testing::Test {};
 TYPED_TEST_SUITE(softmax_test, float_cases);
@@ -64,6 +109,18 @@ TYPED_TEST(softmax_test, contiguous) {
       const shape sizes{3, 7, 20};
       check<D, T>(sizes, dim, layout::contiguous, layout::contiguous, random_values(sizes, -9, 9));
     }
+  });
+}
+
+TYPED_TEST(softmax_test, backward) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  at_every_level<D>([] {
+    for (const i64 n : {1, 7, 16, 100, 1000, 1001, 9000})
+      check_backward<D, T>({5, n}, 1, layout::contiguous, layout::contiguous, layout::contiguous);
+    check_backward<D, T>({3, 7, 20}, 1, layout::contiguous, layout::contiguous, layout::contiguous);
+    check_backward<D, T>({5, 129}, 1, layout::offset, layout::contiguous, layout::strided);
+    check_backward<D, T>({5, 129}, 1, layout::negative, layout::transposed, layout::contiguous);
   });
 }
 

@@ -19,6 +19,11 @@ void softmaxes() {
          fg::softmax(s, from, to, -1);
          fg::log_softmax(s, from, to, -1);
        });
+  each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
+       [](const auto& grad, const auto& y) {
+         (void)fg::softmax_backward(s, grad, y, -1);
+         (void)fg::log_softmax_backward(s, grad, y, -1);
+       });
 }
 
 void norms() {
