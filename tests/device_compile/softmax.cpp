@@ -12,6 +12,7 @@ using flaggems::bf16, flaggems::f16;
 using soft = fk::softmax_program<float, false>;
 using log_soft = fk::softmax_program<float, true>;
 using soft_backward = fk::softmax_backward_program<float, false>;
+using log_soft_backward = fk::softmax_backward_program<float, true>;
 template <class T, class Out>
 using one_in = fk::row_operands<fk::operands<fk::row_arg<T>>, fk::operands<fk::row_target<Out>>>;
 template <class T>
@@ -44,3 +45,6 @@ FLAGGEMS_INSTANCE(softmax_backward_f32, fk::staged_row_program<soft_backward, tw
 FLAGGEMS_INSTANCE(softmax_backward_resident_bf16,
                   fk::register_row_program<soft_backward, two_halves, 4, 1, false>, fk::row_space,
                   fk::row_threads, two_halves, soft_backward)
+FLAGGEMS_INSTANCE(log_softmax_backward_f32,
+                  fk::register_row_program<log_soft_backward, two_floats, 8, 1, true>,
+                  fk::row_space, fk::row_threads, two_floats, log_soft_backward)

@@ -142,6 +142,16 @@ TYPED_TEST(softmax_layouts, all_pairs) {
   });
 }
 
+TYPED_TEST(softmax_layouts, backward) {
+  for (const layout of_grad : {layout::contiguous, layout::transposed, layout::negative})
+    for (const layout of_y : {layout::contiguous, layout::strided, layout::offset})
+      for (const int dim : {0, 2})
+        check_backward<TypeParam, f32>({2, 5, 19}, dim, of_grad, of_y, layout::contiguous);
+  for (const i64 n : {24, 400, 6000, 33000})
+    check_backward<TypeParam, f32>({3, n}, 1, layout::contiguous, layout::contiguous,
+                                   layout::contiguous);
+}
+
 TYPED_TEST(softmax_layouts, rows_of_all_lengths) {
   // What chips hold in registers depends on the length; of 33,000 a block does not hold all, nor
   // of 270,000 a cluster of blocks.
