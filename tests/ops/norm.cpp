@@ -418,6 +418,23 @@ TYPED_TEST(norm_layouts, numbers_whose_sum_is_infinite) {
     }
 }
 
+// Copies of all strided rows have room, those of the wide residual twice: read, and written back.
+TYPED_TEST(norm_layouts, adds_wide_residuals_in_strided_rows) {
+  const shape sizes{2, 6001};
+  test_tensor<bf16, TypeParam> x(sizes, layout::strided, random_values(sizes, -3, 4));
+  test_tensor<f32, TypeParam> residual(sizes, layout::strided, random_values(sizes));
+  test_tensor<bf16, TypeParam> weight({6001}, layout::strided, random_values({6001}));
+  values sum = residual.values();
+  for (std::size_t k = 0; k < sum.size(); ++k)
+    sum[k] = static_cast<float>(static_cast<float>(sum[k]) + static_cast<float>(x.values()[k]));
+  fg::fused_add_rms_norm(test_stream<TypeParam>(), x.view(), residual.view(), weight.in(), 1e-3);
+  expect_equal(residual.read(), sum);
+  expect_close<bf16>(x.read(), reference(sum, 6001, weight.values(), {}, 1e-3, false),
+                     near<bf16>());
+  EXPECT_TRUE(x.gaps_untouched());
+  EXPECT_TRUE(residual.gaps_untouched());
+}
+
 // The squares of the differences from the first element are infinite, the variance is not.
 TYPED_TEST(norm_layouts, begins_with_an_outlier) {
   for (const i64 n : {50, 1000, 40000}) {

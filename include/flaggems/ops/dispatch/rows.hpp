@@ -152,6 +152,8 @@ void launch_rows(const S& stream, launch_config config, const Space& space, cons
   config.scratch = with_row_operands(all, [&](const auto&... x) {
     return staged_scratch<C, device_of<S>, std::remove_cvref_t<decltype(*x.data)>...>(space.length);
   });
+  if constexpr (Program::traits.has_updates && !has_simt<device_of<S>>)  // the rows written back
+    config.scratch += staged_scratch<T, device_of<S>>(space.length);
   launch<kernels::staged_row_program<Program, Operands>>(stream, config, space, all, program);
 }
 
