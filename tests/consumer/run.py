@@ -194,7 +194,7 @@ class Driver:
 
     def texts_of_kernels(self):
         """An object has the texts of kernels if a device in it compiles at run time, and else not."""
-        tree, section = self.folder("texts_of_kernels"), b"flaggems/kernel/family/row/softmax.hpp\0// SPDX"
+        tree, section = self.folder("texts_of_kernels"), b"flaggems/kernel/family/row/programs/softmax.hpp\0// SPDX"
         compilers = [self.cxx] + [c for c in ["clang++-14"] if shutil.which(c)]
         for compiler in compilers:
             for device, first in (("host", True), ("cuda", True), ("cuda", False)):

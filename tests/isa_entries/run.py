@@ -26,13 +26,14 @@ PARTS = {"avx2": r"kernels::outlined<flaggems::kernels::isa_avx2>::|kernels::avx
                         r"|kernels::vnni_tile<",
          "amx": r"kernels::amx_tiles<"}
 # Kernels of a few scalars, which have nothing to do in vectors, or leave that to parts of theirs.
-SCALAR = ("kernels::gemm_blocked<", "kernels::gemm_few_rows<",
-          "kernels::gemm_small<", "kernels::gemm_small_matrix<", "kernels::gemm_along<",
-          # and the next ones move words of 16 bytes
+SCALAR = ("kernels::gemm_blocked<",
+          # the next ones move words of 16 bytes
           "kernels::pack_pairs<", "kernels::pack_bytes<", "kernels::pack_byte_tiles<")
 # Kernels of one entry, which runs the parts of whatever level the launch is at.
 CHOOSING = ("kernels::pointwise<", "kernels::pointwise_flat<", "kernels::reduce_inner<",
-            "kernels::reduce_rows<", "kernels::reduce_outer<")
+            "kernels::reduce_rows<", "kernels::reduce_outer<", "kernels::gemm_blocked<",
+            "kernels::gemm_few_rows<", "kernels::gemm_small<", "kernels::gemm_small_matrix<",
+            "kernels::gemm_along<")
 WIDE = {"avx2": "ymm", "avx512": "zmm", "avx512_bf16": "zmm", "amx": "zmm"}
 # The levels in which an instruction may occur, and one of which must have it.
 SPECIAL = {"vdpbf16ps": {"avx512_bf16"}, "vpdpbusd": {"avx512_bf16"},

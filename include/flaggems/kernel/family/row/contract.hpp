@@ -162,7 +162,7 @@ struct state_traits<sums<V, Count>> {
 /// a + b of numbers, vectors and `sums`.
 struct plus_each {
   template <class S>
-  FLAGGEMS_INLINE S operator()(const S& a, const S& b) const {
+  FLAGGEMS_INLINE S operator()(FLAGGEMS_VALUE(S) a, FLAGGEMS_VALUE(S) b) const {
     return S(a + b);
   }
 };
