@@ -182,7 +182,7 @@ struct decode_partials {
                              global_ptr<f32> found) const {
     using kernels::store;
     // A thread has two elements of a row, which share the parts' weights.
-    const int half = elements / 2, all = min_of(rows, space.rows - at.first) * half;
+    const int pairs = elements / 2, all = min_of(rows, space.rows - at.first) * pairs;
     const int blocks = block.cluster_blocks();
     // First combines this block's thread groups, then a share of what the cluster's blocks have.
     for (int members = 1;; members = blocks) {
@@ -191,30 +191,30 @@ struct decode_partials {
       const int from = members == 1 ? 0 : block.cluster_block() * share;
       const int end = min_of(from + share, all);
       for (int i = from + block.thread(); i < end; i += block.threads()) {
-        const int r = i / half, e = i - r * half;
+        const int r = i / pairs, e = i - r * pairs;
         constexpr int most = max_of(groups, decode_space::most_cluster);
         f32 score[most], total[most], sum[most][2];
         if (members == 1)
-          read_groups<most>(r, e, half, score, total, sum);
+          read_groups<most>(r, e, pairs, score, total, sum);
         else
-          read_blocks<most>(r, e, half, blocks, score, total, sum);
+          read_blocks<most>(r, e, pairs, blocks, score, total, sum);
         decode_sum<2> x;
         x.template add<most>(score, total, sum);
         if (!is_last) {
           whole.write(r * row_type::whole + 2 + e, x.sum[0]);
-          whole.write(r * row_type::whole + 2 + e + half, x.sum[1]);
+          whole.write(r * row_type::whole + 2 + e + pairs, x.sum[1]);
           if (e > 0) continue;
           whole.write(r * row_type::whole, x.most);
           whole.write(r * row_type::whole + 1, x.total);
         } else if (space.parts.divisor == 1) {
           const auto row = to + out.offset(decode_query(space, at.first + r));
           store(row, out.element, lane_scalar{e}, x.result(0));
-          store(row, out.element, lane_scalar{e + half}, x.result(1));
+          store(row, out.element, lane_scalar{e + pairs}, x.result(1));
         } else {
           const auto here =
               found + (at.found + i64{r} * space.parts.divisor) * decode_found(elements);
           here[2 + e] = x.sum[0];
-          here[2 + e + half] = x.sum[1];
+          here[2 + e + pairs] = x.sum[1];
           if (e > 0) continue;
           here[0] = x.most;
           here[1] = x.total;
@@ -228,7 +228,7 @@ struct decode_partials {
 
  private:
   template <int Most>
-  FLAGGEMS_INLINE void read_groups(int r, int e, int half, f32 (&score)[Most], f32 (&total)[Most],
+  FLAGGEMS_INLINE void read_groups(int r, int e, int pairs, f32 (&score)[Most], f32 (&total)[Most],
                                    f32 (&sum)[Most][2]) const {
     FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Most; ++s) {
@@ -237,11 +237,11 @@ struct decode_partials {
       total[s] = exists ? totals.read(s * rows + r) : 0.0F;
       FLAGGEMS_SIMT_UNROLL
       for (int h = 0; h < 2; ++h)
-        sum[s][h] = exists ? sums_of(s, r).read(row_type::place(e + h * half)) : 0.0F;
+        sum[s][h] = exists ? sums_of(s, r).read(row_type::place(e + h * pairs)) : 0.0F;
     }
   }
   template <int Most>
-  FLAGGEMS_INLINE void read_blocks(int r, int e, int half, int blocks, f32 (&score)[Most],
+  FLAGGEMS_INLINE void read_blocks(int r, int e, int pairs, int blocks, f32 (&score)[Most],
                                    f32 (&total)[Most], f32 (&sum)[Most][2]) const {
     FLAGGEMS_SIMT_UNROLL
     for (int b = 0; b < Most; ++b) {
@@ -253,7 +253,7 @@ struct decode_partials {
       const auto there =
           block.of_block(whole, exists ? b : block.cluster_block()).from(r * row_type::whole);
       const f32 own_score = there.read(0), own_total = there.read(1);
-      const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + half)};
+      const f32 own_sums[2] = {there.read(2 + e), there.read(2 + e + pairs)};
       if (!exists) continue;
       score[b] = own_score;
       total[b] = own_total;
