@@ -34,5 +34,26 @@ void softmax(benchmark::State& state) {
 BENCHMARK_TEMPLATE(softmax, f32)->ArgsProduct({{1, 64, 4096}, {64, 1024, 16384}})->UseRealTime();
 BENCHMARK_TEMPLATE(softmax, bf16)->ArgsProduct({{64, 4096}, {1024}})->UseRealTime();
 
+template <class T>
+void softmax_backward(benchmark::State& state) {
+  const i64 n = state.range(1);
+  const auto grad = random<T>({state.range(0), n}, -1, 1), y = random<T>({state.range(0), n}, 0, 1);
+  auto out = fg::empty_like(stream(), grad);
+  for (auto _ : state) {
+    fg::softmax_backward(stream(), grad, y, out, 1);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * 3 * grad.bytes());
+  const auto want = [&](i64 i) {
+    double sum = 0;
+    for (i64 k = i / n * n; k < i / n * n + n; ++k)
+      sum += number(grad.data()[k]) * number(y.data()[k]);
+    return number(y.data()[i]) * (number(grad.data()[i]) - sum);
+  };
+  check(state, out, want, 4 * n, tolerance<T>);
+}
+BENCHMARK_TEMPLATE(softmax_backward, f32)->ArgsProduct({{64, 4096}, {1024}})->UseRealTime();
+BENCHMARK_TEMPLATE(softmax_backward, bf16)->ArgsProduct({{64, 4096}, {1024}})->UseRealTime();
+
 }  // namespace
 }  // namespace flaggems_bench

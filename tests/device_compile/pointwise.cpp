@@ -57,13 +57,13 @@ FLAGGEMS_INSTANCE(where_f32, fk::pointwise_strided<float, choice>, fk::strided_s
 using gelu_expr = fk::node<float, fk::gelu_none_fn, fk::flat_arg<flaggems::f16, float>>;
 FLAGGEMS_INSTANCE(
     gelu_none_f16,
-    fk::pointwise_vectors<flaggems::f16, gelu_expr, fk::operand_vectors::together, 1 << 20>,
+    fk::pointwise_vectors<flaggems::f16, gelu_expr, fk::operand_vectors::aligned, 1 << 20>,
     flaggems::i64, fk::global_ptr<flaggems::f16>, gelu_expr)
 
 using sum_expr =
     fk::node<float, fk::add_fn, fk::flat_arg<flaggems::f16, float>, fk::flat_arg<float, float>>;
 FLAGGEMS_INSTANCE(add_across,
-                  fk::pointwise_vectors<float, sum_expr, fk::operand_vectors::across, 1 << 20>,
+                  fk::pointwise_vectors<float, sum_expr, fk::operand_vectors::misaligned, 1 << 20>,
                   flaggems::i64, fk::global_ptr<float>, sum_expr)
 
 using pow_expr = fk::node<double, fk::pow_fn, fk::arg<double, double>, fk::arg<double, double>>;

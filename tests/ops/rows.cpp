@@ -3,6 +3,7 @@
 //
 // What authors of operators along one dimension build on: operands of every stride as rows, weights
 // among them as expanded views.
+#include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <support/ops.hpp>
 #include <support/user_kernels.hpp>
@@ -55,6 +56,92 @@ template <class Device>
 class rows : public ::testing::Test {};
 using devices = devices_and_own<host, chip32, simt64>;
 TYPED_TEST_SUITE(rows, devices);
+
+using values = std::vector<double>;
+
+/// The program `all_of_a_row` along the last dimension, against a loop in double.
+template <class D>
+void check_all_of_a_row(i64 count, i64 n, layout how, bool has_weight) {
+  SCOPED_TRACE(std::to_string(count) + " rows of " + std::to_string(n) + ", " + to_string(how));
+  const shape sizes{count, n};
+  test_tensor<f32, D> x(sizes, how, random_values(sizes)),
+      y(sizes, layout::contiguous, random_values(sizes));
+  test_tensor<f32, D> w({n}, layout::contiguous, random_values({n})), scale({count, 1});
+  test_tensor<f32, D> a(sizes, how), b(sizes), dot({count, 1}), picked({count, 1}), sum({count, 1});
+  values scales, places;
+  for (i64 r = 0; r < count; ++r) {
+    scales.push_back(static_cast<double>(r) - 1.5);
+    places.push_back(static_cast<double>(r % 4 == 0 ? -1 : r % 4 == 1 ? n : r * 7 % n));
+  }
+  test_tensor<f32, D> by({count, 1}, layout::contiguous, scales);
+  test_tensor<i64, D> at({count, 1}, layout::contiguous, places);
+  fg::row_plan plan(x.view().sizes(), 1);
+  const auto weight = w.in().expand(x.view().sizes());
+  plan.add(x.in());
+  plan.add(y.in());
+  plan.add(weight);
+  plan.add(by.in());
+  plan.add(at.in());
+  plan.add(a.view());
+  plan.add(b.view());
+  plan.add(dot.view());
+  plan.add(picked.view());
+  plan.add(sum.view());
+  const auto space = plan.space();
+  auto weights = plan.arg(2, weight);
+  if (!has_weight) weights.data = nullptr;
+  fg::launch_config config;
+  config.op = "all_of_a_row";
+  using namespace fg::detail;  // inputs, outputs
+  launch_rows(test_stream<D>(), config, space,
+              row_operands_of(inputs(plan.arg(0, x.in()), plan.arg(1, y.in())),
+                              outputs(plan.target(5, a.view()), plan.target(6, b.view())),
+                              inputs(weights), inputs(plan.arg(3, by.in()), plan.arg(4, at.in())),
+                              outputs(plan.target(7, dot.view()), plan.target(8, picked.view()),
+                                      plan.target(9, sum.view()))),
+              all_of_a_row());
+  values want_a, want_b, want_dot, want_picked, want_sum;
+  for (i64 r = 0; r < count; ++r) {
+    const auto row = [&](const values& v, i64 k) { return v[static_cast<std::size_t>(r * n + k)]; };
+    const auto weight_of = [&](i64 k) {
+      return has_weight ? w.values()[static_cast<std::size_t>(k)] : 1.0;
+    };
+    double mean = 0, product = 0, weighted = 0;
+    for (i64 k = 0; k < n; ++k) {
+      mean += row(x.values(), k) / static_cast<double>(n);
+      product += row(x.values(), k) * row(y.values(), k);
+    }
+    for (i64 k = 0; k < n; ++k) {
+      weighted += row(x.values(), k) * weight_of(k) * mean;
+      want_a.push_back(row(x.values(), k) * weight_of(k) - mean);
+      want_b.push_back(row(y.values(), k) * scales[static_cast<std::size_t>(r)]);
+    }
+    const i64 place = static_cast<i64>(places[static_cast<std::size_t>(r)]);
+    want_dot.push_back(product);
+    want_picked.push_back(place >= 0 && place < n ? row(x.values(), place) : 0.0);
+    want_sum.push_back(weighted);
+  }
+  const tolerance tol{1e-4, 1e-4 * std::sqrt(static_cast<double>(n))};
+  expect_close<f32>(a.read(), want_a, tol);
+  expect_close<f32>(b.read(), want_b, tol);
+  expect_close<f32>(dot.read(), want_dot, tol);
+  expect_close<f32>(picked.read(), want_picked, tol);
+  expect_close<f32>(sum.read(), want_sum, tol);
+  EXPECT_TRUE(a.gaps_untouched());
+}
+
+TYPED_TEST(rows, programs_have_all_of_their_contract) {
+  at_every_level<TypeParam>([] {
+    for (const i64 n : {1, 3, 16, 40, 300, 1001}) {
+      check_all_of_a_row<TypeParam>(9, n, layout::contiguous, true);
+      check_all_of_a_row<TypeParam>(9, n, layout::strided, true);
+      check_all_of_a_row<TypeParam>(9, n, layout::contiguous, false);
+    }
+  });
+  // Of 6,000 a block holds all, of 40,000 a cluster of blocks does not.
+  check_all_of_a_row<TypeParam>(3, 6000, layout::contiguous, true);
+  check_all_of_a_row<TypeParam>(2, 40000, layout::contiguous, true);
+}
 
 TYPED_TEST(rows, weights_are_expanded_views) {
   at_every_level<TypeParam>([] {

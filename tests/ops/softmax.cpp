@@ -356,8 +356,32 @@ TEST(softmax, refuses_bad_arguments) {
                 "softmax");
   EXPECT_RAISES(fg::softmax(stream, x.view().narrow(0, 0, 3), x.view().narrow(0, 1, 3), 1), overlap,
                 "softmax");
+  EXPECT_RAISES(fg::softmax_backward(stream, x.in(), x.in(), out.view(), 2), out_of_range,
+                "softmax_backward");
+  EXPECT_RAISES(fg::softmax_backward(stream, x.in(), x.in().narrow(0, 0, 3), out.view(), 0),
+                shape_mismatch, "softmax_backward");
+  EXPECT_RAISES(fg::log_softmax_backward(stream, x.in(), x.in(), out.view().t(), 0), shape_mismatch,
+                "log_softmax_backward");
+  EXPECT_RAISES(fg::log_softmax_backward(stream, out.in().narrow(0, 0, 3), x.view().narrow(0, 0, 3),
+                                         x.view().narrow(0, 1, 3), 1),
+                overlap, "log_softmax_backward");
   EXPECT_TRUE(x.untouched());
   EXPECT_TRUE(out.untouched());
+}
+
+// A NaN in a row makes the row NaN; rows of no elements, and no rows, have nothing to write.
+TYPED_TEST(softmax_layouts, backward_of_nan_and_of_nothing) {
+  const auto& stream = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> g({2, 3}, layout::contiguous, {1, std::nan(""), 2, 1, 2, 3});
+  test_tensor<f32, TypeParam> y({2, 3}, layout::contiguous, {0.25, 0.5, 0.25, 0.25, 0.5, 0.25});
+  const auto got = values_of(fg::softmax_backward(stream, g.in(), y.in(), 1));
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(got[k])) << k;
+  for (std::size_t k = 3; k < 6; ++k) EXPECT_FALSE(std::isnan(got[k])) << k;
+  for (const shape& sizes : {shape{0, 3}, shape{2, 0}}) {
+    test_tensor<f32, TypeParam> none(sizes);
+    EXPECT_EQ(fg::softmax_backward(stream, none.in(), none.in(), 1).numel(), 0);
+    EXPECT_EQ(fg::log_softmax_backward(stream, none.in(), none.in(), 1).numel(), 0);
+  }
 }
 
 #endif

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/family/row/contract.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
 namespace flaggems_test {
@@ -55,6 +56,43 @@ struct row_sums {
       block.single([&]() FLAGGEMS_LAMBDA { to.write(0, sum); });  // the row's only element
       // [/reduced_kernel]
     });
+  }
+};
+
+/// A row program with all that the contract has: two inputs, a parameter w, two sums at once, and a
+/// sum that depends on them; a number and an index of each row; two outputs and three results.
+///   out 0 = x w - mean(x), out 1 = y scale
+///   results: sum(x y); x[index], or 0; sum(x w mean(x))
+struct all_of_a_row {
+  using compute = float;
+  using terms = flaggems::kernels::plain_terms;
+  static constexpr flaggems::kernels::row_traits traits = flaggems::kernels::row_traits();
+  FLAGGEMS_INLINE static constexpr int neutral(int) { return 1; }
+
+  template <class Row>
+  FLAGGEMS_INLINE void run(Row& r) const {
+    namespace fk = flaggems::kernels;
+    const auto both = r.sum([](const auto& x, const auto& y) FLAGGEMS_LAMBDA {
+      using V = decltype(fk::copy_of(x));
+      return fk::sums<V, 2>{{V(x * y), x}};
+    });
+    const auto mean =
+        r.each([part = r.part()](const auto& s) FLAGGEMS_LAMBDA { return s.at[1] * part; }, both);
+    const auto weighted =
+        r.weighted_sum([](const auto& x, const auto&, const auto& w, const auto& m)
+                           FLAGGEMS_LAMBDA { return fk::scaled(x, w) * m; },
+                       mean);
+    const auto scale = r.template number<0>([](float v) FLAGGEMS_LAMBDA { return v; });
+    const auto picked = r.template at<1>();
+    r.template put<0>(r.each([](const auto& s) FLAGGEMS_LAMBDA { return s.at[0]; }, both));
+    r.template put<1>(picked);
+    r.template put<2>(weighted);
+    r.template store<0>([](const auto& x, const auto&, const auto& w, const auto& m)
+                            FLAGGEMS_LAMBDA { return fk::scaled(x, w) - m; },
+                        mean);
+    r.template store<1>([](const auto&, const auto& y, const auto&, const auto& by)
+                            FLAGGEMS_LAMBDA { return y * by; },
+                        scale);
   }
 };
 

@@ -60,7 +60,7 @@ struct default_tuning<families::pointwise, Device, Model> {
   static constexpr int threads_of_few = 64;        ///< threads a block of few steps (H200)
   static constexpr int threads = 256;              ///< threads a block: the usual size
   static constexpr int threads_of_many = 256;      ///< threads a block of many steps
-  /// Packs from which on a thread takes several: with fewer, more threads are sooner done (H200).
+  /// Vectors from which a thread takes several; with fewer, more threads finish sooner (H200).
   static constexpr i64 many_vectors = i64{1} << 20;
 };
 template <class Device>
@@ -72,8 +72,8 @@ struct default_tuning<families::pointwise, Device, execution::vector_workers> {
 template <class Device, execution Model>
 struct default_tuning<families::copy, Device, Model> {
   static constexpr i64 line = 32;  ///< bytes along both sides that make a transposition pay (H200)
-  /// Tiles from which on vectors pay that are put together from two (H200, f32, element by element
-  /// and so: 81 tiles in 2.5 and 3.0 us, 1,139 in 13.4 and 11.4).
+  /// Tiles from which on assembling misaligned vectors pays (H200, f32, element by element and so:
+  /// 81 tiles in 2.5 and 3.0 us, 1,139 in 13.4 and 11.4).
   static constexpr i64 shifted_tiles = 512;
   static constexpr i64 least_rows = 8;  ///< rows joined by less than vectors: a thread has so many
 };
@@ -98,12 +98,9 @@ struct default_tuning<families::reduce, Device, Model> {
   static constexpr i64 busy_threads = tuning<families::any, Device>::busy_threads;
   /// Blocks that are resident at once: results are cut into no more parts (H200: 4 a unit).
   static constexpr i64 resident_blocks = 4 * tuning<families::any, Device>::units;
-  static constexpr i64 vectors_per_thread =
-      16;  ///< vectors of a row, before it has more threads (H200)
-  static constexpr i64 short_row_vectors =
-      16;  ///< vectors of rows that a thread reads alone (H200)
-  static constexpr i64 columns_of_vectors =
-      16;  ///< vectors side by side of a block: 256 bytes (H200)
+  static constexpr i64 vectors_per_thread = 16;   ///< of a row, before it has more threads (H200)
+  static constexpr i64 short_row_vectors = 16;    ///< of a row that a thread reads alone (H200)
+  static constexpr i64 columns_of_vectors = 16;   ///< vectors in a block's row: 256 bytes (H200)
   static constexpr i64 columns_of_elements = 32;  ///< the same where there are no vectors (H200)
 };
 template <class Device>
@@ -124,9 +121,8 @@ template <class Device, execution Model>
 struct default_tuning<families::sort, Device, Model> {
   static constexpr i64 workspace_rows = 64;                ///< rows: enough for any blocks
   static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
-  static constexpr i64 rows_per_pass = i64{1}
-                                       << 25;  ///< elements of rows that one pass sorts (H200)
-  static constexpr i64 scan_threads = 1024;    ///< threads a block that adds up tiles' counts
+  static constexpr i64 elements_per_pass = i64{1} << 25;   ///< elements that a pass sorts (H200)
+  static constexpr i64 scan_threads = 1024;  ///< threads a block that adds up tiles' counts
 };
 template <class Device>
 struct default_tuning<families::sort, Device, execution::vector_workers> {
@@ -169,9 +165,9 @@ struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tun
   static constexpr i64 units = tuning<families::any, Device>::units;
   static constexpr i64 busy_blocks = 4 * units;  ///< blocks that keep the memory busy (H200)
   static constexpr int threads = 256;  ///< threads a block of few rows, for which it is compiled
-  /// Packs of a line that two teams of threads share; twice and four times as many have four and
-  /// eight (H200).
-  static constexpr i64 shared_packs = 128;
+  /// Vectors of a line that two subwarps share; twice and four times as many are shared by four
+  /// and eight (H200).
+  static constexpr i64 shared_vectors = 128;
 };
 /// The host's blocks follow its caches (ops/dispatch/gemm_policy.hpp).
 template <class Device>

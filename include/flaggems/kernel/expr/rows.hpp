@@ -9,6 +9,20 @@
 
 namespace flaggems::kernels {
 
+/// The coordinates of a row, counted over `rank` dimensions of the given sizes.
+FLAGGEMS_SCALAR coordinates coordinates_of(int rank, const i64 (&sizes)[max_rank], i64 row) {
+  coordinates c;
+  c.rank = rank;
+  c.inner = 0;
+  for (int d = rank - 1; d > 0; --d) {
+    const i64 next = row / sizes[d];
+    c.at[d] = row - next * sizes[d];
+    row = next;
+  }
+  if (rank > 0) c.at[0] = row;
+  return c;
+}
+
 /// The rows of a tensor: their number, their length, and the dimensions that they lie in.
 struct row_space {
   int rank;  // dimensions besides the row's
@@ -16,18 +30,7 @@ struct row_space {
   i64 rows;
   i64 length;
 
-  FLAGGEMS_SCALAR coordinates locate(i64 row) const {
-    coordinates c;
-    c.rank = rank;
-    c.inner = 0;
-    for (int d = rank - 1; d > 0; --d) {
-      const i64 next = row / sizes[d];
-      c.at[d] = row - next * sizes[d];
-      row = next;
-    }
-    if (rank > 0) c.at[0] = row;
-    return c;
-  }
+  FLAGGEMS_INLINE coordinates locate(i64 row) const { return coordinates_of(rank, sizes, row); }
 };
 
 template <class T>
@@ -99,11 +102,9 @@ struct row_walk {
   }
 };
 
-// Rows as kernels use them in several passes: made once a launch, `begin` gives what stands for one
-// row. On a SIMT device they are as below; the host has forms of its own (expr/vector/rows.hpp),
-// which see to it that the loops over a row meet contiguous elements only.
-
-// A group of rows begins with its first one; the next are `step` elements further each.
+// Rows as kernels use them in several passes. They are made once per launch; `begin_group` moves to
+// a group of rows, each `step` elements after the one before, and `place` gives one of them. The
+// forms below are for SIMT devices; the host's (expr/vector/rows.hpp) see contiguous elements only.
 
 /// A row that is read more than once: `first` for each element, later `again`. A kernel may `put` a
 /// value in an element's place and read it back as `kept`; after that `again` is undefined. With
@@ -114,10 +115,6 @@ class staged_row {
  public:
   FLAGGEMS_INLINE staged_row(Block& block, i64 n, const Walk& walk, int = 1)
       : walk_(walk), copy_(block.template scratch<C>(n)) {}
-  FLAGGEMS_INLINE staged_row begin(global_ptr<const T> row, i64) {
-    row_ = row;
-    return *this;
-  }
   FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64, int) { row_ = row; }
   FLAGGEMS_INLINE staged_row place(int) const { return *this; }
   template <class Lane>
@@ -170,14 +167,8 @@ template <class Block, class T, class Walk>
 class written_row {
  public:
   FLAGGEMS_INLINE written_row(Block&, i64, const Walk& walk, bool, int = 1) : walk_(walk) {}
-  FLAGGEMS_INLINE written_row begin(global_ptr<T> row) {
-    row_ = row;
-    return *this;
-  }
   FLAGGEMS_INLINE void begin_group(global_ptr<T> row, i64) { row_ = row; }
   FLAGGEMS_INLINE written_row place(int) const { return *this; }
-  /// The same for elements that are read soon.
-  FLAGGEMS_INLINE written_row cached() const { return *this; }
   template <class Lane, class V>
   FLAGGEMS_INLINE void store(Lane lane, FLAGGEMS_VALUE(V) x) const {
     walk_.store_to(row_, lane, x);

@@ -133,10 +133,10 @@ using vec_storage =
     conditional<sizeof(T) < 4 && sizeof(T) * Count % 4 == 0,
                 vec<u32, max_of(static_cast<int>(sizeof(T)) * Count / 4, 1)>, vec<T, Count>>;
 
-/// How often a kernel reads an element: those read once take no room in the nearest cache.
+/// How often a kernel reads an element; those read once are not allocated in L1.
 enum class reads { often, once };
 
-/// A vector at p, which begins one.
+/// Loads a vector at p, which is aligned to it.
 template <int Count, class T, reads Reads = reads::often>
 FLAGGEMS_INLINE vec_storage<T, Count> load_storage(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE

@@ -19,10 +19,10 @@
 
 namespace flaggems::detail {
 
-/// How SIMT devices attend with few queries, by a device's Numbers.
+/// Decode attention on SIMT devices, by the numbers of a device's tuning.
 template <class Numbers>
 struct decode_policy {
-  /// What kernels count by 32 bits: keys, and batches.
+  /// Limits of 32-bit counts: keys, and batches.
   static constexpr i64 most = i64{1} << 28;
 
   /// How keys are split: into parts combined by a second launch, each processed by a cluster.
@@ -47,7 +47,7 @@ struct decode_policy {
       best = s;
     };
     // Clusters are confined to parts of the device, which larger ones do not fill. Their blocks are
-    // 2^n, of which some may have no step.
+    // 2^n; some of them may have no step.
     for (int c = 2; c <= most_cluster && c < 2 * all; c *= 2)
       consider(rounds_of(c, c == 2 ? concurrent : concurrent * Numbers::cluster_quarters / 4) +
                    Numbers::steps_of_cluster,

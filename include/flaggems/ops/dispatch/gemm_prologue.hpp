@@ -102,7 +102,7 @@ struct first_operand<with_prologue<Added, Node>, A> {
       std::declval<const added_space&>()));
 };
 
-/// A placeholder for an operand given by an expression: only its line length.
+/// An operand given by an expression, of which only the line length is known here.
 template <class T>
 struct absent_matrix {
   i64 length;

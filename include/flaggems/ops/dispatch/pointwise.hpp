@@ -24,14 +24,14 @@ using layout_list = std::span<const memory_layout>;
 template <class S, class T, class E>
 void launch_flat(const S& stream, launch_config& config, i64 n, T* out, const E& e) {
   constexpr i64 many = tuning<families::pointwise, device_of<S>>::many_vectors;
-  using plain = kernels::pointwise_vectors<T, E, kernels::operand_vectors::together, many>;
+  using plain = kernels::pointwise_vectors<T, E, kernels::operand_vectors::aligned, many>;
   const i64 vectors = kernels::ceil_div(n, i64{kernels::common_vec_size<T, E>});
   plan_steps<device_of<S>>(config, vectors, vectors < many ? 1 : kernels::vectors_per_thread<T, E>);
   if (plain::fits(out, e))
     launch<plain>(stream, config, n, out, e);
   else
-    launch<kernels::pointwise_vectors<T, E, kernels::operand_vectors::across, many>>(stream, config,
-                                                                                     n, out, e);
+    launch<kernels::pointwise_vectors<T, E, kernels::operand_vectors::misaligned, many>>(
+        stream, config, n, out, e);
 }
 /// The first `operands` leaves are vectorizable; later ones are constant within a vector if
 /// `vectorized`.

@@ -33,12 +33,12 @@ struct rotary_operands {
   const tensor_view<T, D>&q_out, &k_out;
 };
 
-/// What a rotation is. `interleaved`: pairs are neighbours.
+/// The form of a rotation. `interleaved`: a pair is two adjacent elements.
 struct rotary_form {
   bool interleaved, in_place;
 };
 
-/// What a SIMT device is told of a rotation; not all of it `fits` 32 bits.
+/// A rotation's parameters for a SIMT device; `fits` tells whether 32 bits suffice.
 template <class T, class W>
 struct rotary_plan {
   kernels::rotary_steps steps;

@@ -31,12 +31,6 @@ kernels::row_operands<In, Out, Params, Numbers, Results> row_operands_of(
   return {in, out, params, numbers, results};
 }
 
-inline int inner_rank(const kernels::row_space&) { return 1; }
-template <class Space>
-int inner_rank(const Space& space) {
-  return space.inner_rank;
-}
-
 /// f(each operand along rows...): inputs, outputs and parameters.
 template <class Operands, class F>
 decltype(auto) with_row_operands(const Operands& all, const F& f) {
@@ -136,9 +130,10 @@ void launch_rows(const S& stream, launch_config config, const Space& space, cons
   if constexpr (has_simt<device_of<S>> &&
                 !(Program::traits.fills_lowest && !std::numeric_limits<T>::has_infinity)) {
     const int outer = kernels::outer_rank(space);
-    const bool dense = inner_rank(space) == 1 && with_row_operands(all, [&](const auto&... x) {
-                         return ((x.data == nullptr || x.strides[outer] == 1) && ...);
-                       });
+    const bool dense =
+        kernels::inner_rank(space) == 1 && with_row_operands(all, [&](const auto&... x) {
+          return ((x.data == nullptr || x.strides[outer] == 1) && ...);
+        });
     if (dense) {
       if constexpr (has_tiles<Operands>) {
         if (launch_short_rows<C>(stream, config, space.rows, space.length, outer,

@@ -36,14 +36,14 @@ constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
 /// (simt_reduce_rows); short ones (simt_reduce_short).
 enum class along_rows { any, vectorized, sided, short_ones };
 
-/// How columns are shared: lanes a thread, and whether results may be cut.
+/// How columns are distributed: lanes per thread, and whether results may be split.
 struct column_options {
   i64 width;
   bool may_cut;
 };
 
-/// The shares of threads, by a device's Numbers. `space` has its kept and reduced dimensions,
-/// `inner`, `outputs` and `steps`, and gets the rest.
+/// The distribution over threads, by a device's Numbers. `space` comes with its kept and reduced
+/// dimensions, `inner`, `outputs` and `steps`; the rest is set here.
 template <class Numbers>
 struct simt_shares {
   static constexpr i64 threads = Numbers::threads, busy = Numbers::busy_threads;

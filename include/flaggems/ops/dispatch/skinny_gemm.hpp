@@ -18,8 +18,7 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
-/// Whether vectors of Count elements begin where an operand does and at every `step` elements from
-/// there.
+/// Whether an operand and its steps of `step` elements are aligned to vectors of Count elements.
 template <int Count, class T>
 bool are_vec_aligned(const kernels::gemm_arg<T>& x, i64 step) {
   return kernels::is_vec_aligned<Count>(x.data) && step % Count == 0 && x.batch[0] % Count == 0;
@@ -34,7 +33,7 @@ class skinny_product {
   using stored = typename call_type::stored;
   using bias = typename call_type::kernel_bias;
   static constexpr int width = kernels::vec_size<B>;
-  /// What kernels count by 32 bits: results, terms of a sum, elements from a line to the next.
+  /// Limits of 32-bit counts: results, terms of a sum, elements from a line to the next.
   static constexpr i64 most = i64{1} << 30;
   static constexpr int a_width = kernels::min_of(width, kernels::vec_size<A>);
   static constexpr bool has_tiles =
@@ -78,7 +77,7 @@ class skinny_product {
     // rows they share lines only where there are too few.
     const bool is_tall = call_.space.m > 1;
     int sharing = 0;
-    while (!is_tall && sharing < 3 && vectors >= numbers::shared_packs << sharing) ++sharing;
+    while (!is_tall && sharing < 3 && vectors >= numbers::shared_vectors << sharing) ++sharing;
     const i64 wanted = is_tall ? numbers::units * 3 / 2 : numbers::busy_blocks / 2;
     const auto few_lines = [&] { return call_.space.n << sharing < wanted * 32; };
     // One vector of each line per thread, for more blocks.
@@ -159,7 +158,7 @@ class skinny_product {
     using kernel =
         kernels::gemm_skinny_tiles<B, stored, bias, Wide, Blocks, Stages, numbers::threads>;
     constexpr int subwarps = numbers::threads / 32;
-    // Short sums leave some thread groups without a step: of many lines, others take these.
+    // Short sums leave some subwarps without a step: with many lines, those take other lines.
     const i64 steps = kernels::ceil_div(call_.space.k, i64{kernel::chunk});
     int sharing = 3;
     while (sharing > 0 &&

@@ -124,7 +124,7 @@ template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                    const kernels::row_target<i64>& indices, bool descending,
-                   i64 most = tuning<families::sort, device_of<S>>::rows_per_pass) {
+                   i64 most = tuning<families::sort, device_of<S>>::elements_per_pass) {
   using numbers = tuning<families::sort, device_of<S>>;
   using U = kernels::bits_type<T>;
   using pass_type = kernels::radix_pass<U, J>;

@@ -96,16 +96,6 @@ class row_plan {
   int count_ = 0;
 };
 
-/// The block-local bytes of a kernel with a staged_row of n elements of C (kernel/expr/rows.hpp)
-/// and, on the host, copies of up to `rows` rows that are not contiguous; there they are those of a
-/// group of rows, if the kernel works on such.
-template <class C, class Device>
-[[nodiscard]] constexpr i64 row_scratch(i64 n, int rows, bool grouped = false) noexcept {
-  if constexpr (has_simt<Device>) return scratch_bytes<C>(n);
-  const i64 least = grouped ? kernels::group_elements : 0;
-  return scratch_bytes<C>((n > least ? n : least) + 16 * (grouped ? 16 : 1)) * (1 + rows);
-}
-
 namespace detail {
 /// The block-local bytes of a row program of rows of n elements that computes in C
 /// (kernel/family/row/staged.hpp): the staged row, and on the host copies of rows of T that are

@@ -323,23 +323,6 @@ class row_share {
       for_rest_from<C, Backwards>(at(Vectors + rest.staged()), rest.row(), f);
     }
   }
-  /// The same for all of the row, of which the rest comes last; `others`, which are companions, say
-  /// what they have there: f(values, at, inside, theirs...).
-  template <class C, bool Backwards = false, class F, class... Others>
-  FLAGGEMS_INLINE void for_all(global_ptr<const T> row, const F& f, Others... others) const {
-    FLAGGEMS_SIMT_UNROLL
-    for (int k = 0; k < Vectors; ++k) {
-      (others.prepare(*this, k), ...);
-      f(read<C>(k), at(k), has(k), others.template read<C>(k)...);
-    }
-    FLAGGEMS_SIMT_UNROLL
-    for (int e = 0; e < edges; ++e)
-      f(read_edge<C>(e), edge_at_[e], has_edge(e), others.template read_edge<C>(*this, e)...);
-    for_rest<C, Backwards>(row, [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
-      f(v, at, inside, others.template read_rest<C>(*this, at)...);
-    });
-  }
-
   /// Writes all that is held to the row that it is of.
   FLAGGEMS_INLINE void store(global_ptr<T> row) const {
     FLAGGEMS_SIMT_UNROLL

@@ -142,10 +142,6 @@ class staged_row<host_block<Isa>, C, T, Walk> {
         padded_(round_up(n, 16)),
         copy_(block.template scratch<C>(padded_ * rows)),
         buffer_(block.template scratch<T>(padded_ * rows).data) {}
-  FLAGGEMS_HOST_INLINE staged_place<C, T> begin(const T* row, i64 step) {
-    begin_group(row, step, 1);
-    return place(0);
-  }
   FLAGGEMS_HOST_INLINE void begin_group(const T* row, i64 step, int count) {
     row_ = row;
     step_ = step;
@@ -209,7 +205,6 @@ template <class Isa, class T>
 struct written_place {
   T* to;
   bool streamed;
-  FLAGGEMS_HOST_INLINE written_place cached() const { return {to, false}; }
   template <class V>
   FLAGGEMS_HOST_INLINE void store(lane_vector<Isa> lane, const V& x) const {
     store_whole(to + lane.begin, x, streamed);
@@ -235,10 +230,6 @@ class written_row<host_block<Isa>, T, Walk> {
         padded_(round_up(n, 16)),
         buffer_(block.template scratch<T>(padded_ * rows).data),
         streamed_(streamed) {}
-  FLAGGEMS_HOST_INLINE written_place<Isa, T> begin(T* row) {
-    begin_group(row, 0);
-    return place(0);
-  }
   FLAGGEMS_HOST_INLINE void begin_group(T* row, i64 step) {
     row_ = row;
     step_ = step;

@@ -8,9 +8,8 @@
 
 namespace flaggems::kernels {
 
-/// A grid of blocks of two dimensions, with all steps in bytes. A dimension of the block that is
-/// longer than the block is cut: the grid's dimension `cut` walks along it, and its last block has
-/// `rest`.
+/// A grid of two-dimensional blocks; all steps in bytes. A dimension longer than the block is cut:
+/// the grid's dimension `cut` runs along it, and its last block has `rest`.
 struct copy_space {
   int rank;  // of the grid, at least 1
   i64 sizes[max_rank], to[max_rank], from[max_rank];
@@ -18,7 +17,7 @@ struct copy_space {
   i64 count[2], rest[2];
   i64 to_step[2], from_step[2];
   i64 blocks;
-  bool streamed;    // results go past the caches
+  bool streamed;    // non-temporal stores
   bool transposed;  // elements: the block's outer dimension is contiguous in the input
   bool staged;      // transposed: by way of a buffer
 };

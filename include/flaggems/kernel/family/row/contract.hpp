@@ -13,7 +13,8 @@
 //   };
 //
 // `r` stands for one row, or for several that are worked on side by side. A function f below gets
-// the row's element, then that of each further input, then that of each parameter:
+// the row's element, then that of each further input, then that of each parameter, which only
+// `affine` and `scaled` take, as it may be absent:
 //   r.reduce<M>()               the state of M over the row
 //   r.sum(f, x...)              the sum of f(inputs..., x...); f of zeros is zero. A `sums` is
 //                               summed component by component
@@ -34,8 +35,8 @@
 //                    term(x, pivot), weight(term), and carry(from, to), the factor that brings sums
 //                    and terms about one pivot to those about another
 //   pivots::row      the row has one, which need not be exact: term(x, pivot), enter(term, part),
-//                    operator(), finish(sums, part); is_far(state): begin anew from a better pivot;
-//                    settle(state, pivot) where that is not done
+//                    which gives two sums, finish(sums, part); is_far(state): begin anew from a
+//                    better pivot; settle(state, pivot) where that is not done
 // `keeps`: a term takes longer to compute than to keep.
 #pragma once
 
@@ -140,10 +141,6 @@ struct sums {
     return r;
   }
 };
-template <class V>
-FLAGGEMS_INLINE sums<V, 2> two_sums(FLAGGEMS_VALUE(V) a, identity<FLAGGEMS_VALUE(V)> b) {
-  return {{a, b}};
-}
 template <class V, int Count>
 struct state_traits<sums<V, Count>> {
   template <class S>

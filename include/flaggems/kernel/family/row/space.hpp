@@ -14,17 +14,8 @@ struct norm_space {
   i64 sizes[max_rank];
   i64 rows, length;
 
-  FLAGGEMS_SCALAR coordinates locate(i64 row) const {
-    coordinates c;
-    c.rank = outer_rank;
-    c.inner = 0;
-    for (int d = outer_rank - 1; d > 0; --d) {
-      const i64 next = row / sizes[d];
-      c.at[d] = row - next * sizes[d];
-      row = next;
-    }
-    if (outer_rank > 0) c.at[0] = row;
-    return c;
+  FLAGGEMS_INLINE coordinates locate(i64 row) const {
+    return coordinates_of(outer_rank, sizes, row);
   }
   /// Where element i of a row lies.
   FLAGGEMS_INLINE i64 offset(const i64* strides, i64 i) const {
@@ -64,6 +55,12 @@ FLAGGEMS_INLINE row_walk walk_of(const row_space& space, const i64 (&strides)[ma
 FLAGGEMS_INLINE norm_walk walk_of(const norm_space& space, const i64 (&strides)[max_rank]) {
   return norm_walk{&space, strides};
 }
+/// The dimensions between rows, and those of a row.
+FLAGGEMS_INLINE int outer_rank(const row_space& space) { return space.rank; }
+FLAGGEMS_INLINE int outer_rank(const norm_space& space) { return space.outer_rank; }
+FLAGGEMS_INLINE int inner_rank(const row_space&) { return 1; }
+FLAGGEMS_INLINE int inner_rank(const norm_space& space) { return space.inner_rank; }
+
 template <class Space>
 using walk_type =
     decltype(walk_of(declval_of<const Space&>(), declval_of<const i64 (&)[max_rank]>()));

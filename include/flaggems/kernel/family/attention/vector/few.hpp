@@ -4,7 +4,7 @@
 // flaggems: host only
 //
 // Attention of few queries on the host, as in a step of generation: keys and values are read where
-// they lie, in parts of their own, which are put together after.
+// they lie, split into parts that are combined afterwards.
 #pragma once
 
 #include <flaggems/kernel/family/attention/vector/blocks.hpp>

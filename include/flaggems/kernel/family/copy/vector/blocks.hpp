@@ -15,7 +15,7 @@
 
 namespace flaggems::kernels {
 
-/// Whether a block is the first, or the last, of those that its inner dimension is cut into.
+/// Whether a block is the first or last piece of a cut inner dimension.
 struct copy_piece_ends {
   bool first, last;
 };
@@ -253,8 +253,8 @@ FLAGGEMS_HOST_INLINE void copy_transposed(unsigned char* to, i64 to_step, const 
   }
 }
 
-/// Elements of T's size, neither contiguous in both: one after the other, or `transposed`, where
-/// the block's outer dimension is contiguous in the input and its inner one in the output.
+/// Elements that are contiguous on at most one side: one by one, or `transposed`, where the block's
+/// outer dimension is contiguous in the input and its inner one in the output.
 template <class T>
 struct copy_blocks_of_elements {
   template <class Isa>

@@ -27,7 +27,7 @@ FLAGGEMS_HOST_INLINE void copy_streamed(unsigned char* to, const unsigned char* 
   __builtin_memcpy(to + i, from + i, static_cast<u64>(bytes - i));
 }
 
-/// Full vectors, of which the last two may overlap: cheaper than a call of memcpy.
+/// Copies full vectors; the last two may overlap. Cheaper than a call of memcpy.
 template <class Isa>
 FLAGGEMS_HOST_INLINE void copy_small(unsigned char* to, const unsigned char* from, i64 bytes) {
   using V = simd<u32, Isa>;

@@ -312,7 +312,7 @@ struct gemm_blocked {
       const i64 k = space.k, kc = depth_of_block(kernel, k, plan.l1);
       const i64 steps = ceil_div(kc, i64{Kernel::step});
       const i64 a_line = Kernel::panel_bytes(1, steps), b_line = a_line;
-      // Sums of a result that cannot hold them are kept apart, for so many rows at a time.
+      // Sums of a result that cannot store them are in a separate buffer, for some rows at a time.
       const bool kept = !sums_in_place && (k > kc || Bias::replaces);
       // As many columns as fit in `b_bytes`, and as the buffer has sums of at least a tile's rows.
       const i64 most_columns = plan.s_bytes / (tile_rows * static_cast<i64>(sizeof(C)));
@@ -423,7 +423,7 @@ struct gemm_blocked {
       const bias_part finish = bias.at(batch, 0);
       alignas(64) C buffer[most_rows<Kernel> * most_columns<Kernel> + 64];
       const auto store = part_of<storing, typename storing::arguments>(level);
-      // Panels that lie one behind the other and are read once: the processor prefetches them.
+      // Contiguous panels that are read once: the processor prefetches them.
       const bool streams = plan.packed != nullptr && i_stop - i <= tile_rows;
 
       tile_arguments<C> t;

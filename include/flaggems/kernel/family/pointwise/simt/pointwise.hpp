@@ -14,8 +14,8 @@ namespace flaggems::kernels {
 /// The vector size of out = e: 16 bytes of the largest element type.
 template <class T, class E>
 inline constexpr int common_vec_size = 16 / max_of(static_cast<int>(sizeof(T)), largest_item<E>);
-/// How many vectors a thread of many reads before it computes. (H200, 512 MiB: gelu in 256 us for
-/// f32 and 254 for bf16, with one 273 and 271; exp, which computes little, in 254, with one 251.)
+/// How many vectors a thread of many loads before it computes; formulas of few instructions gain
+/// nothing.
 template <class T, class E>
 inline constexpr int vectors_per_thread = is_brief<E> ? 1 : 2;
 
@@ -124,15 +124,14 @@ struct flat_place {
   }
 };
 
-/// Where the vectors of a formula's operands lie: with the output's, or across two of them.
-enum class operand_vectors { together, across };
+/// How the operands of a formula are aligned to the output: all are, or some are misaligned.
+enum class operand_vectors { aligned, misaligned };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat. Vectors begin where those of
-/// the output do; those of others need not if they are `across`, and are put together from the two
-/// that an operand has there, of which both have to exist. What is before the first and behind the
-/// last, fewer than two vectors, or four, is computed by the first block, element by element. For
-/// vectors the formula stands in the code once, since that is most of what a compiler's time goes
-/// into. From Many vectors on a thread takes several: with fewer, more threads are sooner done.
+/// out = e for n elements of contiguous tensors, as pointwise_flat, aligned to the output. A
+/// `misaligned` operand is assembled from two adjacent vectors, both of which must exist. The first
+/// block computes head and tail element by element. The vector formula is instantiated once, as it
+/// dominates compile time. From Many vectors on a thread takes several: with fewer, more threads
+/// finish sooner.
 template <class T, class E, operand_vectors Others, i64 Many>
 struct pointwise_vectors {
   static constexpr int size = common_vec_size<T, E>;
@@ -144,7 +143,7 @@ struct pointwise_vectors {
   }
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, global_ptr<T> out, const E& e) {
-    constexpr int margin = Others == operand_vectors::across && size > 1 ? size : 0;
+    constexpr int margin = Others == operand_vectors::misaligned && size > 1 ? size : 0;
     const i64 head = min_of(before(out) + margin, n), rest = n - head;
     const i64 vectors = (margin > 0 && rest < margin ? 0 : rest - margin) / size;
     const i64 inside = vectors * size;
@@ -175,7 +174,7 @@ struct pointwise_vectors {
   }
   template <int Width>
   FLAGGEMS_INLINE static auto read(const E& e, i64 i) {
-    return e.template fetch<Width, 0, false>(flat_place<Others == operand_vectors::across>{i});
+    return e.template fetch<Width, 0, false>(flat_place<Others == operand_vectors::misaligned>{i});
   }
   /// Computes the vector at element i and, if it `goes_on`, the one `spacing` further, loaded
   /// before the first is computed. (As words: functors need neither a default constructor nor

@@ -315,12 +315,12 @@ struct simt_reduce_inner {
   }
 };
 
-/// What is beside the vectors of a row.
+/// Whether rows have a head and a tail beside their vectors.
 enum class row_sides { none, elements };
 
-/// Rows of vectors one after the other, or pieces of such rows: little is to be worked out before
-/// the first vector is fetched. There may be elements beside the vectors, fewer than a vector's
-/// before and behind; a thread group has no fewer threads, and holds them one a thread.
+/// Vector-aligned rows, or pieces of such rows; few instructions precede the first load. With a
+/// head and a tail of less than a vector each, one element per thread; a thread group has at least
+/// as many threads.
 template <class Reducer, row_sides Sides, class E, class Index, class Sink, int Threads>
 struct simt_reduce_rows {
   using S = typename Reducer::state;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
+#include <flaggems/kernel/family/row/space.hpp>
 
 namespace flaggems::kernels {
 
@@ -14,12 +15,6 @@ struct per_row {
   X of[Rows];
   FLAGGEMS_INLINE X operator()(int r) const { return of[r]; }
 };
-
-FLAGGEMS_INLINE int outer_rank(const row_space& space) { return space.rank; }
-template <class Space>
-FLAGGEMS_INLINE int outer_rank(const Space& space) {
-  return space.outer_rank;
-}
 
 /// The first of the rows of a thread group, and those each `step` further.
 template <class Space>
@@ -37,6 +32,7 @@ struct row_places {
     } else {
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < Rows; ++r) {
+        // (With a form for one operand, ptxas spills in fused_add_rms_norm of long rows.)
         i64 at, same;
         locate_row<u32>(space, rank, static_cast<u32>(first + r * step), x.strides, x.strides, at,
                         same);

@@ -17,17 +17,20 @@ struct register_policy {
   static constexpr bool same_offset = false, keeps_parameters = false, hoisted = false,
                         early = false, batched = false, pipelined = false;
 };
+/// The most threads of a block that has parameters.
+template <int Vectors, int Rows, bool Aligned>
+inline constexpr int parameter_threads = Rows > 1                                    ? 128
+                                         : Vectors < 4 || (Vectors == 4 && !Aligned) ? 512
+                                                                                     : 1024;
 /// With one parameter.
 template <class Program, class T, int Vectors, int Rows, bool Aligned, class W>
 struct register_policy<Program, T, Vectors, Rows, Aligned, W> {
   static constexpr bool updates = Program::traits.has_updates;
-  static constexpr int max_threads =
-      Rows > 1 ? 128
-      : Vectors<4 || (Vectors == 4 && !Aligned) ? 512 : 1024, min_blocks = Rows> 1
-          ? (Aligned ? 8 : 2)
-      : updates&& Vectors == 2 && Aligned ? 2
-      : Vectors < 4 && Aligned            ? 3
-                                          : 1;
+  static constexpr int max_threads = parameter_threads<Vectors, Rows, Aligned>;
+  static constexpr int min_blocks = Rows > 1                            ? (Aligned ? 8 : 2)
+                                    : updates&& Vectors == 2 && Aligned ? 2
+                                    : Vectors < 4 && Aligned            ? 3
+                                                                        : 1;
   static constexpr bool blocks = false, same_offset = false, keeps_parameters = false,
                         hoisted = Vectors == 8 && Aligned, early = updates, batched = false,
                         pipelined = false;
@@ -39,12 +42,10 @@ struct register_policy<Program, T, Vectors, Rows, Aligned, W> {
 template <class Program, class T, int Vectors, int Rows, bool Aligned, class W, class X>
 struct register_policy<Program, T, Vectors, Rows, Aligned, W, X> {
   static constexpr bool same_offset = Vectors > 1 && Rows > 1;
-  static constexpr int max_threads =
-      !same_offset && Rows > 1 ? 128
-      : Vectors<4 || (Vectors == 4 && !Aligned) ? 512 : 1024, min_blocks = !same_offset && Rows> 1
-          ? (Aligned ? 8 : 2)
-      : Vectors == 2 && Aligned ? 2
-                                : 1;
+  static constexpr int max_threads = parameter_threads<Vectors, (same_offset ? 1 : Rows), Aligned>;
+  static constexpr int min_blocks = !same_offset && Rows > 1  ? (Aligned ? 8 : 2)
+                                    : Vectors == 2 && Aligned ? 2
+                                                              : 1;
   // (With many parameters, threads that hold two aligned vectors are those of few rows.)
   static constexpr bool blocks = Vectors == 8 || (Vectors == 2 && Aligned);
   // Elements of 16 bits, which are widened, leave no registers for it.

@@ -240,6 +240,9 @@ class register_rows_view {
   }
   template <class Sum, class With, class F, class... X>
   FLAGGEMS_INLINE auto sum_with(const With& with, const F& f, const X&... known) {
+    static_assert(
+        !Program::traits.fills_lowest && !Rest::stages,
+        "flaggems: a sum takes zeros for elements that are not there, and no staged rest");
     using S = typename Sum::type;
     per_row<S, Rows> s;
     FLAGGEMS_SIMT_UNROLL
@@ -298,7 +301,7 @@ class register_rows_view {
       };
       if constexpr (keeps) {
         const C factor = M::carry(own_[r], pivot);
-        const auto staged = [&](auto v, auto... w) FLAGGEMS_LAMBDA {
+        const auto kept = [&](auto v, auto... w) FLAGGEMS_LAMBDA {
           FLAGGEMS_SIMT_UNROLL
           for (int j = 0; j < decltype(v)::count; ++j)
             v.at[j] = f(kept_term<C>{v.at[j], factor}, w.at[j]..., known...);
@@ -308,12 +311,12 @@ class register_rows_view {
         for (int k = 0; k < Vectors; ++k) {
           (other.prepare(x[r], k), ...);
           write(to, x[r].at(k), x[r].has(k),
-                staged(terms_[r * Vectors + k], other.template read<C>(k)...));
+                kept(terms_[r * Vectors + k], other.template read<C>(k)...));
         }
         FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < share::edges; ++e)
           write(to, x[r].edge_at(e), x[r].has_edge(e),
-                staged(edge_terms_[r * share::edges + e], other.template read_edge<C>(x[r], e)...));
+                kept(edge_terms_[r * share::edges + e], other.template read_edge<C>(x[r], e)...));
         for_rest<true>(r, [&](auto v, int at, bool inside) FLAGGEMS_LAMBDA {
           write(to, at, inside, fresh(v, other.template read_rest<C>(x[r], at)...));
         });
