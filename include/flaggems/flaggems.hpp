@@ -36,14 +36,17 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/cross_entropy.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
+#include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/multinomial.hpp>
+#include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/dispatch/index_select.hpp>
+#include <flaggems/ops/plan/indices.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -12,37 +13,6 @@ struct index_select;
 }
 
 namespace detail {
-
-/// Raises out_of_range unless all indices are in [0, size). Where the host cannot read them nothing
-/// is checked here: the kernels read nothing outside their operands.
-template <class S, class J, class D>
-void check_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size) {
-  if constexpr (host_reads<D>) {
-    if (index.empty()) return;
-    if constexpr (!is_synchronous<D>) ref(stream).synchronize();
-    iteration it(index.sizes());
-    it.add(index.sizes(), index.strides());
-    it.collapse();
-    const kernels::tiling space = it.tiles(it.numel());
-    i64 strides[max_rank];
-    it.copy_strides(0, strides);
-    for (i64 tile = 0; tile < space.tiles; ++tile) {
-      const kernels::coordinates c = space.locate(tile);
-      const J* row = index.data() + c.offset(strides);
-      const i64 step = strides[c.rank], n = space.length(c);
-      bool wrong = false;  // without a branch for each
-      for (i64 i = 0; i < n; ++i)
-        wrong |= static_cast<u64>(static_cast<i64>(row[i * step])) >= static_cast<u64>(size);
-      if (!wrong) continue;
-      for (i64 i = 0; i < space.length(c); ++i) {
-        const i64 k = static_cast<i64>(row[i * strides[c.rank]]);
-        if (k < 0 || k >= size) [[unlikely]]
-          raise(errc::out_of_range, op, "indices in [0, " + detail::text(size) + ")",
-                detail::text(k));
-      }
-    }
-  }
-}
 
 /// The sizes of x with those of `index` in the place of dimension d.
 template <class X, class Index>

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/multinomial.hpp>
+#include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/softmax.hpp>
@@ -43,6 +46,28 @@ void norms() {
          fg::layer_norm(s, x, {8}, x, x, to);
          fg::rms_norm(s, x, {8}, x, to);
          fg::fused_add_rms_norm(s, x, to, x);
+       });
+}
+
+void native_norms() {
+  each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
+       [](const auto& x, const auto& w) {
+         const auto kept = fg::native_layer_norm(s, x, {8}, w, w, 1e-5);
+         (void)fg::native_layer_norm_backward(s, x, x, {8}, kept.mean, kept.rstd, w, w);
+         const auto rms = fg::fused_rms_norm(s, x, {8}, w, 1e-5);
+         (void)fg::fused_rms_norm_backward(s, x, x, {8}, rms.rstd, w);
+         (void)fg::group_norm(s, x, 2, w, w);
+         (void)fg::native_group_norm(s, x, w, w, 2, 8, 1, 2, 1e-5);
+       });
+}
+
+void losses() {
+  each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
+       [](const auto& x, const auto& w) {
+         (void)fg::cross_entropy_loss(s, x, some<i64>(), w);
+         (void)fg::cross_entropy_loss(s, x, some<i32>());
+         (void)fg::cross_entropy_loss(s, x, some<u8>());
+         (void)fg::cross_entropy_loss(s, x, x, w);
        });
 }
 

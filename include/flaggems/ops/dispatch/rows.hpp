@@ -46,6 +46,21 @@ decltype(auto) with_row_operands(const Operands& all, const F& f) {
    kernels::make_int_sequence<decltype(all.params)::count>{});
 }
 
+/// Whether the elements of an operand's rows are contiguous; what is read by channel asks for
+/// nothing, nor does what is absent.
+template <class Operand>
+bool has_dense_rows(const Operand& x, int outer) {
+  return x.data == nullptr || x.strides[outer] == 1;
+}
+template <class T>
+bool has_dense_rows(const kernels::by_channel<T>&, int) {
+  return true;
+}
+template <class T>
+bool are_vec_aligned(const kernels::by_channel<T>&, int, i64) {
+  return true;
+}
+
 /// Whether the rows of two operands begin at multiples of `width` elements together.
 template <class A, class B>
 bool have_same_offset(const A& a, const B& b, i64 width) {
@@ -131,9 +146,8 @@ void launch_rows(const S& stream, launch_config config, const Space& space, cons
                 !(Program::traits.fills_lowest && !std::numeric_limits<T>::has_infinity)) {
     const int outer = kernels::outer_rank(space);
     const bool dense =
-        kernels::inner_rank(space) == 1 && with_row_operands(all, [&](const auto&... x) {
-          return ((x.data == nullptr || x.strides[outer] == 1) && ...);
-        });
+        kernels::inner_rank(space) == 1 &&
+        with_row_operands(all, [&](const auto&... x) { return (has_dense_rows(x, outer) && ...); });
     if (dense) {
       if constexpr (has_tiles<Operands>) {
         if (launch_short_rows<C>(stream, config, space.rows, space.length, outer,

@@ -77,11 +77,14 @@ class iteration {
     return n;
   }
 
-  /// Sorts the dimensions by the first operand's strides, smallest innermost, and merges adjacent
-  /// ones that every operand traverses with one stride.
+  /// Sorts the dimensions by the first operand's strides, smallest innermost, and merges them.
   void collapse() {
     for (int i = 1; i < rank_; ++i)
       for (int j = i; j > 0 && before(j, j - 1); --j) swap(j, j - 1);
+    merge();
+  }
+  /// Merges adjacent dimensions that every operand traverses with one stride.
+  void merge() {
     int last = 0;
     for (int d = 1; d < rank_; ++d) {
       if (mergeable(last, d)) {

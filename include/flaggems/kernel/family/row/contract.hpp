@@ -16,8 +16,9 @@
 // the row's element, then that of each further input, then that of each parameter, which only
 // `affine` and `scaled` take, as it may be absent:
 //   r.reduce<M>()               the state of M over the row
-//   r.sum(f, x...)              the sum of f(inputs..., x...); f of zeros is zero. A `sums` is
-//                               summed component by component
+//   r.sum(f, x...)              the sum of f(inputs..., x...); f of zeros is zero, but in programs
+//                               that are filled with lowest. A `sums` is summed component by
+//                               component
 //   r.weighted_sum(f, x...)     the same of f(inputs..., parameters..., x...)
 //   r.update(f, g)              each element becomes f(inputs...), rounded to the first input's
 //                               type and written back; the sum of g(element). `store` gives no
@@ -26,9 +27,11 @@
 //   r.number<K>(f)              f(number K of the row)
 //   r.at<K>()                   the element whose index is number K of the row; 0 if there is none
 //   r.store<K>(f, x...)         output K = f(term, further inputs..., parameters..., x...)
-//   r.put<K>(x)                 result K of the row = x
+//   r.put<K>(x)                 result K of the row = x, unless its data is null
+//   r.pivot()                   the pivot of `reduce`, from which terms are measured
 //   r.length(), r.part()        the row's length n, and 1 / n
-// What `reduce`, `sum`, `each`, `number` and `at` give is what x... may be: a value for each row.
+// What `reduce`, `sum`, `each`, `number`, `at` and `pivot` give is what x... may be: a value for
+// each row. A further input may be in_place<T, K>, or by_channel<T>.
 //
 // A monoid M measures its terms from a pivot:
 //   pivots::partial  parts of a row may have pivots of their own, which `leader` combines:
@@ -41,6 +44,7 @@
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/lang/divider.hpp>
 #include <flaggems/kernel/lang/operands.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
@@ -104,8 +108,31 @@ struct row_operands {
 /// In the place of a further input: it is output K, of T, before that is written.
 template <class T, int K>
 struct in_place {};
+/// The channels of a row: each `size` elements that follow one another, which have one element of
+/// an operand in common. Channels' elements are `step` apart.
+struct row_channels {
+  i64 size, step;
+  divider by;      // the size
+  bool is_narrow;  // a row's length is below 2^31
+  int neutral;     // what channels have where the operand is absent
+  FLAGGEMS_INLINE i64 channel(i64 i) const {
+    return is_narrow ? static_cast<i64>(by.quotient(static_cast<u32>(i))) : i / size;
+  }
+};
+/// In the place of a further input: an operand with an element for each channel. `strides` are of
+/// rows; null is an absent operand.
+template <class T>
+struct by_channel {
+  global_ptr<const T> data;
+  i64 strides[max_rank];
+  row_channels channels;
+};
 template <class Operand>
 struct operand_element;
+template <class T>
+struct operand_element<by_channel<T>> {
+  using type = T;
+};
 template <class T>
 struct operand_element<row_arg<T>> {
   using type = T;
@@ -122,6 +149,11 @@ FLAGGEMS_INLINE const row_arg<T>& place_of(const Operands&, const row_arg<T>& x)
 template <class Operands, class T, int K>
 FLAGGEMS_INLINE const row_target<T>& place_of(const Operands& all, const in_place<T, K>&) {
   return operand<K>(all.out);
+}
+
+template <class Operands, class T>
+FLAGGEMS_INLINE const by_channel<T>& place_of(const Operands&, const by_channel<T>& x) {
+  return x;
 }
 
 /// Sums that a program wants at once.

@@ -54,6 +54,7 @@ class staged_rows_view {
 
   FLAGGEMS_INLINE C part() const { return part_; }
   FLAGGEMS_INLINE i64 length() const { return n_; }
+  FLAGGEMS_INLINE values pivot() const { return pivot_; }
 
   /// Of all rows of a group at once.
   template <class F, class... X>
@@ -172,6 +173,7 @@ class staged_rows_view {
           return [x = rows(r)](auto i) FLAGGEMS_LAMBDA { return x.first(i); };
         });
     is_read_ = true;
+    pivot_ = pivot;
     pivots_ = list(pivot);
     const values sum =
         group::template fold<1>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
@@ -213,6 +215,7 @@ class staged_rows_view {
       pivot = select(is_far, values(pivot + s.rest), pivot);
     }
     M::template settle<values>(s, pivot);
+    pivot_ = pivot;
     return s;
   }
 
@@ -252,6 +255,7 @@ class staged_rows_view {
   }
   template <class R>
   FLAGGEMS_INLINE void put_rows(const row_target<R>& out, const list& value) const {
+    if (out.data == nullptr) return;
     const auto first = out.data + c_.offset(out.strides);
     const i64 step = group_step(c_, out.strides);
     block_.single([&]() FLAGGEMS_LAMBDA {
@@ -267,8 +271,63 @@ class staged_rows_view {
   const Operands& operands_;
   Rows& rows_;
   bool is_read_ = false;
+  values pivot_ = values(C(0));
   list pivots_{values(C(0))};
 };
+
+/// An operand by channel, as loops over a row read it.
+template <class T>
+struct channel_place {
+  global_ptr<const T> row;
+  row_channels channels;
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using V = lane_value<Lane, C>;
+    if (row == nullptr) return V(static_cast<C>(channels.neutral));
+    const i64 first = channels.channel(lane.begin);
+    if ((first + 1) * channels.size - lane.begin >= lane_count<V>)
+      return V(number_cast<C>(row[first * channels.step]));
+    return load_at<C>(
+        row, lane, [all = channels](i64 i) FLAGGEMS_LAMBDA { return all.channel(i) * all.step; });
+  }
+};
+template <class T>
+class channel_row {
+ public:
+  template <class Block>
+  FLAGGEMS_INLINE channel_row(Block&, i64, const row_channels& channels, int)
+      : channels_(channels) {}
+  FLAGGEMS_INLINE void begin_group(global_ptr<const T> row, i64 step, int) {
+    row_ = row;
+    step_ = step;
+  }
+  FLAGGEMS_INLINE channel_place<T> place(int r) const {
+    return {row_ == nullptr ? row_ : row_ + r * step_, channels_};
+  }
+
+ private:
+  row_channels channels_;
+  global_ptr<const T> row_ = nullptr;
+  i64 step_ = 0;
+};
+
+/// How loops over a row read a further input, and how it lies.
+template <class Block, class X, class Walk>
+struct input_row {
+  using type = read_row<Block, typename operand_element<X>::type, Walk>;
+};
+template <class Block, class T, class Walk>
+struct input_row<Block, by_channel<T>, Walk> {
+  using type = channel_row<T>;
+};
+template <class Space, class X>
+FLAGGEMS_INLINE auto input_walk(const Space& space, const X& x) {
+  return walk_of(space, x.strides);
+}
+template <class Space, class T>
+FLAGGEMS_INLINE row_channels input_walk(const Space&, const by_channel<T>& x) {
+  return x.channels;
+}
 
 /// A read_row's place, as an operand: a parameter may be absent.
 template <class Place, bool Optional>
@@ -300,7 +359,7 @@ struct staged_rows<Updates, Block, C, Space,
   using updated_type = conditional<Updates, written_row<Block, T, walk>, no_updated_rows>;
   const Space& space;
   staged_row<Block, C, T, walk> in;
-  operands<read_row<Block, typename operand_element<More>::type, walk>...> more;
+  operands<typename input_row<Block, More, walk>::type...> more;
   updated_type updated;
   operands<written_row<Block, Out, walk>...> out;
   operands<read_row<Block, W, walk>...> params;
@@ -310,7 +369,7 @@ struct staged_rows<Updates, Block, C, Space,
                               int_sequence<Input...>, int_sequence<J...>, int_sequence<K...>)
       : space(s),
         in(block, s.length, walk_of(s, operand<0>(all.in).strides), most),
-        more{{{{block, s.length, walk_of(s, place_of(all, operand<Input + 1>(all.in)).strides),
+        more{{{{block, s.length, input_walk(s, place_of(all, operand<Input + 1>(all.in))),
                 most}}...}},
         updated(block, s.length, walk_of(s, operand<0>(all.in).strides), false, most),
         out{{{{block, s.length, walk_of(s, operand<J>(all.out).strides),
@@ -354,7 +413,8 @@ struct staged_rows<Updates, Block, C, Space,
   }
   template <class X, class R>
   FLAGGEMS_INLINE static void begin_one(const coordinates& c, int count, const X& x, R& row) {
-    row.begin_group(x.data + c.offset(x.strides), group_step(c, x.strides), count);
+    row.begin_group(x.data == nullptr ? nullptr : x.data + c.offset(x.strides),
+                    group_step(c, x.strides), count);
   }
   template <class X, class R>
   FLAGGEMS_INLINE static void begin_written(const coordinates& c, const X& x, R& row) {

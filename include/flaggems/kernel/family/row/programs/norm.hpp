@@ -53,8 +53,9 @@ FLAGGEMS_INLINE auto inverse_deviation(const Row& r, const S& s, C eps) {
       s);
 }
 
-/// (x - mean) / sqrt(variance + eps) * weight + bias
-template <class C>
+/// (x - mean) / sqrt(variance + eps) * weight + bias. `Saves`: results 0 and 1 are the mean and
+/// 1 / sqrt(variance + eps).
+template <class C, bool Saves = false>
 struct layer_norm_program {
   using compute = C;
   using terms = moments<C>;
@@ -68,6 +69,12 @@ struct layer_norm_program {
     const auto scale = inverse_deviation(r, s, eps);
     const auto shift = r.each(
         [](const auto& of, const auto& by) FLAGGEMS_LAMBDA { return -(of.rest * by); }, s, scale);
+    if constexpr (Saves) {
+      r.template put<0>(r.each([](const auto& of, const auto& pivot)
+                                   FLAGGEMS_LAMBDA { return pivot + of.rest; },
+                               s, r.pivot()));
+      r.template put<1>(scale);
+    }
     r.template store<0>(
         [](const auto& d, const auto& w, const auto& b, const auto& by, const auto& less)
             FLAGGEMS_LAMBDA {
@@ -101,8 +108,8 @@ struct scaled_by {
   }
 };
 
-/// x / sqrt(mean(x^2) + eps) * weight
-template <class C>
+/// x / sqrt(mean(x^2) + eps) * weight. `Saves`: result 0 is 1 / sqrt(mean(x^2) + eps).
+template <class C, bool Saves = false>
 struct rms_norm_program {
   using compute = C;
   using terms = plain_terms;
@@ -113,7 +120,9 @@ struct rms_norm_program {
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
     const auto s = r.sum(squared{});
-    r.template store<0>(scaled_by{}, inverse_rms(r, s, eps));
+    const auto scale = inverse_rms(r, s, eps);
+    if constexpr (Saves) r.template put<0>(scale);
+    r.template store<0>(scaled_by{}, scale);
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/expr/simt/register_rows.hpp>
+#include <flaggems/kernel/family/row/contract.hpp>
 
 namespace flaggems::kernels {
 
@@ -157,6 +158,72 @@ template <class Share>
 struct input_access {
   static constexpr bool resident = Share::vectors < 8, hoisted = false, batched = false,
                         pipelined = false;
+};
+/// What an operand by channel has at the elements that a thread holds of a row: read when it is
+/// asked for, mostly one element a window, which caches have.
+template <class T, class Share>
+class channel_operand {
+ public:
+  /// `row` is null where the operand is absent.
+  FLAGGEMS_INLINE void load(global_ptr<const T> row, const row_channels& channels) {
+    row_ = row;
+    channels_ = channels;
+  }
+  FLAGGEMS_INLINE void prepare(const Share& x, int k) {
+    at_ = x.at(k);
+    inside_ = x.has(k);
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, Share::width> read(int) const {
+    return window<C, Share::width>(at_, inside_);
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, 1> read_edge(const Share& x, int e) const {
+    return window<C, 1>(x.edge_at(e), x.has_edge(e));
+  }
+  template <class C>
+  FLAGGEMS_INLINE window_values<C, Share::width> read_rest(const Share& x, int at) const {
+    return window<C, Share::width>(at, at < x.length());
+  }
+
+ private:
+  template <class C, int Width>
+  FLAGGEMS_INLINE window_values<C, Width> window(int at, bool inside) const {
+    window_values<C, Width> r;
+    C v = static_cast<C>(channels_.neutral);
+    int channel = 0, left = Width;  // elements of the window in this channel and those before
+    const int size = static_cast<int>(channels_.size);
+    const bool is_read = inside && row_ != nullptr;
+    if (is_read) {
+      channel = static_cast<int>(channels_.by.quotient(static_cast<u32>(at)));
+      left = (channel + 1) * size - at;
+      v = number_cast<C>(row_[channel * channels_.step]);
+    }
+    FLAGGEMS_SIMT_UNROLL
+    for (int j = 0; j < Width; ++j) {
+      if (j == left) {
+        v = number_cast<C>(row_[++channel * channels_.step]);
+        left += size;
+      }
+      r.at[j] = v;
+    }
+    return r;
+  }
+
+  global_ptr<const T> row_;
+  row_channels channels_;
+  int at_;
+  bool inside_;
+};
+
+/// What reads a further input.
+template <class X, class Share>
+struct input_operand {
+  using type = row_operand<typename operand_element<X>::type, Share, input_access<Share>>;
+};
+template <class T, class Share>
+struct input_operand<by_channel<T>, Share> {
+  using type = channel_operand<T, Share>;
 };
 /// Of a parameter of all rows. One row of aligned windows is read and reduced before: what is
 /// prefetched takes registers, so occupancy. Windows that begin anywhere take longer to read, and

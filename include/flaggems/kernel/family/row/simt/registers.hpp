@@ -25,8 +25,7 @@ class register_rows_view {
   // Terms stay in registers until the sum is known where those suffice.
   static constexpr bool keeps = M::keeps && Vectors < 8 && Vectors * width <= 32;
   template <class X>
-  using input_rows =
-      per_row<row_operand<typename operand_element<X>::type, share, input_access<share>>, Rows>;
+  using input_rows = per_row<typename input_operand<X, share>::type, Rows>;
 
  public:
   FLAGGEMS_INLINE register_rows_view(const Block& block, const groups_type& groups,
@@ -68,6 +67,12 @@ class register_rows_view {
 
   FLAGGEMS_INLINE C part() const { return part_; }
   FLAGGEMS_INLINE i64 length() const { return places_.space.length; }
+  FLAGGEMS_INLINE per_row<C, Rows> pivot() const {
+    per_row<C, Rows> s;
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < Rows; ++r) s.of[r] = pivots_[r];
+    return s;
+  }
 
   template <class Terms>
   FLAGGEMS_INLINE auto reduce() {
@@ -186,6 +191,13 @@ class register_rows_view {
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < Rows; ++r) to.of[r].load(x[r], operand<K>(to_).of[r], number_cast<X>(C(0)));
   }
+  template <class X>
+  FLAGGEMS_INLINE void load_input(const by_channel<X>& in, input_rows<by_channel<X>>& to) {
+    global_ptr<const X> rows[Rows] = {};
+    if (in.data != nullptr) places_.locate(in, rows);
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < Rows; ++r) to.of[r].load(rows[r], in.channels);
+  }
   template <int... K>
   FLAGGEMS_INLINE void locate_outputs(int_sequence<K...>) {
     (places_.locate(operand<K>(operands_.out), operand<K>(to_).of), ...);
@@ -240,9 +252,7 @@ class register_rows_view {
   }
   template <class Sum, class With, class F, class... X>
   FLAGGEMS_INLINE auto sum_with(const With& with, const F& f, const X&... known) {
-    static_assert(
-        !Program::traits.fills_lowest && !Rest::stages,
-        "flaggems: a sum takes zeros for elements that are not there, and no staged rest");
+    static_assert(!Rest::stages, "flaggems: a sum takes no staged rest");
     using S = typename Sum::type;
     per_row<S, Rows> s;
     FLAGGEMS_SIMT_UNROLL
@@ -260,7 +270,9 @@ class register_rows_view {
     with(r, [&](auto... other) FLAGGEMS_LAMBDA {
       for_all<false>(
           r,
-          [&](auto v, int, bool, auto... w) FLAGGEMS_LAMBDA {
+          [&](auto v, int, bool inside, auto... w) FLAGGEMS_LAMBDA {
+            // (Where zeros are in the place of elements that are not there, f is zero.)
+            if (Program::traits.fills_lowest && !inside) return;
             FLAGGEMS_SIMT_UNROLL
             for (int j = 0; j < decltype(v)::count; ++j)
               sum = sum + f(v.at[j], w.at[j]..., known...);
@@ -283,6 +295,7 @@ class register_rows_view {
   }
   template <class R, class X>
   FLAGGEMS_INLINE void put_rows(const row_target<R>& out, const X& value) const {
+    if (out.data == nullptr) return;
     global_ptr<R> to[Rows];
     places_.locate(out, to);
     FLAGGEMS_SIMT_UNROLL

@@ -1,0 +1,441 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Normalisation as training needs it: forms that keep what gradients are computed from, and the
+// gradients.
+#pragma once
+
+#include <flaggems/kernel/family/row/programs/norm.hpp>
+#include <flaggems/kernel/family/row/programs/norm_backward.hpp>
+#include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/dispatch/rows.hpp>
+#include <flaggems/ops/plan/norm.hpp>
+#include <flaggems/ops/reduce.hpp>
+
+#include <array>
+
+namespace flaggems {
+
+namespace operators {
+struct native_layer_norm;
+struct native_layer_norm_backward;
+struct fused_rms_norm;
+struct fused_rms_norm_backward;
+}  // namespace operators
+
+/// What native_layer_norm and native_group_norm give.
+template <class T, class Saved, class Device>
+struct norm_and_moments {
+  tensor<T, Device> out;
+  tensor<Saved, Device> mean, rstd;
+};
+/// What fused_rms_norm gives.
+template <class T, class Saved, class Device>
+struct norm_and_rstd {
+  tensor<T, Device> out;
+  tensor<Saved, Device> rstd;
+};
+/// Gradients of a norm; those not asked for are absent.
+template <class T, class W, class Device>
+struct norm_gradients {
+  std::optional<tensor<T, Device>> input;
+  std::optional<tensor<W, Device>> weight, bias;
+};
+
+namespace detail {
+
+/// x's sizes, with 1 in the place of those normalised over.
+template <class X>
+shape saved_shape(const char* op, const X& x, const shape& normalized_shape) {
+  check_normalized(op, x, normalized_shape);
+  shape sizes(x.sizes());
+  for (int d = 0; d < normalized_shape.rank(); ++d) sizes[x.rank() - 1 - d] = 1;
+  return sizes;
+}
+/// The dtype in which norms of T keep means: f32, or f64.
+template <class T>
+using saved_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+
+/// Means and the like of rows of no elements.
+template <class S, class... V>
+void fill_nan(const char* op, const S& stream, const V&... saved) {
+  (fill(op, stream, saved, std::numeric_limits<f64>::quiet_NaN()), ...);
+}
+
+template <class S, class X, class W, class B, class Out, class M, class R>
+void native_layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
+                            const W& weight, const B& bias, const Out& out, const M& mean,
+                            const R& rstd, double eps) {
+  constexpr const char* op = "native_layer_norm";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using BiasType = typename optional_element<B, T>::type;
+  using WeightType = typename optional_element<W, BiasType>::type;
+  static_assert(std::is_same_v<WeightType, typename optional_element<B, WeightType>::type>,
+                "flaggems: native_layer_norm takes a weight and a bias of the same dtype");
+  const auto w = optional_view<WeightType, D>(weight);
+  const auto b = optional_view<WeightType, D>(bias);
+  const shape saved = saved_shape(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x);
+  const placed_layout written = layout_of(out);
+  check_weight(op, "weight", w, normalized_shape, written);
+  check_weight(op, "bias", b, normalized_shape, written);
+  check_output_sizes(op, saved, mean);
+  check_output_sizes(op, saved, rstd);
+  check_separate(op, mean, x, out, w, b);
+  check_separate(op, rstd, x, out, w, b, mean);
+  norm_plan plan(x.sizes(), normalized_shape.rank(),
+                 dense && is_dense(w) && is_dense(b) && is_dense(mean) && is_dense(rstd));
+  plan.add(x);
+  plan.add(out);
+  plan.add_by_row(mean);
+  plan.add_by_row(rstd);
+  plan.add_inner(w);
+  plan.add_inner(b);
+  if (plan.empty()) return fill_nan(op, stream, mean, rstd);
+  if (replaced<operators::native_layer_norm>(op, stream, x, normalized_shape, w, b, out, mean, rstd,
+                                             eps))
+    return;
+  using C = norm_compute<T, typename Out::value_type, WeightType, typename M::value_type,
+                         typename R::value_type>;
+  const kernels::norm_space space = plan.space();
+  auto target = plan.target(1, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(inputs(plan.arg(0, x)), outputs(target),
+                              inputs(plan.arg(2, w), plan.arg(3, b)), kernels::operands<>(),
+                              outputs(plan.by_row_target(0, mean), plan.by_row_target(1, rstd))),
+              kernels::layer_norm_program<C, true>{static_cast<C>(eps)});
+}
+
+template <class S, class X, class W, class Out, class R>
+void fused_rms_norm_into(const S& stream, const X& x, const shape& normalized_shape,
+                         const W& weight, const Out& out, const R& rstd,
+                         std::optional<double> eps) {
+  constexpr const char* op = "fused_rms_norm";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using WeightType = typename optional_element<W, T>::type;
+  const auto w = optional_view<WeightType, D>(weight);
+  const shape saved = saved_shape(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x);
+  check_weight(op, "weight", w, normalized_shape, layout_of(out));
+  check_output_sizes(op, saved, rstd);
+  check_separate(op, rstd, x, out, w);
+  norm_plan plan(x.sizes(), normalized_shape.rank(), dense && is_dense(w) && is_dense(rstd));
+  plan.add(x);
+  plan.add(out);
+  plan.add_by_row(rstd);
+  plan.add_inner(w);
+  if (plan.empty()) return fill_nan(op, stream, rstd);
+  const double epsilon = eps.value_or(epsilon_of<T>);
+  if (replaced<operators::fused_rms_norm>(op, stream, x, normalized_shape, w, out, rstd, epsilon))
+    return;
+  using C = norm_compute<T, typename Out::value_type, WeightType, typename R::value_type>;
+  const kernels::norm_space space = plan.space();
+  auto target = plan.target(1, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(inputs(plan.arg(0, x)), outputs(target), inputs(plan.arg(2, w)),
+                              kernels::operands<>(), outputs(plan.by_row_target(0, rstd))),
+              kernels::rms_norm_program<C, true>{static_cast<C>(epsilon)});
+}
+
+/// The dimensions before those normalised over; where there are none, callers add one of size 1.
+inline shape outer_dims(int rank, int normalized) {
+  shape dims;
+  for (int d = 0; d < rank - normalized; ++d) dims.push_back(d);
+  return dims;
+}
+/// The view of an output that may be absent.
+template <class Out>
+auto wanted(Out&& out) {
+  if constexpr (tensor_like<Out>)
+    return std::optional(as_view(out));
+  else if constexpr (std::is_same_v<std::remove_cvref_t<Out>, std::nullopt_t>)
+    return std::nullopt;
+  else
+    return out ? std::optional(as_view(*out)) : std::nullopt;
+}
+/// f(view) of an output, unless it is absent.
+template <class Out, class F>
+void if_wanted(const Out& out, const F& f) {
+  if constexpr (!std::is_same_v<Out, std::nullopt_t>)
+    if (out) f(*out);
+}
+
+/// The gradient of x of a norm; numbers are by row.
+template <class Program, class S, class G, class X, class W, class Out, class... Saved>
+void norm_gradient(const char* op, const S& stream, const G& grad, const X& x, int normalized,
+                   const W& w, const Out& out, const Saved&... saved) {
+  const bool dense_grad = check_same_shape(op, out, grad), dense_x = check_same_shape(op, out, x);
+  norm_plan plan(x.sizes(), normalized,
+                 dense_grad && dense_x && is_dense(w) && (is_dense(saved) && ...));
+  plan.add(grad);
+  plan.add(x);
+  plan.add(out);
+  (plan.add_by_row(saved), ...);
+  plan.add_inner(w);
+  if (plan.empty()) return;
+  const kernels::norm_space space = plan.space();
+  const auto numbers = [&]<int... K>(std::integer_sequence<int, K...>) {
+    return inputs(plan.by_row(K, saved)...);
+  }
+  (std::make_integer_sequence<int, static_cast<int>(sizeof...(Saved))>());
+  launch_rows(stream, norm_launch(op, space, 3), space,
+              row_operands_of(inputs(plan.arg(0, grad), plan.arg(1, x)),
+                              outputs(plan.target(2, out)), inputs(plan.arg(3, w)), numbers),
+              Program());
+}
+
+template <class S, class G, class X, class M, class R, class W, class B, class GradX, class GradW,
+          class GradB>
+void native_layer_norm_backward_into(const S& stream, const G& grad, const X& x,
+                                     const shape& normalized_shape, const M& mean, const R& rstd,
+                                     const W& weight, const B& bias, const GradX& grad_input,
+                                     const GradW& grad_weight, const GradB& grad_bias) {
+  constexpr const char* op = "native_layer_norm_backward";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using WeightType = typename optional_element<W, typename optional_element<B, T>::type>::type;
+  const auto w = optional_view<WeightType, D>(weight);
+  const auto b = optional_view<typename optional_element<B, WeightType>::type, D>(bias);
+  const shape saved = saved_shape(op, x, normalized_shape);
+  check_same_sizes(op, x, grad);
+  if (!same_sizes(mean.sizes(), saved)) raise_other_sizes(op, saved, mean.sizes());
+  if (!same_sizes(rstd.sizes(), saved)) raise_other_sizes(op, saved, rstd.sizes());
+  const auto check_parameter = [&](const char* what, const auto& given) {
+    if (given && !same_sizes(given->sizes(), normalized_shape)) [[unlikely]]
+      raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
+            to_string(shape(given->sizes())));
+  };
+  check_parameter("weight", w);
+  check_parameter("bias", b);
+  if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
+  if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, mean, rstd, w); });
+  if_wanted(grad_weight, [&](const auto& out) {
+    check_output_sizes(op, normalized_shape, out);
+    check_separate(op, out, grad, x, mean, rstd, w);
+    if_wanted(grad_input, [&](const auto& other) { check_separate(op, out, other); });
+  });
+  if_wanted(grad_bias, [&](const auto& out) {
+    check_output_sizes(op, normalized_shape, out);
+    check_separate(op, out, grad, x, mean, rstd, w);
+    if_wanted(grad_input, [&](const auto& other) { check_separate(op, out, other); });
+    if_wanted(grad_weight, [&](const auto& other) { check_separate(op, out, other); });
+  });
+  if (replaced<operators::native_layer_norm_backward>(op, stream, grad, x, normalized_shape, mean,
+                                                      rstd, w, b, grad_input, grad_weight,
+                                                      grad_bias))
+    return;
+  // The parameters' first: the gradient of x may take the place of grad or x.
+  const int normalized = normalized_shape.rank();
+  const auto with_outer = [&](const auto& v) {
+    return x.rank() == normalized ? v.unsqueeze(0) : v;
+  };
+  const shape dims = outer_dims(x.rank() == normalized ? x.rank() + 1 : x.rank(), normalized);
+  const auto g = with_outer(grad), in = with_outer(x);
+  const auto m = with_outer(mean);
+  const auto s = with_outer(rstd);
+  if_wanted(grad_weight, [&](const auto& out) { sum(stream, g * ((in - m) * s), out, dims); });
+  if_wanted(grad_bias, [&](const auto& out) { sum(stream, g, out, dims); });
+  if_wanted(grad_input, [&](const auto& out) {
+    using C = norm_compute<typename G::value_type, T, WeightType, typename M::value_type,
+                           typename R::value_type, value_t<decltype(out)>>;
+    norm_gradient<kernels::layer_norm_backward_program<C>>(op, stream, grad, x, normalized, w, out,
+                                                           mean, rstd);
+  });
+}
+
+template <class S, class G, class X, class R, class W, class GradX, class GradW>
+void fused_rms_norm_backward_into(const S& stream, const G& grad, const X& x,
+                                  const shape& normalized_shape, const R& rstd, const W& weight,
+                                  const GradX& grad_input, const GradW& grad_weight) {
+  constexpr const char* op = "fused_rms_norm_backward";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using WeightType = typename optional_element<W, T>::type;
+  const auto w = optional_view<WeightType, D>(weight);
+  const shape saved = saved_shape(op, x, normalized_shape);
+  check_same_sizes(op, x, grad);
+  if (!same_sizes(rstd.sizes(), saved)) raise_other_sizes(op, saved, rstd.sizes());
+  if (w && !same_sizes(w->sizes(), normalized_shape)) [[unlikely]]
+    raise(errc::shape_mismatch, op, "weight of sizes " + to_string(normalized_shape),
+          to_string(shape(w->sizes())));
+  if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
+  if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, rstd, w); });
+  if_wanted(grad_weight, [&](const auto& out) {
+    check_output_sizes(op, normalized_shape, out);
+    check_separate(op, out, grad, x, rstd, w);
+    if_wanted(grad_input, [&](const auto& other) { check_separate(op, out, other); });
+  });
+  if (replaced<operators::fused_rms_norm_backward>(op, stream, grad, x, normalized_shape, rstd, w,
+                                                   grad_input, grad_weight))
+    return;
+  const int normalized = normalized_shape.rank();
+  const auto with_outer = [&](const auto& v) {
+    return x.rank() == normalized ? v.unsqueeze(0) : v;
+  };
+  if_wanted(grad_weight, [&](const auto& out) {
+    sum(stream, with_outer(grad) * (with_outer(x) * with_outer(rstd)), out,
+        outer_dims(x.rank() == normalized ? x.rank() + 1 : x.rank(), normalized));
+  });
+  if_wanted(grad_input, [&](const auto& out) {
+    using C = norm_compute<typename G::value_type, T, WeightType, typename R::value_type,
+                           value_t<decltype(out)>>;
+    norm_gradient<kernels::rms_norm_backward_program<C>>(op, stream, grad, x, normalized, w, out,
+                                                         rstd);
+  });
+}
+
+}  // namespace detail
+
+/// layer_norm that keeps the mean and rstd = 1 / sqrt(variance + eps) of each slice.
+///
+/// Shapes: x, out [..., normalized_shape...]; weight, bias: normalized_shape, or std::nullopt;
+/// mean, rstd [..., 1...], of any floating-point dtype. 16-bit floats compute in f32. `out` may be
+/// `x`; outputs share no other memory. Of slices of no elements mean and rstd are NaN. Raises
+/// invalid_argument, shape_mismatch or overlap before anything is written.
+/// aten::native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor?
+/// bias, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2)
+template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, tensor_like Out,
+          tensor_like M, tensor_like R>
+void native_layer_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                       const B& bias, Out&& out, M&& mean, R&& rstd, double eps) {
+  same_device<S, X, W, B, Out, M, R>();
+  if constexpr (detail::check_norm_types<Out, X, W, B>() && detail::check_norm_types<M>() &&
+                detail::check_norm_types<R>())
+    detail::native_layer_norm_into(stream, as_view(x), normalized_shape, weight, bias, as_view(out),
+                                   as_view(mean), as_view(rstd), eps);
+}
+
+/// layer_norm(x) in a new tensor of x's dtype, with mean and rstd in f32 (f64 if x is).
+template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B>
+[[nodiscard]] auto native_layer_norm(const S& stream, const X& x, const shape& normalized_shape,
+                                     const W& weight, const B& bias, double eps) {
+  constexpr const char* op = "native_layer_norm";
+  using T = value_t<const X&>;
+  using Saved = detail::saved_type<T>;
+  const auto in = as_view(x);
+  const shape saved = detail::saved_shape(op, in, normalized_shape);
+  norm_and_moments<T, Saved, device_of<S>> r{empty<T>(stream, in.sizes(), op),
+                                             empty<Saved>(stream, saved, op),
+                                             empty<Saved>(stream, saved, op)};
+  native_layer_norm(stream, x, normalized_shape, weight, bias, r.out, r.mean, r.rstd, eps);
+  return r;
+}
+
+/// rms_norm that keeps rstd = 1 / sqrt(mean(x^2) + eps) of each slice.
+///
+/// Shapes: x, out [..., normalized_shape...]; weight: normalized_shape, or std::nullopt; rstd [...,
+/// 1...]. Without `eps` it is the machine epsilon of x's dtype. Otherwise as native_layer_norm.
+/// aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) ->
+/// (Tensor, Tensor)
+template <stream_like S, tensor_like X, optional_tensor W, tensor_like Out, tensor_like R>
+void fused_rms_norm(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                    Out&& out, R&& rstd, std::optional<double> eps) {
+  same_device<S, X, W, Out, R>();
+  if constexpr (detail::check_norm_types<Out, X, W>() && detail::check_norm_types<R>())
+    detail::fused_rms_norm_into(stream, as_view(x), normalized_shape, weight, as_view(out),
+                                as_view(rstd), eps);
+}
+
+/// rms_norm(x) in a new tensor of x's dtype, with rstd in f32 (f64 if x is).
+template <stream_like S, tensor_like X, optional_tensor W>
+[[nodiscard]] auto fused_rms_norm(const S& stream, const X& x, const shape& normalized_shape,
+                                  const W& weight, std::optional<double> eps) {
+  constexpr const char* op = "fused_rms_norm";
+  using T = value_t<const X&>;
+  using Saved = detail::saved_type<T>;
+  const auto in = as_view(x);
+  const shape saved = detail::saved_shape(op, in, normalized_shape);
+  norm_and_rstd<T, Saved, device_of<S>> r{empty<T>(stream, in.sizes(), op),
+                                          empty<Saved>(stream, saved, op)};
+  fused_rms_norm(stream, x, normalized_shape, weight, r.out, r.rstd, eps);
+  return r;
+}
+
+/// The gradients of layer_norm: of x, weight and bias; an output that is std::nullopt is not
+/// computed.
+///
+/// Shapes: grad, x, grad_input [..., normalized_shape...]; mean, rstd [..., 1...], which
+/// native_layer_norm gave; weight, bias: normalized_shape, or std::nullopt; grad_weight, grad_bias:
+/// normalized_shape. `grad_input` may be grad or x; outputs share no other memory. Sums are in f32,
+/// or f64. Raises invalid_argument, shape_mismatch or overlap before anything is written.
+/// aten::native_layer_norm_backward.out(Tensor grad_out, Tensor input, SymInt[] normalized_shape,
+/// Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask, *, Tensor(a!) out0,
+/// Tensor(b!) out1, Tensor(c!) out2)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like M, tensor_like R,
+          optional_tensor W, optional_tensor B, optional_tensor GradX, optional_tensor GradW,
+          optional_tensor GradB>
+void native_layer_norm_backward(const S& stream, const G& grad, const X& x,
+                                const shape& normalized_shape, const M& mean, const R& rstd,
+                                const W& weight, const B& bias, GradX&& grad_input,
+                                GradW&& grad_weight, GradB&& grad_bias) {
+  same_device<S, G, X, M, R, W, B, GradX, GradW, GradB>();
+  if constexpr (detail::check_norm_types<tensor<f32, device_of<S>>, G, X, M, R, W, B, GradX, GradW,
+                                         GradB>())
+    detail::native_layer_norm_backward_into(
+        stream, as_view(grad), as_view(x), normalized_shape, as_view(mean), as_view(rstd), weight,
+        bias, detail::wanted(grad_input), detail::wanted(grad_weight), detail::wanted(grad_bias));
+}
+
+/// The gradients of layer_norm in new tensors of the dtypes of x and weight; `output_mask` says
+/// which.
+template <stream_like S, tensor_like G, tensor_like X, tensor_like M, tensor_like R,
+          optional_tensor W, optional_tensor B>
+[[nodiscard]] auto native_layer_norm_backward(const S& stream, const G& grad, const X& x,
+                                              const shape& normalized_shape, const M& mean,
+                                              const R& rstd, const W& weight, const B& bias,
+                                              std::array<bool, 3> output_mask = {true, true,
+                                                                                 true}) {
+  constexpr const char* op = "native_layer_norm_backward";
+  using T = value_t<const X&>;
+  using Weight =
+      typename detail::optional_element<W, typename detail::optional_element<B, T>::type>::type;
+  norm_gradients<T, Weight, device_of<S>> r;
+  if (output_mask[0]) r.input.emplace(empty<T>(stream, as_view(x).sizes(), op));
+  if (output_mask[1]) r.weight.emplace(empty<Weight>(stream, normalized_shape, op));
+  if (output_mask[2]) r.bias.emplace(empty<Weight>(stream, normalized_shape, op));
+  native_layer_norm_backward(stream, grad, x, normalized_shape, mean, rstd, weight, bias, r.input,
+                             r.weight, r.bias);
+  return r;
+}
+
+/// The gradients of rms_norm: of x and weight; an output that is std::nullopt is not computed.
+///
+/// Shapes: grad, x, grad_input [..., normalized_shape...]; rstd [..., 1...], which fused_rms_norm
+/// gave; weight, grad_weight: normalized_shape. Otherwise as native_layer_norm_backward.
+/// aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor
+/// rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_tensor W,
+          optional_tensor GradX, optional_tensor GradW>
+void fused_rms_norm_backward(const S& stream, const G& grad, const X& x,
+                             const shape& normalized_shape, const R& rstd, const W& weight,
+                             GradX&& grad_input, GradW&& grad_weight) {
+  same_device<S, G, X, R, W, GradX, GradW>();
+  if constexpr (detail::check_norm_types<tensor<f32, device_of<S>>, G, X, R, W, GradX, GradW>())
+    detail::fused_rms_norm_backward_into(stream, as_view(grad), as_view(x), normalized_shape,
+                                         as_view(rstd), weight, detail::wanted(grad_input),
+                                         detail::wanted(grad_weight));
+}
+
+/// The gradients of rms_norm in new tensors of the dtypes of x and weight; `output_mask` says
+/// which.
+template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_tensor W>
+[[nodiscard]] auto fused_rms_norm_backward(const S& stream, const G& grad, const X& x,
+                                           const shape& normalized_shape, const R& rstd,
+                                           const W& weight,
+                                           std::array<bool, 2> output_mask = {true, true}) {
+  constexpr const char* op = "fused_rms_norm_backward";
+  using T = value_t<const X&>;
+  using Weight = typename detail::optional_element<W, T>::type;
+  norm_gradients<T, Weight, device_of<S>> r;
+  if (output_mask[0]) r.input.emplace(empty<T>(stream, as_view(x).sizes(), op));
+  if (output_mask[1]) r.weight.emplace(empty<Weight>(stream, normalized_shape, op));
+  fused_rms_norm_backward(stream, grad, x, normalized_shape, rstd, weight, r.input, r.weight);
+  return r;
+}
+
+}  // namespace flaggems
