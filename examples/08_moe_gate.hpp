@@ -76,4 +76,4 @@ struct gate {
 }  // namespace moe::kernels
 // [/kernel]
 
-FLAGGEMS_TEXT("02_moe_gate.hpp");  // for devices that compile kernels when they run
+FLAGGEMS_TEXT("08_moe_gate.hpp");  // for devices that compile kernels when they run
