@@ -41,7 +41,7 @@ struct gemm_policy {
   /// For up to so many columns (rows) of the result an operand is read in place if it fits half of
   /// the L2 cache: packing it would not pay.
   static constexpr i64 direct_columns = 160, direct_rows = 128;
-  /// ... and for up to so many if it fits two fifths of that.
+  /// ... and for up to so many if it fits two fifths of the L2 cache.
   static constexpr i64 direct_side = 384;
 
   /// The least operations of a worker: for fewer, waking another one does not pay.
@@ -51,8 +51,8 @@ struct gemm_policy {
   }
 
   /// Up to so many columns, rows and terms, one worker multiplies without packing (small.hpp).
-  /// Fewer with up to four rows or columns, where dot products are faster, and with AMX or
-  /// AVX-512-BF16, whose blocks multiply pairs of bf16.
+  /// Fewer with up to four rows or columns, where dot products are faster, and for bf16 with AMX or
+  /// AVX-512-BF16, whose blocks multiply pairs.
   static constexpr i64 small_side = 128, small_side_of_few = 64, small_side_of_pairs = 16;
   static bool is_small(i64 m, i64 n, i64 k, bool has_pairs = false) {
     const i64 side = has_pairs        ? small_side_of_pairs

@@ -81,7 +81,7 @@ struct vector_kernel {
   static constexpr bool has_more_registers = has_32_registers(Isa::lanes);
   static constexpr bool has_fma = Isa::bytes > 16 || FLAGGEMS_ARCH_ARM64 != 0;
   static constexpr int lanes = registers::lanes;
-  static constexpr int most_vectors = has_fma ? 3 : 2;  // a product may need a register
+  static constexpr int most_vectors = has_fma ? 3 : 2;  // else a product takes a register
   static constexpr int rows = has_more_registers ? 8 : 4;
   static constexpr int columns = most_vectors * lanes;
   static constexpr int step = 1;
