@@ -4,7 +4,7 @@
 // flaggems: host only
 //
 // Packing of a matrix product's operands: `width` lines become a panel, in which the elements that
-// a micro-kernel reads in one step are adjacent. Any strides; lines beyond the last are zero.
+// a micro-kernel reads in one step are adjacent. Any strides; lines past the end are zeros.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
