@@ -9,7 +9,7 @@
 #include <iostream>
 
 int main() {
-  using device = flaggems::host;  // choosing a chip is choosing a type
+  using device = flaggems::host;  // choosing a device is choosing a type
   flaggems::stream<device> stream;
   auto x = flaggems::arange<float>(stream, 6);
   auto p = flaggems::softmax(stream, x.reshape({2, 3}), -1);  // a new tensor, rows sum to 1

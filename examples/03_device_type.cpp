@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/device-guide.md: a device type for a new chip. The chip is invented: its memory is that of
-// the host, behind a wall; its blocks run one after another, each of 64 threads in warps of 32.
+// docs/device-guide.md: a device type for an invented accelerator: its memory is that of the host,
+// behind a wall; its blocks run one after another, each of 64 threads in warps of 32.
 // [includes]
 #include <flaggems/device/check_device.hpp>  // what a device type must have, and its types
 #include <flaggems/device/stream.hpp>
@@ -140,7 +140,7 @@ static_assert(flaggems::check_device<toy>());
 // [/check]
 
 // [library]
-/// What the chip's maker has in a library of their own: float only, contiguous only.
+/// What the maker of the device has in a library: float only, contiguous only.
 void toy_library_relu(int /*stream*/, const float* x, float* out, i64 n) {
   for (i64 i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] : 0.0f;
 }

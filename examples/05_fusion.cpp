@@ -74,7 +74,7 @@ int main() {
   const auto rows = flaggems::sum(stream, x, {1}, true);               // [2, 1]
   const auto norm = flaggems::sum(stream, flaggems::square(x), {-1});  // of a formula: no x * x
   const auto best = flaggems::argmax(stream, x, 1);                    // i64 indices
-  const auto wide = flaggems::sum<double>(stream, x);                  // folded in double
+  const auto wide = flaggems::sum<double>(stream, x);                  // accumulated in double
   const bool good = flaggems::all(stream, flaggems::lt(x, 4))();
   // [/reductions]
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/use.md: what runs on a chip, in a header that carries its own text.
+// docs/use.md: what runs on a GPU, in a header that carries its own text.
 #pragma once
 
 // [functor]

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/block/simt/entry.hpp>
-#include "../../examples/02_moe_gate.hpp"
+#include "../../examples/08_moe_gate.hpp"
 
 namespace k = flaggems::kernels;
 using flaggems::bf16, flaggems::f32, flaggems::i32, flaggems::i64;

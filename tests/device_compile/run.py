@@ -372,8 +372,8 @@ def main():
     if options.only:
         files = [f for f in files if f.stem.endswith(f"_{options.only}")]
         instances = [f for f in instances if f.stem == options.only]
-    if not files:
-        print("no kernel headers found", file=sys.stderr)
+    if not files and not instances:
+        print("no kernel headers or instances found", file=sys.stderr)
         return 1
     status = compilers[options.compiler](files, instances, options.build / options.compiler,
                                          options.cxx)

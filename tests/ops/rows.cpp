@@ -3,8 +3,7 @@
 //
 // What authors of operators along one dimension build on: operands of every stride as rows, weights
 // among them as expanded views.
-#include <flaggems/ops/dispatch/rows.hpp>
-#include <flaggems/ops/plan/rows.hpp>
+#include <flaggems/ops/rows.hpp>
 #include <support/ops.hpp>
 #include <support/user_kernels.hpp>
 
@@ -39,8 +38,7 @@ void row_sum(fg::tensor_view<const f32, D> x, fg::tensor_view<f32, D> out, int d
   fg::launch_config config;
   config.op = "row_sums";
   // [reduced]
-  flaggems::detail::check_output_sizes("row_sums",
-                                       flaggems::without_dim(x.sizes(), dim, "row_sums"), out);
+  flaggems::check_output_sizes("row_sums", flaggems::without_dim(x.sizes(), dim, "row_sums"), out);
   const auto o = out.unsqueeze(dim);  // [..., ...] -> [..., 1, ...]
   flaggems::row_plan plan(x.sizes(), dim);
   plan.add(x);
@@ -92,14 +90,15 @@ void check_all_of_a_row(i64 count, i64 n, layout how, bool has_weight) {
   if (!has_weight) weights.data = nullptr;
   fg::launch_config config;
   config.op = "all_of_a_row";
-  using namespace fg::detail;  // inputs, outputs
-  launch_rows(test_stream<D>(), config, space,
-              row_operands_of(inputs(plan.arg(0, x.in()), plan.arg(1, y.in())),
-                              outputs(plan.target(5, a.view()), plan.target(6, b.view())),
-                              inputs(weights), inputs(plan.arg(3, by.in()), plan.arg(4, at.in())),
-                              outputs(plan.target(7, dot.view()), plan.target(8, picked.view()),
-                                      plan.target(9, sum.view()))),
-              all_of_a_row());
+  using fg::row_inputs, fg::row_outputs;
+  fg::launch_rows(test_stream<D>(), config, space,
+                  fg::row_operands_of(
+                      row_inputs(plan.arg(0, x.in()), plan.arg(1, y.in())),
+                      row_outputs(plan.target(5, a.view()), plan.target(6, b.view())),
+                      row_inputs(weights), row_inputs(plan.arg(3, by.in()), plan.arg(4, at.in())),
+                      row_outputs(plan.target(7, dot.view()), plan.target(8, picked.view()),
+                                  plan.target(9, sum.view()))),
+                  all_of_a_row());
   values want_a, want_b, want_dot, want_picked, want_sum;
   for (i64 r = 0; r < count; ++r) {
     const auto row = [&](const values& v, i64 k) { return v[static_cast<std::size_t>(r * n + k)]; };

@@ -5,7 +5,7 @@
 
 A page names the part before the block:
 
-    <!-- examples/02_moe_gate.cpp [kernel] -->
+    <!-- examples/08_moe_gate.hpp [kernel] -->
     ```cpp
     ...
     ```

@@ -105,7 +105,7 @@ struct default_tuning<families::reduce, Device, Model> {
 };
 template <class Device>
 struct default_tuning<families::reduce, Device, execution::vector_workers> {
-  static constexpr i64 columns = 1024;    ///< elements side by side that a tile folds down
+  static constexpr i64 columns = 1024;    ///< adjacent columns that a tile reduces
   static constexpr i64 few_results = 64;  ///< results: fewer are cut, whatever the workers are
   static constexpr i64 parts = 64;        ///< parts of one of few results: workers of a large host
 };
@@ -120,14 +120,14 @@ struct default_tuning<families::row, Device, Model> {
 template <class Device, execution Model>
 struct default_tuning<families::sort, Device, Model> {
   static constexpr i64 workspace_rows = 64;                ///< rows: enough for any blocks
-  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
+  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: fit a last-level cache
   static constexpr i64 elements_per_pass = i64{1} << 25;   ///< elements that a pass sorts (H200)
   static constexpr i64 scan_threads = 1024;  ///< threads a block that adds up tiles' counts
 };
 template <class Device>
 struct default_tuning<families::sort, Device, execution::vector_workers> {
   static constexpr i64 workspace_rows = 64;                ///< rows: enough for any workers
-  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: stay in a last cache
+  static constexpr i64 workspace_elements = i64{1} << 20;  ///< elements: fit a last-level cache
   static constexpr i64 least_part = 16384;  ///< elements of a row's part that pays for a merger
   static constexpr i64 piece = 8192;        ///< elements of a merger that a worker takes
 };

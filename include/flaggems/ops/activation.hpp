@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations with an argument, and the gated ones of transformers: gelu, silu_and_mul,
-// gelu_and_mul. As with the pointwise operators, the forms are
+// Activations with an option, and the gated ones of transformers: gelu, silu_and_mul, gelu_and_mul.
+// As with the pointwise operators, the forms are
 //   name(x...)                 an expression
 //   name(stream, x...)         a new tensor
 //   name(stream, x..., out)    into a view
@@ -24,13 +24,14 @@ using gelu_and_mul = kernels::gelu_and_mul_fn;
 /// How gelu is computed: exactly, by the error function, or by tanh.
 enum class gelu_approximate { none, tanh };
 
-/// gelu(x) = x Phi(x) (an expression). Floating-point only.
+/// gelu(x) = x * Phi(x), Phi the distribution function of N(0, 1) (an expression). Floating-point
+/// only.
 template <tensor_operand X>
 [[nodiscard]] auto gelu(X&& x) {
   return detail::make_call<detail::floating>(kernels::gelu_none_fn{}, std::forward<X>(x));
 }
-/// That, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by what is known when it is called;
-/// so kernels have both, which takes a fifth longer to compile.
+/// The same, or its approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as chosen at
+/// run time: kernels contain both, which takes longer to compile.
 template <tensor_operand X>
 [[nodiscard]] auto gelu(X&& x, gelu_approximate approximate) {
   return detail::make_call<detail::floating>(

@@ -16,13 +16,13 @@ namespace operators {
 struct scaled_dot_product_attention;
 }
 
-/// Which key the last visible one is under `is_causal`, for `queries` positions and `keys` keys.
+/// The keys that a position sees under `is_causal`, for `queries` positions and `keys` keys.
 enum class causal_alignment {
   top_left,     ///< position i sees the keys j <= i, as in ATen
   bottom_right  ///< j <= i + keys - queries: the last position sees all, as a KV cache needs
 };
 
-/// What scaled_dot_product_attention may be told.
+/// The options of scaled_dot_product_attention.
 struct attention_options {
   f64 dropout_p = 0;  ///< 0: there is no dropout
   bool is_causal = false;
@@ -298,21 +298,21 @@ inline constexpr bool says_what_the_tensor_behind_value_is = false;
 ///
 /// query [..., heads, queries, e], key [..., heads, keys, e], value [..., heads, keys, ev],
 /// out [..., heads, queries, ev]; any strides (so views of a KV cache), any e and ev, rank 2 and
-/// more; what stands before the last two dimensions broadcasts. attn_mask is std::nullopt or
-/// broadcasts to [..., heads, queries, keys]: bool says whether a key takes part, numbers are added
-/// to the scores; not together with is_causal. With enable_gqa, key and value may have fewer
-/// heads, a divisor of query's: head h uses theirs h / (heads / theirs). Key and value are of one
-/// dtype, which may be another than query's (a cache in 16 bits), but for f64. is_causal hides
-/// later keys; `alignment` says later than what. Sums are in f32 (f64 for f64); memory besides the
-/// operands does not depend on the lengths. A dropout_p above 0 raises not_supported.
+/// more; the dimensions before the last two broadcast. attn_mask is std::nullopt or broadcasts to
+/// [..., heads, queries, keys]: of bool it says whether a key takes part, numbers are added to the
+/// scores. It cannot be combined with is_causal. With enable_gqa, key and value may have fewer
+/// heads, a divisor of query's: head h uses theirs h / (heads / theirs). Key and value have one
+/// dtype, which may differ from query's (a cache in 16 bits), except for f64. is_causal hides the
+/// keys after a position; `alignment` says which those are. Sums are in f32 (f64 for f64); memory
+/// besides the operands does not depend on the lengths. A dropout_p above 0 raises not_supported.
 ///
-/// A position all of whose scores are -inf (masked, hidden, or so computed), or that has no keys,
-/// gives 0, as PyTorch does since 2.5. Hidden keys have weight 0, so an infinity or NaN in their
-/// values may give NaN; with few queries on a SIMT device, so may any infinity in values. out
-/// shares no memory with an input. Raises shape_mismatch, invalid_argument or overlap before
-/// anything is written. aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,
-/// Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None,
-/// bool enable_gqa=False)
+/// A position whose scores are all -inf (masked, hidden or computed), or that has no keys, gives 0,
+/// as in PyTorch since 2.5. Hidden keys have weight 0, so an infinity or NaN in their values may
+/// give NaN; with few queries on a SIMT device, so may any infinity in values. out shares no memory
+/// with an input. Raises shape_mismatch, invalid_argument or overlap before anything is written.
+/// aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor?
+/// attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool
+/// enable_gqa=False)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor Mask,
           tensor_like Out>
 void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,

@@ -15,8 +15,7 @@ struct cat;
 }
 namespace detail {
 
-/// A vector without elements takes no part in cat, whatever the others' rank: ATen keeps this for
-/// old programs.
+/// Whether a tensor is an empty vector, which cat skips whatever the others' rank, as ATen does.
 inline bool is_skipped(int_list sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
 /// The sizes that a concatenation has so far.
@@ -155,9 +154,9 @@ concept tensor_list =
 
 /// out = the tensors one after the other along `dim`.
 ///
-/// Shapes: all the same but in `dim`; out has their sum there. Vectors without elements are
-/// skipped. The elements are converted to out's dtype, which must be of the same kind as theirs or
-/// a higher one. `out` shares no memory with a tensor. Raises invalid_argument for no tensors or
+/// Shapes: equal except along `dim`, where out has the sum of the sizes. Empty vectors (sizes [0])
+/// are skipped. The elements are converted to out's dtype, which must be of the same kind as theirs
+/// or a higher one. `out` shares no memory with a tensor. Raises invalid_argument for no tensors or
 /// 0-dimensional ones, out_of_range, shape_mismatch or overlap, before anything is written.
 /// aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)
 template <stream_like S, tensor_list List, tensor_like Out>

@@ -46,11 +46,11 @@ void copy_into(const char* op, const S& stream, const tensor_view<T, D>& out,
 
 /// dst = src, converted to dst's dtype as C++ converts; src broadcasts to dst's sizes.
 ///
-/// Any strides on both sides; the dtypes are independent. Anything but zero is true. Floats lose
-/// their fraction when they become integers; what the integer type cannot hold becomes the nearest
-/// value that it can, NaN becomes 0, on every device (PyTorch leaves these cases to the processor).
-/// dst may be src itself; any other overlap raises. Raises shape_mismatch or overlap
-/// before anything is written. aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False)
+/// Any strides on both sides, and any two dtypes. Converted to bool, all but zero is true.
+/// Converted to integers, floats are truncated and saturated, and NaN becomes 0, on every device
+/// (in PyTorch these cases depend on the processor). dst may be src itself; any other overlap
+/// raises. Raises shape_mismatch or overlap before anything is written. aten::copy_(Tensor(a!)
+/// self, Tensor src, bool non_blocking=False)
 template <stream_like S, tensor_like Dst, tensor_like Src>
 void copy_(const S& stream, Dst&& dst, const Src& src) {
   same_device<S, Dst>();
@@ -78,9 +78,8 @@ template <stream_like S, tensor_like X>
   return detail::copied<value_t<X>>("clone", stream, as_view(x), format);
 }
 
-/// x with its elements in the order of a format, in a new tensor. (A view that is contiguous
-/// already needs no copy: test `is_contiguous()` first.) Raises invalid_argument for
-/// preserve_format, or if x is not of the rank that the format is for.
+/// x in a memory format, in a new tensor. (It always copies: test `is_contiguous()` first.) Raises
+/// invalid_argument for preserve_format, or if x is not of the rank that the format is for.
 /// aten::contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto contiguous(const S& stream, const X& x,

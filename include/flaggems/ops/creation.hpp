@@ -36,8 +36,8 @@ constexpr f64 greatest_number() {
         T::from_bits(static_cast<typename T::format::storage>(T::format::limit - 1)));
 }
 
-/// Raises unless `value`, before its fraction is lost or it is rounded, is in the range of dtype T.
-/// Everything is a bool.
+/// Raises unless `value`, before it is truncated or rounded, is in the range of dtype T. Any value
+/// is in that of bool.
 template <class T, class V>
 void check_range(const char* op, V value) {
   if constexpr (kind_of<V> == kind::integer && kernels::is_integer<T>) {
@@ -73,7 +73,7 @@ void fill(const char* op, const S& stream, const X& x, V value) {
   }
 }
 
-/// Every element of x becomes the one of `value`, which is read in the stream's order.
+/// Sets every element of x to the one of `value`, which is read in stream order.
 template <class S, class X, class T, class D>
 void fill_from(const char* op, const S& stream, const X& x, const tensor_view<const T, D>& value) {
   const auto from_node = [&](const tensor_view<const T, D>& v) {
@@ -95,20 +95,20 @@ auto filled(const char* op, const S& stream, const shape& sizes, V value) {
 
 }  // namespace detail
 
-/// Every element of x becomes `value`, converted to x's dtype; integers have no fraction of it.
-/// Raises invalid_argument for a number outside the dtype's range: NaN or 127.5 for i8, 1e6 for f16
-/// (an infinity is in the range of floats that have one).
+/// Sets every element of x to `value`, converted to x's dtype (truncated for integers). Raises
+/// invalid_argument for a number outside the dtype's range: NaN or 127.5 for i8, 1e6 for f16 (an
+/// infinity is in the range of floats that have one).
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
 template <stream_like S, tensor_like X, scalar_operand V>
 void fill_(const S& stream, X&& x, V value) {
   same_device<S, X>();
   detail::fill("fill_", stream, as_view(x), value);
 }
-/// Every element of x becomes the one of the tensor `value`, converted as copy_ converts.
+/// Sets every element of x to the one of the tensor `value`, converted as by copy_.
 ///
-/// value: 0-dimensional, of any dtype; it may be an element of x. It is read in the order of the
-/// stream, without a copy to the host; one in the host's memory is read at once, for another
-/// device as a number. Raises shape_mismatch for other dimensions, and overlap if x overlaps
+/// value: 0-dimensional, of any dtype; it may be an element of x. It is read in stream order,
+/// without a copy to the host; a tensor of the host is read during the call, and for another device
+/// passed as a number. Raises shape_mismatch for other dimensions, and overlap if x overlaps
 /// itself, before anything is written. aten::fill_.Tensor(Tensor(a!) self, Tensor value)
 template <stream_like S, tensor_like X, tensor_like V>
 void fill_(const S& stream, X&& x, const V& value) {
@@ -127,14 +127,14 @@ void fill_(const S& stream, X&& x, const V& value) {
   }
 }
 
-/// Every element of x becomes 0. aten::zero_(Tensor(a!) self)
+/// Sets every element of x to 0. aten::zero_(Tensor(a!) self)
 template <stream_like S, tensor_like X>
 void zero_(const S& stream, X&& x) {
   same_device<S, X>();
   detail::fill("zero_", stream, as_view(x), 0);
 }
 
-/// A new contiguous tensor of the given sizes, every element `value`. Raises as fill_.
+/// A new contiguous tensor of the given sizes, filled with `value`. Raises as fill_.
 /// aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype)
 template <element T, stream_like S, scalar_operand V>
 [[nodiscard]] auto full(const S& stream, const shape& sizes, V value) {
@@ -163,9 +163,9 @@ auto filled_like(const char* op, const S& stream, const X& x, V value, memory_fo
 }
 }  // namespace detail
 
-/// A new tensor of x's sizes and, unless T says another, dtype, every element `value`; in row-major
-/// order unless a format says another. Raises as fill_, and invalid_argument if x is not of the
-/// rank that the format is for.
+/// A new tensor of x's sizes and dtype (or dtype T), filled with `value`, in row-major order or the
+/// given memory format. Raises as fill_, and invalid_argument if x is not of the rank that the
+/// format is for.
 /// aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype, MemoryFormat?
 /// memory_format=contiguous_format)
 template <class T = void, stream_like S, tensor_like X, scalar_operand V>
@@ -192,7 +192,7 @@ template <class T = void, stream_like S, tensor_like X>
 
 namespace detail {
 
-/// The dtype of a sequence of such numbers, if T does not say it.
+/// The dtype of a sequence of such numbers, unless T is given.
 template <class T, class... V>
 using arange_element =
     std::conditional_t<!std::is_void_v<T>, T,
@@ -223,7 +223,7 @@ inline i64 arange_size(f64 start, f64 end, f64 step) {
   return static_cast<i64>(n);
 }
 inline i64 arange_size(i64 start, i64 end, i64 step) {
-  // Unsigned: the distance of two i64 may be more than the greatest one.
+  // Unsigned: the distance of two i64 may exceed the largest i64.
   const u64 distance = step > 0 ? static_cast<u64>(end) - static_cast<u64>(start)
                                 : static_cast<u64>(start) - static_cast<u64>(end);
   const u64 by = step > 0 ? static_cast<u64>(step) : u64{0} - static_cast<u64>(step);
@@ -233,14 +233,14 @@ inline i64 arange_size(i64 start, i64 end, i64 step) {
   return static_cast<i64>(n);
 }
 
-/// A number as i64, without its fraction. Raises if that does not hold it.
+/// A number as i64, truncated. Raises if it is out of range.
 template <class V>
 i64 arange_integer(V value) {
   check_range<i64>("arange", scalar_of(value));
   return kernels::number_cast<i64>(scalar_of(value));
 }
 
-/// Raises for bounds that lead nowhere, and integers that T cannot hold.
+/// Raises for invalid bounds or steps, and for integers that T cannot hold.
 template <element T, class... V>
 arange_plan<T> plan_arange(V... numbers) {
   if constexpr (kind_of<T> == kind::floating) {
@@ -286,10 +286,10 @@ void arange_into(const S& stream, const arange_plan<T>& plan, const tensor_view<
 
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
-/// out: 1-D, ceil((end - start) / step) elements. An integer dtype takes floating-point numbers
-/// without their fractions; for i64 those do not count in the size either, as in ATen. Raises
-/// invalid_argument for a zero step, bounds against its direction, NaN, or integers that the dtype
-/// cannot hold, shape_mismatch for another size.
+/// out: 1-D, ceil((end - start) / step) elements. For an integer dtype floating-point numbers are
+/// truncated; for i64 also before the size is computed, as in ATen. Raises invalid_argument for a
+/// zero step, bounds against its direction, NaN, or integers that the dtype cannot hold,
+/// shape_mismatch for another size.
 /// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
 template <stream_like S, scalar_operand V1, scalar_operand V2, scalar_operand V3, tensor_like Out>
 void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
@@ -298,8 +298,8 @@ void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
     detail::arange_into(stream, detail::plan_arange<value_t<Out>>(start, end, step), as_view(out));
 }
 
-/// start, start + step, ... before `end`, in a new 1-D tensor. If T does not say its dtype, that is
-/// f32 if one of the numbers is floating-point, else i64.
+/// start, start + step, ... before `end`, in a new 1-D tensor. Unless T is given, its dtype is f32
+/// if one of the numbers is floating-point, else i64.
 /// aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype)
 template <class T = void, stream_like S, scalar_operand V1, scalar_operand V2,
           scalar_operand V3 = int>

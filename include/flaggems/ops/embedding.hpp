@@ -28,9 +28,9 @@ void check_table(const char* op, const X& weight) {
 ///
 /// Shapes: weight [V, D]; indices any sizes, i32 or i64; out [indices..., D] of weight's dtype.
 /// `padding_idx`, `scale_grad_by_freq` and `sparse` are about gradients and change nothing here.
-/// For a `max_norm` call embedding_renorm_ first. `out` shares no memory with an input. Raises
-/// out_of_range, where the host can read them, for indices outside [0, V); other devices give zeros
-/// for those. Raises invalid_argument, shape_mismatch or overlap. All before anything is written.
+/// For a `max_norm` call embedding_renorm_ first. `out` shares no memory with an input. Indices
+/// outside [0, V) raise out_of_range where the host can read them, and give zeros elsewhere. Raises
+/// invalid_argument, shape_mismatch or overlap. All before anything is written.
 /// aten::embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool
 /// scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out)
 template <stream_like S, tensor_like W, tensor_like Index, tensor_like Out>
@@ -65,7 +65,7 @@ template <stream_like S, tensor_like W, tensor_like Index>
 
 namespace detail {
 
-/// The indices in order, each as often as it is there.
+/// The indices, sorted; duplicates stay.
 template <class S, class J, class D>
 tensor<J, D> sorted_indices(const S& stream, const tensor_view<const J, D>& indices) {
   if (indices.is_contiguous()) return std::move(sort(stream, indices.reshape({-1})).values);
@@ -109,15 +109,15 @@ void renorm_rows(const S& stream, const tensor_view<T, D>& table,
 
 }  // namespace detail
 
-/// Scales each row of weight that `indices` name and whose norm is above max_norm, once and in
-/// place, by max_norm / (norm + 1e-7): what `max_norm` of PyTorch's embedding does before it looks
-/// them up.
+/// Scales each row of weight that `indices` name and whose norm exceeds max_norm by max_norm /
+/// (norm + 1e-7), once and in place, as PyTorch's embedding does before the lookup if it has a
+/// `max_norm`.
 ///
 /// Shapes: weight [V, D] of floating point, any strides; indices any sizes, i32 or i64. The norm is
 /// (sum |w|^norm_type)^(1/norm_type), the largest |w| for infinity; 16-bit floats compute in f32. A
-/// row with a NaN stays. Raises out_of_range, where the host can read them, for indices outside
-/// [0, V); other devices pass those over. Raises invalid_argument (rank, a norm_type of -inf or
-/// NaN) or overlap. All before anything is written.
+/// row with a NaN is left unchanged. Indices outside [0, V) raise out_of_range where the host can
+/// read them, and are ignored elsewhere. Raises invalid_argument (rank, a norm_type of -inf or NaN)
+/// or overlap. All before anything is written.
 /// aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type)
 template <stream_like S, tensor_like W, tensor_like Index>
 void embedding_renorm_(const S& stream, W&& weight, const Index& indices, f64 max_norm,

@@ -55,9 +55,9 @@ void check_no_dims(const tensor_view<T, D>& v) {
           to_string(shape(v.sizes())));
 }
 }  // namespace detail
-/// x with a type that says that it has no dimensions: with tensors that have some, it changes the
-/// dtype of a result only by a higher kind, as in PyTorch. A view; of a temporary tensor an
-/// expression that owns it. Raises shape_mismatch if x has any dimension.
+/// x as a view without dimensions at compile time: among tensors with dimensions it changes the
+/// result's dtype only by a higher kind, as in PyTorch. For a temporary tensor, an expression that
+/// owns it. Raises shape_mismatch if x has any dimension.
 template <tensor_like X>
 [[nodiscard]] auto as_scalar(X&& x) {
   const auto v = as_view(x);
@@ -80,7 +80,7 @@ const char* refuse_printing_expression() {
   return "";
 }
 }  // namespace detail
-/// Neither compiles: an expression is no tensor yet.
+/// Do not compile: an expression is not a tensor yet.
 template <class Node, class... Options>
 const char* to_string(const expr<Node>&, const Options&...) {
   return detail::refuse_printing_expression<Node>();
@@ -95,7 +95,7 @@ Stream& operator<<(Stream& out, const expr<Node>&) {
 /// A view, an owning tensor or an expression.
 template <class X>
 concept tensor_operand = is_expr<X> || tensor_like<X>;
-/// What an operator of an expression takes.
+/// What an operator of an expression takes: that, or a number.
 template <class X>
 concept operand = tensor_operand<X> || scalar_operand<std::remove_cvref_t<X>>;
 
@@ -130,7 +130,7 @@ auto node_of(X&& x) {
 template <class X>
 using node_t = decltype(node_of(std::declval<X>()));
 
-/// The same without a copy of an expression's.
+/// The node of an operand, without a copy if that is an expression.
 template <operand X>
 decltype(auto) root_of(const X& x) {
   if constexpr (is_expr<X>)
@@ -139,7 +139,7 @@ decltype(auto) root_of(const X& x) {
     return node_of(x);
 }
 
-/// Raises unless x, if it is a number, is one of dtype T.
+/// Raises if x is a number that dtype T cannot hold.
 template <class T, class X>
 void check_number(const char* op, const X& x) {
   if constexpr (scalar_operand<X>) check_integer<T>(op, x);
@@ -172,7 +172,7 @@ struct broadcast_sizes {
   void position() {}
 };
 
-/// What remains to evaluate of a node whose result is stored as T: the store converts, so that
+/// A node whose result is stored as T, without its last conversion to T: the store converts, so
 /// there is one rounding.
 template <class T, class Node>
 const Node& before_store(const Node& node) {
@@ -197,8 +197,8 @@ inline constexpr bool is_plain = requires(const Node& n) {
   operand_of(n);
 };
 
-/// Offers an operator on nodes, and what follows them, to the device's own implementation. Operands
-/// that are expressions it cannot take; the report says so.
+/// Offers an operator on nodes, and its other arguments, to the device's own implementation. That
+/// cannot take operands that are expressions; the dispatch report then says so.
 template <class Op, class S, class... Nodes, class... Rest>
 bool offer(const char* op, const S& stream, const std::tuple<Nodes...>& nodes,
            const Rest&... rest) {
@@ -241,14 +241,14 @@ bool offer_root(const char* op, const S& stream, const Out& out, const number<T>
   return offer<operators::fill_>(op, stream, std::tie(n), out);
 }
 
-/// Takes down the leaves of a node without their types, in `Node::leaves` places.
+/// Writes the layouts of the leaves of a node, `Node::leaves` of them, without their types.
 struct collect_layouts {
   memory_layout* next;
   template <class T, class D>
   void operator()(const tensor_view<T, D>& v) {
     *next++ = layout_of(v);
   }
-  void position() { *next++ = {}; }  // an element of no bytes
+  void position() { *next++ = {}; }  // elements of 0 bytes
 };
 inline bool is_position(const memory_layout& leaf) { return leaf.item == 0; }
 
@@ -259,7 +259,7 @@ FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) 
     if (!is_position(leaf)) all.add(leaf.sizes);
   return all.sizes;
 }
-/// Raises what forbids tensors one of which does not broadcast to an output of these sizes.
+/// Raises the error for tensors that do not all broadcast to an output of these sizes.
 [[noreturn]] FLAGGEMS_COLD inline void raise_broadcast(const char* op, layout_list leaves,
                                                        int_list sizes) {
   const shape all = broadcast_of(op, leaves);
@@ -305,7 +305,7 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   using C = kernels::compute_type<typename std::decay_t<decltype(last)>::element>;
   launch_config config;
   config.op = op;
-  // Most calls are like this, and small ones take longer to plan than to do.
+  // The common case: for small calls, a plan would take longer than the work.
   if (flat.all) {
     const i64 n = flat.n;
     if (n == 0 || offer_root(op, stream, out, node)) return;
@@ -370,8 +370,8 @@ template <stream_like S, tensor_operand X>
   return out;
 }
 
-/// x as dtype T (an expression): C++'s conversion, but floats become the nearest integer in range
-/// after the loss of their fraction, NaN becomes 0; anything but zero is true.
+/// x as dtype T (an expression), converted as by copy_: to integers, floats are truncated and
+/// saturated, NaN becomes 0; to bool, all but zero is true.
 template <element T, tensor_operand X>
 [[nodiscard]] auto cast(X&& x) {
   using node = detail::as_type<T, detail::node_t<X>>;
@@ -403,9 +403,9 @@ constexpr bool takes_numbers(const Call&) {
 }  // namespace detail
 
 /// f(x...), element by element, for a user's functor of the device subset (an expression). f must
-/// be generic over scalars and `simd`, and branch-free; the values are f32 for 16-bit floats and
-/// i32 for bool. The result has the operands' promoted dtype, whatever f returns. In a file that
-/// nvcc compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
+/// be generic over scalars and `simd`, and branch-free; 16-bit floats are passed as f32, bool as
+/// i32. The result has the operands' promoted dtype, whatever f returns. In a file that nvcc
+/// compiles it may be a lambda: [=] __device__ (float x) -> float { ... }.
 template <class F, operand... X>
 [[nodiscard]] auto apply(F f, X&&... x) {
   if constexpr (requires { &F::operator(); })

@@ -13,8 +13,8 @@
 namespace flaggems {
 
 namespace detail {
-/// A factor of a product: any number. Integers take it without its fraction, as ATen's products do
-/// (its add and sub refuse one that has a floating-point type).
+/// A factor of a product: any number, truncated for integer tensors, as in ATen's products (ATen's
+/// add and sub refuse a floating-point one).
 template <class T>
 class product_factor {
  public:
@@ -45,8 +45,8 @@ class product_factor {
 };
 }  // namespace detail
 
-/// The factors of addmm and baddbmm, of any type: f64 for floating-point tensors; for integers i64,
-/// without a fraction (0.5 is 0, as in ATen), and invalid_argument if that does not hold it.
+/// The factors of addmm and baddbmm, given by any number: as f64 for floating-point tensors; as i64
+/// for integers, truncated (0.5 is 0, as in ATen), invalid_argument if out of range.
 template <class T>
 struct gemm_scalars {
   using type = detail::product_factor<std::conditional_t<kernels::is_floating<T>, f64, i64>>;
@@ -55,7 +55,7 @@ struct gemm_scalars {
 };
 
 namespace detail {
-/// What is only read in the place of an output: const, or a tensor that ends with the call.
+/// An argument in an output's position that can only be read: const, or a temporary tensor.
 template <class X>
 inline constexpr bool ends_with_the_call = false;
 template <class T, class D>
@@ -63,8 +63,8 @@ inline constexpr bool ends_with_the_call<tensor<T, D>> = true;
 template <class X>
 concept read_only = tensor_like<X> &&(std::is_const_v<element_t<X>> || ends_with_the_call<X>);
 
-/// The result of `linear` with an output: unusable, as `void`, but using it, by someone who meant
-/// the output as a bias, gives a message that tells how to pass one.
+/// The result of `linear` with an output: as unusable as void, but using it gives a message, since
+/// the output may have been meant as a bias: how to pass one.
 template <class Out>
 struct no_result {
   constexpr no_result() = default;
@@ -100,7 +100,7 @@ auto as_row(const View& v) {
   return v.unsqueeze(-2);
 }
 
-/// The same of a vector, without the detour by which views of any rank are made.
+/// The same of a vector, without the code for views of any rank.
 template <class T, class D>
 tensor_view<T, D> row_of_vector(const tensor_view<T, D>& v) {
   const i64 n = v.sizes()[0], stride = v.strides()[0];
@@ -160,14 +160,13 @@ shape linear_shape(const X& x, const W& w) {
   return r;
 }
 
-/// [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight; a matrix is
-/// one already, and at the highest rank there is no room for one more: they are [..., K] with the
-/// last as rows.
+/// [..., K] as [..., 1, K], so that all leading dimensions are a batch with one weight. A matrix
+/// stays as it is, and so does a tensor of the highest rank, which has no room for a dimension.
 template <class View>
 auto linear_rows(const View& v) {
   return v.rank() == 2 || v.rank() == max_rank ? v.view() : as_row(v);
 }
-/// The weight for each of those.
+/// The weight, expanded to that batch.
 template <class X, class W>
 auto linear_weight(const X& x, const W& w) {
   if (x.rank() == 2) return w.view();
@@ -177,7 +176,7 @@ auto linear_weight(const X& x, const W& w) {
   return w.expand(all);
 }
 
-/// A vector in the place of the output may have been meant as the bias.
+/// A vector in the output's position may have been meant as the bias.
 FLAGGEMS_NOINLINE inline void check_linear_sizes(int_list got, const shape& expected) {
   if (same_sizes(got, expected)) return;
   const int rank = expected.rank();
@@ -193,9 +192,9 @@ struct column_bias {
   View view;
 };
 
-// What a product is stored with is `no_bias_view`, `column_bias` or an epilogue
-// (gemm_epilogue.hpp): `check_added` raises unless it suits the result, and `multiply` runs the
-// product, whose `to` is `out` or `out` with a dimension in front of its last one.
+// A product is stored with `no_bias_view`, `column_bias` or an epilogue (gemm_epilogue.hpp).
+// `check_added` raises unless that suits the result; `multiply` runs the product, where `to` is
+// `out`, or `out` with a dimension in front of its last one.
 template <class Out>
 void check_added(const char*, const Out&, const no_bias_view&) {}
 template <class Out, class View>

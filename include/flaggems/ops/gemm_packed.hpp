@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights that are packed once, into what the host's kernels read, instead of in every product.
+// Weights that are packed once, into the layout of the host's kernels, instead of for every
+// product.
 #pragma once
 
 #include <flaggems/ops/copy.hpp>
@@ -15,13 +16,13 @@ namespace detail {
 struct packed_access;
 }  // namespace detail
 
-/// A weight [rows, columns] as `linear` reads it best, made by `pack_matrix`, for inputs of the
-/// same T. On the host: the panels of the kernels of one instruction-set level. Elsewhere: a
-/// contiguous copy.
+/// A weight [rows, columns] in the layout that `linear` reads fastest, made by `pack_matrix`, for
+/// inputs of the same T. On the host: the panels of the kernels of one instruction-set level.
+/// Elsewhere: a contiguous copy.
 template <element T, class Device = host>
 class packed_matrix {
  public:
-  /// Leaves `other` without a weight: of sizes 0, and `linear` refuses it.
+  /// Leaves `other` without a weight: its sizes are 0, and `linear` refuses it.
   packed_matrix(packed_matrix&& other) noexcept
       : storage_(std::move(other.storage_)),
         rows_(std::exchange(other.rows_, 0)),
@@ -132,9 +133,9 @@ struct packed_access {
 
 /// A weight packed for `linear`.
 ///
-/// weight [n, k], any strides, f32, f16, bf16, f64, i8 or u8; the result has no tie to it. On the
-/// host it is for the level in use (`isa`); there f16 takes the room of f32, and at levels below
-/// avx512_bf16 bf16 does too and 8-bit integers that of 16 bits. Raises shape_mismatch.
+/// weight [n, k], any strides, f32, f16, bf16, f64, i8 or u8; it is copied. On the host the result
+/// is for the instruction-set level in use (`isa`); f16 is widened to f32 there, and at levels
+/// below avx512_bf16 also bf16, and 8-bit integers to 16 bits. Raises shape_mismatch.
 template <stream_like S, tensor_like W>
 [[nodiscard]] auto pack_matrix(const S& stream, const W& weight) {
   same_device<S, W>();
@@ -144,9 +145,8 @@ template <stream_like S, tensor_like W>
 /// out = x * weight^T with a packed weight: `linear` without packing it again.
 ///
 /// x [..., k] of the weight's dtype, out [..., n]. A row's bits depend neither on the number of
-/// rows nor of threads, and are those of `linear` where that packs its operands. Raises
-/// not_supported for a weight that was packed for another level than the one in use, and as
-/// `linear`.
+/// rows nor of threads, and are those of `linear` where that packs its operands. Raises what
+/// `linear` does, and not_supported for a weight packed for another level than the one in use.
 template <stream_like S, tensor_like X, element T, tensor_like Out>
 requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x,
                                               const packed_matrix<T, device_of<S>>& weight,

@@ -48,7 +48,7 @@ inline constexpr bool is_weight<packed_matrix<T, D>> = true;
 }  // namespace detail
 
 /// out = mat1 * mat2, mat1 an expression, which is evaluated while it is read: no tensor of its
-/// size is made, but for up to 16 rows, or on the host 16,384 elements.
+/// size is made, except for up to 16 rows or, on the host, 16,384 elements.
 ///
 /// mat1 [m, k], what its tensors broadcast to; mat2 [k, n], out [m, n], which shares no memory with
 /// them. The expression's values are rounded to its dtype, as if they had been assigned to a tensor

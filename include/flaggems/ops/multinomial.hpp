@@ -116,10 +116,10 @@ void multinomial_into(const S& stream, const tensor_view<const T, D>& from, i64 
 /// Shapes: probs [M] or [R, M], floating-point, need not sum to 1; out [num_samples] or
 /// [R, num_samples], i64, which shares no memory with probs. Without replacement the indices of a
 /// row differ, and come in the order in which they would be drawn one after another. A category of
-/// probability 0 is never drawn; one of less than M 2^-61 times the row's largest counts as at most
-/// that. `generator` is advanced by as much as was drawn; the same state gives the same samples on
-/// every device. Where the host cannot read `probs`, elements that are not positive and finite
-/// count as 0, and the index is -1 where no category is left. Raises invalid_argument (rank,
+/// probability 0 is never drawn; a positive one below M 2^-61 times the row's largest counts as at
+/// most that. `generator` is advanced by as much as was drawn; the same state gives the same
+/// samples on every device. Where the host cannot read `probs`, elements that are not positive and
+/// finite count as 0, and the index is -1 where no category is left. Raises invalid_argument (rank,
 /// num_samples, more samples than categories without replacement; and where the host can read them,
 /// probabilities that are negative, infinite or NaN, and fewer positive ones than the samples
 /// need), shape_mismatch or overlap, before anything is written.

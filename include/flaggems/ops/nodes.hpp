@@ -55,7 +55,7 @@ struct leaf {
 /// A view whose type says that it has no dimensions.
 template <class T, class D>
 struct scalar_leaf : leaf<T, D> {};
-/// A tensor that ended with the statement that made the expression, whose memory this keeps.
+/// A temporary tensor of an expression, whose memory the node shares.
 template <class T, class D>
 struct owning_leaf : leaf<T, D> {
   explicit owning_leaf(const tensor<T, D>& x) : leaf<T, D>{x.view()}, memory(x.share_memory()) {}
@@ -174,7 +174,7 @@ struct call {
     std::apply([&](const auto&... n) { (n.for_each_leaf(g), ...); }, nodes);
   }
   /// A number, or a tensor without dimensions, is compared as one of the promoted dtype (bf16: 0.1
-  /// is the bf16 next to it), as in PyTorch; for arithmetic it keeps its digits.
+  /// is the bf16 next to it), as in PyTorch; in arithmetic it is not rounded first.
   template <class Node, class Space>
   static auto build_operand(const Node& n, const Space& it, int& next) {
     if constexpr (Node::is_scalar && std::is_same_v<element, bool>)
@@ -283,8 +283,8 @@ inline constexpr bool is_one_dtype = [] {
   return one;
 }();
 
-/// Raises dtype_mismatch if a tensor that has no dimensions, which its type does not say, would
-/// give a result of `node`, or of a comparison in it, another dtype than PyTorch does.
+/// Raises dtype_mismatch if a tensor that turns out to have no dimensions at run time gives `node`,
+/// or a comparison in it, another dtype than in PyTorch.
 enum class node_role { operand, result };
 template <class Node>
 void check_ranks(const char*, const Node&, node_role) {}
@@ -381,8 +381,8 @@ void check_ranks(const char* op, const as_type<T, Node>& n, node_role) {
   check_ranks(op, n.node, node_role::operand);
 }
 
-/// Does not compile. Overloads for complex numbers, of elements written or in a node, say it alone,
-/// where a kernel would follow whose own errors hide the message.
+/// Does not compile. Overloads for complex elements, written or in a node, give this message alone,
+/// without the errors of the kernel that would follow.
 template <class T, class Node>
 constexpr void refuse_complex() {
   static_assert(!is_complex_number<T> && !has_complex<Node>,

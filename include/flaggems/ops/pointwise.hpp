@@ -130,7 +130,8 @@ template <tensor_operand A>
 
 // ---- in place
 namespace detail {
-/// The stream of a += b: the tensor's own; of a view, the default one where streams do not matter.
+/// The stream of a += b: the tensor's own; for a view, the default one, where streams are
+/// synchronous.
 template <class X>
 auto stream_of(const X& x) {
   using device = device_t<const X&>;
@@ -146,8 +147,8 @@ auto stream_of(const X& x) {
 }  // namespace detail
 
 /// x += y is add_(stream, x, y), in the order of the stream that the tensor x was made for; x may
-/// be a view where streams do not matter, as on the host. So are the others. They return x, a
-/// temporary one by value.
+/// be a view where streams are synchronous, as on the host. -=, *= and /= likewise. They return x,
+/// by value if it is a temporary.
 #define FLAGGEMS_ASSIGNMENT(symbol, name) \
   template <tensor_like X, operand Y>     \
   X operator symbol(X&& x, const Y& y) {  \

@@ -57,7 +57,7 @@ template <class T>
   raise(errc::invalid_argument, op, "a number that " + text(to_string(dtype_of<T>)) + " can hold",
         got);
 }
-/// Raises unless an element of dtype T can be the integer `value`; other kinds of T or V pass.
+/// Raises unless dtype T can hold the integer `value`; other kinds of T or V pass.
 template <class T, class V>
 void check_integer(const char* op, V value) {
   if constexpr (kernels::is_integer<T> && std::is_integral_v<V> && !std::is_same_v<V, bool>) {

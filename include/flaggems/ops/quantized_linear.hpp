@@ -27,7 +27,7 @@ enum class activation_format {
 };
 #pragma GCC diagnostic pop
 
-/// What quantized_linear may be told.
+/// The options of quantized_linear.
 struct quantized_linear_options {
   activation_format activations = activation_format::f32;
 };
@@ -97,8 +97,8 @@ void quantized_rows_into(const char* op, const S& stream, const quantized_matrix
   }
 }
 
-/// Raises out_of_range unless every index is a row. For memory that the host may read, once the
-/// work that computes it is done.
+/// Raises out_of_range unless every index is a row: where the host can read them, and after the
+/// work that computes them is done.
 template <class S, class Index>
 void check_row_indices(const char* op, const S& stream, const Index& indices, i64 rows) {
   if constexpr (host_reads<typename Index::device_type>) {
@@ -143,9 +143,9 @@ void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format
   }
 }
 
-/// The same with options. With activations of 8 bits each one is rounded to a multiple of its
-/// block's largest magnitude / 127, so it is off by 1/254 of that at most; the sum over a block is
-/// exact, and faster: 32 consecutive elements of a row of x are a block. An infinity or NaN in x
+/// The same with options. With activations of 8 bits, 32 consecutive elements of a row of x are a
+/// block: each is rounded to a multiple of the block's largest magnitude / 127, an error of at most
+/// 1/254 of that magnitude, and sums over a block are exact and faster. An infinity or NaN in x
 /// makes its row of out NaN; a block whose magnitudes are all below 2^-120 counts as 0.
 template <stream_like S, tensor_like X, class Format, class D, tensor_like Out>
 void quantized_linear(const S& stream, const X& x, const quantized_matrix<Format, D>& w, Out&& out,

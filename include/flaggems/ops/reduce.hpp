@@ -26,8 +26,8 @@ struct argmin;
 
 namespace detail {
 
-/// Checks and runs a reduction of a node by a Reducer. `make_sink(count)` is where results go, but
-/// for their place; `when_empty` what to do where there is nothing to fold.
+/// Checks and runs a reduction of a node by a Reducer. `make_sink(count)` makes the sink of
+/// results, without their address; `when_empty` is called where there are no elements to reduce.
 template <class Op, class Reducer, class C, class S, class Node, class T, class D, class MakeSink,
           class WhenEmpty>
 void reduce_node(const char* op, const S& stream, const Node& node, const tensor_view<T, D>& out,
@@ -59,8 +59,8 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
 template <class X>
 using node_of_operand = decltype(node_of(std::declval<const X&>()));
 
-/// What a reduction makes of what is folded: that; that divided by the count; or that, which there
-/// must be some of.
+/// The result of a reduction: the reduced value; that divided by the count; or the value, where no
+/// elements are an error.
 enum class reduction_result { total, mean, extreme };
 
 /// Runs a reduction whose result is a number.
@@ -110,13 +110,13 @@ requires(has_complex<node_of_operand<X>>) void reduce_index(const char*, const S
   refuse_complex<T, node_of_operand<X>>();
 }
 
-/// What sums and products accumulate in and give: i64 for integers and bool.
+/// The accumulator and the result of sums and products: i64 for integers and bool.
 template <class T>
 using sum_type = std::conditional_t<kind_of<T> == kind::floating, T, i64>;
 template <class X>
 using dtype_of_operand = typename node_of_operand<X>::element;
 
-/// The sizes that are left of an operand's.
+/// The sizes of the result.
 template <class X>
 shape reduced_shape(const char* op, const X& x, int_list dims, bool keepdim) {
   broadcast_sizes sizes{{}, op};
@@ -131,8 +131,8 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
 }  // namespace detail
 
 #define FLAGGEMS_COMMA ,
-// One line a reduction: name, its fold, the type it folds in, the type of a new result, what it
-// makes of what is folded.
+// One line per reduction: name, reducer, type of the accumulator, dtype of a new result, and which
+// result.
 #define FLAGGEMS_REDUCTION(name, fold, folds_in, gives, result)                           \
   template <stream_like S, tensor_operand X, tensor_like Out>                             \
   void name(const S& stream, const X& x, Out&& out, const dim_list& dims = {},            \
@@ -153,7 +153,7 @@ using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
   }
 
 namespace detail {
-/// What a sum folds in: f64 if input or output are, f32 for other floats, i64 for integers.
+/// The accumulator of a sum: f64 if input or output are, f32 for other floats, i64 for integers.
 template <class T, class O>
 using sum_fold = std::conditional_t<
     std::is_same_v<T, f64> || std::is_same_v<O, f64>, f64,
@@ -195,7 +195,7 @@ struct folds_into<bool> {
   template <class T>
   using type = bool;
 };
-/// What any and all give: bool, but u8 of u8.
+/// The result of any and all: u8 for u8, else bool.
 template <class T>
 using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 }  // namespace detail
@@ -203,16 +203,15 @@ using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 /// out[kept] = sum of x over `dims`, one or a list (all if empty). Integers and bool give i64.
 ///
 /// Shapes: out has x's sizes without `dims`, or with 1 in their place if `keepdim`. 16-bit floats
-/// are summed in f32, in blocks; for an output of bool, elements are converted first, so that it
-/// says whether any is not 0. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
+/// are summed in f32, in blocks; for an output of bool, elements are converted first, so that the
+/// sum is whether any is not 0. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
 /// aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(sum, detail::folds_into<O>::template sum,
                    typename detail::folds_into<O>::template type<T>, detail::sum_type<T>, total)
-/// out[kept] = mean of x over `dims`; of integers, the result's dtype must be given, which is of
-/// floating point: mean<float>(stream, x). An empty mean is NaN. Otherwise as
-/// `sum`. aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
-/// Tensor(a!) out)
+/// out[kept] = mean of x over `dims`; for integers a floating-point dtype of the result must be
+/// given: mean<float>(stream, x). An empty mean is NaN. Otherwise as `sum`. aten::mean.out(Tensor
+/// self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype, Tensor(a!) out)
 FLAGGEMS_REDUCTION(mean, kernels::sum_of, detail::mean_fold<T FLAGGEMS_COMMA O>,
                    typename detail::mean_type<T FLAGGEMS_COMMA Result>::type, mean)
 /// out[kept] = product of x over `dims`; an empty product is 1. Otherwise as `sum`.
@@ -237,7 +236,7 @@ FLAGGEMS_REDUCTION(all, detail::all_fold, bool, detail::truth_type<T>, total)
 #undef FLAGGEMS_REDUCTION
 #undef FLAGGEMS_COMMA
 
-// One line an operator that gives the index of an element: name, whether it is the largest's.
+// One line per operator that gives an index: name, whether of the largest element.
 #define FLAGGEMS_INDEX_REDUCTION(name, largest)                                           \
   template <stream_like S, tensor_operand X, tensor_like Out>                             \
   void name(const S& stream, const X& x, Out&& out, std::optional<i64> dim = {},          \

@@ -132,11 +132,11 @@ void rotate(const char* op, const S& stream, const tensor_view<const T, D>& q,
 ///
 /// Shapes: q, q_out [..., q_heads, head_dim]; k, k_out [..., k_heads, head_dim]; cos, sin
 /// [max_position, rotary_dim / 2] with rotary_dim <= head_dim, the rest is copied; position_ids
-/// (i32 or i64) broadcast to [...], or std::nullopt: the index in the dimension before the heads. A
-/// pair is elements j and j + rotary_dim / 2, or 2 j and 2 j + 1 if `rotary_interleaved`. 16-bit
-/// floats compute in f32. An output may be its own input; there is no other overlap. Raises
-/// out_of_range, where the host can read them, for positions outside [0, max_position); other
-/// devices take the nearest row for those. Raises invalid_argument, shape_mismatch or overlap. All
+/// (i32 or i64) broadcast to [...], or are std::nullopt: then a position is the index in the
+/// dimension before the heads. A pair is elements j and j + rotary_dim / 2, or 2 j and 2 j + 1 if
+/// `rotary_interleaved`. 16-bit floats compute in f32. An output may be its own input; other
+/// overlap raises. Positions outside [0, max_position) raise out_of_range where the host can read
+/// them; elsewhere the nearest row is used. Raises invalid_argument, shape_mismatch or overlap. All
 /// before anything is written. flag_gems apply_rotary_pos_emb(q, k, cos, sin, position_ids=None,
 /// rotary_interleaved=False, inplace=False)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like Cos, tensor_like Sin,

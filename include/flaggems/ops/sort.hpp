@@ -25,8 +25,8 @@ namespace detail {
 /// Every dtype with an order.
 using ordered_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool>;
 
-/// Raises unless `indices` can take the indices that go with x, and `values`, if there are any,
-/// those values.
+/// Raises unless the outputs can be written, `values`, if given, is exactly x or shares no memory
+/// with it, and `indices` shares none with either.
 FLAGGEMS_NOINLINE inline void check_sorted_memory(const char* op, const memory_layout& x,
                                                   const memory_layout* values,
                                                   const memory_layout& indices) {

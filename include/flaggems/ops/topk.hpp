@@ -12,7 +12,7 @@ struct topk;
 }
 namespace detail {
 
-/// The sizes of the result of topk; raises for a k that x does not have.
+/// The sizes of the result of topk; raises for a k outside [0, size(dim)].
 template <class X>
 shape topk_shape(const X& x, i64 k, int dim) {
   const i64 n = x.rank() == 0 ? 1 : x.size(dim);
@@ -54,8 +54,8 @@ void topk_into(const S& stream, const X& from, i64 k, const Values& to, const In
 /// Shapes: values, indices: x's sizes with k in the place of size(dim), any strides. Any real
 /// dtype; indices are i64. NaN is larger than every number; of equal elements (-0 and +0 among
 /// them) those with the lowest indices are taken. The result is sorted, the best first, equal ones
-/// by index, whatever `sorted` says. `values` shares memory with `x` at most as exactly the same
-/// view. Raises out_of_range (dim, k), shape_mismatch or overlap before anything is written.
+/// by index, whatever `sorted` says. `values` may be exactly `x`; other overlap raises. Raises
+/// out_of_range (dim, k), shape_mismatch or overlap before anything is written.
 /// aten::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *,
 /// Tensor(a!) values, Tensor(b!) indices)
 template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>

@@ -14,50 +14,45 @@
 
 namespace flaggems::detail {
 
-/// How the host multiplies matrices (kernel/family/gemm/vector/blocks.hpp), with what was measured
-/// for each line.
+/// How the host multiplies matrices (kernel/family/gemm/vector/blocks.hpp). What was measured for
+/// each number is in docs/notes/products.md.
 struct gemm_policy {
-  /// So few rows or columns are summed along, without packing, if the operands are contiguous
-  /// there.
+  /// Up to so many rows (or columns) are multiplied by dot products, without packing, if both
+  /// operands are contiguous along the summed dimension.
   static constexpr i64 skinny = 16;
-  /// The same of 8-bit integers, which a dot product widens to 32 bits (16 rows, 1024^2 weights at
-  /// AVX2: 809 us so, 550 packed; 8 rows: 407 and 480).
+  /// The same for 8-bit integers, which a dot product widens to 32 bits.
   static constexpr i64 skinny_bytes = 8;
-  /// ... and the sum has so many terms: below, a dot product's fold costs more than packing, which
-  /// more lines share. (16x1000x100: 29 GFLOP/s along the sum, 56 packed; 8x1000x200: 53 and 29.)
+  /// ... and the sum has at least so many terms: below, the reduction that ends a dot product costs
+  /// more than packing, which more rows share.
   static constexpr i64 least_depth = 64;
   static constexpr i64 depth_along(i64 few) { return few > 4 ? 2 * least_depth : least_depth; }
-  /// Tiles (AMX) take up to so many rows as columns, so that the other matrix, whose lines lie
-  /// along the sum, is read where it lies, not packed: from so many rows on of bytes, of bf16.
-  /// (Weights of 4096^2, 2 threads: 4 rows of bytes 1.6 ms along the sum, 1.0 so; 16 rows of bf16
-  /// 3.5 and 2.0.)
+  /// Up to so many rows are passed to AMX as columns, so that the other matrix, contiguous along
+  /// the summed dimension, is read in place instead of packed; for 8-bit integers and for bf16,
+  /// from so many rows on.
   static constexpr i64 tiled_rows = 32, tiled_from_bytes = 2, tiled_from_pairs = 7;
   static bool reads_lines(bool bytes, i64 few, i64 many, i64 k, i64 along) {
     return few <= tiled_rows && few >= (bytes ? tiled_from_bytes : tiled_from_pairs) &&
            many >= 8 * few && along == 1 && k >= 128 && k % 64 == 0 && isa() == isa_level::amx;
   }
-  /// So few rows are multiplied by whole rows of the other matrix.
+  /// Up to so many rows are multiplied by whole rows of the other matrix (gemm_few_rows).
   static constexpr i64 few_rows = 8;
-  /// What a thread gets at least.
+  /// The least part of a worker.
   static constexpr i64 least_rows = 16, least_columns = 64;
-  /// Up to so many columns (rows) an operand is read in place if half of the second cache holds it:
-  /// packing it would not pay. (64x4096x4096 read in place: 52 GFLOP/s, packed 77.)
+  /// For up to so many columns (rows) of the result an operand is read in place if it fits half of
+  /// the L2 cache: packing it would not pay.
   static constexpr i64 direct_columns = 160, direct_rows = 128;
-  /// ... and up to so many if two fifths hold it (384^3 at AVX-512 with 2 MB: 170, packed 143;
-  /// 200^3 at AVX2 with 512 KB: 92 and 87; 256x512x128, which takes half: 78 and 90).
+  /// ... and for up to so many if it fits two fifths of the L2 cache.
   static constexpr i64 direct_side = 384;
 
-  /// ... and how many operations: 5 us of one at AVX-512. (128^3 with 16 threads took twice as long
-  /// as with one.)
+  /// The least operations of a worker: for fewer, waking another one does not pay.
   static constexpr i64 least_work = i64{1} << 20;
   static i64 workers(i64 work, i64 parts) {
     return kernels::max_of(kernels::min_of(work / least_work, parts), i64{1});
   }
 
-  /// Up to so many columns, rows and terms a product is made without packing, if one worker makes
-  /// it (100^3 at AVX2: 90 GFLOP/s of f32, 76 in blocks; 66 and 58 of f16); fewer of up to four
-  /// rows or columns (4x128x128 by columns: 31, along the sum 40), and where the blocks have
-  /// instructions for pairs of bf16 (64^3 with AMX: 206 GFLOP/s; f32 reaches 135).
+  /// Up to so many columns, rows and terms, one worker multiplies without packing (small.hpp).
+  /// Fewer with up to four rows or columns, where dot products are faster, and for bf16 with AMX or
+  /// AVX-512-BF16, whose blocks multiply pairs.
   static constexpr i64 small_side = 128, small_side_of_few = 64, small_side_of_pairs = 16;
   static bool is_small(i64 m, i64 n, i64 k, bool has_pairs = false) {
     const i64 side = has_pairs        ? small_side_of_pairs
@@ -66,12 +61,11 @@ struct gemm_policy {
     return m <= side && n <= side && k <= side && k > 0 && 2 * m * n * k <= 2 * least_work;
   }
 
-  /// Of the first cache, what blocks are made for.
+  /// The bytes of the L1 cache that blocks are cut for.
   static i64 first_cache() { return kernels::min_of(caches().l1d, i64{64 * 1024}); }
 
-  /// What a product allows. `reads_a`, `reads_b`: an operand may be read where it lies. `tiled`:
-  /// AMX multiplies bf16, so fast that a block of `b` beyond the second cache holds it up (2048^3:
-  /// 810 GFLOP/s with 4 MB, 966 with 1 MB and the longer runs of `pack_pairs`).
+  /// `reads_a`, `reads_b`: whether an operand may be read in place. `tiled`: AMX multiplies bf16,
+  /// so fast that a block of `b` larger than the L2 cache would delay it.
   struct traits {
     bool reads_a, reads_b, sums_in_place, tiled;
   };
@@ -89,7 +83,7 @@ struct gemm_policy {
       return round_up(max_of(min_of(round_up(lines, 48) * depth * item, most), panel), 128);
     };
     plan.a_bytes = bytes(space.m, cache.l2 * 3 / 8);
-    // A quarter of the last cache for `b`, but at least half of the second for each worker.
+    // A quarter of the last-level cache for `b`, but at least half of L2 for each worker.
     const i64 most = is.tiled ? megabyte : 4 * megabyte;
     plan.b_most = bytes(space.n, max_of(min_of(cache.l3 / 4, most), cache.l2 / 2));
     plan.b_bytes = min_of(plan.b_most, bytes(space.n, max_of(cache.l3 / workers, cache.l2 / 2)));
@@ -106,10 +100,11 @@ struct gemm_policy {
     return plan;
   }
 
-  /// Behind sums: a tail of them is read as a whole vector.
+  /// Bytes after the sums, whose tail is read as a full vector.
   static constexpr i64 padding = 128;
 
-  /// The memory of `workers` workers, with the points where they meet in front. Of the thread.
+  /// The memory of `workers` workers, preceded by the points where they meet. It belongs to the
+  /// calling thread.
   static meeting prepare(const char* op, kernels::gemm_plan& plan, i64 workers) {
     constexpr i64 point = static_cast<i64>(sizeof(meeting_point));
     const i64 bytes = workers * (point + plan.own_bytes() + plan.b_bytes) + 256;

@@ -84,7 +84,7 @@ void launch_contiguous(const S& stream, launch_config& config, i64 n, bool in_pl
     launch_flat(stream, config, n, out, e);
   }
 }
-/// The same where they lie in any way.
+/// The same for any strides.
 template <class T, class E, class S>
 void launch_any(const S& stream, launch_config& config, const iteration& it, bool in_place,
                 layout_list operands, const kernels::target<T>& out, const E& e) {

@@ -134,7 +134,7 @@ void launch_dense_reduction(const char* op, const S& stream, const dense_rows& d
   else
     run_simt_reduction<Reducer, C>(op, stream, simt_rows(dense), in, node, out, sink);
 }
-/// Any reduction; all checks have passed, and there is something to fold.
+/// Any reduction; all checks have passed, and there are elements to reduce.
 template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
 void launch_reduction(const char* op, const S& stream, const reduced_dims& plan,
                       const memory_layout& to, layout_list in, const Node& node,

@@ -171,8 +171,8 @@ struct dense_rows {
       const auto data = reinterpret_cast<u64>(x.data);
       fits = fits && !written.intersects({data, data + static_cast<u64>(rows * length * x.item)});
     }
-    // Rows of one element are best read side by side, few long ones are cut (reduction_layout),
-    // and there may be nothing to fold.
+    // Rows of one element are best read as columns, few long ones are split (reduction_layout), and
+    // there may be no elements.
     all = fits && next < 0 && rows > 0 && (length > 1 || (length == 1 && rows == 1)) &&
           length < 4 * kernels::reduced_chunk;
   }

@@ -13,9 +13,8 @@
 
 namespace flaggems::detail {
 
-/// A launch whose blocks move `steps` vectors or so: one for each thread, and a block for each
-/// tile. (H200, out of memory: a copy and an addition 4.27 and 4.40 TB/s; with 32 blocks for each
-/// unit, which stride, 4.00 and 4.14, and likewise with two or four vectors a thread.)
+/// A launch of `steps` steps, of a vector or an element each: `in_flight` for each thread, and a
+/// block for each tile, which is faster than fewer blocks that stride (docs/notes/pointwise.md).
 template <class Device>
 void plan_steps(launch_config& config, i64 steps, int in_flight = 1) {
   using numbers = tuning<families::pointwise, Device>;

@@ -10,18 +10,9 @@
 namespace flaggems::detail {
 
 /// How the host copies bits from one layout to another: which two dimensions are a block's, and in
-/// which order the blocks come. Where the input has another dimension next to each other than the
-/// output, the reads, the writes or both leave their order; what was measured (GB/s, one core of a
-/// Zen 3, rows of 128 bytes):
-///
-///                                  out of memory, streamed       2 MiB
-///   innermost                      output's  input's   8 rows    output's  input's   8 rows
-///   8 heads brought to the front    9.8      22.0      20.5       16.6     50.9      46.0
-///   32 heads                       12.1      20.5      30.6       26.4     50.0      57.2
-///   8 heads brought back           25.6      20.3      24.9       61.5     50.8      62.8
-///   1024 x 768 rows                 9.1      19.2      24.8
-///
-/// So a dimension of few rows is innermost, and of many, eight of the output's are.
+/// which order blocks are copied. If the innermost dimensions of input and output differ, reads or
+/// writes are not sequential: a dimension of few rows is innermost, of many, eight of the output's
+/// are (docs/notes/copies.md).
 class copy_plan {
  public:
   kernels::copy_space space;
@@ -56,9 +47,8 @@ class copy_plan {
     finish();
   }
 
-  /// A transposition goes by way of a buffer where its lines would not stay in the caches, or
-  /// evict each other (GB/s, one core of a Zen 3: f32 of 360 x 360 37 directly, 20 by the buffer;
-  /// 512 x 512 10 and 17, 1024 x 1024 7 and 12; bf16 of 720 x 720 26 and 18).
+  /// A transposition goes through a buffer if its cache lines would not stay in the caches, or
+  /// would evict each other (docs/notes/copies.md).
   void stage(bool streamed) {
     constexpr i64 large = i64{2} << 20, medium = i64{1} << 18, pages = 1024;
     space.streamed = streamed;

@@ -10,11 +10,11 @@
 
 namespace flaggems::detail {
 
-/// Which dimensions a reduction folds, and the sizes that leaves.
+/// Which dimensions are reduced, and the sizes of the result.
 struct reduced_dims {
   u32 folded = 0;  // a bit for each dimension
-  shape in, out;   // out: with or without the folded dimensions, as keepdim says
-  i64 count = 1;   // elements folded into one
+  shape in, out;   // out: with or without the reduced dimensions, as keepdim says
+  i64 count = 1;   // elements reduced to one
 
   reduced_dims(const char* op, const shape& sizes, int_list dims, bool keepdim) : in(sizes) {
     (void)checked_numel(sizes, op);  // operands may broadcast to more than any tensor has
@@ -79,7 +79,7 @@ class reduction_plan {
       own[d] = d < missing || x.sizes[d - missing] == 1 ? 0 : x.strides[d - missing];
     add(own);
   }
-  /// The index of an element: along the folded dimension, or in row-major order over all.
+  /// The index of an element: along the reduced dimension, or in row-major order over all.
   void add_place() {
     shape places = dims.in;
     i64 stride = 1;
@@ -176,7 +176,7 @@ FLAGGEMS_NOINLINE inline reduction_layout plan_reduction(const reduced_dims& dim
   return reduction_layout(plan);
 }
 
-/// The dimensions that are folded, in order.
+/// The reduced dimensions, in order.
 inline shape folded_dims(const reduced_dims& dims) {
   shape list;
   for (int d = 0; d < dims.in.rank(); ++d)

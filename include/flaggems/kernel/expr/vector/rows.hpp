@@ -3,10 +3,10 @@
 //
 // flaggems: host only
 //
-// How the host evaluates a tile of an expression: by one loop over whole vectors of contiguous
-// operands. What is not contiguous, and the end of a row, goes through small buffers, so that the
-// loop exists once and has no question in it; transposed operands fill theirs for several rows at a
-// time, by whole cache lines (f32 of 512 x 512: 3.6 to 13 GB/s, of 1024 x 1024: 0.8 to 8).
+// How the host evaluates a tile of an expression: by one loop over full vectors of contiguous
+// operands. Other operands, and the end of a row, go through small buffers, so that the loop exists
+// once, without branches; transposed operands fill theirs for several rows at a time, by full cache
+// lines.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>

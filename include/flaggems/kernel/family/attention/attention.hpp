@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention with an online softmax: keys pass by in tiles, and a row of queries keeps its largest
-// score, the sum of its exponentials and its weighted sum of values, each corrected when a larger
-// score comes. Memory is that of a tile, whatever the lengths.
+// Attention with an online softmax: keys are processed in tiles, and for each row of queries the
+// largest score, the sum of exponentials and the weighted sum of values are rescaled when a larger
+// score is found. Memory is that of one tile, whatever the lengths.
 // M. Milakov, N. Gimelshein: Online normalizer calculation for softmax, 2018 (arXiv:1805.02867).
 // T. Dao et al.: FlashAttention, 2022 (arXiv:2205.14135).
 #pragma once
@@ -53,8 +53,8 @@ struct attention_arg {
   }
 };
 
-/// bool: whether a key takes part; numbers are added to the scores. `element` is the stride over
-/// keys.
+/// A mask: of bool, whether a key takes part; of numbers, which are added to the scores. `element`
+/// is the stride over keys.
 template <class T>
 struct attention_mask : attention_arg<const T> {
   /// Of one query, from a key on.
@@ -66,9 +66,9 @@ struct attention_mask : attention_arg<const T> {
   }
 };
 
-/// A query's scores of `n` keys, of which `seen` are visible, in `line`, become their exponentials,
-/// less the largest so far; its largest score and sum of exponentials are brought up to date.
-/// Returns the factor for what was summed before.
+/// Replaces a query's scores of `n` keys in `line`, of which `seen` are visible, by exponentials
+/// relative to the largest score so far; updates that score and the sum of exponentials. Returns
+/// the factor by which earlier sums are rescaled.
 template <class C, class Block, class Line, class MaskRow>
 FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 seen,
                                     const MaskRow& mask, C& largest, C& total) {
@@ -117,7 +117,7 @@ struct attention {
       const auto keys = k.at(c);
       const auto values = v.at(c);
       const i64 all_rows = space.group * space.queries;
-      // Rows beyond the last are the last one again: computed, not stored.
+      // Rows past the end repeat the last one: computed, not stored.
       i64 head[rows], position[rows], visible[rows];
       i64 end = 0;  // keys that any row sees
       static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {

@@ -22,10 +22,8 @@ struct copy_space {
   bool staged;      // transposed: by way of a buffer
 };
 
-/// The most of a block that is transposed: bytes along the input, elements along the output. Fewer,
-/// and each page that is met gives a line or two (f32 of 5016 x 5016, out of memory: 64 x 64
-/// elements 5.8 GB/s, 64 x 128 with the next block asked for 8.1; rows that do not begin at a line,
-/// in whole lines all the same, AVX-512: 3.7 to 11.3).
+/// The largest transposed block: bytes along the input, elements along the output. In smaller ones,
+/// too few cache lines of each page are used at a time (docs/notes/copies.md).
 inline constexpr i64 transposed_bytes = 256, transposed_elements = 128;
 
 }  // namespace flaggems::kernels

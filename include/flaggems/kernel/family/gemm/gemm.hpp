@@ -110,9 +110,9 @@ struct gemm_out {
   }
 };
 
-// What becomes of the sums: `active()` whether anything does; `at(batch, i)` the same for the rows
-// from i on, whose `add(row, lane, x)` gives the result. `replaces`: it needs the whole sum, and
-// its result may have another type (family/gemm/epilogue.hpp).
+// What is applied to the sums: `active()` is false for nothing; `at(batch, i)` is the part for the
+// rows from i on, whose `add(row, lane, x)` gives the result. `replaces`: it needs the complete
+// sum, and its result may have another type (family/gemm/epilogue.hpp).
 
 /// Nothing is added to the product.
 struct no_bias {
@@ -134,7 +134,7 @@ struct bias_tile {
   template <class, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> add(i64 i, Lane lane, const lane_value<Lane, C>& x) const {
     using V = lane_value<Lane, C>;
-    if (beta == C(0)) return x;  // not even a NaN enters
+    if (beta == C(0)) return x;  // so that a NaN of the bias is ignored
     return multiply_add<V>(V(beta), load<C>(data + i * row, column, lane), x);
   }
 };
@@ -164,7 +164,7 @@ struct gemm_dot {
                                   gemm_out<Out, C> out, Bias bias) {
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
       const gemm_space::place at = space.locate(tile);
-      // Lines beyond the last are the last one again: computed, not stored.
+      // Lines past the end repeat the last one: computed, not stored.
       typename First::row row[Rows];
       global_ptr<const B> column[Columns];
       const auto first_row = a.at(at.batch);

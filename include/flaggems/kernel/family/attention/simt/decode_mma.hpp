@@ -36,11 +36,11 @@ FLAGGEMS_INLINE u32 upper_halves(u32 a, u32 b) {
 #endif
 }
 
-/// As attention_decode, for keys and values of bf16 or f16 and heads of 64 * Blocks elements. A
-/// warp (32 threads) processes 16 keys and 8 rows at once: scores are keys times queries, and the
-/// result, transposed, is values times weights. Numbers that 16 bits do not represent are
-/// multiplied in several terms; queries of another type therefore need keys of bf16. Queries are
-/// vector-aligned, as keys and values are.
+/// As attention_decode, for vector-aligned operands with keys and values of bf16 or f16 and heads
+/// of 64 * Blocks elements. A warp (32 threads) processes 16 keys and 8 rows at once: scores are
+/// keys times queries, and the transposed result is values times weights.
+// Numbers that 16 bits do not represent are multiplied in several terms; queries of another type
+// therefore need keys of bf16.
 template <class T, class Key, class Out, class Mask, int Blocks, int Threads>
 struct attention_decode_tiles {
   static constexpr int max_threads = Threads;

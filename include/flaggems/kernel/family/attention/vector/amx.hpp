@@ -3,11 +3,10 @@
 //
 // flaggems: host only
 //
-// Attention of many queries in bf16 by the tiles of AMX: both products are those of a matrix
-// product's micro-kernel, 32 queries by 32 keys or values. Keys and values are packed once for a
-// block of queries. Weights are rounded to bf16 before they multiply values, and their sum is that
-// of the rounded ones; where they are few, so that errors do not cancel, what was rounded away is
-// multiplied too.
+// Attention of many queries in bf16 by AMX tiles: both products use the micro-kernel of a matrix
+// product, 32 queries by 32 keys or values. Keys and values are packed once for a block of queries.
+// Weights are rounded to bf16 before they multiply values, and the rounded ones are summed; where
+// keys are few, so that errors do not cancel, the rounding errors are multiplied too.
 #pragma once
 
 #include <flaggems/kernel/family/attention/attention.hpp>
@@ -57,13 +56,13 @@ FLAGGEMS_HOST_INLINE void exp2_of_weight(V& x) {
   x = y * power;
 }
 
-/// What attention_softmax does, for `rows` rows of `n` scores, of which `seen` are visible; the
-/// weights are written as bf16.
+/// attention_softmax for `rows` rows of `n` scores, of which `seen` are visible; the weights are
+/// written as bf16.
 template <class MaskRow>
 struct weigh_scores {
   struct arguments {
     f32* score;
-    small_float<bf16_format>*weight, *rest;  // rest: null, or for what weights lose
+    small_float<bf16_format>*weight, *rest;  // rest: null, or for the rounding errors
     i64 row;                                 // of all three
     i64 rows, n;
     const i64* seen;
@@ -178,8 +177,8 @@ struct attention_tiles {
   static constexpr bool has_bf16_entries = true;
   static constexpr i64 rows = 32;
   static constexpr i64 keys = 512;  // at a time
-  // Rows that see fewer keep what their weights lose: with 20 keys, errors would reach 1.3 of what
-  // tests allow.
+  // Rows that see fewer keys multiply the rounding errors of their weights, too: without them,
+  // errors would exceed the tolerance.
   static constexpr i64 few_keys = 128;
   static constexpr i64 least_rows = 64, most_rows = 256;  // queries that share packed keys
 

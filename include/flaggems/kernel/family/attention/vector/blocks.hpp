@@ -14,8 +14,8 @@
 
 namespace flaggems::kernels {
 
-/// to[r][j] = factor[r] * to[r][j] + the sum over q < n of a[r][q] * b[q][j], for `columns` of
-/// them, whole vectors. Without factors `to` is not read.
+/// to[r][j] = factor[r] * to[r][j] + the sum over q < n of a[r][q] * b[q][j], for `columns`
+/// columns, a multiple of the lanes. Without factors `to` is not read.
 template <class C, int Rows>
 struct multiply_rows {
   struct arguments {
@@ -196,9 +196,8 @@ FLAGGEMS_HOST_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, cons
            __builtin_shufflevector(ab.v, cd.v, 2, 3, 6, 7));
 }
 
-/// What attention_softmax does, for `rows` lines of whole vectors: of `n` scores each, a multiple
-/// of the lanes, from `line` on, row r sees seen[r]. A NaN makes all of its row NaN, through its
-/// exponential.
+/// attention_softmax for `rows` rows of `n` scores each, a multiple of the lanes, from `line` on;
+/// row r sees seen[r] keys. A NaN makes all of its row NaN, through its exponential.
 template <class C, class Mask>
 struct attention_softmax_lines {
   struct arguments {
@@ -321,7 +320,7 @@ struct attention_host {
       const coordinates c = space.locate(batch);
       const Key* const keys = k.at(c);
       const Key* const values = v.at(c);
-      // Rows beyond the last are the last one again: computed, not stored.
+      // Rows past the end repeat the last one: computed, not stored.
       const auto row_of = [&](i64 r) FLAGGEMS_LAMBDA { return min_of(first + r, all_rows - 1); };
       const auto visible = [&](i64 r) FLAGGEMS_LAMBDA {
         const i64 last = row_of(r) % space.queries + space.diagonal;
@@ -358,7 +357,7 @@ struct attention_host {
             most = max_of(most, seen[r]);
           }
           if (most == 0) continue;
-          // The padding of the lines is whole vectors of 16 lanes.
+          // Lines are padded to a multiple of 16 lanes.
           const i64 padded = round_up(most, lanes);
           C correction[rows];
           multiply.call({query + g * depth, depth, columns, i64(tile), space.head_size, score,

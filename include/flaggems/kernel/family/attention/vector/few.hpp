@@ -3,21 +3,21 @@
 //
 // flaggems: host only
 //
-// Attention of few queries on the host, as in a step of generation: keys and values are read where
-// they lie, split into parts that are combined afterwards.
+// Attention of few queries on the host, as in a step of generation: keys and values are read in
+// place, split into parts whose partial results are combined afterwards.
 #pragma once
 
 #include <flaggems/kernel/family/attention/vector/blocks.hpp>
 
 namespace flaggems::kernels {
 
-// Keys are read while values come, and values while keys do.
+// Prefetches the next rows: of values while keys are read, and of keys while values are.
 template <class Key>
 FLAGGEMS_HOST_INLINE void fetch_row(const Key* p, i64 n) {
   for (i64 at = 0; at < n; at += 64 / i64(sizeof(Key))) __builtin_prefetch(p + at);
 }
 
-/// Rows lines of scores of n keys, contiguous along their elements, each by Rows queries.
+/// The scores of n keys, contiguous along their elements, for Rows queries.
 template <class C, class Key, int Rows>
 struct few_scores {
   static constexpr i64 tile = 64;
@@ -26,7 +26,7 @@ struct few_scores {
     i64 query_row, size;
     const Key* keys;
     i64 position, n;
-    const Key* values;  // which come next
+    const Key* values;  // to prefetch
     i64 values_position, values_size;
     C* score;  // [Rows][tile]
   };
@@ -37,7 +37,7 @@ struct few_scores {
     const C* const query = p.query;
     const i64 n = p.n, query_row = p.query_row;
     alignas(64) C by_key[Rows == 1 ? 1 : Rows * tile];
-    // Four products are summed up together: rows of one key, which are transposed after, or keys.
+    // Four sums are reduced together: of four rows and one key, transposed later, or of four keys.
     constexpr int at_once = Rows == 1 ? 4 : 2;  // keys for which the queries are read once
     for (i64 j = 0; j < n; j += at_once) {
       const Key* key[at_once];
@@ -84,7 +84,7 @@ struct few_values {
     const C *score, *factor;
     C* sum;
     i64 sum_row;
-    const Key* keys;  // which come next
+    const Key* keys;  // to prefetch
     i64 keys_position, keys_size;
   };
   template <class Isa>
@@ -143,15 +143,15 @@ struct few_values {
   }
 };
 
-/// Few queries (4 at most, all that share a key head: a step of generation): keys and values are
-/// read where they lie, contiguous along their elements, a tile of them at a time.
+/// Up to 4 queries, all that share a key head: keys and values are read in place, contiguous along
+/// their elements, one tile at a time.
 template <class T, class Key, class Out, class C, class Mask>
 struct attention_host_few {
   static constexpr bool has_parts = true;
   static constexpr int tile = 64;
   static constexpr int most_rows = 4;
 
-  /// What a part finds of a row: its weighted sum of values, its largest score, its sum of
+  /// A part's result for a row: the weighted sum of values, the largest score, the sum of
   /// exponentials.
   static constexpr i64 found(i64 value_size) { return round_up(value_size, i64(16)) + 16; }
 
@@ -172,7 +172,7 @@ struct attention_host_few {
     const auto read = block_part<reading>(block);
     const auto weigh = block_part<softmax>(block);
     const auto divide = block_part<dividing>(block);
-    // Two texts, not four: two or three rows are four, the last one again and not stored.
+    // Two instances, not four: two or three rows are padded to four, which are not stored.
     const int rows = static_cast<int>(space.group * space.queries);
     const int computed = rows == 1 ? 1 : most_rows;
     const i64 width = round_up(space.value_size, i64(16)),
@@ -245,7 +245,7 @@ struct attention_host_few {
   }
 };
 
-/// Puts together what attention_host_few has found in parts.
+/// Combines the partial results of attention_host_few's parts.
 template <class Out, class C>
 struct attention_host_merge {
   template <class Block>

@@ -219,10 +219,10 @@ struct gemm_skinny {
   }
 };
 
-/// Lanes along the columns of the result, where `b` is contiguous and vector-aligned, as `a` is
-/// along the sum with Depth elements if `vectorized`. `Lanes` consecutive threads are a subwarp,
-/// which reads Depth lines at once; all subwarps of a block share the same columns. Split-K: the
-/// sum has `parts` of `length`; if several, their results go to `partial` for gemm_skinny_merge.
+/// Lanes along the columns of the result, where `b` is contiguous and vector-aligned. A subwarp of
+/// `Lanes` threads reads Depth lines at once; all subwarps of a block share the same columns. With
+/// split-K, the results of the parts go to `partial` for gemm_skinny_merge.
+// If `vectorized`, Depth elements of `a` along the sum are read as a vector.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth,
           int Threads>
 struct gemm_skinny_across {

@@ -11,8 +11,7 @@ namespace flaggems::kernels {
 
 /// As gemm_skinny, of T by T (bf16 or f16), with lines of `b` less than 2^31 elements apart. A warp
 /// (32 threads) has 16 * Blocks lines of `b` and 8 * Wide rows, and takes 256 bytes of each line
-/// per step. A pipeline of Stages - 1 steps spans tiles, so the kernel is persistent: there are as
-/// many blocks as are resident.
+/// per step. The kernel is persistent, as its pipeline of Stages - 1 steps spans tiles.
 template <class T, class Out, class Bias, int Wide, int Blocks, int Stages, int Threads>
 struct gemm_skinny_tiles {
   static constexpr int max_threads = Threads, min_blocks = 1;

@@ -4,8 +4,8 @@
 // flaggems: host only
 //
 // Matrix products of the host whose operands are both contiguous along the sum, of few rows or
-// columns: lanes along the sum, nothing packed. `gemm_dot` for vectors as wide as registers (with
-// those of eight f64, g++ 12 keeps a product of f64 in memory: 14 GB/s of 80 in the second cache).
+// columns: lanes along the sum, nothing packed. `gemm_dot` takes vectors as wide as registers: with
+// wider ones g++ 12 keeps the sums in memory.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/vector/blocks.hpp>
@@ -37,8 +37,8 @@ FLAGGEMS_HOST_INLINE void add_halves(V& to, const V& x, const V& y, int_sequence
   const V upper = FLAGGEMS_SHUFFLE(x, y, half_of_line<Lanes, Width>(K, true)...);
   to = lower + upper;
 }
-/// The lanes of `Count` vectors added, each to one lane, by the tree of fold_lanes: they end side
-/// by side from x[0] on, and if vectors have more lanes, all again.
+/// The sums of the lanes of `Count` vectors, each added by the tree of fold_lanes, in consecutive
+/// lanes from x[0] on; repeated if vectors have more lanes.
 template <int Count, int Lanes, int Width = Lanes, class V>
 FLAGGEMS_HOST_INLINE void fold_lines(V* x) {
   if constexpr (Width > 1) {
@@ -51,9 +51,9 @@ FLAGGEMS_HOST_INLINE void fold_lines(V* x) {
   }
 }
 
-/// sums[l] = alpha * (x times line l), lines `line` apart: `at_once` of them in parallel, which
-/// memory serves faster, and reduced by a transposition. Called once for many lines, to amortise
-/// the call.
+/// sums[l] = alpha * (x times line l), lines `line` elements apart: `at_once` of them in parallel,
+/// which raises memory bandwidth, and reduced by a transposition. One call for many lines amortises
+/// it.
 template <class A, class B, class C>
 struct dot_lines {
   static constexpr int at_once = 8;
@@ -76,7 +76,7 @@ struct dot_lines {
       V sum[at_once];
       FLAGGEMS_UNROLL
       for (int n = 0; n < at_once; ++n) {
-        // Lines beyond the last are the last one again.
+        // Lines past the end repeat the last one.
         line[n] = p.first + min_of(l + n, p.lines - 1) * p.line;
         sum[n] = V{};
       }
@@ -116,8 +116,8 @@ struct dot_lines {
   }
 };
 
-/// The sums of rows x columns(lanes) results, whose lines begin at `row` and `column`: as many as
-/// hide the latency of a product, and reads for each of them as few as registers allow.
+/// The sums of rows x columns(lanes) results, whose lines begin at `row` and `column`: enough of
+/// them to hide the latency of a multiplication, with as few loads for each as registers allow.
 template <class A, class B, class C>
 struct dot_tile {
   static constexpr int rows = 4, most_columns = 6;
@@ -236,7 +236,7 @@ struct gemm_along {
     space.tile_columns = dots::columns(multiply.lanes);
     space.row_tiles = ceil_div(space.m, space.tile_rows);
     space.column_tiles = ceil_div(space.n, space.tile_columns);
-    // The rows of `a` of a group stay in the second cache.
+    // A group's rows of `a` stay in the L2 cache.
     const i64 bytes = max_of(space.k * dots::rows * static_cast<i64>(sizeof(A)), i64{1});
     space.group = max_of(min_of(256 * 1024 / bytes, space.row_tiles), i64{1});
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
@@ -251,7 +251,7 @@ struct gemm_along {
     const gemm_space::place at = space.locate(tile);
     C sums[dots::rows * dots::most_columns];
     typename dots::arguments p{{}, {}, space.k, sums};
-    // Lines beyond the last are the last one again: computed, not stored.
+    // Lines past the end repeat the last one: computed, not stored.
     const A* const first_row = a.at(at.batch);
     const B* const first_column = b.at(at.batch);
     const int columns = static_cast<int>(space.tile_columns);

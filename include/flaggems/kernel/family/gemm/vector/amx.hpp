@@ -126,7 +126,7 @@ struct bf16_tile_kernel : bf16_kernel<Isa, 32, 2, 32> {
   static constexpr bool by_rows = true;
   template <class Out>
   static constexpr bool narrows = is_same<Out, T>;
-  // 2048 deep, 16 % over 1024 at 2048^3, since the sums of a tile take 4 KiB.
+  // Deep blocks, since storing and reloading the sums of a tile, 4 KiB, costs much.
   static constexpr int l1_quarters = 12;
   static constexpr int most_depth = 2048;
   template <class>
@@ -177,7 +177,7 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
   const i64 panel = Kernel::panel_bytes(width, steps);
   const bool biased = w.bias.active() && (in_place ? first : last);
   const typename Work::bias_part finish = w.bias.at(batch, 0);
-  bool readable = false;  // where it lies
+  bool readable = false;  // in place
   i64 a_line = 0;
   using A = typename Work::a_element;
   const A* from = nullptr;
@@ -186,7 +186,7 @@ FLAGGEMS_HOST_INLINE void multiply_by_rows(const Work& w, const Place& batch, Ou
     a_line = w.a.line;
     from = a_data + q * w.a.along;
   }
-  // Columns that others packed, or that lie in memory, come with the first rows.
+  // Columns that other workers packed, or that are in memory, are prefetched with the first rows.
   const bool remote = (w.members > 1 || w.plan.packed != nullptr) && i_stop - i > rows;
   alignas(64) C buffer[rows * width];
   panel_arguments<C> t;
@@ -284,8 +284,8 @@ void modelled_step(const char* a, i64 a_row, const char* b) {
   modelled::multiply_tiles<A, B>(3, 5, 7);
 }
 #endif
-// A step of 32x32 results: two tiles of `a`, two of `b`, and the products, each as soon as its
-// operands are there.
+// A step of 32x32 results: two tiles of `a`, two of `b`, and each product right after its operands
+// are loaded.
 #define FLAGGEMS_TILE_STEP(A, B, instruction)                                                   \
   FLAGGEMS_TILE_INSTRUCTION((modelled_step<A, B>(a, a_row, b)),                                 \
                             "tileloadd (%0,%4,1), %%tmm4\n\t"                                   \
@@ -347,8 +347,8 @@ struct amx_tiles {
     const char* b = static_cast<const char*>(p.b);
     const i64 a_row = p.a_row * Item, a_along = p.a_along * Item;
     const bool both = p.vectors == 2;
-    // Previous sums are loaded into the tiles and stored from there, unless a factor is applied:
-    // through a buffer and vectors they would dominate short products.
+    // Previous sums are loaded into the tiles and stored from there, unless alpha is applied: a
+    // buffer and vectors would dominate short products.
     const bool whole = p.alpha == C(1);
     if (whole && p.add)
       load(p.out, p.out_row, both);

@@ -4,10 +4,10 @@
 // flaggems: host only
 //
 // Matrix products of the host, blocked as in Goto and van de Geijn, "Anatomy of high-performance
-// matrix multiplication" (2008): blocks of `b` for the last cache and of `a` for the second are
-// packed into panels, and a micro-kernel multiplies a panel of each into a tile of registers.
-// The summed dimension is cut by the first cache's size alone, so the bits of a result do not
-// depend on the number of threads.
+// matrix multiplication" (2008): blocks of `b` for the last-level cache and of `a` for the L2 cache
+// are packed into panels, and a micro-kernel multiplies a panel of each into a tile of registers.
+// The summed dimension is cut by the L1 cache's size alone, so the bits of a result do not depend
+// on the number of threads.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/gemm.hpp>
@@ -18,21 +18,21 @@
 
 namespace flaggems::kernels {
 
-/// When an operand is read where it lies instead of being packed: up to so many bytes of it, that
-/// so many columns (rows) pass over. Never if all is 0.
+/// When an operand is read in place instead of being packed: for how many columns (rows) of the
+/// result, and up to how many bytes of it. Never if all is 0.
 struct gemm_place {
-  i64 few, few_bytes;    // if those are few
-  i64 most, most_bytes;  // and at most
+  i64 few, few_bytes;    // the first limit
+  i64 most, most_bytes;  // a limit for more columns (rows)
   FLAGGEMS_HOST_INLINE bool allows(i64 bytes, i64 passes) const {
     return (passes <= few && bytes <= few_bytes) || (passes <= most && bytes <= most_bytes);
   }
 };
 
-/// The memory of the workers, and what is read where it lies: `a` if its elements are those of the
-/// sums, `b` if it is contiguous along the columns besides.
+/// The memory of the workers, and which operands may be read in place: `a` if it has the element
+/// type of the sums, `b` if it is also contiguous along the columns.
 struct gemm_plan {
   i64 workers;                    // at most
-  i64 l1;                         // bytes of the first cache
+  i64 l1;                         // bytes of the L1 cache
   i64 a_bytes, b_bytes, s_bytes;  // of each worker, for panels of `a`, of `b`, and for sums
   i64 b_most;                     // for a block of `b` that several workers pack jointly
   gemm_place a_place, b_place;
@@ -42,7 +42,7 @@ struct gemm_plan {
   FLAGGEMS_HOST_INLINE i64 own_bytes() const { return a_bytes + s_bytes; }
 };
 
-/// The fate of a tile of sums: added to stored sums, a bias added, converted, stored.
+/// Finishes a tile of sums: adds stored sums and a bias, converts, stores.
 template <class Out, class C, class BiasTile>
 struct store_tile {
   struct arguments {
@@ -115,8 +115,8 @@ struct gemm_grid {
       best.matrices = matrices;
       best.members = members;
     }
-    // Parts begin at any vector, unless panels were packed before, or the last one's bits depend on
-    // where it begins, because it is no whole number of vectors.
+    // Parts begin at any vector, unless panels were packed before, or a last partial vector's bits
+    // would depend on where its part begins.
     const bool cuts_panels =
         Kernel::template reads_in_place<C> && plan.packed == nullptr && space.n % kernel.lanes == 0;
     const i64 part = cuts_panels ? kernel.lanes : kernel.columns;
@@ -134,7 +134,7 @@ struct gemm_grid {
       next.columns = ceil_div(space.n, c);
       next.direct_a = plan.a_place.allows(min_of(r, space.m) * line, min_of(c, space.n));
       next.direct_b = plan.b_place.allows(min_of(c, space.n) * line, min_of(r, space.m));
-      // For each term of the sum, in multiplications: a part's work is the product of its sides.
+      // The cost of a part for each term of the sum, in multiplications: its area and operands.
       const bool streams_a = next.direct_a && c <= 2 * kernel.columns;
       const bool streams_b = next.direct_b || plan.packed != nullptr;
       const f64 a = static_cast<f64>(r) * (streams_a ? streamed : packed);
@@ -156,9 +156,8 @@ struct gemm_grid {
   }
 
  private:
-  // What an element costs that is packed, or passed over more than twice by `a` in place (512^3,
-  // 16 threads of AVX-512: 32 rows by 512 columns in place 227 us, 128x128 258); that others
-  // packed; that is read once or twice; and what a meeting does.
+  // The costs, in multiplications, of an element that this worker packs, or that is read in place
+  // more than twice; that another worker packed; that is read once or twice; and of a barrier.
   static constexpr f64 packed = 16, fetched = 4, streamed = 2, meeting = 1 << 18;
 };
 
@@ -292,7 +291,7 @@ struct gemm_blocked {
     static constexpr bool sums_in_place = is_same<Out, C> && !Bias::replaces;
     using a_element = A;
     using sum_type = C;
-    static constexpr bool keeps_sums = Bias::replaces;  // whole ones, which are finished later
+    static constexpr bool keeps_sums = Bias::replaces;  // finished once they are complete
     using bias_part = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
     using storing = store_tile<Out, C, bias_part>;
 
@@ -481,8 +480,8 @@ struct gemm_blocked {
                       sums_in_place && !first, biased, &finish, ir, jr});
         }
       }
-      // An expression reads other tensors: along whole rows, which the processor prefetches. (Tile
-      // by tile, a layer of 512x1024x256 had 63 GFLOP/s of 87 without an epilogue.)
+      // An epilogue reads other tensors: along whole rows, which the processor prefetches, not tile
+      // by tile.
       if constexpr (Bias::replaces)
         if (last)
           store.call({sums + (i - ii) * nc, nullptr, nc, 0, i_stop - i, j_stop - j,
@@ -493,18 +492,17 @@ struct gemm_blocked {
 };
 
 /// Few rows times a matrix that is contiguous along its columns: it is read once, six rows at a
-/// time, in pieces long enough for the processor to prefetch, while the sums stay in the second
-/// cache. (In panels, 4096 columns were read at 5 GB/s of 15.)
+/// time, in pieces long enough for hardware prefetching, while the sums stay in the L2 cache.
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_few_rows {
   static constexpr bool has_parts = true;
-  static constexpr i64 sums = 32768;  // elements: of the second cache
+  static constexpr i64 sums = 32768;  // elements: in the L2 cache
 
   template <class Block>
   FLAGGEMS_HOST_INLINE static void run(Block& block, gemm_space space, const gemm_arg<A>& a,
                                        const gemm_arg<B>& b, const gemm_out<Out, C>& out,
                                        const Bias& bias) {
-    // Pieces as long as the workers and the memory for sums allow.
+    // Pieces are as long as the number of workers and the memory for sums allow.
     const i64 share = round_up(ceil_div(space.n, block.count()), 64);
     space.tile_columns = min_of(share, sums / space.tile_rows / 64 * 64);
     space.column_tiles = ceil_div(space.n, space.tile_columns);

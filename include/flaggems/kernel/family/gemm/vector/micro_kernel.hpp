@@ -7,13 +7,13 @@
 // one of `columns` columns and adds the tile to the result. What it must have:
 //
 //     rows, columns, lanes   the tile; columns come in vectors of `lanes`
-//     step                   summed elements that are neighbours in a panel
-//     l1_quarters, most_depth  how deep a block may be: what of the first cache a panel of
-//                            columns takes, and summed elements
+//     step                   summed elements that are adjacent in a panel
+//     l1_quarters, most_depth  how deep a block may be: the quarters of the L1 cache that a panel
+//                            of columns takes, and summed elements
 //     panel_bytes(width, steps)  of a panel `width` lines wide
 //     pack_rows<T>, pack_columns<T>(pack_arguments)
 //     reads_in_place<T>      whether operands of T can be read unpacked
-//     by_rows                whether rows are read where they lie, see family/gemm/vector/amx.hpp
+//     by_rows                whether rows are read in place, see family/gemm/vector/amx.hpp
 //     product(tile_arguments)
 //     begin(), end()         around the products of a thread
 #pragma once
@@ -40,7 +40,7 @@ struct tile_arguments {
   C alpha;
   bool add;
   int vectors;
-  // A part of the next panel of `b`, which lies in the last cache when its turn comes.
+  // A part of the next panel of `b`, which would otherwise come from the last-level cache.
   const char* prefetch_from;
   int prefetch_lines;
 };
@@ -73,22 +73,20 @@ FLAGGEMS_HOST_INLINE constexpr bool has_32_registers(i64 lanes) {
   return lanes == isa_avx512::lanes || FLAGGEMS_ARCH_ARM64 != 0;
 }
 
-/// Vectors of C times broadcast elements. The tile fills the registers but for those of a row of
-/// `b` and one element of `a`: 4x24 of 16 registers at AVX2 (98 % of the FMA roof out of caches;
-/// 6x16 is level, but 6 rows are packed at half the speed of 4), 8x48 of 32 at AVX-512, 8x12 on
-/// NEON.
+/// Vectors of C times broadcast elements. The tile fills the registers, except those of a row of
+/// `b` and one element of `a`: 4x24 of 16 registers at AVX2, 8x48 of 32 at AVX-512, 8x12 on NEON.
 template <class C, class Isa>
 struct vector_kernel {
   using registers = register_vector<C, Isa>;
   static constexpr bool has_more_registers = has_32_registers(Isa::lanes);
   static constexpr bool has_fma = Isa::bytes > 16 || FLAGGEMS_ARCH_ARM64 != 0;
   static constexpr int lanes = registers::lanes;
-  static constexpr int most_vectors = has_fma ? 3 : 2;  // a product needs a register before its sum
+  static constexpr int most_vectors = has_fma ? 3 : 2;  // else a product takes a register
   static constexpr int rows = has_more_registers ? 8 : 4;
   static constexpr int columns = most_vectors * lanes;
   static constexpr int step = 1;
-  // Quarters of the first cache for a panel of `b`: AVX-512 has larger second caches, out of which
-  // it reads a panel as fast (6 % at 2048^3: half as many passes over the sums).
+  // Processors with AVX-512 have larger L2 caches, from which a panel of `b` is read as fast:
+  // deeper panels halve the passes over the sums.
   static constexpr int l1_quarters = Isa::bytes == 64 ? 6 : 3;
   static constexpr int most_depth = 512;
 
@@ -126,9 +124,8 @@ struct vector_kernel {
       const C* a = static_cast<const C*>(p.a);
       const C* b = static_cast<const C*>(p.b);
       const i64 a_row = p.a_row, a_along = p.a_along, b_along = p.b_along;
-      // The next panel (7 % at 1024^3, where the first tile waited for it) and the sums (4 %) are
-      // fetched between the steps; all at once they hold up the operands (AVX-512, f64 1024^3: 70
-      // and 78 GFLOP/s).
+      // The next panel and the sums are prefetched between the steps: requested all at once, they
+      // would delay the operands.
       const i64 turn = ceil_div(p.steps, i64{rows});
       const int lines = (p.prefetch_lines + rows - 1) / rows;
       const char* prefetch_from = p.prefetch_from;
@@ -187,9 +184,9 @@ struct vector_kernel {
   }
 };
 
-/// sums[r][j] += a[t][r] * b[t][j] for `live` rows t of b and `Rows` rows of the result: a matrix
-/// of few rows times one whose rows are contiguous, read once in long pieces, `depth` of them side
-/// by side. The factors stay in registers.
+/// sums[r][j] += a[t][r] * b[t][j] for `live` rows t of b and `Rows` rows of the result: few rows
+/// times a matrix with contiguous rows, read once in long pieces, `depth` rows in parallel. The
+/// factors stay in registers.
 template <class C, class T>
 struct add_arguments {
   const C* a;  // [live][Rows]
@@ -208,7 +205,7 @@ struct add_rows {
   FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     int t = 0;
     for (; t + depth <= p.live; t += depth) add<Isa, depth>(p, t);
-    for (; t < p.live; ++t) add<Isa, 1>(p, t);  // not even 0 * NaN of a row beyond the last
+    for (; t < p.live; ++t) add<Isa, 1>(p, t);  // rows past the end: 0 * NaN would be NaN
   }
 
  private:
@@ -353,7 +350,7 @@ struct bf16_dot_kernel : bf16_kernel<Isa, 8, 3, 2> {
 
 #endif
 
-/// vector_kernel of whichever level a launch runs at: what is around the tiles is compiled once.
+/// The vector_kernel of the level that a launch runs at; what surrounds the tiles is compiled once.
 template <class A, class B, class C>
 struct any_vector_kernel {
   static constexpr int step = 1;

@@ -4,7 +4,7 @@
 // flaggems: host only
 //
 // Packing of a matrix product's operands: `width` lines become a panel, in which the elements that
-// a micro-kernel reads in one step are adjacent. Any strides; lines beyond the last are zero.
+// a micro-kernel reads in one step are adjacent. Any strides; lines past the end are zeros.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -48,9 +48,8 @@ FLAGGEMS_HOST_INLINE void join_halves(V& to, const Half& x, const Half& y, int_s
   to = FLAGGEMS_SHUFFLE(x, y, K...);
 }
 
-/// A block of `lines` x `side` elements that is transposed at a time: each 16 bytes of a vector of
-/// Bytes belong to `side` lines of their own, so that whole vectors are shuffled and stored. (By 16
-/// bytes there are two and four times as many of both.)
+/// A block of `lines` x `side` elements that is transposed at a time: each 16 bytes of a vector
+/// belong to `side` lines of their own, so that full vectors are shuffled and stored.
 template <class C, int Bytes>
 struct pack_block {
   static constexpr int side = pack_vector<C>::side, lines = Bytes / static_cast<int>(sizeof(C));
@@ -117,7 +116,7 @@ struct pack_elements {
   static constexpr i64 chunk = 64;  // elements of a line that are converted at a time
   static_assert(Width % side == 0 && Width <= chunk);
   using stage = C[chunk + 16];
-  /// Of the widest vectors that a panel is whole ones of.
+  /// Of the widest vectors that divide a panel.
   FLAGGEMS_HOST_INLINE static constexpr int block_bytes(int bytes) {
     while (bytes > 16 && Width * static_cast<int>(sizeof(C)) % bytes != 0) bytes /= 2;
     return bytes;
@@ -127,8 +126,8 @@ struct pack_elements {
   FLAGGEMS_HOST_INLINE static void run(const pack_arguments<T>& p) {
     C* const to = static_cast<C*>(p.to);
     if (p.line == 1 && p.along != 1) {
-      // A few rows at a time through all panels: as many streams as the processor prefetches.
-      // (Panel by panel, rows 4 KiB apart would evict each other.)
+      // A few rows at a time through all panels: as many streams as the processor prefetches. Panel
+      // by panel, rows 4 KiB apart would evict each other.
       constexpr i64 streams = 4;
       for (i64 q = 0; q < p.depth; q += streams)
         for (i64 l = 0; l < p.lines; l += Width)
@@ -140,7 +139,7 @@ struct pack_elements {
   }
 
  private:
-  /// p[0 .. count) as C, where it lies or in `converted`.
+  /// p[0 .. count) as C: in place, or in `converted`.
   template <class Isa>
   FLAGGEMS_HOST_INLINE static const C* elements(const T* p, i64 stride, i64 count,
                                                 stage& converted) {
@@ -162,7 +161,7 @@ struct pack_elements {
     const T* const from = p.from + l * p.line;
     const i64 live = min_of(p.lines - l, i64{Width});
     for (i64 g = 0; g < Width; g += lines) {
-      // The lines are short: nothing but this prefetches the next ones.
+      // Lines are too short for the hardware to prefetch the next ones.
       const i64 prefetch_lines = l + g + lines < p.lines ? lines * p.line : 0;
       for (i64 start = 0; start < p.depth; start += chunk) {
         const i64 count = min_of(p.depth - start, chunk);

@@ -11,7 +11,7 @@
 
 namespace flaggems::kernels {
 
-// Fetches what an expression reads at element q of a row.
+// Prefetches what an expression reads at element q of a row.
 template <class C>
 FLAGGEMS_HOST_INLINE void prefetch(const literal<C>&, i64, i64) {}
 template <class T, class C>
@@ -42,7 +42,7 @@ struct evaluate_lines {
     const First* first;
     const typename First::matrix* from;
     i64 row, lines, start, depth;
-    i64 prefetch_lines;  // lines to the next ones, which are fetched meanwhile; 0 if there are none
+    i64 prefetch_lines;  // distance in lines of those to prefetch; 0 if there are none
     T* to;
   };
   template <class Isa>

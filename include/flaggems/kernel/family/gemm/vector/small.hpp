@@ -3,10 +3,10 @@
 //
 // flaggems: host only
 //
-// Small matrix products of the host, of operands that lie in the first caches: tiles of registers
-// straight from the operands, the whole sum at a time, without packing, plan or memory. At the ends
-// of rows and columns a tile moves back and computes some results again, to the same bits, so there
-// are no masks. (16^3 in f32: 3,800 instructions before, 1,500 of them of the product.)
+// Small matrix products of the host, whose operands fit the L1 and L2 caches: register tiles
+// straight from the operands, over the whole sum, without packing, plan or memory. At the ends of
+// rows and columns a tile moves back and computes some results again, to the same bits, so there
+// are no masks.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/gemm.hpp>
@@ -49,8 +49,8 @@ struct small_product {
   struct shape {
     using tile = vector_kernel<C, Isa>;
     static constexpr int lanes = tile::lanes;
-    // AVX2 6x16, AVX-512 8x48: in the shapes of the blocked product, 4x24 at AVX2, two vectors of
-    // columns would have 8 sums under way, as few as hide the latency.
+    // AVX2 6x16, AVX-512 8x48. (The blocked product's 4x24 at AVX2 would leave two vectors of
+    // columns only 8 independent sums, which hardly hide the latency.)
     static constexpr int rows = tile::has_more_registers ? 8 : tile::has_fma ? 6 : 4;
     static constexpr int vectors = tile::has_more_registers ? 3 : 2;
   };
@@ -165,7 +165,7 @@ struct small_product {
     }
 
    private:
-    /// Filled up by the last one; the results go through memory of the stack.
+    /// Fewer columns than a vector: padded with the last one; results go through the stack.
     template <class Isa>
     FLAGGEMS_HOST_INLINE static void few_columns(const small_arguments<C>& p,
                                                  small_arguments<C>& part, C* packed) {
@@ -183,7 +183,7 @@ struct small_product {
       }
     }
 
-    /// Columns [j, j + live), and the last of them again up to `count`.
+    /// Columns [j, j + live), then the last of them, repeated up to `count`.
     template <class Isa>
     FLAGGEMS_HOST_INLINE static void transpose(C* packed, i64 width, const small_arguments<C>& p,
                                                i64 j, i64 live, i64 count) {
@@ -240,8 +240,8 @@ struct convert_lines {
   }
 };
 
-/// A batch of small products. Operands of another type than the sums are converted first; a bias,
-/// another type or other strides of the result come after. Both in the worker's scratch.
+/// A batch of small products. Operands of another type than the sums are converted before, in the
+/// worker's scratch; a bias, another type or other strides of the result are handled after.
 template <class A, class B, class Out, class C, class Bias>
 struct gemm_small {
   static constexpr bool has_parts = true;
@@ -282,7 +282,7 @@ struct gemm_small {
   }
 
  private:
-  /// Where an operand's elements are as C: in place, or in `copy` in the order that they have.
+  /// An operand's elements as C: in place, or converted to `copy` in the same order.
   template <class Block, class T>
   FLAGGEMS_HOST_INLINE static void operand([[maybe_unused]] const Block& block, const C*& data,
                                            i64& line, i64& along, const T* from,

@@ -127,11 +127,11 @@ struct flat_place {
 /// How the operands of a formula are aligned to the output: all are, or some are misaligned.
 enum class operand_vectors { aligned, misaligned };
 
-/// out = e for n elements of contiguous tensors, as pointwise_flat, aligned to the output. A
-/// `misaligned` operand is assembled from two adjacent vectors, both of which must exist. The first
-/// block computes head and tail element by element. The vector formula is instantiated once, as it
-/// dominates compile time. From Many vectors on a thread takes several: with fewer, more threads
-/// finish sooner.
+/// out = e for n elements of contiguous tensors, as pointwise_flat, aligned to the output; the
+/// first block computes head and tail element by element. A `misaligned` operand is assembled from
+/// two adjacent vectors, both of which must exist.
+// The vector formula is instantiated once, as it dominates compile time. From Many vectors on a
+// thread takes several: with fewer, more threads finish sooner.
 template <class T, class E, operand_vectors Others, i64 Many>
 struct pointwise_vectors {
   static constexpr int size = common_vec_size<T, E>;

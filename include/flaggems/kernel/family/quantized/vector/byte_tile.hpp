@@ -12,8 +12,8 @@
 
 namespace flaggems::kernels {
 
-/// Rows of k activations of 8 bits in memory, `row_block` of them: the integers of each, then, a
-/// block, `factors` f32: the scale of each row, then what a block's addend is multiplied by.
+/// The layout of `row_block` rows of k activations of 8 bits: the integers of each row, then
+/// `factors` f32 for each block: the scale of each row, then the factor of the block's addend.
 template <int RowBlock, int Factors>
 struct byte_rows_layout {
   static constexpr int row_block = RowBlock, factors = Factors;
@@ -23,19 +23,19 @@ struct byte_rows_layout {
   static constexpr i64 bytes(i64 rows, i64 k) {
     return ceil_div(rows, i64{row_block}) * group_bytes(k);
   }
-  /// Where row i has its integers, and where its scales.
+  /// The offsets of the integers and of the scales of row i.
   static constexpr i64 integers(i64 i, i64 k) {
     return i / row_block * group_bytes(k) + i % row_block * k;
   }
   static constexpr i64 scales(i64 i, i64 k) {
     return i / row_block * group_bytes(k) + row_block * k + i % row_block * 4;
   }
-  /// From the integers of a row to those of the next one of its group, or (1) the next group.
+  /// The distance between the integers of consecutive rows of a group (or of groups of one row).
   static constexpr i64 row_bytes(i64 k) { return row_block == 1 ? group_bytes(k) : k; }
 };
-/// Of one row there are two factors more: -128 times the sum of its integers, and 0.
+/// A single row has two more factors: -128 times the sum of its integers, and 0.
 using byte_row = byte_rows_layout<1, 4>;
-/// As tiles take them.
+/// The layout for AMX tiles.
 using byte_row_groups = byte_rows_layout<16, 32>;
 
 #if FLAGGEMS_ARCH_X86
@@ -283,9 +283,9 @@ struct byte_dot {
   }
 };
 
-/// `Columns` rows of weights side by side: a block is eight steps of four elements of every column,
-/// then the columns' scales, then their addends. Every byte of Q8_0 is combined with `Flips`, from
-/// every nibble `Less` is taken, and then there are no addends.
+/// `Columns` rows of weights, interleaved: a block is eight steps of four elements of every column,
+/// then the columns' scales, then their addends. Bytes of Q8_0 are xored with `Flips`; `Less` is
+/// subtracted from nibbles, which then have no addends.
 template <class Format, int Columns, u32 Flips, int Less = 0>
 struct byte_columns {
   using b = bytes_avx2;
@@ -294,7 +294,7 @@ struct byte_columns {
   static constexpr bool adds = layout::addend >= 0 && Less == 0;
   static constexpr i64 block_bytes = columns * (quantized_block + 8);
 
-  /// The rows from j on of the weights (rows beyond the last are the last again), `blocks` blocks
+  /// The rows of the weights from j on (rows past the end repeat the last one), `blocks` blocks
   /// from `start` on.
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AVX2 static void put(const u8* w, i64 row_bytes, i64 j, i64 n,
                                                          i64 start, i64 blocks, u8* to) {
@@ -355,7 +355,7 @@ struct byte_panel : byte_columns<Format, 16, 0> {
   using byte_columns<Format, 16, 0>::columns;
   using byte_columns<Format, 16, 0>::block_bytes;
   static constexpr int rows = 4, few = 2;  // of activations in registers
-  static constexpr i64 most_blocks = 24;   // 15 KB: with the activations in a first cache
+  static constexpr i64 most_blocks = 24;   // 15 KB: in an L1 cache, with the activations
   using activations = byte_row;
   FLAGGEMS_HOST_INLINE static void begin() {}
   FLAGGEMS_HOST_INLINE static void end() {}

@@ -114,8 +114,8 @@ struct byte_panel_vnni : byte_columns<Format, 32, 0x80808080U> {
   }
 };
 
-/// The same by tiles (AMX), 16x16: a tile takes the 32 elements of a block, and its sums are scaled
-/// in registers while those of the next block are made.
+/// The same by AMX tiles, 16x16: a tile takes the 32 elements of a block, and its sums are scaled
+/// in registers while the next block is multiplied.
 template <class Format>
 struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset == -8 ? 8 : 0> {
   using base = byte_columns<Format, 32, 0, block_layout<Format>::offset == -8 ? 8 : 0>;
@@ -142,7 +142,7 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   }
 
  private:
-  static constexpr int ahead = 1;  // blocks whose integers are on their way; 2 and 3 are no faster
+  static constexpr int ahead = 1;  // blocks multiplied before their sums are scaled
 
   /// Tiles 0 to 3 are sums, 4 and 5 activations, 6 and 7 weights.
   FLAGGEMS_NOINLINE FLAGGEMS_TARGET_AMX static void configure(int m) {
@@ -165,8 +165,8 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
       sum[r] = b::floats{};
       if (add) b::load(sum[r], sums + r * columns);
     }
-    // Sums leave the tiles through memory: four places for them and four registers, so that no
-    // block waits for one before.
+    // Sums leave the tiles through memory: four buffers and four tile registers, so that no block
+    // waits for the previous one.
     constexpr int size = Rows * 16;
     alignas(64) i32 dots[4 * size];
     const u8* next = panel;
@@ -242,8 +242,8 @@ struct byte_panel_amx : byte_columns<Format, 32, 0, block_layout<Format>::offset
   }
 };
 
-/// The panel of `m` rows at a level of AVX2 or more: `f(panel{})`. Tiles want 16 rows (4 rows, 2
-/// threads: 114 GFLOP/s by tiles, 174 by dot products).
+/// f(panel{}) of the panel for `m` rows at AVX2 or above. Below 16 rows, dot products are faster
+/// than tiles.
 template <class Format, class Isa, class F>
 FLAGGEMS_HOST_INLINE void with_byte_panel([[maybe_unused]] i64 m, const F& f) {
   if constexpr (is_same<Isa, isa_amx>) {

@@ -3,11 +3,11 @@
 //
 // flaggems: host only
 //
-// Products of blocks of weights with activations of 8 bits, in exact integers: 32 activations are
-// integers times one scale, so the sum over a block is one of integers, and only blocks are summed
-// in f32. One row of activations: blocks of weights are multiplied as they pass by. Several rows:
-// 16 or 32 rows of weights are put side by side in memory, byte by byte, and a register of them
-// times four activations in every lane is a part of 8 or 16 results.
+// Products of blocks of weights with activations of 8 bits: 32 activations are integers times one
+// scale, so the sum over a block is exact in integers, and only blocks are summed in f32. One row
+// of activations: weights are multiplied as they are read. Several rows: 16 or 32 rows of weights
+// are interleaved in memory, four bytes of each, and a register of them times four activations in
+// every lane contributes to 8 or 16 results.
 #pragma once
 
 #include <flaggems/kernel/family/quantized/vector/byte_wide.hpp>

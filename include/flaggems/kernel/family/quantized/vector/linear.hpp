@@ -3,10 +3,10 @@
 //
 // flaggems: host only
 //
-// A linear layer with weights in blocks, on the host. One row of activations: the integers of a
-// block are multiplied as they are, its scale comes once, and its offset is multiplied by the sum
-// of the block's activations, which all rows of weights share. Several rows: a panel of weights is
-// decoded once into f32 in the second cache, and tiles of registers multiply it.
+// A linear layer with weights in blocks, on the host. One row of activations: a block's integers
+// are multiplied as they are, its scale is applied to their sum, and its offset to the sum of the
+// block's activations, which all rows of weights share. Several rows: a panel of weights is decoded
+// once into f32 in the L2 cache, and register tiles multiply it.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -64,12 +64,11 @@ FLAGGEMS_HOST_INLINE simd<u32, Isa> repeat_words(const u8* p) {
 
 /// A row of activations, prepared once for all rows of weights, and its product with a block.
 ///
-/// A vector of nibbles comes out of a block's four words by one `and` with a mask: lane l of vector
-/// p is nibble p * groups + l / 4 of word l % 4, which still stands at its place in the word, that
-/// is times a power of 16. The activations are in that order, divided by that power; the upper half
-/// of the words is shifted down first, so that no activation is divided by more than 16^3. Of
-/// bytes, lane l of vector p is byte p % 4 of word p / 4 * lanes + l, unless a vector takes 16 of
-/// them.
+/// One `and` with a mask extracts a vector of nibbles from a block's four words: lane l of vector p
+/// is nibble p * groups + l / 4 of word l % 4, not shifted down, hence times a power of 16 by which
+/// the activations, stored in that order, are divided. The words' upper halves are shifted first,
+/// so the power is at most 16^3. Of bytes, lane l of vector p is byte p % 4 of word p / 4 * lanes +
+/// l; with vectors of 16 lanes, they are in order.
 template <class Format, class Isa>
 struct block_product {
   using layout = block_layout<Format>;
@@ -185,8 +184,8 @@ FLAGGEMS_HOST_INLINE void decode_block(const u8* block, f32* to) {
   }
 }
 
-/// The tile of registers of products with decoded weights: lanes run along the summed dimension,
-/// where both operands are contiguous. 4x3 of 16 registers, 6x4 of 32.
+/// The register tile of products with decoded weights: lanes along the summed dimension, where both
+/// operands are contiguous. 4x3 of 16 registers, 6x4 of 32.
 template <class Isa>
 struct quantized_tile {
   static constexpr bool has_32_registers = Isa::bytes == 64 || FLAGGEMS_ARCH_ARM64 != 0;
@@ -200,7 +199,8 @@ struct quantized_panels {
 
   static constexpr i64 most = 1024;
 
-  /// A panel's numbers take `bytes` of the second cache at most; each worker gets several panels.
+  /// A panel's decoded numbers take at most `bytes` of the L2 cache; each worker gets several
+  /// panels.
   FLAGGEMS_HOST_INLINE static quantized_panels make(i64 n, i64 columns, i64 workers, i64 step,
                                                     i64 bytes) {
     const i64 row = max_of(columns * i64(sizeof(f32)), i64(1));
@@ -211,8 +211,8 @@ struct quantized_panels {
   }
 };
 
-/// `k` activations from `from` on as f32, contiguous: where they are, or copied to `to`. A multiple
-/// of 32 of them.
+/// `k` activations, a multiple of 32, from `from` on as contiguous f32: in place, or copied to
+/// `to`.
 template <class Isa, class T>
 FLAGGEMS_HOST_INLINE const f32* f32_numbers(const T* from, i64 along, i64 k, f32* to) {
   if constexpr (is_same<T, f32>)
@@ -228,11 +228,11 @@ FLAGGEMS_HOST_INLINE const f32* f32_numbers(const T* from, i64 along, i64 k, f32
 /// batches.
 template <class Format, class T, class Out>
 struct quantized_linear_host {
-  static constexpr i64 panel_bytes = 192 * 1024;  // of a second cache of 256 KB or more
+  static constexpr i64 panel_bytes = 192 * 1024;  // of an L2 cache of at least 256 KB
   static constexpr i64 depth = 768;               // summed elements at a time: 7 to 10 rows of 3 KB
 
-  // With AVX-512, so many rows are multiplied by tiles of family/gemm/vector/micro_kernel.hpp (512
-  // rows: lanes along the sum reach 65 % of the FMA roof). They pack all columns of a tile.
+  // With AVX-512, from so many rows on the tiles of family/gemm/vector/micro_kernel.hpp, which pack
+  // all columns of a tile, are faster than lanes along the sum.
   static constexpr i64 least_rows = 24;
   using wide_tile = vector_kernel<f32, isa_avx512>;
   static constexpr i64 tile_depth = 384;
@@ -365,7 +365,7 @@ struct quantized_linear_host {
           t.a = from + i * x.line;
           t.a_row = x.line;
         } else {
-          for (i64 r = 0; r < rows; ++r) {  // those beyond the last: the last again
+          for (i64 r = 0; r < rows; ++r) {  // rows past the end repeat the last one
             f32* const copy = copies + r * k;
             const f32* const row =
                 f32_numbers<isa>(from + min_of(i + r, space.m - 1) * x.line, x.along, k, copy);
@@ -426,7 +426,7 @@ struct quantized_linear_host {
         static_for<n>([&](auto r) FLAGGEMS_LAMBDA {
           row[r] = f32_numbers<isa>(rows + (i + r) * x.line, x.along, k, copies + r * k);
         });
-        // Rows of x and weights of a tile stay in the first cache for all columns of the panel.
+        // A tile's rows of x and weights stay in the L1 cache for all columns of the panel.
         i64 q = 0;
         do {
           const i64 length = min_of(depth, k - q);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/tutorial.md: an operator of one's own, from the kernel to its test. The gate of a
-// mixture-of-experts layer: which k experts a token goes to, and with which weights.
+// docs/tutorial.md: an operator with a kernel of its own. The gate of a mixture-of-experts layer:
+// which k experts a token goes to, and with which weights.
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
@@ -11,9 +11,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "02_moe_gate.hpp"
+#include "08_moe_gate.hpp"
 
-// [host]
 namespace moe {
 
 using flaggems::errc, flaggems::i64;
@@ -53,6 +52,7 @@ void gate(const S& stream, const X& logits, i64 k, W&& weights, E&& experts,
   flaggems::check_output(op, w, x);
   flaggems::check_output(op, e, x, w);
 
+  // [launch]
   // The operands as rows; the other dimensions are merged where all strides allow.
   flaggems::row_plan plan(x.sizes(), last);
   plan.add(x);
@@ -67,12 +67,11 @@ void gate(const S& stream, const X& logits, i64 k, W&& weights, E&& experts,
   config.scratch = flaggems::scratch_bytes<C>(space.length) + flaggems::scratch_bytes<C>(k);
   flaggems::launch<kernels::gate<T, C>>(stream, config, space, plan.arg(0, x), plan.target(1, w),
                                         plan.target(2, e), k, renormalize ? 1 : 0);
+  // [/launch]
 }
 
 }  // namespace moe
-// [/host]
 
-// [test]
 using flaggems::i64;
 
 /// The same by a loop, in double. The k largest of few elements: repeat, and cross out.
@@ -128,9 +127,7 @@ bool test(i64 rows, i64 n, i64 k, bool renormalize) {
               wrong == 0 ? "right" : "WRONG");
   return wrong == 0;
 }
-// [/test]
 
-// [main]
 int main() {
   bool right = true;
   for (const i64 n : {2, 8, 60, 1000}) {
@@ -150,4 +147,3 @@ int main() {
   }
   return right ? 0 : 1;
 }
-// [/main]

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/tutorial.md: the kernel of the example, in a header of its own, so that the compilers of
-// chips take it too (tests/device_compile/example_moe_gate.cpp).
+// docs/tutorial.md: the kernel of the example, in a header of its own, so that device compilers
+// take it too (tests/device_compile/example_moe_gate.cpp).
 #pragma once
 
 #include <flaggems/kernel/expr/rows.hpp>
@@ -76,4 +76,4 @@ struct gate {
 }  // namespace moe::kernels
 // [/kernel]
 
-FLAGGEMS_TEXT("02_moe_gate.hpp");  // for devices that compile kernels when they run
+FLAGGEMS_TEXT("08_moe_gate.hpp");  // for devices that compile kernels when they run
