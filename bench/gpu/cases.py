@@ -293,6 +293,76 @@ def rows():
             yield row_case(op, r, n, BF16, r == 256)
 
 
+# ---- gradients, norms as training needs them, losses
+
+def gradient_case(op, rows, n, dtype):
+    size, kept = size_of(dtype), 4 * rows
+    moved = rows * n * size
+
+    def statistics(x):
+        x = x.float()
+        m = x.mean(-1, keepdim=True)
+        return m, (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt(), (x.pow(2).mean(-1, keepdim=True) + 1e-5).rsqrt()
+
+    def make():
+        g, x, w = random(rows, n, dtype=dtype), random(rows, n, dtype=dtype), random(n, dtype=dtype)
+        out, of_w = empty(rows, n, dtype=dtype), empty(n, dtype=dtype)
+        mean, rstd, inverse_rms = statistics(x)
+        column = functools.partial(empty, rows, 1, dtype=F32)
+        return {"softmax_backward": lambda: [g, torch.softmax(x.float(), -1).to(dtype), out],
+                "log_softmax_backward": lambda: [g, torch.log_softmax(x.float(), -1).to(dtype), out],
+                "native_layer_norm": lambda: [x, w, w.flip(0), out, column(), column()],
+                "native_layer_norm_backward": lambda: [g, x, mean, rstd, w, out, of_w, torch.empty_like(of_w)],
+                "fused_rms_norm_backward": lambda: [g, x, inverse_rms, w, out, of_w]}[op]()
+
+    def layer_gradients(g, x, m, r, w):
+        y, h = (x - m) * r, g * w
+        return (r * (h - h.mean(-1, keepdim=True) - y * (h * y).mean(-1, keepdim=True)), (g * y).sum(0), g.sum(0))
+
+    def rms_gradients(g, x, r, w):
+        y, h = x * r, g * w
+        return r * (h - y * (h * y).mean(-1, keepdim=True)), (g * y).sum(0)
+
+    types = {"softmax_backward": (3, 1, lambda g, y: y * (g - (g * y).sum(-1, keepdim=True)),
+                                  lambda g, y, o: aten._softmax_backward_data.out(g, y, -1, dtype, grad_input=o)),
+             "log_softmax_backward": (3, 1, lambda g, y: g - y.exp() * g.sum(-1, keepdim=True),
+                                      lambda g, y, o: aten._log_softmax_backward_data.out(g, y, -1, dtype, out=o)),
+             "native_layer_norm": (2, 3, lambda x, w, b: (F.layer_norm(x, (n,), w, b), *statistics(x)[:2]),
+                                   lambda x, w, b, *_: aten.native_layer_norm(x, (n,), w, b, 1e-5)),
+             "native_layer_norm_backward": (
+                 3, 3, layer_gradients, lambda g, x, m, r, w, *_: aten.native_layer_norm_backward(
+                     g, x, (n,), m, r, w, w, (True, True, True))),
+             "fused_rms_norm_backward": (
+                 3, 2, rms_gradients, lambda g, x, r, w, *_: aten._fused_rms_norm_backward(
+                     g, x, (n,), r, w, (True, True)))}
+    passes, results, reference, eager = types[op]
+    return Case("training", op, text(rows, n), dtype, passes * moved + kept, make, (op, ()), results, reference,
+                {"torch": eager})
+
+
+def training():
+    for op in ("softmax_backward", "log_softmax_backward", "native_layer_norm", "native_layer_norm_backward",
+               "fused_rms_norm_backward"):
+        for rows, n in ((2**16, 1024), (2**14, 4096), (2**12, 16384), (256, 4096)):
+            yield gradient_case(op, rows, n, BF16)
+        yield gradient_case(op, 2**13, 4096, F32)
+    for dtype in (BF16, F32):
+        for sizes, groups in (((16, 320, 64, 64), 32), ((8, 512, 32, 32), 32), ((2, 128, 512, 512), 32),
+                              ((16, 64, 7, 7), 8)):
+            def make(sizes=sizes, d=dtype):
+                return [random(*sizes, dtype=d), random(sizes[1], dtype=d), random(sizes[1], dtype=d),
+                        empty(*sizes, dtype=d)]
+            yield Case("training", "group_norm", f"{text(*sizes)}, {groups} groups", dtype,
+                       2 * math.prod(sizes) * size_of(dtype), make, ("group_norm", (groups,)), 1,
+                       lambda x, w, b, g=groups: F.group_norm(x, g, w, b),
+                       {"torch": lambda x, w, b, o, g=groups: F.group_norm(x, g, w, b)})
+        for rows, n in ((8192, 4096), (8192, 32000), (4096, 128256), (1024, 262144), (256, 50257)):
+            yield Case("training", "cross_entropy_loss", text(rows, n), dtype, rows * n * size_of(dtype),
+                       lambda r=rows, n=n, d=dtype: [random(r, n, dtype=d), integers(n, r), empty(dtype=d)],
+                       ("cross_entropy_loss", ()), 1, F.cross_entropy,
+                       {"torch": lambda x, t, o: F.cross_entropy(x, t)}, roof="read")
+
+
 # ---- reductions
 
 def reductions():
@@ -403,7 +473,7 @@ def attention():
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,
-              "rows": rows, "reduce": reductions, "order": order, "linear": products, "attention": attention}
+              "rows": rows, "training": training, "reduce": reductions, "order": order, "linear": products, "attention": attention}
 
 
 def select(families, match=None):

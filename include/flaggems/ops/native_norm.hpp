@@ -59,7 +59,8 @@ using saved_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
 
 /// Means and the like of rows of no elements.
 template <class S, class... V>
-void fill_nan(const char* op, const S& stream, const V&... saved) {
+void fill_nan([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
+              const V&... saved) {
   (fill(op, stream, saved, std::numeric_limits<f64>::quiet_NaN()), ...);
 }
 
