@@ -23,7 +23,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-fno-diagnostics-color",
-         f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
+         f"-I{ROOT / 'include'}", f"-I{ROOT / 'adapters'}", f"-I{ROOT / 'tests'}"]
 EXPECT = re.compile(r"^// expect: (?:((?:-D\S+ ?)+): )?(.+)$")
 ERRORS = re.compile(r"^// errors: (\d+)$", re.M)
 

@@ -67,6 +67,7 @@ class Driver:
         self.run(self.cmake, "-S", HERE / "cmake", "-B", tree, f"-DHOW={name}",
                  f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}", *settings)
         self.run(self.cmake, "--build", tree)
+        self.run(tree / "adapters")
         return self.run(tree / "consumer")
 
     def with_compiler(self, name, compiler, options, *files):

@@ -218,6 +218,23 @@ def include_direction(tree):
                     yield f"{place}: {layer} includes {other} ({found[2]})"
 
 
+@check
+def adapters(tree):
+    """An adapter stands alone: it includes no other and has a file of tests and a line in adapters/README.md."""
+    page = tree.root / "adapters/README.md"
+    text = page.read_text() if page.is_file() else ""
+    for path in sorted((tree.root / "adapters").rglob("*.hpp")):
+        name = tree.name(path)
+        if path.parent != tree.root / "adapters/flaggems/adapters":
+            yield f"{name}: adapters are in adapters/flaggems/adapters/"
+        if not (tree.root / f"tests/adapters/{path.stem}.cpp").is_file():
+            yield f"{name}: no tests/adapters/{path.stem}.cpp"
+        if f"flaggems::{path.stem}" not in text:
+            yield f"{name}: adapters/README.md does not name flaggems::{path.stem}"
+        for other in re.findall(r"^\s*#\s*include <(flaggems/adapters/[^>]+)>", path.read_text(), re.M):
+            yield f"{name}: includes another adapter ({other})"
+
+
 # The rooms of include/flaggems/kernel, each of which may include those before it.
 ROOMS = ("lang", "math", "block", "expr", "family")
 SIDES = ("simt", "vector")
@@ -453,11 +470,13 @@ OTHER_TESTS = {
 
 @check
 def mirrored_folders(tree):
-    """A folder of tests/ or bench/ with code has the name of one of include/flaggems, whose headers it is about."""
+    """A folder of tests/ or bench/ with code has the name of one of include/flaggems, or of adapters/flaggems, whose
+    headers it is about."""
     for top, others in OTHER_TESTS.items():
         folders = {p.parent.relative_to(tree.root / top) for p in tree.files(CODE, (top,))}
         for folder in sorted(folders - {pathlib.Path(".")}):
-            if folder.parts[0] not in others and not (tree.root / "include/flaggems" / folder).is_dir():
+            if folder.parts[0] not in others and not any(
+                    (tree.root / home / folder).is_dir() for home in ("include/flaggems", "adapters/flaggems")):
                 yield f"{top}/{folder.as_posix()}: there is no include/flaggems/{folder.as_posix()}"
 
 

@@ -47,6 +47,9 @@ void softmax(const S& stream, const X& x, Out&& out);
     "docs/use.md": TIMES,
     "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
+    "adapters/README.md": "flaggems::a\n",
+    "adapters/flaggems/adapters/a.hpp": HEADER + "\n#include <flaggems/error.hpp>\n",
+    "tests/adapters/a.cpp": SPDX,
 }
 # check: (file, new text, part of the message), or a list of them
 PLANTED = {
@@ -59,9 +62,15 @@ PLANTED = {
                       "error.hpp:4"),
     "vendor_macros": ("include/flaggems/error.hpp", HEADER + "#ifdef __clang__\n#endif\n",
                       "__clang__"),
-    "include_direction": ("include/flaggems/kernel/family/row/programs/softmax.hpp",
-                          HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n",
-                          "kernel includes error"),
+    "include_direction": [
+        ("include/flaggems/kernel/family/row/programs/softmax.hpp",
+         HEADER + "#include <flaggems/error.hpp>\n#include <vector>\n", "kernel includes error"),
+        ("include/flaggems/ops/softmax.hpp", HEADER + "#include <flaggems/adapters/a.hpp>\n", "ops includes adapters")],
+    "adapters": [
+        ("adapters/flaggems/adapters/a.hpp", HEADER + "#include <flaggems/adapters/b.hpp>\n", "another adapter"),
+        ("adapters/flaggems/adapters/b.hpp", HEADER, "no tests/adapters/b.cpp"),
+        ("adapters/flaggems/adapters/b.hpp", HEADER, "does not name flaggems::b"),
+        ("adapters/flaggems/b.hpp", HEADER, "are in adapters/flaggems/adapters/")],
     "kernel_rooms": [
         ("include/flaggems/kernel/lang/lanes.hpp",
          HEADER + "#include <flaggems/kernel/family/row/programs/softmax.hpp>\n", "lang includes family"),

@@ -28,7 +28,10 @@ class std::numeric_limits<flaggems::kernels::small_float<Format>> {
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
   static constexpr bool has_signaling_NaN = Format::has_infinity;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23, and still a member
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+#pragma GCC diagnostic pop
   static constexpr bool has_denorm_loss = false;
   static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr bool is_iec559 = Format::bits == 16 && Format::mantissa == 10;  // binary16
