@@ -25,6 +25,7 @@ struct register_row_options {
   bool many_aux = false;     ///< rows have much in common: one vector of each of some rows, or four
   bool paired = false;       ///< two rows share what is beside them
   bool stages_rest = false;  ///< the rest of a whole row is staged in block-local memory
+  bool reads_once = false;   ///< what is not held is read once: nothing is gained by holding it
 };
 
 /// How the rows of a launch are held in the registers of SIMT threads
@@ -76,7 +77,11 @@ struct register_rows {
       threads = static_cast<int>(wanted < 1024 ? wanted : 1024);
       groups.shift = kernels::row_threads::block;
     }
-    if (all > 2048 && (count <= 64 || all > long_row_vectors)) {
+    if (options.reads_once && all > 2048 && count > 256) {
+      // A block for each row; with two in a unit, one reads while the other reduces.
+      vectors = 8;
+      threads = 512;
+    } else if (all > 2048 && (count <= 64 || all > long_row_vectors)) {
       groups.shift = kernels::row_threads::cluster;
       vectors = 8;
       const bool keeps = options.stages_rest && is_aligned && count > 64;

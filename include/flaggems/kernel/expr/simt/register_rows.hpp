@@ -303,6 +303,26 @@ class row_share {
   FLAGGEMS_INLINE void for_rest(global_ptr<const T> row, const F& f) const {
     for_rest_from<C, Backwards>(at(Vectors), row, f);
   }
+  /// The same with `Batch` windows read at once, for rows of which nothing else is held.
+  template <class C, int Batch, class F>
+  FLAGGEMS_INLINE void for_rest_in_batches(global_ptr<const T> row, const F& f) const {
+    const int first = at(Vectors), count = rest_count(first);
+    int k = 0;
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (; k + Batch <= count; k += Batch) {
+      words some[Batch];
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Batch; ++j)
+        some[j] = load_vec_words<width>(row + first + (k + j) * step_);
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Batch; ++j) f(values<C>(some[j]), first + (k + j) * step_, true);
+    }
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (; k < count; ++k) {
+      const int i = first + k * step_;
+      f(values<C>(load_vec_words<width>(row + i)), i, true);
+    }
+  }
   /// The same where `rest` keeps some of it.
   template <class C, bool Backwards, class Block, int Most, class F>
   FLAGGEMS_INLINE void for_rest(const staged_rest<T, Block, Most>& rest, const F& f) const {
@@ -335,9 +355,13 @@ class row_share {
 
  private:
   using words = vec_words<T, width>;
+  /// The windows from element `first` on.
+  FLAGGEMS_INLINE int rest_count(int first) const {
+    return has_rest && first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
+  }
   template <class C, bool Backwards, class F>
   FLAGGEMS_INLINE void for_rest_from(int first, global_ptr<const T> row, const F& f) const {
-    const int count = has_rest && first < end_ ? (end_ - first - 1) / step_ + 1 : 0;
+    const int count = rest_count(first);
     FLAGGEMS_SIMT_NO_UNROLL
     for (int k = 0; k < count; ++k) {
       const int i = first + (Backwards ? count - 1 - k : k) * step_;

@@ -63,6 +63,7 @@ struct row_traits {
   bool stages = false;           // what threads cannot hold of a row waits in shared memory
   bool fills_lowest = false;     // elements that are not there are lowest<C>(), else zeros
   bool has_updates = false;      // `update` is called
+  bool reads_once = false;       // `reduce` reads what is not resident, and nothing does after it
   bool many_parameters = false;  // which take as many registers as the row
   i64 long_vectors = 2048;       // from where on blocks share a row
 
@@ -79,6 +80,11 @@ struct row_traits {
   constexpr row_traits updating() const {
     row_traits t = *this;
     t.has_updates = true;
+    return t;
+  }
+  constexpr row_traits read_once() const {
+    row_traits t = *this;
+    t.reads_once = true;
     return t;
   }
   constexpr row_traits with_many_parameters() const {

@@ -42,7 +42,8 @@ template <class C, class W, bool Smooths>
 struct cross_entropy_program {
   using compute = C;
   using terms = exponentials<C, true>;
-  static constexpr row_traits traits = row_traits().filled_with_lowest().shared_from(1024);
+  static constexpr row_traits traits =
+      Smooths ? row_traits().filled_with_lowest() : row_traits().filled_with_lowest().read_once();
   FLAGGEMS_INLINE static constexpr int neutral(int) { return 1; }
   class_weight<C, W> weight;
   C smoothing;

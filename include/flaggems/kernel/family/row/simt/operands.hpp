@@ -199,13 +199,18 @@ class channel_operand {
       left = (channel + 1) * size - at;
       v = number_cast<C>(row_[channel * channels_.step]);
     }
-    FLAGGEMS_SIMT_UNROLL
-    for (int j = 0; j < Width; ++j) {
-      if (j == left) {
-        v = number_cast<C>(row_[++channel * channels_.step]);
-        left += size;
+    if (left >= Width) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Width; ++j) r.at[j] = v;
+    } else {
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Width; ++j) {
+        if (j == left) {
+          v = number_cast<C>(row_[++channel * channels_.step]);
+          left += size;
+        }
+        r.at[j] = v;
       }
-      r.at[j] = v;
     }
     return r;
   }

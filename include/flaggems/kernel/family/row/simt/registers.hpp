@@ -452,7 +452,7 @@ class register_rows_view {
       // Of the rest each thread has a pivot of its own.
       state mine = states[0];
       rest_.await(block_);
-      for_rest<false>(0, [&](auto v, int, bool) FLAGGEMS_LAMBDA {
+      const auto add_rest = [&](auto v, int, bool) FLAGGEMS_LAMBDA {
         const C before = mine.pivot;
         FLAGGEMS_SIMT_UNROLL
         for (int j = 0; j < decltype(v)::count; ++j) mine.pivot = leader{}(mine.pivot, v.at[j]);
@@ -460,7 +460,11 @@ class register_rows_view {
         FLAGGEMS_SIMT_UNROLL
         for (int j = 0; j < decltype(v)::count; ++j)
           mine.sum = mine.sum + M::weight(C(M::term(v.at[j], mine.pivot)));
-      });
+      };
+      if constexpr (Program::traits.reads_once)
+        x[0].template for_rest_in_batches<C, 4>(from_[0], add_rest);
+      else
+        for_rest<false>(0, add_rest);
       if (share::leaves_rest(places_.space.length, size_))
         states[0] = block_.reduce_subwarp(mine, M{}, lanes);
       else
