@@ -72,10 +72,11 @@ auto bound_operand(X&& x, const Clamped& clamped) {
   using bound = std::remove_cvref_t<X>;
   if constexpr (std::is_same_v<bound, std::nullopt_t>)
     return false;  // the lowest kind: takes no part in promotion
-  else if constexpr (is_optional_view<bound>)
-    return expr<node_t<typename bound::value_type>>(
-        node_of(x ? *x : typename bound::value_type(as_view(clamped))));
-  else if constexpr (is_optional_number<bound>)
+  else if constexpr (is_optional_view<bound>) {
+    using view = tensor_view<const typename bound::value_type::value_type,
+                             typename bound::value_type::device_type>;
+    return expr<node_t<view>>(node_of(x ? view(*x) : view(as_view(clamped))));
+  } else if constexpr (is_optional_number<bound>)
     return x.value_or(typename bound::value_type{});
   else if constexpr (scalar_operand<bound>)
     return bound(x);

@@ -499,15 +499,6 @@ constexpr auto entries_of() {
 template <class Family, class D, class Dtypes>
 inline constexpr auto operator_table = entries_of<Family, D, Dtypes>();
 
-/// The dtypes that a family is compiled for on a device.
-template <class Family, class Device>
-struct registered_dtypes;
-
-template <class Family, class Device>
-std::span<const registered_operator<Device>> family_operators<Family, Device>::get() {
-  return operator_table<Family, Device, typename registered_dtypes<Family, Device>::list>;
-}
-
 }  // namespace flaggems::bindings
 
 /// A typed operator as a value.
@@ -534,9 +525,10 @@ std::span<const registered_operator<Device>> family_operators<Family, Device>::g
 
 /// Compiles the operators of a family for a device and these element types. In namespace scope of
 /// one source file of a program.
-#define FLAGGEMS_REGISTRY_FAMILY(Family, Device, ...)            \
-  template <>                                                    \
-  struct flaggems::bindings::registered_dtypes<Family, Device> { \
-    using list = ::flaggems::type_list<__VA_ARGS__>;             \
-  };                                                             \
-  template struct flaggems::bindings::family_operators<Family, Device>
+#define FLAGGEMS_REGISTRY_FAMILY(Family, Device, ...)                          \
+  template <>                                                                  \
+  ::std::span<const ::flaggems::registered_operator<Device>>                   \
+  flaggems::bindings::family_operators<Family, Device>::get() {                \
+    return operator_table<Family, Device, ::flaggems::type_list<__VA_ARGS__>>; \
+  }                                                                            \
+  static_assert(true)

@@ -35,6 +35,8 @@ class any_tensor {
   [[nodiscard]] any_view<Device> view() const&& = delete;
   [[nodiscard]] flaggems::dtype dtype() const noexcept { return view_.dtype(); }
   [[nodiscard]] std::span<const i64> sizes() const noexcept { return view_.sizes(); }
+  [[nodiscard]] std::span<const i64> strides() const noexcept { return view_.strides(); }
+  [[nodiscard]] i64 numel() const noexcept { return view_.numel(); }
   /// The view with its element type. Raises dtype_mismatch if the dtype is not T's.
   template <class T>
   [[nodiscard]] tensor_view<T, Device> as() const& {
