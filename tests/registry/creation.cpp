@@ -86,6 +86,10 @@ TEST(registry_creation, sequences_and_values) {
   expect_same(memory.view(), boxed_results(fg::arange(s, 1, 9, 2))[0], "arange.start_out");
   at("fill_.Scalar")(s, {memory, 2.9});
   expect_same(memory.view(), boxed_results(fg::full<i64>(s, {4}, 2))[0], "fill_");
+  const auto one = fg::full<f32>(s, {}, 3.5);
+  const view<host> value(one);
+  at("fill_.Tensor")(s, {memory, value});
+  expect_same(memory.view(), boxed_results(fg::full<i64>(s, {4}, 3))[0], "fill_.Tensor");
   at("zero_")(s, {memory});
   expect_same(memory.view(), boxed_results(fg::zeros<i64>(s, {4}))[0], "zero_");
 }

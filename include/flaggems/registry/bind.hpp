@@ -58,6 +58,21 @@ constexpr auto bind_result(Line, Create, Write) {
   return bound<Types, Line, Create, Write, no_form, true>{};
 }
 
+/// A choice for a tensor of any of the dtypes that the program is compiled for.
+template <const char* Name>
+struct any_dtype {
+  static constexpr std::string_view parameter = Name;
+  template <class T, class D>
+  using example = tensor_view<const T, D>;
+  template <class T, class Dtypes, class D, class F>
+  static void choose(const boxed<D>& source, const F& f) {
+    visit(
+        Dtypes{}, source.view().dtype(),
+        [&](auto type) { f(source.view().template as<const typename decltype(type)::type>()); },
+        Name);
+  }
+};
+
 /// What is known of a line's parameters.
 template <class Bound>
 struct plan {

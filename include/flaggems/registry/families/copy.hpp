@@ -10,23 +10,9 @@
 
 namespace flaggems::operator_families {
 
-/// A source has any of the dtypes that the program is compiled for.
-template <const char* Name>
-struct source_choice {
-  static constexpr std::string_view parameter = Name;
-  template <class T, class D>
-  using example = tensor_view<const T, D>;
-  template <class T, class Dtypes, class D, class F>
-  static void choose(const boxed<D>& source, const F& f) {
-    visit(
-        Dtypes{}, source.view().dtype(),
-        [&](auto type) { f(source.view().template as<const typename decltype(type)::type>()); },
-        Name);
-  }
-};
 inline constexpr char src_name[] = "src", self_name[] = "self";
-using from_src = bindings::with_choice<stored_types, source_choice<src_name>>;
-using from_self = bindings::with_choice<stored_types, source_choice<self_name>>;
+using from_src = bindings::with_choice<stored_types, bindings::any_dtype<src_name>>;
+using from_self = bindings::with_choice<stored_types, bindings::any_dtype<self_name>>;
 
 /// Copies and conversions, which boxed calls of several dtypes need.
 struct copy {

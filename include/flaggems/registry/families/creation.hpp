@@ -9,6 +9,9 @@
 
 namespace flaggems::operator_families {
 
+inline constexpr char value_name[] = "value";
+using from_value = bindings::with_choice<stored_types, bindings::any_dtype<value_name>>;
+
 /// New tensors, and values for those there are.
 struct creation {
   static constexpr auto lines() {
@@ -29,6 +32,7 @@ struct creation {
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::arange, arithmetic_types, "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::fill_, stored_types, "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::fill_, from_value, "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::zero_, stored_types, "zero_(Tensor(a!) self) -> Tensor(a!)"));
     // clang-format on
   }
