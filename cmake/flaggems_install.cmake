@@ -36,8 +36,9 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/flaggemsConfig.cmake"
               "${PROJECT_BINARY_DIR}/flaggemsConfigVersion.cmake"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
-# flaggems_precompile, and the program that it builds.
+# flaggems_precompile, the program that it builds, and flaggems_registry.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/flaggems_precompile.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/flaggems_registry.cmake"
               "${PROJECT_SOURCE_DIR}/tools/flaggems_compile.cpp"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
 

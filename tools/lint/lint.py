@@ -183,6 +183,9 @@ LAYERS = {
                 "vendors"},
     "ops": {"config", "error", "version", "kernel", "detail", "tensor", "device", "launch",
             "ops"},
+    # Included by its users only: no other folder may.
+    "registry": {"config", "error", "version", "kernel", "detail", "tensor", "device", "launch",
+                 "ops", "registry"},
     "error": {"config", "detail"},
     "config": set(),
     "version": {"config"},

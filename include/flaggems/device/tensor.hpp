@@ -192,6 +192,11 @@ class tensor {
   [[nodiscard]] stream_ref<Device> stream() const { return storage_.stream(); }
   /// Another owner of the memory, which is freed with its last owner.
   [[nodiscard]] pool_block<Device> share_memory() const noexcept { return storage_.share(); }
+  /// Gives the memory up: its owner is what this returns, and the tensor has no elements.
+  [[nodiscard]] pool_block<Device> release() && noexcept {
+    view_ = {};
+    return std::move(storage_);
+  }
 
  private:
   static void check_strides(const shape& sizes, const shape& strides, const char* op) {
@@ -261,11 +266,13 @@ template <stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, const char* op = "empty_like") {
   return empty<value_t<X>>(stream, as_view(x).shape_of(), op);
 }
-/// The same in a memory format. Raises invalid_argument if x has the wrong rank for it.
+/// The same in a memory format, of dtype T if one is given. Raises invalid_argument if x has the
+/// wrong rank for it.
 /// aten::empty_like(Tensor self, *, ScalarType? dtype, MemoryFormat? memory_format)
-template <stream_like S, tensor_like X>
+template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, memory_format format) {
-  return detail::empty_as<value_t<X>>(stream, as_view(x), format, "empty_like");
+  using element = std::conditional_t<std::is_void_v<T>, value_t<X>, T>;
+  return detail::empty_as<element>(stream, as_view(x), format, "empty_like");
 }
 
 namespace detail {

@@ -62,11 +62,21 @@ template <class X>
 inline constexpr bool is_optional_number<std::optional<X>> = scalar_operand<X>;
 
 template <class X>
-auto bound_operand(X&& x) {
+inline constexpr bool is_optional_view = false;
+template <class T, class D>
+inline constexpr bool is_optional_view<std::optional<tensor_view<T, D>>> = true;
+
+/// A bound as an operand; x has the place of an absent tensor.
+template <class X, class Clamped>
+auto bound_operand(X&& x, const Clamped& clamped) {
   using bound = std::remove_cvref_t<X>;
   if constexpr (std::is_same_v<bound, std::nullopt_t>)
     return false;  // the lowest kind: takes no part in promotion
-  else if constexpr (is_optional_number<bound>)
+  else if constexpr (is_optional_view<bound>) {
+    using view = tensor_view<const typename bound::value_type::value_type,
+                             typename bound::value_type::device_type>;
+    return expr<node_t<view>>(node_of(x ? view(*x) : view(as_view(clamped))));
+  } else if constexpr (is_optional_number<bound>)
     return x.value_or(typename bound::value_type{});
   else if constexpr (scalar_operand<bound>)
     return bound(x);
@@ -79,7 +89,7 @@ template <class X>
 bool has_bound(const X& x) {
   if constexpr (std::is_same_v<X, std::nullopt_t>)
     return false;
-  else if constexpr (is_optional_number<X>)
+  else if constexpr (is_optional_number<X> || is_optional_view<X>)
     return x.has_value();
   else
     return true;
@@ -87,14 +97,15 @@ bool has_bound(const X& x) {
 
 }  // namespace detail
 
-/// A bound of clamp: an operand, an optional number, or std::nullopt.
-template <class X>
-concept clamp_bound = operand<X> || std::same_as<std::remove_cvref_t<X>, std::nullopt_t> ||
-    detail::is_optional_number<std::remove_cvref_t<X>>;
-/// A bound that may be absent, at compile time or at run time.
+/// A bound that may be absent, at compile time or at run time: std::nullopt, an optional number, or
+/// an optional view of the dtype of a tensor that is clamped.
 template <class X>
 concept optional_bound = std::same_as<std::remove_cvref_t<X>, std::nullopt_t> ||
-    detail::is_optional_number<std::remove_cvref_t<X>>;
+    detail::is_optional_number<std::remove_cvref_t<X>> ||
+    detail::is_optional_view<std::remove_cvref_t<X>>;
+/// A bound of clamp: an operand, or one that may be absent.
+template <class X>
+concept clamp_bound = operand<X> || optional_bound<X>;
 
 // ---- add and sub with alpha
 #define FLAGGEMS_SCALED(name, rule)                                                                \
@@ -174,9 +185,9 @@ requires(optional_bound<L> || optional_bound<H>)
   const kernels::clamp_optional_fn f{detail::has_bound(low), detail::has_bound(high)};
   check(f.has_min || f.has_max, errc::invalid_argument, "clamp", "at least one of min and max",
         "neither");
-  return detail::make_call<detail::numeric>(f, std::forward<X>(x),
-                                            detail::bound_operand(std::forward<L>(low)),
-                                            detail::bound_operand(std::forward<H>(high)));
+  auto least = detail::bound_operand(std::forward<L>(low), x);
+  auto most = detail::bound_operand(std::forward<H>(high), x);
+  return detail::make_call<detail::numeric>(f, std::forward<X>(x), least, most);
 }
 /// x clamped, in a new tensor.
 template <stream_like S, tensor_operand X, clamp_bound L, clamp_bound H>

@@ -344,6 +344,16 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, class Mask
   return detail::attended(stream, query, key, value, attn_mask.value, options);
 }
 
+/// The same with a mask that may be absent: an optional, or std::nullopt.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor Mask>
+requires(!tensor_like<Mask>)
+    [[nodiscard]] auto scaled_dot_product_attention(const S& stream, const Q& query, const K& key,
+                                                    const V& value, const Mask& attn_mask,
+                                                    const attention_options& options = {}) {
+  same_device<S, Q, K, V>();
+  return detail::attended(stream, query, key, value, attn_mask, options);
+}
+
 /// Does not compile: one tensor after value could be the mask or the output.
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like X>
 void scaled_dot_product_attention(const S&, const Q&, const K&, const V&, X&&,

@@ -7,6 +7,7 @@
 
 #include <flaggems/ops/dispatch/gemm_call.hpp>
 #include <flaggems/ops/dispatch/small_gemm.hpp>
+#include <flaggems/tensor/optional.hpp>
 
 #include <type_traits>
 
@@ -363,6 +364,14 @@ void linear(const S& stream, const X& x, const W& weight, const Bias& bias, Out&
   detail::linear_into(stream, as_view(x), as_view(weight), as_view(out),
                       detail::column_bias<detail::view_of<const Bias&>>{as_view(bias)});
 }
+/// The same with a bias that may be absent: an optional, or std::nullopt.
+template <stream_like S, tensor_like X, tensor_like W, optional_tensor Bias, tensor_like Out>
+requires(!tensor_like<Bias>) void linear(const S& stream, const X& x, const W& weight,
+                                         const Bias& bias, Out&& out) {
+  if constexpr (!std::is_same_v<Bias, std::nullopt_t>)
+    if (bias.has_value()) return linear(stream, x, weight, *bias, out);
+  linear(stream, x, weight, out);
+}
 /// x * weight^T in a new tensor of x's dtype.
 template <stream_like S, tensor_like X, tensor_like W>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight) {
@@ -384,6 +393,15 @@ template <stream_like S, tensor_like X, tensor_like W, class Bias>
 template <stream_like S, tensor_like X, tensor_like W, detail::read_only Bias>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight, Bias&& bias) {
   return linear(stream, x, weight, with_bias(bias));
+}
+/// The same with a bias that may be absent: an optional, or std::nullopt.
+template <stream_like S, tensor_like X, tensor_like W, optional_tensor Bias>
+requires(!tensor_like<Bias>)
+    [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight, const Bias& bias) {
+  auto out =
+      empty<value_t<const X&>>(stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
+  linear(stream, x, weight, bias, out);
+  return out;
 }
 
 /// out = mat * vec, a matrix by a vector.

@@ -180,27 +180,41 @@ struct promoted_operand {
             ": the result would be " + to_string(used) + ", by PyTorch's rules " +
             to_string(right));
 }
-/// Raises dtype_mismatch if operands without dimensions made the promoted dtype, `used`, another
-/// one than PyTorch's. Numbers are of kind `numbers` at most.
-FLAGGEMS_NOINLINE inline void check_promotion(const char* op, const promoted_operand* operands,
-                                              int n, kind numbers, dtype used) {
+/// The dtype of an expression of these operands and of numbers of kind `numbers` at most:
+/// torch.result_type; -1 where PyTorch refuses.
+FLAGGEMS_NOINLINE inline int result_dtype(const promoted_operand* operands, int n, kind numbers) {
   int with = no_promotion, without = no_promotion;
   for (int i = 0; i < n; ++i) {
     const int type = operands[i].type;
     if (type < 0) continue;
     int& group = operands[i].has_dims ? with : without;
     group = group < 0 ? type : promoted(static_cast<dtype>(group), static_cast<dtype>(type));
-    if (group < 0) return;
+    if (group < 0) return no_promotion;
   }
-  if (with < 0 || without < 0) return;
-  const dtype a = static_cast<dtype>(with), b = static_cast<dtype>(without);
-  dtype right = static_cast<dtype>(promoted_without_dims(a, b));
+  const int tensors =
+      with < 0      ? without
+      : without < 0 ? with
+                    : promoted_without_dims(static_cast<dtype>(with), static_cast<dtype>(without));
+  if (tensors < 0) return no_promotion;
+  const dtype right = static_cast<dtype>(tensors);
   const kind own = is_floating_point(right) || is_complex(right) ? kind::floating
                    : right == dtype::bool_                       ? kind::boolean
                                                                  : kind::integer;
-  if (numbers > own) right = numbers == kind::floating ? dtype::f32 : dtype::i64;
-  if (right != used) [[unlikely]]
-    raise_no_dims(op, b, a, right, used);
+  if (numbers <= own) return tensors;
+  return static_cast<int>(numbers == kind::floating ? dtype::f32 : dtype::i64);
+}
+/// Raises dtype_mismatch if operands without dimensions made the promoted dtype, `used`, another
+/// one than PyTorch's. Numbers are of kind `numbers` at most.
+FLAGGEMS_NOINLINE inline void check_promotion(const char* op, const promoted_operand* operands,
+                                              int n, kind numbers, dtype used) {
+  int with = no_promotion, without = no_promotion;
+  for (int i = 0; i < n; ++i)
+    if (operands[i].type >= 0) (operands[i].has_dims ? with : without) = operands[i].type;
+  if (with < 0 || without < 0) return;
+  const int right = result_dtype(operands, n, numbers);
+  if (right >= 0 && right != static_cast<int>(used)) [[unlikely]]
+    raise_no_dims(op, static_cast<dtype>(without), static_cast<dtype>(with),
+                  static_cast<dtype>(right), used);
 }
 
 }  // namespace detail

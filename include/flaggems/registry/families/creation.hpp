@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/creation.hpp>
+
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems::operator_families {
+
+inline constexpr char value_name[] = "value";
+using from_value = bindings::with_choice<stored_types, bindings::any_dtype<value_name>>;
+
+/// New tensors, and values for those there are.
+struct creation {
+  static constexpr auto lines() {
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND_RESULT(flaggems::empty, stored_types, line("empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty_strided, stored_types, line("empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::zeros, stored_types, line("zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::ones, stored_types, line("ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::full, stored_types, line("full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty_like, stored_types, line("empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::zeros_like, stored_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::ones_like, stored_types, line("ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::full_like, stored_types, line("full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::arange, arithmetic_types, "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::fill_, stored_types, "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::fill_, from_value, "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::zero_, stored_types, "zero_(Tensor(a!) self) -> Tensor(a!)"));
+    // clang-format on
+  }
+};
+
+}  // namespace flaggems::operator_families

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/copy.hpp>
+#include <flaggems/registry/families/creation.hpp>
+#include <flaggems/registry/families/random.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::host, flaggems::f32,
+                         flaggems::i64, bool);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::creation, flaggems::host, flaggems::f32,
+                         flaggems::i64, bool);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::random, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+const auto& s = stream_of<host>();
+const auto& at(const char* key) {
+  const auto& op = fg::registry<host>::at(key);
+  note(op);
+  return op;
+}
+
+TEST(registry_copy, copies) {
+  const auto a = numbers({2, 3});
+  const view<host> x(a), turned(x.t());
+  check("clone", {x}, [&] { return fg::clone(s, a); });
+  check("contiguous", {turned}, [&] { return fg::contiguous(s, a.t()); });
+  check("to.dtype", {x, fg::dtype::i64}, [&] { return fg::to<i64>(s, a); });
+  check("to.dtype", {x, fg::dtype::f32}, [&] { return fg::to<f32>(s, a); });
+  // None keeps the strides, as in ATen.
+  EXPECT_EQ(at("clone")(s, {turned}).strides()[0], 1);
+  const auto target = garbage<host>(fg::dtype::i64, {2, 3});
+  at("copy_")(s, {target, x});
+  expect_same(target.view(), boxed_results(fg::to<i64>(s, a))[0], "copy_");
+  EXPECT_ERROR(at("copy_")(s, {x, x}), invalid_argument, "written");
+  EXPECT_ERROR(at("to.dtype")(s, {x, fg::dtype::f16}), dtype_mismatch, "to.dtype", "f16");
+}
+
+TEST(registry_copy, cat) {
+  const auto a = numbers({2, 3}), b = numbers({1, 3});
+  const auto i = numbers<i64>({1, 3});
+  const std::vector<view<host>> list{a, b}, mixed{a, i};
+  const std::span<const view<host>> both(list), several(mixed);
+  for (const char* const name : {"cat", "concat", "concatenate"})
+    check(name, {both}, [&] { return fg::cat(s, {a.view(), b.view()}); });
+  check("cat", {several, 0}, [&] { return fg::cat(s, std::tie(a, i)); });
+  EXPECT_ERROR(at("cat")(s, {view<host>(a)}), invalid_argument, "Tensor[] for argument tensors",
+               "a tensor");
+}
+
+TEST(registry_creation, of_sizes) {
+  const fg::int_list sizes{2, 3}, strides{1, 2};
+  check("zeros", {sizes}, [&] { return fg::zeros(s, {2, 3}); });
+  check("zeros", {sizes, fg::dtype::i64}, [&] { return fg::zeros<i64>(s, {2, 3}); });
+  check("ones", {sizes, fg::dtype::bool_}, [&] { return fg::ones<bool>(s, {2, 3}); });
+  check("full", {sizes, 2.5}, [&] { return fg::full<f32>(s, {2, 3}, 2.5); });
+  check("full", {sizes, 7}, [&] { return fg::full<i64>(s, {2, 3}, 7); });
+  check("full", {sizes, 2.5, fg::dtype::i64}, [&] { return fg::full<i64>(s, {2, 3}, 2.5); });
+  EXPECT_EQ(at("empty.memory_format")(s, {sizes, fg::dtype::i64}).strides()[0], 3);
+  EXPECT_EQ(at("empty_strided")(s, {sizes, strides}).strides()[0], 1);
+  EXPECT_ERROR(at("zeros")(s, {sizes, fg::dtype::f64}), dtype_mismatch, "zeros", "f64");
+  EXPECT_ERROR(at("full")(s, {sizes, 1e30, fg::dtype::i64}), invalid_argument, "i64 can hold");
+}
+
+TEST(registry_creation, like_another) {
+  const auto a = numbers({2, 3});
+  const view<host> x(a), turned(x.t());
+  check("zeros_like", {x}, [&] { return fg::zeros_like(s, a); });
+  check("ones_like", {x, fg::dtype::i64}, [&] { return fg::ones_like<i64>(s, a); });
+  check("full_like", {x, 3}, [&] { return fg::full_like(s, a, 3); });
+  const auto like = at("empty_like")(s, {turned, fg::dtype::i64});
+  EXPECT_EQ(like.view().stride(0), 1);
+  EXPECT_EQ(like.dtype(), fg::dtype::i64);
+}
+
+TEST(registry_creation, sequences_and_values) {
+  check("arange", {5}, [&] { return fg::arange(s, 5); });
+  check("arange", {4.5}, [&] { return fg::arange(s, 4.5); });
+  check("arange.start", {1, 4}, [&] { return fg::arange(s, 1, 4); });
+  check("arange.start_step", {1, 4, 0.5}, [&] { return fg::arange(s, 1, 4, 0.5); });
+  check("arange.start_step", {1, 9, 2, fg::dtype::f32},
+        [&] { return fg::arange<f32>(s, 1, 9, 2); });
+  const auto memory = garbage<host>(fg::dtype::i64, {4});
+  at("arange.start_out")(s, {1, 9, 2, memory});
+  expect_same(memory.view(), boxed_results(fg::arange(s, 1, 9, 2))[0], "arange.start_out");
+  at("fill_.Scalar")(s, {memory, 2.9});
+  expect_same(memory.view(), boxed_results(fg::full<i64>(s, {4}, 2))[0], "fill_");
+  const auto one = fg::full<f32>(s, {}, 3.5);
+  const view<host> value(one);
+  at("fill_.Tensor")(s, {memory, value});
+  expect_same(memory.view(), boxed_results(fg::full<i64>(s, {4}, 3))[0], "fill_.Tensor");
+  at("zero_")(s, {memory});
+  expect_same(memory.view(), boxed_results(fg::zeros<i64>(s, {4}))[0], "zero_");
+}
+
+TEST(registry_random, multinomial) {
+  const auto a = numbers({2, 6}, 0.1, 1);
+  const view<host> x(a);
+  fg::philox_generator boxed_one{7}, typed_one{7};
+  const auto got = at("multinomial")(s, {x, 3, false, boxed_one});
+  expect_same(got.view(), boxed_results(fg::multinomial(s, a, 3, false, typed_one))[0],
+              "multinomial");
+  EXPECT_EQ(boxed_one.offset, typed_one.offset);
+  const auto memory = garbage<host>(fg::dtype::i64, {2, 3});
+  at("multinomial.out")(s, {x, 3, true, boxed_one, memory});
+  expect_same(memory.view(), boxed_results(fg::multinomial(s, a, 3, true, typed_one))[0], "out");
+  EXPECT_ERROR(at("multinomial")(s, {x, 3}), invalid_argument, "a generator");
+}
+
+}  // namespace
+}  // namespace flaggems_test

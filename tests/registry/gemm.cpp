@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/registry/families/attention.hpp>
+#include <flaggems/registry/families/gemm.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::attention, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::gemm, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+TEST(registry_gemm, products) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 5}), b = numbers({5, 4}), c = numbers({4}), v = numbers({5});
+  const auto a3 = numbers({2, 3, 5}), b3 = numbers({2, 5, 4}), w = numbers({4, 5});
+  const view<host> x(a), y(b), added(c), vector(v), x3(a3), y3(b3), weight(w);
+  check("mm", {x, y}, [&] { return fg::mm(s, a, b); });
+  check("bmm", {x3, y3}, [&] { return fg::bmm(s, a3, b3); });
+  check("mv", {x, vector}, [&] { return fg::mv(s, a, v); });
+  check("addmm", {added, x, y}, [&] { return fg::addmm(s, c, a, b); });
+  check("addmm", {added, x, y, 0.5, 3},
+        [&] { return fg::addmm(s, c, a, b, {.beta = 0.5, .alpha = 3}); });
+  check("baddbmm", {added, x3, y3, 2, 0.25},
+        [&] { return fg::baddbmm(s, c, a3, b3, {.beta = 2, .alpha = 0.25}); });
+  check("linear", {x3, weight, added}, [&] { return fg::linear(s, a3, w, fg::with_bias(c)); });
+  check("linear", {x, weight}, [&] { return fg::linear(s, a, w); });
+  EXPECT_ERROR(fg::registry<host>::at("mm")(s, {x, x}), shape_mismatch, "mm");
+}
+
+TEST(registry_attention, masks_and_options) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 4, 3, 8}), k = numbers({2, 2, 5, 8}),
+             v = numbers({2, 2, 5, 8}, -1, 1, 2);
+  const auto m = numbers({3, 5});
+  const auto t = fg::gt(s, m, -1);
+  const view<host> query(a), key(k), value(v), mask(m), truths(t);
+  const fg::attention_options shared{.enable_gqa = true};
+  const char* const name = "scaled_dot_product_attention";
+  check(name, {query, key, value, std::nullopt, 0.0, false, std::nullopt, true},
+        [&] { return fg::scaled_dot_product_attention(s, a, k, v, shared); });
+  check(name, {query, key, value, mask, 0.0, false, 0.3, true}, [&] {
+    return fg::scaled_dot_product_attention(s, a, k, v, fg::with_mask(m),
+                                            {.scale = 0.3, .enable_gqa = true});
+  });
+  check(name, {query, key, value, truths, {}, {}, {}, true},
+        [&] { return fg::scaled_dot_product_attention(s, a, k, v, fg::with_mask(t), shared); });
+  check(name, {query, key, value, {}, {}, true, {}, true}, [&] {
+    return fg::scaled_dot_product_attention(s, a, k, v, {.is_causal = true, .enable_gqa = true});
+  });
+  EXPECT_ERROR(fg::registry<host>::at(name)(s, {query, key, value, {}, 0.5}), not_supported,
+               "dropout");
+}
+
+}  // namespace
+}  // namespace flaggems_test

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/index.hpp>
+#include <flaggems/registry/families/order.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::order, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::index, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+TEST(registry_order, sort_and_topk) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 7});
+  const view<host> x(a);
+  check("topk", {x, 2}, [&] { return fg::topk(s, a, 2); });
+  check("topk", {x, 2, 0, false, false}, [&] { return fg::topk(s, a, 2, 0, false); });
+  check("sort", {x, -1, true}, [&] { return fg::sort(s, a, -1, true); });
+  check("sort.stable", {x, std::nullopt, 0}, [&] { return fg::sort(s, a, 0); });
+  check("argsort", {x}, [&] { return fg::argsort(s, a); });
+  check("argsort.stable", {x, true, 0, true}, [&] { return fg::argsort(s, a, 0, true); });
+  const auto& topk = fg::registry<host>::at("topk");
+  EXPECT_ERROR(topk(s, {x, 2}), invalid_argument, "topk", "2 new tensors", "1");
+  EXPECT_ERROR(check("topk", {x, 8}, [&] { return fg::topk(s, a, 2); }), out_of_range, "topk");
+}
+
+TEST(registry_index, lookups) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({5, 3});
+  const auto i = fg::from_values<i64>(s, {4, 0, 4});
+  const view<host> x(a), index(i);
+  check("index_select", {x, 0, index}, [&] { return fg::index_select(s, a, 0, i); });
+  check("embedding", {x, index}, [&] { return fg::embedding(s, a, i); });
+  // An index of another dtype is converted, if the program has that.
+  const auto small = fg::from_values<fg::i32>(s, {4, 0, 4});
+  const view<host> small_index(small);
+  EXPECT_ERROR(fg::registry<host>::at("embedding")(s, {x, small_index}), dtype_mismatch, "i32");
+  const auto floats = numbers<f32>({2}, 0, 4);
+  const view<host> float_index(floats);
+  expect_same(fg::registry<host>::at("index_select")(s, {x, 0, float_index}),
+              boxed_results(fg::index_select(s, a, 0, fg::to<i64>(s, floats)))[0], "index");
+
+  const auto got = copy_of(x), want = copy_of(x);
+  const auto& renorm = fg::registry<host>::at("embedding_renorm_");
+  note(renorm);
+  renorm(s, {got, index, 0.5, 2});
+  fg::embedding_renorm_(s, want.as<f32>(), i, 0.5, 2);
+  expect_same(got.view(), want.view(), "embedding_renorm_");
+}
+
+}  // namespace
+}  // namespace flaggems_test

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The registry as a whole: what is in it, what boxed calls refuse, and a family of a user.
+#include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/device.hpp>
+#include <registry/support.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+// [user]
+namespace mine {
+
+/// factor * (x + y): an operator of a user.
+template <class S, class X, class Y, class Out>
+void scaled_sum(const S& stream, const X& x, const Y& y, Out&& out, double factor) {
+  flaggems::assign(stream, out, factor * (x + y), "scaled_sum");
+}
+template <class S, class X, class Y>
+auto scaled_sum(const S& stream, const X& x, const Y& y, double factor) {
+  return flaggems::evaluate(stream, factor * (x + y), "scaled_sum");
+}
+
+struct family {
+  static constexpr auto lines() {
+    using flaggems::bindings::line;
+    return std::tuple(FLAGGEMS_BIND(
+        mine::scaled_sum, flaggems::floating_types,
+        line("mine::scaled_sum(Tensor x, Tensor y, *, float factor=2.0) -> Tensor").version(3)));
+  }
+};
+
+}  // namespace mine
+// [/user]
+
+namespace flaggems::operator_families {
+struct attention;
+struct copy;
+struct creation;
+struct gemm;
+struct index;
+struct order;
+struct pointwise;
+struct random;
+struct reduce;
+struct row;
+struct unary;
+}  // namespace flaggems::operator_families
+
+namespace of = flaggems::operator_families;
+FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
+FLAGGEMS_REGISTRY(flaggems::host, of::attention, of::copy, of::creation, of::gemm, of::index,
+                  of::order, of::pointwise, of::random, of::reduce, of::row, of::unary,
+                  mine::family);
+
+namespace flaggems_test {
+namespace {
+
+const auto& at(const char* key) { return fg::registry<host>::at(key); }
+
+TEST(registry_table, names) {
+  EXPECT_EQ(fg::registry<host>::find("aten::add.Tensor"), fg::registry<host>::find("add.Tensor"));
+  EXPECT_NE(fg::registry<host>::find("add.Tensor"), nullptr);
+  EXPECT_EQ(fg::registry<host>::find("add"), nullptr);
+  EXPECT_EQ(fg::registry<host>::find("fused_add_rms_norm"), nullptr);
+  EXPECT_EQ(fg::registry<host>::find(""), nullptr);
+  EXPECT_ERROR(at("absent.Tensor"), not_supported, "registry", "absent.Tensor");
+  EXPECT_TRUE(at("add.Tensor").has(fg::dtype::f32));
+  EXPECT_FALSE(at("add.Tensor").has(fg::dtype::c128));
+  std::set<std::string> keys;
+  for (const auto family : fg::registry<host>::families())
+    for (const auto& op : family())
+      EXPECT_TRUE(keys.emplace(op.schema().key()).second) << op.schema().key();
+}
+
+TEST(registry_table, operator_of_a_user) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3}), b = numbers({3}, -1, 1, 2);
+  const view<host> x(a), y(b);
+  check("mine::scaled_sum", {x, y}, [&] { return mine::scaled_sum(s, a, b, 2); });
+  check("mine::scaled_sum", {x, y, 0.5}, [&] { return mine::scaled_sum(s, a, b, 0.5); });
+  EXPECT_EQ(at("mine::scaled_sum").version(), 3);
+}
+
+TEST(registry_call, kinds) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 3});
+  const view<host> x(a);
+  const std::span<const view<host>> list(&x, 1);
+  const auto& add = at("add.Tensor");
+  EXPECT_ERROR(add(s, {x, 2}), invalid_argument, "add.Tensor", "Tensor for argument other",
+               "an integer");
+  EXPECT_ERROR(add(s, {x, 2.5}), invalid_argument, "a floating-point number");
+  EXPECT_ERROR(add(s, {x, std::nullopt}), invalid_argument, "argument other", "None");
+  EXPECT_ERROR(add(s, {x}), invalid_argument, "argument other", "nothing");
+  EXPECT_ERROR(add(s, {}), invalid_argument, "argument self", "nothing");
+  EXPECT_ERROR(add(s, {x, list}), invalid_argument, "a list of tensors");
+  EXPECT_ERROR(add(s, {x, x, x}), invalid_argument, "Scalar for argument alpha", "a tensor");
+  EXPECT_ERROR(add(s, {x, x, "one"}), invalid_argument, "a string");
+  EXPECT_ERROR(add(s, {x, x, 1, 1}), invalid_argument, "3 arguments at most", "4");
+  EXPECT_ERROR(at("add.Scalar")(s, {x, x}), invalid_argument, "Scalar for argument other");
+  EXPECT_ERROR(at("softmax.int")(s, {x, 1.0}), invalid_argument, "int for argument dim");
+  EXPECT_ERROR(at("softmax.int")(s, {x, true}), invalid_argument, "int for argument dim", "a bool");
+  EXPECT_ERROR(at("softmax.int")(s, {x, 1, 1}), invalid_argument, "ScalarType? for argument dtype");
+  EXPECT_ERROR(at("amax")(s, {x, 1, 1}), invalid_argument, "bool for argument keepdim",
+               "an integer");
+  EXPECT_ERROR(at("zeros")(s, {fg::int_list{2}, {}, 1}), invalid_argument,
+               "Layout? for argument layout");
+  EXPECT_ERROR(at("gelu")(s, {x, 1}), invalid_argument, "str for argument approximate");
+  EXPECT_ERROR(at("clone")(s, {x, fg::dtype::f32}), invalid_argument, "MemoryFormat?", "a dtype");
+  EXPECT_ERROR(at("rms_norm")(s, {x, fg::int_list{3}, {}, true}), invalid_argument,
+               "float? for argument eps");
+  // An integer is a number and a list of one.
+  expect_same(at("rms_norm")(s, {x, 3, {}, 1}), at("rms_norm")(s, {x, fg::int_list{3}, {}, 1.0}),
+              "rms_norm");
+}
+
+TEST(registry_call, dtypes) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 3});
+  const auto d = numbers<f64>({3, 3});
+  const auto i = numbers<i64>({3, 3});
+  const view<host> x(a), wide(d), whole(i);
+  EXPECT_ERROR(at("add.Tensor")(s, {wide, wide}), dtype_mismatch, "add.Tensor", "f32, i64 or bool",
+               "f64");
+  EXPECT_ERROR(at("add.Tensor")(s, {x, wide}), dtype_mismatch, "f64");
+  EXPECT_ERROR(at("mm")(s, {x, whole}), dtype_mismatch, "mm", "one dtype");
+  EXPECT_ERROR(at("mm")(s, {whole, whole}), dtype_mismatch, "mm", "dtype f32", "i64");
+  EXPECT_ERROR(at("add_.Tensor")(s, {whole, x}), dtype_mismatch, "add_.Tensor", "f32", "i64");
+  EXPECT_ERROR(at("add_.Tensor")(s, {view<host>(std::as_const(a)), x}), invalid_argument,
+               "written");
+}
+
+TEST(registry_call, in_place_with_a_higher_dtype) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4});
+  const auto i = numbers<i64>({4}, 1, 9);
+  const view<host> x(a), whole(i);
+  const auto self = copy_of(x);
+  at("mul_.Tensor")(s, {self, whole});
+  auto want = fg::clone(s, a);
+  fg::mul_(s, want, i);
+  expect_same(self.view(), view<host>(want), "mul_");
+}
+
+TEST(registry_call, empty_and_strided_operands) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 4});
+  const auto none = fg::empty<f32>(s, {0, 4});
+  const view<host> x(a), turned(x.t()), nothing(none);
+  expect_same(at("exp")(s, {turned}), boxed_results(fg::exp(s, a.t()))[0], "exp");
+  EXPECT_EQ(at("exp")(s, {nothing}).numel(), 0);
+  EXPECT_EQ(at("sum.dim_IntList")(s, {nothing, 0}).numel(), 4);
+}
+
+// ---- the committed list of schemas
+
+std::map<std::string, std::pair<int, std::string>> committed(const std::string& path) {
+  std::map<std::string, std::pair<int, std::string>> all;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const auto space = line.find(' ');
+    const std::string text = line.substr(space + 1);
+    all[text.substr(0, text.find('('))] = {std::stoi(line.substr(0, space)), text};
+  }
+  return all;
+}
+
+/// A changed schema has a new version. With FLAGGEMS_UPDATE_SCHEMAS in the environment the list is
+/// written anew, if that holds.
+TEST(registry_table, schemas) {
+  const std::string path = FLAGGEMS_TEST_SOURCE_DIR "/tests/registry/schemas.txt";
+  const auto before = committed(path);
+  std::map<std::string, std::pair<int, std::string>> now;
+  for (const auto family : fg::registry<host>::families())
+    for (const auto& op : family())
+      if (op.schema().space != "mine")
+        now[std::string(op.schema().key())] = {op.version(), std::string(op.schema().text)};
+  bool right = true;
+  for (const auto& [key, one] : now) {
+    const auto found = before.find(key);
+    if (found != before.end() && found->second == one) continue;
+    EXPECT_NE(found, before.end()) << key << " is new: run with FLAGGEMS_UPDATE_SCHEMAS=1";
+    if (found == before.end()) continue;
+    right = right && one.first > found->second.first;
+    EXPECT_GT(one.first, found->second.first)
+        << key << " has another schema: raise its version, in its line";
+    if (one.first > found->second.first)
+      ADD_FAILURE() << key << " has another version: run with FLAGGEMS_UPDATE_SCHEMAS=1";
+  }
+  if (std::getenv("FLAGGEMS_UPDATE_SCHEMAS") != nullptr && right) {
+    std::ofstream file(path);
+    file << "# SPDX-FileCopyrightText: 2026 The flaggems authors\n# SPDX-License-Identifier: "
+            "Apache-2.0\n"
+            "# Version and schema of every operator: FLAGGEMS_UPDATE_SCHEMAS=1 "
+            "flaggems_test_registry\n";
+    for (const auto& [key, one] : now) file << one.first << ' ' << one.second << '\n';
+    return;
+  }
+  for (const auto& [key, one] : before)
+    EXPECT_TRUE(now.contains(key)) << key << " is gone: run with FLAGGEMS_UPDATE_SCHEMAS=1";
+}
+
+/// At the end of a whole run: every entry was called.
+class all_called : public testing::Environment {
+  void TearDown() override {
+    if (std::string(GTEST_FLAG_GET(filter)) != "*") return;
+    for (const auto family : fg::registry<host>::families())
+      for (const auto& op : family())
+        if (!called().contains(std::string(op.schema().key())))
+          ADD_FAILURE() << "no test calls " << op.schema().text;
+  }
+};
+[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new all_called);
+
+}  // namespace
+}  // namespace flaggems_test

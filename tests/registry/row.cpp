@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/row.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::row, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+struct registry_row : testing::Test {
+  const fg::stream<host>& s = stream_of<host>();
+  fg::tensor<f32> a = numbers({3, 8}), b = numbers({3, 8}, -1, 1, 4);
+  fg::tensor<f32> w = numbers({8}, 0.5, 2), c = numbers({8});
+  view<host> x{a}, y{b}, weight{w}, bias{c};
+  const i64 eight[1] = {8};
+};
+
+TEST_F(registry_row, softmax) {
+  const auto i = numbers<i64>({3, 8}, -4, 4);
+  const view<host> integers(i);
+  check("softmax.int", {x, -1}, [&] { return fg::softmax(s, a, -1); });
+  check("softmax.int", {integers, 0, fg::dtype::f32}, [&] { return fg::softmax<f32>(s, i, 0); });
+  check("log_softmax.int", {x, 0}, [&] { return fg::log_softmax(s, a, 0); });
+  check("_softmax", {x, 1, false}, [&] { return fg::softmax(s, a, 1); });
+  check("_log_softmax", {x, 1, false}, [&] { return fg::log_softmax(s, a, 1); });
+  check("_softmax_backward_data", {x, y, 1, fg::dtype::f32},
+        [&] { return fg::softmax_backward(s, a, b, 1); });
+  check("_log_softmax_backward_data", {x, y, 0, fg::dtype::f32},
+        [&] { return fg::log_softmax_backward(s, a, b, 0); });
+  const auto& softmax = fg::registry<host>::at("_softmax");
+  EXPECT_ERROR(softmax(s, {x, 1, true}), not_supported, "half_to_float");
+  EXPECT_ERROR(fg::registry<host>::at("_softmax_backward_data")(s, {x, y, 1, fg::dtype::f16}),
+               dtype_mismatch, "_softmax_backward_data");
+  EXPECT_ERROR(softmax(s, {x, 5, false}), out_of_range, "softmax");
+}
+
+TEST_F(registry_row, norms) {
+  const fg::int_list sizes(eight);
+  check("layer_norm", {x, sizes, weight, bias, 1e-3},
+        [&] { return fg::layer_norm(s, a, {8}, w, c, 1e-3); });
+  check("layer_norm", {x, sizes}, [&] { return fg::layer_norm(s, a, {8}); });
+  check("rms_norm", {x, sizes, weight}, [&] { return fg::rms_norm(s, a, {8}, w); });
+  check("rms_norm", {x, sizes, std::nullopt, 0.1},
+        [&] { return fg::rms_norm(s, a, {8}, std::nullopt, 0.1); });
+
+  const auto in = copy_of(x), residual = copy_of(y), in_typed = copy_of(x),
+             residual_typed = copy_of(y);
+  const auto& op = fg::registry<host>::at("flaggems::fused_add_rms_norm");
+  note(op);
+  op(s, {in, residual, weight, 1e-5});
+  fg::fused_add_rms_norm(s, in_typed.as<f32>(), residual_typed.as<f32>(), w, 1e-5);
+  expect_same(in.view(), in_typed.view(), "input");
+  expect_same(residual.view(), residual_typed.view(), "residual");
+}
+
+TEST_F(registry_row, rotary) {
+  const auto q = numbers({2, 3, 2, 8}), k = numbers({2, 3, 1, 8});
+  const auto cos = numbers({5, 4}), sin = numbers({5, 4}, -1, 1, 3);
+  const auto ids = fg::from_values<i64>(s, {4, 0, 2});
+  const view<host> vq(q), vk(k), vcos(cos), vsin(sin), positions(ids);
+  check("flaggems::apply_rotary_pos_emb", {vq, vk, vcos, vsin},
+        [&] { return fg::apply_rotary_pos_emb(s, q, k, cos, sin); });
+  check("flaggems::apply_rotary_pos_emb", {vq, vk, vcos, vsin, positions, true},
+        [&] { return fg::apply_rotary_pos_emb(s, q, k, cos, sin, ids, true); });
+  const auto q2 = copy_of(vq), k2 = copy_of(vk);
+  const auto& op = fg::registry<host>::at("flaggems::apply_rotary_pos_emb_");
+  note(op);
+  op(s, {q2, k2, vcos, vsin, positions});
+  const auto want = boxed_results(fg::apply_rotary_pos_emb(s, q, k, cos, sin, ids));
+  expect_same(q2.view(), want[0], "q");
+  expect_same(k2.view(), want[1], "k");
+}
+
+}  // namespace
+}  // namespace flaggems_test
