@@ -21,14 +21,15 @@ using smooth_bf16 = fk::row_operands<in<bf16>, out<>, in<bf16>, in<i64>, out<flo
 using soft_f32 = fk::row_operands<in<float, float>, out<>, in<float>, in<>, out<float, float>>;
 using two_rows = fk::row_operands<in<float, float>, out<>, in<>, in<>, out<bf16>>;
 
-FLAGGEMS_INSTANCE(cross_entropy_bf16, fk::register_row_program<hard, hard_bf16, 8, 1, true>,
+FLAGGEMS_INSTANCE(cross_entropy_loss_bf16, fk::register_row_program<hard, hard_bf16, 8, 1, true>,
                   fk::row_space, fk::row_threads, hard_bf16, hard)
-FLAGGEMS_INSTANCE(cross_entropy_staged_bf16, fk::staged_row_program<hard, hard_bf16>, fk::row_space,
-                  hard_bf16, hard)
-FLAGGEMS_INSTANCE(cross_entropy_smooth_bf16,
+FLAGGEMS_INSTANCE(cross_entropy_loss_staged_bf16, fk::staged_row_program<hard, hard_bf16>,
+                  fk::row_space, hard_bf16, hard)
+FLAGGEMS_INSTANCE(cross_entropy_loss_smooth_bf16,
                   fk::register_row_program<smooth, smooth_bf16, 4, 1, false>, fk::row_space,
                   fk::row_threads, smooth_bf16, smooth)
-FLAGGEMS_INSTANCE(cross_entropy_soft_f32, fk::register_row_program<soft, soft_f32, 2, 1, true>,
+FLAGGEMS_INSTANCE(cross_entropy_loss_soft_f32, fk::register_row_program<soft, soft_f32, 2, 1, true>,
                   fk::row_space, fk::row_threads, soft_f32, soft)
-FLAGGEMS_INSTANCE(total_loss_f32, fk::register_row_program<total, two_rows, 8, 1, true>,
-                  fk::row_space, fk::row_threads, two_rows, total)
+FLAGGEMS_INSTANCE(cross_entropy_loss_total_f32,
+                  fk::register_row_program<total, two_rows, 8, 1, true>, fk::row_space,
+                  fk::row_threads, two_rows, total)

@@ -24,5 +24,5 @@ FLAGGEMS_INSTANCE(group_norm_bf16, fk::register_row_program<group, group_bf16, 4
 FLAGGEMS_INSTANCE(group_norm_unaligned_bf16,
                   fk::register_row_program<group, group_bf16, 8, 1, false>, fk::norm_space,
                   fk::row_threads, group_bf16, group)
-FLAGGEMS_INSTANCE(group_norm_staged_f32, fk::staged_row_program<group_saves, group_f32>,
+FLAGGEMS_INSTANCE(native_group_norm_f32, fk::staged_row_program<group_saves, group_f32>,
                   fk::norm_space, group_f32, group_saves)

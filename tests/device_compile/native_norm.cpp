@@ -28,12 +28,12 @@ FLAGGEMS_INSTANCE(native_layer_norm_bf16, fk::register_row_program<layer, layer_
                   fk::norm_space, fk::row_threads, layer_bf16, layer)
 FLAGGEMS_INSTANCE(fused_rms_norm_f32, fk::staged_row_program<rms, rms_f32>, fk::norm_space, rms_f32,
                   rms)
-FLAGGEMS_INSTANCE(layer_norm_backward_bf16,
+FLAGGEMS_INSTANCE(native_layer_norm_backward_bf16,
                   fk::register_row_program<layer_backward, layer_backward_bf16, 4, 1, true>,
                   fk::norm_space, fk::row_threads, layer_backward_bf16, layer_backward)
-FLAGGEMS_INSTANCE(layer_norm_backward_staged_bf16,
+FLAGGEMS_INSTANCE(native_layer_norm_backward_staged_bf16,
                   fk::staged_row_program<layer_backward, layer_backward_bf16>, fk::norm_space,
                   layer_backward_bf16, layer_backward)
-FLAGGEMS_INSTANCE(rms_norm_backward_f32,
+FLAGGEMS_INSTANCE(fused_rms_norm_backward_f32,
                   fk::register_row_program<rms_backward, rms_backward_f32, 8, 1, false>,
                   fk::norm_space, fk::row_threads, rms_backward_f32, rms_backward)
