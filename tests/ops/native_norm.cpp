@@ -110,7 +110,9 @@ void check(const shape& sizes, const shape& normalized, layout in, layout to,
 
 template <class Case>
 class native_norm : public ::testing::Test {};
-TYPED_TEST_SUITE(native_norm, float_cases);
+// (Sums of formulas take long to compile; other dtypes differ from these in loads and stores.)
+using some_cases = cases<on_host<f32, bf16>, on_chips<f32>>;
+TYPED_TEST_SUITE(native_norm, some_cases);
 
 TYPED_TEST(native_norm, contiguous) {
   using D = typename TypeParam::device;
@@ -141,11 +143,13 @@ TYPED_TEST(native_norm_layouts, long_rows) {
   check<TypeParam, f32>({2, 40000}, {40000}, layout::contiguous, layout::contiguous);
 }
 
-TYPED_TEST(native_norm_layouts, mixed_dtypes) {
-  check<TypeParam, bf16, f32>({3, 40}, {40}, layout::contiguous, layout::contiguous);
-  check<TypeParam, bf16, bf16, bf16>({3, 40}, {40}, layout::contiguous, layout::contiguous);
-  check<TypeParam, f32, f64, f64>({3, 17}, {17}, layout::contiguous, layout::strided);
+#if FLAGGEMS_TEST_HOST
+TEST(native_norm_on_host, mixed_dtypes) {
+  check<host, bf16, f32>({3, 40}, {40}, layout::contiguous, layout::contiguous);
+  check<host, bf16, bf16, bf16>({3, 40}, {40}, layout::contiguous, layout::contiguous);
+  check<host, f32, f64, f64>({3, 17}, {17}, layout::contiguous, layout::strided);
 }
+#endif
 
 // The gradient of x may take the place of what it is computed from.
 TYPED_TEST(native_norm_layouts, gradient_in_place) {

@@ -45,6 +45,11 @@ using chip32 = flaggems::simt32;
 #ifndef FLAGGEMS_TEST_CHIPS
 #define FLAGGEMS_TEST_CHIPS 1
 #endif
+/// Whether those on warps of 64 lanes run, too: in CI the commit chooses the sources that have
+/// them.
+#ifndef FLAGGEMS_TEST_WIDE_WARPS
+#define FLAGGEMS_TEST_WIDE_WARPS 1
+#endif
 
 namespace detail {
 #ifdef FLAGGEMS_TEST_DEVICE
@@ -60,6 +65,8 @@ template <class D>
 inline constexpr bool runs_here = FLAGGEMS_TEST_CHIPS;
 template <>
 inline constexpr bool runs_here<flaggems::host> = FLAGGEMS_TEST_HOST;
+template <>
+inline constexpr bool runs_here<flaggems::simt64> = FLAGGEMS_TEST_CHIPS&& FLAGGEMS_TEST_WIDE_WARPS;
 #endif
 #ifdef FLAGGEMS_TEST_DEVICE
 template <>
