@@ -5,9 +5,11 @@
 // families. Included by the source file that has FLAGGEMS_REGISTRY.
 #pragma once
 
+#include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/registry/registry.hpp>
 
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -223,7 +225,7 @@ void registered_operator<Device>::call(const stream_ref<Device>& stream,
       raise_argument(s, i, v.kind());
     switch (slots_[i].plays) {
       case role::no_tensor:
-        if (slots_[i].promotes && !v.is_none()) number = std::max(number, kind_number(v.kind()));
+        if (slots_[i].promotes && !v.is_none()) number = (std::max)(number, kind_number(v.kind()));
         if (slots_[i].limited) limited = kind_number(v.kind());
         if (slots_[i].is_false && v.boolean()) [[unlikely]]
           raise(errc::not_supported, s.key(),
