@@ -32,12 +32,12 @@ int main() {
   const any_tensor<host> kept = registry<host>::at("mine::soft_limit")(stream, {results[0], 1.5});
 
   // A wrong argument is an error that names it.
-  const char* refused = "nothing";
+  bool refused = false;
   try {
     topk.call(stream, {2, 2}, results);
   } catch (const error& e) {
-    refused = e.what();  // topk: expected Tensor for argument self, got an integer ...
-    std::cout << refused << "\n";
+    refused = e.code() == errc::invalid_argument;
+    std::cout << e.what() << "\n";  // topk: expected Tensor for argument self, got an integer ...
   }
   // [/forms]
 
@@ -48,6 +48,6 @@ int main() {
 
   const bool right = results[0].as<float>()(0, 0) == 2.5f && results[1].as<i64>()(1, 0) == 2 &&
                      values(1, 1) == 1.5f && indices(0, 1) == 0 && kept.as<float>()(1, 0) < 1.5f &&
-                     refused != std::string_view("nothing");
+                     refused;
   return right ? 0 : 1;
 }

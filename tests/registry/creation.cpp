@@ -50,8 +50,8 @@ TEST(registry_copy, cat) {
 }
 
 TEST(registry_creation, of_sizes) {
-  const i64 of_sizes[] = {2, 3}, of_strides[] = {1, 2};
-  const fg::int_list sizes(of_sizes, 2), strides(of_strides, 2);
+  const i64 two_three[] = {2, 3}, one_two[] = {1, 2};
+  const fg::int_list sizes(two_three), strides(one_two);
   check("zeros", {sizes}, [&] { return fg::zeros(s, {2, 3}); });
   check("zeros", {sizes, fg::dtype::i64}, [&] { return fg::zeros<i64>(s, {2, 3}); });
   check("ones", {sizes, fg::dtype::bool_}, [&] { return fg::ones<bool>(s, {2, 3}); });

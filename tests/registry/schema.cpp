@@ -55,7 +55,8 @@ TEST(schema, defaults) {
   EXPECT_EQ(value_of("f(int[2] a=1) -> ()").integer, 1);
   EXPECT_EQ(value_of("f(float a=0.1) -> ()").number, 0.1);
   EXPECT_EQ(value_of("f(float a=1e+06) -> ()").number, 1e6);
-  EXPECT_EQ(value_of("f(MemoryFormat a=contiguous_format) -> ()").text, "contiguous_format");
+  EXPECT_EQ(value_of("f(MemoryFormat a=channels_last) -> ()").integer,
+            static_cast<i64>(fg::memory_format::channels_last));
 }
 
 TEST(schema, malformed) {
@@ -86,6 +87,7 @@ TEST(schema, malformed) {
            wrong{"add(Tensor a, bool b=1) -> Tensor", "True or False"},
            wrong{"add(Tensor a, str b=tanh) -> Tensor", "a string"},
            wrong{"add(Tensor a, Tensor b=1) -> Tensor", "no default but None"},
+           wrong{"add(Tensor a, MemoryFormat b=rows) -> Tensor", "a memory format"},
            wrong{"add(Tensor(ab!) a) -> Tensor", "an alias"},
            wrong{"add(Tensor(a? a) -> Tensor", "a type of schemas"},
            wrong{"add(int(a!) a) -> Tensor", "a Tensor that is written"},

@@ -463,6 +463,23 @@ def stems(tree):
             yield f"docs/support.md: {name} of {entry['header']} was not run or compiled everywhere: {how}"
 
 
+# Public names without a line in the registry: those of expressions, and weights that are no tensors.
+NOT_REGISTERED = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
+                  "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear"}
+
+
+@check
+def registered(tree):
+    """Every public operator has a line in a family of the registry."""
+    folder = tree.root / "include/flaggems/registry/families"
+    lines = "".join(p.read_text() for p in sorted(folder.glob("*.hpp")))
+    bound = set(re.findall(r"FLAGGEMS_BIND\w*\(flaggems::(\w+)", lines))
+    bound |= {name + "_" for name in re.findall(r"FLAGGEMS_BIND_IN_PLACE\(flaggems::(\w+)", lines)}
+    for entry in operators.operators(tree.root):
+        if entry["name"] not in bound | NOT_REGISTERED:
+            yield f"include/flaggems/registry/families: no line binds {entry['name']} of {entry['header']}"
+
+
 # Folders of tests/ and bench/ that are not about a folder of include/flaggems: what is shared, programs that
 # compile or run all of it in some other way, and examples.
 OTHER_TESTS = {

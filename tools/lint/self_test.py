@@ -37,6 +37,8 @@ void softmax(const S& stream, const X& x, Out&& out);
 """,
     "include/flaggems/flaggems.hpp": HEADER + "\n#include <flaggems/error.hpp>\n"
                                      "#include <flaggems/ops/softmax.hpp>\n",
+    "include/flaggems/registry/families/row.hpp": HEADER + "\n#include <flaggems/config.hpp>\n\n"
+                                                  "// FLAGGEMS_BIND(flaggems::softmax, types, schema)\n",
     "tests/ops/softmax.cpp": SPDX,
     "tests/device_compile/softmax.cpp": SPDX + "#include <flaggems/kernel/family/row/programs/softmax.hpp>\n",
     "bench/ops/softmax.cpp": SPDX,
@@ -105,6 +107,8 @@ PLANTED = {
               ("tests/device_compile/softmax.cpp", SPDX, "no tests/device_compile/softmax.cpp"),
               ("docs/support.md", "| log_softmax | yes |\n", "no row for softmax of ops/softmax"),
               ("docs/support.md", "| softmax | yes | - |\n", "softmax of ops/softmax.hpp was not run")],
+    "registered": ("include/flaggems/registry/families/row.hpp", HEADER + "\n#include <flaggems/config.hpp>\n",
+                   "no line binds softmax of ops/softmax.hpp"),
     "mirrored_folders": [("tests/operators/softmax.cpp", SPDX, "tests/operators: there is no include/flaggems/operators"),
                          ("bench/ops/row/softmax.cpp", SPDX, "bench/ops/row: there is no")],
     "texts": [("include/flaggems/kernel/family/row/programs/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),

@@ -182,8 +182,9 @@ auto unpack(const boxed<D>& v) {
     return v.boolean();
   else if constexpr (p.kind == parameter_kind::scalar)
     return maybe([](const boxed<D>& x) {
-      using N = scalar_type<T, P::line.rule, Floating>;
-      return std::is_same_v<N, f64> ? static_cast<N>(x.number()) : static_cast<N>(x.integer());
+      using Number = scalar_type<T, P::line.rule, Floating>;
+      return std::is_same_v<Number, f64> ? static_cast<Number>(x.number())
+                                         : static_cast<Number>(x.integer());
     });
   else if constexpr (p.kind == parameter_kind::integers)
     return v.integers();

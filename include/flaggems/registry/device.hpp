@@ -5,9 +5,11 @@
 // families. Included by the source file that has FLAGGEMS_REGISTRY.
 #pragma once
 
+#include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/registry/registry.hpp>
 
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -59,12 +61,7 @@ boxed<Device> default_of(const parameter& p) {
     case boolean: return v.integer != 0;
     case integers: return int_list();
     case string: return v.text;
-    case memory_format:
-      for (const auto format :
-           {flaggems::memory_format::contiguous_format, flaggems::memory_format::preserve_format,
-            flaggems::memory_format::channels_last, flaggems::memory_format::channels_last_3d})
-        if (to_string(format) == v.text) return format;
-      [[fallthrough]];
+    case memory_format: return static_cast<flaggems::memory_format>(v.integer);
     default: return {};
   }
 }
@@ -172,6 +169,16 @@ class converted_arguments {
   std::vector<std::vector<any_view<Device>>> lists_;
 };
 
+/// Raises for an alpha that the typed operators do not compile with: a floating-point one for other
+/// operands, or a bool for numbers.
+inline void check_alpha(const schema& s, int alpha, dtype type) {
+  if (alpha == 1 || alpha == kind_number(type)) return;
+  raise(errc::invalid_argument, s.key(),
+        detail::text("an alpha that is not ") + (alpha == 2 ? "floating-point" : "a bool") +
+            " for operands of " + to_string(type),
+        "one");
+}
+
 template <class Device>
 [[noreturn]] FLAGGEMS_COLD void raise_no_instance(const registered_operator<Device>& op,
                                                   dtype got) {
@@ -181,7 +188,7 @@ template <class Device>
     if (op.has(static_cast<dtype>(d))) compiled[n++] = static_cast<dtype>(d);
   const detail::text name(op.schema().key());
   if (n == 0)
-    raise(errc::dtype_mismatch, name, "one of the dtypes that it was compiled for: none", "");
+    raise(errc::dtype_mismatch, name, "a dtype that it was compiled for (none)", to_string(got));
   detail::raise_dtype(name.c_str(), compiled, n, got);
 }
 
@@ -193,119 +200,126 @@ void registered_operator<Device>::call(const stream_ref<Device>& stream,
                                        std::span<any_tensor<Device>> results) const {
   using namespace bindings;
   const flaggems::schema& s = *schema_;
-  const int count = static_cast<int>(s.parameters.size());
+  const std::size_t count = s.parameters.size();
   const int wanted = form_ == form::functional ? facts_->new_results : 0;
   if (static_cast<int>(results.size()) != wanted) [[unlikely]]
     raise_count(s, " new tensors", wanted, static_cast<i64>(results.size()));
-  if (static_cast<int>(given.size()) > count) [[unlikely]]
-    raise_count(s, " arguments at most", count, static_cast<i64>(given.size()));
-
-  const boxed<Device>* arguments = given.data();
-  boxed<Device> complete[detail::max_parameters + detail::max_results];
-  bool left_out = static_cast<int>(given.size()) < count;
+  if (given.size() > count) [[unlikely]]
+    raise_count(s, " arguments at most", static_cast<i64>(count), static_cast<i64>(given.size()));
+  bool left_out = given.size() < count;
   for (const boxed<Device>& v : given) left_out = left_out || v.kind() == boxed_kind::unset;
-  if (left_out) {
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const bool has = at < given.size() && given[at].kind() != boxed_kind::unset;
-      complete[i] = has ? given[at] : default_of<Device>(s.parameters[at]);
-    }
-    arguments = complete;
-  }
+  if (!left_out) return call_complete(stream, given.data(), results.data());
 
-  // The operands' dtype, and whether all are of it.
-  dtype type = dtype::f32;
+  boxed<Device> complete[detail::max_parameters + detail::max_results];
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool has = i < given.size() && given[i].kind() != boxed_kind::unset;
+    complete[i] = has ? given[i] : default_of<Device>(s.parameters[i]);
+  }
+  call_complete(stream, complete, results.data());
+}
+
+template <class Device>
+void registered_operator<Device>::call_complete(const stream_ref<Device>& stream,
+                                                const boxed<Device>* arguments,
+                                                any_tensor<Device>* results) const {
+  using namespace bindings;
+  const flaggems::schema& s = *schema_;
+  const int count = static_cast<int>(s.parameters.size());
+  // The operands' dtype, whether all are of it, and the highest kind of the numbers.
+  dtype own = dtype::f32;
   bool found = false, one_dtype = true, direct = true;
-  int number = -1, limited = -1;
+  int number = -1, alpha = -1;
   for (int i = 0; i < count; ++i) {
     const boxed<Device>& v = arguments[i];
-    if ((slots_[i].accepts >> static_cast<unsigned>(v.kind()) & 1u) == 0) [[unlikely]]
+    const slot& at = slots_[i];
+    if ((at.accepts >> static_cast<unsigned>(v.kind()) & 1u) == 0) [[unlikely]]
       raise_argument(s, i, v.kind());
-    switch (slots_[i].plays) {
+    if (v.is_none()) continue;
+    switch (at.plays) {
       case role::no_tensor:
-        if (slots_[i].promotes && !v.is_none()) number = std::max(number, kind_number(v.kind()));
-        if (slots_[i].limited) limited = kind_number(v.kind());
-        if (slots_[i].is_false && v.boolean()) [[unlikely]]
+        if (at.promotes) number = (std::max)(number, kind_number(v.kind()));
+        if (at.limited) alpha = kind_number(v.kind());
+        if (at.is_false && v.boolean()) [[unlikely]]
           raise(errc::not_supported, s.key(),
                 detail::text(s.parameters[static_cast<std::size_t>(i)].name) + " = False", "True");
         break;
       case role::element:
-        if (v.is_none()) break;
+      case role::sizes:
         for (const any_view<Device>& x : v.views()) {
-          one_dtype = one_dtype && (!found || x.dtype() == type);
-          if (!found) type = x.dtype();
+          one_dtype = one_dtype && (!found || x.dtype() == own);
+          if (!found) own = x.dtype();
           found = true;
         }
         break;
-      case role::sizes:
-        type = v.view().dtype();
-        found = true;
-        break;
-      case role::index: direct = direct && (v.is_none() || v.view().dtype() == dtype::i64); break;
+      case role::index: direct = direct && v.view().dtype() == dtype::i64; break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
-      default: break;
+      case role::choice:
+      case role::output: break;
     }
   }
 
+  // The dtype that the operator runs in.
+  dtype type = own;
   const bool with_dtype =
       facts_->dtype_parameter >= 0 && !arguments[facts_->dtype_parameter].is_none();
-  const dtype own = type;
-  if (with_dtype && !facts_->passes_dtype) {
-    if (arguments[facts_->dtype_parameter].dtype() != type || !one_dtype) [[unlikely]]
-      raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
-  } else if (with_dtype) {
+  if (with_dtype && facts_->passes_dtype)
     type = arguments[facts_->dtype_parameter].dtype();
-  } else if (!found) {
+  else if (with_dtype && (arguments[facts_->dtype_parameter].dtype() != own || !one_dtype))
+    raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
+  else if (!found)
     type = dtype_of_numbers(s, arguments);
-  } else if (!one_dtype && facts_->rule == dtype_rule::same) {
+  else if (!one_dtype && facts_->rule == dtype_rule::same)
     raise(errc::dtype_mismatch, s.key(), "tensors of one dtype", "several");
-  } else if (!one_dtype || number > kind_number(type)) {
+  else if (!one_dtype || number > kind_number(own))
     type = promoted_dtype(s, slots_, arguments);
-  }
   const bool to_float = facts_->rule == dtype_rule::to_float ||
                         (facts_->float_if_none >= 0 && arguments[facts_->float_if_none].is_none());
   if (to_float && !is_floating_point(type)) type = dtype::f32;
-  if (limited >= 0 && (limited == 2 || limited == 0) && limited != kind_number(type)) [[unlikely]]
-    raise(errc::invalid_argument, s.key(),
-          detail::text("an alpha that is not ") + (limited == 2 ? "floating-point" : "a bool") +
-              " for operands of " + to_string(type),
-          "one");
-  const auto at = static_cast<unsigned>(type);
-  const instance<Device>* const one =
-      at < static_cast<unsigned>(dtype_count) ? &facts_->instances[at] : nullptr;
-  if (one == nullptr || function_of(*one) == nullptr) [[unlikely]]
+  if (alpha >= 0) check_alpha(s, alpha, type);
+  const auto index = static_cast<unsigned>(type);
+  if (index >= static_cast<unsigned>(dtype_count) || instance_of(type) == nullptr) [[unlikely]]
     raise_no_instance(*this, type);
+  const instance<Device>& one = facts_->instances[index];
 
-  // What is written has the results' dtypes, or gets them converted.
-  const bool elements_differ = found && facts_->converts && (!one_dtype || own != type);
-  const int first_output = form_ == form::out ? count - facts_->new_results : 0;
-  const int outputs = form_ == form::out ? facts_->new_results : form_ == form::in_place ? 1 : 0;
+  const bool differ = found && facts_->converts && (!one_dtype || own != type);
   bool same_outputs = true;
-  for (int k = 0; k < outputs; ++k) {
-    const dtype result = with_dtype || form_ == form::in_place ? type : one->results[k];
-    same_outputs = same_outputs && arguments[first_output + k].view().dtype() == result;
+  for (int k = 0; k < outputs(); ++k) {
+    const dtype result = with_dtype || form_ == form::in_place ? type : one.results[k];
+    same_outputs = same_outputs && arguments[first_output() + k].view().dtype() == result;
   }
-  if (direct && !elements_differ && same_outputs) [[likely]]
-    return function_of(*one)({stream, arguments, results.data(), with_dtype});
+  if (direct && !differ && same_outputs) [[likely]]
+    function_of(one)({stream, arguments, results, with_dtype});
+  else
+    call_converted(one, {stream, arguments, results, with_dtype}, type, same_outputs);
+}
 
-  const converted_arguments<Device> operands(*this, slots_, stream, arguments, type,
+/// The call with operands of other dtypes converted, and results for outputs of other dtypes.
+template <class Device>
+void registered_operator<Device>::call_converted(const bindings::instance<Device>& one,
+                                                 const bindings::call_frame<Device>& frame,
+                                                 dtype type, bool same_outputs) const {
+  using namespace bindings;
+  const flaggems::schema& s = *schema_;
+  const converted_arguments<Device> operands(*this, slots_, frame.stream, frame.arguments, type,
                                              form_ == form::in_place && same_outputs);
-  if (same_outputs) return function_of(*one)({stream, operands.data(), results.data(), with_dtype});
+  if (same_outputs)
+    return function_of(one)({frame.stream, operands.data(), frame.results, frame.with_dtype});
   any_tensor<Device> made[detail::max_results];
-  one->create({stream, operands.data(), made, with_dtype});
-  for (int k = 0; k < outputs; ++k) {
-    const any_view<Device>& to = arguments[first_output + k].view();
+  one.create({frame.stream, operands.data(), made, frame.with_dtype});
+  for (int k = 0; k < outputs(); ++k) {
+    const any_view<Device>& to = frame.arguments[first_output() + k].view();
     const any_view<Device>& from = made[k].view();
     if (kind_number(from.dtype()) > kind_number(to.dtype())) [[unlikely]]
       raise(errc::dtype_mismatch, s.key(),
             "an output whose dtype holds results of " + detail::text(to_string(from.dtype())),
             to_string(to.dtype()));
-    if (form_ == form::out && !detail::same_sizes(to.sizes(), from.sizes())) [[unlikely]]
+    if (!detail::same_sizes(to.sizes(), from.sizes())) [[unlikely]]
       raise(errc::shape_mismatch, s.key(), "an output of sizes " + to_string(shape(from.sizes())),
             to_string(shape(to.sizes())));
   }
-  for (int k = 0; k < outputs; ++k)
-    copy_converted(stream, s.key(), arguments[first_output + k].view(), made[k].view());
+  for (int k = 0; k < outputs(); ++k)
+    copy_converted(frame.stream, s.key(), frame.arguments[first_output() + k].view(),
+                   made[k].view());
 }
 
 template <class Device>

@@ -139,7 +139,7 @@ constexpr schema_text text_of(const line_facts& line, form which, int alias) {
   if (!s.space.empty()) r.put(s.space), r.put("::");
   r.put(alias < 0 ? s.name : line.other_names[alias]);
   if (which == form::in_place) r.put("_");
-  const auto open = line.text.find('('), arrow = line.text.find(") -> ");
+  const auto open = detail::place_of(line.text, "("), arrow = detail::place_of(line.text, ") -> ");
   const std::string_view list = line.text.substr(open + 1, arrow - open - 1);
   if (which == form::out) {
     r.put(".");

@@ -149,6 +149,23 @@ class registered_operator {
     const auto at = static_cast<unsigned>(type);
     return at < static_cast<unsigned>(dtype_count) ? function_of(facts_->instances[at]) : nullptr;
   }
+  /// How many outputs are among the arguments, and where they begin.
+  [[nodiscard]] constexpr int outputs() const noexcept {
+    return form_ == bindings::form::out        ? facts_->new_results
+           : form_ == bindings::form::in_place ? 1
+                                               : 0;
+  }
+  [[nodiscard]] constexpr int first_output() const noexcept {
+    return form_ == bindings::form::out
+               ? static_cast<int>(schema_->parameters.size()) - facts_->new_results
+               : 0;
+  }
+  void call_complete(const stream_ref<Device>& stream, const boxed<Device>* arguments,
+                     any_tensor<Device>* results) const;
+  void call_converted(const bindings::instance<Device>& one,
+                      const bindings::call_frame<Device>& frame, dtype type,
+                      bool same_outputs) const;
+
   const flaggems::schema* schema_ = nullptr;
   const bindings::slot* slots_ = nullptr;
   const bindings::operator_facts<Device>* facts_ = nullptr;

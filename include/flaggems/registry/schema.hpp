@@ -8,6 +8,7 @@
 
 #include <flaggems/error.hpp>
 #include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/tensor/memory_format.hpp>
 
 #include <span>
 #include <string_view>
@@ -50,13 +51,12 @@ enum class parameter_kind : u8 {
   unsupported  ///< Layout and Device: None alone is taken
 };
 
-/// A default value. Strings and memory formats are their names.
+/// A default value.
 struct default_value {
   boxed_kind kind = boxed_kind::unset;
-  i64 integer = 0;  // also bool, and the single element of a list
+  i64 integer = 0;  // also bool, a memory format, and the single element of a list
   f64 number = 0;
   std::string_view text{};
-  bool is_list = false;
 };
 
 /// A parameter of a schema.
@@ -75,6 +75,20 @@ struct schema_result {
   bool written = false;
 };
 
+namespace detail {
+/// Where `part` begins in `whole`, from a place on. (std::string_view::find is no constant under
+/// g++'s sanitizers.)
+constexpr std::size_t place_of(std::string_view whole, std::string_view part,
+                               std::size_t from = 0) {
+  for (std::size_t at = from; at + part.size() <= whole.size(); ++at) {
+    std::size_t k = 0;
+    while (k < part.size() && whole[at + k] == part[k]) ++k;
+    if (k == part.size()) return at;
+  }
+  return std::string_view::npos;
+}
+}  // namespace detail
+
 /// A schema. It refers to its text and to its storage, which must live as long.
 struct schema {
   std::string_view text;
@@ -84,7 +98,9 @@ struct schema {
   std::span<const schema_result> results;
 
   /// "name.overload", after "space::" if it is not aten: what it is found by.
-  [[nodiscard]] constexpr std::string_view key() const { return text.substr(0, text.find('(')); }
+  [[nodiscard]] constexpr std::string_view key() const {
+    return text.substr(0, detail::place_of(text, "("));
+  }
   /// The place of a parameter; -1 if there is none of this name.
   [[nodiscard]] constexpr int find(std::string_view parameter_name) const {
     for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -158,7 +174,7 @@ constexpr f64 decimal(std::string_view s) {
     }
     s.remove_prefix(1);
   }
-  if (!s.empty() && (s.front() == 'e' || s.front() == 'E')) {
+  if (!s.empty() && s.front() == 'e') {
     s.remove_prefix(1);
     const bool down = !s.empty() && s.front() == '-';
     if (!s.empty() && (s.front() == '-' || s.front() == '+')) s.remove_prefix(1);
@@ -261,15 +277,14 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
       }
       r.number = decimal(s);
       r.integer = static_cast<i64>(r.number);
-      r.kind = s.find_first_of(".eE") == std::string_view::npos ? boxed_kind::integer
-                                                                : boxed_kind::floating;
+      r.kind = s.rfind('.') == std::string_view::npos && s.rfind('e') == std::string_view::npos
+                   ? boxed_kind::integer
+                   : boxed_kind::floating;
       if (p.kind == integer && r.kind != boxed_kind::integer) raise_schema("an integer", s);
       return r;
     case integers:
       r.kind = boxed_kind::integers;
-      r.is_list = true;
       if (s == "[]") return r;
-      r.is_list = false;
       r.number = decimal(s);
       r.integer = static_cast<i64>(r.number);
       r.kind = boxed_kind::integer;
@@ -281,9 +296,14 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
       r.kind = boxed_kind::string;
       return r;
     case memory_format:
-      r.text = identifier(s, "the name of a memory format");
       r.kind = boxed_kind::memory_format;
-      return r;
+      for (const auto format :
+           {flaggems::memory_format::contiguous_format, flaggems::memory_format::preserve_format,
+            flaggems::memory_format::channels_last, flaggems::memory_format::channels_last_3d}) {
+        r.integer = static_cast<i64>(format);
+        if (to_string(format) == s) return r;
+      }
+      raise_schema("the name of a memory format", s);
     default: raise_schema("no default but None for this type", s);
   }
 }
@@ -309,7 +329,7 @@ constexpr std::string_view next_item(std::string_view& list) {
 constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) {
   parameter p;
   p.keyword_only = keyword_only;
-  const auto equals = item.find('=');
+  const auto equals = place_of(item, "=");
   std::string_view given;
   if (equals != std::string_view::npos) {
     given = trimmed(item.substr(equals + 1));
@@ -336,19 +356,19 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
   using namespace detail;
   parsed_schema r;
   r.text = text;
-  const auto open = text.find('(');
+  const auto open = place_of(text, "(");
   if (open == std::string_view::npos) raise_schema("a name and its parameters in ()", text);
   std::string_view name = text.substr(0, open);
-  if (const auto colons = name.find("::"); colons != std::string_view::npos) {
+  if (const auto colons = place_of(name, "::"); colons != std::string_view::npos) {
     r.space = identifier(name.substr(0, colons), "a namespace before ::");
     name = name.substr(colons + 2);
   }
-  const auto dot = name.find('.');
+  const auto dot = place_of(name, ".");
   r.name = identifier(name.substr(0, dot), "the name of an operator");
   if (dot != std::string_view::npos)
     r.overload = identifier(name.substr(dot + 1), "the name of an overload");
 
-  const auto arrow = text.find(") -> ", open);
+  const auto arrow = place_of(text, ") -> ", open);
   if (arrow == std::string_view::npos) raise_schema("results after ) -> ", text);
   std::string_view list = text.substr(open + 1, arrow - open - 1);
   bool keyword_only = false;
@@ -375,7 +395,7 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
   while (!results.empty()) {
     const std::string_view item = next_item(results);
     if (r.result_count == max_results) raise_schema("at most 4 results", text);
-    const auto space = item.find(' ');
+    const auto space = place_of(item, " ");
     schema_result& one = r.results[r.result_count++];
     one.type = item.substr(0, space);
     if (space != std::string_view::npos)
