@@ -54,6 +54,47 @@ TEST_F(registry_row, norms) {
   expect_same(residual.view(), residual_typed.view(), "residual");
 }
 
+TEST_F(registry_row, norms_with_statistics) {
+  const fg::int_list sizes(eight);
+  check("native_layer_norm", {x, sizes, weight, bias, 1e-3},
+        [&] { return fg::native_layer_norm(s, a, {8}, w, c, 1e-3); });
+  check("_fused_rms_norm", {x, sizes, weight, 1e-3},
+        [&] { return fg::fused_rms_norm(s, a, {8}, w, 1e-3); });
+  const auto kept = fg::native_layer_norm(s, a, {8}, w, c, 1e-3);
+  const view<host> mean(kept.mean), rstd(kept.rstd);
+  const bool all[] = {true, true, true}, some[] = {true, false};
+  check("native_layer_norm_backward",
+        {y, x, sizes, mean, rstd, weight, bias, std::span<const bool>(all)},
+        [&] { return fg::native_layer_norm_backward(s, b, a, {8}, kept.mean, kept.rstd, w, c); });
+  const auto& backward = fg::registry<host>::at("_fused_rms_norm_backward");
+  note(backward);
+  fg::any_tensor<host> results[2];
+  backward.call(s, {y, x, sizes, rstd, weight, std::span<const bool>(some)}, results);
+  const auto want = fg::fused_rms_norm_backward(s, b, a, {8}, kept.rstd, w, {true, false});
+  expect_same(results[0].view(), view<host>(*want.input), "input");
+  EXPECT_EQ(results[1].numel(), 0);
+  EXPECT_ERROR(backward.call(s, {y, x, sizes, rstd, weight, std::span<const bool>(all)}, results),
+               invalid_argument, "2 flags");
+  check("group_norm", {x, 4}, [&] { return fg::group_norm(s, a, 4); });
+  check("native_group_norm", {x, weight, bias, 3, 8, 1, 2, 1e-3},
+        [&] { return fg::native_group_norm(s, a, w, c, 3, 8, 1, 2, 1e-3); });
+}
+
+TEST_F(registry_row, cross_entropy) {
+  const auto classes = fg::from_values<i64>(s, {4, 0, -100});
+  const auto short_classes = fg::from_values<fg::i32>(s, {4, 0, 2});
+  const view<host> target(classes), as_i32(short_classes);
+  check("cross_entropy_loss", {x, target, weight},
+        [&] { return fg::cross_entropy_loss(s, a, classes, w); });
+  check("cross_entropy_loss", {x, as_i32, std::nullopt, 0, 7, 0.25}, [&] {
+    return fg::cross_entropy_loss(s, a, short_classes, std::nullopt,
+                                  {fg::reduction::none, 7, 0.25});
+  });
+  const auto& op = fg::registry<host>::at("cross_entropy_loss");
+  EXPECT_ERROR(op(s, {x, target, weight, 3}), invalid_argument, "reduction");
+  EXPECT_ERROR(op(s, {x, y, weight}), out_of_range, "cross_entropy_loss");
+}
+
 TEST_F(registry_row, rotary) {
   const auto q = numbers({2, 3, 2, 8}), k = numbers({2, 3, 1, 8});
   const auto cos = numbers({5, 4}), sin = numbers({5, 4}, -1, 1, 3);

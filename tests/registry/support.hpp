@@ -125,6 +125,13 @@ auto boxed_results(R&& x) {
   r.emplace_back(std::move(x.indices));
   return r;
 }
+template <class R>
+requires requires(R& r) { r.tie(); }
+auto boxed_results(R&& x) {
+  std::vector<fg::any_tensor<host>> r(std::tuple_size_v<decltype(x.tie())>);
+  fg::bindings::take(r.data(), std::move(x));
+  return r;
+}
 template <class A, class B>
 auto boxed_results(std::pair<A, B>&& x) {
   std::vector<fg::any_tensor<typename A::device_type>> r;

@@ -14,6 +14,9 @@
 #include <flaggems/ops/reduce.hpp>
 
 #include <array>
+#include <concepts>
+#include <span>
+#include <tuple>
 
 namespace flaggems {
 
@@ -29,18 +32,43 @@ template <class T, class Saved, class Device>
 struct norm_and_moments {
   tensor<T, Device> out;
   tensor<Saved, Device> mean, rstd;
+  [[nodiscard]] auto tie() { return std::tie(out, mean, rstd); }
 };
 /// What fused_rms_norm gives.
 template <class T, class Saved, class Device>
 struct norm_and_rstd {
   tensor<T, Device> out;
   tensor<Saved, Device> rstd;
+  [[nodiscard]] auto tie() { return std::tie(out, rstd); }
 };
-/// Gradients of a norm; those not asked for are absent.
+/// Gradients of layer_norm; those not asked for are absent.
 template <class T, class W, class Device>
-struct norm_gradients {
+struct layer_norm_gradients {
   std::optional<tensor<T, Device>> input;
   std::optional<tensor<W, Device>> weight, bias;
+  [[nodiscard]] auto tie() { return std::tie(input, weight, bias); }
+};
+/// Those of rms_norm.
+template <class T, class W, class Device>
+struct rms_norm_gradients {
+  std::optional<tensor<T, Device>> input;
+  std::optional<tensor<W, Device>> weight;
+  [[nodiscard]] auto tie() { return std::tie(input, weight); }
+};
+/// Which of Count gradients are asked for, in the order of the schema.
+template <std::size_t Count>
+struct gradient_mask {
+  std::array<bool, Count> wanted;
+  template <std::same_as<bool>... Flag>
+  requires(sizeof...(Flag) == Count) constexpr gradient_mask(Flag... flags) : wanted{flags...} {}
+  /// Raises invalid_argument unless there are Count flags.
+  gradient_mask(std::span<const bool> flags) : wanted{} {
+    if (flags.size() != Count) [[unlikely]]
+      raise(errc::invalid_argument, "output_mask", detail::text(Count) + " flags",
+            detail::text(flags.size()));
+    for (std::size_t k = 0; k < Count; ++k) wanted[k] = flags[k];
+  }
+  constexpr bool operator[](std::size_t k) const { return wanted[k]; }
 };
 
 namespace detail {
@@ -389,13 +417,12 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like M, tensor_lik
 [[nodiscard]] auto native_layer_norm_backward(const S& stream, const G& grad, const X& x,
                                               const shape& normalized_shape, const M& mean,
                                               const R& rstd, const W& weight, const B& bias,
-                                              std::array<bool, 3> output_mask = {true, true,
-                                                                                 true}) {
+                                              gradient_mask<3> output_mask = {true, true, true}) {
   constexpr const char* op = "native_layer_norm_backward";
   using T = value_t<const X&>;
   using Weight =
       typename detail::optional_element<W, typename detail::optional_element<B, T>::type>::type;
-  norm_gradients<T, Weight, device_of<S>> r;
+  layer_norm_gradients<T, Weight, device_of<S>> r;
   if (output_mask[0]) r.input.emplace(empty<T>(stream, as_view(x).sizes(), op));
   if (output_mask[1]) r.weight.emplace(empty<Weight>(stream, normalized_shape, op));
   if (output_mask[2]) r.bias.emplace(empty<Weight>(stream, normalized_shape, op));
@@ -428,11 +455,11 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_t
 [[nodiscard]] auto fused_rms_norm_backward(const S& stream, const G& grad, const X& x,
                                            const shape& normalized_shape, const R& rstd,
                                            const W& weight,
-                                           std::array<bool, 2> output_mask = {true, true}) {
+                                           gradient_mask<2> output_mask = {true, true}) {
   constexpr const char* op = "fused_rms_norm_backward";
   using T = value_t<const X&>;
   using Weight = typename detail::optional_element<W, T>::type;
-  norm_gradients<T, Weight, device_of<S>> r;
+  rms_norm_gradients<T, Weight, device_of<S>> r;
   if (output_mask[0]) r.input.emplace(empty<T>(stream, as_view(x).sizes(), op));
   if (output_mask[1]) r.weight.emplace(empty<Weight>(stream, normalized_shape, op));
   fused_rms_norm_backward(stream, grad, x, normalized_shape, rstd, weight, r.input, r.weight);

@@ -229,6 +229,21 @@ void take(any_tensor<D>* to, std::tuple<R...>&& r) {
   std::apply([&](auto&... x) { ((*to++ = any_tensor<D>(std::move(x))), ...); }, r);
 }
 
+/// Takes results with names, `tie()` of which are all; those that are absent stay empty.
+template <class D, class T>
+void take_one(any_tensor<D>& to, tensor<T, D>& x) {
+  to = any_tensor<D>(std::move(x));
+}
+template <class D, class T>
+void take_one(any_tensor<D>& to, std::optional<tensor<T, D>>& x) {
+  if (x) take_one(to, *x);
+}
+template <class D, class R>
+requires requires(R& r) { r.tie(); }
+void take(any_tensor<D>* to, R&& r) {
+  std::apply([&](auto&... x) { (take_one(*to++, x), ...); }, r.tie());
+}
+
 template <class R>
 struct result_types {
   using list = type_list<>;
@@ -241,6 +256,21 @@ template <class R>
 requires requires(R& r) { r.values, r.indices; }
 struct result_types<R> {
   using list = type_list<value_t<decltype(std::declval<R&>().values)>, i64>;
+};
+template <class T>
+struct tensor_element {
+  using type = typename T::value_type;
+};
+template <class T>
+struct tensor_element<std::optional<T>> {
+  using type = typename T::value_type;
+};
+template <class R>
+requires requires(R& r) { r.tie(); }
+struct result_types<R> {
+  template <class... A>
+  static type_list<typename tensor_element<A>::type...> elements(const std::tuple<A&...>&);
+  using list = decltype(elements(std::declval<R&>().tie()));
 };
 template <class A, class B>
 struct result_types<std::pair<A, B>> {

@@ -147,6 +147,7 @@ class converted_arguments {
       if (plays == role::element) convert(i, stream, s.key(), type);
       if (plays == role::index) convert(i, stream, s.key(), dtype::i64);
       if (plays == role::condition) convert(i, stream, s.key(), dtype::bool_);
+      if (plays == role::kept) convert(i, stream, s.key(), kept_dtype(type));
     }
   }
   [[nodiscard]] const boxed<Device>* data() const noexcept { return arguments_; }
@@ -229,6 +230,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   dtype own = dtype::f32;
   bool found = false, one_dtype = true, direct = true;
   int number = -1, alpha = -1;
+  u32 kept = 0;  // dtypes, as bits
   for (int i = 0; i < count; ++i) {
     const boxed<Device>& v = arguments[i];
     const slot& at = slots_[i];
@@ -253,6 +255,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
         break;
       case role::index: direct = direct && v.view().dtype() == dtype::i64; break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
+      case role::kept: kept |= 1u << static_cast<unsigned>(v.view().dtype()); break;
       case role::choice:
       case role::output: break;
     }
@@ -287,6 +290,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     const dtype result = with_dtype || form_ == form::in_place ? type : one.results[k];
     same_outputs = same_outputs && arguments[first_output() + k].view().dtype() == result;
   }
+  direct = direct && (kept & ~(1u << static_cast<unsigned>(kept_dtype(type)))) == 0;
   if (direct && !differ && same_outputs) [[likely]]
     function_of(one)({stream, arguments, results, with_dtype});
   else

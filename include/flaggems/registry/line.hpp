@@ -22,7 +22,7 @@ struct line_facts {
   dtype_rule rule = dtype_rule::same;
   int number = 1;
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
-  std::string_view braced_from{}, sized_by{}, float_if_none{};
+  std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
   int outputs_at = -1;
   bool has_out = true;
   memory_format format_of_none = memory_format::contiguous_format;
@@ -86,6 +86,13 @@ struct line_facts {
   constexpr line_facts sized_as(std::string_view name) const {
     line_facts r = *this;
     r.sized_by = name;
+    return r;
+  }
+  /// Tensors of the dtype in which norms keep statistics.
+  constexpr line_facts keeps(std::string_view one, std::string_view other = {}) const {
+    line_facts r = *this;
+    r.kept_one = one;
+    r.kept_other = other;
     return r;
   }
   /// What MemoryFormat? None means.
@@ -236,6 +243,7 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.kind != parameter_kind::tensor && p.kind != parameter_kind::tensors) return role::no_tensor;
   if (p.name == choice) return role::choice;
   if (p.name == line.sized_by) return role::sizes;
+  if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
   for (const std::string_view index : {"index", "indices", "position_ids", "target"})
     if (p.name == index) return role::index;
   return p.name == "condition" ? role::condition : role::element;
@@ -292,9 +300,27 @@ struct braced {
   }
 };
 
+/// Of a dtype, what norms keep.
+constexpr dtype kept_dtype(dtype type) { return type == dtype::f64 ? type : dtype::f32; }
+
 template <role Role, class T>
-using element_of_role = std::conditional_t<Role == role::index, i64,
-                                           std::conditional_t<Role == role::condition, bool, T>>;
+struct role_element {
+  using type = T;
+};
+template <class T>
+struct role_element<role::index, T> {
+  using type = i64;
+};
+template <class T>
+struct role_element<role::condition, T> {
+  using type = bool;
+};
+template <class T>
+struct role_element<role::kept, T> {
+  using type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+};
+template <role Role, class T>
+using element_of_role = typename role_element<Role, T>::type;
 
 /// The views of a list of tensors.
 template <class E, class D>

@@ -31,6 +31,7 @@ enum class role : u8 {
   element,    ///< the operator's dtype
   index,      ///< i64
   condition,  ///< bool
+  kept,       ///< what norms keep: f64 of f64, else f32
   choice,     ///< one of several: a choice of the line decides
   sizes,      ///< any: only sizes and strides are read
   output,     ///< a result's dtype

@@ -275,6 +275,11 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
         r.integer = s == "True" ? 1 : 0;
         return r;
       }
+      if (p.kind == integer && s == "Mean") {  // the one enumerator of ATen's schemas
+        r.kind = boxed_kind::integer;
+        r.integer = 1;
+        return r;
+      }
       r.number = decimal(s);
       r.integer = static_cast<i64>(r.number);
       r.kind = s.rfind('.') == std::string_view::npos && s.rfind('e') == std::string_view::npos

@@ -2,12 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/group_norm.hpp>
+#include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/softmax.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems {
+
+/// The options of cross_entropy_loss from the numbers of its schema; reduction: none, mean, sum.
+inline cross_entropy_options options_of(std::type_identity<cross_entropy_options>, i64 reduced,
+                                        i64 ignore_index, f64 label_smoothing) {
+  if (reduced < 0 || reduced > 2) [[unlikely]]
+    raise(errc::invalid_argument, "cross_entropy_loss", "a reduction of 0 (none), 1 (mean), 2 (sum)",
+          detail::text(reduced));
+  return {static_cast<reduction>(reduced), ignore_index, label_smoothing};
+}
+
+}  // namespace flaggems
 
 namespace flaggems::operator_families {
 
@@ -26,6 +42,13 @@ struct row {
         FLAGGEMS_BIND(flaggems::log_softmax_backward, floating_types, "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
         FLAGGEMS_BIND(flaggems::layer_norm, floating_types, "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor"),
         FLAGGEMS_BIND(flaggems::rms_norm, floating_types, "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::native_layer_norm, floating_types, "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)"),
+        FLAGGEMS_BIND(flaggems::native_layer_norm_backward, floating_types, line("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("mean", "rstd").without_out()),
+        FLAGGEMS_BIND(flaggems::fused_rms_norm, floating_types, line("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::fused_rms_norm_backward, floating_types, line("_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)").keeps("rstd").without_out()),
+        FLAGGEMS_BIND(flaggems::group_norm, floating_types, "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::native_group_norm, floating_types, line("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)").outputs_after(7)),
+        FLAGGEMS_BIND(flaggems::cross_entropy_loss, floating_types, line("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor").options_from("reduction")),
         FLAGGEMS_BIND(flaggems::fused_add_rms_norm, floating_types, "flaggems::fused_add_rms_norm(Tensor(a!) input, Tensor(b!) residual, Tensor weight, float epsilon) -> ()"),
         FLAGGEMS_BIND(flaggems::apply_rotary_pos_emb, floating_types, "flaggems::apply_rotary_pos_emb(Tensor q, Tensor k, Tensor cos, Tensor sin, Tensor? position_ids=None, bool rotary_interleaved=False) -> (Tensor q_out, Tensor k_out)"),
         FLAGGEMS_BIND(flaggems::apply_rotary_pos_emb_, floating_types, "flaggems::apply_rotary_pos_emb_(Tensor(a!) q, Tensor(b!) k, Tensor cos, Tensor sin, Tensor? position_ids=None, bool rotary_interleaved=False) -> ()"));
