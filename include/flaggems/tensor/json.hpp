@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace flaggems::detail {
 
@@ -26,34 +27,31 @@ class json_reader {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(std::string("'") + c + "'");
+    if (!accept(c)) fail(text("'") + std::string_view(&c, 1) + "'");
   }
   /// Only white space may follow.
   void expect_end() {
     skip_spaces();
     if (at_ != text_.size()) fail("the end of the header");
   }
-  /// Reads `{"key": value, ...}`: calls f(key) at each value, which must read it.
-  template <class F>
-  void object(F&& f) {
-    expect('{');
-    if (accept('}')) return;
-    do {
-      skip_spaces();
-      const std::string key = string();
-      expect(':');
-      f(key);
-    } while (accept(','));
-    expect('}');
+  /// Begins `{"key": value, ...}` or `[value, ...]`.
+  void open(char bracket) {
+    expect(bracket);
+    is_first_ = true;
   }
-  /// Reads `[value, ...]`: calls f() at each value, which must read it.
-  template <class F>
-  void array(F&& f) {
-    expect('[');
-    if (accept(']')) return;
-    do f();
-    while (accept(','));
-    expect(']');
+  /// Whether a value (and before it, its key) comes next, which must be read; else `bracket` has
+  /// been read, which ends the innermost object or array.
+  bool next(char bracket) {
+    const bool is_first = std::exchange(is_first_, false);
+    if (is_first ? !accept(bracket) : accept(',')) return true;
+    if (!is_first) expect(bracket);
+    return false;
+  }
+  /// A key, and the colon.
+  std::string key() {
+    std::string r = string();
+    expect(':');
+    return r;
   }
   /// An integer from 0 to 2^63 - 1, without sign, fraction or exponent.
   i64 integer() {
@@ -73,24 +71,26 @@ class json_reader {
     if (at_ == text_.size() || text_[at_] != '"') fail("a string");
     ++at_;
     std::string r;
+    std::size_t first = at_;  // of what is to be appended
     for (;;) {
       if (at_ == text_.size()) fail("the end of a string");
       const unsigned char c = static_cast<unsigned char>(text_[at_]);
-      if (c == '"') {
-        ++at_;
-        return r;
-      }
       if (c < 0x20) fail("no control character in a string");
-      if (c == '\\')
-        escape(r);
-      else
-        utf8(r, c);
+      if (c != '"' && c != '\\') {
+        skip_utf8(c);
+        continue;
+      }
+      r.append(text_.data() + first, at_ - first);
+      ++at_;
+      if (c == '"') return r;
+      escape(r);
+      first = at_;
     }
   }
-  [[noreturn]] void fail(const std::string& expected) const {
-    source_.refuse(expected + " in the JSON header",
-                   at_ == text_.size() ? std::string("its end")
-                                       : "something else at byte " + std::to_string(at_));
+  [[noreturn]] FLAGGEMS_COLD void fail(std::string_view expected) const {
+    source_.refuse(
+        text(expected) + " in the JSON header",
+        at_ == text_.size() ? text("its end") : text("something else at byte ") + text(at_));
   }
 
  private:
@@ -114,8 +114,8 @@ class json_reader {
     }
     return value;
   }
+  /// What comes after a backslash.
   void escape(std::string& r) {
-    ++at_;  // the backslash
     if (at_ == text_.size()) fail("an escape sequence");
     constexpr std::string_view codes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
     const char c = text_[at_];
@@ -136,7 +136,9 @@ class json_reader {
     } else if (code >= 0xdc00 && code < 0xe000) {
       fail("the first half of a surrogate pair");
     }
-    const auto put = [&r](u32 byte) { r += static_cast<char>(static_cast<unsigned char>(byte)); };
+    char bytes[4];
+    std::size_t count = 0;
+    const auto put = [&](u32 byte) { bytes[count++] = static_cast<char>(byte); };
     if (code < 0x80) {
       put(code);
     } else if (code < 0x800) {
@@ -152,12 +154,13 @@ class json_reader {
       put(0x80 | (code >> 6 & 63));
       put(0x80 | (code & 63));
     }
+    r.append(bytes, count);
   }
   /// One UTF-8 character: in its shortest form and no surrogate.
-  void utf8(std::string& r, unsigned char first) {
+  void skip_utf8(unsigned char first) {
     int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
     if (more < 0 || first > 0xf4) fail("UTF-8");
-    r += text_[at_++];
+    ++at_;
     for (int i = 0; i < more; ++i) {
       if (at_ == text_.size()) fail("UTF-8");
       const unsigned char c = static_cast<unsigned char>(text_[at_]);
@@ -167,12 +170,13 @@ class json_reader {
                                                   : 0x80;
       const unsigned char most = i != 0 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
       if (c < least || c > most) fail("UTF-8");
-      r += text_[at_++];
+      ++at_;
     }
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool is_first_ = false;  // the next value of the innermost object or array
   const file_source& source_;
 };
 
@@ -180,18 +184,12 @@ class json_reader {
 [[nodiscard]] inline std::string json_quoted(std::string_view plain) {
   std::string r = "\"";
   for (const char c : plain) {
+    constexpr char hex[] = "0123456789abcdef";
     const unsigned char u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      r += '\\';
-      r += c;
-    } else if (u < 0x20) {
-      constexpr char hex[] = "0123456789abcdef";
-      r += "\\u00";
-      r += hex[u >> 4];
-      r += hex[u & 15];
-    } else {
-      r += c;
-    }
+    const char code[] = {'\\', 'u', '0', '0', hex[u >> 4], hex[u & 15]}, mark[] = {'\\', c};
+    r += u < 0x20                ? std::string_view(code, sizeof code)
+         : c == '"' || c == '\\' ? std::string_view(mark, sizeof mark)
+                                 : std::string_view(&c, 1);
   }
   return r += '"';
 }
