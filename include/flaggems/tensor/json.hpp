@@ -47,9 +47,9 @@ class json_reader {
     if (!is_first) expect(bracket);
     return false;
   }
-  /// A key, and the colon.
-  std::string key() {
-    std::string r = string();
+  /// A key, and the colon; as `string`.
+  std::string_view key() {
+    const std::string_view r = string();
     expect(':');
     return r;
   }
@@ -66,11 +66,12 @@ class json_reader {
       fail("an integer that is not negative");
     return value;
   }
-  std::string string() {
+  /// Valid until the next string or key is read.
+  std::string_view string() {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != '"') fail("a string");
     ++at_;
-    std::string r;
+    string_.clear();
     std::size_t first = at_;  // of what is to be appended
     for (;;) {
       if (at_ == text_.size()) fail("the end of a string");
@@ -80,10 +81,10 @@ class json_reader {
         skip_utf8(c);
         continue;
       }
-      r.append(text_.data() + first, at_ - first);
+      string_.append(text_.data() + first, at_ - first);
       ++at_;
-      if (c == '"') return r;
-      escape(r);
+      if (c == '"') return string_;
+      escape();
       first = at_;
     }
   }
@@ -115,12 +116,12 @@ class json_reader {
     return value;
   }
   /// What comes after a backslash.
-  void escape(std::string& r) {
+  void escape() {
     if (at_ == text_.size()) fail("an escape sequence");
     constexpr std::string_view codes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
     const char c = text_[at_];
     if (const std::size_t i = codes.find(c); i != codes.npos) {
-      r += meanings[i];
+      string_ += meanings[i];
       ++at_;
       return;
     }
@@ -154,7 +155,7 @@ class json_reader {
       put(0x80 | (code >> 6 & 63));
       put(0x80 | (code & 63));
     }
-    r.append(bytes, count);
+    string_.append(bytes, count);
   }
   /// One UTF-8 character: in its shortest form and no surrogate.
   void skip_utf8(unsigned char first) {
@@ -177,6 +178,7 @@ class json_reader {
   std::string_view text_;
   std::size_t at_ = 0;
   bool is_first_ = false;  // the next value of the innermost object or array
+  std::string string_;     // the last one
   const file_source& source_;
 };
 

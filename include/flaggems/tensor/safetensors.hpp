@@ -27,7 +27,7 @@ struct named_text {
 namespace detail {
 
 struct safetensors_type {
-  const char* name;
+  std::string_view name;
   dtype type;
 };
 inline constexpr safetensors_type safetensors_types[] = {
@@ -133,9 +133,9 @@ class safetensors {
     detail::json_reader json(text, source);
     std::vector<named_text> texts;
     for (json.open('{'); json.next('}');) {
-      std::string name = json.key();
+      const std::string_view name = json.key();
       if (name != "__metadata__") {
-        entries.emplace_back().name = std::move(name);
+        entries.emplace_back().name = name;
         read_entry(json, entries.back(), source);
         continue;
       }
@@ -162,22 +162,20 @@ class safetensors {
     const std::string& name = e.name;
     bool has_type = false, has_sizes = false, has_range = false;
     for (json.open('{'); json.next('}');) {
-      const std::string key = json.key();
+      const std::string_view key = json.key();
       if (key == "dtype" && !std::exchange(has_type, true)) {
-        const std::string type = json.string();
+        const std::string_view type = json.string();
         const detail::safetensors_type* found = nullptr;
         for (const detail::safetensors_type& t : detail::safetensors_types)
           if (type == t.name) found = &t;
         if (found == nullptr) [[unlikely]]
-          source.refuse(errc::not_supported,
-                        detail::text("a dtype that we have for '") + name + "'",
-                        detail::text("'") + type + "'");
+          refuse(source, "a dtype that we have", name, detail::text("'") + type + "'",
+                 errc::not_supported);
         e.type = found->type;
       } else if (key == "shape" && !std::exchange(has_sizes, true)) {
         for (json.open('['); json.next(']');) {
           if (e.sizes.rank() == max_rank) [[unlikely]]
-            source.refuse(errc::not_supported,
-                          detail::text("at most 8 dimensions for '") + name + "'", "more");
+            refuse(source, "at most 8 dimensions", name, "more", errc::not_supported);
           e.sizes.push_back(json.integer());
         }
       } else if (key == "data_offsets" && !std::exchange(has_range, true)) {
@@ -258,8 +256,8 @@ class safetensors {
   }
   [[noreturn]] FLAGGEMS_COLD static void refuse(const detail::file_source& source,
                                                 const char* expected, std::string_view name,
-                                                std::string_view got) {
-    source.refuse(detail::text(expected) + " for '" + name + "'", got);
+                                                std::string_view got, errc code = errc::bad_file) {
+    source.refuse(code, detail::text(expected) + " for '" + name + "'", got);
   }
 
   detail::file_view file_;
@@ -305,15 +303,17 @@ inline void save_safetensors(const std::string& path, std::span<const named_view
   }
   i64 next = 0;
   for (const named_view* t : order) {
-    const char* type = nullptr;
+    std::string_view type;
     for (const detail::safetensors_type& known : detail::safetensors_types)
       if (known.type == t->view.dtype()) type = known.name;
-    if (type == nullptr) [[unlikely]]
+    if (type.empty()) [[unlikely]]
       raise(errc::not_supported, op, detail::text("a dtype of the format for '") + t->name + "'",
             to_string(t->view.dtype()));
     check(t->name != "__metadata__", errc::invalid_argument, op, "a name other than __metadata__");
     if (header.size() > 1) header += ',';
-    header += detail::json_quoted(t->name) + ":{\"dtype\":\"" + type + "\",\"shape\":[";
+    header += detail::json_quoted(t->name) + ":{\"dtype\":\"";
+    header += type;
+    header += "\",\"shape\":[";
     for (const i64 s : t->view.sizes()) {
       if (header.back() != '[') header += ',';
       header += detail::text(s);
