@@ -19,14 +19,15 @@ class json_reader {
  public:
   json_reader(std::string_view json, const file_source& source) : text_(json), source_(source) {}
 
+  // Out of line, as it was more than half of what reads a header.
   /// Skips white space, then `c` if it comes next.
-  bool accept(char c) {
+  FLAGGEMS_NOINLINE bool accept(char c) {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != c) return false;
     ++at_;
     return true;
   }
-  void expect(char c) {
+  FLAGGEMS_NOINLINE void expect(char c) {
     if (!accept(c)) fail(text("'") + std::string_view(&c, 1) + "'");
   }
   /// Only white space may follow.
@@ -41,7 +42,7 @@ class json_reader {
   }
   /// Whether a value (and before it, its key) comes next, which must be read; else `bracket` has
   /// been read, which ends the innermost object or array.
-  bool next(char bracket) {
+  FLAGGEMS_NOINLINE bool next(char bracket) {
     const bool is_first = std::exchange(is_first_, false);
     if (is_first ? !accept(bracket) : accept(',')) return true;
     if (!is_first) expect(bracket);
@@ -54,7 +55,7 @@ class json_reader {
     return r;
   }
   /// An integer from 0 to 2^63 - 1, without sign, fraction or exponent.
-  i64 integer() {
+  FLAGGEMS_NOINLINE i64 integer() {
     skip_spaces();
     const std::size_t first = at_;
     i64 value = 0;

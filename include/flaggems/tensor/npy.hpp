@@ -79,13 +79,13 @@ class npy_header {
   void skip_spaces() {
     while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\t' || *p_ == '\r')) ++p_;
   }
-  bool accept(char c) {
+  FLAGGEMS_NOINLINE bool accept(char c) {
     skip_spaces();
     if (p_ == end_ || *p_ != c) return false;
     ++p_;
     return true;
   }
-  void expect(char c) {
+  FLAGGEMS_NOINLINE void expect(char c) {
     if (!accept(c))
       fail(text("a Python dictionary with '") + std::string_view(&c, 1) + "' at this place",
            p_ == end_ ? std::string_view("the header's end") : std::string_view(p_, 1));
