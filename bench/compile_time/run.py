@@ -34,9 +34,13 @@ BUDGETS = {
     "view.cpp": ("view header", 0.35, "reference.cpp"),
     "operator.cpp": ("one operator", 0.8, "reference.cpp"),
     "umbrella.cpp": ("umbrella", 1.0, "reference.cpp"),
+    "pointwise.cpp": ("program with an addition", 1.6, "reference_code.cpp"),
+    "rows.cpp": ("program with a softmax", 2.4, "reference_code.cpp"),
     "ten_operators.cpp": ("program that calls 10 operators", 5.4, "reference_code.cpp"),
-    "product.cpp": ("program with a product", 7.3, "reference_code.cpp"),
-    "topk.cpp": ("program with a topk", 5.8, "reference_code.cpp"),
+    "product.cpp": ("program with a product", 4.1, "reference_code.cpp"),
+    "attention.cpp": ("program with attention", 4.1, "reference_code.cpp"),
+    "topk.cpp": ("program with a topk", 2.9, "reference_code.cpp"),
+    "model.cpp": ("program with files, norm, linear, gelu, softmax, topk", 11, "reference_code.cpp"),
 }
 
 

@@ -16,8 +16,9 @@ class pool_block {
  public:
   pool_block() = default;
   /// `bytes` in the order of `stream`; 0 bytes give a null pointer. Raises out_of_memory in the
-  /// name of `op`.
-  pool_block(i64 bytes, const stream_ref<Device>& stream, const char* op = "allocate") {
+  /// name of `op`. (Out of line: tensors of all types share it.)
+  FLAGGEMS_NOINLINE pool_block(i64 bytes, const stream_ref<Device>& stream,
+                               const char* op = "allocate") {
     if (bytes == 0) return;
     pool_ = &pool<Device>(stream.device_index());
     record_ = pool_->allocate(bytes, stream.handle(), op);

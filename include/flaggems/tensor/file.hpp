@@ -38,7 +38,7 @@ static_assert(std::endian::native == std::endian::little, "the file formats are 
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_file(const char* op, const std::string& path,
                                                   const char* what) {
-  raise(errc::bad_file, op, std::string(what) + " '" + path + "'", std::strerror(errno));
+  raise(errc::bad_file, op, text(what) + " '" + path + "'", std::strerror(errno));
 }
 
 /// Owned bytes, aligned to 64.
@@ -49,7 +49,7 @@ class aligned_bytes {
     data_ = static_cast<std::byte*>(
         ::operator new (size == 0 ? 1 : size, std::align_val_t{alignment}, std::nothrow));
     if (data_ == nullptr) [[unlikely]]
-      raise(errc::out_of_memory, op, std::to_string(size) + " bytes of memory");
+      raise(errc::out_of_memory, op, text(size) + " bytes of memory");
   }
   aligned_bytes(aligned_bytes&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -139,7 +139,7 @@ class new_file {
   /// The path to replace: symbolic links are followed and stay.
   std::string place() {
     static int last = 0;
-    std::string unique = std::to_string(__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
+    text unique(__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
 #if FLAGGEMS_HAS_MMAP
     struct ::stat status;
     if (::stat(path_.c_str(), &status) == 0) {
@@ -156,11 +156,11 @@ class new_file {
         std::free(real);
       }
     }
-    unique = std::to_string(::getpid()) + '-' + unique;
+    unique = text(::getpid()) + "-" + unique;
 #endif
-    const std::size_t slash = path_.rfind('/');
-    return (slash == path_.npos ? std::string() : path_.substr(0, slash + 1)) + ".flaggems-" +
-           unique + ".tmp";
+    std::string r(path_, 0, path_.rfind('/') + 1);  // nothing if there is no '/'
+    r += ".flaggems-" + unique + ".tmp";
+    return r;
   }
 
   const char* op_;
@@ -205,7 +205,7 @@ class file_view {
     struct ::stat status;
     if (::fstat(handle, &status) != 0 || !S_ISREG(status.st_mode)) [[unlikely]] {
       ::close(handle);
-      raise(errc::bad_file, op, "a regular file '" + path + "'", "something else");
+      raise(errc::bad_file, op, text("a regular file '") + path + "'", "something else");
     }
     void* address = MAP_FAILED;
     if (status.st_size > 0)

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace flaggems::detail {
 
@@ -18,45 +19,43 @@ class json_reader {
  public:
   json_reader(std::string_view json, const file_source& source) : text_(json), source_(source) {}
 
+  // Out of line, as it was more than half of what reads a header.
   /// Skips white space, then `c` if it comes next.
-  bool accept(char c) {
+  FLAGGEMS_NOINLINE bool accept(char c) {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != c) return false;
     ++at_;
     return true;
   }
-  void expect(char c) {
-    if (!accept(c)) fail(std::string("'") + c + "'");
+  FLAGGEMS_NOINLINE void expect(char c) {
+    if (!accept(c)) fail(text("'") + std::string_view(&c, 1) + "'");
   }
   /// Only white space may follow.
   void expect_end() {
     skip_spaces();
     if (at_ != text_.size()) fail("the end of the header");
   }
-  /// Reads `{"key": value, ...}`: calls f(key) at each value, which must read it.
-  template <class F>
-  void object(F&& f) {
-    expect('{');
-    if (accept('}')) return;
-    do {
-      skip_spaces();
-      const std::string key = string();
-      expect(':');
-      f(key);
-    } while (accept(','));
-    expect('}');
+  /// Begins `{"key": value, ...}` or `[value, ...]`.
+  void open(char bracket) {
+    expect(bracket);
+    is_first_ = true;
   }
-  /// Reads `[value, ...]`: calls f() at each value, which must read it.
-  template <class F>
-  void array(F&& f) {
-    expect('[');
-    if (accept(']')) return;
-    do f();
-    while (accept(','));
-    expect(']');
+  /// Whether a value (and before it, its key) comes next, which must be read; else `bracket` has
+  /// been read, which ends the innermost object or array.
+  FLAGGEMS_NOINLINE bool next(char bracket) {
+    const bool is_first = std::exchange(is_first_, false);
+    if (is_first ? !accept(bracket) : accept(',')) return true;
+    if (!is_first) expect(bracket);
+    return false;
+  }
+  /// A key, and the colon; as `string`.
+  std::string_view key() {
+    const std::string_view r = string();
+    expect(':');
+    return r;
   }
   /// An integer from 0 to 2^63 - 1, without sign, fraction or exponent.
-  i64 integer() {
+  FLAGGEMS_NOINLINE i64 integer() {
     skip_spaces();
     const std::size_t first = at_;
     i64 value = 0;
@@ -68,29 +67,32 @@ class json_reader {
       fail("an integer that is not negative");
     return value;
   }
-  std::string string() {
+  /// Valid until the next string or key is read.
+  std::string_view string() {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != '"') fail("a string");
     ++at_;
-    std::string r;
+    string_.clear();
+    std::size_t first = at_;  // of what is to be appended
     for (;;) {
       if (at_ == text_.size()) fail("the end of a string");
       const unsigned char c = static_cast<unsigned char>(text_[at_]);
-      if (c == '"') {
-        ++at_;
-        return r;
-      }
       if (c < 0x20) fail("no control character in a string");
-      if (c == '\\')
-        escape(r);
-      else
-        utf8(r, c);
+      if (c != '"' && c != '\\') {
+        skip_utf8(c);
+        continue;
+      }
+      string_.append(text_.data() + first, at_ - first);
+      ++at_;
+      if (c == '"') return string_;
+      escape();
+      first = at_;
     }
   }
-  [[noreturn]] void fail(const std::string& expected) const {
-    source_.refuse(expected + " in the JSON header",
-                   at_ == text_.size() ? std::string("its end")
-                                       : "something else at byte " + std::to_string(at_));
+  [[noreturn]] FLAGGEMS_COLD void fail(std::string_view expected) const {
+    source_.refuse(
+        text(expected) + " in the JSON header",
+        at_ == text_.size() ? text("its end") : text("something else at byte ") + text(at_));
   }
 
  private:
@@ -114,13 +116,13 @@ class json_reader {
     }
     return value;
   }
-  void escape(std::string& r) {
-    ++at_;  // the backslash
+  /// What comes after a backslash.
+  void escape() {
     if (at_ == text_.size()) fail("an escape sequence");
     constexpr std::string_view codes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
     const char c = text_[at_];
     if (const std::size_t i = codes.find(c); i != codes.npos) {
-      r += meanings[i];
+      string_ += meanings[i];
       ++at_;
       return;
     }
@@ -136,7 +138,9 @@ class json_reader {
     } else if (code >= 0xdc00 && code < 0xe000) {
       fail("the first half of a surrogate pair");
     }
-    const auto put = [&r](u32 byte) { r += static_cast<char>(static_cast<unsigned char>(byte)); };
+    char bytes[4];
+    std::size_t count = 0;
+    const auto put = [&](u32 byte) { bytes[count++] = static_cast<char>(byte); };
     if (code < 0x80) {
       put(code);
     } else if (code < 0x800) {
@@ -152,12 +156,13 @@ class json_reader {
       put(0x80 | (code >> 6 & 63));
       put(0x80 | (code & 63));
     }
+    string_.append(bytes, count);
   }
   /// One UTF-8 character: in its shortest form and no surrogate.
-  void utf8(std::string& r, unsigned char first) {
+  void skip_utf8(unsigned char first) {
     int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
     if (more < 0 || first > 0xf4) fail("UTF-8");
-    r += text_[at_++];
+    ++at_;
     for (int i = 0; i < more; ++i) {
       if (at_ == text_.size()) fail("UTF-8");
       const unsigned char c = static_cast<unsigned char>(text_[at_]);
@@ -167,12 +172,14 @@ class json_reader {
                                                   : 0x80;
       const unsigned char most = i != 0 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
       if (c < least || c > most) fail("UTF-8");
-      r += text_[at_++];
+      ++at_;
     }
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool is_first_ = false;  // the next value of the innermost object or array
+  std::string string_;     // the last one
   const file_source& source_;
 };
 
@@ -180,18 +187,12 @@ class json_reader {
 [[nodiscard]] inline std::string json_quoted(std::string_view plain) {
   std::string r = "\"";
   for (const char c : plain) {
+    constexpr char hex[] = "0123456789abcdef";
     const unsigned char u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      r += '\\';
-      r += c;
-    } else if (u < 0x20) {
-      constexpr char hex[] = "0123456789abcdef";
-      r += "\\u00";
-      r += hex[u >> 4];
-      r += hex[u & 15];
-    } else {
-      r += c;
-    }
+    const char code[] = {'\\', 'u', '0', '0', hex[u >> 4], hex[u & 15]}, mark[] = {'\\', c};
+    r += u < 0x20                ? std::string_view(code, sizeof code)
+         : c == '"' || c == '\\' ? std::string_view(mark, sizeof mark)
+                                 : std::string_view(&c, 1);
   }
   return r += '"';
 }

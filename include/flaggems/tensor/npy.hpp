@@ -47,7 +47,7 @@ class npy_header {
     expect('{');
     bool has_descr = false, has_order = false, has_shape = false;
     while (!accept('}')) {
-      const std::string key = quoted();
+      const std::string_view key = quoted();
       expect(':');
       if (key == "descr" && !std::exchange(has_descr, true))
         descr = quoted();
@@ -63,47 +63,46 @@ class npy_header {
       }
     }
     skip_spaces();
-    if (p_ != end_) fail("nothing after the header's dictionary", std::string(1, *p_));
+    if (p_ != end_) fail("nothing after the header's dictionary", {p_, 1});
     if (!(has_descr && has_order && has_shape))
       fail("the keys 'descr', 'fortran_order' and 'shape'", "fewer");
   }
 
-  std::string descr;
+  std::string_view descr;
   bool fortran_order = false;
   shape sizes;
 
  private:
-  [[noreturn]] void fail(const std::string& expected, const std::string& got) const {
+  [[noreturn]] FLAGGEMS_COLD void fail(std::string_view expected, std::string_view got) const {
     source_.refuse(expected, got);
   }
   void skip_spaces() {
     while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\t' || *p_ == '\r')) ++p_;
   }
-  bool accept(char c) {
+  FLAGGEMS_NOINLINE bool accept(char c) {
     skip_spaces();
     if (p_ == end_ || *p_ != c) return false;
     ++p_;
     return true;
   }
-  void expect(char c) {
+  FLAGGEMS_NOINLINE void expect(char c) {
     if (!accept(c))
-      fail("a Python dictionary with '" + std::string(1, c) + "' at this place",
-           p_ == end_ ? "the header's end" : std::string(1, *p_));
+      fail(text("a Python dictionary with '") + std::string_view(&c, 1) + "' at this place",
+           p_ == end_ ? std::string_view("the header's end") : std::string_view(p_, 1));
   }
-  std::string quoted() {
+  /// Without escapes, so a part of the header.
+  std::string_view quoted() {
     skip_spaces();
     if (p_ == end_ || (*p_ != '\'' && *p_ != '"'))
       fail("a quoted string in the header", "something else");
-    const char quote = *p_++;
-    std::string quoted;
+    const char quote = *p_++, *const first = p_;
     while (p_ != end_ && *p_ != quote) {
       if (*p_ == '\\' || static_cast<unsigned char>(*p_) < ' ')
         fail("a plain string in the header", "an escape or control character");
-      quoted += *p_++;
+      ++p_;
     }
     if (p_ == end_) fail("a closing quote in the header", "its end");
-    ++p_;
-    return quoted;
+    return {first, static_cast<std::size_t>(p_++ - first)};
   }
   bool word(const char* expected) {
     const std::size_t n = std::strlen(expected);
@@ -153,13 +152,12 @@ inline npy_array read_npy(byte_span bytes, const file_source& source) {
                "a file that begins with \\x93NUMPY and a version", "something else");
   const int major = static_cast<int>(bytes[6]), minor = static_cast<int>(bytes[7]);
   if (major < 1 || major > 3 || minor != 0) [[unlikely]]
-    source.refuse("version 1.0, 2.0 or 3.0", std::to_string(major) + '.' + std::to_string(minor));
+    source.refuse("version 1.0, 2.0 or 3.0", text(major) + "." + text(minor));
   const std::size_t start = major == 1 ? 10 : 12;
   source.check(bytes.size() >= start, "the length of the header", "the end");
   const u64 length = load_unsigned(bytes.data() + 8, major == 1 ? 2 : 4);
   if (length > bytes.size() - start) [[unlikely]]
-    source.refuse("a header of " + std::to_string(length) + " bytes",
-                  std::to_string(bytes.size() - start));
+    source.refuse("a header of " + text(length) + " bytes", text(bytes.size() - start));
   const char* first = reinterpret_cast<const char*>(bytes.data() + start);
   const npy_header header(first, first + length, source);
 
@@ -170,15 +168,15 @@ inline npy_array read_npy(byte_span bytes, const file_source& source) {
     source.refuse(
         errc::not_supported,
         "little-endian elements of a type we have (<f8 <f4 <f2 <V2 |i1 ... <u8 |b1 <c8 <c16)",
-        "'" + header.descr + "'");
+        text("'") + header.descr + "'");
 
   const byte_span elements = bytes.subspan(start + static_cast<std::size_t>(length));
   i64 expected = 0;
   if (!array_bytes(header.sizes, found->type, expected) ||
       static_cast<u64>(expected) != elements.size()) [[unlikely]]
-    source.refuse("the elements of an array of sizes " + std::string(to_string(header.sizes)) +
-                      " and type " + header.descr,
-                  std::to_string(elements.size()) + " bytes");
+    source.refuse("the elements of an array of sizes " + to_string(header.sizes) + " and type " +
+                      header.descr,
+                  text(elements.size()) + " bytes");
   source.check(found->type != dtype::bool_ || are_bools(elements), "booleans that are 0 or 1",
                "others");
 
@@ -220,15 +218,18 @@ inline void save_npy(const std::string& path, const any_view<host>& v) {
   for (const detail::npy_type& t : detail::npy_types)
     if (descr == nullptr && t.type == v.dtype()) descr = t.descr;
   if (descr == nullptr) [[unlikely]]
-    raise(errc::not_supported, op, "a dtype that NumPy has, or bf16",
-          std::string(to_string(v.dtype())));
-  std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
-  for (const i64 s : v.sizes()) text += std::to_string(s) + (v.rank() == 1 ? "," : ", ");
-  if (v.rank() > 1) text.erase(text.size() - 2);
-  text += "), }";
+    raise(errc::not_supported, op, "a dtype that NumPy has, or bf16", to_string(v.dtype()));
+  detail::text header =
+      detail::text("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (";
+  for (int d = 0; d < v.rank(); ++d) {
+    if (d > 0) header += ", ";
+    header += detail::text(v.size(d));
+  }
+  header += v.rank() == 1 ? ",), }" : "), }";
   // Elements are aligned to 64 bytes.
-  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
-  text += '\n';
+  while ((10 + header.view().size() + 1) % 64 != 0) header += " ";
+  header += "\n";
+  const std::string_view text = header;
   const unsigned char head[10] = {0x93,
                                   'N',
                                   'U',

@@ -8,7 +8,7 @@
 #include <flaggems/tensor/file.hpp>
 #include <flaggems/tensor/json.hpp>
 
-#include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace flaggems {
@@ -27,7 +27,7 @@ struct named_text {
 namespace detail {
 
 struct safetensors_type {
-  const char* name;
+  std::string_view name;
   dtype type;
 };
 inline constexpr safetensors_type safetensors_types[] = {
@@ -40,6 +40,29 @@ inline constexpr safetensors_type safetensors_types[] = {
 
 /// The longest accepted header, that of the reference implementation.
 inline constexpr u64 longest_safetensors_header = 100'000'000;
+
+// Pointers are sorted, by std::qsort: sorts of std would be compiled for each type and order.
+/// Which of two pointers to a T comes first by its name, as std::qsort asks.
+template <class T>
+int compare_names(const void* a, const void* b) {
+  return (*static_cast<const T* const*>(a))->name.compare((*static_cast<const T* const*>(b))->name);
+}
+/// Pointers to all of some, in order.
+template <class T>
+std::vector<const T*> ordered(std::span<const T> some,
+                              int (*compare)(const void*, const void*) = compare_names<T>) {
+  std::vector<const T*> order(some.size());
+  for (std::size_t i = 0; i < some.size(); ++i) order[i] = &some[i];
+  if (!order.empty()) std::qsort(order.data(), order.size(), sizeof(const T*), compare);
+  return order;
+}
+/// A name that occurs twice, or null. They are ordered by name.
+template <class T>
+const std::string* repeated_name(const std::vector<const T*>& order) {
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (order[i]->name == order[i - 1]->name) return &order[i]->name;
+  return nullptr;
+}
 
 }  // namespace detail
 
@@ -62,17 +85,23 @@ class safetensors {
   [[nodiscard]] const std::vector<named_text>& metadata() const noexcept { return metadata_; }
   /// The tensor of this name, or null.
   [[nodiscard]] const any_view<host>* find(std::string_view name) const noexcept {
-    const auto it = std::lower_bound(
-        tensors_.begin(), tensors_.end(), name,
-        [](const named_view& one, std::string_view key) { return one.name < key; });
-    return it != tensors_.end() && it->name == name ? &it->view : nullptr;
+    std::size_t first = 0;
+    for (std::size_t last = tensors_.size(); first < last;) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (tensors_[middle].name < name)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first < tensors_.size() && tensors_[first].name == name ? &tensors_[first].view
+                                                                   : nullptr;
   }
   /// The tensor of this name. Raises invalid_argument if there is none.
   [[nodiscard]] const any_view<host>& at(std::string_view name) const {
     const any_view<host>* found = find(name);
     if (found == nullptr) [[unlikely]]
       raise(errc::invalid_argument, "safetensors", "the name of a tensor in the file",
-            "'" + std::string(name) + "'");
+            detail::text("'") + name + "'");
     return *found;
   }
 
@@ -88,12 +117,12 @@ class safetensors {
 
   void parse(byte_span bytes, const detail::file_source& source) {
     if (bytes.size() < 8) [[unlikely]]
-      source.refuse("8 bytes for the length of the header", std::to_string(bytes.size()));
+      source.refuse("8 bytes for the length of the header", detail::text(bytes.size()));
     const u64 length = detail::load_unsigned(bytes.data(), 8);
     if (length > bytes.size() - 8 || length > detail::longest_safetensors_header) [[unlikely]]
       source.refuse("a header of at most 100000000 bytes that ends within the file's " +
-                        std::to_string(bytes.size()),
-                    std::to_string(length));
+                        detail::text(bytes.size()),
+                    detail::text(length));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data() + 8),
                                 static_cast<std::size_t>(length));
     source.check(!text.empty() && text[0] == '{', "a header that begins with '{'",
@@ -102,45 +131,53 @@ class safetensors {
     std::vector<entry> entries;
     bool has_metadata = false;
     detail::json_reader json(text, source);
-    json.object([&](const std::string& name) {
-      if (name == "__metadata__") {
-        source.check(!std::exchange(has_metadata, true), "one __metadata__", "two");
-        json.object([&](const std::string& key) { metadata_.push_back({key, json.string()}); });
-      } else {
-        entries.push_back(read_entry(json, name, source));
+    std::vector<named_text> texts;
+    for (json.open('{'); json.next('}');) {
+      const std::string_view name = json.key();
+      if (name != "__metadata__") {
+        entries.emplace_back().name = name;
+        read_entry(json, entries.back(), source);
+        continue;
       }
-    });
+      source.check(!std::exchange(has_metadata, true), "one __metadata__", "two");
+      for (json.open('{'); json.next('}');) {
+        texts.emplace_back().name = json.key();
+        texts.back().text = json.string();
+      }
+    }
     json.expect_end();
 
-    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
-    std::sort(metadata_.begin(), metadata_.end(), by_name);
-    refuse_duplicates(metadata_, source);
-    std::sort(entries.begin(), entries.end(), by_name);
-    refuse_duplicates(entries, source);
-    place(entries, bytes.subspan(8 + static_cast<std::size_t>(length)), source);
+    const auto texts_by_name = detail::ordered<named_text>(texts);
+    refuse_repeated(detail::repeated_name(texts_by_name), source);
+    metadata_.resize(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) metadata_[i] = *texts_by_name[i];
+    const auto by_name = detail::ordered<entry>(entries);
+    refuse_repeated(detail::repeated_name(by_name), source);
+    const byte_span data = bytes.subspan(8 + static_cast<std::size_t>(length));
+    check_ranges(entries, data, source);
+    place(by_name, data, source);
   }
 
-  static entry read_entry(detail::json_reader& json, const std::string& name,
-                          const detail::file_source& source) {
-    entry e;
-    e.name = name;
+  static void read_entry(detail::json_reader& json, entry& e, const detail::file_source& source) {
+    const std::string& name = e.name;
     bool has_type = false, has_sizes = false, has_range = false;
-    json.object([&](const std::string& key) {
+    for (json.open('{'); json.next('}');) {
+      const std::string_view key = json.key();
       if (key == "dtype" && !std::exchange(has_type, true)) {
-        const std::string type = json.string();
+        const std::string_view type = json.string();
         const detail::safetensors_type* found = nullptr;
         for (const detail::safetensors_type& t : detail::safetensors_types)
           if (type == t.name) found = &t;
         if (found == nullptr) [[unlikely]]
-          source.refuse(errc::not_supported, "a dtype that we have for '" + name + "'",
-                        "'" + type + "'");
+          refuse(source, "a dtype that we have", name, detail::text("'") + type + "'",
+                 errc::not_supported);
         e.type = found->type;
       } else if (key == "shape" && !std::exchange(has_sizes, true)) {
-        json.array([&] {
+        for (json.open('['); json.next(']');) {
           if (e.sizes.rank() == max_rank) [[unlikely]]
-            source.refuse(errc::not_supported, "at most 8 dimensions for '" + name + "'", "more");
+            refuse(source, "at most 8 dimensions", name, "more", errc::not_supported);
           e.sizes.push_back(json.integer());
-        });
+        }
       } else if (key == "data_offsets" && !std::exchange(has_range, true)) {
         json.expect('[');
         e.begin = json.integer();
@@ -150,7 +187,7 @@ class safetensors {
       } else {
         refuse(source, "the keys dtype, shape and data_offsets, each once", name, key);
       }
-    });
+    }
     if (!(has_type && has_sizes && has_range)) [[unlikely]]
       refuse(source, "the keys dtype, shape and data_offsets", name, "fewer");
     i64 size = 0;
@@ -158,60 +195,73 @@ class safetensors {
         [[unlikely]]
       refuse(source, "data_offsets whose difference is what dtype and shape require", name,
              to_string(int_list{e.begin, e.end}));
-    return e;
   }
 
-  /// Assigns each entry its part of `data`; together they must cover it exactly.
-  void place(const std::vector<entry>& entries, byte_span data, const detail::file_source& source) {
-    std::vector<const entry*> order;
-    order.reserve(entries.size());
-    for (const entry& e : entries) order.push_back(&e);
-    std::sort(order.begin(), order.end(), [](const entry* a, const entry* b) {
-      return a->begin != b->begin ? a->begin < b->begin : a->end < b->end;
-    });
+  static int compare_ranges(const void* a, const void* b) {
+    const entry &x = **static_cast<const entry*const*>(a),
+                &y = **static_cast<const entry*const*>(b);
+    const bool differ = x.begin != y.begin;
+    return (differ ? x.begin < y.begin : x.end < y.end) ? -1 : differ || x.end != y.end ? 1 : 0;
+  }
+  /// The entries' parts of `data` must cover it exactly.
+  static void check_ranges(const std::vector<entry>& entries, byte_span data,
+                           const detail::file_source& source) {
     i64 next = 0;
-    for (const entry* e : order) {
+    for (const entry* e : detail::ordered<entry>(entries, compare_ranges)) {
       if (e->begin != next) [[unlikely]]
         refuse(source, "data_offsets that begin where those before end", e->name,
                to_string(int_list{e->begin, e->end}));
       next = e->end;
     }
     if (static_cast<u64>(next) != data.size()) [[unlikely]]
-      source.refuse(std::to_string(next) + " bytes of elements", std::to_string(data.size()));
+      source.refuse(detail::text(next) + " bytes of elements", detail::text(data.size()));
+  }
 
-    tensors_.reserve(entries.size());
-    for (const entry& e : entries) {
+  /// Makes the views. The format does not align elements; misaligned ones are copied.
+  void place(const std::vector<const entry*>& entries, byte_span data,
+             const detail::file_source& source) {
+    const auto needs_copy = [&](const entry& e) {
+      const u64 address = reinterpret_cast<u64>(data.data()) + static_cast<u64>(e.begin);
+      return e.begin != e.end && address % static_cast<u64>(size_of(e.type)) != 0;
+    };
+    constexpr std::size_t alignment = 64;
+    std::size_t copied = 0;
+    for (const entry* e : entries)
+      if (needs_copy(*e))
+        copied +=
+            (static_cast<std::size_t>(e->end - e->begin) + alignment - 1) / alignment * alignment;
+    if (copied != 0) copies_ = detail::aligned_bytes(copied, op);
+
+    std::byte* to = copies_.data();
+    tensors_.resize(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const entry& e = *entries[i];
       byte_span bytes = data.subspan(static_cast<std::size_t>(e.begin),
                                      static_cast<std::size_t>(e.end - e.begin));
       if (e.type == dtype::bool_ && !detail::are_bools(bytes)) [[unlikely]]
         refuse(source, "booleans that are 0 or 1", e.name, "others");
-      // The format does not align elements; misaligned ones are copied.
-      const u64 alignment = static_cast<u64>(size_of(e.type));
-      if (!bytes.empty() && reinterpret_cast<u64>(bytes.data()) % alignment != 0) {
-        copies_.emplace_back(bytes.size(), op);
-        std::memcpy(copies_.back().data(), bytes.data(), bytes.size());
-        bytes = copies_.back().span();
+      if (needs_copy(e)) {
+        std::memcpy(to, bytes.data(), bytes.size());
+        bytes = {to, bytes.size()};
+        to += (bytes.size() + alignment - 1) / alignment * alignment;
       }
-      tensors_.push_back(
-          {e.name, any_view<host>(static_cast<const void*>(bytes.data()), e.type, e.sizes)});
+      tensors_[i].name = e.name;
+      tensors_[i].view = any_view<host>(static_cast<const void*>(bytes.data()), e.type, e.sizes);
     }
   }
 
-  template <class Entry>
-  static void refuse_duplicates(const std::vector<Entry>& sorted,
-                                const detail::file_source& source) {
-    for (std::size_t i = 1; i < sorted.size(); ++i)
-      if (sorted[i].name == sorted[i - 1].name) [[unlikely]]
-        refuse(source, "each name once", sorted[i].name, "twice");
+  static void refuse_repeated(const std::string* name, const detail::file_source& source) {
+    if (name != nullptr) [[unlikely]]
+      refuse(source, "each name once", *name, "twice");
   }
   [[noreturn]] FLAGGEMS_COLD static void refuse(const detail::file_source& source,
-                                                const char* expected, const std::string& name,
-                                                const std::string& got) {
-    source.refuse(std::string(expected) + " for '" + name + "'", got);
+                                                const char* expected, std::string_view name,
+                                                std::string_view got, errc code = errc::bad_file) {
+    source.refuse(code, detail::text(expected) + " for '" + name + "'", got);
   }
 
   detail::file_view file_;
-  std::vector<detail::aligned_bytes> copies_;
+  detail::aligned_bytes copies_;
   std::vector<named_view> tensors_;
   std::vector<named_text> metadata_;
 };
@@ -230,22 +280,17 @@ class safetensors {
 inline void save_safetensors(const std::string& path, std::span<const named_view> tensors,
                              std::span<const named_text> metadata = {}) {
   const char* op = "save_safetensors";
-  std::vector<const named_view*> order;
-  for (const named_view& t : tensors) order.push_back(&t);
-  std::sort(order.begin(), order.end(), [](const named_view* a, const named_view* b) {
-    const i64 wide_a = size_of(a->view.dtype()), wide_b = size_of(b->view.dtype());
-    return wide_a != wide_b ? wide_a > wide_b : a->name < b->name;
+  const std::string* const repeated[] = {
+      detail::repeated_name(detail::ordered<named_view>(tensors)),
+      detail::repeated_name(detail::ordered<named_text>(metadata))};
+  for (const std::string* name : repeated)
+    if (name != nullptr) [[unlikely]]
+      raise(errc::invalid_argument, op, "each name once", detail::text("'") + *name + "' twice");
+  const auto order = detail::ordered<named_view>(tensors, [](const void* a, const void* b) {
+    const i64 wide_a = size_of((*static_cast<const named_view* const*>(a))->view.dtype());
+    const i64 wide_b = size_of((*static_cast<const named_view* const*>(b))->view.dtype());
+    return wide_a != wide_b ? (wide_a > wide_b ? -1 : 1) : detail::compare_names<named_view>(a, b);
   });
-  const auto refuse_duplicates = [op](auto entries) {
-    std::vector<std::string_view> names;
-    for (const auto& e : entries) names.push_back(e.name);
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) [[unlikely]]
-      raise(errc::invalid_argument, op, "each name once", "'" + std::string(*twice) + "' twice");
-  };
-  refuse_duplicates(tensors);
-  refuse_duplicates(metadata);
 
   std::string header = "{";
   if (!metadata.empty()) {
@@ -258,22 +303,24 @@ inline void save_safetensors(const std::string& path, std::span<const named_view
   }
   i64 next = 0;
   for (const named_view* t : order) {
-    const char* type = nullptr;
+    std::string_view type;
     for (const detail::safetensors_type& known : detail::safetensors_types)
       if (known.type == t->view.dtype()) type = known.name;
-    if (type == nullptr) [[unlikely]]
-      raise(errc::not_supported, op, "a dtype of the format for '" + t->name + "'",
-            std::string(to_string(t->view.dtype())));
+    if (type.empty()) [[unlikely]]
+      raise(errc::not_supported, op, detail::text("a dtype of the format for '") + t->name + "'",
+            to_string(t->view.dtype()));
     check(t->name != "__metadata__", errc::invalid_argument, op, "a name other than __metadata__");
     if (header.size() > 1) header += ',';
-    header += detail::json_quoted(t->name) + ":{\"dtype\":\"" + type + "\",\"shape\":[";
+    header += detail::json_quoted(t->name) + ":{\"dtype\":\"";
+    header += type;
+    header += "\",\"shape\":[";
     for (const i64 s : t->view.sizes()) {
       if (header.back() != '[') header += ',';
-      header += std::to_string(s);
+      header += detail::text(s);
     }
-    header += "],\"data_offsets\":[" + std::to_string(next) + ',';
+    header += "],\"data_offsets\":[" + detail::text(next) + ",";
     next += t->view.bytes();
-    header += std::to_string(next) + "]}";
+    header += detail::text(next) + "]}";
   }
   header += '}';
   while (header.size() % 8 != 0) header += ' ';

@@ -39,9 +39,7 @@ class row_plan {
   /// Adds an operand that has the plan's sizes, except along `dim`.
   template <class T, class D>
   void add(const tensor_view<T, D>& v) {
-    if (dense_) return;
-    it_.add(without_dim(v.sizes(), dim_, "row_plan"), without_dim(v.strides(), dim_, "row_plan"));
-    own_[count_++] = v.rank() == 0 ? 1 : v.stride(dim_);
+    if (!dense_) add(v.sizes(), v.strides());
   }
 
   /// Whether there is nothing to do: no rows, or rows of no elements. (A result for each row is to
@@ -78,6 +76,10 @@ class row_plan {
   }
 
  private:
+  FLAGGEMS_NOINLINE void add(std::span<const i64> sizes, std::span<const i64> strides) {
+    it_.add(without_dim(sizes, dim_, "row_plan"), without_dim(strides, dim_, "row_plan"));
+    own_[count_++] = strides.empty() ? 1 : strides[static_cast<std::size_t>(dim_)];
+  }
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
     if (dense_) {
       to[0] = length_;

@@ -123,7 +123,8 @@ class host_block {
     i64 i = 0;
     while (n - i >= step) {
       V part[M];
-      static_for<M>([&](auto k) FLAGGEMS_LAMBDA { part[k] = neutral; });
+      FLAGGEMS_UNROLL
+      for (int k = 0; k < M; ++k) part[k] = neutral;
       const i64 stop = i + min_of((n - i) / step * step, segment);
       const auto next = [&](auto k) FLAGGEMS_LAMBDA {
         part[k] = op(part[k], f(lane_vector<Isa>{i + k * lanes}));

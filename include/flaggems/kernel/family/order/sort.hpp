@@ -117,18 +117,24 @@ FLAGGEMS_INLINE sort_buffers<U> sort_by_digit(Block& block, i64 n, int shift, in
   return data.swapped();
 }
 
-/// Sorts n keys ascending, stably, their indices with them; returns where they are. Synchronises
-/// before it reads and after it has written.
+/// All passes of a radix sort.
 template <class Block, class U, class Counters>
-FLAGGEMS_INLINE sort_buffers<U> sort_keys(Block& block, i64 n, sort_buffers<U> data,
-                                          const Counters& counters) {
-  const bool one_thread = block.threads() == 1;
-  block.sync();
-  if (n <= most_ranked) return sort_by_rank(block, n, data);
-  const int bits = one_thread ? 8 : 4;
+FLAGGEMS_INLINE sort_buffers<U> sort_by_digits(Block& block, i64 n, sort_buffers<U> data,
+                                               const Counters& counters) {
+  const int bits = block.threads() == 1 ? 8 : 4;
   for (int shift = 0; shift < static_cast<int>(sizeof(U)) * 8; shift += bits)
     data = sort_by_digit(block, n, shift, bits, data, counters);
   return data;
+}
+
+/// Sorts n keys ascending, stably, their indices with them; returns where they are. Synchronises
+/// before it reads and after it has written. The host has its own form here as well.
+template <class Block, class U, class Counters>
+FLAGGEMS_INLINE sort_buffers<U> sort_keys(Block& block, i64 n, const sort_buffers<U>& data,
+                                          const Counters& counters) {
+  block.sync();
+  if (n <= most_ranked) return sort_by_rank(block, n, data);
+  return sort_by_digits(block, n, data, counters);
 }
 
 /// Writes `count` indices, and the elements of x at them, possibly in place.
@@ -151,6 +157,8 @@ FLAGGEMS_INLINE void write_sorted(Block& block, i64 count, const sort_buffers<U>
 /// to `indices`.
 template <class T>
 struct sort {
+  static constexpr bool has_parts = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, row_arg<T> in,
                                   row_target<T> values, row_target<i64> indices,

@@ -92,6 +92,8 @@ FLAGGEMS_INLINE sort_buffers<bits_type<T>> find_first(Block& block, i64 n, i64 k
 /// The k largest (or least) of each row, sorted, and where they came from.
 template <class T>
 struct topk {
+  static constexpr bool has_parts = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, i64 k, row_arg<T> in,
                                   row_target<T> values, row_target<i64> indices,

@@ -394,8 +394,12 @@ struct any_vector_kernel {
         using tile = typename at_level::template tile<v + 1>;
         k->tiles[v + 1] = &outlined<Isa>::template call<tile, tile_arguments<C>>;
       });
+      // Panels of 16 bytes a step are moved by 16 bytes at AVX2 as well: by the baseline's code.
+      constexpr bool moves_quarters =
+          is_same<Isa, isa_avx2> && is_same<A, C> && at_level::rows * sizeof(C) == 16;
+      using packing = conditional<moves_quarters, isa_baseline, Isa>;
       k->packs_rows =
-          &outlined<Isa>::template call<pack_elements<C, A, at_level::rows>, pack_arguments<A>>;
+          &outlined<packing>::template call<pack_elements<C, A, at_level::rows>, pack_arguments<A>>;
       k->packs_columns =
           &outlined<Isa>::template call<pack_elements<C, B, at_level::columns>, pack_arguments<B>>;
     }

@@ -61,7 +61,8 @@ struct pack_block {
   /// to[(q + e) * step + n] = from[n][q + e], n < lines, e < side.
   FLAGGEMS_HOST_INLINE static void transpose(C* to, i64 step, const C* const* from, i64 q) {
     vector row[side], next[side];
-    static_for<side>([&](auto n) FLAGGEMS_LAMBDA { read(row[n], from + n, q); });
+    FLAGGEMS_UNROLL
+    for (int n = 0; n < side; ++n) read(row[n], from + n, q);
     if constexpr (side == 2) {
       take_in_turn<side, 1>(next[0], next[1], row[0], row[1], lanes{});
     } else {
@@ -71,9 +72,9 @@ struct pack_block {
       take_in_turn<side, 2>(next[0], next[1], low[0], low[1], lanes{});
       take_in_turn<side, 2>(next[2], next[3], high[0], high[1], lanes{});
     }
-    static_for<side>([&](auto e) FLAGGEMS_LAMBDA {
+    FLAGGEMS_UNROLL
+    for (int e = 0; e < side; ++e)
       *static_cast<loose*>(static_cast<void*>(to + (q + e) * step)) = next[e];
-    });
   }
 
  private:
@@ -194,10 +195,10 @@ struct pack_elements {
     for (i64 q = 0; q < depth; ++q, to += Width) {
       const C* row = elements<Isa>(from + q * p.along, 1, live, converted);
       if (live == Width) {
-        static_for<Width / side>([&](auto g) FLAGGEMS_LAMBDA {
+        FLAGGEMS_UNROLL
+        for (int g = 0; g < Width / side; ++g)
           *static_cast<loose*>(static_cast<void*>(to + g * side)) =
               *static_cast<const loose*>(static_cast<const void*>(row + g * side));
-        });
       } else {
         for (i64 l = 0; l < Width; ++l) to[l] = l < live ? row[l] : C(0);
       }

@@ -191,15 +191,15 @@ struct small_product {
       constexpr int side = block::side, lines = block::lines;
       for (i64 l = 0; l < count; l += lines) {
         const C* line[lines];
-        static_for<lines>([&](auto n) FLAGGEMS_LAMBDA {
-          line[n] = p.b + (j + min_of(l + n, live - 1)) * p.b_line;
-        });
+        FLAGGEMS_UNROLL
+        for (int n = 0; n < lines; ++n) line[n] = p.b + (j + min_of(l + n, live - 1)) * p.b_line;
         i64 q = 0;
         if (p.b_along == 1)
           for (; q + side <= p.k; q += side) block::transpose(packed + l, width, line, q);
-        for (; q < p.k; ++q)
-          static_for<lines>(
-              [&](auto n) FLAGGEMS_LAMBDA { packed[q * width + l + n] = line[n][q * p.b_along]; });
+        for (; q < p.k; ++q) {
+          FLAGGEMS_UNROLL
+          for (int n = 0; n < lines; ++n) packed[q * width + l + n] = line[n][q * p.b_along];
+        }
       }
     }
   };

@@ -15,6 +15,8 @@ namespace flaggems::kernels {
 /// Sorts parts of `share` elements of a row, each at its position in data.keys.
 template <class T>
 struct sort_parts {
+  static constexpr bool has_parts = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, i64 row, row_arg<T> in,
                                   sort_buffers<bits_type<T>> data, i64 share, i32 descending) {
@@ -43,6 +45,8 @@ struct sort_parts {
 /// Merges sorted parts of `width` elements in pairs, to the spare buffers, `piece` at a time.
 template <class U>
 struct merge_parts {
+  static constexpr bool is_scalar = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, sort_buffers<U> data, i64 width, i64 piece) {
     block.for_each_tile(ceil_div(n, piece), [&](i64 tile) FLAGGEMS_LAMBDA {
@@ -92,6 +96,8 @@ struct merge_parts {
 /// overwritten, which may be in place.
 template <class T>
 struct gather_sorted {
+  static constexpr bool is_scalar = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, i64 row, row_arg<T> in,
                                   sort_buffers<bits_type<T>> data, i64 piece) {
@@ -107,6 +113,8 @@ struct gather_sorted {
 /// Writes a sorted row's elements, if requested, and indices.
 template <class T>
 struct write_row {
+  static constexpr bool is_scalar = true;
+
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, row_space space, i64 row, row_target<T> values,
                                   row_target<i64> indices, sort_buffers<bits_type<T>> data,

@@ -90,4 +90,28 @@ FLAGGEMS_HOST_INLINE sort_buffers<U> sort_by_rank(host_block<Isa>&, i64 n, sort_
   }
 }
 
+/// `sort_keys`, which depends on the keys' size only: a part, so that all kernels share it.
+struct sort_part {
+  template <class Isa, class U>
+  FLAGGEMS_HOST_INLINE static void run(i64 n, sort_buffers<U>* data,
+                                       const host_scratch<i64>& counters) {
+    host_block<Isa> block(0, 1, nullptr);
+    *data = n <= most_ranked ? sort_by_rank(block, n, *data)
+                             : sort_by_digits(block, n, *data, counters);
+  }
+};
+/// The part, of the level at which a block runs.
+template <class U>
+using sorter = level_part<i64, sort_buffers<U>*, host_scratch<i64>>;
+template <class U, class Isa>
+FLAGGEMS_HOST_INLINE sorter<U> sorter_of(const host_block<Isa>& block) {
+  return block.template part<sort_part, i64, sort_buffers<U>*, host_scratch<i64>>();
+}
+template <class Isa, class U>
+FLAGGEMS_HOST_INLINE sort_buffers<U> sort_keys(host_block<Isa>& block, i64 n, sort_buffers<U> data,
+                                               const host_scratch<i64>& counters) {
+  sorter_of<U>(block).call(n, &data, counters);
+  return data;
+}
+
 }  // namespace flaggems::kernels

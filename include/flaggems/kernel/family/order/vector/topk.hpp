@@ -24,33 +24,63 @@ template <class T>
 using ordered_as = typename conditional<is_same<T, bool>, type_identity<i32>,
                                         type_identity<compute_type<T>>>::type;
 
+/// What parts are asked about a row of n elements, in a copy: what a caller passes by reference, it
+/// reads from memory ever after.
+template <class T>
+struct row_search {
+  row_in<T> x;
+  i64 n;
+  bool largest;
+  ordered_as<T> bound;
+};
+/// Four vectors of a row, and which of them, by bits, have an element that precedes the bound (or
+/// NaN); none has where there are no four vectors anymore.
+struct better_vectors {
+  i64 begin;
+  u32 which;
+};
+/// The first such vectors from found->begin on.
+struct find_better {
+  template <class Isa, class T>
+  FLAGGEMS_HOST_INLINE static void run(const row_search<T>& wanted, better_vectors* found) {
+    using C = ordered_as<T>;
+    using V = typename simd_type<C, Isa>::type;
+    constexpr i64 lanes = Isa::lanes, step = 4 * lanes;
+    const V last(wanted.bound);
+    // Whether elements certainly do not precede it: false for NaN.
+    const auto follow = [&](i64 at) FLAGGEMS_LAMBDA {
+      const V v = wanted.x.template load<C>(lane_vector<Isa>{at});
+      return wanted.largest ? v <= last : v >= last;
+    };
+    i64 i = found->begin;
+    while (i + step <= wanted.n && !any_lane(!(follow(i) & follow(i + lanes) &
+                                               follow(i + 2 * lanes) & follow(i + 3 * lanes))))
+      i += step;
+    u32 which = 0;
+    for (u32 k = 0; k < 4 && i + step <= wanted.n; ++k)
+      which |= any_lane(!follow(i + k * lanes)) ? 1U << k : 0U;
+    *found = {i, which};
+  }
+};
+
 /// Calls consider(i) for every i in [begin, n) whose element precedes bound(), and for some others.
 /// bound() may change with each call.
 template <class T, class Isa, class Bound, class Consider>
-FLAGGEMS_HOST_INLINE void consider_before(const host_block<Isa>&, i64 begin, i64 n,
+FLAGGEMS_HOST_INLINE void consider_before(const host_block<Isa>& block, i64 begin, i64 n,
                                           const row_in<T>& x, bool largest, const Bound& bound,
                                           const Consider& consider) {
-  using C = ordered_as<T>;
-  using V = typename simd_type<C, Isa>::type;
-  constexpr i64 lanes = Isa::lanes, step = 4 * lanes;
+  const auto find = block.template part<find_better, row_search<T>, better_vectors*>();
+  row_search<T> wanted{x, n, largest, {}};
   i64 i = begin;
-  while (i + step <= n) {
-    const V last(bound());
-    // NaN beats, or at least is considered.
-    const auto beats = [&](i64 at) FLAGGEMS_LAMBDA {
-      const V v = x.template load<C>(lane_vector<Isa>{at});
-      return largest ? !(v <= last) : !(v >= last);
-    };
-    const auto any_of_step = [&]() FLAGGEMS_LAMBDA {
-      return any_lane(beats(i) | beats(i + lanes) | beats(i + 2 * lanes) | beats(i + 3 * lanes));
-    };
-    while (i + step <= n && !any_of_step()) i += step;
-    if (i + step > n) break;
-    for (i64 at = i; at < i + step; at += lanes) {
-      if (!any_lane(beats(at))) continue;
-      for (i64 k = at; k < at + lanes; ++k) consider(k);
-    }
-    i += step;
+  while (i + 4 * find.lanes <= n) {
+    wanted.bound = bound();
+    better_vectors found{i, 0};
+    find.call(wanted, &found);
+    i = found.begin;
+    for (u32 which = found.which; which != 0; which >>= 1, i += find.lanes)
+      for (i64 k = i; (which & 1) != 0 && k < i + find.lanes; ++k) consider(k);
+    if (found.which == 0) break;
+    i = found.begin + 4 * find.lanes;
   }
   for (; i < n; ++i) consider(i);
 }
@@ -91,56 +121,80 @@ struct least_number {
 };
 
 /// The index of the first element of a row, which is short: found by its value.
-template <class T, class Isa>
-FLAGGEMS_HOST_INLINE i64 find_one(const host_block<Isa>& block, i64 n, const row_in<T>& x,
-                                  bool largest) {
-  using C = ordered_as<T>;
-  const auto element = [&](auto lane) FLAGGEMS_LAMBDA { return x.template load<C>(lane); };
-  const C best = largest ? block.reduce(n, lowest<C>(), maximum_of{}, element)
-                         : block.reduce(n, highest<C>(), least_number{}, element);
-  using V = typename simd_type<C, Isa>::type;
-  const V wanted(best);
-  const bool is_nan = best != best;
-  i64 i = 0;
-  for (; i + Isa::lanes <= n; i += Isa::lanes) {
-    const V v = x.template load<C>(lane_vector<Isa>{i});
-    if (any_lane((v == wanted) | ((v != v) & simd_mask<Isa>(is_nan)))) break;
+struct find_one {
+  template <class Isa, class T>
+  FLAGGEMS_HOST_INLINE static void run(const row_search<T>& wanted, i64* found) {
+    const row_in<T>& x = wanted.x;
+    const i64 n = wanted.n;
+    using C = ordered_as<T>;
+    using V = typename simd_type<C, Isa>::type;
+    const host_block<Isa> block(0, 1, nullptr);
+    const auto element = [&](auto lane) FLAGGEMS_LAMBDA { return x.template load<C>(lane); };
+    const C best = wanted.largest ? block.reduce(n, lowest<C>(), maximum_of{}, element)
+                                  : block.reduce(n, highest<C>(), least_number{}, element);
+    const V value(best);
+    const bool is_nan = best != best;
+    i64 i = 0;
+    for (; i + Isa::lanes <= n; i += Isa::lanes) {
+      const V v = x.template load<C>(lane_vector<Isa>{i});
+      if (any_lane((v == value) | ((v != v) & simd_mask<Isa>(is_nan)))) break;
+    }
+    for (; i < n; ++i) {
+      const C v = x.template read<C>(i);
+      if (v == best || (is_nan && v != v)) break;
+    }
+    *found = i < n ? i : 0;  // the least of nothing but NaN
   }
-  for (; i < n; ++i) {
-    const C v = x.template read<C>(i);
-    if (v == best || (is_nan && v != v)) return i;
+};
+
+/// The least k of some keys, and the last of these.
+template <class U>
+struct first_keys {
+  sort_buffers<U> data;
+  U last_key;
+  i64 last;
+};
+/// Those of `count` in data: sorted if these are few, else selected.
+template <class U>
+FLAGGEMS_NOINLINE first_keys<U> keep_first(const sorter<U>& sort, i64 count, i64 k, bool few,
+                                           sort_buffers<U> data,
+                                           const host_scratch<i64>& counters) {
+  first_keys<U> first{data, 0, 0};
+  if (few) {
+    sort.call(count, &first.data, counters);
+    first.last_key = first.data.keys[k - 1];
+    first.last = first.data.indices[k - 1];
+    return first;
   }
-  return 0;  // the least of nothing but NaN
+  host_block<isa_baseline> block(0, 1, nullptr);
+  const auto key_at = [&](i64 i) FLAGGEMS_LAMBDA { return data.keys[i]; };
+  select_least<U>(block, count, k, key_at, counters, [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
+    const U key = data.keys[i];
+    data.spare_keys[place] = key;
+    data.spare_indices[place] = data.indices[i];
+    if (key >= first.last_key) first.last_key = key, first.last = data.indices[i];
+  });
+  first.data = data.swapped();
+  return first;
 }
 
 /// Many: in a buffer of twice as many, reduced to the k first when full. Sorted at the end.
-template <class T, class Isa, class Counters>
+template <class T, class Isa>
 FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& block, i64 n, i64 k,
                                                               const row_in<T>& x, bool largest,
                                                               sort_buffers<bits_type<T>> data,
-                                                              const Counters& counters) {
+                                                              const host_scratch<i64>& counters) {
   using U = bits_type<T>;
+  const auto sort = sorter_of<U>(block);
   const i64 capacity = collected(n, k);
-  i64 count = 0, last = 0;  // how many are collected, and the index of the k-th
-  U last_key = 0;
   const bool few = capacity <= most_ranked;  // sorted rather than selected from
+  i64 count = 0, last = 0;                   // how many are collected, and the index of the k-th
+  U last_key = 0;
   const auto reduce = [&]() FLAGGEMS_LAMBDA {
-    if (few) {
-      data = sort_by_rank(block, count, data);
-      last_key = data.keys[k - 1];
-      last = data.indices[k - 1];
-      count = k;
-      return;
-    }
-    const auto key_at = [&](i64 i) FLAGGEMS_LAMBDA { return data.keys[i]; };
-    last_key = 0;
-    select_least<U>(block, count, k, key_at, counters, [&](i64 i, i64 place) FLAGGEMS_LAMBDA {
-      const U key = data.keys[i];
-      data.spare_keys[place] = key;
-      data.spare_indices[place] = data.indices[i];
-      if (key >= last_key) last_key = key, last = data.indices[i];
-    });
-    data = data.swapped();
+    const first_keys<U> first = keep_first(sort, count, k, few, data, counters);
+    data = first.data;
+    last_key = first.last_key;
+    last = first.last;
     count = k;
   };
   for (; count < capacity; ++count) {
@@ -160,13 +214,14 @@ FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> collect_first(host_block<Isa>& b
   return few ? data : sort_keys(block, k, data, counters);
 }
 
-template <class T, class Isa, class Counters>
+template <class T, class Isa>
 FLAGGEMS_HOST_INLINE sort_buffers<bits_type<T>> find_first(host_block<Isa>& block, i64 n, i64 k,
                                                            const row_in<T>& x, bool largest,
                                                            const sort_buffers<bits_type<T>>& data,
-                                                           const Counters& counters) {
+                                                           const host_scratch<i64>& counters) {
   if (k == 1 && n <= 4096) {
-    const i64 i = find_one(block, n, x, largest);
+    i64 i;
+    block.template part<find_one, row_search<T>, i64*>().call({x, n, largest, {}}, &i);
     data.keys[0] = order_key(x.template read<T>(i), largest);
     data.indices[0] = i;
     return data;
