@@ -300,9 +300,6 @@ struct braced {
   }
 };
 
-/// Of a dtype, what norms keep.
-constexpr dtype kept_dtype(dtype type) { return type == dtype::f64 ? type : dtype::f32; }
-
 template <role Role, class T>
 struct role_element {
   using type = T;

@@ -38,6 +38,9 @@ enum class role : u8 {
   no_tensor
 };
 
+/// The dtype in which norms of another keep statistics.
+constexpr dtype kept_dtype(dtype type) { return type == dtype::f64 ? type : dtype::f32; }
+
 /// bool 0, integers 1, floating point 2, complex 3.
 constexpr int kind_number(dtype d) {
   return is_complex(d) ? 3 : is_floating_point(d) ? 2 : is_integral(d) ? 1 : 0;
