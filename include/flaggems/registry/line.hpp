@@ -23,6 +23,7 @@ struct line_facts {
   int number = 1;
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
   std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
+  std::string_view output_name = "out";
   int outputs_at = -1;
   bool has_out = true;
   memory_format format_of_none = memory_format::contiguous_format;
@@ -57,6 +58,12 @@ struct line_facts {
   constexpr line_facts out(std::string_view name) const {
     line_facts r = *this;
     r.out_overload = name;
+    return r;
+  }
+  /// What the out= form calls its output.
+  constexpr line_facts writes(std::string_view name) const {
+    line_facts r = *this;
+    r.output_name = name;
     return r;
   }
   /// The overload of the in-place form, if it is not the functional one's.
@@ -184,7 +191,7 @@ constexpr schema_text text_of(const line_facts& line, form which, int alias) {
       if (!s.results[k].name.empty())
         r.put(s.results[k].name);
       else if (s.results.size() == 1)
-        r.put("out");
+        r.put(line.output_name);
       else {
         const char number[] = {'o', 'u', 't', static_cast<char>('0' + k)};
         r.put(std::string_view(number, 4));

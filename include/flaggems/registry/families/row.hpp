@@ -36,7 +36,7 @@ struct row {
     return std::tuple(
         FLAGGEMS_BIND_RESULT(flaggems::softmax, floating_types, "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::softmax, floating_types, "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::softmax_backward, floating_types, "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::softmax_backward, floating_types, line("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor").writes("grad_input")),
         FLAGGEMS_BIND_RESULT(flaggems::log_softmax, floating_types, "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::log_softmax, floating_types, "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
         FLAGGEMS_BIND(flaggems::log_softmax_backward, floating_types, "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
