@@ -125,11 +125,25 @@ auto boxed_results(R&& x) {
   r.emplace_back(std::move(x.indices));
   return r;
 }
+/// Of results with names, those that are there; others stay empty.
+template <class T>
+void put_result(fg::any_tensor<host>& to, fg::tensor<T, host>& x) {
+  to = fg::any_tensor<host>(std::move(x));
+}
+template <class T>
+void put_result(fg::any_tensor<host>& to, std::optional<T>& x) {
+  if (x) put_result(to, *x);
+}
 template <class R>
 requires requires(R& r) { r.tie(); }
 auto boxed_results(R&& x) {
   std::vector<fg::any_tensor<host>> r(std::tuple_size_v<decltype(x.tie())>);
-  fg::bindings::take(r.data(), std::move(x));
+  std::apply(
+      [&](auto&... one) {
+        std::size_t k = 0;
+        (put_result(r[k++], one), ...);
+      },
+      x.tie());
   return r;
 }
 template <class A, class B>

@@ -18,8 +18,8 @@ namespace flaggems {
 inline cross_entropy_options options_of(std::type_identity<cross_entropy_options>, i64 reduced,
                                         i64 ignore_index, f64 label_smoothing) {
   if (reduced < 0 || reduced > 2) [[unlikely]]
-    raise(errc::invalid_argument, "cross_entropy_loss", "a reduction of 0 (none), 1 (mean), 2 (sum)",
-          detail::text(reduced));
+    raise(errc::invalid_argument, "cross_entropy_loss",
+          "a reduction of 0 (none), 1 (mean), 2 (sum)", detail::text(reduced));
   return {static_cast<reduction>(reduced), ignore_index, label_smoothing};
 }
 
