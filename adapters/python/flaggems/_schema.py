@@ -5,8 +5,6 @@ import dataclasses
 import numbers
 import re
 
-import tvm_ffi
-
 
 def is_tensor(value):
     return hasattr(value, "__dlpack__")
@@ -87,31 +85,43 @@ class Schema:
         self.outputs = [p for p in self.parameters if p.written and p.keyword_only]
 
     def bind(self, args, kwargs):
-        """The arguments in the schema's order, MISSING for defaults, or a string that says why not."""
+        """Where each parameter's argument is, or a string that says why the schema does not take these.
+
+        A place is a position in args, a name in kwargs, a pair of a name and a position in it, or None: a default.
+        """
         if len(args) > self.positional:
             return f"takes {self.positional} positional arguments, got {len(args)}"
-        kwargs = dict(kwargs)
+        places = {name: name for name in kwargs}
         if self.outputs and "out" in kwargs and self.parameters[-1].name != "out":
-            given = kwargs.pop("out")
+            given = kwargs["out"]
             if not isinstance(given, (list, tuple)) or len(given) != len(self.outputs):
                 return f"out is a tuple of {len(self.outputs)} tensors"
-            kwargs.update(zip((p.name for p in self.outputs), given))
-        bound = []
-        for place, p in enumerate(self.parameters):
-            if place < len(args):
-                if p.name in kwargs:
+            del places["out"]
+            places.update((p.name, ("out", k)) for k, p in enumerate(self.outputs))
+        found = []
+        for position, p in enumerate(self.parameters):
+            if position < len(args):
+                if p.name in places:
                     return f"argument {p.name} is given twice"
-                value = args[place]
-            elif p.name in kwargs:
-                value = kwargs.pop(p.name)
+                found.append(position)
+            elif p.name in places:
+                found.append(places.pop(p.name))
             elif p.required:
                 return f"argument {p.name} is missing"
             else:
-                bound.append(tvm_ffi.core.MISSING)
+                found.append(None)
                 continue
+            value = value_at(found[-1], args, kwargs)
             if not p.takes(value):
                 return f"argument {p.name} is {p.type}, got {type(value).__name__}"
-            bound.append(value)
-        if kwargs:
-            return f"there is no argument {next(iter(kwargs))}"
-        return bound
+        if places:
+            return f"there is no argument {next(iter(places))}"
+        return found
+
+
+def value_at(place, args, kwargs):
+    if type(place) is int:
+        return args[place]
+    if type(place) is str:
+        return kwargs[place]
+    return kwargs[place[0]][place[1]]
