@@ -1,8 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's arrays through the operators of the library, by the Python package of adapters/python."""
-import numpy
+"""NumPy's arrays through the operators of the library, by the Python package of adapters/python.
+
+Exit status 77: NumPy is not installed.
+"""
+import sys
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: NumPy is not installed")
+    sys.exit(77)
 
 # [call]
 from flaggems import ops
