@@ -110,10 +110,11 @@ TYPED_TEST(creation_devices, arange_of_integers_from_floats) {
   expect(fg::arange<i64>(stream, 5.0, 0.0, -2.0), {5, 3, 1});
   expect(fg::arange<int32_t>(stream, 5.0f, 0.0f, -2.0f), {5, 3, 1});
   expect(fg::arange<fg::i8>(stream, 3.0), {0, 1, 2});
-  // i64 has no fractions in its size, other integers have, as in ATen.
-  expect(fg::arange<i64>(stream, 0.0, 2.9), {0, 1});
+  // The fractions count for the size, for i64, too, as in ATen 2.15.
+  expect(fg::arange<i64>(stream, 0.0, 2.9), {0, 1, 2});
+  expect(fg::arange<i64>(stream, 0.0, -8.000001, -4.0), {0, -4, -8});
   expect(fg::arange<int32_t>(stream, 0.0, 2.9), {0, 1, 2});
-  expect(fg::arange<i64>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3, 4, 5});
+  expect(fg::arange<i64>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3});
   expect(fg::arange<int32_t>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3});
   expect(fg::arange<int32_t>(stream, -1.5, 1.5), {-1, 0, 1});
   test_tensor<int32_t, D> out({3});

@@ -10,7 +10,7 @@ A page names the part before the block:
     ...
     ```
 
-and the program marks it by the lines `// [kernel]` and `// [/kernel]`.
+and the program marks it by the lines `// [kernel]` and `// [/kernel]`, in Python `# [kernel]`.
 
     snippets.py            fills every block of docs/*.md
     snippets.py --check    fails if a block differs from its program, or names none
@@ -24,13 +24,13 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATED = {"operators.md", "support.md"}
 BLOCK = re.compile(r"^(?P<source><!-- (?P<file>\S+) \[(?P<part>\w+)\] -->\n)?"
-                   r"```cpp\n(?P<code>.*?)^```$", re.M | re.S)
-MARKER = re.compile(r"^\s*// \[/?\w+\]\n", re.M)
+                   r"```(?P<language>cpp|python)\n(?P<code>.*?)^```$", re.M | re.S)
+MARKER = re.compile(r"^\s*(?://|#) \[/?\w+\]\n", re.M)
 
 
 def part_of(text, part):
     """The lines between the markers of a part, without the markers of others; None if missing."""
-    found = re.search(rf"^[ ]*// \[{part}\]\n(.*?)^[ ]*// \[/{part}\]\n", text, re.M | re.S)
+    found = re.search(rf"^[ ]*(?://|#) \[{part}\]\n(.*?)^[ ]*(?://|#) \[/{part}\]\n", text, re.M | re.S)
     return textwrap.dedent(MARKER.sub("", found[1])) if found else None
 
 
@@ -41,7 +41,7 @@ def pages(root):
 def wanted(root, block):
     """(code, None), or (None, what is wrong with the block's source)."""
     if not block["source"]:
-        return None, "a ```cpp block without the <!-- FILE [PART] --> it is cut out of"
+        return None, f"a ```{block['language']} block without the <!-- FILE [PART] --> it is cut out of"
     file = root / block["file"]
     if not file.is_file():
         return None, f"no file {block['file']}"
@@ -67,7 +67,7 @@ def problems(root):
 def fill(root):
     def replace(block):
         code, wrong = wanted(root, block)
-        return block[0] if wrong else f"{block['source']}```cpp\n{code}```"
+        return block[0] if wrong else f"{block['source']}```{block['language']}\n{code}```"
     for page in pages(root):
         before = page.read_text()
         after = BLOCK.sub(replace, before)

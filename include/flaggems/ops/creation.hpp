@@ -256,9 +256,9 @@ arange_plan<T> plan_arange(V... numbers) {
     const auto [start, end, step] = whole;
     check_bounds(start, end, step);
     i64 n = 0;
-    if constexpr (std::is_same_v<T, i64> || !((kind_of<V> == kind::floating) || ...)) {
+    if constexpr (!((kind_of<V> == kind::floating) || ...)) {
       n = arange_size(start, end, step);
-    } else {  // the fractions count here, as in ATen
+    } else {  // the fractions count here
       const f64 given[] = {kernels::number_cast<f64>(scalar_of(numbers))...};
       n = arange_size(given[0], given[1], given[2]);
     }
@@ -287,9 +287,9 @@ void arange_into(const S& stream, const arange_plan<T>& plan, const tensor_view<
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
 /// out: 1-D, ceil((end - start) / step) elements. For an integer dtype floating-point numbers are
-/// truncated; for i64 also before the size is computed, as in ATen. Raises invalid_argument for a
-/// zero step, bounds against its direction, NaN, or integers that the dtype cannot hold,
-/// shape_mismatch for another size.
+/// truncated, but for the size, as in ATen 2.15. Raises invalid_argument for a zero step, bounds
+/// against its direction, NaN, or integers that the dtype cannot hold, shape_mismatch for another
+/// size.
 /// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
 template <stream_like S, scalar_operand V1, scalar_operand V2, scalar_operand V3, tensor_like Out>
 void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {

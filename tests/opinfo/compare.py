@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether results are right: exact where they must be, else close to what PyTorch gives in float64."""
+import torch
+from torch.utils._pytree import tree_map_only
+
+# rtol by the result's dtype, and atol for each element that a result is reduced from.
+TOLERANCE = {torch.float64: (1e-7, 1e-10), torch.float32: (1.3e-6, 1e-5), torch.float16: (1e-3, 1e-4),
+             torch.bfloat16: (1.6e-2, 1e-4)}
+# Matrix products reduce the last dimension of the first matrix.
+PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "linear": 0, "addmm": 1, "baddbmm": 1,
+            "scaled_dot_product_attention": 0}
+# Of which only dtype and sizes are of account.
+UNINITIALISED = {"empty", "empty_like", "empty_strided"}
+# Whose indices may differ among equal values: (dimension, what the indices are of).
+INDICES = {"topk", "sort", "argsort"}
+
+
+def in_float64(values):
+    """Arguments in float64, where they are floating-point: tensors, outputs and dtypes."""
+    values = tree_map_only(torch.Tensor, lambda t: t.double() if t.is_floating_point() else t, values)
+    return tree_map_only(torch.dtype, lambda d: torch.float64 if d.is_floating_point else d, values)
+
+
+def as_list(results):
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def named(call, name, default=None):
+    return next((v for p, v in call.arguments() if p.name == name), default)
+
+
+def reduced(call, result):
+    """How many elements one of the result is made of, at most."""
+    name = call.key.split(".")[0]
+    tensors = list(call.tensors())
+    if name in PRODUCTS:
+        return max(1, tensors[PRODUCTS[name]].shape[-1] if tensors[PRODUCTS[name]].dim() else 1)
+    most = max((t.numel() for t in tensors), default=1)
+    return max(1, most // max(1, result.numel()))
+
+
+def dimension(call):
+    return named(call, "dim", -1)
+
+
+def equal(a, b):
+    return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) and torch.equal(a.isnan(), b.isnan()) \
+        if a.is_floating_point() else torch.equal(a, b)
+
+
+def difference(call, expected, got, reference):
+    """Why `got` is not right, or None. `reference` are the results in float64, or None."""
+    if len(expected) != len(got):
+        return f"{len(got)} results, not {len(expected)}"
+    name = call.key.split(".")[0]
+    for number, (e, g) in enumerate(zip(expected, got)):
+        if e.dtype != g.dtype:
+            return f"dtype {g.dtype}, not {e.dtype}"
+        if e.shape != g.shape:
+            return f"sizes {list(g.shape)}, not {list(e.shape)}"
+        if name in UNINITIALISED:
+            continue
+        if name in INDICES and e.dtype == torch.int64 and (number == 1 or name == "argsort"):
+            # Positions: the values there are those expected, and none stands twice.
+            x, dim = next(call.tensors()), dimension(call)
+            if x.dim() == 0:
+                continue
+            if g.numel() and (g.min() < 0 or g.max() >= x.shape[dim]):
+                return "indices outside"
+            if not equal(x.gather(dim, g), x.gather(dim, e)):
+                return "indices of other values"
+            if g.numel() and (g.sort(dim).values.diff(dim=dim) == 0).any():
+                return "an index twice"
+            if named(call, "stable") and not torch.equal(e, g):
+                return "not stable"
+            continue
+        if not e.is_floating_point():
+            if not torch.equal(e, g):
+                return f"{(e != g).sum().item()} of {e.numel()} elements differ"
+            continue
+        r = e if reference is None else reference[number].to(e.dtype)
+        rtol, atol = TOLERANCE[e.dtype]
+        if not torch.allclose(g.double(), r.double(), rtol=rtol, atol=atol * reduced(call, e), equal_nan=True):
+            if torch.equal(g.isnan(), e.isnan()) and torch.allclose(
+                    g.double(), e.double(), rtol=rtol, atol=0, equal_nan=True):
+                continue  # as PyTorch in this dtype: an overflow, a step of the function
+            off = (g.double() - r.double()).abs().nan_to_num(0)
+            worst = off.argmax()
+            return (f"values differ: {g.flatten()[worst].item():.6g} for {r.flatten()[worst].item():.6g}, "
+                    f"PyTorch {e.flatten()[worst].item():.6g}")
+    return None

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package with NumPy. Exit status 77: NumPy or apache-tvm-ffi is not installed."""
+import gc
+import sys
+import unittest
+
+try:
+    import numpy
+    import tvm_ffi
+except ImportError as problem:
+    print(f"skipped: {problem}")
+    sys.exit(77)
+
+from flaggems import ops
+from flaggems._schema import Schema
+
+
+def numbers(*sizes, dtype="float32"):
+    return (numpy.arange(numpy.prod(sizes)) * 7 % 11 - 4).astype(dtype).reshape(sizes)
+
+
+class Schemas(unittest.TestCase):
+    def test_parts(self):
+        s = Schema("mine::f.out(Tensor self, int[1]? dim=[0, 1], *, str? mode, Tensor(a!) out) -> Tensor(a!)")
+        self.assertEqual((s.key, s.name, s.new_results, s.positional), ("mine::f.out", "f", 0, 2))
+        self.assertEqual([p.name for p in s.parameters], ["self", "dim", "mode", "out"])
+        self.assertEqual([p.type for p in s.parameters], ["Tensor", "int[]", "str", "Tensor"])
+        self.assertEqual([p.required for p in s.parameters], [True, False, True, True])
+        self.assertEqual([p.optional for p in s.parameters], [False, True, True, False])
+        self.assertEqual([p.name for p in s.outputs], ["out"])
+
+    def test_all_parse(self):
+        for text in ops.schemas():
+            s = Schema(text)
+            self.assertTrue(text.startswith(s.key + "("))
+        self.assertEqual(ops.schemas("mm")[0], "mm(Tensor self, Tensor mat2) -> Tensor")
+
+
+class Calls(unittest.TestCase):
+    def test_shares_memory(self):
+        x = numbers(3, 5)
+        y = ops.relu(x)
+        self.assertIsInstance(y, numpy.ndarray)
+        part = y[1:]
+        del y
+        gc.collect()
+        ops.zeros([64])  # would lie where y was
+        self.assertTrue((part == numpy.maximum(x, 0)[1:]).all())
+
+    def test_overloads(self):
+        x = numbers(2, 3)
+        for got, expected in [
+                (ops.add(x, x), x + x), (ops.add(x, 2), x + 2), (ops.add(x, x, alpha=3), x + 3 * x),
+                (ops.div(x, 2, rounding_mode="floor"), x // 2), (ops.sum(x), x.sum()),
+                (ops.sum(x, dim=1), x.sum(1)), (ops.sum(x, [0, 1], True), x.sum(keepdims=True)),
+                (ops.pow(2.0, x), 2.0 ** x), (ops.pow(x, 2), x ** 2), (ops.pow(x, x * 0), x ** 0),
+                (ops.clamp(x, max=1), numpy.minimum(x, 1)), (ops.clamp(x, x, None), x),
+                (ops.cat([x, x.copy()], 1), numpy.concatenate([x, x], 1)),
+                (ops.mean(x, None), x.mean()), (ops.mul(x.T, x.T[:, ::-1]), x.T * x.T[:, ::-1])]:
+            numpy.testing.assert_allclose(got, expected, rtol=1e-6)
+
+    def test_dtypes(self):
+        x = numbers(4)
+        for dtype in ("float64", numpy.float64, numpy.dtype("float64"), float):
+            self.assertEqual(ops.sum(x, dtype=dtype).dtype, numpy.float64)
+        i = numbers(4, dtype="int64")
+        self.assertEqual(ops.sum(i).dtype, numpy.int64)
+        self.assertEqual(ops.add(i, x).dtype, numpy.float32)
+
+    def test_writes(self):
+        x = numbers(2, 4)
+        before = x.copy()
+        self.assertIs(ops.add_(x, 1), x)
+        numpy.testing.assert_array_equal(x, before + 1)
+        values, indices = numpy.zeros((2, 2), "float32"), numpy.zeros((2, 2), "int64")
+        made = ops.topk(x, 2, largest=False, out=(values, indices))
+        self.assertIs(made[0], values)
+        numpy.testing.assert_array_equal(values, numpy.sort(x, -1)[:, :2])
+        numpy.testing.assert_array_equal(numpy.take_along_axis(x, indices, -1), values)
+        columns = numpy.zeros((4, 2), "float32").T
+        self.assertIs(ops.exp(x, out=columns), columns)
+        numpy.testing.assert_allclose(columns, numpy.exp(x), rtol=1e-6)
+        self.assertIs(ops.topk(x, 1, values=values[:, :1], indices=indices[:, :1])[0].base, values)
+
+    def test_read_only(self):
+        x = numbers(3)
+        x.flags.writeable = False
+        numpy.testing.assert_array_equal(ops.neg(x), -x)
+        numpy.testing.assert_array_equal(ops.cat([x, x]), numpy.concatenate([x, x]))
+        with self.assertRaisesRegex(ValueError, "neg_: expected elements that may be written for argument self"):
+            ops.neg_(x)
+        with self.assertRaisesRegex(ValueError, "argument out"):
+            ops.neg(x.copy(), out=x)
+
+    def test_without_tensors(self):
+        made = ops.full([2, 3], 1.5)
+        self.assertIsInstance(made, tvm_ffi.Tensor)
+        numpy.testing.assert_array_equal(numpy.from_dlpack(made), numpy.full((2, 3), 1.5, "float32"))
+        numpy.testing.assert_array_equal(numpy.from_dlpack(ops.arange(1, 7, 2)), [1, 3, 5])
+
+
+class Errors(unittest.TestCase):
+    def test_of_the_library(self):
+        x = numbers(2, 3)
+        for kind, text, call in [
+                (IndexError, r"softmax.int: expected .*\[out_of_range\]|softmax: expected .*\[out_of_range\]",
+                 lambda: ops.softmax(x, 2)),
+                (ValueError, r"mm: expected .*\[shape_mismatch\]", lambda: ops.mm(x, x)),
+                (TypeError, r"mm: expected .*\[dtype_mismatch\]", lambda: ops.mm(x.astype("complex64"), x)),
+                (ValueError, r"\[overlap\]", lambda: ops.neg(x[:, :2], out=x[:, 1:]))]:
+            with self.assertRaisesRegex(kind, text):
+                call()
+
+    def test_of_no_overload(self):
+        x = numbers(3)
+        for text, call in [
+                (r"mm: expected the arguments of an overload\n  mm\(.*: argument mat2 is missing",
+                 lambda: ops.mm(x)),
+                ("argument mat2 is Tensor, got int", lambda: ops.mm(x, 1)),
+                ("there is no argument axis", lambda: ops.sum(x, axis=0)),
+                ("takes 1 positional arguments, got 2", lambda: ops.exp(x, x)),
+                ("argument self is given twice", lambda: ops.exp(x, self=x)),
+                ("out is a tuple of 2 tensors", lambda: ops.topk(x, 1, out=x))]:
+            with self.assertRaisesRegex(TypeError, text):
+                call()
+        with self.assertRaisesRegex(AttributeError, "flaggems has no operator 'nothing'"):
+            ops.nothing
+        with self.assertRaisesRegex(AttributeError, "has no overload 'nothing'"):
+            ops.mm.overload("nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()
