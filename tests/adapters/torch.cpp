@@ -3,13 +3,11 @@
 //
 // Views of libtorch's tensors and ours as its, lifetimes and streams.
 #include <flaggems/adapters/torch.hpp>
-#include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <support/queued_device.hpp>
 
 #include <ATen/core/ivalue.h>  // what the headers of operators need, and not all include
 #include <ATen/ops/_efficientzerotensor.h>
-#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/imag.h>
@@ -291,22 +289,6 @@ TEST(torch_streams, memory_is_handed_over_and_freed_in_stream_order) {
   ours.synchronize();
   const float expected = std::bit_cast<float>(0x3f3f3f3fu);
   for (const float f : seen) ASSERT_EQ(f, expected);
-}
-
-// [use]
-at::Tensor swish_product(const at::Tensor& x, const at::Tensor& gate) {
-  const auto stream = flaggems::torch_stream();  // PyTorch's current one
-  const auto a = flaggems::from_torch<const float>(stream, x);
-  const auto b = flaggems::from_torch<const float>(stream, gate);
-  return flaggems::to_torch(flaggems::evaluate(stream, a * b * flaggems::sigmoid(b)));
-}
-// [/use]
-
-TEST(torch_views, in_use) {
-  const at::Tensor x = at::arange(6, at::TensorOptions(c10::kFloat)).view({2, 3}).t();
-  const at::Tensor gate = at::ones({2});
-  const at::Tensor y = swish_product(x, gate);
-  EXPECT_TRUE(at::allclose(y, x.mul(gate).mul(gate.sigmoid())));
 }
 
 }  // namespace

@@ -275,4 +275,20 @@ TEST_F(torch_operators, lists) {
   EXPECT_EQ(second.ran, std::vector<std::string>{"aten::mm(Float[4, 8], Float[8, 5])"});
 }
 
+TEST_F(torch_operators, as_shown) {
+  // [scope]
+  std::vector<std::string> log;
+  at::Tensor z;
+  {
+    const flaggems::torch_operators<flaggems::host> ours(
+        {.include = {"exp", "mm"},
+         .log = [&](const flaggems::torch_call& call) { log.push_back(call.to_string()); }});
+    z = at::exp(at::mm(x, w));  // ours
+  }
+  z = at::exp(z);  // ATen's again; log[0] is "aten::mm(Float[4, 8], Float[8, 5])"
+  // [/scope]
+  EXPECT_EQ(log, (std::vector<std::string>{"aten::mm(Float[4, 8], Float[8, 5])",
+                                           "aten::exp(Float[4, 5])"}));
+}
+
 }  // namespace

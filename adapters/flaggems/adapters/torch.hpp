@@ -86,11 +86,11 @@ constexpr std::array<Type, dtype_count> scalar_types() {
   std::array<Type, dtype_count> r{};
   for (Type& t : r) t = Type::Undefined;
   const auto put = [&r](dtype d, Type t) { r[static_cast<std::size_t>(d)] = t; };
-  put(dtype::f64, Type::Double), put(dtype::f32, Type::Float), put(dtype::f16, Type::Half);
-  put(dtype::bf16, Type::BFloat16), put(dtype::bool_, Type::Bool), put(dtype::u8, Type::Byte);
-  put(dtype::i8, Type::Char), put(dtype::i16, Type::Short), put(dtype::i32, Type::Int);
-  put(dtype::i64, Type::Long), put(dtype::c64, Type::ComplexFloat);
-  put(dtype::c128, Type::ComplexDouble);
+  put(dtype::f64, c10::kDouble), put(dtype::f32, c10::kFloat), put(dtype::f16, c10::kHalf);
+  put(dtype::bf16, c10::kBFloat16), put(dtype::bool_, c10::kBool), put(dtype::u8, c10::kByte);
+  put(dtype::i8, c10::kChar), put(dtype::i16, c10::kShort), put(dtype::i32, c10::kInt);
+  put(dtype::i64, c10::kLong), put(dtype::c64, c10::kComplexFloat);
+  put(dtype::c128, c10::kComplexDouble);
   if constexpr (requires { Type::Float8_e4m3fn; }) {
     put(dtype::f8e4m3, Type::Float8_e4m3fn);
     put(dtype::f8e5m2, Type::Float8_e5m2);

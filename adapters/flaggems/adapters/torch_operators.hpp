@@ -148,9 +148,9 @@ class torch_arguments {
     const dtype type = views_.back().dtype();
     const int kind = bindings::kind_number(type);
     if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
-      wrapped_kind_ = std::max(wrapped_kind_, kind);
+      wrapped_kind_ = (std::max)(wrapped_kind_, kind);
     } else if (t.dim() > 0) {
-      kind_with_dims_ = std::max(kind_with_dims_, kind);
+      kind_with_dims_ = (std::max)(kind_with_dims_, kind);
       has_narrow_ = has_narrow_ || (kind == 2 && size_of(type) < 4);
     }
   }
