@@ -1,0 +1,435 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators of the registry in PyTorch's dispatcher: in the place of ATen's, where back ends
+// implement them, so that autograd stays PyTorch's; and those that ATen lacks under their own names
+// (torch.ops.flaggems). For libtorch 1.13 and later.
+#pragma once
+
+#include <flaggems/adapters/torch.hpp>
+#include <flaggems/registry/registry.hpp>
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/util/SmallVector.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace flaggems {
+
+/// A tensor of PyTorch's in the place of ours, which ends.
+template <class Device>
+[[nodiscard]] at::Tensor to_torch(any_tensor<Device>&& x, int device_index) {
+  const any_view<Device> v = x.view();
+  return detail::torch_of_view(v, device_index, std::move(x), true);
+}
+
+/// A call that has reached an operator of ours, for the log.
+struct torch_call {
+  std::string_view op;                   ///< "aten::add.Tensor"
+  c10::ArrayRef<c10::IValue> arguments;  ///< as the schema has them
+  std::string_view left_because;         ///< why it was left to ATen; empty: ours ran
+  /// "aten::add.Tensor(Float[4, 8], Float[8], 1)", and why it was left.
+  [[nodiscard]] std::string to_string() const {
+    std::string r(op);
+    const auto put_tensor = [&r](const at::Tensor& t) {
+      if (!t.defined()) return void(r += "None");
+      r += c10::toString(t.scalar_type());
+      r += '[';
+      for (i64 i = 0; i < t.dim(); ++i) (r += i > 0 ? ", " : "") += std::to_string(t.size(i));
+      r += ']';
+    };
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const c10::IValue& v = arguments[i];
+      r += i == 0 ? "(" : ", ";
+      if (v.isTensor())
+        put_tensor(v.toTensor());
+      else if (v.isTensorList())
+        for (const at::Tensor& t : v.toTensorVector()) put_tensor(t), r += ' ';
+      else if (v.isInt())
+        r += std::to_string(v.toInt());
+      else if (v.isDouble())
+        r += std::to_string(v.toDouble());
+      else if (v.isBool())
+        r += v.toBool() ? "True" : "False";
+      else
+        r += v.isNone() ? "None" : v.tagKind();
+    }
+    r += ')';
+    if (!left_because.empty()) (r += ", left to ATen: ") += left_because;
+    return r;
+  }
+};
+
+/// Which operators of the registry are registered, and who is told of their calls.
+struct torch_operator_options {
+  /// "add" with all its overloads, "add.Tensor", "flaggems::silu_and_mul"; empty: all.
+  std::vector<std::string> include{};
+  std::vector<std::string> exclude{};
+  bool in_place_of_aten = true;  ///< those that ATen has
+  bool own = true;               ///< those of other namespaces
+  /// Called on the thread of the call, after ours has run or before ATen's.
+  std::function<void(const torch_call&)> log{};
+};
+
+namespace detail {
+
+inline std::string_view without_aten(std::string_view key) {
+  if (key.starts_with("aten::")) key.remove_prefix(6);
+  return key;
+}
+inline bool is_named(std::string_view key, std::string_view name) {
+  name = without_aten(name);
+  return key == name || key.substr(0, key.rfind('.')) == name;
+}
+
+/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take.
+constexpr bool suits_torch(const schema& s) {
+  bool has_tensor = false;
+  for (const parameter& p : s.parameters) {
+    if (p.kind == parameter_kind::generator) return false;
+    has_tensor = has_tensor || p.kind <= parameter_kind::tensors;
+  }
+  return has_tensor;
+}
+
+/// The arguments of a call as the registry takes them.
+template <class Device>
+class torch_arguments {
+ public:
+  /// Reads them; `left_because` says why that was not possible.
+  torch_arguments(const schema& s, c10::ArrayRef<c10::IValue> values) {
+    std::size_t tensors = 0;
+    for (const c10::IValue& v : values)
+      tensors += v.isTensor() ? 1 : v.isTensorList() ? v.toListRef().size() : 0;
+    views_.reserve(tensors);  // views of tensors that do not move
+    for (std::size_t i = 0; i < values.size() && left_because.empty(); ++i)
+      arguments_[i] = read(s.parameters[i], values[i]);
+  }
+  /// Why ATen would choose another dtype than ours do, or another precision; empty if it would not.
+  [[nodiscard]] std::string_view other_dtype() const {
+    if (wrapped_kind_ > kind_with_dims_) return "a number that decides the dtype of the result";
+    if (wrapped_kind_ == 2 && has_narrow_) return "a number that the operands' dtype would round";
+    if (kind_with_dims_ < 2 && c10::get_default_dtype_as_scalartype() != c10::kFloat)
+      return "another default dtype than f32";
+    return {};
+  }
+  [[nodiscard]] std::span<const boxed<Device>> list(std::size_t n) const { return {arguments_, n}; }
+  [[nodiscard]] int device_index() const { return device_index_ < 0 ? 0 : device_index_; }
+
+  std::string_view left_because;
+  /// Where a tensor cannot be viewed.
+  torch_obstacle obstacle = torch_obstacle::none;
+  const at::Tensor* obstructed = nullptr;
+
+ private:
+  boxed<Device> leave(const char* reason) {
+    left_because = reason;
+    return {};
+  }
+  void read_tensor(const at::Tensor& t) {
+    if (device_index_ < 0 && t.defined() && t.device().has_index())
+      device_index_ = t.device().index();
+    obstacle = obstacle_of<Device>(t, device_index_, torch_gradients::refused);
+    if (obstacle != torch_obstacle::none) [[unlikely]] {
+      left_because = to_string(obstacle);
+      obstructed = &t;
+      return;
+    }
+    views_.push_back(view_of_torch<Device>(t, false));
+    const dtype type = views_.back().dtype();
+    const int kind = bindings::kind_number(type);
+    if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
+      wrapped_kind_ = (std::max)(wrapped_kind_, kind);
+    } else if (t.dim() > 0) {
+      kind_with_dims_ = (std::max)(kind_with_dims_, kind);
+      has_narrow_ = has_narrow_ || (kind == 2 && size_of(type) < 4);
+    }
+  }
+  boxed<Device> read(const parameter& p, const c10::IValue& v) {
+    if (v.isNone()) return std::nullopt;
+    switch (p.kind) {
+      case parameter_kind::tensor:
+        if (!v.isTensor()) break;
+        if (p.optional && !v.toTensor().defined()) return std::nullopt;
+        read_tensor(v.toTensor());
+        if (!left_because.empty()) return {};
+        return views_.back();
+      case parameter_kind::tensors: {
+        if (!v.isTensorList()) break;
+        const std::size_t first = views_.size();
+        for (const c10::IValue& t : v.toListRef()) {
+          read_tensor(t.toTensor());
+          if (!left_because.empty()) return {};
+        }
+        return std::span<const any_view<Device>>(views_.data() + first, views_.size() - first);
+      }
+      case parameter_kind::dtype: {
+        if (!v.isInt()) break;
+        const int found = dtype_of_scalar_type[static_cast<std::size_t>(v.toInt())];
+        if (found < 0) return leave("a type that is not ours");
+        return static_cast<dtype>(found);
+      }
+      case parameter_kind::memory_format:
+        if (!v.isInt()) break;
+        switch (static_cast<c10::MemoryFormat>(v.toInt())) {
+          case c10::MemoryFormat::Contiguous: return memory_format::contiguous_format;
+          case c10::MemoryFormat::Preserve: return memory_format::preserve_format;
+          case c10::MemoryFormat::ChannelsLast: return memory_format::channels_last;
+          case c10::MemoryFormat::ChannelsLast3d: return memory_format::channels_last_3d;
+          default: break;
+        }
+        break;
+      case parameter_kind::string:
+        if (!v.isString()) break;
+        return std::string_view(v.toStringRef());
+      default:
+        if (v.isBool()) return v.toBool();
+        if (v.isInt()) return v.toInt();
+        if (v.isDouble()) return v.toDouble();
+        if (v.isIntList() && lists_read_ < max_lists) {
+          auto& list = lists_[lists_read_++];
+          for (const i64 x : v.toIntList()) list.push_back(x);
+          return int_list(list.data(), static_cast<int>(list.size()));
+        }
+    }
+    return leave("an argument of a kind that ours do not take");
+  }
+
+  static constexpr int max_lists = 4;
+  boxed<Device> arguments_[max_parameters + max_results];
+  c10::SmallVector<any_view<Device>, 4> views_;
+  c10::SmallVector<i64, 6> lists_[max_lists];
+  int lists_read_ = 0, device_index_ = -1;
+  // Of Python's numbers, which are tensors of ATen without dimensions, and of what has dimensions.
+  int wrapped_kind_ = -1, kind_with_dims_ = -1;
+  bool has_narrow_ = false;
+};
+
+/// An operator of the registry as a boxed kernel of PyTorch's.
+template <class Device>
+struct torch_kernel final : c10::OperatorKernel {
+  using log_function = std::function<void(const torch_call&)>;
+  /// `replaces`: stands before ATen's, to which it leaves what it does not take.
+  torch_kernel(const registered_operator<Device>& r, bool is_before_aten, std::string key,
+               std::shared_ptr<const log_function> f)
+      : op(&r), replaces(is_before_aten), name(std::move(key)), log(std::move(f)) {}
+
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
+                  c10::Stack* stack) const {
+    const schema& s = op->schema();
+    const std::size_t n = s.parameters.size();
+    const c10::ArrayRef<c10::IValue> values(stack->data() + (stack->size() - n), n);
+    any_tensor<Device> made[max_results];
+    int device_index = 0;
+    {
+      const torch_arguments<Device> arguments(s, values);
+      if (!arguments.left_because.empty()) [[unlikely]] {
+        if (replaces) return leave(handle, keys, stack, values, arguments.left_because);
+        if (arguments.obstructed != nullptr)
+          raise_obstacle<Device>(arguments.obstacle, *arguments.obstructed,
+                                 arguments.device_index());
+        raise(errc::invalid_argument, name, "arguments as the schema has them",
+              arguments.left_because);
+      }
+      device_index = arguments.device_index();
+      const std::span<any_tensor<Device>> results(made, static_cast<std::size_t>(s.new_results()));
+      const auto stream = torch_stream<Device>(device_index);
+      if (!replaces) {
+        op->call(stream, arguments.list(n), results);
+      } else if (const auto reason = arguments.other_dtype(); !reason.empty()) {
+        return leave(handle, keys, stack, values, reason);
+      } else {
+        // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
+        // and says what is wrong as PyTorch's users know it.
+        std::optional<error> refused;
+        try {
+          op->call(stream, arguments.list(n), results);
+        } catch (const error& e) {
+          if (e.code() == errc::out_of_memory || e.code() == errc::driver_error) throw;
+          refused = e;
+        }
+        if (refused) return leave(handle, keys, stack, values, refused->what());
+      }
+    }
+    if (*log) (*log)({name, values, {}});
+    put_results(s, values, made, device_index, stack);
+  }
+
+  const registered_operator<Device>* op;
+  bool replaces;
+  std::string name;
+  std::shared_ptr<const log_function> log;
+
+ private:
+  FLAGGEMS_COLD void leave(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
+                           c10::Stack* stack, c10::ArrayRef<c10::IValue> values,
+                           std::string_view reason) const {
+    if (*log) (*log)({name, values, reason});
+    handle.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER,
+                                                      c10::DispatchKey::BackendSelect),
+                           stack);
+  }
+  /// The arguments on the stack make room for the results: new tensors, and arguments written.
+  void put_results(const schema& s, c10::ArrayRef<c10::IValue> values, any_tensor<Device>* made,
+                   int device_index, c10::Stack* stack) const {
+    c10::SmallVector<c10::IValue, max_results> results;
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < values.size() && !replaces; ++i)
+      if (s.parameters[i].written) {
+        const at::Tensor& t = values[i].toTensor();
+        if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
+      }
+    for (const schema_result& r : s.results) {
+      if (!r.written) {
+        results.emplace_back(to_torch(std::move(*made++), device_index));
+        continue;
+      }
+      while (!s.parameters[written].written) ++written;
+      results.push_back(values[written++]);
+    }
+    stack->erase(stack->end() - static_cast<std::ptrdiff_t>(values.size()), stack->end());
+    for (c10::IValue& r : results) stack->push_back(std::move(r));
+  }
+};
+
+}  // namespace detail
+
+/// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
+/// calls of them on other threads. ATen's stay behind ours: a call that ours does not take (another
+/// device, layout or dtype, complex numbers, sizes that ATen refuses or resizes) is ATen's, and the
+/// log says why. Operators of other namespaces raise instead; they have no gradients, and refuse
+/// tensors that require them.
+///
+/// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
+/// gradients come from those; operators without a tensor among their arguments; those that take a
+/// generator; and those that this libtorch lacks or has with other parameters.
+template <class Device = host>
+class torch_operators {
+ public:
+  struct omission {
+    std::string name, reason;
+  };
+
+  /// Raises not_supported if a name of `include` names nothing that can be registered, with the
+  /// reason.
+  explicit torch_operators(torch_operator_options options = {})
+      : options_(std::move(options)),
+        log_(std::make_shared<const std::function<void(const torch_call&)>>(
+            std::move(options_.log))) {
+    for (const auto family : registry<Device>::families())
+      for (const registered_operator<Device>& op : family()) consider(op);
+    for (const std::string& name : options_.include) require(name);
+  }
+  torch_operators(torch_operators&&) = default;
+  torch_operators& operator=(torch_operators&&) = default;
+
+  /// The names that are registered, as "aten::exp".
+  [[nodiscard]] const std::vector<std::string>& registered() const noexcept { return registered_; }
+  [[nodiscard]] const std::vector<omission>& left_out() const noexcept { return left_out_; }
+
+ private:
+  [[nodiscard]] static std::string full_name(const schema& s) {
+    return (s.space.empty() ? "aten::" : "") + std::string(s.key());
+  }
+  [[nodiscard]] bool is_wanted(const schema& s) const {
+    if (s.space.empty() ? !options_.in_place_of_aten : !options_.own) return false;
+    const auto names = [&](const std::vector<std::string>& list) {
+      for (const std::string& name : list)
+        if (detail::is_named(s.key(), name)) return true;
+      return false;
+    };
+    return (options_.include.empty() || names(options_.include)) && !names(options_.exclude);
+  }
+  /// Why ATen's operator stays; empty if ours may stand before it.
+  [[nodiscard]] static const char* obstacle(const schema& s) {
+    if (!detail::suits_torch(s)) return "has no tensor among its arguments, or takes a generator";
+    if (!s.space.empty()) return "";
+    const auto theirs = c10::Dispatcher::singleton().findSchema(
+        {"aten::" + std::string(s.name), std::string(s.overload)});
+    if (!theirs) return "this libtorch does not have it";
+    const auto& arguments = theirs->schema().arguments();
+    bool same = arguments.size() == s.parameters.size() &&
+                theirs->schema().returns().size() == s.results.size();
+    for (std::size_t i = 0; same && i < arguments.size(); ++i)
+      same = arguments[i].name() == s.parameters[i].name;
+    if (!same) return "this libtorch has it with other parameters";
+    if (theirs->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
+      return "ATen composes it of others, from which its gradients come";
+    return "";
+  }
+  void consider(const registered_operator<Device>& op) {
+    const schema& s = op.schema();
+    if (!is_wanted(s)) return;
+    const std::string name = full_name(s);
+    if (const std::string_view reason = obstacle(s); !reason.empty()) {
+      left_out_.push_back({name, std::string(reason)});
+      return;
+    }
+    const bool replaces = s.space.empty();
+    auto kernel = torch::CppFunction::makeFromBoxedFunctor(
+        std::make_unique<detail::torch_kernel<Device>>(op, replaces, name, log_));
+    if (replaces) {
+      // Below autograd and before all back ends: so ATen's kernels stay where they are.
+      library("aten", torch::Library::IMPL, c10::DispatchKey::BackendSelect)
+          .impl(std::string(s.key()).c_str(), std::move(kernel));
+    } else {
+      auto& own = library(s.space, torch::Library::FRAGMENT, std::nullopt);
+      own.def(std::string(s.text).c_str());
+      own.impl(std::string(s.key()).c_str(),
+               torch::dispatch(torch_device<Device>::key, std::move(kernel)));
+    }
+    registered_.push_back(name);
+  }
+  void require(const std::string& name) const {
+    for (const std::string& one : registered_)
+      if (detail::is_named(detail::without_aten(one), name)) return;
+    const char* reason = "no operator that the program was linked with";
+    for (const omission& one : left_out_)
+      if (detail::is_named(detail::without_aten(one.name), name)) reason = one.reason.c_str();
+    raise(errc::not_supported, "torch_operators", detail::text(name.c_str()) + " to be registered",
+          reason);
+  }
+  using optional_key = std::conditional_t<
+      std::is_constructible_v<torch::Library, torch::Library::Kind, std::string,
+                              std::optional<c10::DispatchKey>, const char*, uint32_t>,
+      std::optional<c10::DispatchKey>, c10::optional<c10::DispatchKey>>;
+  torch::Library& library(std::string_view space, torch::Library::Kind kind,
+                          std::optional<c10::DispatchKey> key) {
+    for (auto& one : libraries_)
+      if (one.space == space) return *one.library;
+    optional_key same;
+    if (key) same = *key;
+    libraries_.push_back(
+        {std::string(space),
+         std::make_unique<torch::Library>(kind, std::string(space), same, __FILE__, __LINE__)});
+    return *libraries_.back().library;
+  }
+
+  struct named_library {
+    std::string space;
+    std::unique_ptr<torch::Library> library;
+  };
+  torch_operator_options options_;
+  std::shared_ptr<const std::function<void(const torch_call&)>> log_;
+  std::vector<named_library> libraries_;
+  std::vector<std::string> registered_;
+  std::vector<omission> left_out_;
+};
+
+}  // namespace flaggems
+
+/// Registers operators of registry<Device> when the program or library is loaded, as by
+/// torch.ops.load_library: FLAGGEMS_TORCH_LIBRARY(flaggems::host, .in_place_of_aten = false). Once
+/// a source file.
+#define FLAGGEMS_TORCH_LIBRARY(Device, ...)                                  \
+  static const ::flaggems::torch_operators<Device> flaggems_torch_operators( \
+      ::flaggems::torch_operator_options{__VA_ARGS__})

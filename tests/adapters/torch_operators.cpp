@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators of the registry in PyTorch's dispatcher, against ATen's own.
+#include <flaggems/adapters/torch_operators.hpp>
+#include <flaggems/ops/activation.hpp>
+#include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/topk.hpp>
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/device.hpp>
+#include <flaggems/registry/families/copy.hpp>
+#include <flaggems/vendors/host.hpp>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fg = flaggems;
+using fg::host;
+
+namespace {
+
+/// As the library's families have them, but fewer.
+struct few {
+  static constexpr auto lines() {
+    using namespace flaggems;
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND_IN_PLACE(flaggems::add, floating_types, line("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor").promotes().out("out")),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::mul, floating_types, line("mul.Tensor(Tensor self, Tensor other) -> Tensor").promotes().out("out")),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::exp, floating_types, line("exp(Tensor self) -> Tensor").to_float()),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::clamp, floating_types, line("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor").promotes()),
+        FLAGGEMS_BIND(flaggems::mm, floating_types, "mm(Tensor self, Tensor mat2) -> Tensor"),
+        FLAGGEMS_BIND_RESULT(flaggems::sum, floating_types, line("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("IntList_out")),
+        FLAGGEMS_BIND(flaggems::topk, floating_types, line("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)").out("values").outputs_after(2)),
+        FLAGGEMS_BIND_RESULT(flaggems::softmax, floating_types, "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::softmax, floating_types, "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::softmax_backward, floating_types, "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::gelu_none, floating_types, "flaggems::gelu_none(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()));
+    // clang-format on
+  }
+};
+
+}  // namespace
+
+FLAGGEMS_REGISTRY_FAMILY(few, flaggems::host, flaggems::f32);
+// f64, too: numbers of C++ and Python are tensors of it.
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::host, flaggems::f32,
+                         flaggems::f64);
+FLAGGEMS_REGISTRY(flaggems::host, few, flaggems::operator_families::copy);
+
+namespace {
+
+/// What ran, and what was left to ATen.
+struct calls {
+  std::vector<std::string> ran, left;
+  fg::torch_operator_options options(std::vector<std::string> include = {}) {
+    return {.include = std::move(include), .log = [this](const fg::torch_call& c) {
+              (c.left_because.empty() ? ran : left).push_back(c.to_string());
+            }};
+  }
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+struct torch_operators : testing::Test {
+  at::Tensor x = at::randn({4, 8}), y = at::randn({4, 8}), w = at::randn({8, 5});
+};
+
+TEST_F(torch_operators, equal_atens_results) {
+  const auto all = [&] {
+    at::Tensor in_place = x.clone(), out = at::empty({4, 8});
+    in_place.add_(y, 0.5).exp_();
+    at::mul_out(out, x, y);
+    const auto [values, indices] = at::topk(x, 3);
+    return std::vector<at::Tensor>{at::add(x, y, 2),
+                                   x + 1.5,
+                                   x.t() * y.t(),
+                                   at::exp(x),
+                                   at::clamp(x, -1, 0.5),
+                                   at::mm(x, w),
+                                   at::mm(y.t(), x),
+                                   at::cat({x, y}, 1),
+                                   at::sum(x, {1}, true),
+                                   at::sum(x, {0}),
+                                   at::softmax(x, -1),
+                                   values,
+                                   indices,
+                                   in_place,
+                                   out};
+  };
+  const auto expected = all();
+  calls log;
+  std::vector<at::Tensor> ours;
+  {
+    const fg::torch_operators<host> registered(log.options());
+    ours = all();
+  }
+  EXPECT_EQ(log.left, std::vector<std::string>());
+  for (const char* one :
+       {"aten::add.Tensor(Float[4, 8], Float[4, 8], 2)", "aten::exp(Float[4, 8])",
+        "aten::add_.Tensor(Float[4, 8], Float[4, 8], 0.500000)", "aten::exp_(Float[4, 8])",
+        "aten::mul.out(Float[4, 8], Float[4, 8], Float[4, 8])",
+        "aten::add.Tensor(Float[4, 8], Double[], 1)", "aten::mm(Float[4, 8], Float[8, 5])",
+        "aten::_softmax(Float[4, 8], -1, False)", "aten::cat(Float[4, 8] Float[4, 8] , 1)"})
+    EXPECT_TRUE(contains(log.ran, one)) << one << " is not among\n"
+                                        << testing::PrintToString(log.ran);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(ours[i].sizes(), expected[i].sizes());
+    EXPECT_EQ(ours[i].scalar_type(), expected[i].scalar_type());
+    EXPECT_TRUE(at::allclose(ours[i], expected[i], 1e-5, 1e-6)) << i;
+  }
+  // ATen's again.
+  const auto count = log.ran.size();
+  EXPECT_TRUE(at::exp(x).equal(expected[3]));
+  EXPECT_EQ(log.ran.size(), count);
+}
+
+TEST_F(torch_operators, autograd_goes_through) {
+  const auto gradients = [&] {
+    const at::Tensor a = x.detach().clone().requires_grad_();
+    const at::Tensor b = w.detach().clone().requires_grad_();
+    const at::Tensor loss = (at::softmax(at::mm(a, b), -1) * at::exp(at::mm(a, b))).sum();
+    loss.backward();
+    return std::pair(a.grad(), b.grad());
+  };
+  const auto expected = gradients();
+  calls log;
+  const fg::torch_operators<host> registered(log.options());
+  const auto ours = gradients();
+  EXPECT_TRUE(at::allclose(ours.first, expected.first, 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(ours.second, expected.second, 1e-4, 1e-5));
+  EXPECT_TRUE(contains(log.ran, "aten::_softmax_backward_data(Float[4, 5], Float[4, 5], -1, 6)"))
+      << testing::PrintToString(log.ran);
+  // In place on what autograd needs is still found.
+  const at::Tensor a = x.detach().clone().requires_grad_();
+  at::Tensor e = at::exp(a);
+  e.add_(y);
+  EXPECT_ANY_THROW(e.sum().backward());
+}
+
+TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
+  const at::Tensor c = at::randn({3}, at::TensorOptions(at::kComplexFloat));
+  const at::Tensor d = x.to(at::kDouble), ones = at::ones({4, 8}, at::TensorOptions(at::kLong));
+  const auto all = [&] {
+    at::Tensor out = at::empty({0});
+    at::exp_out(out, x);  // resized
+    return std::vector<at::Tensor>{at::exp(c),
+                                   at::exp(c.conj()),
+                                   at::exp(d),
+                                   at::exp(x.to(at::kBFloat16)),
+                                   ones + 0.5,
+                                   x.to(at::kBFloat16) * 0.1,
+                                   at::add(at::ones({}), 2.5),
+                                   (x.to_sparse() * x.to_sparse()).to_dense(),
+                                   at::add(ones, ones),
+                                   out};
+  };
+  const auto expected = all();
+  calls log;
+  const fg::torch_operators<host> registered(log.options());
+  const auto ours = all();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(ours[i].scalar_type(), expected[i].scalar_type()) << i;
+    EXPECT_TRUE(at::allclose(ours[i], expected[i])) << i;
+  }
+  const auto left = [&](const std::string& call, const char* reason) {
+    for (const std::string& one : log.left)
+      if (one.starts_with(call + ", left to ATen: ") && one.find(reason) != std::string::npos)
+        return;
+    ADD_FAILURE() << call << " is not among\n" << testing::PrintToString(log.left);
+  };
+  left("aten::exp(ComplexFloat[3])", "got c64");
+  left("aten::exp(Double[4, 8])", "got f64");
+  left("aten::exp(BFloat16[4, 8])", "got bf16");
+  left("aten::add.Tensor(Long[4, 8], Double[], 1)", "decides the dtype");
+  left("aten::mul.Tensor(BFloat16[4, 8], Double[])", "would round");
+  left("aten::add.Tensor(Float[], Double[], 1)", "decides the dtype");
+  left("aten::add.Tensor(Long[4, 8], Long[4, 8], 1)", "got i64");
+  left("aten::mul.Tensor(Float[4, 8], Float[4, 8])", "layout");
+  left("aten::exp.out(Float[4, 8], Float[0])", "[shape_mismatch]");
+  // What is wrong is said by ATen.
+  EXPECT_THROW(static_cast<void>(at::mm(x, x)), c10::Error);
+  // Meta tensors have shapes alone.
+  const at::Tensor meta = at::exp(at::empty({2, 3}, at::TensorOptions(c10::DeviceType::Meta)));
+  EXPECT_EQ(meta.size(1), 3);
+}
+
+TEST_F(torch_operators, own_names) {
+  const auto find = [](const char* name) {
+    return c10::Dispatcher::singleton().findSchema({name, ""});
+  };
+  EXPECT_FALSE(find("flaggems::silu_and_mul").has_value());
+  {
+    const fg::torch_operators<host> registered(
+        fg::torch_operator_options{.in_place_of_aten = false});
+    for (const std::string& name : registered.registered())
+      EXPECT_EQ(name.substr(0, 10), "flaggems::") << name;
+    const auto call = [&](const char* name, std::vector<c10::IValue> stack) {
+      find(name)->callBoxed(&stack);
+      return stack.empty() ? at::Tensor() : stack[0].toTensor();
+    };
+    const at::Tensor r = call("flaggems::silu_and_mul", {x, y});
+    EXPECT_TRUE(at::allclose(r, at::silu(x) * y, 1e-5, 1e-6));
+    at::Tensor z = x.clone();
+    const auto version = z._version();
+    const at::Tensor same = call("flaggems::gelu_none_", {z});
+    EXPECT_TRUE(same.is_same(z));
+    EXPECT_GT(z._version(), version);
+    EXPECT_TRUE(at::allclose(z, at::gelu(x), 1e-5, 1e-6));
+    try {
+      static_cast<void>(call("flaggems::silu_and_mul", {x, x.to(at::kComplexFloat)}));
+      ADD_FAILURE() << "complex numbers were taken";
+    } catch (const fg::error& e) {
+      EXPECT_EQ(e.code(), fg::errc::dtype_mismatch) << e.what();
+    }
+    // Gradients would be lost: refused, or PyTorch's own warning from 2.1 on.
+    const at::Tensor needs = x.clone().requires_grad_();
+    try {
+      const at::Tensor taken = call("flaggems::silu_and_mul", {needs, y});
+      EXPECT_TRUE(taken.requires_grad());
+    } catch (const fg::error& e) {
+      EXPECT_EQ(e.code(), fg::errc::not_supported) << e.what();
+    }
+  }
+  EXPECT_FALSE(find("flaggems::silu_and_mul").has_value());
+}
+
+TEST_F(torch_operators, lists) {
+  const auto names = [](fg::torch_operator_options o) {
+    return fg::torch_operators<host>(std::move(o)).registered();
+  };
+  EXPECT_EQ(names({.include = {"exp", "aten::add.Tensor"}}),
+            (std::vector<std::string>{"aten::add.Tensor", "aten::exp", "aten::exp.out"}));
+  const auto without = names({.exclude = {"exp", "add.Tensor"}});
+  EXPECT_FALSE(contains(without, "aten::exp"));
+  EXPECT_TRUE(contains(without, "aten::exp_"));
+  EXPECT_TRUE(contains(without, "aten::add.out"));
+  EXPECT_TRUE(contains(without, "flaggems::gelu_none_"));
+  EXPECT_FALSE(contains(names({.own = false}), "flaggems::gelu_none_"));
+  const auto refused = [&](const char* name, const char* part) {
+    try {
+      static_cast<void>(names({.include = {name}}));
+      ADD_FAILURE() << name;
+    } catch (const fg::error& e) {
+      EXPECT_EQ(e.code(), fg::errc::not_supported);
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  };
+  refused("softmax.int", "composes");
+  refused("nothing", "no operator");
+  // Twice, and one after another.
+  calls first, second;
+  {
+    const fg::torch_operators<host> one(first.options({"exp"}));
+    static_cast<void>(at::exp(x));
+    static_cast<void>(at::mm(x, w));
+  }
+  const fg::torch_operators<host> other(second.options({"mm"}));
+  static_cast<void>(at::exp(x));
+  static_cast<void>(at::mm(x, w));
+  EXPECT_EQ(first.ran, std::vector<std::string>{"aten::exp(Float[4, 8])"});
+  EXPECT_EQ(second.ran, std::vector<std::string>{"aten::mm(Float[4, 8], Float[8, 5])"});
+}
+
+TEST_F(torch_operators, as_shown) {
+  // [scope]
+  std::vector<std::string> log;
+  at::Tensor z;
+  {
+    const flaggems::torch_operators<flaggems::host> ours(
+        {.include = {"exp", "mm"},
+         .log = [&](const flaggems::torch_call& call) { log.push_back(call.to_string()); }});
+    z = at::exp(at::mm(x, w));  // ours
+  }
+  z = at::exp(z);  // ATen's again; log[0] is "aten::mm(Float[4, 8], Float[8, 5])"
+  // [/scope]
+  EXPECT_EQ(log, (std::vector<std::string>{"aten::mm(Float[4, 8], Float[8, 5])",
+                                           "aten::exp(Float[4, 5])"}));
+}
+
+}  // namespace
