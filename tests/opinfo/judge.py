@@ -60,6 +60,7 @@ def number_form(call):
     given = {p.name: v for p, v in call.arguments()}
     other, out = given.get("other"), given.get("out")
     if key not in KEYS or not isinstance(other, torch.Tensor) or other.numel() == 0 \
+            or not isinstance(given["self"], torch.Tensor) \
             or (out is not None and out.shape != given["self"].shape):
         return None
     return Call(key, overload_of(key), (), {**given, "other": other.flatten()[0].item()})
@@ -71,7 +72,7 @@ def ours(call):
     args, kwargs = snapshot(call.args), snapshot(call.kwargs)
     for place, parameter in enumerate(call.overload._schema.arguments[:len(args)]):
         if str(parameter.type) == "Tensor" and not isinstance(args[place], torch.Tensor):
-            if overload != "Tensor" or f"{name}.Scalar" not in KEYS:
+            if parameter.name != "other" or overload != "Tensor" or f"{name}.Scalar" not in KEYS:
                 raise NoCounterpart("a number in a tensor's place")
             overload = "Scalar"  # a number that PyTorch had made a tensor
             call.key = f"{name}.Scalar"
