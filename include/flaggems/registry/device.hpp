@@ -5,6 +5,7 @@
 // families. Included by the source file that has FLAGGEMS_REGISTRY.
 #pragma once
 
+#include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/registry/registry.hpp>
 
