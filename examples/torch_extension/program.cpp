@@ -5,6 +5,9 @@
 //   torch.ops.load_library("libtorch_extension.so")
 //   y = torch.ops.mine.swish_product(x, gate)
 //   z = torch.ops.mine.soft_limit(y, 0.5)
+// First: clang needs it in C++20, and libtorch 1.13 forgets it.
+#include <ATen/core/ivalue.h>
+
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>

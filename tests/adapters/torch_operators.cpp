@@ -157,6 +157,8 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
   const auto all = [&] {
     at::Tensor out = at::empty({0});
     at::exp_out(out, x);  // resized
+    at::Tensor larger = at::empty({0, 4, 8});
+    at::mul_out(larger, x, x);  // not into it, as x is repeated no times
     return std::vector<at::Tensor>{at::exp(c),
                                    at::exp(c.conj()),
                                    at::exp(d),
@@ -166,6 +168,7 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
                                    at::add(at::ones({}), 2.5),
                                    (x.to_sparse() * x.to_sparse()).to_dense(),
                                    at::add(ones, ones),
+                                   larger,
                                    out};
   };
   const auto expected = all();
@@ -174,6 +177,7 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
   const auto ours = all();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(ours[i].scalar_type(), expected[i].scalar_type()) << i;
+    EXPECT_EQ(ours[i].sizes(), expected[i].sizes()) << i;
     EXPECT_TRUE(at::allclose(ours[i], expected[i])) << i;
   }
   const auto left = [&](const std::string& call, const char* reason) {
@@ -191,6 +195,7 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
   left("aten::add.Tensor(Long[4, 8], Long[4, 8], 1)", "got i64");
   left("aten::mul.Tensor(Float[4, 8], Float[4, 8])", "layout");
   left("aten::exp.out(Float[4, 8], Float[0])", "[shape_mismatch]");
+  left("aten::mul.out(Float[4, 8], Float[4, 8], Float[0, 4, 8])", "resized");
   // What is wrong is said by ATen.
   EXPECT_THROW(static_cast<void>(at::mm(x, x)), c10::Error);
   // Meta tensors have shapes alone.

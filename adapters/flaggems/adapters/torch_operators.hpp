@@ -7,6 +7,7 @@
 #pragma once
 
 #include <flaggems/adapters/torch.hpp>
+#include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/registry/registry.hpp>
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -121,6 +122,23 @@ class torch_arguments {
     if (kind_with_dims_ < 2 && c10::get_default_dtype_as_scalartype() != c10::kFloat)
       return "another default dtype than f32";
     return {};
+  }
+  /// Whether the `outputs` tensors at the end, or the first of them, would have operands repeated
+  /// into them: ATen gives an output the sizes of the result instead.
+  [[nodiscard]] bool repeats_into(std::size_t outputs) const {
+    const auto operands = std::span(views_.data(), views_.size() - outputs);
+    const std::span<const i64> sizes = views_[operands.size()].sizes();
+    for (const any_view<Device>& x : operands)
+      if (!broadcasts_to(x.sizes(), sizes)) return false;  // the operator knows what it expects
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      bool is_given = false;
+      for (const any_view<Device>& x : operands) {
+        const std::size_t left = sizes.size() - x.sizes().size();
+        is_given = is_given || (d >= left && x.sizes()[d - left] == sizes[d]);
+      }
+      if (!is_given) return true;
+    }
+    return false;
   }
   [[nodiscard]] std::span<const boxed<Device>> list(std::size_t n) const { return {arguments_, n}; }
   [[nodiscard]] int device_index() const { return device_index_ < 0 ? 0 : device_index_; }
@@ -247,6 +265,8 @@ struct torch_kernel final : c10::OperatorKernel {
         op->call(stream, arguments.list(n), results);
       } else if (const auto reason = arguments.other_dtype(); !reason.empty()) {
         return leave(handle, keys, stack, values, reason);
+      } else if (op->form() == bindings::form::out && arguments.repeats_into(s.results.size())) {
+        return leave(handle, keys, stack, values, "an output to be resized");
       } else {
         // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
         // and says what is wrong as PyTorch's users know it.
