@@ -88,6 +88,8 @@ TEST_F(registry_row, cross_entropy) {
   check("cross_entropy_loss", {x, target, std::nullopt, 0, -100, 0.25}, [&] {
     return fg::cross_entropy_loss(s, a, classes, std::nullopt, {fg::reduction::none, -100, 0.25});
   });
+  check("cross_entropy_loss", {x, y, weight, 2},
+        [&] { return fg::cross_entropy_loss(s, a, b, w, {fg::reduction::sum}); });
   const auto& op = fg::registry<host>::at("cross_entropy_loss");
   EXPECT_ERROR(op(s, {x, target, weight, 3}), invalid_argument, "reduction");
   EXPECT_ERROR(op(s, {x, target, weight, 1, 4}), out_of_range, "cross_entropy_loss");

@@ -253,7 +253,14 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
           found = true;
         }
         break;
-      case role::index: direct = direct && v.view().dtype() == dtype::i64; break;
+      case role::index:
+        if (kind_number(v.view().dtype()) != 1) [[unlikely]]
+          raise(errc::dtype_mismatch, s.key(),
+                detail::text("integers for argument ") +
+                    s.parameters[static_cast<std::size_t>(i)].name,
+                to_string(v.view().dtype()));
+        direct = direct && v.view().dtype() == dtype::i64;
+        break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
       case role::kept: kept |= 1u << static_cast<unsigned>(v.view().dtype()); break;
       case role::choice:

@@ -23,6 +23,22 @@ inline cross_entropy_options options_of(std::type_identity<cross_entropy_options
   return {static_cast<reduction>(reduced), ignore_index, label_smoothing};
 }
 
+namespace bindings {
+/// The target of cross_entropy_loss: class indices of i64, or probabilities of the operands' dtype.
+struct class_target {
+  static constexpr std::string_view parameter = "target";
+  template <class T, class D>
+  using example = tensor_view<const i64, D>;
+  template <class T, class Dtypes, class D, class F>
+  static void choose(const boxed<D>& source, const F& f) {
+    if (is_floating_point(source.view().dtype()))
+      f(source.view().template as<const T>());
+    else
+      f(source.view().template as<const i64>());
+  }
+};
+using loss_types = with_choice<floating_types, class_target>;
+}  // namespace bindings
 }  // namespace flaggems
 
 namespace flaggems::operator_families {
@@ -48,7 +64,7 @@ struct row {
         FLAGGEMS_BIND(flaggems::fused_rms_norm_backward, floating_types, line("_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)").keeps("rstd").without_out()),
         FLAGGEMS_BIND(flaggems::group_norm, floating_types, "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor"),
         FLAGGEMS_BIND(flaggems::native_group_norm, floating_types, line("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)").outputs_after(7)),
-        FLAGGEMS_BIND(flaggems::cross_entropy_loss, floating_types, line("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor").options_from("reduction")),
+        FLAGGEMS_BIND(flaggems::cross_entropy_loss, bindings::loss_types, line("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor").options_from("reduction")),
         FLAGGEMS_BIND(flaggems::fused_add_rms_norm, floating_types, "flaggems::fused_add_rms_norm(Tensor(a!) input, Tensor(b!) residual, Tensor weight, float epsilon) -> ()"),
         FLAGGEMS_BIND(flaggems::apply_rotary_pos_emb, floating_types, "flaggems::apply_rotary_pos_emb(Tensor q, Tensor k, Tensor cos, Tensor sin, Tensor? position_ids=None, bool rotary_interleaved=False) -> (Tensor q_out, Tensor k_out)"),
         FLAGGEMS_BIND(flaggems::apply_rotary_pos_emb_, floating_types, "flaggems::apply_rotary_pos_emb_(Tensor(a!) q, Tensor(b!) k, Tensor cos, Tensor sin, Tensor? position_ids=None, bool rotary_interleaved=False) -> ()"));
