@@ -157,7 +157,7 @@ constexpr std::string_view identifier(std::string_view s, const char* expected) 
 }
 
 /// A decimal number with at most 15 digits and a small exponent, which one product rounds right.
-constexpr f64 decimal(std::string_view s) {
+constexpr f64 decimal_number(std::string_view s) {
   const std::string_view whole = s;
   const bool negative = !s.empty() && s.front() == '-';
   if (negative) s.remove_prefix(1);
@@ -280,7 +280,7 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
         r.integer = 1;
         return r;
       }
-      r.number = decimal(s);
+      r.number = decimal_number(s);
       r.integer = static_cast<i64>(r.number);
       r.kind = s.rfind('.') == std::string_view::npos && s.rfind('e') == std::string_view::npos
                    ? boxed_kind::integer
@@ -290,7 +290,7 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
     case integers:
       r.kind = boxed_kind::integers;
       if (s == "[]") return r;
-      r.number = decimal(s);
+      r.number = decimal_number(s);
       r.integer = static_cast<i64>(r.number);
       r.kind = boxed_kind::integer;
       return r;

@@ -111,9 +111,9 @@ struct driver_functions {
   /// Binds all; false, with the reason in the library, if one is missing.
   bool bind(dynamic_library& library) noexcept {
     bool found = true;
-#define FLAGGEMS_BIND(member, ...) found = library.bind(member.name, member.call) && found;
-    FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_BIND)
-#undef FLAGGEMS_BIND
+#define FLAGGEMS_BIND_FUNCTION(member, ...) found = library.bind(member.name, member.call) && found;
+    FLAGGEMS_DRIVER_FUNCTIONS(FLAGGEMS_BIND_FUNCTION)
+#undef FLAGGEMS_BIND_FUNCTION
     if (encode_tensor_map.name != nullptr)
       library.bind(encode_tensor_map.name, encode_tensor_map.call);
     return found;

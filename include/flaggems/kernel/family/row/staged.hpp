@@ -64,6 +64,8 @@ class staged_rows_view {
   template <class Terms>
   FLAGGEMS_INLINE auto reduce() {
     static_assert(is_same<Terms, M>);
+    static_assert(M::pivot_kind != pivots::partial || Program::traits.fills_lowest,
+                  "flaggems: terms about the greatest element need filled_with_lowest()");
     if constexpr (M::pivot_kind == pivots::partial)
       return reduce_partial();
     else
