@@ -183,6 +183,19 @@ TYPED_TEST(cross_entropy_layouts, special_values) {
             0);
 }
 
+TYPED_TEST(cross_entropy_layouts, no_classes) {
+  const auto& stream = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> x({2, 0}), nothing({0, 0});
+  test_tensor<i64, TypeParam> skipped({2}, layout::contiguous, {-100, -100}), no_targets({0});
+  const auto total = [&](const auto& in, const auto& target, fg::reduction reduced) {
+    return values_of(fg::cross_entropy_loss(stream, in, target, std::nullopt, {reduced}))[0];
+  };
+  EXPECT_TRUE(std::isnan(total(x.in(), skipped.in(), fg::reduction::mean)));
+  EXPECT_EQ(total(x.in(), skipped.in(), fg::reduction::sum), 0);
+  EXPECT_TRUE(std::isnan(total(nothing.in(), no_targets.in(), fg::reduction::mean)));
+  EXPECT_TRUE(std::isnan(total(nothing.in(), nothing.in(), fg::reduction::mean)));
+}
+
 TYPED_TEST(cross_entropy_layouts, bad_input) {
   const auto& stream = test_stream<TypeParam>();
   test_tensor<f32, TypeParam> x({4, 3}, layout::contiguous, random_values({4, 3})), w({3}),
@@ -205,6 +218,8 @@ TYPED_TEST(cross_entropy_layouts, bad_input) {
   EXPECT_RAISES(run(x.in(), t.in(), w.in(), scalar.view(), reduction::mean, 1.5), invalid_argument,
                 op);
   EXPECT_RAISES(run(x.in(), t.in(), w.in(), scalar.view(), reduction::mean, std::nan("")),
+                invalid_argument, op);
+  EXPECT_RAISES(run(x.in(), t.in(), w.in(), scalar.view(), static_cast<reduction>(7)),
                 invalid_argument, op);
   EXPECT_RAISES(run(scalar.in(), scalar.in(), w.in(), scalar.view(), reduction::mean),
                 invalid_argument, op);

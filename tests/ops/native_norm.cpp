@@ -197,6 +197,23 @@ TYPED_TEST(native_norm_layouts, absent_and_empty) {
   expect_equal(values_of(*zero.bias), values(5, 0.0));
 }
 
+// A variance that no number holds scales by 0.
+TYPED_TEST(native_norm_layouts, infinite_variance) {
+  const auto& stream = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> x({2, 4}, layout::contiguous,
+                                {3.4e38, 3.4e38, 3.4e38, 3.3e38, 3e30, -3e30, 2e30, 1e30});
+  const auto r = fg::native_layer_norm(stream, x.in(), {4}, std::nullopt, std::nullopt, 1e-5);
+  expect_equal(values_of(r.rstd), values{0, 0});
+  expect_equal(values_of(r.out), values(8, 0.0));
+  expect_equal(values_of(fg::layer_norm(stream, x.in(), {4})), values(8, 0.0));
+}
+
+// Eight dimensions, all of them normalised over: there is nothing to sum for the parameters.
+TYPED_TEST(native_norm_layouts, of_all_dimensions) {
+  check<TypeParam, f32>({1, 2, 1, 1, 1, 1, 2, 3}, {1, 2, 1, 1, 1, 1, 2, 3}, layout::contiguous,
+                        layout::contiguous);
+}
+
 TYPED_TEST(native_norm_layouts, bad_input) {
   const auto& stream = test_stream<TypeParam>();
   const shape sizes{4, 6};
@@ -223,6 +240,13 @@ TYPED_TEST(native_norm_layouts, bad_input) {
                 "native_layer_norm_backward");
   EXPECT_RAISES(backward(x.in(), mean.in(), out.view(), w.view()), overlap,
                 "native_layer_norm_backward");
+  test_tensor<f32, TypeParam> apart({6});
+  EXPECT_RAISES(fg::native_layer_norm_backward(
+                    stream, out.in().narrow(0, 0, 3), x.in().narrow(0, 0, 3), {6},
+                    mean.in().narrow(0, 0, 3), rstd.in().narrow(0, 0, 3), w.in(), std::nullopt,
+                    out.view().narrow(0, 1, 3), apart.view(), std::nullopt),
+                overlap, "native_layer_norm_backward");
+  EXPECT_TRUE(apart.untouched());
   EXPECT_RAISES(backward(x.in(), mean.in(), out.view(), five.view()), shape_mismatch,
                 "native_layer_norm_backward");
   EXPECT_RAISES(fg::fused_rms_norm(stream, x.in(), {6}, w.in(), out.view(), five.view(), 1e-5),

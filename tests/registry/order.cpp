@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/registry/families/index.hpp>
 #include <flaggems/registry/families/order.hpp>
 #include <registry/support.hpp>
@@ -23,6 +25,32 @@ TEST(registry_order, sort_and_topk) {
   const auto& topk = fg::registry<host>::at("topk");
   EXPECT_ERROR(topk(s, {x, 2}), invalid_argument, "topk", "2 new tensors", "1");
   EXPECT_ERROR(check("topk", {x, 8}, [&] { return fg::topk(s, a, 2); }), out_of_range, "topk");
+}
+
+// Outputs of another dtype get their results by copies: all of them are checked before the first.
+TEST(registry_order, outputs_of_another_dtype) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 7});
+  const view<host> x(a);
+  const auto& op = fg::registry<host>::at("topk.values");
+  auto values = fg::full<f32>(s, {3, 2}, 7), places = fg::full<f32>(s, {3, 2}, 7);
+  const view<host> to(values.view()), indices(places.view());
+  op.call(s, {x, 2, {}, {}, {}, to, indices}, {});
+  const auto want = fg::topk(s, a, 2);
+  expect_same(to, view<host>(want.values), "values");
+  expect_same(indices, view<host>(fg::to<f32>(s, want.indices)), "indices");
+  auto kept = fg::full<f32>(s, {3, 2}, 7);
+  const view<host> untouched(kept.view()), folded(places.view().narrow(0, 0, 1).expand({3, 2})),
+      constant(std::as_const(places).view());
+  EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, untouched}, {}), overlap, "topk.values");
+  EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, folded}, {}), overlap, "topk.values");
+  EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, constant}, {}), invalid_argument,
+               "topk.values", "const");
+  auto others = fg::full<fg::f64>(s, {3, 2}, 7);
+  const view<host> not_compiled(others.view());
+  EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, not_compiled}, {}), dtype_mismatch,
+               "topk.values", "f64");
+  expect_same(untouched, view<host>(fg::full<f32>(s, {3, 2}, 7)), "what is not written");
 }
 
 TEST(registry_index, lookups) {

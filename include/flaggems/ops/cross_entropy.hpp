@@ -151,6 +151,10 @@ void cross_entropy_into(const S& stream, const X& x, const Target& target,
           to_string(shape(weight->sizes())));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) [[unlikely]]
     raise(errc::invalid_argument, op, "a label_smoothing in [0, 1]", text(options.label_smoothing));
+  if (options.reduced != reduction::none && options.reduced != reduction::mean &&
+      options.reduced != reduction::sum) [[unlikely]]
+    raise(errc::invalid_argument, op, "a reduction of none, mean or sum",
+          text(static_cast<int>(options.reduced)));
   const bool is_total = options.reduced != reduction::none;
   check_output_sizes(op, is_total ? shape() : losses, out);
   check_separate(op, out, x, target, weight);
@@ -161,8 +165,9 @@ void cross_entropy_into(const S& stream, const X& x, const Target& target,
   for (const i64 n : losses) rows *= n;
   if (rows == 0 && !is_total) return;
   if (rows == 0 || classes == 0) {
-    const bool is_zero = classes == 0 || options.reduced == reduction::sum;
-    return fill(op, stream, out, is_zero ? 0.0 : std::numeric_limits<f64>::quiet_NaN());
+    // The mean of no rows, or of none that counts: without classes all indices are ignored.
+    const bool is_nan = options.reduced == reduction::mean && (rows == 0 || !is_soft);
+    return fill(op, stream, out, is_nan ? std::numeric_limits<f64>::quiet_NaN() : 0.0);
   }
   if (!is_total)
     return losses_into<C>(op, stream, x, dim, target, weight, out, static_cast<C*>(nullptr),

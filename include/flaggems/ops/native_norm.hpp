@@ -10,6 +10,7 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/dispatch/rows.hpp>
+#include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/ops/reduce.hpp>
 
@@ -171,11 +172,15 @@ void fused_rms_norm_into(const S& stream, const X& x, const shape& normalized_sh
               kernels::rms_norm_program<C, true>{static_cast<C>(epsilon)});
 }
 
-/// The dimensions before those normalised over; where there are none, callers add one of size 1.
-inline shape outer_dims(int rank, int normalized) {
+/// out = e summed over the dimensions before those of out, `outer` of them; e if there are none.
+template <class S, class E, class Out>
+void sum_outer(const char* op, const S& stream, const E& e, const Out& out, int outer) {
   shape dims;
-  for (int d = 0; d < rank - normalized; ++d) dims.push_back(d);
-  return dims;
+  for (int d = 0; d < outer; ++d) dims.push_back(d);
+  if (outer > 0)
+    sum(stream, e, out, dims);
+  else
+    assign(stream, out, e, op);
 }
 /// The view of an output that may be absent.
 template <class Out>
@@ -242,6 +247,7 @@ void native_layer_norm_backward_into(const S& stream, const G& grad, const X& x,
   check_parameter("weight", w);
   check_parameter("bias", b);
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
+  if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, grad); });
   if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, mean, rstd, w); });
   if_wanted(grad_weight, [&](const auto& out) {
     check_output_sizes(op, normalized_shape, out);
@@ -260,15 +266,11 @@ void native_layer_norm_backward_into(const S& stream, const G& grad, const X& x,
     return;
   // The parameters' first: the gradient of x may take the place of grad or x.
   const int normalized = normalized_shape.rank();
-  const auto with_outer = [&](const auto& v) {
-    return x.rank() == normalized ? v.unsqueeze(0) : v;
-  };
-  const shape dims = outer_dims(x.rank() == normalized ? x.rank() + 1 : x.rank(), normalized);
-  const auto g = with_outer(grad), in = with_outer(x);
-  const auto m = with_outer(mean);
-  const auto s = with_outer(rstd);
-  if_wanted(grad_weight, [&](const auto& out) { sum(stream, g * ((in - m) * s), out, dims); });
-  if_wanted(grad_bias, [&](const auto& out) { sum(stream, g, out, dims); });
+  const int outer = x.rank() - normalized;
+  if_wanted(grad_weight, [&](const auto& out) {
+    sum_outer(op, stream, grad * ((x - mean) * rstd), out, outer);
+  });
+  if_wanted(grad_bias, [&](const auto& out) { sum_outer(op, stream, grad, out, outer); });
   if_wanted(grad_input, [&](const auto& out) {
     using C = norm_compute<typename G::value_type, T, WeightType, typename M::value_type,
                            typename R::value_type, value_t<decltype(out)>>;
@@ -293,6 +295,7 @@ void fused_rms_norm_backward_into(const S& stream, const G& grad, const X& x,
     raise(errc::shape_mismatch, op, "weight of sizes " + to_string(normalized_shape),
           to_string(shape(w->sizes())));
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
+  if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, grad); });
   if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, rstd, w); });
   if_wanted(grad_weight, [&](const auto& out) {
     check_output_sizes(op, normalized_shape, out);
@@ -303,12 +306,8 @@ void fused_rms_norm_backward_into(const S& stream, const G& grad, const X& x,
                                                    grad_input, grad_weight))
     return;
   const int normalized = normalized_shape.rank();
-  const auto with_outer = [&](const auto& v) {
-    return x.rank() == normalized ? v.unsqueeze(0) : v;
-  };
   if_wanted(grad_weight, [&](const auto& out) {
-    sum(stream, with_outer(grad) * (with_outer(x) * with_outer(rstd)), out,
-        outer_dims(x.rank() == normalized ? x.rank() + 1 : x.rank(), normalized));
+    sum_outer(op, stream, grad * (x * rstd), out, x.rank() - normalized);
   });
   if_wanted(grad_input, [&](const auto& out) {
     using C = norm_compute<typename G::value_type, T, WeightType, typename R::value_type,

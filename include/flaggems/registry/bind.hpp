@@ -236,7 +236,7 @@ void take_one(any_tensor<D>& to, tensor<T, D>& x) {
 }
 template <class D, class T>
 void take_one(any_tensor<D>& to, std::optional<tensor<T, D>>& x) {
-  if (x) take_one(to, *x);
+  to = x ? any_tensor<D>(std::move(*x)) : any_tensor<D>();
 }
 template <class D, class R>
 requires requires(R& r) { r.tie(); }

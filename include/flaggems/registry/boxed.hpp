@@ -65,7 +65,11 @@ class boxed {
   requires std::integral<V>
   constexpr boxed(V value)
       : kind_(std::is_same_v<V, bool> ? boxed_kind::boolean : boxed_kind::integer),
-        integer_(static_cast<i64>(value)) {}
+        integer_(static_cast<i64>(value)) {
+    if constexpr (std::is_same_v<std::make_unsigned_t<i64>, V>)
+      if (integer_ < 0) [[unlikely]]
+        raise(errc::invalid_argument, "boxed", "an integer that i64 can hold", detail::text(value));
+  }
   template <class V>
   requires std::floating_point<V>
   constexpr boxed(V value) : kind_(boxed_kind::floating), number_(static_cast<f64>(value)) {}

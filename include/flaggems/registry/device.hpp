@@ -8,8 +8,10 @@
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/registry/registry.hpp>
+#include <flaggems/tensor/overlap.hpp>
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -104,16 +106,42 @@ dtype dtype_of_numbers(const schema& s, const boxed<Device>* arguments) {
   return !any || floating ? dtype::f32 : integer ? dtype::i64 : dtype::bool_;
 }
 
-/// to = from, converted, by the operator copy_.
+/// The operator copy_ for these dtypes; raises dtype_mismatch if it was not compiled.
+template <class Device>
+const registered_operator<Device>& check_conversion(std::string_view op, dtype to, dtype from) {
+  const auto* const copy = registry<Device>::find("copy_");
+  if (copy == nullptr || !copy->has(to) || !copy->has(from)) [[unlikely]]
+    raise(errc::dtype_mismatch, op,
+          "dtypes that the program was compiled for, with the family copy",
+          detail::text(to_string(from)) + " to " + to_string(to));
+  return *copy;
+}
+/// to = from, converted.
 template <class Device>
 void copy_converted(const stream_ref<Device>& stream, std::string_view op,
                     const any_view<Device>& to, const any_view<Device>& from) {
-  const auto* const copy = registry<Device>::find("copy_");
-  if (copy == nullptr || !copy->has(to.dtype()) || !copy->has(from.dtype())) [[unlikely]]
-    raise(errc::dtype_mismatch, op,
-          "dtypes that the program was compiled for, with the family copy",
-          detail::text(to_string(from.dtype())) + " to " + to_string(to.dtype()));
-  static_cast<void>((*copy)(stream, {to, from}));
+  static_cast<void>(check_conversion<Device>(op, to.dtype(), from.dtype())(stream, {to, from}));
+}
+
+/// How a view lies in memory.
+template <class Device>
+detail::memory_layout layout_of(const any_view<Device>& x) {
+  return {static_cast<const unsigned char*>(x.data()), size_of(x.dtype()), x.sizes(), x.strides()};
+}
+/// Raises unless output k can be written, converted from `type`, and shares no memory with those
+/// before it.
+template <class Device>
+void check_output(std::string_view op, const boxed<Device>* outputs, int k, dtype type) {
+  const any_view<Device>& to = outputs[k].view();
+  const std::string name(op);
+  if (to.is_const()) [[unlikely]]
+    raise(errc::invalid_argument, op, "an output that can be written", "a view of const elements");
+  check_conversion<Device>(op, to.dtype(), type);
+  detail::check_writable(name.c_str(), layout_of(to));
+  const detail::placed_layout written(layout_of(to));
+  for (int j = 0; j < k; ++j)
+    if (overlap(written, layout_of(outputs[j].view())) != overlap_kind::none) [[unlikely]]
+      raise(errc::overlap, op, "outputs that share no memory", "two that do");
 }
 
 /// x as another dtype, in new memory.
@@ -327,6 +355,7 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
     if (!detail::same_sizes(to.sizes(), from.sizes())) [[unlikely]]
       raise(errc::shape_mismatch, s.key(), "an output of sizes " + to_string(shape(from.sizes())),
             to_string(shape(to.sizes())));
+    check_output(s.key(), frame.arguments + first_output(), k, from.dtype());
   }
   for (int k = 0; k < outputs(); ++k)
     copy_converted(frame.stream, s.key(), frame.arguments[first_output() + k].view(),

@@ -13,7 +13,7 @@ namespace flaggems::kernels {
 template <class V>
 FLAGGEMS_INLINE V variance_of(FLAGGEMS_VALUE(V) rest, FLAGGEMS_VALUE(V) spread) {
   using C = element_of<V>;
-  return select(mask_of<V>(spread <= V(highest<C>())), greater_of(V(spread - rest * rest), V(C(0))),
+  return select(mask_of<V>(spread < V(highest<C>())), greater_of(V(spread - rest * rest), V(C(0))),
                 spread);
 }
 /// Whether numbers are (all but) equal: an estimate that is their rounded sum is off by more than
