@@ -34,13 +34,6 @@ int class_dim(const char* op, const X& x) {
   return x.rank() == 1 ? 0 : 1;
 }
 
-/// Strides of `step` along `dim`, and of 0.
-inline shape class_strides(int rank, int dim, i64 step) {
-  shape strides;
-  for (int d = 0; d < rank; ++d) strides.push_back(d == dim ? step : 0);
-  return strides;
-}
-
 template <class X, class Target>
 constexpr bool check_loss_types() {
   using J = value_t<Target>;
@@ -95,11 +88,10 @@ void losses_into(const char* op, const S& stream, const X& x, int dim, const Tar
   if (weights != nullptr) plan.add(beside());
   // A weight for each class, as if x had one for each element.
   kernels::row_arg<Weight> class_weights{nullptr, {}};
-  shape sizes(x.sizes());
-  for (int d = 0; d < x.rank(); ++d) sizes[d] = d == dim ? classes : 1;
   const auto by_class = [&] {
-    return weight->as_strided(sizes, class_strides(x.rank(), dim, weight->stride(0)))
-        .expand(x.sizes());
+    W v = *weight;
+    while (v.rank() < x.rank() - dim) v = v.unsqueeze(-1);
+    return v.expand(x.sizes());
   };
   if (weight) plan.add(by_class());
   const kernels::row_space space = plan.space();

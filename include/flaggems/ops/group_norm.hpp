@@ -52,10 +52,7 @@ void group_norm_into(const char* op, const S& stream, const X& x, i64 groups, co
   const placed_layout written = layout_of(out);
   check_weight(op, "weight", w, {x.size(1)}, written);
   check_weight(op, "bias", b, {x.size(1)}, written);
-  (check_output_sizes(op, {x.size(0), groups}, saved), ...);
-  (check_separate(op, saved, x, out, w, b), ...);
-  if constexpr (sizeof...(Saved) == 2)
-    [&](const auto& mean, const auto& rstd) { check_separate(op, rstd, mean); }(saved...);
+  check_kept(op, {x.size(0), groups}, std::tie(x, out, w, b), saved...);
   norm_plan plan(from.sizes(), from.rank() - 2, false);
   plan.add(from);
   plan.add(to);
@@ -67,7 +64,7 @@ void group_norm_into(const char* op, const S& stream, const X& x, i64 groups, co
   };
   add_by_group(w);
   add_by_group(b);
-  if (plan.empty()) return fill_nan(op, stream, saved...);
+  if (plan.empty()) return fill_kept(op, stream, saved...);
   if (replaced<Op>(op, stream, x, groups, w, b, out, eps, saved...)) return;
   using C = norm_compute<T, typename Out::value_type, WeightType, typename Saved::value_type...>;
   const kernels::norm_space space = plan.space(true);
@@ -76,18 +73,14 @@ void group_norm_into(const char* op, const S& stream, const X& x, i64 groups, co
     return plan.by_channel(
         count + k, v, channels_of(space.length, space.length / own, v ? v->stride(0) : 0, neutral));
   };
-  const auto results = [&]<int... K>(std::integer_sequence<int, K...>) {
-    return outputs(plan.by_row_target(K, saved)...);
-  }
-  (std::make_integer_sequence<int, count>());
   auto target = plan.target(1, to);
   target.streamed = streams_rows<D>(x, out);
-  launch_rows(
-      stream, norm_launch(op, space, 2), space,
-      row_operands_of(
-          kernels::make_operands(plan.arg(0, from), by_channel(0, w, 1), by_channel(1, b, 0)),
-          outputs(target), kernels::operands<>(), kernels::operands<>(), results),
-      kernels::layer_norm_program<C, count != 0>{static_cast<C>(eps)});
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(kernels::make_operands(plan.arg(0, from), by_channel(0, w, 1),
+                                                     by_channel(1, b, 0)),
+                              outputs(target), kernels::operands<>(), kernels::operands<>(),
+                              kept_targets(plan, saved...)),
+              kernels::layer_norm_program<C, count != 0>{static_cast<C>(eps)});
 }
 
 /// Raises unless x is [n, c, ...] with hxw elements a channel.

@@ -5,12 +5,12 @@
 // gradients.
 #pragma once
 
-#include <flaggems/kernel/family/row/programs/norm.hpp>
 #include <flaggems/kernel/family/row/programs/norm_backward.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/ops/reduce.hpp>
 
@@ -74,102 +74,14 @@ struct gradient_mask {
 
 namespace detail {
 
-/// x's sizes, with 1 in the place of those normalised over.
-template <class X>
-shape saved_shape(const char* op, const X& x, const shape& normalized_shape) {
-  check_normalized(op, x, normalized_shape);
-  shape sizes(x.sizes());
-  for (int d = 0; d < normalized_shape.rank(); ++d) sizes[x.rank() - 1 - d] = 1;
-  return sizes;
-}
 /// The dtype in which norms of T keep means: f32, or f64.
 template <class T>
 using saved_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
 
-/// Means and the like of rows of no elements.
-template <class S, class... V>
-void fill_nan([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
-              const V&... saved) {
-  (fill(op, stream, saved, std::numeric_limits<f64>::quiet_NaN()), ...);
-}
-
-template <class S, class X, class W, class B, class Out, class M, class R>
-void native_layer_norm_into(const S& stream, const X& x, const shape& normalized_shape,
-                            const W& weight, const B& bias, const Out& out, const M& mean,
-                            const R& rstd, double eps) {
-  constexpr const char* op = "native_layer_norm";
-  using D = device_of<S>;
-  using T = typename X::value_type;
-  using BiasType = typename optional_element<B, T>::type;
-  using WeightType = typename optional_element<W, BiasType>::type;
-  static_assert(std::is_same_v<WeightType, typename optional_element<B, WeightType>::type>,
-                "flaggems: native_layer_norm takes a weight and a bias of the same dtype");
-  const auto w = optional_view<WeightType, D>(weight);
-  const auto b = optional_view<WeightType, D>(bias);
-  const shape saved = saved_shape(op, x, normalized_shape);
-  const bool dense = check_same_shape(op, out, x);
-  const placed_layout written = layout_of(out);
-  check_weight(op, "weight", w, normalized_shape, written);
-  check_weight(op, "bias", b, normalized_shape, written);
-  check_output_sizes(op, saved, mean);
-  check_output_sizes(op, saved, rstd);
-  check_separate(op, mean, x, out, w, b);
-  check_separate(op, rstd, x, out, w, b, mean);
-  norm_plan plan(x.sizes(), normalized_shape.rank(),
-                 dense && is_dense(w) && is_dense(b) && is_dense(mean) && is_dense(rstd));
-  plan.add(x);
-  plan.add(out);
-  plan.add_by_row(mean);
-  plan.add_by_row(rstd);
-  plan.add_inner(w);
-  plan.add_inner(b);
-  if (plan.empty()) return fill_nan(op, stream, mean, rstd);
-  if (replaced<operators::native_layer_norm>(op, stream, x, normalized_shape, w, b, out, mean, rstd,
-                                             eps))
-    return;
-  using C = norm_compute<T, typename Out::value_type, WeightType, typename M::value_type,
-                         typename R::value_type>;
-  const kernels::norm_space space = plan.space();
-  auto target = plan.target(1, out);
-  target.streamed = streams_rows<D>(x, out);
-  launch_rows(stream, norm_launch(op, space, 2), space,
-              row_operands_of(inputs(plan.arg(0, x)), outputs(target),
-                              inputs(plan.arg(2, w), plan.arg(3, b)), kernels::operands<>(),
-                              outputs(plan.by_row_target(0, mean), plan.by_row_target(1, rstd))),
-              kernels::layer_norm_program<C, true>{static_cast<C>(eps)});
-}
-
-template <class S, class X, class W, class Out, class R>
-void fused_rms_norm_into(const S& stream, const X& x, const shape& normalized_shape,
-                         const W& weight, const Out& out, const R& rstd,
-                         std::optional<double> eps) {
-  constexpr const char* op = "fused_rms_norm";
-  using D = device_of<S>;
-  using T = typename X::value_type;
-  using WeightType = typename optional_element<W, T>::type;
-  const auto w = optional_view<WeightType, D>(weight);
-  const shape saved = saved_shape(op, x, normalized_shape);
-  const bool dense = check_same_shape(op, out, x);
-  check_weight(op, "weight", w, normalized_shape, layout_of(out));
-  check_output_sizes(op, saved, rstd);
-  check_separate(op, rstd, x, out, w);
-  norm_plan plan(x.sizes(), normalized_shape.rank(), dense && is_dense(w) && is_dense(rstd));
-  plan.add(x);
-  plan.add(out);
-  plan.add_by_row(rstd);
-  plan.add_inner(w);
-  if (plan.empty()) return fill_nan(op, stream, rstd);
-  const double epsilon = eps.value_or(epsilon_of<T>);
-  if (replaced<operators::fused_rms_norm>(op, stream, x, normalized_shape, w, out, rstd, epsilon))
-    return;
-  using C = norm_compute<T, typename Out::value_type, WeightType, typename R::value_type>;
-  const kernels::norm_space space = plan.space();
-  auto target = plan.target(1, out);
-  target.streamed = streams_rows<D>(x, out);
-  launch_rows(stream, norm_launch(op, space, 2), space,
-              row_operands_of(inputs(plan.arg(0, x)), outputs(target), inputs(plan.arg(2, w)),
-                              kernels::operands<>(), outputs(plan.by_row_target(0, rstd))),
-              kernels::rms_norm_program<C, true>{static_cast<C>(epsilon)});
+template <class S, class... Kept>
+void fill_kept([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
+               const Kept&... kept) {
+  (fill(op, stream, kept, std::numeric_limits<f64>::quiet_NaN()), ...);
 }
 
 /// out = e summed over the dimensions before those of out, `outer` of them; e if there are none.
@@ -199,13 +111,13 @@ void if_wanted(const Out& out, const F& f) {
     if (out) f(*out);
 }
 
-/// The gradient of x of a norm; numbers are by row.
+/// The gradient of x of a norm; numbers are by row. All checks have passed.
 template <class Program, class S, class G, class X, class W, class Out, class... Saved>
 void norm_gradient(const char* op, const S& stream, const G& grad, const X& x, int normalized,
                    const W& w, const Out& out, const Saved&... saved) {
-  const bool dense_grad = check_same_shape(op, out, grad), dense_x = check_same_shape(op, out, x);
-  norm_plan plan(x.sizes(), normalized,
-                 dense_grad && dense_x && is_dense(w) && (is_dense(saved) && ...));
+  norm_plan plan(
+      x.sizes(), normalized,
+      is_dense(grad) && is_dense(x) && is_dense(out) && is_dense(w) && (is_dense(saved) && ...));
   plan.add(grad);
   plan.add(x);
   plan.add(out);
@@ -235,17 +147,12 @@ void native_layer_norm_backward_into(const S& stream, const G& grad, const X& x,
   using WeightType = typename optional_element<W, typename optional_element<B, T>::type>::type;
   const auto w = optional_view<WeightType, D>(weight);
   const auto b = optional_view<typename optional_element<B, WeightType>::type, D>(bias);
-  const shape saved = saved_shape(op, x, normalized_shape);
+  const shape saved = kept_shape(op, x, normalized_shape);
   check_same_sizes(op, x, grad);
   if (!same_sizes(mean.sizes(), saved)) raise_other_sizes(op, saved, mean.sizes());
   if (!same_sizes(rstd.sizes(), saved)) raise_other_sizes(op, saved, rstd.sizes());
-  const auto check_parameter = [&](const char* what, const auto& given) {
-    if (given && !same_sizes(given->sizes(), normalized_shape)) [[unlikely]]
-      raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
-            to_string(shape(given->sizes())));
-  };
-  check_parameter("weight", w);
-  check_parameter("bias", b);
+  check_weight_sizes(op, "weight", w, normalized_shape);
+  check_weight_sizes(op, "bias", b, normalized_shape);
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, grad); });
   if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, mean, rstd, w); });
@@ -288,12 +195,10 @@ void fused_rms_norm_backward_into(const S& stream, const G& grad, const X& x,
   using T = typename X::value_type;
   using WeightType = typename optional_element<W, T>::type;
   const auto w = optional_view<WeightType, D>(weight);
-  const shape saved = saved_shape(op, x, normalized_shape);
+  const shape saved = kept_shape(op, x, normalized_shape);
   check_same_sizes(op, x, grad);
   if (!same_sizes(rstd.sizes(), saved)) raise_other_sizes(op, saved, rstd.sizes());
-  if (w && !same_sizes(w->sizes(), normalized_shape)) [[unlikely]]
-    raise(errc::shape_mismatch, op, "weight of sizes " + to_string(normalized_shape),
-          to_string(shape(w->sizes())));
+  check_weight_sizes(op, "weight", w, normalized_shape);
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, x); });
   if_wanted(grad_input, [&](const auto& out) { check_same_shape(op, out, grad); });
   if_wanted(grad_input, [&](const auto& out) { check_separate(op, out, rstd, w); });
@@ -334,8 +239,9 @@ void native_layer_norm(const S& stream, const X& x, const shape& normalized_shap
   same_device<S, X, W, B, Out, M, R>();
   if constexpr (detail::check_norm_types<Out, X, W, B>() && detail::check_norm_types<M>() &&
                 detail::check_norm_types<R>())
-    detail::native_layer_norm_into(stream, as_view(x), normalized_shape, weight, bias, as_view(out),
-                                   as_view(mean), as_view(rstd), eps);
+    detail::layer_norm_into<operators::native_layer_norm>(
+        "native_layer_norm", stream, as_view(x), normalized_shape, weight, bias, as_view(out), eps,
+        as_view(mean), as_view(rstd));
 }
 
 /// layer_norm(x) in a new tensor of x's dtype, with mean and rstd in f32 (f64 if x is).
@@ -346,7 +252,7 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B>
   using T = value_t<const X&>;
   using Saved = detail::saved_type<T>;
   const auto in = as_view(x);
-  const shape saved = detail::saved_shape(op, in, normalized_shape);
+  const shape saved = detail::kept_shape(op, in, normalized_shape);
   norm_and_moments<T, Saved, device_of<S>> r{empty<T>(stream, in.sizes(), op),
                                              empty<Saved>(stream, saved, op),
                                              empty<Saved>(stream, saved, op)};
@@ -365,8 +271,9 @@ void fused_rms_norm(const S& stream, const X& x, const shape& normalized_shape, 
                     Out&& out, R&& rstd, std::optional<double> eps) {
   same_device<S, X, W, Out, R>();
   if constexpr (detail::check_norm_types<Out, X, W>() && detail::check_norm_types<R>())
-    detail::fused_rms_norm_into(stream, as_view(x), normalized_shape, weight, as_view(out),
-                                as_view(rstd), eps);
+    detail::rms_norm_into<operators::fused_rms_norm>("fused_rms_norm", stream, as_view(x),
+                                                     normalized_shape, weight, as_view(out), eps,
+                                                     as_view(rstd));
 }
 
 /// rms_norm(x) in a new tensor of x's dtype, with rstd in f32 (f64 if x is).
@@ -377,7 +284,7 @@ template <stream_like S, tensor_like X, optional_tensor W>
   using T = value_t<const X&>;
   using Saved = detail::saved_type<T>;
   const auto in = as_view(x);
-  const shape saved = detail::saved_shape(op, in, normalized_shape);
+  const shape saved = detail::kept_shape(op, in, normalized_shape);
   norm_and_rstd<T, Saved, device_of<S>> r{empty<T>(stream, in.sizes(), op),
                                           empty<Saved>(stream, saved, op)};
   fused_rms_norm(stream, x, normalized_shape, weight, r.out, r.rstd, eps);

@@ -19,45 +19,52 @@ struct fused_add_rms_norm;
 
 namespace detail {
 
-template <class S, class X, class W, class B, class Out>
-void layer_norm_into(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
-                     const B& bias, Out&& out, double eps) {
-  constexpr const char* op = "layer_norm";
+/// Kept values of rows of no elements are NaN (ops/native_norm.hpp).
+template <class S, class... Kept>
+void fill_kept(const char* op, const S& stream, const Kept&... kept);
+
+/// Layer norm; `kept` are the mean and rstd of each slice, or nothing.
+template <class Op, class S, class X, class W, class B, class Out, class... Kept>
+void layer_norm_into(const char* op, const S& stream, const X& x, const shape& normalized_shape,
+                     const W& weight, const B& bias, const Out& out, double eps,
+                     const Kept&... kept) {
   using D = device_of<S>;
-  using T = value_t<const X&>;
-  using O = value_t<Out>;
-  using BiasType = typename detail::optional_element<B, T>::type;
-  using WeightType = typename detail::optional_element<W, BiasType>::type;
-  using BiasOrWeight = typename detail::optional_element<B, WeightType>::type;
-  static_assert(std::is_same_v<WeightType, BiasOrWeight>,
+  using T = typename X::value_type;
+  using BiasType = typename optional_element<B, T>::type;
+  using WeightType = typename optional_element<W, BiasType>::type;
+  static_assert(std::is_same_v<WeightType, typename optional_element<B, WeightType>::type>,
                 "flaggems: layer_norm takes a weight and a bias of the same dtype");
-  const auto from = as_view(x);
-  const auto to = as_view(out);
-  const auto w = detail::optional_view<WeightType, D>(weight);
-  const auto b = detail::optional_view<WeightType, D>(bias);
-  detail::check_normalized(op, from, normalized_shape);
-  const bool dense = detail::check_same_shape(op, to, from);
-  const detail::placed_layout written = detail::layout_of(to);
-  detail::check_weight(op, "weight", w, normalized_shape, written);
-  detail::check_weight(op, "bias", b, normalized_shape, written);
-  detail::norm_plan plan(from.sizes(), normalized_shape.rank(),
-                         dense && detail::is_dense(w) && detail::is_dense(b));
-  plan.add(from);
-  plan.add(to);
+  constexpr bool keeps = sizeof...(Kept) > 0;
+  const auto w = optional_view<WeightType, D>(weight);
+  const auto b = optional_view<WeightType, D>(bias);
+  check_normalized(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x);
+  const placed_layout written = layout_of(out);
+  check_weight(op, "weight", w, normalized_shape, written);
+  check_weight(op, "bias", b, normalized_shape, written);
+  if constexpr (keeps)
+    check_kept(op, kept_shape(op, x, normalized_shape), std::tie(x, out, w, b), kept...);
+  norm_plan plan(x.sizes(), normalized_shape.rank(),
+                 dense && is_dense(w) && is_dense(b) && (is_dense(kept) && ...));
+  plan.add(x);
+  plan.add(out);
+  (plan.add_by_row(kept), ...);
   plan.add_inner(w);
   plan.add_inner(b);
-  if (plan.empty() ||
-      detail::replaced<operators::layer_norm>(op, stream, from, normalized_shape, w, b, to, eps))
+  if (plan.empty()) {
+    if constexpr (keeps) fill_kept(op, stream, kept...);
     return;
-  using C = detail::norm_compute<T, O, WeightType>;
+  }
+  if (replaced<Op>(op, stream, x, normalized_shape, w, b, out, kept..., eps)) return;
+  using C = norm_compute<T, typename Out::value_type, WeightType, typename Kept::value_type...>;
   const kernels::norm_space space = plan.space();
-  auto target = plan.target(1, to);
-  target.streamed = detail::streams_rows<D>(from, to);
-  const auto config = detail::norm_launch(op, space, 2);
-  detail::launch_rows(stream, config, space,
-                      row_operands_of(inputs(plan.arg(0, from)), outputs(target),
-                                      inputs(plan.arg(2, w), plan.arg(3, b))),
-                      kernels::layer_norm_program<C>{static_cast<C>(eps)});
+  auto target = plan.target(1, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(inputs(plan.arg(0, x)), outputs(target),
+                              inputs(plan.arg(2, w), plan.arg(3, b)), kernels::operands<>(),
+                              kept_targets(plan, kept...)),
+              kernels::layer_norm_program<C, keeps>{static_cast<C>(eps)});
 }
 }  // namespace detail
 
@@ -74,7 +81,8 @@ void layer_norm(const S& stream, const X& x, const shape& normalized_shape, cons
                 const B& bias, Out&& out, double eps = 1e-5) {
   same_device<S, X, W, B, Out>();
   if constexpr (detail::check_norm_types<Out, X, W, B>())
-    detail::layer_norm_into(stream, x, normalized_shape, weight, bias, out, eps);
+    detail::layer_norm_into<operators::layer_norm>(
+        "layer_norm", stream, as_view(x), normalized_shape, weight, bias, as_view(out), eps);
 }
 
 /// layer_norm(x) in a new tensor of x's dtype.
@@ -89,37 +97,41 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
 }
 
 namespace detail {
-template <class S, class X, class W, class Out>
-void rms_norm_into(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
-                   Out&& out, std::optional<double> eps) {
-  constexpr const char* op = "rms_norm";
+/// RMS norm; `kept` is the rstd of each slice, or nothing.
+template <class Op, class S, class X, class W, class Out, class... Kept>
+void rms_norm_into(const char* op, const S& stream, const X& x, const shape& normalized_shape,
+                   const W& weight, const Out& out, std::optional<double> eps,
+                   const Kept&... kept) {
   using D = device_of<S>;
-  using T = value_t<const X&>;
-  using O = value_t<Out>;
-  using WeightType = typename detail::optional_element<W, T>::type;
-  const auto from = as_view(x);
-  const auto to = as_view(out);
-  const auto w = detail::optional_view<WeightType, D>(weight);
-  detail::check_normalized(op, from, normalized_shape);
-  const bool dense = detail::check_same_shape(op, to, from);
-  detail::check_weight(op, "weight", w, normalized_shape, detail::layout_of(to));
-  detail::norm_plan plan(from.sizes(), normalized_shape.rank(), dense && detail::is_dense(w));
-  plan.add(from);
-  plan.add(to);
+  using T = typename X::value_type;
+  using WeightType = typename optional_element<W, T>::type;
+  constexpr bool keeps = sizeof...(Kept) > 0;
+  const auto w = optional_view<WeightType, D>(weight);
+  check_normalized(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x);
+  check_weight(op, "weight", w, normalized_shape, layout_of(out));
+  if constexpr (keeps)
+    check_kept(op, kept_shape(op, x, normalized_shape), std::tie(x, out, w), kept...);
+  norm_plan plan(x.sizes(), normalized_shape.rank(),
+                 dense && is_dense(w) && (is_dense(kept) && ...));
+  plan.add(x);
+  plan.add(out);
+  (plan.add_by_row(kept), ...);
   plan.add_inner(w);
-  const double epsilon = eps.value_or(detail::epsilon_of<T>);
-  if (plan.empty() ||
-      detail::replaced<operators::rms_norm>(op, stream, from, normalized_shape, w, to, epsilon))
+  if (plan.empty()) {
+    if constexpr (keeps) fill_kept(op, stream, kept...);
     return;
-  using C = detail::norm_compute<T, O, WeightType>;
+  }
+  const double epsilon = eps.value_or(epsilon_of<T>);
+  if (replaced<Op>(op, stream, x, normalized_shape, w, out, kept..., epsilon)) return;
+  using C = norm_compute<T, typename Out::value_type, WeightType, typename Kept::value_type...>;
   const kernels::norm_space space = plan.space();
-  auto target = plan.target(1, to);
-  target.streamed = detail::streams_rows<D>(from, to);
-  const auto config = detail::norm_launch(op, space, 2);
-  detail::launch_rows(
-      stream, config, space,
-      row_operands_of(inputs(plan.arg(0, from)), outputs(target), inputs(plan.arg(2, w))),
-      kernels::rms_norm_program<C>{static_cast<C>(epsilon)});
+  auto target = plan.target(1, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(inputs(plan.arg(0, x)), outputs(target), inputs(plan.arg(2, w)),
+                              kernels::operands<>(), kept_targets(plan, kept...)),
+              kernels::rms_norm_program<C, keeps>{static_cast<C>(epsilon)});
 }
 }  // namespace detail
 
@@ -136,7 +148,8 @@ void rms_norm(const S& stream, const X& x, const shape& normalized_shape, const 
               Out&& out, std::optional<double> eps = std::nullopt) {
   same_device<S, X, W, Out>();
   if constexpr (detail::check_norm_types<Out, X, W>())
-    detail::rms_norm_into(stream, x, normalized_shape, weight, out, eps);
+    detail::rms_norm_into<operators::rms_norm>("rms_norm", stream, as_view(x), normalized_shape,
+                                               weight, as_view(out), eps);
 }
 
 /// rms_norm(x) in a new tensor of x's dtype.

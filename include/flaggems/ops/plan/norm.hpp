@@ -10,6 +10,9 @@
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/optional.hpp>
 
+#include <tuple>
+#include <utility>
+
 namespace flaggems::detail {
 
 /// The rows of a normalisation, filled operand by operand: those of full size first.
@@ -166,6 +169,32 @@ void check_separate(const char* op, const Out& out, const X&... others) {
   (check(others), ...);
 }
 
+/// Raises unless what is kept of each row has these sizes, can be written, and shares no memory
+/// with the other operands or with one another.
+template <class First, class... X>
+void check_kept(const char* op, const shape& sizes, const std::tuple<const X&...>& others,
+                const First& first) {
+  check_output_sizes(op, sizes, first);
+  std::apply([&](const auto&... x) { check_separate(op, first, x...); }, others);
+}
+template <class First, class Second, class... X>
+void check_kept(const char* op, const shape& sizes, const std::tuple<const X&...>& others,
+                const First& first, const Second& second) {
+  check_kept(op, sizes, others, first);
+  check_kept(op, sizes, std::tuple_cat(others, std::tie(first)), second);
+}
+template <class... X>
+void check_kept(const char*, const shape&, const std::tuple<const X&...>&) {}
+
+/// What is kept of each row, of a plan's operands by row, as results of a row program.
+template <class... Kept>
+auto kept_targets(const norm_plan& plan, const Kept&... kept) {
+  return [&]<int... K>(std::integer_sequence<int, K...>) {
+    return kernels::make_operands(plan.by_row_target(K, kept)...);
+  }
+  (std::make_integer_sequence<int, static_cast<int>(sizeof...(Kept))>());
+}
+
 /// Whether views, and optional ones where they exist, are contiguous.
 template <class V>
 bool is_dense(const V& v) {
@@ -188,15 +217,28 @@ void check_normalized(const char* op, const X& x, const shape& normalized_shape)
     raise(errc::shape_mismatch, op, "an input whose last sizes are " + to_string(normalized_shape),
           to_string(shape(x.sizes())));
 }
-/// Raises unless an optional weight has the sizes it must have and shares no memory with `out`.
+/// x's sizes, with 1 in the place of those normalised over, which it checks.
+template <class X>
+shape kept_shape(const char* op, const X& x, const shape& normalized_shape) {
+  check_normalized(op, x, normalized_shape);
+  shape sizes(x.sizes());
+  for (int d = 0; d < normalized_shape.rank(); ++d) sizes[x.rank() - 1 - d] = 1;
+  return sizes;
+}
+/// Raises unless an optional weight has the sizes it must have.
+template <class V>
+void check_weight_sizes(const char* op, const char* what, const std::optional<V>& weight,
+                        const shape& sizes) {
+  if (weight && !same_sizes(weight->sizes(), sizes)) [[unlikely]]
+    raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(sizes)),
+          to_string(shape(weight->sizes())));
+}
+/// The same, and that it shares no memory with `out`.
 template <class V>
 void check_weight(const char* op, const char* what, const std::optional<V>& weight,
-                  const shape& normalized_shape, const placed_layout& out) {
-  if (!weight) return;
-  if (!same_sizes(weight->sizes(), normalized_shape)) [[unlikely]]
-    raise(errc::shape_mismatch, op, what + (" of sizes " + to_string(normalized_shape)),
-          to_string(shape(weight->sizes())));
-  if (overlap(out, layout_of(*weight)) != overlap_kind::none) [[unlikely]]
+                  const shape& sizes, const placed_layout& out) {
+  check_weight_sizes(op, what, weight, sizes);
+  if (weight && overlap(out, layout_of(*weight)) != overlap_kind::none) [[unlikely]]
     raise(errc::overlap, op, detail::text("an output that shares no memory with the ") + what,
           "one that does");
 }

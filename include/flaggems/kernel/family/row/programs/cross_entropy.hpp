@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <flaggems/kernel/family/row/programs/norm_backward.hpp>
 #include <flaggems/kernel/family/row/programs/softmax.hpp>
 
 namespace flaggems::kernels {
