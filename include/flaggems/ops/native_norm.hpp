@@ -175,7 +175,8 @@ void native_layer_norm_backward_into(const S& stream, const G& grad, const X& x,
   const int normalized = normalized_shape.rank();
   const int outer = x.rank() - normalized;
   if_wanted(grad_weight, [&](const auto& out) {
-    sum_outer(op, stream, grad * ((x - mean) * rstd), out, outer);
+    using C = norm_compute<typename G::value_type, T, typename M::value_type>;
+    sum_outer(op, stream, cast<C>(grad) * ((cast<C>(x) - mean) * rstd), out, outer);
   });
   if_wanted(grad_bias, [&](const auto& out) { sum_outer(op, stream, grad, out, outer); });
   if_wanted(grad_input, [&](const auto& out) {
@@ -212,7 +213,8 @@ void fused_rms_norm_backward_into(const S& stream, const G& grad, const X& x,
     return;
   const int normalized = normalized_shape.rank();
   if_wanted(grad_weight, [&](const auto& out) {
-    sum_outer(op, stream, grad * (x * rstd), out, x.rank() - normalized);
+    using C = norm_compute<typename G::value_type, T, typename R::value_type>;
+    sum_outer(op, stream, cast<C>(grad) * (cast<C>(x) * rstd), out, x.rank() - normalized);
   });
   if_wanted(grad_input, [&](const auto& out) {
     using C = norm_compute<typename G::value_type, T, WeightType, typename R::value_type,
