@@ -76,7 +76,8 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, depending on its constants,
 ///   shuffles_by_blocks: shuffles that all threads of a block must take part in;
-///   has_matrix_unit: multiply_tiles and transpose_tile, as the block has them;
+///   has_matrix_unit: multiply_tiles, transpose_tile and load_tiles, as the block has them, and
+///     reaches_tiles, whether load_tiles takes an array's memory;
 ///   has_async_copies: copy_async, commit_copies and wait_copies;
 ///   begins_early: await_earlier, admit_next and admit_small, as the block has them;
 ///   has_clusters: the members about clusters, as the block has them.
@@ -308,6 +309,32 @@ class simt_block {
       return machine_.transpose_tile(x);
     else
       return small_tiles::transpose(*this, x);
+  }
+
+  /// ldmatrix of 32 consecutive threads: four matrices of 8 x 8 elements of 16 bits, whose rows are
+  /// vectors of 16 bytes; `at(lane)` is the vector of row lane % 8 of matrix lane / 8. Of matrix i,
+  /// a thread gets the elements (g, 2t) and (g, 2t + 1), g and t as above, of the transposed one
+  /// (2t, g) and (2t + 1, g), as x[i].
+  template <bool Transposed, class Vec, class Row>
+  FLAGGEMS_INLINE void load_tiles(u32 (&x)[4], const scratch_type<Vec>& from, const Row& at,
+                                  int line = FLAGGEMS_CALLER_LINE) const {
+    static_assert(sizeof(Vec) == 16, "flaggems: rows of these matrices are vectors of 16 bytes");
+    const int lane = thread() % 32, g = lane / 4, t = lane % 4;
+    if constexpr (matrix_unit<Machine>)
+      if (machine_.reaches_tiles(from))
+        return machine_.template load_tiles<Transposed>(x, from, at(lane));
+    const auto words = from.template as<u32>();
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (Transposed) {
+        const int shift = g % 2 * 16;
+        const u32 low = words.read(at(8 * i + 2 * t) * 4 + g / 2, line) >> shift;
+        const u32 high = words.read(at(8 * i + 2 * t + 1) * 4 + g / 2, line) >> shift;
+        x[i] = (low & 0xffffu) | high << 16;
+      } else {
+        x[i] = words.read(at(8 * i + g) * 4 + t, line);
+      }
+    }
   }
 
   /// Asynchronous copy of 16 bytes to to[i]: zeros unless `exists`.

@@ -347,6 +347,24 @@ struct cuda_machine : block_memory {
           : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
+  template <class Vec>
+  FLAGGEMS_INLINE bool reaches_tiles(array_type<Vec> from) const {
+    return __isShared(from.data) != 0;
+  }
+  template <bool Transposed, class Vec>
+  FLAGGEMS_INLINE void load_tiles(u32 (&x)[4], array_type<Vec> from, i64 row) const {
+    const u32 at = shared_address(from.data) + static_cast<u32>(row) * 16;
+    if constexpr (Transposed)
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                   : "r"(at)
+                   : "memory");
+    else
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                   : "r"(at)
+                   : "memory");
+  }
   FLAGGEMS_INLINE u32 transpose_tile(u32 x) const {
     u32 r;
     asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(x));
