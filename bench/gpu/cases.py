@@ -451,6 +451,25 @@ def products():
                            F.linear if rows == 1 and dtype == BF16 else None, roof="read")
 
 
+def gemm():
+    """Products of many rows: squares, shapes of models, other layouts, rows that are no whole vectors."""
+    def operand(rows, columns, transposed, dtype):
+        return random(columns, rows, dtype=dtype).t() if transposed else random(rows, columns, dtype=dtype)
+
+    squares = [(x, x, x) for x in (512, 1024, 2048, 4096, 8192)]
+    models = [(128, 7168, 2048), (128, 2112, 7168), (4096, 2112, 7168), (4096, 7168, 2048), (8192, 8192, 512),
+              (512, 512, 16384), (64, 7168, 7168), (2048, 576, 1536)]
+    odd = [(2047, 2047, 2047), (4096, 4095, 4096), (4096, 4096, 4095)]
+    for dtype, layouts, shapes in ((BF16, ("NT",), squares + models + odd), (BF16, ("NN", "TN", "TT"), squares[2:4]),
+                                   (F32, ("NT",), squares[:4] + models[2:4]), (F32, ("NN",), squares[2:3])):
+        for layout in layouts:
+            for m, n, k in shapes:
+                yield Case("gemm", f"mm {layout}", text(m, n, k), dtype, (m * k + n * k + m * n) * size_of(dtype),
+                           lambda m=m, n=n, k=k, x=layout, d=dtype: [
+                               operand(m, k, x[0] == "T", d), operand(k, n, x[1] == "T", d), empty(m, n, dtype=d)],
+                           ("mm", ()), 1, torch.mm, {"torch": lambda a, b, o: torch.mm(a, b, out=o)}, roof="read")
+
+
 def attention():
     def make(b, h, kh, q, keys, d, dtype):
         return [random(b, h, q, d, dtype=dtype), random(b, kh, keys, d, dtype=dtype),
@@ -473,7 +492,8 @@ def attention():
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,
-              "rows": rows, "training": training, "reduce": reductions, "order": order, "linear": products, "attention": attention}
+              "rows": rows, "training": training, "reduce": reductions, "order": order, "linear": products,
+              "gemm": gemm, "attention": attention}
 
 
 def select(families, match=None):

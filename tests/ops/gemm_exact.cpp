@@ -66,6 +66,8 @@ struct product_case {
       // Every twentieth is large; the emulator takes as long for them as for all others.
       c.m = size(12), c.n = 1 + below(60 / c.m), c.k = size(90);
       if (below(20) == 0) c.m = size(70), c.n = size(70);
+      // Whole vectors, which go to tiles without a copy.
+      if (c.m > 16 && below(2) == 0) c.n = (c.n + 7) / 8 * 8, c.k = (c.k + 7) / 8 * 8;
     } else if (const i64 kind = below(12); kind == 0) {  // few rows or columns, a short sum
       c.m = 1 + below(3), c.n = 1 + below(200000 / c.m), c.k = 1 + below(40);
     } else if (kind == 1) {  // a wide result of a short sum

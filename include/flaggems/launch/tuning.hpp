@@ -157,9 +157,24 @@ struct portable_gemm_tuning {
 };
 }  // namespace detail
 
+/// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step, steps in
+/// block-local memory, warps, blocks of a unit; and what it reaches of the best tile's speed, as it
+/// decides between tiles.
+struct gemm_tile {
+  int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent;
+};
+
 /// Matrix products.
 template <class Device, execution Model>
 struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tuning {
+  static constexpr gemm_tile tiles[] = {{64, 64, 32, 3, 2, 2, 2, 100}};
+  static constexpr bool large_register_tiles = true;  ///< of 128 x 128 results, besides 64 x 64
+  static constexpr i64 tile_group = 8;       ///< rows of tiles that pass over all columns together
+  static constexpr i64 terms_of_part = 256;  ///< terms of a part of a sum, at least
+  /// Multiplications from which on operands are copied to rows of whole vectors.
+  static constexpr f64 work_to_align = 1e7;
+  static constexpr int align_threads = 256;     ///< threads a block of such a copy
+  static constexpr int merge_threads = 64;      ///< threads a block that adds up parts of sums
   static constexpr i64 few_rows = 16;           ///< rows that kernels of few rows take (H200)
   static constexpr i64 rows_without_tiles = 1;  ///< rows; more go to matrix units (H200)
   static constexpr i64 units = tuning<families::any, Device>::units;

@@ -30,4 +30,12 @@ struct tuning<families::pointwise, Device> : default_tuning<families::pointwise,
   static constexpr int threads_of_many = 128;
 };
 
+template <detail::cuda_like Device>
+struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
+  static constexpr gemm_tile tiles[] = {{128, 256, 64, 3, 2, 4, 1, 100},
+                                        {128, 256, 32, 4, 2, 4, 1, 93},
+                                        {128, 128, 32, 4, 2, 2, 2, 90},
+                                        {64, 64, 32, 4, 2, 2, 3, 60}};
+};
+
 }  // namespace flaggems

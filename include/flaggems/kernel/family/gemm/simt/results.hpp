@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the tiles of a product on SIMT devices leave their sums.
+#pragma once
+
+#include <flaggems/kernel/family/gemm/gemm.hpp>
+#include <flaggems/kernel/lang/value.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
+
+namespace flaggems::kernels {
+
+/// A sum cut into parts (split-K), of products with too few tiles to occupy a device.
+template <class C>
+struct sum_parts {
+  i32 count;
+  i64 length;             // terms of a part, a multiple of what a kernel takes in a step
+  global_ptr<C> partial;  // [count, m, n] if count > 1, for gemm_merge
+};
+
+/// A unit of work: a tile of a batch's product, or a part of its sum.
+struct tile_part {
+  i64 batch, i, j;
+  i64 part, begin, end;  // the terms
+
+  template <class C>
+  FLAGGEMS_INLINE static tile_part of(const gemm_space& space, const sum_parts<C>& parts,
+                                      i64 index) {
+    const u32 columns = static_cast<u32>(space.column_tiles);
+    const u32 tiles = static_cast<u32>(space.row_tiles) * columns;  // of a batch: fewer than 2^32
+    tile_part p{0, 0, 0, 0, 0, space.k};
+    u32 tile = static_cast<u32>(index);
+    if (parts.count > 1) {  // of one batch
+      p.part = static_cast<i64>(tile / tiles);
+      p.begin = p.part * parts.length;
+      p.end = min_of(p.begin + parts.length, space.k);
+    } else if (space.batches > 1) {
+      p.batch = index / tiles;
+    }
+    tile = static_cast<u32>(index - (p.batch + p.part) * tiles);
+    // Groups of rows pass over all columns together (gemm_space::group).
+    const u32 group = static_cast<u32>(space.group), first = tile / (group * columns) * group;
+    const u32 members = min_of(group, static_cast<u32>(space.row_tiles) - first);
+    tile -= first * columns;
+    const u32 column = tile / members;
+    p.i = i64{first + tile - column * members} * space.tile_rows;
+    p.j = i64{column} * space.tile_columns;
+    return p;
+  }
+};
+
+/// An operand's elements of a batch. (By coordinates, which are an array indexed at run time, they
+/// would go through local memory.)
+FLAGGEMS_INLINE i64 batch_offset(const gemm_space& space, const i64* strides, i64 batch) {
+  i64 offset = 0;
+  for (int d = space.rank - 1; d >= 0; --d) {
+    const i64 next = batch / space.sizes[d];
+    offset += (batch - next * space.sizes[d]) * strides[d];
+    batch = next;
+  }
+  return offset;
+}
+template <class T>
+FLAGGEMS_INLINE auto operand_of(const gemm_space& space, const gemm_arg<T>& x, i64 batch) {
+  return x.data + batch_offset(space, x.batch, batch);
+}
+template <class Prologue>
+FLAGGEMS_INLINE auto operand_of(const gemm_space& space, const Prologue& x, i64 batch) {
+  return x.at(space.batch_at(batch));
+}
+
+/// Takes Count adjacent sums of a row at a time: to the epilogue and the result, or, of a part of
+/// the sum, as they are to `partial`.
+template <class Out, class C, class Bias, int Count>
+class tile_results {
+ public:
+  FLAGGEMS_INLINE tile_results(const gemm_space& space, const gemm_out<Out, C>& out,
+                               const Bias& bias, const sum_parts<C>& parts, const tile_part& unit)
+      : out_(out),
+        finish_(bias.at(space.batch_at(unit.batch), unit.i)),
+        to_(out.data + batch_offset(space, out.batch, unit.batch) + unit.i * out.row),
+        partial_(nullptr),
+        rows_(space.m - unit.i),
+        columns_(space.n) {
+    if (parts.count > 1) partial_ = parts.partial + (unit.part * space.m + unit.i) * space.n;
+    is_vectorized_ =
+        out.column == 1 && out.row % size == 0 && is_vec_aligned<size>(global_ptr<const Out>(to_));
+  }
+  /// Row i of the tile, columns [j, j + Count) of the result, j a multiple of Count.
+  FLAGGEMS_INLINE void store(i64 i, i64 j, const C (&sums)[Count]) const {
+    if (i >= rows_ || j >= columns_) return;
+    if (partial_ != nullptr) {
+      const auto to = partial_ + i * columns_ + j;
+      constexpr int part = min_of(Count, vec_size<C>);
+      if (columns_ % Count == 0)
+        static_for<Count / part>([&](auto g) FLAGGEMS_LAMBDA {
+          vec<C, part> v;
+          static_for<part>([&](auto e) FLAGGEMS_LAMBDA { v.at[e] = sums[g * part + e]; });
+          store_vec<part>(to + g * part, v);
+        });
+      else
+        static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
+          if (j + e < columns_) to[e] = sums[e];
+        });
+    } else if (is_vectorized_ && j + Count <= columns_) {
+      static_for<Count / size>([&](auto g) FLAGGEMS_LAMBDA {
+        constexpr int first = decltype(g)::value * size;
+        vec<Out, size> v;
+        static_for<size>([&](auto e) FLAGGEMS_LAMBDA {
+          v.at[e] = number_cast<Out>(finished(i, j + first + e, sums[first + e]));
+        });
+        store_vec<size>(to_ + i * out_.row + j + first, v);
+      });
+    } else {
+      static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
+        if (j + e < columns_)
+          kernels::store(to_ + i * out_.row, out_.column, lane_scalar{j + e},
+                         finished(i, j + e, sums[e]));
+      });
+    }
+  }
+
+ private:
+  static constexpr int size = min_of(Count, vec_size<Out>);
+
+  FLAGGEMS_INLINE auto finished(i64 i, i64 j, C sum) const {
+    return finish_.template add<C>(i, lane_scalar{j}, static_cast<C>(out_.alpha * sum));
+  }
+
+  const gemm_out<Out, C>& out_;
+  decltype(declval_of<const Bias&>().at(coordinates{}, i64{})) finish_;
+  global_ptr<Out> to_;
+  global_ptr<C> partial_;
+  i64 rows_, columns_;
+  bool is_vectorized_;
+};
+
+/// Adds up the parts of sums, of a vector of a row a thread. A tile is a row's share of a block.
+template <class Out, class C, class Bias>
+struct gemm_merge {
+  static constexpr int count = vec_size<C>;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space,
+                                  const gemm_out<Out, C>& out, const Bias& bias,
+                                  const sum_parts<C>& parts) {
+    const sum_parts<C> whole{1, space.k, nullptr};
+    const i64 step = space.m * space.n;
+    block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const tile_part unit = tile_part::of(space, whole, tile);
+      const tile_results<Out, C, Bias, count> results(space, out, bias, whole, unit);
+      const i64 j = unit.j + block.thread() * count, left = space.n - j;
+      if (left <= 0) return;
+      const global_ptr<const C> from = parts.partial + unit.i * space.n + j;
+      C sums[count] = {};
+      for (int p = 0; p < parts.count; ++p) {
+        if (space.n % count == 0) {
+          const auto v = load_vec<count>(from + p * step);
+          static_for<count>([&](auto e)
+                                FLAGGEMS_LAMBDA { sums[e] = wrapping_add<C>(sums[e], v.at[e]); });
+        } else {
+          static_for<count>([&](auto e) FLAGGEMS_LAMBDA {
+            if (e < left) sums[e] = wrapping_add<C>(sums[e], from[p * step + e]);
+          });
+        }
+      }
+      results.store(0, j, sums);
+    });
+  }
+};
+
+/// Copies an operand to rows of whole vectors of 16 bytes, for kernels that copy such: line by line
+/// or, with `by_terms`, term by term; zeros behind each row. A tile is one vector of each thread.
+template <class T>
+struct gemm_align {
+  static constexpr int size = vec_size<T>;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& batches, const gemm_arg<T>& from,
+                                  global_ptr<T> to, i64 rows, i64 length, bool by_terms) {
+    const i64 vectors = ceil_div(length, i64{size}), all = batches.batches * rows * vectors;
+    const i64 stride = by_terms ? from.along : from.line, step = by_terms ? from.line : from.along;
+    const i64 threads = block.threads();
+    block.for_each_tile(ceil_div(all, threads), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 i = tile * threads + block.thread(), row = i / vectors;
+      if (i >= all) return;
+      const i64 batch = row / rows, first = (i - row * vectors) * size;
+      const auto source =
+          from.at(batches.batch_at(batch)) + (row - batch * rows) * stride + first * step;
+      vec<T, size> v;
+      static_for<size>(
+          [&](auto e) FLAGGEMS_LAMBDA { v.at[e] = first + e < length ? source[e * step] : T(); });
+      store_vec<size>(to + i * size, v);
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/results.hpp");

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products of 16-bit elements on SIMT devices with matrix units: mma of 32 threads, from
+// block-local memory that asynchronous copies fill some steps ahead.
+#pragma once
+
+#include <flaggems/kernel/family/gemm/simt/results.hpp>
+
+namespace flaggems::kernels {
+
+/// Along what an operand is contiguous: the summed dimension, or its lines (rows of the first,
+/// columns of the second).
+enum class major { sum, line };
+
+/// A block's tile: Rows x Columns results, Depth terms a step, Stages steps in block-local memory,
+/// WarpRows x WarpColumns warps.
+template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks>
+struct mma_tile {
+  static constexpr int rows = Rows, columns = Columns, depth = Depth, stages = Stages;
+  static constexpr int warp_rows = WarpRows, warp_columns = WarpColumns;
+  static constexpr int threads = 32 * WarpRows * WarpColumns;
+  static constexpr int blocks = Blocks;  // resident at once, which bounds registers
+};
+
+/// The boxes of Lines x Depth elements of an operand, one after the other along the sum: copied to
+/// block-local memory as rows of vectors, which are permuted so that eight threads that read equal
+/// vectors of eight rows have no bank conflicts.
+template <class T, major Major, int Lines, int Depth, int Threads>
+class tile_loader {
+ public:
+  using words = vec<u32, 4>;
+  static constexpr bool along = Major == major::sum;
+  static constexpr int vectors = (along ? Depth : Lines) / 8;  // of a row
+  static constexpr int rows = along ? Lines : Depth;
+  static constexpr int size = rows * vectors;
+
+  /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of 8.
+  FLAGGEMS_INLINE tile_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
+                              i64 lines, i64 first, i64 begin, i64 end) {
+    const int row = thread / vectors, v = thread % vectors;
+    const i64 stride = along ? x.line : x.along;
+    const i64 row_at = (along ? first : begin) + row, at = (along ? begin : first) + v * 8;
+    from_ = matrix + row_at * stride + at;
+    stride_ = stride * rows_at_once;
+    hop_ = along ? Depth : stride * Depth;
+    rows_left_ = count_of((along ? lines : end) - row_at);
+    left_ = count_of((along ? end : lines) - at);
+    to_ = place(row, v);
+  }
+  /// Copies the next box to `slot`, zeros for what is outside.
+  template <class Block>
+  FLAGGEMS_INLINE void load(const Block& block,
+                            const typename Block::template scratch_type<words>& stages, int slot) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < rows / rows_at_once; ++i)
+      block.template copy_async<words>(
+          stages, slot + to_ + i * (rows_at_once * vectors),
+          reinterpret_cast<global_ptr<const words>>(from_ + i * stride_),
+          left_ > 0 && i * rows_at_once < rows_left_);
+    from_ += hop_;
+    (along ? left_ : rows_left_) -= Depth;
+  }
+  /// Fetches lines [first + 16 * j, + 16) and terms [16 * q, + 16) of a box as operand of mma;
+  /// `first` is a multiple of 16.
+  template <bool IsFirst, class Block>
+  FLAGGEMS_INLINE static void fetch(const Block& block,
+                                    const typename Block::template scratch_type<words>& stages,
+                                    int slot, int first, int j, int q, u32 (&x)[4]) {
+    block.template load_tiles<!along, words>(x, stages, [&](int lane) FLAGGEMS_LAMBDA {
+      const int row = lane % 8, low = lane / 8 % 2, high = lane / 16;
+      const int line = IsFirst ? low : high, term = IsFirst ? high : low;
+      if constexpr (along)
+        return slot + (first + 8 * line + row) * vectors + j * (16 * vectors) +
+               ((term ^ turn(row)) ^ 2 * q);
+      else
+        return slot + (8 * term + row) * vectors + q * (16 * vectors) +
+               ((first / 8 + 2 * j) ^ (line ^ turn(row)));
+    });
+  }
+
+ private:
+  static constexpr int rows_at_once = Threads / vectors;
+  static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % 8 == 0);
+
+  FLAGGEMS_INLINE static int turn(int row) {
+    return vectors >= 8 ? row & 7 : row >> 1 & (vectors - 1);
+  }
+  FLAGGEMS_INLINE static int place(int row, int v) { return row * vectors + (v ^ turn(row)); }
+  FLAGGEMS_INLINE static i32 count_of(i64 n) { return static_cast<i32>(min_of(n, i64{1} << 30)); }
+
+  global_ptr<const T> from_;
+  i64 stride_, hop_;
+  i32 left_, rows_left_;
+  int to_;
+};
+
+/// out = alpha * a * b^T + bias, of T (bf16 or f16), in tiles.
+template <class T, class Out, class Bias, class Tile, major A, major B>
+struct gemm_tiles {
+  using words = vec<u32, 4>;
+  using a_loader = tile_loader<T, A, Tile::rows, Tile::depth, Tile::threads>;
+  using b_loader = tile_loader<T, B, Tile::columns, Tile::depth, Tile::threads>;
+  static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
+  static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
+  static constexpr int columns = Tile::columns / Tile::warp_columns;
+  static constexpr int high = rows / 16, wide = columns / 16;  // in 16 x 16 results
+  static constexpr int stage = a_loader::size + b_loader::size, all = Tile::stages * stage;
+  static constexpr int pitch =
+      Tile::columns + 8;  // of sums in block-local memory, without conflicts
+  static constexpr int together = max_of(vec_size<Out>, 4) > 8 ? 8 : max_of(vec_size<Out>, 4);
+  static constexpr int most_scratch = all * 16;
+  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 2);
+  static_assert(16 * Tile::warp_rows * pitch * 4 <= most_scratch);
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
+                                  const gemm_arg<T>& b, const gemm_out<Out, f32>& out,
+                                  const Bias& bias, const sum_parts<f32>& parts) {
+    const auto stages = block.template scratch<words>(all);
+    const int warp = block.thread() / 32, warp_row = warp / Tile::warp_columns;
+    const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
+    block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
+      const tile_part unit = tile_part::of(space, parts, index);
+      f32 sums[high][2 * wide][4];
+      FLAGGEMS_SIMT_UNROLL
+      for (int e = 0; e < high * wide * 8; ++e) sums[e / (8 * wide)][e / 4 % (2 * wide)][e % 4] = 0;
+      multiply(block, stages, space, a, b, unit, row, column, sums);
+      store(block, stages, unit, row, column, sums,
+            tile_results<Out, f32, Bias, together>(space, out, bias, parts, unit));
+    });
+  }
+
+ private:
+  template <class Block, class Stages>
+  FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
+                                       const gemm_space& space, const gemm_arg<T>& a,
+                                       const gemm_arg<T>& b, const tile_part& unit, int row,
+                                       int column, f32 (&sums)[high][2 * wide][4]) {
+    a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
+                    unit.begin, unit.end);
+    b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
+                    unit.begin, unit.end);
+    const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{Tile::depth}));
+    int write = 0, read = 0, left = steps;
+    const auto advance = [](int& slot)
+                             FLAGGEMS_LAMBDA { slot = slot == all - stage ? 0 : slot + stage; };
+    const auto load = [&]() FLAGGEMS_LAMBDA {
+      if (left > 0) {
+        next_a.load(block, stages, write);
+        next_b.load(block, stages, write + a_loader::size);
+      }
+      --left;
+      advance(write);
+      block.commit_copies();
+    };
+    constexpr int quarters = Tile::depth / 16;
+    u32 x[2][high][4], y[2][wide][4];  // of this quarter of a step and of the next
+    const auto fetch_a = [&](int i, int q) FLAGGEMS_LAMBDA {
+      a_loader::template fetch<true>(block, stages, read, row, i, q, x[q % 2][i]);
+    };
+    const auto fetch_b = [&](int j, int q) FLAGGEMS_LAMBDA {
+      b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
+                                      y[q % 2][j]);
+    };
+    FLAGGEMS_SIMT_UNROLL
+    for (int s = 1; s < Tile::stages; ++s) load();
+    block.template wait_copies<Tile::stages - 2>();
+    block.sync();
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < high; ++i) fetch_a(i, 0);
+    FLAGGEMS_SIMT_UNROLL
+    for (int j = 0; j < wide; ++j) fetch_b(j, 0);
+    for (int step = 0; step < steps; ++step) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int q = 0; q < quarters; ++q) {
+        const bool more = q + 1 < quarters || step + 1 < steps;
+        if (q + 1 == quarters) {
+          block.template wait_copies<Tile::stages - 2>();
+          block.sync();
+          advance(read);
+        }
+        if (q == 0) load();
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < max_of(high, wide); ++i) {
+          if (more && i < wide) fetch_b(i, (q + 1) % quarters);
+          if (more && i < high) fetch_a(i, (q + 1) % quarters);
+          if (i < high) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int e = 0; e < 2 * wide; ++e) {
+              const int j = i % 2 != 0 ? 2 * wide - 1 - e : e;  // back and forth: operands repeat
+              const u32 right[2] = {y[q % 2][j / 2][j % 2 * 2], y[q % 2][j / 2][j % 2 * 2 + 1]};
+              block.template multiply_tiles<T>(sums[i][j], x[q % 2][i], right);
+            }
+          }
+        }
+      }
+    }
+    block.template wait_copies<0>();
+    block.sync();
+  }
+
+  /// 16 rows of each warp at a time through block-local memory, so that threads have neighbours.
+  template <class Block, class Stages, class Results>
+  FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
+                                    int row, int column, const f32 (&sums)[high][2 * wide][4],
+                                    const Results& results) {
+    using pair = vec<f32, 2>;
+    const auto found = stages.template as<pair>();
+    const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
+    const int first = (row / rows * 16 + g) * (pitch / 2) + column / 2 + t;
+    constexpr int groups = Tile::columns / together, count = 16 * Tile::warp_rows * groups;
+    const auto rows_found = stages.template as<vec<f32, 4>>();
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < high; ++i) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < 2 * wide; ++j) {
+        found.write(first + 4 * j, pair{{sums[i][j][0], sums[i][j][1]}});
+        found.write(first + 4 * j + 8 * (pitch / 2), pair{{sums[i][j][2], sums[i][j][3]}});
+      }
+      block.sync();
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (int e = block.thread(); e < count; e += Tile::threads) {
+        const int r = e / groups, c = e % groups * together;
+        f32 some[together];
+        FLAGGEMS_SIMT_UNROLL
+        for (int f = 0; f < together; f += 4) {
+          const vec<f32, 4> x = rows_found.read((r * pitch + c + f) / 4);
+          for (int h = 0; h < 4; ++h) some[f + h] = x.at[h];
+        }
+        results.store(r / 16 * rows + i * 16 + r % 16, unit.j + c, some);
+      }
+      block.sync();
+    }
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/tiles.hpp");

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products of many rows on SIMT devices: on matrix units (kernel/family/gemm/simt/tiles.hpp)
+// where they take the elements, else in registers (register_tiles.hpp); tiles, and split-K.
+#pragma once
+
+#include <flaggems/detail/atomic.hpp>
+#include <flaggems/device/pools.hpp>
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernel/block/simt/machine.hpp>
+#include <flaggems/kernel/family/gemm/simt/register_tiles.hpp>
+#include <flaggems/kernel/family/gemm/simt/tiles.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/tuning.hpp>
+
+#include <iterator>
+#include <utility>
+
+namespace flaggems::detail {
+
+template <class A, class B, class Out, class Added>
+struct gemm_call;
+
+template <class S, class A, class B, class Out, class Added>
+class tiled_product {
+ public:
+  using device = device_of<S>;
+  using numbers = tuning<families::gemm, device>;
+  using call_type = gemm_call<A, B, Out, Added>;
+  using C = typename call_type::C;
+  using stored = typename call_type::stored;
+  using bias = typename call_type::kernel_bias;
+  using first = typename call_type::kernel_first;
+  static constexpr bool has_tiles =
+      device::capabilities::matrix_units && std::is_same_v<A, B> &&
+      (std::is_same_v<B, bf16> || std::is_same_v<B, f16>)&&std::is_same_v<C, f32> &&
+      !call_type::has_prologue;
+
+  tiled_product(const S& stream, call_type& call, const Added& aux)
+      : stream_(stream), call_(call), aux_(aux), space_(call.space) {}
+
+  void run() {
+    if constexpr (has_tiles) {
+      const f64 work = f64(space_.m) * f64(space_.n) * f64(space_.k);
+      const bool copies = work >= numbers::work_to_align;
+      if (space_.k > 0 &&
+          (copies || (is_aligned(call_.a, space_.m) && is_aligned(call_.b, space_.n))))
+        return on_matrix_units();
+    }
+    in_registers();
+  }
+
+ private:
+  static constexpr i64 vector = kernels::vec_size<A>;
+
+  // ---- matrix units
+
+  static kernels::major major_of(const kernels::gemm_arg<A>& x, i64 lines) {
+    return x.along == 1 || (x.line != 1 && lines > 1) ? kernels::major::sum : kernels::major::line;
+  }
+  /// Whether an operand's rows, along its contiguous dimension, are vectors of 16 bytes.
+  bool is_aligned(const kernels::gemm_arg<A>& x, i64 lines) const {
+    const bool by_terms = major_of(x, lines) == kernels::major::line;
+    i64 odd = by_terms ? lines | x.along : space_.k | x.line;
+    for (int d = 0; d < space_.rank; ++d) odd |= x.batch[d];
+    return (by_terms ? x.line : x.along) == 1 && odd % vector == 0 &&
+           kernels::is_vec_aligned<vector>(x.data);
+  }
+  /// Copies an operand to `copy` so that it is.
+  kernels::major align(kernels::gemm_arg<A>& x, i64 lines, tensor<A, device>& copy) const {
+    const kernels::major major = major_of(x, lines);
+    if (is_aligned(x, lines)) return major;
+    const bool by_terms = major == kernels::major::line;
+    const i64 rows = by_terms ? space_.k : lines, length = by_terms ? lines : space_.k;
+    const i64 pitch = kernels::round_up(length, vector);
+    kernels::gemm_space batches;  // one if all have the same operand
+    batches.rank = 0;
+    batches.batches = 1;
+    for (int d = 0; d < space_.rank; ++d)
+      if (x.batch[d] != 0) {
+        batches.rank = space_.rank;
+        batches.batches = space_.batches;
+      }
+    for (int d = 0; d < batches.rank; ++d) batches.sizes[d] = space_.sizes[d];
+    copy = empty<A>(stream_, shape{batches.batches, rows, pitch}, call_.config.op);
+    launch_config config{};
+    config.op = call_.config.op;
+    config.threads = numbers::align_threads;
+    config.tiles = kernels::ceil_div(copy.numel() / vector, i64{config.threads});
+    launch<kernels::gemm_align<A>>(stream_, config, batches, x, copy.data(), rows, length,
+                                   by_terms);
+    x.data = copy.data();
+    (by_terms ? x.along : x.line) = pitch;
+    (by_terms ? x.line : x.along) = 1;
+    i64 stride = rows * pitch;
+    for (int d = batches.rank; --d >= 0; stride *= batches.sizes[d]) x.batch[d] = stride;
+    return major;
+  }
+
+  void on_matrix_units() {
+    tensor<A, device> copy_a, copy_b;
+    kernels::gemm_arg<A> a = call_.a, b = call_.b;
+    const kernels::major of_a = align(a, space_.m, copy_a), of_b = align(b, space_.n, copy_b);
+    const auto with_tile = [&](auto index) {
+      if (of_a == kernels::major::sum) {
+        if (of_b == kernels::major::sum)
+          tile_of<index, kernels::major::sum, kernels::major::sum>(a, b);
+        else
+          tile_of<index, kernels::major::sum, kernels::major::line>(a, b);
+      } else {
+        if (of_b == kernels::major::sum)
+          tile_of<index, kernels::major::line, kernels::major::sum>(a, b);
+        else
+          tile_of<index, kernels::major::line, kernels::major::line>(a, b);
+      }
+    };
+    constexpr int count = static_cast<int>(std::size(numbers::tiles));
+    const int best = best_tile();
+    kernels::static_for<count>([&](auto index) {
+      if (index == best) with_tile(index);
+    });
+  }
+  /// The tile with which all blocks end first, each wave as long as its results take, of those that
+  /// fit in block-local memory.
+  int best_tile() const {
+    int best = static_cast<int>(std::size(numbers::tiles)) - 1;
+    f64 least = 0;
+    for (int i = best; i >= 0; --i) {
+      const gemm_tile& t = numbers::tiles[i];
+      const i64 bytes = i64{t.stages} * (t.rows + t.columns) * t.depth * i64{sizeof(A)};
+      const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{t.rows}) *
+                        kernels::ceil_div(space_.n, i64{t.columns});
+      const f64 waves = static_cast<f64>(kernels::ceil_div(tiles, numbers::units));
+      const f64 time = waves * t.rows * t.columns * 100 / t.percent;
+      if (least == 0 || (time < least && kernels::exchange_bytes + bytes <= shared_memory()))
+        best = i, least = time;
+    }
+    return best;
+  }
+  /// Bytes of a block's local memory.
+  i64 shared_memory() const {
+    static atomic<i64> known[max_devices];
+    const int index = ref(stream_).device_index();
+    i64 bytes = known[index].load(memory_order::relaxed);
+    if (bytes == 0) {
+      bytes = device::properties(index).shared_memory_per_block;
+      known[index].store(bytes, memory_order::relaxed);
+    }
+    return bytes;
+  }
+  template <int Index, kernels::major MajorA, kernels::major MajorB>
+  void tile_of(const kernels::gemm_arg<A>& a, const kernels::gemm_arg<B>& b) {
+    constexpr gemm_tile t = numbers::tiles[Index];
+    using tile = kernels::mma_tile<t.rows, t.columns, t.depth, t.stages, t.warp_rows,
+                                   t.warp_columns, t.blocks>;
+    using kernel = kernels::gemm_tiles<B, stored, bias, tile, MajorA, MajorB>;
+    start<kernel>(t.rows, t.columns, t.depth, t.blocks, tile::threads,
+                  scratch_bytes<typename kernel::words>(kernel::all), a, b);
+  }
+
+  // ---- registers
+
+  void in_registers() {
+    const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{128}) *
+                      kernels::ceil_div(space_.n, i64{128});
+    if constexpr (numbers::large_register_tiles)
+      if (2 * tiles >= numbers::units) return in_registers_of<8>();
+    in_registers_of<4>();
+  }
+  template <int Side>
+  void in_registers_of() {
+    using kernel = kernels::gemm_register_tiles<A, B, stored, C, bias, Side, first>;
+    kernels::box_order order{true, call_.b.along == 1 || call_.b.line != 1};
+    if constexpr (!call_type::has_prologue) order.a_along = call_.a.along == 1 || call_.a.line != 1;
+    start<kernel>(kernel::lines, kernel::lines, kernel::depth, kernel::min_blocks,
+                  kernel::max_threads, scratch_bytes<C>(4 * kernel::box), call_.first(aux_),
+                  call_.b, order);
+  }
+
+  // ---- both
+
+  /// Launches in tiles of rows x columns results; with few of them, the sum is cut.
+  template <class Kernel, class First, class... Order>
+  void start(i64 rows, i64 columns, i64 depth, i64 blocks, int threads, i64 scratch, const First& a,
+             const kernels::gemm_arg<B>& b, const Order&... order) {
+    call_.tiles(rows, columns);
+    space_.group = kernels::min_of(i64{numbers::tile_group}, space_.row_tiles);
+    const i64 tiles = space_.tiles(), resident = numbers::units * blocks;
+    kernels::sum_parts<C> parts{1, space_.k, nullptr};
+    if (space_.batches == 1 && 2 * tiles <= resident) {
+      const i64 steps = kernels::ceil_div(space_.k, depth);
+      const i64 wanted = kernels::min_of(resident / tiles, space_.k / numbers::terms_of_part);
+      if (wanted > 1) {
+        parts.length = kernels::ceil_div(steps, wanted) * depth;
+        parts.count = static_cast<i32>(kernels::ceil_div(space_.k, parts.length));
+      }
+    }
+    const auto partial = empty<C>(
+        stream_, shape{parts.count > 1 ? parts.count * space_.m * space_.n : 0}, call_.config.op);
+    parts.partial = const_cast<C*>(partial.data());
+    launch_config& config = call_.config;
+    config.tiles = tiles * parts.count;
+    config.threads = threads;
+    config.scratch = scratch;
+    const bias last = call_.finish(aux_);
+    launch<Kernel>(stream_, config, space_, a, b, call_.out, last, parts, order...);
+    if (parts.count == 1) return;
+    using merge = kernels::gemm_merge<stored, C, bias>;
+    config.threads = numbers::merge_threads;
+    call_.tiles(1, config.threads * merge::count);
+    space_.group = 1;
+    config.tiles = space_.tiles();
+    config.scratch = 0;
+    launch<merge>(stream_, config, space_, call_.out, last, parts);
+  }
+
+  const S& stream_;
+  call_type& call_;
+  const Added& aux_;
+  kernels::gemm_space& space_;
+};
+
+}  // namespace flaggems::detail
