@@ -157,6 +157,15 @@ struct portable_gemm_tuning {
 };
 }  // namespace detail
 
+/// A tile of products by warp groups (kernel/family/gemm/simt/warp_groups.hpp), which a device with
+/// those lists as tuning<families::gemm, Device>::warp_group_tiles.
+struct warp_group_numbers {
+  int m, n, stages, cluster;
+  bool ping_pong;
+  int rate;   ///< of long sums that fill the device: comparable among tiles
+  int begin;  ///< terms of a sum in the time that a tile takes besides
+};
+
 /// Matrix products.
 template <class Device, execution Model>
 struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tuning {

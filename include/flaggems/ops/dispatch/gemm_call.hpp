@@ -15,6 +15,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm_policy.hpp>
 #include <flaggems/ops/dispatch/skinny_gemm.hpp>
+#include <flaggems/ops/dispatch/warp_group_gemm.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -312,6 +313,10 @@ struct gemm_call {
   void choose(const S& stream, const Added& aux) {
     if constexpr (has_simt<device_of<S>> && !has_prologue)
       if (skinny_product<S, A, B, Out, Added>(stream, *this, aux).run()) return;
+    if constexpr (!has_prologue && warp_group_gemm<S, A, B, Out, Added>::exists)
+      if (space.m > tuning<families::gemm, device_of<S>>::few_rows &&
+          warp_group_gemm<S, A, B, Out, Added>(stream, *this, aux).run())
+        return;
     const i64 m = space.m, n = space.n, k = space.k;
     bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;
     bool a_across = m == 1 || a.line == 1, b_across = n == 1 || b.line == 1;

@@ -30,4 +30,14 @@ struct tuning<families::pointwise, Device> : default_tuning<families::pointwise,
   static constexpr int threads_of_many = 128;
 };
 
+template <detail::cuda_like Device>
+struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
+  // bf16, both operands along the sum; TFLOP/s of 8192^3, terms from 8192^2 x 512.
+  static constexpr warp_group_numbers warp_group_tiles[] = {
+      {128, 256, 4, 2, false, 785, 150}, {128, 192, 4, 2, true, 784, 116},
+      {128, 128, 6, 1, true, 748, 67},   {128, 192, 4, 2, false, 730, 120},
+      {128, 176, 4, 2, false, 720, 120}, {128, 144, 4, 1, false, 690, 100},
+      {64, 128, 8, 1, true, 560, 67},    {64, 64, 8, 1, true, 400, 67}};
+};
+
 }  // namespace flaggems
