@@ -79,10 +79,14 @@ i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
   space.column_tiles = narrow(fk::ceil_div(p.n, i64{Tile::n}));
   space.tiles = narrow(p.batches) * space.row_tiles * space.column_tiles;
   space.group = 2;
-  space.a_batch = space.b_batch = 1;
+  space.batches = narrow(p.batches);
+  space.a_batched = space.b_batched = 1;
+  space.a_across = p.of_a == major::across;
+  space.b_across = p.of_b == major::across;
   space.stores_boxes = p.out_column == 1 && row % 8 == 0;
-  const fg::tensor_map map_a = map_of(a, p.of_a, p.m, Kernel::a_rows);
-  const fg::tensor_map map_b = map_of(b, p.of_b, p.n, Kernel::b_rows);
+  const fg::tensor_map map_a = map_of(a, p.of_a, p.m, p.of_a == major::along ? Tile::m : 64);
+  const fg::tensor_map map_b =
+      map_of(b, p.of_b, p.n, (p.of_b == major::along ? Tile::n : 64) / Tile::cluster);
   fg::tensor_map to = map_a;
   if (space.stores_boxes && sizeof(Out) == 2) {
     const i64 sizes[] = {p.batches, p.m, p.n}, strides[] = {p.m * row, row, 1};
@@ -119,20 +123,14 @@ i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
   return wrong;
 }
 
-template <class T, class Out, class Tile, major A, major B>
+template <class T, class Out, class Tile>
 struct kernel_of {
-  using type = fk::gemm_warp_groups<T, Out, fk::gemm_bias<Out, f32>, Tile, A, B>;
-  static constexpr i64 a_rows = fk::operand_boxes<A, Tile::m, 1>::rows;
-  static constexpr i64 b_rows = fk::operand_boxes<B, Tile::n, Tile::cluster>::rows;
+  using type = fk::gemm_warp_groups<T, Out, fk::gemm_bias<Out, f32>, Tile>;
 };
-template <class Tile, class T = bf16, class Out = bf16, major A = major::along,
-          major B = major::along>
-void check(problem<T, Out> p, int blocks = 2) {
-  p.of_a = A;
-  p.of_b = B;
+template <class Tile, class T = bf16, class Out = bf16>
+void check(const problem<T, Out>& p, int blocks = 2) {
   std::string what;
-  EXPECT_EQ((wrong_results<Tile, T, Out, kernel_of<T, Out, Tile, A, B>>(p, blocks, what)), 0)
-      << what;
+  EXPECT_EQ((wrong_results<Tile, T, Out, kernel_of<T, Out, Tile>>(p, blocks, what)), 0) << what;
 }
 
 // Tiles of every kind: two warp groups a tile, one each, clusters; columns by slabs of 64, 32, 16.
@@ -143,29 +141,32 @@ using turns_cluster = fk::warp_group_tile<128, 144, 3, 2, true>;
 
 TEST(warp_groups, layouts) {
   // 300 terms are five steps, more than stages, the last one cut short.
-  const problem<bf16, bf16> p{1, 200, 136, 300, {}, {}};
-  check<joint, bf16, bf16, major::along, major::along>(p);
-  check<joint, bf16, bf16, major::along, major::across>(p);
-  check<joint, bf16, bf16, major::across, major::along>(p);
-  check<turns_cluster, bf16, bf16, major::across, major::across>(p, 1);
-  check<joint_cluster, bf16, bf16, major::along, major::across>(p, 1);
+  for (const major a : {major::along, major::across})
+    for (const major b : {major::along, major::across}) {
+      const problem<bf16, bf16> p{1, 200, 136, 300, a, b};
+      check<joint>(p);
+      check<turns_cluster>(p, 1);
+      check<joint_cluster>(p, 1);
+    }
 }
 TEST(warp_groups, tiles) {
-  const problem<f16, f16> p{2, 150, 328, 130, {}, {}};
+  const problem<f16, f16> p{2, 150, 328, 130, major::along, major::along};
   check<joint, f16, f16>(p, 3);
   check<joint_cluster, f16, f16>(p, 2);
   check<turns, f16, f16>(p, 2);
   check<turns_cluster, f16, f16>(p, 2);
 }
 TEST(warp_groups, results_of_any_strides) {
-  check<joint>(problem<bf16, bf16>{1, 70, 45, 64, {}, {}, 45, 1, 1, 0.5F});
-  check<turns>(problem<bf16, bf16>{2, 70, 45, 64, {}, {}, 96, 2});
-  check<joint_cluster, bf16, f32>(problem<bf16, f32>{1, 70, 46, 64, {}, {}, 46, 1, 1, 3});
-  check<turns, f16, f32>(problem<f16, f32>{1, 70, 45, 64, {}, {}, 91, 2});
+  check<joint>(problem<bf16, bf16>{1, 70, 45, 64, major::along, major::across, 45, 1, 1, 0.5F});
+  check<turns>(problem<bf16, bf16>{2, 70, 45, 64, major::along, major::across, 96, 2});
+  check<joint_cluster, bf16, f32>(
+      problem<bf16, f32>{1, 70, 46, 64, major::along, major::across, 46, 1, 1, 3});
+  check<turns, f16, f32>(problem<f16, f32>{1, 70, 45, 64, major::along, major::across, 91, 2});
 }
 TEST(warp_groups, in_place) {
-  check<turns>(problem<bf16, bf16>{1, 130, 200, 64, {}, {}, 0, 1, 1, -1});
-  check<joint_cluster>(problem<bf16, bf16>{2, 130, 72, 64, {}, {}, 0, 1, 0.5F, 2});
+  check<turns>(problem<bf16, bf16>{1, 130, 200, 64, major::along, major::across, 0, 1, 1, -1});
+  check<joint_cluster>(
+      problem<bf16, bf16>{2, 130, 72, 64, major::along, major::across, 0, 1, 0.5F, 2});
 }
 
 // ---- planted mistakes: one of a warp group's operations goes wrong
@@ -252,7 +253,7 @@ struct faulty_kernel : Kernel {
 template <fault Fault, class Tile>
 bool is_noticed() {
   constexpr major along = major::along;
-  using kernel = faulty_kernel<kernel_of<bf16, bf16, Tile, along, along>, Fault>;
+  using kernel = faulty_kernel<kernel_of<bf16, bf16, Tile>, Fault>;
   const problem<bf16, bf16> p{1, 130, 200, 300, along, along};
   std::string what;
   try {

@@ -158,12 +158,19 @@ struct portable_gemm_tuning {
 }  // namespace detail
 
 /// A tile of products by warp groups (kernel/family/gemm/simt/warp_groups.hpp), which a device with
-/// those lists as tuning<families::gemm, Device>::warp_group_tiles.
+/// those lists as tuning<families::gemm, Device>::warp_group_tiles. A round of all units takes
+/// m * n * (terms + begin) / rate, in units of time of no importance.
 struct warp_group_numbers {
   int m, n, stages, cluster;
   bool ping_pong;
-  int rate;   ///< of long sums that fill the device: comparable among tiles
-  int begin;  ///< terms of a sum in the time that a tile takes besides
+  int rate, begin;
+};
+/// What else takes time, in those units, as tuning<families::gemm, Device>::warp_group_other_costs.
+struct warp_group_costs {
+  double byte;      ///< of the operands, if nothing else takes longer
+  double launch;    ///< the second one of split-K
+  double part;      ///< of a result, which that reads
+  int least_terms;  ///< of a part
 };
 
 /// Matrix products.

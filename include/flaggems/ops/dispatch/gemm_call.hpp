@@ -313,7 +313,7 @@ struct gemm_call {
   void choose(const S& stream, const Added& aux) {
     if constexpr (has_simt<device_of<S>> && !has_prologue)
       if (skinny_product<S, A, B, Out, Added>(stream, *this, aux).run()) return;
-    if constexpr (!has_prologue && warp_group_gemm<S, A, B, Out, Added>::exists)
+    if constexpr (!has_prologue && multiplies_by_warp_groups<device_of<S>, A, B>)
       if (space.m > tuning<families::gemm, device_of<S>>::few_rows &&
           warp_group_gemm<S, A, B, Out, Added>(stream, *this, aux).run())
         return;

@@ -14,10 +14,11 @@ namespace flaggems::kernels {
 enum class major { along, across };
 
 /// A matrix in block-local memory for wgmma: rows of 128 bytes, swizzled by 8 pieces, in groups of
-/// 8 rows; the next 64 elements across (major::across) are `leading` bytes further.
-FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address, u32 leading) {
-  return u64{(address & 0x3FFFF) >> 4} | u64{leading >> 4} << 16 | u64{1024 >> 4} << 32 |
-         u64{1} << 62;
+/// 8 rows; of major::across, the next 64 elements across are 64 rows further.
+template <major Major>
+FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
+  constexpr u64 leading = Major == major::across ? 64 * 128 : 16, stride = 8 * 128;
+  return u64{(address & 0x3FFFF) >> 4} | leading >> 4 << 16 | stride >> 4 << 32 | u64{1} << 62;
 }
 
 /// What warp groups of a machine do; `exists` says whether they have these members.

@@ -25,67 +25,79 @@ struct warp_group_tile {
   static constexpr u32 stage_bytes = a_bytes + b_bytes;
   // Results leave by slabs of 16 rows of a warp, which has two.
   static constexpr int slab = N % 64 == 0 ? 64 : N % 32 == 0 ? 32 : 16;
-  static constexpr u32 slab_bytes = 16 * slab * 2, slabs_bytes = consumers * 4 * 2 * slab_bytes;
+  static constexpr int slab_rows = 16;
+  static constexpr u32 slab_bytes = slab_rows * slab * 2,
+                       slabs_bytes = consumers * 4 * 2 * slab_bytes;
   static constexpr u32 scratch = stages * stage_bytes + slabs_bytes + 16 * stages;
   static_assert(rows % 64 == 0 && N % 16 == 0 && N <= 256);
 };
 
-/// Results of `rows` x `columns` tiles a cluster, all batches, k in steps.
+/// Tiles of a cluster's rows, of all batches. With split-K, a part of the sums is one more batch of
+/// results.
 struct warp_group_space {
-  i32 m, n, steps;
+  i32 m, n;
+  i32 steps;    // along the sum, of a part
+  i32 batches;  // of the operands
   i32 row_tiles, column_tiles, tiles;
-  i32 group;  // row tiles that pass over all columns together: what they read stays in L2
-  i32 a_batch, b_batch;  // 0: an operand is the same for all batches; 1
-  bool stores_boxes;     // results by the copy engine
-  bool admits;           // the next launch, early
+  i32 group;                 // row tiles that pass over all columns together, to stay in L2
+  i32 a_batched, b_batched;  // 0: an operand is the same for all batches; 1
+  bool a_across, b_across;   // as enum major says
+  bool stores_boxes;         // results by the copy engine
+  bool admits;               // the next launch, early
 
   struct place {
-    i32 batch, i, j;
+    i32 result, batch, step;  // of results and operands; along the sum, the first one
+    i32 i, j;
   };
   FLAGGEMS_INLINE place locate(i32 tile, i32 rows, i32 columns) const {
-    const u32 of_batch = static_cast<u32>(row_tiles) * static_cast<u32>(column_tiles);
-    const u32 batch = static_cast<u32>(tile) / of_batch;
-    u32 rest = static_cast<u32>(tile) - batch * of_batch;
+    const u32 of_result = static_cast<u32>(row_tiles) * static_cast<u32>(column_tiles);
+    const u32 result = static_cast<u32>(tile) / of_result;
+    u32 rest = static_cast<u32>(tile) - result * of_result;
     const u32 in_group = static_cast<u32>(group) * static_cast<u32>(column_tiles);
     const u32 first = rest / in_group * static_cast<u32>(group);
     const u32 members = min_of(static_cast<u32>(group), static_cast<u32>(row_tiles) - first);
     rest -= first * static_cast<u32>(column_tiles);
-    const u32 column = rest / members;
-    return {static_cast<i32>(batch), static_cast<i32>(first + rest - column * members) * rows,
-            static_cast<i32>(column) * columns};
+    const u32 column = rest / members, part = result / static_cast<u32>(batches);
+    place at;
+    at.result = static_cast<i32>(result);
+    at.batch = at.result - static_cast<i32>(part) * batches;
+    at.step = static_cast<i32>(part) * steps;
+    at.i = static_cast<i32>(first + rest - column * members) * rows;
+    at.j = static_cast<i32>(column) * columns;
+    return at;
   }
 };
 
 /// The boxes of `Lines` lines of an operand and 64 terms, of which each of `Sharers` blocks loads a
 /// part for all: lines, or terms where lines are contiguous.
-template <major Major, int Lines, int Sharers>
+template <int Lines, int Sharers>
 struct operand_boxes {
-  static constexpr bool is_across = Major == major::across;
-  static constexpr int count = is_across ? (Lines + 63) / 64 : 1;
-  static constexpr int rows = (is_across ? 64 : Lines) / Sharers;  // of a box
-  static constexpr u32 bytes = count * rows * Sharers * 128;       // by all
-  static constexpr u32 step = is_across ? 16 * 128 : 16 * 2;       // 16 terms further
-  static_assert(rows % 8 == 0 && rows <= 256);
+  bool is_across;
+
+  FLAGGEMS_INLINE i32 rows() const { return (is_across ? 64 : Lines) / Sharers; }  // of a box
+  FLAGGEMS_INLINE u32 bytes() const {                                              // by all
+    return (is_across ? round_up(Lines, 64) : Lines) * 128;
+  }
+  static_assert(Lines / Sharers % 8 == 0 && Lines / Sharers <= 256 && 64 / Sharers % 8 == 0);
 
   template <class Unit>
-  FLAGGEMS_INLINE static void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
-                                   i32 batch, u32 bar, u32 share) {
-    const i32 first = static_cast<i32>(share) * rows;
-    FLAGGEMS_SIMT_UNROLL
-    for (int s = 0; s < count; ++s) {
-      const box_corner<3> at = {
-          {is_across ? line + s * 64 : k, (is_across ? k : line) + first, batch}};
-      const u32 here = to + static_cast<u32>(s) * 8192 + share * (rows * 128);
+  FLAGGEMS_INLINE void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
+                            i32 batch, u32 bar, u32 share) const {
+    const i32 first = static_cast<i32>(share) * rows();
+    to += static_cast<u32>(first) * 128;
+    const i32 end = is_across ? line + Lines : line + 1;
+    for (; line < end; line += 64, to += 8192) {
+      const box_corner<3> at = {{is_across ? line : k, (is_across ? k : line) + first, batch}};
       if constexpr (Sharers > 1)
-        unit.load_box(here, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
+        unit.load_box(to, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
       else
-        unit.load_box(here, map, at, bar);
+        unit.load_box(to, map, at, bar);
     }
   }
-  FLAGGEMS_INLINE static u64 descriptor(u32 at) {
-    return matrix_descriptor(at, is_across ? 8192 : 16);
-  }
 };
+/// In 16 bytes, how far a descriptor of such an operand moves for the next 16 terms.
+template <major Major>
+inline constexpr u64 descriptor_step = Major == major::across ? 16 * 128 / 16 : 16 * 2 / 16;
 
 /// Where a warp group is in the ring of stages.
 template <int Stages>
@@ -102,7 +114,7 @@ struct pipeline_position {
 };
 
 /// A thread of such a product.
-template <class Block, class T, class Out, class Bias, class Tile, major A, major B>
+template <class Block, class T, class Out, class Bias, class Tile>
 class warp_group_product {
  public:
   FLAGGEMS_INLINE warp_group_product(Block& block, const warp_group_space& space,
@@ -152,8 +164,6 @@ class warp_group_product {
   }
 
  private:
-  using a_boxes = operand_boxes<A, Tile::m, 1>;
-  using b_boxes = operand_boxes<B, Tile::n, Tile::cluster>;
   using unit_type = warp_group_unit<typename Block::machine_type>;
   using place = warp_group_space::place;
   using position = pipeline_position<Tile::stages>;
@@ -175,17 +185,18 @@ class warp_group_product {
   }
 
   FLAGGEMS_INLINE void produce() const {
+    const operand_boxes<Tile::m, 1> a{space_.a_across};
+    const operand_boxes<Tile::n, Tile::cluster> b{space_.b_across};
     position at;
     for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
       const place to = locate(tile);
       for (i32 step = 0; step < space_.steps; ++step, at.next()) {
         const u32 bar = full(at.stage);
+        const i32 k = (to.step + step) * Tile::k;
         unit_.wait(empty(at.stage), at.phase ^ 1);
-        unit_.expect(bar, a_boxes::bytes + b_boxes::bytes);
-        a_boxes::load(unit_, a_, a_at(at.stage), to.i, step * Tile::k, to.batch * space_.a_batch,
-                      bar, 0);
-        b_boxes::load(unit_, b_, b_at(at.stage), to.j, step * Tile::k, to.batch * space_.b_batch,
-                      bar, rank_);
+        unit_.expect(bar, a.bytes() + b.bytes());
+        a.load(unit_, a_, a_at(at.stage), to.i, k, to.batch * space_.a_batched, bar, 0);
+        b.load(unit_, b_, b_at(at.stage), to.j, k, to.batch * space_.b_batched, bar, rank_);
       }
     }
   }
@@ -212,7 +223,10 @@ class warp_group_product {
         first = group * Tile::rows;
         to.i += static_cast<i32>(first);
       }
-      multiply(sums, at, first, thread);
+      if (space_.a_across)
+        multiply_by<major::across>(sums, at, first, thread);
+      else
+        multiply_by<major::along>(sums, at, first, thread);
       if constexpr (Tile::ping_pong) {
         unit_.arrive_named(2 - group, 256);
         at.skip(static_cast<u32>(space_.steps));  // what the other group multiplies
@@ -222,21 +236,29 @@ class warp_group_product {
     if (space_.stores_boxes && thread % 32 == 0) unit_.template await_reads<0>();
   }
 
+  template <major A>
+  FLAGGEMS_INLINE void multiply_by(sums_type& sums, position& at, u32 first, u32 thread) const {
+    if (space_.b_across)
+      multiply<A, major::across>(sums, at, first, thread);
+    else
+      multiply<A, major::along>(sums, at, first, thread);
+  }
   /// All steps of a tile. One step's products stay pending while the next ones are issued.
+  template <major A, major B>
   FLAGGEMS_INLINE void multiply(sums_type& sums, position& at, u32 first, u32 thread) const {
     u32 before = 0;
     for (i32 step = 0; step < space_.steps; ++step) {
       unit_.wait(full(at.stage), at.phase);
-      const u64 a = a_boxes::descriptor(a_at(at.stage) + first * 128);
-      const u64 b = b_boxes::descriptor(b_at(at.stage));
+      const u64 a = matrix_descriptor<A>(a_at(at.stage) + first * 128);
+      const u64 b = matrix_descriptor<B>(b_at(at.stage));
       hold(sums);
       unit_.begin();
       FLAGGEMS_SIMT_UNROLL
       for (int q = 0; q < Tile::k / 16; ++q) {
         FLAGGEMS_SIMT_UNROLL
         for (int p = 0; p < parts; ++p)
-          unit_.template multiply<T, A, B>(sums[p], a + q * (a_boxes::step >> 4) + p * (8192 >> 4),
-                                           b + q * (b_boxes::step >> 4), q > 0 ? 1 : step);
+          unit_.template multiply<T, A, B>(sums[p], a + q * descriptor_step<A> + p * (8192 >> 4),
+                                           b + q * descriptor_step<B>, q > 0 ? 1 : step);
       }
       unit_.commit();
       hold(sums);
@@ -265,7 +287,7 @@ class warp_group_product {
   /// Stores the results of a warp group, whose first is at `to`.
   FLAGGEMS_INLINE void store(sums_type& sums, const place& to, u32 thread, u32& slab) const {
     const u32 lane = thread % 32;
-    const coordinates batch = {1, {to.batch}, 0};
+    const coordinates batch = {1, {to.result}, 0};
     const bias_tile add = bias_.at(batch, 0);
     const auto data = out_.at(batch);
     const i32 row = to.i + static_cast<i32>(thread / 32 * 16);
@@ -273,7 +295,7 @@ class warp_group_product {
     for (int p = 0; p < parts; ++p) {
       const i32 first = row + p * 64;
       if constexpr (sizeof(Out) == 2)
-        store_slabs(sums[p], add, data, to.batch, first, to.j, lane, slab);
+        store_slabs(sums[p], add, data, to.result, first, to.j, lane, slab);
       else
         store_pairs(sums[p], add, data, first + static_cast<i32>(lane / 4),
                     to.j + static_cast<i32>(lane % 4 * 2));
@@ -375,7 +397,7 @@ class warp_group_product {
 };
 
 /// The product of T by T (bf16 or f16); elsewhere than on devices with warp groups, nothing.
-template <class T, class Out, class Bias, class Tile, major A, major B>
+template <class T, class Out, class Bias, class Tile>
 struct gemm_warp_groups {
   static constexpr int max_threads = Tile::threads, min_blocks = 1;
   static constexpr int most_scratch = Tile::scratch;
@@ -386,7 +408,7 @@ struct gemm_warp_groups {
                                   const tensor_map& b, const tensor_map& to,
                                   const gemm_out<Out, f32>& out, const Bias& bias) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      warp_group_product<Block, T, Out, Bias, Tile, A, B>(block, space, a, b, to, out, bias).run();
+      warp_group_product<Block, T, Out, Bias, Tile>(block, space, a, b, to, out, bias).run();
   }
 };
 
