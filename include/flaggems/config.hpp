@@ -78,6 +78,13 @@
 /// 1 where CUDA's target has mma of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
 
+/// 1 where CUDA's target has wgmma and setmaxnreg: sm_90a alone.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define FLAGGEMS_CUDA_WARP_GROUPS 1
+#else
+#define FLAGGEMS_CUDA_WARP_GROUPS 0
+#endif
+
 /// KiB of shared memory per block on every device that CUDA's target covers.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
 #define FLAGGEMS_CUDA_SHARED_KIB 48

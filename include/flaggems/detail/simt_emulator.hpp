@@ -50,6 +50,7 @@ template <int WarpSize, bool Clusters = false>
 struct emulated_machine {
   static constexpr int warp_size = WarpSize;
   static constexpr bool has_clusters = Clusters;
+  static constexpr int emulates_warp_groups = 1;
   template <class T>
   using array_type = emulated_array<T>;
   using state = detail::simt_thread_group::state;
@@ -123,6 +124,175 @@ struct emulated_machine {
     __builtin_memcpy(p, &sum, sizeof(T));
     return old;
   }
+};
+
+/// Warp groups of the emulator: see detail/simt_warp_groups.hpp.
+template <class Machine>
+struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
+  static constexpr bool exists = Machine::warp_size == 32;
+  explicit warp_group_unit(const Machine& machine) : machine_(machine) {}
+
+  template <class T>
+  u32 address(const emulated_array<T>& s) const {
+    return own(static_cast<u32>(s.offset - machine_.own_block * group().stride()));
+  }
+  template <class T>
+  T read(u32 at, int line = FLAGGEMS_CALLER_LINE) const {
+    T x;
+    __builtin_memcpy(&x, group().written_bytes(at, sizeof(T), line), sizeof(T));
+    return x;
+  }
+
+  void init_barrier(u32 bar, u32 count, int line = FLAGGEMS_CALLER_LINE) const {
+    (void)group().bytes_at(bar, 8, line);
+    all().init_barrier(bar, count);
+  }
+  void fence_barriers() const {}
+  void expect(u32 bar, u32 bytes, int line = FLAGGEMS_CALLER_LINE) const {
+    if (!all().arrive(bar, bytes)) refuse_arrival(line);
+  }
+  void arrive(u32 bar, int line = FLAGGEMS_CALLER_LINE) const { expect(bar, 0, line); }
+  void arrive_at(u32 bar, u32 block, int line = FLAGGEMS_CALLER_LINE) const {
+    expect(of_block(bar, block), 0, line);
+  }
+  void wait(u32 bar, u32 parity, int line = FLAGGEMS_CALLER_LINE) const {
+    group().await_phase(thread(), bar, parity, line);
+  }
+
+  void prefetch(const tensor_map&) const {}
+  void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar,
+                int line = FLAGGEMS_CALLER_LINE) const {
+    load_box(to, map, first, bar, static_cast<u16>(1U << machine_.own_block), line);
+  }
+  void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar, u16 blocks,
+                int line = FLAGGEMS_CALLER_LINE) const {
+    std::vector<unsigned char> data(map.box_elements() * map.element);
+    for_each_element(map, first, to, [&](const unsigned char* from, u32 byte) {
+      if (from != nullptr) __builtin_memcpy(&data[byte], from, map.element);
+    });
+    const i64 bytes = static_cast<i64>(data.size());
+    for (u32 block = 0; block < static_cast<u32>(group().cluster()); ++block)
+      if ((blocks >> block & 1) != 0) {
+        (void)group().bytes_at(of_block(to, block), bytes, line);
+        group().set_initialised(of_block(to, block), bytes, false);
+        all().add_box(of_block(to, block), of_block(bar, block), data);
+      }
+  }
+  void store_box(const tensor_map& map, const box_corner<3>& first, u32 from,
+                 int line = FLAGGEMS_CALLER_LINE) const {
+    const i64 bytes = i64{map.box_elements()} * map.element;
+    for (int lane = 0; lane < Machine::warp_size; ++lane)
+      if (!all().is_fenced(thread() / Machine::warp_size * Machine::warp_size + lane))
+        group().refuse("a fence before a box is stored", "none after a write", line);
+    const unsigned char* const data = group().written_bytes(from, bytes, line);
+    all().add_store(thread(), [this, map, first, from, line,
+                               was = std::vector<unsigned char>(data, data + bytes)] {
+      const unsigned char* const now = group().bytes_at(from, static_cast<i64>(was.size()), line);
+      if (__builtin_memcmp(now, was.data(), was.size()) != 0)
+        group().refuse("memory that nothing writes while the box in it is stored", "a write", line);
+      for_each_element(map, first, from, [&](unsigned char* to, u32 byte) {
+        if (to != nullptr) __builtin_memcpy(to, now + byte, map.element);
+      });
+    });
+  }
+  template <int Left>
+  void await_reads() const {
+    all().await_stores(thread(), Left);
+  }
+  void fence_writes() const { all().set_fenced(thread(), true); }
+
+  void sync_named(u32 id, u32 threads, int line = FLAGGEMS_CALLER_LINE) const {
+    group().sync_named(thread(), id, threads, line);
+  }
+  void arrive_named(u32 id, u32 threads, int line = FLAGGEMS_CALLER_LINE) const {
+    group().arrive_named(thread(), id, threads, line);
+  }
+  void sync_warp(int line = FLAGGEMS_CALLER_LINE) const { (void)machine_.shuffle_xor(0, 0, line); }
+  void sync_cluster(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync_cluster(line); }
+  template <int Count>
+  void take_registers() const {}
+  template <int Count>
+  void give_registers() const {}
+
+  template <class T, major A, major B, int Count>
+  void multiply(f32 (&sums)[Count], u64 a, u64 b, i32 adds, int line = FLAGGEMS_CALLER_LINE) const {
+    all().add_product(thread(), {sums,
+                                 2 * Count,
+                                 {a, A == major::across},
+                                 {b, B == major::across},
+                                 adds != 0,
+                                 &element<T>,
+                                 0,
+                                 line});
+  }
+  template <int Count>
+  void hold(f32 (&)[Count]) const {}
+  void begin() const {}
+  void commit() const { all().commit(thread()); }
+  template <int Left>
+  void await(int line = FLAGGEMS_CALLER_LINE) const {
+    group().await_products(thread(), Left, line);
+  }
+
+  void store_tiles(u32 to, const u32 (&x)[4], int line = FLAGGEMS_CALLER_LINE) const {
+    const int lane = machine_.thread() % Machine::warp_size;
+    for (int i = 0; i < 4; ++i) {
+      const u32 row = machine_.shuffle_from(to, 8 * i + lane / 4, line);
+      const u32 at = row + static_cast<u32>(lane % 4 * 4);
+      __builtin_memcpy(group().bytes_at(at, 4, line), &x[i], 4);
+      group().set_initialised(at, 4, true);
+    }
+    all().set_fenced(thread(), false);
+  }
+  template <class T>
+  static u32 pair(f32 low, f32 high) {
+    return u32{bit_cast<u16>(number_cast<T>(low))} | u32{bit_cast<u16>(number_cast<T>(high))} << 16;
+  }
+  void await_earlier(bool) const {
+    if constexpr (beginning_early<Machine>) machine_.await_earlier([] {});
+  }
+
+ private:
+  detail::simt_thread_group& group() const { return *machine_.group; }
+  detail::simt_warp_groups& all() const { return group().warp_groups(); }
+  int thread() const { return machine_.thread_index; }
+  u32 own(u32 byte) const { return of_block(byte, static_cast<u32>(machine_.own_block)); }
+  static u32 of_block(u32 address, u32 block) {
+    return (address & detail::simt_warp_groups::byte_mask) |
+           block << detail::simt_warp_groups::block_shift;
+  }
+  [[noreturn]] void refuse_arrival(int line) const {
+    group().refuse("an mbarrier that has been initialised and counts so many arrivals", "another",
+                   line);
+  }
+  template <class T>
+  static f32 element(const unsigned char* at) {
+    T x;
+    __builtin_memcpy(&x, at, sizeof(T));
+    return static_cast<f32>(x);
+  }
+  /// f(address in global memory or null outside, byte in the box) for the elements of a box of
+  /// which `local` is the address in block-local memory.
+  template <class F>
+  static void for_each_element(const tensor_map& map, const box_corner<3>& first, u32 local,
+                               const F& f) {
+    for (u32 i = 0; i < map.box_elements(); ++i) {
+      u64 at = map.address;
+      bool inside = true;
+      u32 rest = i;
+      for (int d = 0; d < map.rank; ++d) {
+        const i64 x = i64{first.at[d]} + rest % map.box[d];
+        rest /= map.box[d];
+        inside = inside && x >= 0 && static_cast<u64>(x) < map.sizes[d];
+        at += static_cast<u64>(x) * map.strides[d];
+      }
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
+      f(inside ? reinterpret_cast<unsigned char*>(at) : nullptr,
+        swizzled(local + i * map.element, map.swizzle) - local);
+    }
+  }
+
+  const Machine& machine_;
 };
 
 /// Runs `Kernel::run(block, args...)` on `clusters` clusters of `cluster` blocks (up to 8) of

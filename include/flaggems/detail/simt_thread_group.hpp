@@ -4,8 +4,9 @@
 // The SIMT emulator's threads: fibers, their barriers and shuffles, and their memory.
 #pragma once
 
-#include <flaggems/detail/fiber.hpp>
-#include <flaggems/kernel/block/simt/block.hpp>
+#include <flaggems/detail/simt_lane.hpp>
+#include <flaggems/detail/simt_warp_groups.hpp>
+#include <flaggems/kernel/block/simt/warp_group.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -17,18 +18,6 @@
 
 namespace flaggems::detail {
 
-/// The compiler's name of a type.
-template <class Kernel>
-std::string simt_kernel_name() {
-  const std::string name = __PRETTY_FUNCTION__;
-  const std::string key = "Kernel = ";
-  const std::size_t begin = name.find(key) + key.size();
-  std::size_t end = name.rfind(']');
-  const std::size_t other = name.find("; std::string = ", begin);  // g++ appends its aliases
-  if (other != std::string::npos) end = other;
-  return name.substr(begin, end - begin);
-}
-
 /// The threads of a block, or of a cluster of blocks, with their barriers and their memory, whose
 /// accesses are recorded. One object per OS thread, reused by every launch.
 class simt_thread_group {
@@ -36,30 +25,8 @@ class simt_thread_group {
   static constexpr int max_threads = 1024, max_cluster = 8;
   static constexpr i64 exchange_bytes = 2 * 32 * 16;
   enum class access { read, write, update };
-  enum class state {
-    ready,
-    barrier,
-    cluster_barrier,
-    shuffle_xor,
-    shuffle_up,
-    shuffle_from,
-    ballot_match,
-    returned
-  };
-
-  /// A launch: `body(context, thread)` for each thread of each block; threads are numbered
-  /// throughout a cluster.
-  struct job {
-    const char* op;
-    std::string (*kernel)();
-    int warp_size;
-    int threads;
-    int cluster;  // blocks per cluster, a divisor of their number
-    i64 blocks;
-    i64 scratch;
-    void (*body)(const void* context, simt_thread_group& group, int thread);
-    const void* context;
-  };
+  using state = simt_state;
+  using job = simt_job;
 
   simt_thread_group() = default;
   simt_thread_group(const simt_thread_group&) = delete;
@@ -105,6 +72,48 @@ class simt_thread_group {
   /// The bytes of each block's memory.
   [[nodiscard]] i64 stride() const noexcept { return stride_; }
 
+  /// The cluster's warp groups, and block-local memory at their addresses.
+  simt_warp_groups& warp_groups() noexcept { return warp_groups_; }
+  unsigned char* bytes_at(u32 address, i64 bytes, int line) {
+    if (!is_within(address, bytes)) [[unlikely]]
+      refuse("an address in block-local memory", "one that is outside", line);
+    return memory_.data() + byte_at(address);
+  }
+  unsigned char* written_bytes(u32 address, i64 bytes, int line) {
+    unsigned char* const p = bytes_at(address, bytes, line);
+    if (!are_initialised(address, bytes)) [[unlikely]]
+      refuse("block-local memory that has been written and is not waited for",
+             "a read of other memory", line);
+    return p;
+  }
+  void set_initialised(u32 address, i64 bytes, bool is) {
+    record* const r = records_.get() + byte_at(address);
+    for (i64 k = 0; k < bytes; ++k) r[k].block = is ? block_stamp_ : 0;
+  }
+  void await_phase(int thread, u32 bar, u32 parity, int line) {
+    at(thread).argument = static_cast<int>(parity);
+    at(thread).value = bar;
+    wait(thread, state::phase, line);
+  }
+  void sync_named(int thread, u32 id, u32 threads, int line) {
+    at(thread).argument = static_cast<int>(id);
+    at(thread).value = warp_groups_.completions(thread / job_->threads, id);
+    arrive_named(thread, id, threads, line);
+    wait(thread, state::named_barrier, line);
+  }
+  void arrive_named(int thread, u32 id, u32 threads, int line) {
+    if (!warp_groups_.arrive_named(thread / job_->threads, id, threads)) [[unlikely]]
+      refuse("one number of threads at a named barrier", "another", line);
+  }
+  void await_products(int thread, int left, int line) {
+    at(thread).argument = left;
+    wait(thread, state::products, line);
+  }
+  [[noreturn]] FLAGGEMS_COLD void refuse(const char* expected, const char* got, int line) {
+    describe_use(expected, got, line);
+    abandon();
+  }
+
   void sync(int thread, int line) { wait(thread, state::barrier, line); }
   void sync_cluster(int thread, int line) { wait(thread, state::cluster_barrier, line); }
 
@@ -139,10 +148,10 @@ class simt_thread_group {
   }
   void commit_copies(int thread) { ++at(thread).groups; }
   void wait_copies(int left, int thread, int line) {
-    std::vector<copy>& copies = at(thread).copies;
+    std::vector<simt_lane::copy>& copies = at(thread).copies;
     std::size_t arrived = 0;
     for (; arrived < copies.size() && copies[arrived].group + left < at(thread).groups; ++arrived) {
-      const copy& c = copies[arrived];
+      const simt_lane::copy& c = copies[arrived];
       unsigned char* const to = touch(access::write, c.offset, 16, c.count, c.i, thread, c.line);
       if (c.from != nullptr)
         std::memcpy(to, c.from, 16);
@@ -171,20 +180,7 @@ class simt_thread_group {
   }
 
  private:
-  struct copy {
-    i64 offset, count, i;
-    const void* from;  // none: zeros
-    int group, line;
-  };
-  struct lane {
-    fiber point;
-    state now = state::ready;
-    int line = 0;
-    int argument = 0;
-    u64 value = 0;
-    std::vector<copy> copies{};  // pending
-    int groups = 0;
-  };
+  using lane = simt_lane;
 
   /// The accesses to a byte since the last barrier: by threads since one of their block, by blocks
   /// since one of the cluster. Two different readers and updaters suffice to know whether any
@@ -225,8 +221,16 @@ class simt_thread_group {
       at(t).now = state::ready;
       at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_thread_group::entry);
     }
+    warp_groups_.begin(all);
     for (;;) {
-      for (int block = 0; block < job_->cluster; ++block) run_block(block);
+      // Threads may wait for other blocks, so until none of any block runs.
+      for (bool ran = true; ran;) {
+        ran = false;
+        for (int block = 0; block < job_->cluster; ++block) ran = run_block(block) || ran;
+      }
+      for (int t = 0; t < all; ++t)
+        if (is_waiting(t) || (at(t).now == state::returned && warp_groups_.has_stores(t)))
+          refuse_divergence("an end to what each thread waits for", 0, all);
       require_same("all threads of a cluster at the same barrier", 0, all);
       if (at(0).now == state::returned) return;
       has_met_ = true;
@@ -234,17 +238,80 @@ class simt_thread_group {
       for (int t = 0; t < all; ++t) at(t).now = state::ready;
     }
   }
-  /// Runs the threads of a block of the cluster until they wait for other blocks or have returned.
-  void run_block(int block) {
+  /// Runs the threads of a block of the cluster until they wait for other blocks or have returned;
+  /// whether any ran.
+  bool run_block(int block) {
     const int begin = block * job_->threads, end = begin + job_->threads;
+    bool ran = false;
     for (;;) {
-      for (int first = begin; first < end; first += job_->warp_size) run_warp(first);
+      for (int first = begin; first < end; first += job_->warp_size) ran = run_warp(first) || ran;
+      if (wake(begin, end)) continue;
+      for (int t = begin; t < end; ++t)
+        if (is_waiting(t)) return ran;
       // Now every thread waits at a barrier or has returned.
       require_same("all threads of a block at the same barrier", begin, end);
-      if (at(begin).now != state::barrier) return;
+      if (at(begin).now != state::barrier) return ran;
       begin_epochs(block, block + 1);
       for (int t = begin; t < end; ++t) at(t).now = state::ready;
     }
+  }
+  bool is_waiting(int t) { return at(t).now >= state::phase && at(t).now <= state::products; }
+  /// Makes threads ready whose wait has ended.
+  bool wake(int begin, int end) {
+    bool woke = false;
+    const u32 block = static_cast<u32>(begin / job_->threads) << simt_warp_groups::block_shift;
+    for (int t = begin; t < end; ++t) {
+      lane& self = at(t);
+      bool ended = false;
+      if (self.now == state::phase) {
+        ended = warp_groups_.has_ended(
+            static_cast<u32>(self.value), static_cast<u32>(self.argument),
+            [&](u32 to, const std::vector<unsigned char>& data) {
+              std::memcpy(memory_.data() + byte_at(to), data.data(), data.size());
+              set_initialised(to, static_cast<i64>(data.size()), true);
+            });
+      } else if (self.now == state::named_barrier) {
+        ended = warp_groups_.completions(begin / job_->threads, static_cast<u32>(self.argument)) !=
+                self.value;
+      } else if (self.now == state::products &&
+                 (t - begin) % simt_warp_groups::group_threads == 0) {
+        const int last = t + simt_warp_groups::group_threads;
+        int together = t;
+        while (together < last && together < end && at(together).now == state::products &&
+               at(together).line == self.line && at(together).argument == self.argument)
+          ++together;
+        if (together != last) continue;
+        int line = self.line;
+        bool is_written = true;
+        if (!warp_groups_.multiply(t, self.argument, line, [&](u32 byte, int at_product) {
+              line = at_product;
+              is_written =
+                  is_written && is_within(block + byte, 2) && are_initialised(block + byte, 2);
+              return memory_.data() + byte_at(is_within(block + byte, 2) ? block + byte : block);
+            }))
+          fail("the same products by all threads of a warp group", "others", line);
+        if (!is_written)
+          fail("block-local memory that has been written and is not waited for",
+               "a product of other memory", line);
+        for (int k = t; k < last; ++k) at(k).now = state::ready;
+        woke = true;
+      }
+      if (ended) self.now = state::ready, woke = true;
+    }
+    return woke;
+  }
+  i64 byte_at(u32 address) const {
+    return (address >> simt_warp_groups::block_shift) * stride_ +
+           (address & simt_warp_groups::byte_mask);
+  }
+  bool is_within(u32 address, i64 bytes) const {
+    return static_cast<i64>(address & simt_warp_groups::byte_mask) + bytes <= stride_ &&
+           static_cast<int>(address >> simt_warp_groups::block_shift) < job_->cluster;
+  }
+  bool are_initialised(u32 address, i64 bytes) const {
+    for (i64 k = 0; k < bytes; ++k)
+      if (records_.get()[byte_at(address) + k].block != block_stamp_) return false;
+    return true;
   }
   void require_same(const char* expected, int begin, int end) {
     for (int t = begin + 1; t < end; ++t)
@@ -257,19 +324,20 @@ class simt_thread_group {
     if (end - begin == job_->cluster) cluster_epoch_ = last_epoch_;
   }
 
-  /// Runs the threads of a warp until each is at a barrier or has returned.
-  void run_warp(int first) {
+  /// Runs the threads of a warp until each waits or has returned; whether any ran.
+  bool run_warp(int first) {
     const int size = job_->warp_size;
-    for (;;) {
+    for (bool ran = false;;) {
       int shuffling = 0;
-      bool same = true;
+      bool same = true, is_late = false;
       for (int t = first; t < first + size; ++t) {
-        if (at(t).now == state::ready) resume(t);
+        if (at(t).now == state::ready) resume(t), ran = true;
+        is_late = is_late || is_waiting(t);
         if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot_match) ++shuffling;
         same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
                (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
       }
-      if (shuffling == 0) return;
+      if (shuffling == 0 || is_late) return ran;
       if (shuffling != size || !same)
         refuse_divergence("all lanes of a warp in the same shuffle", first, first + size);
       const state kind = at(first).now;
@@ -377,11 +445,7 @@ class simt_thread_group {
     return *work.op == '\0' ? kernel : std::string(work.op) + " (kernel " + kernel + ")";
   }
 
-  // Texts are built by functions that return before the fiber is abandoned, so that no string is
-  // left on its stack.
-  static std::string at_line(int line) {
-    return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
-  }
+  // Texts are built by functions that return before the fiber is abandoned, and leave it no string.
   static const char* verb(access kind) {
     return kind == access::read ? "reads" : kind == access::write ? "writes" : "atomically updates";
   }
@@ -391,6 +455,13 @@ class simt_thread_group {
     code_ = code;
     expected_ = std::move(expected);
     got_ = std::move(got);
+  }
+  FLAGGEMS_COLD void describe_use(const char* expected, const char* got, int line) {
+    set_failure(errc::driver_error, expected, std::string(got) + " at " + simt_line_text(line));
+  }
+  [[noreturn]] FLAGGEMS_COLD void fail(const char* expected, const char* got, int line) {
+    describe_use(expected, got, line);
+    raise_failure();
   }
   [[noreturn]] FLAGGEMS_COLD void raise_failure() {
     failed_ = false;
@@ -410,7 +481,7 @@ class simt_thread_group {
     set_failure(errc::out_of_range,
                 "an index below " + std::to_string(count) + " into block-local memory",
                 "index " + std::to_string(i) + " by thread " + std::to_string(thread) + " at " +
-                    at_line(line));
+                    simt_line_text(line));
   }
 
   [[noreturn]] FLAGGEMS_COLD void refuse_race(const record& r, int s, access kind, i64 i, i64 size,
@@ -429,9 +500,9 @@ class simt_thread_group {
                     " between accesses of two " + (is_block ? "blocks" : "threads") +
                     " to one element of block-local memory",
                 "a race: " + one + std::to_string(r.who[s]) + " " + verb(before) + " at " +
-                    at_line(r.line[s]) + ", " + one + std::to_string(who) + " " + verb(kind) +
-                    " at " + at_line(line) + ", element " + std::to_string(i) + " of " +
-                    std::to_string(size) + " bytes");
+                    simt_line_text(r.line[s]) + ", " + one + std::to_string(who) + " " +
+                    verb(kind) + " at " + simt_line_text(line) + ", element " + std::to_string(i) +
+                    " of " + std::to_string(size) + " bytes");
   }
   [[noreturn]] FLAGGEMS_COLD void refuse_reach(int owner, int block, int line) {
     describe_reach(owner, block, line);
@@ -441,7 +512,7 @@ class simt_thread_group {
     set_failure(errc::driver_error,
                 "a barrier of the cluster before and after access to another block's memory",
                 "block " + std::to_string(block) + " of it reaching block " +
-                    std::to_string(owner) + " at " + at_line(line) +
+                    std::to_string(owner) + " at " + simt_line_text(line) +
                     (has_met_ ? " after that has ended" : " before any barrier"));
   }
 
@@ -453,7 +524,7 @@ class simt_thread_group {
     set_failure(errc::driver_error, "block-local memory that is written before it is read",
                 "thread " + std::to_string(thread) + " reads uninitialised element " +
                     std::to_string(i) + " of " + std::to_string(size) + " bytes at " +
-                    at_line(line));
+                    simt_line_text(line));
   }
 
   [[noreturn]] FLAGGEMS_COLD void refuse_scratch(i64 offset, i64 count, i64 size) {
@@ -480,22 +551,7 @@ class simt_thread_group {
   FLAGGEMS_COLD void describe_distance(int distance, int warp_size, int line) {
     set_failure(errc::out_of_range,
                 "a shuffle over less than the " + std::to_string(warp_size) + " lanes of a warp",
-                std::to_string(distance) + " at " + at_line(line));
-  }
-
-  static std::string describe(const lane& t) {
-    switch (t.now) {
-      case state::barrier: return " at the barrier of " + at_line(t.line);
-      case state::cluster_barrier: return " at the cluster's barrier of " + at_line(t.line);
-      case state::shuffle_xor:
-        return " in shuffle_xor(" + std::to_string(t.argument) + ") at " + at_line(t.line);
-      case state::shuffle_up:
-        return " in shuffle_up(" + std::to_string(t.argument) + ") at " + at_line(t.line);
-      case state::returned: return " returned";
-      case state::shuffle_from: return " in shuffle_from at " + at_line(t.line);
-      case state::ballot_match: return " in ballot_match at " + at_line(t.line);
-      default: return " running";
-    }
+                std::to_string(distance) + " at " + simt_line_text(line));
   }
 
   /// Raises with the states of the threads [first, last), grouped into ranges.
@@ -504,9 +560,9 @@ class simt_thread_group {
     int ranges = 0;
     const int zero = last - first > job_->threads ? 0 : first / job_->threads * job_->threads;
     for (int t = first; t < last;) {
-      const std::string does = describe(at(t));
+      const std::string does = at(t).text();
       int end = t + 1;
-      while (end < last && describe(at(end)) == does) ++end;
+      while (end < last && at(end).text() == does) ++end;
       if (!got.empty()) got += ", ";
       if (++ranges > 8) {
         got += "...";
@@ -528,6 +584,7 @@ class simt_thread_group {
   u64 last_epoch_ = 0, cluster_epoch_ = 0, epochs_[max_cluster] = {}, block_stamp_ = 0;
   fiber scheduler_;
   std::vector<lane> threads_;
+  simt_warp_groups warp_groups_;
   stack_pool stacks_;
   std::vector<unsigned char> memory_;
   std::unique_ptr<record, release> records_, cluster_records_;

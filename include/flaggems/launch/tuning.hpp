@@ -163,6 +163,21 @@ struct portable_gemm_tuning {
 struct gemm_tile {
   int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent;
 };
+/// A tile of products by warp groups (kernel/family/gemm/simt/warp_groups.hpp), which a device with
+/// those lists as tuning<families::gemm, Device>::warp_group_tiles. A round of all units takes
+/// m * n * (terms + begin) / rate, in units of time of no importance.
+struct warp_group_numbers {
+  int m, n, stages, cluster;
+  bool ping_pong;
+  int rate, begin;
+};
+/// What else takes time, in those units, as tuning<families::gemm, Device>::warp_group_other_costs.
+struct warp_group_costs {
+  double byte;      ///< of the operands, if nothing else takes longer
+  double launch;    ///< the second one of split-K
+  double part;      ///< of a result, which that reads
+  int least_terms;  ///< of a part
+};
 
 /// Matrix products.
 template <class Device, execution Model>

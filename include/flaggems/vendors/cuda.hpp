@@ -210,6 +210,20 @@ struct cuda : driver_device<detail::cuda_api> {
     static constexpr bool fp8 = true;
     static constexpr bool host_accessible = false;
   };
+
+  /// The compute units of a device with warp groups (wgmma), 0 of others. Raises
+  /// device_unavailable.
+  static int warp_group_units(int device) {
+    static detail::atomic<int> known[detail::max_devices];  // one more than that
+    if (device < 0 || device >= detail::max_devices) return 0;
+    int units = known[device].load();
+    if (units == 0) [[unlikely]] {
+      const device_properties p = properties(device);
+      units = (p.arch.view() == "sm_90a" ? p.compute_units : 0) + 1;
+      known[device].store(units);
+    }
+    return units - 1;
+  }
 };
 
 template <>

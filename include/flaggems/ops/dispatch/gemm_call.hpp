@@ -16,6 +16,7 @@
 #include <flaggems/ops/dispatch/gemm_policy.hpp>
 #include <flaggems/ops/dispatch/skinny_gemm.hpp>
 #include <flaggems/ops/dispatch/tiled_gemm.hpp>
+#include <flaggems/ops/dispatch/warp_group_gemm.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -314,8 +315,11 @@ struct gemm_call {
     if constexpr (has_simt<device_of<S>>) {
       if constexpr (!has_prologue)
         if (skinny_product<S, A, B, Out, Added>(stream, *this, aux).run()) return;
-      if (space.m > tuning<families::gemm, device_of<S>>::few_rows)
+      if (space.m > tuning<families::gemm, device_of<S>>::few_rows) {
+        if constexpr (!has_prologue && multiplies_by_warp_groups<device_of<S>, A, B>)
+          if (warp_group_gemm<S, A, B, Out, Added>(stream, *this, aux).run()) return;
         return tiled_product<S, A, B, Out, Added>(stream, *this, aux).run();
+      }
     }
     const i64 m = space.m, n = space.n, k = space.k;
     bool a_along = has_prologue || k <= 1 || a.along == 1, b_along = k <= 1 || b.along == 1;

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The flaggems authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compares matrix products of many rows with PyTorch's (cuBLAS), in one process and run: TFLOP/s and their ratio.
+
+    bench/gpu/products.py                     prints a table
+    bench/gpu/products.py --match linear      only what has these words in its name
+    bench/gpu/products.py --prepare 12        before that: fills NVRTC's cache, 12 processes at once
+    bench/gpu/products.py --name h100         and writes bench/results/products-h100.txt
+
+bf16. NT: a is [m, k], b [n, k]; N and T say whether a is as it is and b transposed, as BLAS does.
+"""
+import argparse
+import datetime
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+import run
+
+ROOT = run.ROOT
+SQUARES = (512, 1024, 2048, 4096, 8192)
+# What models multiply: few and many rows, narrow results, short and long sums.
+SHAPES = ((64, 7168, 7168), (128, 576, 7168), (128, 2112, 7168), (128, 7168, 2048), (128, 7168, 16384),
+          (256, 256, 8192), (512, 512, 16384), (512, 4096, 4096), (4096, 576, 7168), (4096, 2112, 7168),
+          (4096, 4096, 7168), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 24576, 1536), (4096, 32768, 512),
+          (4096, 1536, 24576), (4096, 512, 32768), (4096, 7168, 256), (7168, 4096, 16384), (8192, 8192, 512))
+LAYOUTS = ("NT", "NN", "TN", "TT")
+
+
+def products(cases, torch):
+    import torch.nn.functional as F
+    dtype = cases.BF16
+
+    def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None):
+        def make():
+            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)))
+            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)))
+            a = a if layout[0] == "N" else a.mT
+            b = b if layout[1] == "N" or operation.startswith("linear") else b.mT
+            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n)]
+        size = math.prod(batch) * 2 * (m * k + n * k + m * n)
+        found = cases.Case("products", op, f"{cases.text(*batch, m, n, k)} {layout}", dtype, size, make, (operation, ()),
+                           1, reference, {"torch": peer})
+        found.operations = 2 * math.prod(batch) * m * n * k
+        return found
+
+    def mm(m, n, k, layout):
+        return case("mm", m, n, k, layout, reference=torch.mm, peer=lambda a, b, o: torch.mm(a, b, out=o))
+
+    for size in SQUARES:
+        for layout in LAYOUTS:
+            yield mm(size, size, size, layout)
+    for shape in SHAPES:
+        yield mm(*shape, "NT")
+    for shape in ((4096, 1536, 24576), (7168, 4096, 16384), (4096, 7168, 2048), (1024, 4096, 4096)):
+        for layout in LAYOUTS[1:]:
+            yield mm(*shape, layout)
+    # A result whose rows are not whole vectors, and one that is transposed.
+    yield mm(4096, 4095, 4096, "NT")
+    for b, m, n, k in ((32, 512, 512, 512), (16, 2048, 2048, 128), (64, 128, 2048, 256)):
+        yield case("bmm", m, n, k, "NN", (b,), "bmm", None, torch.bmm, lambda x, y, o: torch.bmm(x, y, out=o))
+    for m, n, k in ((512, 4096, 4096), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 7168, 2048), (8192, 8192, 512)):
+        yield case("linear + bias", m, n, k, operation="linear_bias", added=(n,), reference=F.linear,
+                   peer=lambda x, w, b, o: torch.addmm(b, x, w.t(), out=o))
+        yield case("gelu(linear + bias)", m, n, k, operation="linear_gelu", added=(n,),
+                   reference=lambda x, w, b: F.gelu(F.linear(x, w, b)),
+                   peer=lambda x, w, b, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t()), out=o))
+        yield case("addmm", m, n, k, operation="addmm", added=(m, n), reference=lambda a, b, c: torch.addmm(c, a, b),
+                   peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
+
+
+def line(case, row):
+    ours, peer = row["seconds"], row["peers"].get("torch", {}).get("seconds")
+    rate = [case.operations / s * 1e-12 if s else math.nan for s in (ours, peer)]
+    return (f"{case.op:20} {case.shape:24} {(ours or math.nan) * 1e6:9.2f} us {rate[0]:6.1f} | {rate[1]:6.1f} "
+            f"{rate[0] / rate[1]:6.3f}  {row['error']}"), rate[0] / rate[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--match", nargs="+", help="words in the names of the cases")
+    parser.add_argument("--name", help="of the machine: writes bench/results/products-NAME.txt")
+    parser.add_argument("--prepare", type=int, default=0)
+    parser.add_argument("--share", type=int, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/gpu")
+    parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    arguments.host, arguments.compile, arguments.triton, arguments.without_peers = False, False, False, False
+    run.environment(arguments)
+    path = run.build(arguments, ROOT, arguments.build)
+    import torch
+    import cases
+    import measure
+    torch.backends.cuda.matmul.allow_tf32 = False
+    chosen = [c for c in products(cases, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
+    if arguments.prepare:
+        command = [sys.executable, __file__, "--build", str(arguments.build)]
+        command += ["--match", *arguments.match] if arguments.match else []
+        shares = [subprocess.Popen([*command, "--share", str(k), str(arguments.prepare)])
+                  for k in range(arguments.prepare)]
+        return max(p.wait() for p in shares)
+    library = measure.Library(path)
+    if library.reason:
+        sys.exit(library.reason)
+    if arguments.share:
+        index, count = arguments.share
+        for case in chosen[index::count]:
+            measure.warm(case, library, None, arguments)
+            torch.cuda.empty_cache()
+        return 0
+    versions = run.versions(torch)
+    head = [f"# bench/gpu/products.py, {datetime.date.today().isoformat()}.",
+            f"# {versions['gpu']}, driver {versions['driver']}, NVRTC {versions.get('nvrtc', '?')}, {versions['cxx']}, "
+            f"torch {versions['torch']}.",
+            "# Columns: operator, m x n x k, ours: us, TFLOP/s | PyTorch's TFLOP/s, ours over its."]
+    print("\n".join(head), flush=True)
+    lines, ratios, failed = [], [], False
+    for case in chosen:
+        row = measure.measure(case, library, None, arguments)
+        text, ratio = line(case, row)
+        lines.append(text)
+        failed = failed or bool(row["error"])
+        if math.isfinite(ratio):
+            ratios.append(ratio)
+        print(text, flush=True)
+    if ratios:
+        lines.append(f"# Geometric mean of {len(ratios)} ratios: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}")
+        print(lines[-1])
+    if arguments.name:
+        (ROOT / f"bench/results/products-{arguments.name}.txt").write_text(
+            "\n".join(["# SPDX-FileCopyrightText: 2026 The flaggems authors", "# SPDX-License-Identifier: Apache-2.0",
+                       *head, *lines]) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

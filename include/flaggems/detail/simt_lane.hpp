@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The SIMT emulator's launches, and what a thread of one is doing.
+#pragma once
+
+#include <flaggems/detail/fiber.hpp>
+#include <flaggems/kernel/lang/number.hpp>
+
+#include <string>
+#include <vector>
+
+namespace flaggems::detail {
+
+/// The compiler's name of a type.
+template <class Kernel>
+std::string simt_kernel_name() {
+  const std::string name = __PRETTY_FUNCTION__;
+  const std::string key = "Kernel = ";
+  const std::size_t begin = name.find(key) + key.size();
+  std::size_t end = name.rfind(']');
+  const std::size_t other = name.find("; std::string = ", begin);  // g++ appends its aliases
+  if (other != std::string::npos) end = other;
+  return name.substr(begin, end - begin);
+}
+
+class simt_thread_group;
+
+/// A launch: `body(context, thread)` for each thread of each block; threads are numbered
+/// throughout a cluster.
+struct simt_job {
+  const char* op;
+  std::string (*kernel)();
+  int warp_size;
+  int threads;
+  int cluster;  // blocks per cluster, a divisor of their number
+  i64 blocks;
+  i64 scratch;
+  void (*body)(const void* context, simt_thread_group& group, int thread);
+  const void* context;
+};
+
+/// What a thread does or waits for.
+enum class simt_state {
+  ready,
+  barrier,
+  cluster_barrier,
+  shuffle_xor,
+  shuffle_up,
+  shuffle_from,
+  ballot_match,
+  phase,          // of an mbarrier
+  named_barrier,  // of some threads of a block
+  products,       // of a warp group
+  returned
+};
+
+inline std::string simt_line_text(int line) {
+  return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
+}
+
+/// A thread.
+struct simt_lane {
+  struct copy {
+    i64 offset, count, i;
+    const void* from;  // none: zeros
+    int group, line;
+  };
+  fiber point;
+  simt_state now = simt_state::ready;
+  int line = 0;
+  int argument = 0;
+  u64 value = 0;
+  std::vector<copy> copies{};  // pending
+  int groups = 0;
+
+  /// For messages.
+  [[nodiscard]] std::string text() const {
+    switch (now) {
+      case simt_state::barrier: return " at the barrier of " + simt_line_text(line);
+      case simt_state::cluster_barrier:
+        return " at the cluster's barrier of " + simt_line_text(line);
+      case simt_state::shuffle_xor:
+        return " in shuffle_xor(" + std::to_string(argument) + ") at " + simt_line_text(line);
+      case simt_state::shuffle_up:
+        return " in shuffle_up(" + std::to_string(argument) + ") at " + simt_line_text(line);
+      case simt_state::returned: return " returned";
+      case simt_state::shuffle_from: return " in shuffle_from at " + simt_line_text(line);
+      case simt_state::ballot_match: return " in ballot_match at " + simt_line_text(line);
+      case simt_state::phase: return " waiting for an mbarrier at " + simt_line_text(line);
+      case simt_state::named_barrier:
+        return " at named barrier " + std::to_string(argument) + " of " + simt_line_text(line);
+      case simt_state::products: return " awaiting products at " + simt_line_text(line);
+      default: return " running";
+    }
+  }
+};
+
+}  // namespace flaggems::detail

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warp groups in the SIMT emulator: mbarriers, named barriers, boxes on their way and pending
+// products. What is asynchronous happens as late as it may: boxes arrive when a thread waits for
+// their barrier, products and stores of boxes when they are awaited; memory that a box was asked
+// for is uninitialised meanwhile. So code that waits too little reads what is not there.
+#pragma once
+
+#include <flaggems/kernel/lang/number.hpp>
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+namespace flaggems::detail {
+
+/// The state of a cluster's warp groups. Addresses are block << 20 | byte, as threads compute with
+/// them. Errors are reported through the thread group, `Group`.
+class simt_warp_groups {
+ public:
+  static constexpr int group_threads = 128, block_shift = 20, names = 16;
+  static constexpr u32 byte_mask = (1U << block_shift) - 1;
+
+  /// A matrix in block-local memory, and how its elements of 16 bits are read.
+  struct operand {
+    u64 descriptor;
+    bool is_across;
+  };
+  struct product {
+    f32* sums;
+    int columns;
+    operand a, b;
+    bool adds;
+    f32 (*element)(const unsigned char*);
+    int group, line;
+  };
+
+  void begin(int threads) {
+    barriers_.clear();
+    boxes_.clear();
+    named_.assign(names * 8, {});
+    if (static_cast<int>(lanes_.size()) < threads) lanes_.resize(static_cast<std::size_t>(threads));
+    for (lane& l : lanes_) l = {};
+  }
+
+  // ---- mbarriers
+  void init_barrier(u32 at, u32 count) {
+    if (mbarrier* b = find(at))
+      *b = {at, count, count, 0, 0};
+    else
+      barriers_.push_back({at, count, count, 0, 0});
+  }
+  /// An arrival that expects bytes; false if there is no such barrier, or none is left to arrive.
+  bool arrive(u32 at, u32 bytes) {
+    mbarrier* const b = find(at);
+    if (b == nullptr || b->pending == 0) return false;
+    b->bytes += bytes;
+    --b->pending;
+    settle(*b);
+    return true;
+  }
+  /// Whether the phase of this parity has ended. Boxes that the barrier counts arrive first: `land`
+  /// writes one.
+  template <class Land>
+  bool has_ended(u32 at, u32 parity, const Land& land) {
+    for (std::size_t k = 0; k < boxes_.size();) {
+      if (boxes_[k].bar != at) {
+        ++k;
+        continue;
+      }
+      land(boxes_[k].to, boxes_[k].data);
+      if (mbarrier* b = find(at)) {
+        b->bytes -= static_cast<i64>(boxes_[k].data.size());
+        settle(*b);
+      }
+      boxes_.erase(boxes_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    const mbarrier* const b = find(at);
+    return b != nullptr && (b->phase & 1) != parity;
+  }
+  void add_box(u32 to, u32 bar, const std::vector<unsigned char>& data) {
+    boxes_.push_back({to, bar, data});
+  }
+
+  // ---- named barriers: the number of times that one has completed
+  u64 completions(int block, u32 id) const { return name(block, id).completed; }
+  /// False where threads disagree about how many there are.
+  bool arrive_named(int block, u32 id, u32 threads) {
+    named_barrier& b = named_[static_cast<std::size_t>(block) * names + id];
+    if (b.arrived > 0 && b.threads != threads) return false;
+    b.threads = threads;
+    if (++b.arrived == threads) b.arrived = 0, ++b.completed;
+    return true;
+  }
+
+  // ---- products
+  void add_product(int thread, product p) {
+    lane& self = at(thread);
+    p.group = self.groups;
+    self.products.push_back(p);
+  }
+  void commit(int thread) { ++at(thread).groups; }
+  /// Runs all but the last `left` groups of products of a warp group; false, with the line, where
+  /// its threads did not issue the same ones. `memory(byte, line)` is 2 bytes of the block,
+  /// checked.
+  template <class Memory>
+  bool multiply(int first, int left, int& line, const Memory& memory) {
+    const std::vector<product>& all = at(first).products;
+    std::size_t due = 0;
+    while (due < all.size() && all[due].group + left < at(first).groups) ++due;
+    for (std::size_t k = 0; k < due; ++k) {
+      line = all[k].line;
+      for (int t = first; t < first + group_threads; ++t)
+        if (at(t).products.size() <= k || !is_same(at(t).products[k], all[k])) return false;
+      multiply_one(first, k, memory);
+    }
+    for (int t = first; t < first + group_threads; ++t) {
+      std::vector<product>& own = at(t).products;
+      own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(due));
+    }
+    return true;
+  }
+
+  // ---- stores of boxes
+  using deferred = std::function<void()>;
+  void add_store(int thread, deferred store) { at(thread).stores.push_back(std::move(store)); }
+  void await_stores(int thread, int left) {
+    std::vector<deferred>& all = at(thread).stores;
+    while (static_cast<int>(all.size()) > left) {
+      const deferred next = std::move(all.front());
+      all.erase(all.begin());
+      next();
+    }
+  }
+  [[nodiscard]] bool has_stores(int thread) const { return !at(thread).stores.empty(); }
+  /// Whether a thread's last writes are visible to the copy engine.
+  void set_fenced(int thread, bool is) { at(thread).is_fenced = is; }
+  [[nodiscard]] bool is_fenced(int thread) const { return at(thread).is_fenced; }
+
+ private:
+  struct mbarrier {
+    u32 at, count, pending;
+    i64 bytes;
+    u32 phase;
+  };
+  struct box {
+    u32 to, bar;
+    std::vector<unsigned char> data;
+  };
+  struct named_barrier {
+    u32 threads = 0, arrived = 0;
+    u64 completed = 0;
+  };
+  struct lane {
+    std::vector<product> products{};  // pending
+    int groups = 0;
+    std::vector<deferred> stores{};
+    bool is_fenced = true;
+  };
+
+  lane& at(int thread) { return lanes_[static_cast<std::size_t>(thread)]; }
+  const lane& at(int thread) const { return lanes_[static_cast<std::size_t>(thread)]; }
+  const named_barrier& name(int block, u32 id) const {
+    return named_[static_cast<std::size_t>(block) * names + id];
+  }
+  mbarrier* find(u32 where) {
+    for (mbarrier& b : barriers_)
+      if (b.at == where) return &b;
+    return nullptr;
+  }
+  static void settle(mbarrier& b) {
+    if (b.pending == 0 && b.bytes == 0) b.pending = b.count, ++b.phase;
+  }
+  static bool is_same(const product& x, const product& y) {
+    return x.a.descriptor == y.a.descriptor && x.b.descriptor == y.b.descriptor &&
+           x.a.is_across == y.a.is_across && x.b.is_across == y.b.is_across &&
+           x.columns == y.columns && x.adds == y.adds && x.element == y.element &&
+           x.group == y.group;
+  }
+
+  /// The byte of element (line, term) that a descriptor of 128-byte swizzled rows leads to.
+  static u32 byte_of(const operand& x, int line, int term) {
+    const auto field = [&](int shift) {
+      return static_cast<u32>(x.descriptor >> shift & 0x3FFF) << 4;
+    };
+    const u32 leading = field(16), stride = field(32);
+    const auto part = [](int i) { return static_cast<u32>(i); };
+    const u32 offset = x.is_across
+                           ? part(line / 64) * leading + part(term / 8) * stride +
+                                 part(term % 8) * 128 + part(line % 64) * 2
+                           : part(line / 8) * stride + part(line % 8) * 128 + part(term) * 2;
+    const u32 at = field(0) + offset;
+    return at ^ ((at >> 7 & 7) << 4);
+  }
+  template <class Memory>
+  void multiply_one(int first, std::size_t k, const Memory& memory) {
+    constexpr int rows = 64, terms = 16;
+    const product& p = at(first).products[k];
+    const auto decoded = [&](const operand& x, int lines) {
+      std::vector<f32> values(static_cast<std::size_t>(lines * terms));
+      for (int i = 0; i < lines; ++i)
+        for (int q = 0; q < terms; ++q)
+          values[static_cast<std::size_t>(i * terms + q)] =
+              p.element(memory(byte_of(x, i, q), p.line));
+      return values;
+    };
+    const std::vector<f32> a = decoded(p.a, rows), b = decoded(p.b, p.columns);
+    for (int t = 0; t < group_threads; ++t) {
+      f32* const sums = at(first + t).products[k].sums;
+      for (int j = 0; j < p.columns / 8; ++j)
+        for (int e = 0; e < 4; ++e) {
+          const int row = t / 32 * 16 + t % 32 / 4 + e / 2 * 8, column = 8 * j + t % 4 * 2 + e % 2;
+          f32 sum = p.adds ? sums[4 * j + e] : 0.0F;
+          const f32* const x = a.data() + row * terms;
+          const f32* const y = b.data() + column * terms;
+          for (int q = 0; q < terms; ++q) sum += x[q] * y[q];
+          sums[4 * j + e] = sum;
+        }
+    }
+  }
+
+  std::vector<mbarrier> barriers_;
+  std::vector<box> boxes_;
+  std::vector<named_barrier> named_;  // [block][id]
+  std::vector<lane> lanes_;
+};
+
+}  // namespace flaggems::detail

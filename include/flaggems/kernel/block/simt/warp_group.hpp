@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warp groups: four warps that multiply tiles of block-local memory (wgmma, sm_90a), fed by the
+// copy engine's boxes through mbarriers. One instruction a member; addresses in block-local memory
+// are numbers of bytes, and those of a matrix are what a descriptor says.
+#pragma once
+
+#include <flaggems/kernel/block/simt/tensor_map.hpp>
+
+namespace flaggems::kernels {
+
+/// Along what an operand's elements are contiguous: the summed dimension, or across it.
+enum class major { along, across };
+
+/// A matrix in block-local memory for wgmma: rows of 128 bytes, swizzled by 8 pieces, in groups of
+/// 8 rows; of major::across, the next 64 elements across are 64 rows further.
+template <major Major>
+FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
+  constexpr u64 leading = Major == major::across ? 64 * 128 : 16, stride = 8 * 128;
+  return u64{(address & 0x3FFFF) >> 4} | leading >> 4 << 16 | stride >> 4 << 32 | u64{1} << 62;
+}
+
+/// What warp groups of a machine do; `exists` says whether they have these members.
+///
+/// mbarriers: of 8 bytes; a phase ends when `count` threads have arrived and all expected bytes.
+///   init_barrier(bar, count), fence_barriers(): by one thread, before a barrier of the cluster
+///   expect(bar, bytes): arrives, and expects bytes of boxes;  arrive(bar);
+///   arrive_at(bar, block): of a block of the cluster;  wait(bar, parity): for the phase's end
+/// boxes, by one thread:
+///   load_box(to, map, first, bar);  load_box(to, map, first, bar, blocks): to those of a mask, at
+///   the same address;  store_box(map, first, from);  await_reads<Left>(): until all but the last
+///   Left boxes that the thread stores have been read;  fence_writes(): before a store_box, by each
+///   thread that wrote
+/// barriers of threads:
+///   sync_named(id, threads), arrive_named(id, threads): id 1 to 15;  sync_warp();  sync_cluster()
+/// registers of a warp group:
+///   take_registers<Count>(), give_registers<Count>()
+/// products, by all threads of a warp group. A thread's sums[4 * j + e] are at row 16 * w + l / 4 +
+/// e / 2 * 8 and column 8 * j + l % 4 * 2 + e % 2, of its warp w and lane l:
+///   multiply<T, A, B>(sums, a, b, adds): sums (+)= a b of 64 x 16 and 16 x Columns elements T,
+///   from descriptors;  begin(), commit(): before and after products that end together;
+///   await<Left>(): until at most Left such groups are pending;  hold(sums): before begin, after
+///   commit and before they are read, so that the compiler moves no use of them across
+/// elements:
+///   store_tiles(to, x): stmatrix of four 8 x 8 matrices, a row's address a lane
+///   pair<T>(low, high): rounded to T of 16 bits;  read<T>(address)
+/// await_earlier(admits): programmatic dependent launch, wait, and trigger if `admits`
+template <class Machine, class = int>
+struct warp_group_unit {
+  static constexpr bool exists = false;
+};
+
+#if FLAGGEMS_CUDA_WARP_GROUPS
+
+// The registers of a warp group's sums, by eights: their operands and their numbers.
+#define FLAGGEMS_SUMS_8(i)                                                                    \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define FLAGGEMS_SUMS_32(i) \
+  FLAGGEMS_SUMS_8(i), FLAGGEMS_SUMS_8(i + 8), FLAGGEMS_SUMS_8(i + 16), FLAGGEMS_SUMS_8(i + 24)
+#define FLAGGEMS_SUMS_64(i) FLAGGEMS_SUMS_32(i), FLAGGEMS_SUMS_32(i + 32)
+#define FLAGGEMS_AT_32                                                                             \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31"
+#define FLAGGEMS_AT_64                                                            \
+  FLAGGEMS_AT_32                                                                  \
+  ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50," \
+  "%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define FLAGGEMS_AT_72 FLAGGEMS_AT_64 ",%64,%65,%66,%67,%68,%69,%70,%71"
+#define FLAGGEMS_AT_80 FLAGGEMS_AT_72 ",%72,%73,%74,%75,%76,%77,%78,%79"
+#define FLAGGEMS_AT_88 FLAGGEMS_AT_80 ",%80,%81,%82,%83,%84,%85,%86,%87"
+#define FLAGGEMS_AT_96 FLAGGEMS_AT_88 ",%88,%89,%90,%91,%92,%93,%94,%95"
+#define FLAGGEMS_AT_128                                                           \
+  FLAGGEMS_AT_96                                                                  \
+  ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111," \
+  "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define FLAGGEMS_WGMMA_OF(type, columns, at, a, b, p, ta, tb, ...)                           \
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #p                                   \
+               ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type \
+               " {" at "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n\t}"              \
+               : __VA_ARGS__                                                                 \
+               : "l"(x), "l"(y), "r"(adds), "n"(A == major::across), "n"(B == major::across))
+#define FLAGGEMS_WGMMA(columns, at, a, b, p, ta, tb, ...)                              \
+  template <class T, major A, major B>                                                 \
+  FLAGGEMS_INLINE static void multiply(f32(&d)[columns / 2], u64 x, u64 y, i32 adds) { \
+    if constexpr (is_same<T, bf16>)                                                    \
+      FLAGGEMS_WGMMA_OF("bf16", columns, at, a, b, p, ta, tb, __VA_ARGS__);            \
+    else                                                                               \
+      FLAGGEMS_WGMMA_OF("f16", columns, at, a, b, p, ta, tb, __VA_ARGS__);             \
+  }
+
+template <>
+struct warp_group_unit<cuda_machine, int> {
+  static constexpr bool exists = true;
+  FLAGGEMS_INLINE explicit warp_group_unit(const cuda_machine&) {}
+
+  template <class T>
+  FLAGGEMS_INLINE u32 address(const device_array<T>& s) const {
+    return static_cast<u32>(__cvta_generic_to_shared(s.data));
+  }
+  template <class T>
+  FLAGGEMS_INLINE T read(u32 at) const {
+    static_assert(sizeof(T) == 2);
+    u16 x;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+    return bit_cast<T>(x);
+  }
+
+  FLAGGEMS_INLINE void init_barrier(u32 bar, u32 count) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+  }
+  FLAGGEMS_INLINE void fence_barriers() const {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  FLAGGEMS_INLINE void expect(u32 bar, u32 bytes) const {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes)
+                 : "memory");
+  }
+  FLAGGEMS_INLINE void arrive(u32 bar) const {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+  }
+  // (In the default form: at the scope of a cluster an arrival costs 2,000 cycles.)
+  FLAGGEMS_INLINE void arrive_at(u32 bar, u32 block) const {
+    asm volatile(
+        "{\n\t.reg .b32 r;\n\tmapa.shared::cluster.u32 r, %0, %1;\n\t"
+        "mbarrier.arrive.shared::cluster.b64 _, [r];\n\t}" ::"r"(bar),
+        "r"(block)
+        : "memory");
+  }
+  FLAGGEMS_INLINE void wait(u32 bar, u32 parity) const {
+    u32 done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(bar), "r"(parity)
+          : "memory");
+  }
+
+  FLAGGEMS_INLINE void prefetch(const tensor_map& map) const {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<u64>(&map)) : "memory");
+  }
+  FLAGGEMS_INLINE void load_box(u32 to, const tensor_map& map, const box_corner<3>& first,
+                                u32 bar) const {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%2, %3, %4}], [%5];" ::"r"(to),
+        "l"(reinterpret_cast<u64>(&map)), "r"(first.at[0]), "r"(first.at[1]), "r"(first.at[2]),
+        "r"(bar)
+        : "memory");
+  }
+  FLAGGEMS_INLINE void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar,
+                                u16 blocks) const {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+        "multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+        "l"(reinterpret_cast<u64>(&map)), "r"(first.at[0]), "r"(first.at[1]), "r"(first.at[2]),
+        "r"(bar), "h"(blocks)
+        : "memory");
+  }
+  FLAGGEMS_INLINE void store_box(const tensor_map& map, const box_corner<3>& first,
+                                 u32 from) const {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];\n\t"
+        "cp.async.bulk.commit_group;" ::"l"(reinterpret_cast<u64>(&map)),
+        "r"(first.at[0]), "r"(first.at[1]), "r"(first.at[2]), "r"(from)
+        : "memory");
+  }
+  template <int Left>
+  FLAGGEMS_INLINE void await_reads() const {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Left) : "memory");
+  }
+  FLAGGEMS_INLINE void fence_writes() const {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+
+  FLAGGEMS_INLINE void sync_named(u32 id, u32 threads) const {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+  }
+  FLAGGEMS_INLINE void arrive_named(u32 id, u32 threads) const {
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+  }
+  FLAGGEMS_INLINE void sync_warp() const { __syncwarp(); }
+  FLAGGEMS_INLINE void sync_cluster() const {
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+  }
+  template <int Count>
+  FLAGGEMS_INLINE void take_registers() const {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+  }
+  template <int Count>
+  FLAGGEMS_INLINE void give_registers() const {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+  }
+
+  FLAGGEMS_WGMMA(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, FLAGGEMS_SUMS_32(0))
+  FLAGGEMS_WGMMA(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, FLAGGEMS_SUMS_64(0))
+  FLAGGEMS_WGMMA(144, FLAGGEMS_AT_72, 72, 73, 74, 75, 76, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64))
+  FLAGGEMS_WGMMA(160, FLAGGEMS_AT_80, 80, 81, 82, 83, 84, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64),
+                 FLAGGEMS_SUMS_8(72))
+  FLAGGEMS_WGMMA(176, FLAGGEMS_AT_88, 88, 89, 90, 91, 92, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64),
+                 FLAGGEMS_SUMS_8(72), FLAGGEMS_SUMS_8(80))
+  FLAGGEMS_WGMMA(192, FLAGGEMS_AT_96, 96, 97, 98, 99, 100, FLAGGEMS_SUMS_64(0),
+                 FLAGGEMS_SUMS_32(64))
+  FLAGGEMS_WGMMA(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, FLAGGEMS_SUMS_64(0),
+                 FLAGGEMS_SUMS_64(64))
+
+  template <int Count>
+  FLAGGEMS_INLINE void hold(f32 (&sums)[Count]) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < Count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+  }
+  FLAGGEMS_INLINE void begin() const { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+  FLAGGEMS_INLINE void commit() const {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  template <int Left>
+  FLAGGEMS_INLINE void await() const {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
+  }
+
+  FLAGGEMS_INLINE void store_tiles(u32 to, const u32 (&x)[4]) const {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                 "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
+                 : "memory");
+  }
+  template <class T>
+  FLAGGEMS_INLINE static u32 pair(f32 low, f32 high) {
+    u32 r;
+    if constexpr (is_same<T, bf16>)
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    else
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+  }
+  FLAGGEMS_INLINE void await_earlier(bool admits) const {
+    if (admits) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+  }
+};
+
+#undef FLAGGEMS_WGMMA
+#undef FLAGGEMS_WGMMA_OF
+#undef FLAGGEMS_AT_128
+#undef FLAGGEMS_AT_96
+#undef FLAGGEMS_AT_88
+#undef FLAGGEMS_AT_80
+#undef FLAGGEMS_AT_72
+#undef FLAGGEMS_AT_64
+#undef FLAGGEMS_AT_32
+#undef FLAGGEMS_SUMS_64
+#undef FLAGGEMS_SUMS_32
+#undef FLAGGEMS_SUMS_8
+
+#endif
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/block/simt/warp_group.hpp");

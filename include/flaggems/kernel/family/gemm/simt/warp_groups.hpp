@@ -1,0 +1,417 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products by warp groups (wgmma): one loads boxes of the operands through the copy engine,
+// the others multiply them. Persistent; blocks of a cluster share the boxes of `b`.
+#pragma once
+
+#include <flaggems/kernel/block/simt/warp_group.hpp>
+#include <flaggems/kernel/family/gemm/gemm.hpp>
+
+namespace flaggems::kernels {
+
+/// A block's tile of M x N results, of which Consumers warp groups have M / Consumers rows each or,
+/// if PingPong, a tile each in turn: one multiplies while the other stores. Cluster blocks have
+/// tiles below each other.
+template <int M, int N, int Stages, int Cluster, bool PingPong>
+struct warp_group_tile {
+  static constexpr int m = M, n = N, stages = Stages, cluster = Cluster;
+  static constexpr int k = 64;  // 128 bytes, what the copy engine swizzles
+  static constexpr bool ping_pong = PingPong;
+  static constexpr int consumers = 2, threads = 128 * (consumers + 1);
+  static constexpr int rows = PingPong ? M : M / consumers;  // of a warp group
+  static constexpr int parts = rows / 64;                    // wgmma has 64 rows
+  static constexpr u32 a_bytes = M * k * 2, b_bytes = (N + 63) / 64 * 64 * k * 2;
+  static constexpr u32 stage_bytes = a_bytes + b_bytes;
+  // Results leave by slabs of 16 rows of a warp, which has two.
+  static constexpr int slab = N % 64 == 0 ? 64 : N % 32 == 0 ? 32 : 16;
+  static constexpr int slab_rows = 16;
+  static constexpr u32 slab_bytes = slab_rows * slab * 2,
+                       slabs_bytes = consumers * 4 * 2 * slab_bytes;
+  static constexpr u32 scratch = stages * stage_bytes + slabs_bytes + 16 * stages;
+  static_assert(rows % 64 == 0 && N % 16 == 0 && N <= 256);
+};
+
+/// Tiles of a cluster's rows, of all batches. With split-K, a part of the sums is one more batch of
+/// results.
+struct warp_group_space {
+  i32 m, n;
+  i32 steps;    // along the sum, of a part
+  i32 batches;  // of the operands
+  i32 row_tiles, column_tiles, tiles;
+  i32 group;                 // row tiles that pass over all columns together, to stay in L2
+  i32 a_batched, b_batched;  // 0: an operand is the same for all batches; 1
+  bool a_across, b_across;   // as enum major says
+  bool stores_boxes;         // results by the copy engine
+  bool admits;               // the next launch, early
+
+  struct place {
+    i32 result, batch, step;  // of results and operands; along the sum, the first one
+    i32 i, j;
+  };
+  FLAGGEMS_INLINE place locate(i32 tile, i32 rows, i32 columns) const {
+    const u32 of_result = static_cast<u32>(row_tiles) * static_cast<u32>(column_tiles);
+    const u32 result = static_cast<u32>(tile) / of_result;
+    u32 rest = static_cast<u32>(tile) - result * of_result;
+    const u32 in_group = static_cast<u32>(group) * static_cast<u32>(column_tiles);
+    const u32 first = rest / in_group * static_cast<u32>(group);
+    const u32 members = min_of(static_cast<u32>(group), static_cast<u32>(row_tiles) - first);
+    rest -= first * static_cast<u32>(column_tiles);
+    const u32 column = rest / members, part = result / static_cast<u32>(batches);
+    place at;
+    at.result = static_cast<i32>(result);
+    at.batch = at.result - static_cast<i32>(part) * batches;
+    at.step = static_cast<i32>(part) * steps;
+    at.i = static_cast<i32>(first + rest - column * members) * rows;
+    at.j = static_cast<i32>(column) * columns;
+    return at;
+  }
+};
+
+/// The boxes of `Lines` lines of an operand and 64 terms, of which each of `Sharers` blocks loads a
+/// part for all: lines, or terms where lines are contiguous.
+template <int Lines, int Sharers>
+struct operand_boxes {
+  bool is_across;
+
+  FLAGGEMS_INLINE i32 rows() const { return (is_across ? 64 : Lines) / Sharers; }  // of a box
+  FLAGGEMS_INLINE u32 bytes() const {                                              // by all
+    return (is_across ? round_up(Lines, 64) : Lines) * 128;
+  }
+  static_assert(Lines / Sharers % 8 == 0 && Lines / Sharers <= 256 && 64 / Sharers % 8 == 0);
+
+  template <class Unit>
+  FLAGGEMS_INLINE void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
+                            i32 batch, u32 bar, u32 share) const {
+    const i32 first = static_cast<i32>(share) * rows();
+    to += static_cast<u32>(first) * 128;
+    const i32 end = is_across ? line + Lines : line + 1;
+    for (; line < end; line += 64, to += 8192) {
+      const box_corner<3> at = {{is_across ? line : k, (is_across ? k : line) + first, batch}};
+      if constexpr (Sharers > 1)
+        unit.load_box(to, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
+      else
+        unit.load_box(to, map, at, bar);
+    }
+  }
+};
+/// In 16 bytes, how far a descriptor of such an operand moves for the next 16 terms.
+template <major Major>
+inline constexpr u64 descriptor_step = Major == major::across ? 16 * 128 / 16 : 16 * 2 / 16;
+
+/// Where a warp group is in the ring of stages.
+template <int Stages>
+struct pipeline_position {
+  u32 stage = 0, phase = 0;
+  FLAGGEMS_INLINE void next() {
+    if (++stage == Stages) stage = 0, phase ^= 1;
+  }
+  FLAGGEMS_INLINE void skip(u32 steps) {
+    stage += steps;
+    phase ^= stage / Stages & 1;
+    stage %= Stages;
+  }
+};
+
+/// A thread of such a product.
+template <class Block, class T, class Out, class Bias, class Tile>
+class warp_group_product {
+ public:
+  FLAGGEMS_INLINE warp_group_product(Block& block, const warp_group_space& space,
+                                     const tensor_map& a, const tensor_map& b, const tensor_map& to,
+                                     const gemm_out<Out, f32>& out, const Bias& bias)
+      : block_(block),
+        unit_(block.machine()),
+        space_(space),
+        a_(a),
+        b_(b),
+        to_(to),
+        out_(out),
+        bias_(bias),
+        thread_(static_cast<u32>(block.thread())),
+        rank_(static_cast<u32>(block.cluster_block())),
+        base_(unit_.address(block.template scratch<u64>(Tile::scratch / 8))),
+        first_(static_cast<i32>(block.cluster())),
+        stride_(static_cast<i32>(block.clusters())) {}
+
+  FLAGGEMS_INLINE void run() {
+    if (thread_ == 0) {
+      constexpr u32 releases = (Tile::ping_pong ? 1 : Tile::consumers) * Tile::cluster;
+      for (u32 s = 0; s < Tile::stages; ++s) {
+        unit_.init_barrier(full(s), 1);
+        unit_.init_barrier(empty(s), releases);
+      }
+      unit_.fence_barriers();
+      unit_.prefetch(a_);
+      unit_.prefetch(b_);
+    }
+    if constexpr (Tile::cluster > 1)
+      block_.sync_cluster();
+    else
+      block_.sync();
+    unit_.await_earlier(space_.admits);
+    // One branch a role, so that each has its number of registers.
+    if (thread_ < 128) {
+      unit_.template give_registers<40>();
+      if (thread_ == 0) produce();
+    } else {
+      unit_.template take_registers<232>();
+      consume();
+    }
+    unit_.sync_warp();
+    // The others of a cluster write to this block's memory and arrive at its barriers.
+    if constexpr (Tile::cluster > 1) unit_.sync_cluster();
+  }
+
+ private:
+  using unit_type = warp_group_unit<typename Block::machine_type>;
+  using place = warp_group_space::place;
+  using position = pipeline_position<Tile::stages>;
+  using sums_type = f32[Tile::parts][Tile::n / 2];
+  using bias_tile = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
+  static constexpr int parts = Tile::parts;
+
+  // Scratch: stages of a and b | slabs of results | barriers of full and empty stages.
+  FLAGGEMS_INLINE u32 a_at(u32 stage) const { return base_ + stage * Tile::stage_bytes; }
+  FLAGGEMS_INLINE u32 b_at(u32 stage) const { return a_at(stage) + Tile::a_bytes; }
+  FLAGGEMS_INLINE u32 slabs() const { return base_ + Tile::stages * Tile::stage_bytes; }
+  FLAGGEMS_INLINE u32 full(u32 stage) const { return slabs() + Tile::slabs_bytes + 16 * stage; }
+  FLAGGEMS_INLINE u32 empty(u32 stage) const { return full(stage) + 8; }
+
+  FLAGGEMS_INLINE place locate(i32 tile) const {
+    place at = space_.locate(tile, Tile::m * Tile::cluster, Tile::n);
+    at.i += static_cast<i32>(rank_) * Tile::m;
+    return at;
+  }
+
+  FLAGGEMS_INLINE void produce() const {
+    const operand_boxes<Tile::m, 1> a{space_.a_across};
+    const operand_boxes<Tile::n, Tile::cluster> b{space_.b_across};
+    position at;
+    for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
+      const place to = locate(tile);
+      for (i32 step = 0; step < space_.steps; ++step, at.next()) {
+        const u32 bar = full(at.stage);
+        const i32 k = (to.step + step) * Tile::k;
+        unit_.wait(empty(at.stage), at.phase ^ 1);
+        unit_.expect(bar, a.bytes() + b.bytes());
+        a.load(unit_, a_, a_at(at.stage), to.i, k, to.batch * space_.a_batched, bar, 0);
+        b.load(unit_, b_, b_at(at.stage), to.j, k, to.batch * space_.b_batched, bar, rank_);
+      }
+    }
+  }
+
+  FLAGGEMS_INLINE void consume() const {
+    const u32 group = thread_ / 128 - 1, thread = thread_ % 128;
+    f32 sums[parts][Tile::n / 2];
+    position at;
+    u32 slab = 0;  // of the warp's two, the next one
+    i32 tile = first_;
+    if constexpr (Tile::ping_pong) {
+      if (group == 1) {  // begins with the second tile, after the first group's products
+        at.skip(static_cast<u32>(space_.steps));
+        tile += stride_;
+        unit_.arrive_named(1, 256);
+      }
+    }
+    for (; tile < space_.tiles; tile += Tile::ping_pong ? 2 * stride_ : stride_) {
+      place to = locate(tile);
+      u32 first = 0;
+      if constexpr (Tile::ping_pong) {
+        unit_.sync_named(1 + group, 256);
+      } else {
+        first = group * Tile::rows;
+        to.i += static_cast<i32>(first);
+      }
+      if (space_.a_across)
+        multiply_by<major::across>(sums, at, first, thread);
+      else
+        multiply_by<major::along>(sums, at, first, thread);
+      if constexpr (Tile::ping_pong) {
+        unit_.arrive_named(2 - group, 256);
+        at.skip(static_cast<u32>(space_.steps));  // what the other group multiplies
+      }
+      store(sums, to, thread, slab);
+    }
+    if (space_.stores_boxes && thread % 32 == 0) unit_.template await_reads<0>();
+  }
+
+  template <major A>
+  FLAGGEMS_INLINE void multiply_by(sums_type& sums, position& at, u32 first, u32 thread) const {
+    if (space_.b_across)
+      multiply<A, major::across>(sums, at, first, thread);
+    else
+      multiply<A, major::along>(sums, at, first, thread);
+  }
+  /// All steps of a tile. One step's products stay pending while the next ones are issued.
+  template <major A, major B>
+  FLAGGEMS_INLINE void multiply(sums_type& sums, position& at, u32 first, u32 thread) const {
+    u32 before = 0;
+    for (i32 step = 0; step < space_.steps; ++step) {
+      unit_.wait(full(at.stage), at.phase);
+      const u64 a = matrix_descriptor<A>(a_at(at.stage) + first * 128);
+      const u64 b = matrix_descriptor<B>(b_at(at.stage));
+      hold(sums);
+      unit_.begin();
+      FLAGGEMS_SIMT_UNROLL
+      for (int q = 0; q < Tile::k / 16; ++q) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int p = 0; p < parts; ++p)
+          unit_.template multiply<T, A, B>(sums[p], a + q * descriptor_step<A> + p * (8192 >> 4),
+                                           b + q * descriptor_step<B>, q > 0 ? 1 : step);
+      }
+      unit_.commit();
+      hold(sums);
+      unit_.template await<1>();
+      if (step > 0) release(before, thread);
+      before = at.stage;
+      at.next();
+    }
+    unit_.template await<0>();
+    release(before, thread);
+    hold(sums);
+  }
+  FLAGGEMS_INLINE void hold(sums_type& sums) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int p = 0; p < parts; ++p) unit_.hold(sums[p]);
+  }
+  /// Lets all who load into a stage overwrite it.
+  FLAGGEMS_INLINE void release(u32 stage, u32 thread) const {
+    if constexpr (Tile::cluster == 1) {
+      if (thread == 0) unit_.arrive(empty(stage));
+    } else {
+      if (thread < Tile::cluster) unit_.arrive_at(empty(stage), thread);
+    }
+  }
+
+  /// Stores the results of a warp group, whose first is at `to`.
+  FLAGGEMS_INLINE void store(sums_type& sums, const place& to, u32 thread, u32& slab) const {
+    const u32 lane = thread % 32;
+    const coordinates batch = {1, {to.result}, 0};
+    const bias_tile add = bias_.at(batch, 0);
+    const auto data = out_.at(batch);
+    const i32 row = to.i + static_cast<i32>(thread / 32 * 16);
+    FLAGGEMS_SIMT_UNROLL
+    for (int p = 0; p < parts; ++p) {
+      const i32 first = row + p * 64;
+      if constexpr (sizeof(Out) == 2)
+        store_slabs(sums[p], add, data, to.result, first, to.j, lane, slab);
+      else
+        store_pairs(sums[p], add, data, first + static_cast<i32>(lane / 4),
+                    to.j + static_cast<i32>(lane % 4 * 2));
+    }
+  }
+
+  /// What is stored of a sum; rows and columns past the end repeat the last one.
+  FLAGGEMS_INLINE auto result(const bias_tile& add, f32 sum, i32 row, i32 column) const {
+    const lane_scalar j{min_of(column, space_.n - 1)};
+    return add.template add<f32>(min_of(row, space_.m - 1), j, out_.alpha * sum);
+  }
+  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const f32* sums, i32 row, i32 column) const {
+    const auto low = result(add, sums[0], row, column),
+               high = result(add, sums[1], row, column + 1);
+    if constexpr (is_same<decltype(copy_of(low)), f32>)
+      return unit_.template pair<Out>(low, high);
+    else
+      return u32{bit_cast<u16>(number_cast<Out>(low))} | u32{bit_cast<u16>(number_cast<Out>(high))}
+                                                             << 16;
+  }
+
+  /// 16 rows of a warp, a slab of columns at a time through block-local memory.
+  FLAGGEMS_INLINE void store_slabs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+                                   i32 batch, i32 row, i32 column, u32 lane, u32& slab) const {
+    constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
+    const u32 own = slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes;
+    const u32 vector = lane % 16 * vectors + lane / 16;  // of which the lane tells the address
+    const i32 r = row + static_cast<i32>(lane / 4);
+    FLAGGEMS_SIMT_UNROLL
+    for (int s = 0; s < Tile::n / Tile::slab; ++s) {
+      const u32 to = own + slab * Tile::slab_bytes;
+      slab ^= 1;
+      if (space_.stores_boxes && lane == 0) unit_.template await_reads<1>();
+      unit_.sync_warp();
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Tile::slab; j += 16) {
+        const f32* x = sums + (s * Tile::slab + j) / 2;
+        const i32 c = column + s * Tile::slab + j + static_cast<i32>(lane % 4 * 2);
+        const u32 tiles[4] = {pair(add, x, r, c), pair(add, x + 2, r + 8, c),
+                              pair(add, x + 4, r, c + 8), pair(add, x + 6, r + 8, c + 8)};
+        unit_.store_tiles(swizzled(to + (vector + static_cast<u32>(j) / 8) * 16, vectors), tiles);
+      }
+      const i32 left = column + s * Tile::slab;
+      if (space_.stores_boxes) {
+        unit_.fence_writes();
+        unit_.sync_warp();
+        if (lane == 0) unit_.store_box(to_, {{left, row, batch}}, to);
+      } else {
+        unit_.sync_warp();
+        store_rows(data, to, row, left, lane);
+      }
+    }
+  }
+  /// A slab row by row, whatever the alignment and strides.
+  FLAGGEMS_INLINE void store_rows(global_ptr<Out> data, u32 from, i32 row, i32 column,
+                                  u32 lane) const {
+    constexpr u32 vectors = Tile::slab / 8;
+    const i32 rows = min_of(space_.m - row, 16);
+    for (i32 r = 0; r < rows; ++r)
+      for (u32 c = lane; c < Tile::slab; c += 32) {
+        const i32 j = column + static_cast<i32>(c);
+        if (j < space_.n)
+          data[(row + r) * out_.row + j * out_.column] = unit_.template read<Out>(
+              swizzled(from + static_cast<u32>(r) * (vectors * 16) + c * 2, vectors));
+      }
+  }
+
+  /// Of other types than those of 16 bits, by pairs of neighbours from registers.
+  FLAGGEMS_INLINE void store_pairs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+                                   i32 row, i32 column) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int j = 0; j < Tile::n / 8; ++j) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int e = 0; e < 4; e += 2) {
+        const i32 r = row + e / 2 * 8, c = column + 8 * j;
+        const f32* x = sums + 4 * j + e;
+        const vec<Out, 2> both = {{number_cast<Out>(result(add, x[0], r, c)),
+                                   number_cast<Out>(result(add, x[1], r, c + 1))}};
+        if (r >= space_.m) continue;
+        global_ptr<Out> to = data + r * out_.row + c * out_.column;
+        if (space_.stores_boxes && c + 1 < space_.n) {
+          *reinterpret_cast<global_ptr<vec<Out, 2>>>(to) = both;
+        } else {
+          if (c < space_.n) to[0] = both.at[0];
+          if (c + 1 < space_.n) to[out_.column] = both.at[1];
+        }
+      }
+    }
+  }
+
+  Block& block_;
+  unit_type unit_;
+  const warp_group_space& space_;
+  const tensor_map &a_, &b_, &to_;
+  const gemm_out<Out, f32>& out_;
+  const Bias& bias_;
+  u32 thread_, rank_, base_;
+  i32 first_, stride_;
+};
+
+/// The product of T by T (bf16 or f16); elsewhere than on devices with warp groups, nothing.
+template <class T, class Out, class Bias, class Tile>
+struct gemm_warp_groups {
+  static constexpr int max_threads = Tile::threads, min_blocks = 1;
+  static constexpr int most_scratch = Tile::scratch;
+  static constexpr bool awaits_earlier = true;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const warp_group_space& space, const tensor_map& a,
+                                  const tensor_map& b, const tensor_map& to,
+                                  const gemm_out<Out, f32>& out, const Bias& bias) {
+    if constexpr (warp_group_unit<typename Block::machine_type>::exists)
+      warp_group_product<Block, T, Out, Bias, Tile>(block, space, a, b, to, out, bias).run();
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/warp_groups.hpp");

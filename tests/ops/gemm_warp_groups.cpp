@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products by warp groups, the kernel itself on the emulator: every layout, tile and way out, and
+// planted mistakes, each of which the emulator has to notice.
+#include <flaggems/launch/tensor_map.hpp>
+#include <flaggems/ops/gemm.hpp>
+#include <flaggems/vendors/simt.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+namespace fk = fg::kernels;
+using fg::f16, fg::i32, fg::u32;
+using fk::major;
+
+/// A product of integers, which is exact, by a kernel; `m` x `n`, NaN around the operands.
+template <class T, class Out>
+struct problem {
+  static constexpr i64 padding = 8;
+  i64 batches, m, n, k;
+  major of_a, of_b;
+  i64 out_row = 0, out_column = 1;  // 0: as many as columns
+  f32 alpha = 2, beta = 0;
+
+  [[nodiscard]] i64 sizes(major of, i64 lines) const {  // of a matrix with padding
+    return of == major::along ? lines * (fk::round_up(k, 8) + padding)
+                              : k * (fk::round_up(lines, 8) + padding);
+  }
+  [[nodiscard]] i64 line(major of) const {
+    return of == major::along ? fk::round_up(k, 8) + padding : 1;
+  }
+  [[nodiscard]] i64 along(major of, i64 lines) const {
+    return of == major::along ? 1 : fk::round_up(lines, 8) + padding;
+  }
+};
+
+f32 value(i64 seed, i64 batch, i64 i, i64 q) {
+  return static_cast<f32>((seed + batch * 5 + i * 7 + q * 3 + i * q) % 5 - 2);
+}
+
+/// The number of wrong results; some of them are described in `what`.
+template <class Tile, class T, class Out, class Kernel>
+i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
+  using D = fg::simt32;
+  const auto& s = test_stream<D>();
+  const auto matrix = [&](major of, i64 lines, i64 seed) {
+    std::vector<T> all(static_cast<std::size_t>(p.batches * p.sizes(of, lines)),
+                       fk::number_cast<T>(std::numeric_limits<f32>::quiet_NaN()));
+    for (i64 b = 0; b < p.batches; ++b)
+      for (i64 i = 0; i < lines; ++i)
+        for (i64 q = 0; q < p.k; ++q)
+          all[static_cast<std::size_t>(b * p.sizes(of, lines) + i * p.line(of) +
+                                       q * p.along(of, lines))] =
+              fk::number_cast<T>(value(seed, b, i, q));
+    return fg::from_values<T>(s, std::span<const T>(all), {static_cast<i64>(all.size())});
+  };
+  auto a = matrix(p.of_a, p.m, 1), b = matrix(p.of_b, p.n, 2);
+  const auto map_of = [&](auto& x, major of, i64 lines, i64 rows) {
+    const bool is_along = of == major::along;
+    const i64 sizes[] = {p.batches, is_along ? lines : p.k, is_along ? p.k : lines};
+    const i64 strides[] = {p.sizes(of, lines), is_along ? p.line(of) : p.along(of, lines), 1};
+    const i64 box[] = {1, rows, 64};
+    return fg::tensor_map_of(
+        s, fg::tensor_view<T, D>(x.data(), fg::int_list(sizes, 3), fg::int_list(strides, 3)), box,
+        fg::box_swizzle::pieces_8);
+  };
+  const i64 row = p.out_row == 0 ? p.n * p.out_column : p.out_row;
+  const std::vector<Out> sevens(static_cast<std::size_t>(p.batches * p.m * row),
+                                fk::number_cast<Out>(7.0F));
+  auto out = fg::from_values<Out>(s, std::span<const Out>(sevens), {p.batches, p.m, row});
+  const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+  fk::warp_group_space space{};
+  space.m = narrow(p.m);
+  space.n = narrow(p.n);
+  space.steps = narrow(fk::ceil_div(p.k, i64{64}));
+  space.row_tiles = narrow(fk::ceil_div(p.m, i64{Tile::m} * Tile::cluster));
+  space.column_tiles = narrow(fk::ceil_div(p.n, i64{Tile::n}));
+  space.tiles = narrow(p.batches) * space.row_tiles * space.column_tiles;
+  space.group = 2;
+  space.batches = narrow(p.batches);
+  space.a_batched = space.b_batched = 1;
+  space.a_across = p.of_a == major::across;
+  space.b_across = p.of_b == major::across;
+  space.stores_boxes = p.out_column == 1 && row % 8 == 0;
+  const fg::tensor_map map_a = map_of(a, p.of_a, p.m, p.of_a == major::along ? Tile::m : 64);
+  const fg::tensor_map map_b =
+      map_of(b, p.of_b, p.n, (p.of_b == major::along ? Tile::n : 64) / Tile::cluster);
+  fg::tensor_map to = map_a;
+  if (space.stores_boxes && sizeof(Out) == 2) {
+    const i64 sizes[] = {p.batches, p.m, p.n}, strides[] = {p.m * row, row, 1};
+    const i64 box[] = {1, 16, Tile::slab};
+    to = fg::tensor_map_of(
+        s, fg::tensor_view<Out, D>(out.data(), fg::int_list(sizes, 3), fg::int_list(strides, 3)),
+        box, static_cast<fg::box_swizzle>(Tile::slab / 8));
+  }
+  fg::launch_config config;
+  config.op = "warp groups";
+  config.tiles = blocks;
+  config.cluster = Tile::cluster;
+  config.threads = Tile::threads;
+  config.scratch = Tile::scratch;
+  const fk::gemm_out<Out, f32> result{out.data(), row, p.out_column, {p.m * row}, p.alpha};
+  // What is added is the result itself, in place.
+  const fk::gemm_bias<Out, f32> bias{out.data(), row, p.out_column, {p.m * row}, p.beta};
+  fg::launch<typename Kernel::type>(s, config, space, map_a, map_b, to, result, bias);
+  const auto got = fg::to_host(s, out);
+  i64 wrong = 0;
+  for (i64 e = 0; e < p.batches * p.m * row; ++e) {
+    const i64 batch = e / (p.m * row), i = e / row % p.m, j = e % row;
+    f32 want = 7;
+    if (j % p.out_column == 0 && j / p.out_column < p.n) {
+      want = 7 * p.beta;
+      for (i64 q = 0; q < p.k; ++q)
+        want += p.alpha * value(1, batch, i, q) * value(2, batch, j / p.out_column, q);
+    }
+    const f32 x = static_cast<f32>(got.data()[e]);
+    if (x != static_cast<f32>(fk::number_cast<Out>(want)) && ++wrong < 4)
+      what += " batch " + std::to_string(batch) + ", row " + std::to_string(i) + ", column " +
+              std::to_string(j) + ": " + std::to_string(x) + " instead of " + std::to_string(want);
+  }
+  return wrong;
+}
+
+template <class T, class Out, class Tile>
+struct kernel_of {
+  using type = fk::gemm_warp_groups<T, Out, fk::gemm_bias<Out, f32>, Tile>;
+};
+template <class Tile, class T = bf16, class Out = bf16>
+void check(const problem<T, Out>& p, int blocks = 2) {
+  std::string what;
+  EXPECT_EQ((wrong_results<Tile, T, Out, kernel_of<T, Out, Tile>>(p, blocks, what)), 0) << what;
+}
+
+// Tiles of every kind: two warp groups a tile, one each, clusters; columns by slabs of 64, 32, 16.
+using joint = fk::warp_group_tile<128, 128, 3, 1, false>;
+using joint_cluster = fk::warp_group_tile<128, 64, 2, 2, false>;
+using turns = fk::warp_group_tile<64, 160, 2, 1, true>;
+using turns_cluster = fk::warp_group_tile<128, 144, 3, 2, true>;
+
+TEST(warp_groups, layouts) {
+  // 300 terms are five steps, more than stages, the last one cut short.
+  for (const major a : {major::along, major::across})
+    for (const major b : {major::along, major::across}) {
+      const problem<bf16, bf16> p{1, 200, 136, 300, a, b};
+      check<joint>(p);
+      check<turns_cluster>(p, 1);
+      check<joint_cluster>(p, 1);
+    }
+}
+TEST(warp_groups, tiles) {
+  const problem<f16, f16> p{2, 150, 328, 130, major::along, major::along};
+  check<joint, f16, f16>(p, 3);
+  check<joint_cluster, f16, f16>(p, 2);
+  check<turns, f16, f16>(p, 2);
+  check<turns_cluster, f16, f16>(p, 2);
+}
+TEST(warp_groups, results_of_any_strides) {
+  check<joint>(problem<bf16, bf16>{1, 70, 45, 64, major::along, major::across, 45, 1, 1, 0.5F});
+  check<turns>(problem<bf16, bf16>{2, 70, 45, 64, major::along, major::across, 96, 2});
+  check<joint_cluster, bf16, f32>(
+      problem<bf16, f32>{1, 70, 46, 64, major::along, major::across, 46, 1, 1, 3});
+  check<turns, f16, f32>(problem<f16, f32>{1, 70, 45, 64, major::along, major::across, 91, 2});
+}
+TEST(warp_groups, in_place) {
+  check<turns>(problem<bf16, bf16>{1, 130, 200, 64, major::along, major::across, 0, 1, 1, -1});
+  check<joint_cluster>(
+      problem<bf16, bf16>{2, 130, 72, 64, major::along, major::across, 0, 1, 0.5F, 2});
+}
+
+// ---- planted mistakes: one of a warp group's operations goes wrong
+
+enum class fault {
+  none,
+  late_products,
+  wrong_phase,
+  no_wait,
+  few_bytes,
+  wrong_descriptor,
+  no_fence,
+  no_warp_barrier,
+  early_slab
+};
+template <fault Fault>
+struct faulty_machine : fk::emulated_machine<32, true> {
+  static constexpr fault planted = Fault;
+  static constexpr void* emulates_warp_groups = nullptr;
+};
+
+/// A kernel on such a machine.
+template <class Kernel, fault Fault>
+struct on_faulty {
+  template <class Block, class... Args>
+  static void run(Block& block, const Args&... args) {
+    fk::simt_block<faulty_machine<Fault>> faulty({block.machine()});
+    Kernel::run(faulty, args...);
+  }
+};
+
+}  // namespace
+}  // namespace flaggems_test
+
+namespace flaggems::kernels {
+
+template <class Machine>
+struct warp_group_unit<Machine, decltype(static_cast<int>(Machine::planted))>
+    : warp_group_unit<emulated_machine<32, true>> {
+  using base = warp_group_unit<emulated_machine<32, true>>;
+  using fault = flaggems_test::fault;
+  static constexpr fault planted = Machine::planted;
+  explicit warp_group_unit(const Machine& machine) : base(machine) {}
+
+  void expect(u32 bar, u32 bytes, int line = __builtin_LINE()) const {
+    base::expect(bar, planted == fault::few_bytes && bytes > 0 ? bytes - 128 : bytes, line);
+  }
+  void wait(u32 bar, u32 parity, int line = __builtin_LINE()) const {
+    if constexpr (planted != fault::no_wait)
+      base::wait(bar, planted == fault::wrong_phase ? parity ^ 1 : parity, line);
+  }
+  template <int Left>
+  void await(int line = __builtin_LINE()) const {
+    base::template await<Left + (planted == fault::late_products ? 1 : 0)>(line);
+  }
+  template <class T, major A, major B, int Count>
+  void multiply(f32 (&sums)[Count], u64 a, u64 b, i32 adds, int line = __builtin_LINE()) const {
+    const u64 off = planted == fault::wrong_descriptor ? u64{1} << 32 : 0;  // of eights of lines
+    base::template multiply<T, A, B>(sums, a, b + off, adds, line);
+  }
+  void fence_writes() const {
+    if constexpr (planted != fault::no_fence) base::fence_writes();
+  }
+  void sync_warp(int line = __builtin_LINE()) const {
+    if constexpr (planted != fault::no_warp_barrier) base::sync_warp(line);
+  }
+  template <int Left>
+  void await_reads() const {
+    if constexpr (planted != fault::early_slab || Left == 0) base::template await_reads<Left>();
+  }
+};
+
+}  // namespace flaggems::kernels
+
+namespace flaggems_test {
+namespace {
+
+template <class Kernel, fault Fault>
+struct faulty_kernel : Kernel {
+  using type = on_faulty<typename Kernel::type, Fault>;
+};
+
+/// Whether a mistake is noticed: an error, or wrong results.
+template <fault Fault, class Tile>
+bool is_noticed() {
+  constexpr major along = major::along;
+  using kernel = faulty_kernel<kernel_of<bf16, bf16, Tile>, Fault>;
+  const problem<bf16, bf16> p{1, 130, 200, 300, along, along};
+  std::string what;
+  try {
+    return wrong_results<Tile, bf16, bf16, kernel>(p, 1, what) > 0;
+  } catch (const fg::error&) {
+    return true;
+  }
+}
+TEST(warp_groups, mistakes_are_noticed) {
+  EXPECT_FALSE((is_noticed<fault::none, turns>()));
+  EXPECT_FALSE((is_noticed<fault::none, joint_cluster>()));
+  EXPECT_TRUE((is_noticed<fault::late_products, joint_cluster>()));
+  EXPECT_TRUE((is_noticed<fault::late_products, turns>()));
+  EXPECT_TRUE((is_noticed<fault::wrong_phase, joint_cluster>()));
+  EXPECT_TRUE((is_noticed<fault::no_wait, joint_cluster>()));
+  EXPECT_TRUE((is_noticed<fault::few_bytes, joint_cluster>()));
+  EXPECT_TRUE((is_noticed<fault::wrong_descriptor, turns>()));
+  EXPECT_TRUE((is_noticed<fault::no_fence, turns>()));
+  EXPECT_TRUE((is_noticed<fault::no_warp_barrier, turns>()));
+  EXPECT_TRUE((is_noticed<fault::early_slab, turns>()));
+}
+
+}  // namespace
+}  // namespace flaggems_test
