@@ -323,16 +323,16 @@ class simt_block {
     if constexpr (matrix_unit<Machine>)
       if (machine_.reaches_tiles(from))
         return machine_.template load_tiles<Transposed>(x, from, at(lane));
-    const auto words = from.template as<u32>();
+    const auto pairs = from.template as<u32>();
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < 4; ++i) {
       if constexpr (Transposed) {
         const int shift = g % 2 * 16;
-        const u32 low = words.read(at(8 * i + 2 * t) * 4 + g / 2, line) >> shift;
-        const u32 high = words.read(at(8 * i + 2 * t + 1) * 4 + g / 2, line) >> shift;
+        const u32 low = pairs.read(at(8 * i + 2 * t) * 4 + g / 2, line) >> shift;
+        const u32 high = pairs.read(at(8 * i + 2 * t + 1) * 4 + g / 2, line) >> shift;
         x[i] = (low & 0xffffu) | high << 16;
       } else {
-        x[i] = words.read(at(8 * i + g) * 4 + t, line);
+        x[i] = pairs.read(at(8 * i + g) * 4 + t, line);
       }
     }
   }
