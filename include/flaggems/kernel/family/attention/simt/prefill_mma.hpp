@@ -26,12 +26,12 @@ FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
 #endif
 }
 
-/// 2^x for x <= 0 or NaN, as precise as softmax_power.
+/// 2^x, as precise as softmax_power where there is an instruction.
 FLAGGEMS_INLINE f32 softmax_power_of_two(f32 x) {
   if constexpr (has_exp2_at_once<f32>)
     return exp2_at_once(x);
   else
-    return exp_not_positive(f32(x * 0.693147180559945309F));
+    return exp2(x);
 }
 
 /// A prefill problem: counts of 32 bits, and precomputed divisors. Queries that share keys are
@@ -73,15 +73,17 @@ struct attention_prefill_tiles {
   static constexpr int max_threads = 32 * Warps;
   static constexpr int size = prefill_elements * Blocks, vectors = size / 8;
   static constexpr int warp_rows = 16 * RowTiles, rows = warp_rows * Warps;
-  static constexpr int stages = 2;
-  static constexpr int most_scratch = 16 * vectors * (rows + stages * 2 * Keys);
+  /// Two tiles of keys and values: one is used while the other arrives.
+  static constexpr int tile_vectors = 2 * Keys * vectors;
+  static constexpr int most_scratch = 16 * (rows * vectors + 2 * tile_vectors);
+  /// Scores grow by so many powers of two before sums are scaled anew: weights stay far from the
+  /// largest number of T, and few steps have to wait for that.
+  static constexpr int slack = 8;
   /// Elements of the output that are stored at once.
   static constexpr int width = min_of(8, vec_size<Out>);
   static_assert(rows * size * static_cast<int>(sizeof(Out)) <= most_scratch,
                 "flaggems: results take the place of queries, keys and values");
-  /// Sums, scores, and what else each thread has in registers, of which an SM has 65,536.
-  static constexpr int registers = RowTiles * 8 * vectors / 4 * 2 + RowTiles * Keys / 2 + 72;
-  static constexpr int min_blocks = max_of(1, 65536 / (registers * max_threads));
+  static constexpr int min_blocks = 8 / Warps;  // warps have all registers that they can
   /// Whether the fragments of the queries stay in registers.
   static constexpr bool keeps_queries = Blocks * RowTiles <= 2;
   static constexpr bool is_masked = !is_same<Mask, no_mask>;
@@ -97,6 +99,15 @@ struct attention_prefill_tiles {
   FLAGGEMS_INLINE static int place(int line, int pair, int odd) {
     return (line * vectors + (odd ^ line % 8) ^ pair % 4 * 2) + pair / 4 * 8;
   }
+  /// Where a lane's vector is, for load_tiles, of the 16 lines from `line` on and the elements from
+  /// 16 * pair on: pairs of matrices have the same elements of all lines, ...
+  FLAGGEMS_INLINE static int lines_at(int lane, int line, int pair) {
+    return place(lane % 16, pair, lane / 16) + line * vectors;
+  }
+  /// ... or all elements of eight lines.
+  FLAGGEMS_INLINE static int elements_at(int lane, int line, int pair) {
+    return place(lane / 16 * 8 + lane % 8, pair, lane / 8 % 2) + line * vectors;
+  }
 
   /// The index of element e of a line of results, permuted likewise.
   FLAGGEMS_INLINE static int result_at(int line, int e) { return line * size + (e ^ line % 8 * 8); }
@@ -107,15 +118,16 @@ struct attention_prefill_tiles {
                                   const decode_arg<const T>& v, const Mask& mask,
                                   const decode_arg<Out>& out) {
     using array = typename Block::template scratch_type<words>;
-    const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
-    const int warp_row = block.thread() / 32 * warp_rows;
-    // The vectors that this thread copies.
-    const int line = block.thread() / 8, vector = block.thread() % 8;
     const auto queries = block.template scratch<words>(most_scratch / 16);
     const auto tiles = queries.from(rows * vectors);
     const auto results = queries.template as<vec<Out, width>>();
 
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const int thread = settled(block.thread());
+      const int lane = thread % 32, g = lane / 4, t = lane % 4;
+      const int warp_row = thread / 32 * warp_rows;
+      // The vectors that this thread copies.
+      const int line = thread / 8, vector = thread % 8;
       const u32 turn = space.tiles_at_once.quotient(static_cast<u32>(tile));
       const u32 rest = static_cast<u32>(tile) - turn * space.tiles_at_once.divisor;
       const u32 before = space.at_once.quotient(rest);
@@ -132,33 +144,42 @@ struct attention_prefill_tiles {
         return prefill_query(space, min_of(first + warp_row + r * 16 + h * 8 + g, last));
       };
 
+      // Copies this thread's vectors of line + i; zeros where nothing exists.
       const auto copy_line = [&](const array& to, int i, global_ptr<const T> from, bool exists,
                                  i32 elements) FLAGGEMS_LAMBDA {
         FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < Blocks; ++b)
           block.template copy_async<words>(
               to, place(line, 0, vector) + i * vectors + b * 8,
-              reinterpret_cast<global_ptr<const words>>(from + (vector * 8 + b * 64)),
-              exists && vector * 8 + b * 64 < elements);
+              reinterpret_cast<global_ptr<const words>>(from + b * prefill_elements),
+              exists && vector * 8 + b * prefill_elements < elements);
       };
-      const auto from_k = settled<const T>(k.at(at)), from_v = settled<const T>(v.at(at));
-      // Keys that no row sees are zeros, so that no number is multiplied by their weights of 0.
-      const auto fetch = [&](i32 start) FLAGGEMS_LAMBDA {
-        const auto to = tiles.from(start / Keys % stages * (2 * Keys * vectors));
+      // The tile that is fetched next: where it goes, and this thread's first line of it. What no
+      // row sees is zeros, so that no number is multiplied by its weight of 0.
+      int slot = 0;
+      i32 left = end - line;
+      auto from_k = settled<const T>(k.at(at) + (i64{line} * k.position + vector * 8));
+      auto from_v = settled<const T>(v.at(at) + (i64{line} * v.position + vector * 8));
+      const auto fetch = [&]() FLAGGEMS_LAMBDA {
+        const auto to = tiles.from(slot * tile_vectors);
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          const i32 j = start + line + i;
-          copy_line(to, i, from_k + i64{j} * k.position, j < end, space.head_size);
+          copy_line(to, i, from_k, i < left, space.head_size);
+          from_k += i64{lines_at_once} * k.position;
         }
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          const i32 j = start + line + i;
-          copy_line(to.from(Keys * vectors), i, from_v + i64{j} * v.position, j < end,
-                    space.value_size);
+          copy_line(to, Keys + i, from_v, i < left, space.value_size);
+          from_v += i64{lines_at_once} * v.position;
         }
+        block.commit_copies();
+        slot ^= 1;
+        left -= Keys;
       };
 
-      f32 sums[RowTiles][size / 8][4], largest[RowTiles][2], total[RowTiles][2];
+      // Weights are powers of two of scores relative to `shift`, which follows the largest score:
+      // from a number below all others, as that of no score, -inf, has no difference to itself.
+      f32 sums[RowTiles][size / 8][4], shift[RowTiles][2], total[RowTiles][2];
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
@@ -168,20 +189,19 @@ struct attention_prefill_tiles {
         }
         FLAGGEMS_SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
-          largest[r][h] = lowest<f32>();
+          shift[r][h] = -0x1.fffffep127F;
           total[r][h] = 0.0F;
         }
       }
       // A fragment of 16 rows and 16 elements of the queries.
       const auto load_query = [&](u32(&to)[4], int r, int d) FLAGGEMS_LAMBDA {
-        block.template load_tiles<false, words>(to, queries, [&](int l) FLAGGEMS_LAMBDA {
-          return place(warp_row + l / 8 % 2 * 8 + l % 8, d, l / 16) + r * 16 * vectors;
-        });
+        block.template load_tiles<false, words>(
+            to, queries, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, warp_row + r * 16, d); });
       };
       u32 kept[keeps_queries ? size / 16 : 1][RowTiles][4];
       block.sync();  // the last tile's keys and values may still be read
       if (end > 0) {
-        const auto from_q = q.at(at);
+        const auto from_q = q.at(at) + vector * 8;
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < rows; i += lines_at_once) {
           const i32 row = first + line + i;
@@ -189,8 +209,7 @@ struct attention_prefill_tiles {
                     row <= last, space.head_size);
         }
         block.commit_copies();
-        fetch(0);
-        block.commit_copies();
+        fetch();
         if constexpr (keeps_queries) {
           block.template wait_copies<1>();
           block.sync();
@@ -206,10 +225,7 @@ struct attention_prefill_tiles {
       for (i32 start = 0; start < end; start += Keys) {
         block.template wait_copies<0>();
         block.sync();  // all have read the tile before, whose place the next one takes
-        if (start + Keys < end) fetch(start + Keys);
-        block.commit_copies();
-        const auto keys = tiles.from(start / Keys % stages * (2 * Keys * vectors));
-        const auto values = keys.from(Keys * vectors);
+        const auto keys = tiles.from((slot ^ 1) * tile_vectors);
 
         f32 scores[RowTiles][Keys / 8][4];
         FLAGGEMS_SIMT_UNROLL
@@ -235,9 +251,8 @@ struct attention_prefill_tiles {
           FLAGGEMS_SIMT_UNROLL
           for (int n = 0; n < Keys / 16; ++n) {
             u32 key[4];  // 16 keys, 16 elements
-            block.template load_tiles<false, words>(key, keys, [&](int l) FLAGGEMS_LAMBDA {
-              return place(l / 16 * 8 + l % 8, d, l / 8 % 2) + n * 16 * vectors;
-            });
+            block.template load_tiles<false, words>(
+                key, keys, [&](int l) FLAGGEMS_LAMBDA { return elements_at(l, n * 16, d); });
             const u32 low[2] = {key[0], key[1]}, high[2] = {key[2], key[3]};
             FLAGGEMS_SIMT_UNROLL
             for (int r = 0; r < RowTiles; ++r) {
@@ -247,6 +262,7 @@ struct attention_prefill_tiles {
           }
         }
 
+        fetch();
         if (is_masked || start + Keys > least) {
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
@@ -269,39 +285,56 @@ struct attention_prefill_tiles {
           }
         }
 
+        f32 most[RowTiles][2];
+        bool grows = false;
         FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < RowTiles; ++r) {
-          f32 correction[2];
           FLAGGEMS_SIMT_UNROLL
           for (int h = 0; h < 2; ++h) {
-            f32 now = largest[r][h];
+            f32 now = greater_or_nan(scores[r][0][2 * h], scores[r][0][2 * h + 1]);
             FLAGGEMS_SIMT_UNROLL
-            for (int n = 0; n < Keys / 8; ++n)
+            for (int n = 1; n < Keys / 8; ++n)
               now =
                   greater_or_nan(now, greater_or_nan(scores[r][n][2 * h], scores[r][n][2 * h + 1]));
             FLAGGEMS_SIMT_UNROLL
             for (int beyond = 1; beyond < 4; beyond *= 2)
               now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
-            // No key seen so far: any finite number works, as all exponentials are 0.
-            const f32 shift = now == lowest<f32>() ? 0.0F : now * factor;
-            correction[h] = softmax_power_of_two(fma(largest[r][h], factor, -shift));
-            largest[r][h] = now;
-            f32 sum = 0.0F;
+            most[r][h] = now * factor;
+            grows = grows || !(most[r][h] <= shift[r][h] + f32(slack));
+          }
+        }
+        if (grows) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int r = 0; r < RowTiles; ++r) {
+            f32 correction[2];
+            FLAGGEMS_SIMT_UNROLL
+            for (int h = 0; h < 2; ++h) {
+              correction[h] = 1.0F;
+              if (most[r][h] <= shift[r][h] + f32(slack)) continue;
+              correction[h] = softmax_power_of_two(shift[r][h] - most[r][h]);
+              total[r][h] *= correction[h];
+              shift[r][h] = most[r][h];
+            }
+            FLAGGEMS_SIMT_UNROLL
+            for (int n = 0; n < size / 8; ++n) {
+              FLAGGEMS_SIMT_UNROLL
+              for (int e = 0; e < 4; ++e) sums[r][n][e] *= correction[e / 2];
+            }
+          }
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int r = 0; r < RowTiles; ++r) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int h = 0; h < 2; ++h) {
             FLAGGEMS_SIMT_UNROLL
             for (int n = 0; n < Keys / 8; ++n) {
               FLAGGEMS_SIMT_UNROLL
               for (int e = 0; e < 2; ++e) {
                 f32& s = scores[r][n][2 * h + e];
-                s = softmax_power_of_two(fma(s, factor, -shift));
-                sum += s;
+                s = softmax_power_of_two(fma(s, factor, -shift[r][h]));
+                total[r][h] += s;
               }
             }
-            total[r][h] = fma(total[r][h], correction[h], sum);
-          }
-          FLAGGEMS_SIMT_UNROLL
-          for (int n = 0; n < size / 8; ++n) {
-            FLAGGEMS_SIMT_UNROLL
-            for (int e = 0; e < 4; ++e) sums[r][n][e] *= correction[e / 2];
           }
         }
 
@@ -319,9 +352,8 @@ struct attention_prefill_tiles {
           FLAGGEMS_SIMT_UNROLL
           for (int d = 0; d < size / 16; ++d) {
             u32 value[4];  // 16 keys, 16 elements, transposed
-            block.template load_tiles<true, words>(value, values, [&](int l) FLAGGEMS_LAMBDA {
-              return place(l / 8 % 2 * 8 + l % 8, d, l / 16) + j * 16 * vectors;
-            });
+            block.template load_tiles<true, words>(
+                value, keys, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, Keys + j * 16, d); });
             const u32 low[2] = {value[0], value[1]}, high[2] = {value[2], value[3]};
             FLAGGEMS_SIMT_UNROLL
             for (int r = 0; r < RowTiles; ++r) {
@@ -332,6 +364,7 @@ struct attention_prefill_tiles {
         }
       }
 
+      block.template wait_copies<0>();
       block.sync();  // results take the place of queries, keys and values
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
@@ -353,7 +386,7 @@ struct attention_prefill_tiles {
       block.sync();
       const auto to_batch = out.at(at);
       FLAGGEMS_SIMT_NO_UNROLL
-      for (int i = block.thread() * width; i < rows * size; i += max_threads * width) {
+      for (int i = thread * width; i < rows * size; i += max_threads * width) {
         const i32 row = first + i / size, e = i % size;
         if (row > last || e >= space.value_size) continue;
         const auto to = to_batch + out.offset(prefill_query(space, row));
