@@ -86,6 +86,13 @@ FLAGGEMS_INLINE global_ptr<T> settled(global_ptr<T> p) {
   return p;
 #endif
 }
+/// x as an opaque value: what follows from it is not computed before a loop, for registers to keep.
+FLAGGEMS_INLINE int settled(int x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
 /// Prefetches the cache line at p into L2.
 template <class T>
 FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {

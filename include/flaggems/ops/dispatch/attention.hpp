@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How attention is computed: tiles or blocks of queries on vector workers; on SIMT devices few
-// queries by split-K (kernel/family/attention/simt/decode.hpp), others row by row.
+// queries by split-K (kernel/family/attention/simt/decode.hpp), many of 16 bits by tiles on matrix
+// units (prefill_mma.hpp), others row by row.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/family/attention/attention.hpp>
 #include <flaggems/kernel/family/attention/simt/decode_mma.hpp>
+#include <flaggems/kernel/family/attention/simt/prefill_mma.hpp>
 #include <flaggems/kernel/family/attention/vector/amx.hpp>
 #include <flaggems/kernel/family/attention/vector/few.hpp>
 #include <flaggems/launch/launch.hpp>
@@ -59,7 +61,7 @@ struct decode_policy {
   }
 };
 
-/// An operand for the kernels of few queries. Their batch has two dimensions, leading ones of size
+/// An operand for the kernels of SIMT devices. Their batch has two dimensions, leading ones of size
 /// 1 if fewer.
 template <class T>
 kernels::decode_arg<T> decode_operand(const kernels::attention_arg<T>& x, int rank) {
@@ -74,16 +76,16 @@ kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int 
   return {decode_operand(arg, rank)};
 }
 
-/// Whether the lines of queries, keys or values are vector-aligned.
-template <class T>
+/// Whether the lines of an operand are aligned to vectors of `width` elements.
+template <int width, class T>
 bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
-  constexpr int width = kernels::vec_size<T>;
   return x.element == 1 && kernels::is_vec_aligned<width>(x.data) &&
          ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
 }
 
+/// Attention by the kernels of SIMT devices for vector-aligned keys and values.
 template <class S, class T, class Key, class Out, class Mask>
-struct decode_call {
+struct warp_attention {
   using numbers = tuning<families::attention, device_of<S>>;
   using policy = decode_policy<numbers>;
   static constexpr int width = kernels::vec_size<Key>;
@@ -91,6 +93,10 @@ struct decode_call {
   static constexpr bool has_tiles =
       device_of<S>::capabilities::matrix_units &&
       (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
+  /// Whether many queries go to matrix units.
+  static constexpr bool has_prefill = device_of<S>::capabilities::matrix_units &&
+                                      std::is_same_v<T, Key> &&
+                                      (std::is_same_v<Key, bf16> || std::is_same_v<Key, f16>);
   using kernel_mask = decltype(decode_operand(std::declval<const Mask&>(), 0));
   const S& stream;
   const kernels::attention_space& space;
@@ -108,9 +114,11 @@ struct decode_call {
 
   /// Runs it; false, having done nothing, if no kernel applies.
   bool run() {
-    if (space.queries > numbers::few_queries || space.group > numbers::few_queries ||
-        space.group * space.queries > numbers::few_queries || space.rank > 2 ||
-        space.keys > policy::most || space.batches > policy::most || space.head_size > 32 * width ||
+    const bool are_few = space.queries <= numbers::few_queries &&
+                         space.group <= numbers::few_queries &&
+                         space.group * space.queries <= numbers::few_queries;
+    if ((!are_few && !has_prefill) || space.rank > 2 || space.keys > policy::most ||
+        space.batches > policy::most || space.head_size > 32 * width ||
         space.value_size > 32 * width || !are_narrow())
       return false;
     q = decode_operand(q_arg, space.rank);
@@ -118,10 +126,16 @@ struct decode_call {
     v = decode_operand(v_arg, space.rank);
     mask = decode_operand(mask_arg, space.rank);
     out = decode_operand(out_arg, space.rank);
-    if (!are_vec_aligned(k, space.head_size) || !are_vec_aligned(v, space.value_size)) return false;
+    if (!are_vec_aligned<width>(k, space.head_size) || !are_vec_aligned<width>(v, space.value_size))
+      return false;
+    if (!are_few) {
+      if constexpr (has_prefill) return run_prefill();
+      return false;
+    }
     const i64 vectors = kernels::max_of(space.head_size, space.value_size) / width;
     if constexpr (has_tiles)
-      if (space.head_size == space.value_size && are_vec_aligned(q, space.head_size)) {
+      if (space.head_size == space.value_size &&
+          are_vec_aligned<kernels::vec_size<T>>(q, space.head_size)) {
         if (vectors == 8) return go_by_tiles<1>(), true;
         if (vectors == 16) return go_by_tiles<2>(), true;
       }
@@ -150,6 +164,64 @@ struct decode_call {
     look_at(out_arg);
     if constexpr (!std::is_same_v<Mask, kernels::no_mask>) look_at(mask_arg);
     return all >> 31 == 0;
+  }
+
+  /// Many queries, if their rows and tiles can be counted, and the largest score stays the largest
+  /// when it is scaled.
+  bool run_prefill() {
+    const auto is_countable = [](i64 n) { return n <= policy::most; };
+    if (!are_vec_aligned<kernels::vec_size<T>>(q, space.head_size) ||
+        !is_countable(space.queries) || !is_countable(space.group) ||
+        !is_countable(space.group * space.queries) || !(scale >= 0x1p-100F && scale <= 0x1p100F))
+      return false;
+    const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
+                                         i64{kernels::prefill_elements});
+    // Twice the rows for a warp: fewer reads of keys, where blocks still occupy the device.
+    const bool is_wide = space.batches * kernels::ceil_div(space.group * space.queries,
+                                                           i64{32 * numbers::prefill_warps}) >=
+                         numbers::units;
+    constexpr int wide = std::is_same_v<Mask, kernels::no_mask> ? 2 : 1;
+    if (blocks <= 1) return is_wide ? prefill<1, wide>() : prefill<1, 1>();
+    if (blocks == 2) return is_wide ? prefill<2, wide>() : prefill<2, 1>();
+    return blocks == 3 ? prefill<3, 1>() : prefill<4, 1>();
+  }
+
+  template <int Blocks, int RowTiles>
+  bool prefill() {
+    using kernel =
+        kernels::attention_prefill_tiles<T, Out, kernel_mask, Blocks, RowTiles,
+                                         numbers::prefill_keys(Blocks), numbers::prefill_warps>;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    const i64 rows = space.group * space.queries;
+    const i64 row_tiles = kernels::ceil_div(rows, i64{kernel::rows});
+    // As many batches at once as the bytes allow, and as many each time.
+    const i64 bytes = kernels::max_of(
+        i64{1}, space.keys * (space.head_size + space.value_size) * i64{sizeof(Key)});
+    const i64 most =
+        kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes));
+    const i64 turns = kernels::ceil_div(space.batches, most);
+    const i64 at_once = kernels::ceil_div(space.batches, turns);
+    if (row_tiles * at_once > policy::most / turns) return false;
+    kernels::prefill_space many{narrow(space.keys),
+                                narrow(space.head_size),
+                                narrow(space.value_size),
+                                narrow(rows),
+                                narrow(space.diagonal),
+                                scale,
+                                divider_by(space.group),
+                                divider_by(space.rank > 0 ? space.sizes[space.rank - 1] : 1),
+                                divider_by(at_once),
+                                divider_by(row_tiles * at_once),
+                                static_cast<u32>(row_tiles),
+                                static_cast<u32>(space.batches),
+                                static_cast<u32>(turns * row_tiles * at_once),
+                                are_vec_aligned<kernel::width>(out, space.value_size)};
+    config.tiles = many.tiles;
+    config.blocks_per_unit = 0;
+    config.threads = kernel::max_threads;
+    config.scratch = kernel::most_scratch;
+    launch<kernel>(stream, config, many, q, k, v, mask, out);
+    return true;
   }
 
   template <int Lanes>
@@ -248,8 +320,8 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
   using numbers = tuning<families::attention, device_of<S>>;
   config.threads = numbers::threads;
   if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
-    decode_call<S, T, Key, O, Mask> few{stream, space, q, k, v, mask, out, scale, config};
-    if (few.run()) return;
+    warp_attention<S, T, Key, O, Mask> by_warps{stream, space, q, k, v, mask, out, scale, config};
+    if (by_warps.run()) return;
   }
   const bool contiguous =
       (k.element == 1 || space.head_size == 1) && (v.element == 1 || space.value_size == 1);

@@ -30,7 +30,8 @@ struct decode_space {
 /// The offsets of a batch of the keys' heads.
 struct decode_place {
   i64 outer, inner;
-  FLAGGEMS_INLINE decode_place(const decode_space& space, u32 batch) {
+  template <class Space>
+  FLAGGEMS_INLINE decode_place(const Space& space, u32 batch) {
     const u32 before = space.heads.quotient(batch);
     outer = before;
     inner = batch - before * space.heads.divisor;
@@ -60,7 +61,8 @@ struct decode_arg {
   FLAGGEMS_INLINE global_ptr<T> at(const decode_place& p) const {
     return data + (p.outer * outer + p.inner * inner);
   }
-  FLAGGEMS_INLINE i64 offset(const decode_query& row) const {
+  template <class Query>
+  FLAGGEMS_INLINE i64 offset(const Query& row) const {
     return i64{row.head} * head + i64{row.position} * position;
   }
 };
@@ -68,8 +70,8 @@ struct decode_arg {
 /// As attention_mask.
 template <class T>
 struct decode_mask : decode_arg<const T> {
-  FLAGGEMS_INLINE attention_mask_row<T> row(const decode_place& p,
-                                            const decode_query& query) const {
+  template <class Query>
+  FLAGGEMS_INLINE attention_mask_row<T> row(const decode_place& p, const Query& query) const {
     return {this->at(p) + this->offset(query), this->element};
   }
 };

@@ -1,0 +1,407 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention of many queries on SIMT devices with mma instructions: tiles of keys and values pass
+// through block-local memory, while scores, weights and sums stay in registers.
+// T. Dao: FlashAttention-2, 2023 (arXiv:2307.08691).
+#pragma once
+
+#include <flaggems/kernel/family/attention/simt/decode.hpp>
+
+namespace flaggems::kernels {
+
+/// Two numbers as a word of T, the lower half first.
+template <class T>
+FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
+#if FLAGGEMS_CUDA_TILES
+  u32 r;
+  if constexpr (is_same<T, bf16>)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+#else
+  return static_cast<u32>(static_cast<T>(low).bits) | static_cast<u32>(static_cast<T>(high).bits)
+                                                          << 16;
+#endif
+}
+
+/// 2^x, as precise as softmax_power where there is an instruction.
+FLAGGEMS_INLINE f32 softmax_power_of_two(f32 x) {
+  if constexpr (has_exp2_at_once<f32>)
+    return exp2_at_once(x);
+  else
+    return exp2(x);
+}
+
+/// A prefill problem: counts of 32 bits, and precomputed divisors. Queries that share keys are
+/// rows: row r is position r / group of head r % group, so that rows nearby see the same keys.
+struct prefill_space {
+  i32 keys, head_size, value_size, rows;
+  i32 diagonal;  // position i sees the keys j <= i + diagonal
+  f32 scale;     // positive
+  divider group, heads;
+  // Tiles: of `at_once` batches, whose keys and values a cache holds, the tiles of the last rows,
+  // which see the most keys, then those before; then of the next batches.
+  divider at_once, tiles_at_once;
+  u32 row_tiles, batches, tiles;
+  bool is_out_aligned;  // to vectors of attention_prefill_tiles::width elements
+};
+
+/// Which query a row is.
+struct prefill_query {
+  i32 head, position;
+  FLAGGEMS_INLINE prefill_query(const prefill_space& space, i32 row) {
+    position = static_cast<i32>(space.group.quotient(static_cast<u32>(row)));
+    head = row - position * static_cast<i32>(space.group.divisor);
+  }
+  /// The number of keys that it sees.
+  FLAGGEMS_INLINE i32 seen(const prefill_space& space) const {
+    return max_of(0, min_of(space.keys, position + space.diagonal + 1));
+  }
+};
+
+/// The elements of a block of a head: those that eight threads copy at once.
+inline constexpr int prefill_elements = 64;
+
+/// Queries, keys and values of T (bf16 or f16), vector-aligned, in heads of up to 64 * Blocks
+/// elements. A warp (32 threads) has 16 * RowTiles rows; a block takes Keys keys at a time, and
+/// copies the next ones meanwhile.
+// Scores are scaled to powers of two; a scale below 0 would make the largest the smallest.
+template <class T, class Out, class Mask, int Blocks, int RowTiles, int Keys, int Warps>
+struct attention_prefill_tiles {
+  static constexpr int max_threads = 32 * Warps;
+  static constexpr int size = prefill_elements * Blocks, vectors = size / 8;
+  static constexpr int warp_rows = 16 * RowTiles, rows = warp_rows * Warps;
+  /// Two tiles of keys and values: one is used while the other arrives.
+  static constexpr int tile_vectors = 2 * Keys * vectors;
+  static constexpr int most_scratch = 16 * (rows * vectors + 2 * tile_vectors);
+  /// Scores grow by so many powers of two before sums are scaled anew: weights stay far from the
+  /// largest number of T, and few steps have to wait for that.
+  static constexpr int slack = 8;
+  /// Elements of the output that are stored at once.
+  static constexpr int width = min_of(8, vec_size<Out>);
+  static_assert(rows * size * static_cast<int>(sizeof(Out)) <= most_scratch,
+                "flaggems: results take the place of queries, keys and values");
+  static constexpr int min_blocks = 8 / Warps;  // warps have all registers that they can
+  /// Whether the fragments of the queries stay in registers.
+  static constexpr bool keeps_queries = Blocks * RowTiles <= 2;
+  static constexpr bool is_masked = !is_same<Mask, no_mask>;
+  using words = vec<u32, 4>;
+
+  /// Eight threads copy 128 bytes of a line, all threads as many lines at a time.
+  static constexpr int lines_at_once = max_threads / 8;
+  static_assert(lines_at_once % 8 == 0 && Keys % lines_at_once == 0 && rows % lines_at_once == 0,
+                "flaggems: each thread copies vectors of lines with the same number modulo 8");
+
+  /// The index of vector 2 * pair + odd of a line of a tile, permuted so that eight lines' vectors
+  /// have no bank conflicts.
+  FLAGGEMS_INLINE static int place(int line, int pair, int odd) {
+    return (line * vectors + (odd ^ line % 8) ^ pair % 4 * 2) + pair / 4 * 8;
+  }
+  /// Where a lane's vector is, for load_tiles, of the 16 lines from `line` on and the elements from
+  /// 16 * pair on: pairs of matrices have the same elements of all lines, ...
+  FLAGGEMS_INLINE static int lines_at(int lane, int line, int pair) {
+    return place(lane % 16, pair, lane / 16) + line * vectors;
+  }
+  /// ... or all elements of eight lines.
+  FLAGGEMS_INLINE static int elements_at(int lane, int line, int pair) {
+    return place(lane / 16 * 8 + lane % 8, pair, lane / 8 % 2) + line * vectors;
+  }
+
+  /// The index of element e of a line of results, permuted likewise.
+  FLAGGEMS_INLINE static int result_at(int line, int e) { return line * size + (e ^ line % 8 * 8); }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const prefill_space& space,
+                                  const decode_arg<const T>& q, const decode_arg<const T>& k,
+                                  const decode_arg<const T>& v, const Mask& mask,
+                                  const decode_arg<Out>& out) {
+    using array = typename Block::template scratch_type<words>;
+    const auto queries = block.template scratch<words>(most_scratch / 16);
+    const auto tiles = queries.from(rows * vectors);
+    const auto results = queries.template as<vec<Out, width>>();
+
+    block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const int thread = settled(block.thread());
+      const int lane = thread % 32, g = lane / 4, t = lane % 4;
+      const int warp_row = thread / 32 * warp_rows;
+      // The vectors that this thread copies.
+      const int line = thread / 8, vector = thread % 8;
+      const u32 turn = space.tiles_at_once.quotient(static_cast<u32>(tile));
+      const u32 rest = static_cast<u32>(tile) - turn * space.tiles_at_once.divisor;
+      const u32 before = space.at_once.quotient(rest);
+      const u32 batch = turn * space.at_once.divisor + rest - before * space.at_once.divisor;
+      if (batch >= space.batches) return;
+      const decode_place at(space, batch);
+      const i32 first = static_cast<i32>(space.row_tiles - 1 - before) * rows;
+      const i32 last = min_of(first + rows, space.rows) - 1;
+      // The keys that some row sees, and those that every row does.
+      const i32 end = prefill_query(space, last).seen(space);
+      const i32 least = prefill_query(space, first).seen(space);
+      const auto row_of = [&](int r, int h) FLAGGEMS_LAMBDA {
+        // Rows past the end repeat the last one: computed, not stored.
+        return prefill_query(space, min_of(first + warp_row + r * 16 + h * 8 + g, last));
+      };
+
+      // Copies this thread's vectors of line + i; zeros where nothing exists.
+      const auto copy_line = [&](const array& to, int i, global_ptr<const T> from, bool exists,
+                                 i32 elements) FLAGGEMS_LAMBDA {
+        FLAGGEMS_SIMT_UNROLL
+        for (int b = 0; b < Blocks; ++b)
+          block.template copy_async<words>(
+              to, place(line, 0, vector) + i * vectors + b * 8,
+              reinterpret_cast<global_ptr<const words>>(from + b * prefill_elements),
+              exists && vector * 8 + b * prefill_elements < elements);
+      };
+      // The tile that is fetched next: where it goes, and this thread's first line of it. What no
+      // row sees is zeros, so that no number is multiplied by its weight of 0.
+      int slot = 0;
+      i32 left = end - line;
+      auto from_k = settled<const T>(k.at(at) + (i64{line} * k.position + vector * 8));
+      auto from_v = settled<const T>(v.at(at) + (i64{line} * v.position + vector * 8));
+      const auto fetch = [&]() FLAGGEMS_LAMBDA {
+        const auto to = tiles.from(slot * tile_vectors);
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < Keys; i += lines_at_once) {
+          copy_line(to, i, from_k, i < left, space.head_size);
+          from_k += i64{lines_at_once} * k.position;
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < Keys; i += lines_at_once) {
+          copy_line(to, Keys + i, from_v, i < left, space.value_size);
+          from_v += i64{lines_at_once} * v.position;
+        }
+        block.commit_copies();
+        slot ^= 1;
+        left -= Keys;
+      };
+
+      // Weights are powers of two of scores relative to `shift`, which follows the largest score:
+      // from a number below all others, as that of no score, -inf, has no difference to itself.
+      f32 sums[RowTiles][size / 8][4], shift[RowTiles][2], total[RowTiles][2];
+      FLAGGEMS_SIMT_UNROLL
+      for (int r = 0; r < RowTiles; ++r) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int n = 0; n < size / 8; ++n) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int e = 0; e < 4; ++e) sums[r][n][e] = 0.0F;
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          shift[r][h] = -0x1.fffffep127F;
+          total[r][h] = 0.0F;
+        }
+      }
+      // A fragment of 16 rows and 16 elements of the queries.
+      const auto load_query = [&](u32(&to)[4], int r, int d) FLAGGEMS_LAMBDA {
+        block.template load_tiles<false, words>(
+            to, queries, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, warp_row + r * 16, d); });
+      };
+      u32 kept[keeps_queries ? size / 16 : 1][RowTiles][4];
+      block.sync();  // the last tile's keys and values may still be read
+      if (end > 0) {
+        const auto from_q = q.at(at) + vector * 8;
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < rows; i += lines_at_once) {
+          const i32 row = first + line + i;
+          copy_line(queries, i, from_q + q.offset(prefill_query(space, min_of(row, last))),
+                    row <= last, space.head_size);
+        }
+        block.commit_copies();
+        fetch();
+        if constexpr (keeps_queries) {
+          block.template wait_copies<1>();
+          block.sync();
+          FLAGGEMS_SIMT_UNROLL
+          for (int d = 0; d < size / 16; ++d) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int r = 0; r < RowTiles; ++r) load_query(kept[d][r], r, d);
+          }
+        }
+      }
+      const f32 factor = (is_masked ? 1.0F : space.scale) * ln2_constants<f32>::inverse;
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (i32 start = 0; start < end; start += Keys) {
+        block.template wait_copies<0>();
+        block.sync();  // all have read the tile before, whose place the next one takes
+        const auto keys = tiles.from((slot ^ 1) * tile_vectors);
+
+        f32 scores[RowTiles][Keys / 8][4];
+        FLAGGEMS_SIMT_UNROLL
+        for (int r = 0; r < RowTiles; ++r) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int n = 0; n < Keys / 8; ++n) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int e = 0; e < 4; ++e) scores[r][n][e] = 0.0F;
+          }
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int d = 0; d < size / 16; ++d) {
+          u32 query[RowTiles][4];
+          FLAGGEMS_SIMT_UNROLL
+          for (int r = 0; r < RowTiles; ++r) {
+            if constexpr (keeps_queries) {
+              FLAGGEMS_SIMT_UNROLL
+              for (int w = 0; w < 4; ++w) query[r][w] = kept[d][r][w];
+            } else {
+              load_query(query[r], r, d);
+            }
+          }
+          FLAGGEMS_SIMT_UNROLL
+          for (int n = 0; n < Keys / 16; ++n) {
+            u32 key[4];  // 16 keys, 16 elements
+            block.template load_tiles<false, words>(
+                key, keys, [&](int l) FLAGGEMS_LAMBDA { return elements_at(l, n * 16, d); });
+            const u32 low[2] = {key[0], key[1]}, high[2] = {key[2], key[3]};
+            FLAGGEMS_SIMT_UNROLL
+            for (int r = 0; r < RowTiles; ++r) {
+              block.template multiply_tiles<T>(scores[r][2 * n], query[r], low);
+              block.template multiply_tiles<T>(scores[r][2 * n + 1], query[r], high);
+            }
+          }
+        }
+
+        fetch();
+        if (is_masked || start + Keys > least) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int r = 0; r < RowTiles; ++r) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int h = 0; h < 2; ++h) {
+              const prefill_query row = row_of(r, h);
+              const i32 visible = row.seen(space);
+              const auto masked = mask.row(at, row);
+              FLAGGEMS_SIMT_UNROLL
+              for (int n = 0; n < Keys / 8; ++n) {
+                FLAGGEMS_SIMT_UNROLL
+                for (int e = 0; e < 2; ++e) {
+                  f32& s = scores[r][n][2 * h + e];
+                  const i32 j = start + n * 8 + 2 * t + e;
+                  if constexpr (is_masked) s *= space.scale;
+                  s = j < visible ? masked.template apply<f32>(lane_scalar{j}, s) : lowest<f32>();
+                }
+              }
+            }
+          }
+        }
+
+        f32 most[RowTiles][2];
+        bool grows = false;
+        FLAGGEMS_SIMT_UNROLL
+        for (int r = 0; r < RowTiles; ++r) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int h = 0; h < 2; ++h) {
+            f32 now = greater_or_nan(scores[r][0][2 * h], scores[r][0][2 * h + 1]);
+            FLAGGEMS_SIMT_UNROLL
+            for (int n = 1; n < Keys / 8; ++n)
+              now =
+                  greater_or_nan(now, greater_or_nan(scores[r][n][2 * h], scores[r][n][2 * h + 1]));
+            FLAGGEMS_SIMT_UNROLL
+            for (int beyond = 1; beyond < 4; beyond *= 2)
+              now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
+            most[r][h] = now * factor;
+            grows = grows || !(most[r][h] <= shift[r][h] + f32(slack));
+          }
+        }
+        if (grows) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int r = 0; r < RowTiles; ++r) {
+            f32 correction[2];
+            FLAGGEMS_SIMT_UNROLL
+            for (int h = 0; h < 2; ++h) {
+              correction[h] = 1.0F;
+              if (most[r][h] <= shift[r][h] + f32(slack)) continue;
+              correction[h] = softmax_power_of_two(shift[r][h] - most[r][h]);
+              total[r][h] *= correction[h];
+              shift[r][h] = most[r][h];
+            }
+            FLAGGEMS_SIMT_UNROLL
+            for (int n = 0; n < size / 8; ++n) {
+              FLAGGEMS_SIMT_UNROLL
+              for (int e = 0; e < 4; ++e) sums[r][n][e] *= correction[e / 2];
+            }
+          }
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int r = 0; r < RowTiles; ++r) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int h = 0; h < 2; ++h) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int n = 0; n < Keys / 8; ++n) {
+              FLAGGEMS_SIMT_UNROLL
+              for (int e = 0; e < 2; ++e) {
+                f32& s = scores[r][n][2 * h + e];
+                s = softmax_power_of_two(fma(s, factor, -shift[r][h]));
+                total[r][h] += s;
+              }
+            }
+          }
+        }
+
+        FLAGGEMS_SIMT_UNROLL
+        for (int j = 0; j < Keys / 16; ++j) {
+          u32 weight[RowTiles][4];
+          FLAGGEMS_SIMT_UNROLL
+          for (int r = 0; r < RowTiles; ++r) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int w = 0; w < 4; ++w) {
+              const auto& pair = scores[r][2 * j + w / 2];
+              weight[r][w] = pack_halves<T>(pair[w % 2 * 2], pair[w % 2 * 2 + 1]);
+            }
+          }
+          FLAGGEMS_SIMT_UNROLL
+          for (int d = 0; d < size / 16; ++d) {
+            u32 value[4];  // 16 keys, 16 elements, transposed
+            block.template load_tiles<true, words>(
+                value, keys, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, Keys + j * 16, d); });
+            const u32 low[2] = {value[0], value[1]}, high[2] = {value[2], value[3]};
+            FLAGGEMS_SIMT_UNROLL
+            for (int r = 0; r < RowTiles; ++r) {
+              block.template multiply_tiles<T>(sums[r][2 * d], weight[r], low);
+              block.template multiply_tiles<T>(sums[r][2 * d + 1], weight[r], high);
+            }
+          }
+        }
+      }
+
+      block.template wait_copies<0>();
+      block.sync();  // results take the place of queries, keys and values
+      FLAGGEMS_SIMT_UNROLL
+      for (int r = 0; r < RowTiles; ++r) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          f32 sum = total[r][h];
+          FLAGGEMS_SIMT_UNROLL
+          for (int beyond = 1; beyond < 4; beyond *= 2)
+            sum += block.template shuffle_xor<f32>(sum, beyond);
+          const f32 share = 1.0F / (sum == 0.0F ? 1.0F : sum);  // no key seen: 0, an empty sum
+          const auto pairs = results.template as<vec<Out, 2>>();
+          FLAGGEMS_SIMT_UNROLL
+          for (int n = 0; n < size / 8; ++n)
+            pairs.write(result_at(warp_row + r * 16 + h * 8 + g, n * 8 + 2 * t) / 2,
+                        {static_cast<Out>(f32(sums[r][n][2 * h] * share)),
+                         static_cast<Out>(f32(sums[r][n][2 * h + 1] * share))});
+        }
+      }
+      block.sync();
+      const auto to_batch = out.at(at);
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (int i = thread * width; i < rows * size; i += max_threads * width) {
+        const i32 row = first + i / size, e = i % size;
+        if (row > last || e >= space.value_size) continue;
+        const auto to = to_batch + out.offset(prefill_query(space, row));
+        const vec<Out, width> x = results.read(result_at(i / size, e) / width);
+        if (space.is_out_aligned) {
+          store_vec<width, Out>(to + e, x);
+        } else {
+          FLAGGEMS_SIMT_UNROLL
+          for (int w = 0; w < width; ++w) store(to, out.element, lane_scalar{e + w}, f32(x.at[w]));
+        }
+      }
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/attention/simt/prefill_mma.hpp");
