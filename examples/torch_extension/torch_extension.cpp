@@ -5,6 +5,7 @@
 #include <flaggems/adapters/torch_operators.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/meta.hpp>
 
 // A formula on PyTorch's tensors, in one pass over them.
 // [formula]
@@ -24,4 +25,5 @@ TORCH_LIBRARY(mine, library) {
 // Operators of the registry: mine::soft_limit, which 09_registry.hpp has.
 // [registry]
 FLAGGEMS_TORCH_LIBRARY(flaggems::host, .in_place_of_aten = false);
+FLAGGEMS_TORCH_LIBRARY(flaggems::meta);  // for torch.compile and torch.export
 // [/registry]

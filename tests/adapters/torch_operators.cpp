@@ -6,6 +6,7 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/softmax.hpp>
@@ -14,6 +15,7 @@
 #include <flaggems/registry/device.hpp>
 #include <flaggems/registry/families/copy.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/meta.hpp>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -46,7 +48,8 @@ struct few {
         FLAGGEMS_BIND(flaggems::softmax, floating_types, "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
         FLAGGEMS_BIND(flaggems::softmax_backward, floating_types, "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::gelu_none, floating_types, "flaggems::gelu_none(Tensor self) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()));
+        FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()),
+        FLAGGEMS_BIND(flaggems::native_layer_norm_backward, floating_types, line("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("mean", "rstd").without_out()));
     // clang-format on
   }
 };
@@ -58,6 +61,9 @@ FLAGGEMS_REGISTRY_FAMILY(few, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::host, flaggems::f32,
                          flaggems::f64);
 FLAGGEMS_REGISTRY(flaggems::host, few, flaggems::operator_families::copy);
+FLAGGEMS_REGISTRY_FAMILY(few, flaggems::meta, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::meta, flaggems::f32);
+FLAGGEMS_REGISTRY(flaggems::meta, few, flaggems::operator_families::copy);
 
 namespace {
 
@@ -70,6 +76,13 @@ struct calls {
             }};
   }
 };
+
+/// How often a text has another.
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
 
 bool contains(const std::vector<std::string>& list, const std::string& one) {
   return std::find(list.begin(), list.end(), one) != list.end();
@@ -138,7 +151,9 @@ TEST_F(torch_operators, autograd_goes_through) {
   };
   const auto expected = gradients();
   calls log;
-  const fg::torch_operators<host> registered(log.options());
+  auto options = log.options();
+  options.fall_back = true;  // allclose multiplies bools
+  const fg::torch_operators<host> registered(std::move(options));
   const auto ours = gradients();
   EXPECT_TRUE(at::allclose(ours.first, expected.first, 1e-4, 1e-5));
   EXPECT_TRUE(at::allclose(ours.second, expected.second, 1e-4, 1e-5));
@@ -173,8 +188,19 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
   };
   const auto expected = all();
   calls log;
-  const fg::torch_operators<host> registered(log.options());
+  auto options = log.options();
+  options.fall_back = true;
+  const fg::torch_operators<host> registered(std::move(options));
+  testing::internal::CaptureStderr();  // PyTorch's warnings
   const auto ours = all();
+  static_cast<void>(at::exp(d));
+  // Once an operator, be there several reasons; a sparse tensor was never ours.
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(count(said, "aten::exp was left to ATen, which is said once: exp: expected"), 1)
+      << said;
+  EXPECT_EQ(count(said, "aten::add.Tensor was left to ATen"), 1) << said;
+  EXPECT_EQ(count(said, "aten::mul.Tensor was left to ATen, which is said once: a number"), 1);
+  EXPECT_EQ(count(said, "layout"), 0) << said;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(ours[i].scalar_type(), expected[i].scalar_type()) << i;
     EXPECT_EQ(ours[i].sizes(), expected[i].sizes()) << i;
@@ -201,6 +227,100 @@ TEST_F(torch_operators, what_ours_do_not_take_is_atens) {
   // Meta tensors have shapes alone.
   const at::Tensor meta = at::exp(at::empty({2, 3}, at::TensorOptions(c10::DeviceType::Meta)));
   EXPECT_EQ(meta.size(1), 3);
+}
+
+TEST_F(torch_operators, refusals_are_errors) {
+  const at::Tensor c = at::randn({3}, at::TensorOptions(at::kComplexFloat));
+  const at::Tensor ones = at::ones({4, 8}, at::TensorOptions(at::kLong));
+  const at::Tensor d = x.to(at::kDouble), b = x.to(at::kBFloat16), sparse = x.to_sparse();
+  calls log;
+  const fg::torch_operators<host> registered(log.options({"add", "exp", "mm", "mul"}));
+  const auto refused = [](auto&& call, fg::errc code, const char* part) {
+    try {
+      static_cast<void>(call());
+      ADD_FAILURE() << "no error: " << part;
+    } catch (const fg::error& e) {
+      EXPECT_EQ(e.code(), code) << e.what();
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  };
+  using enum fg::errc;
+  refused([&] { return at::exp(d); }, dtype_mismatch, "got f64");
+  refused([&] { return at::exp(c); }, dtype_mismatch, "got c64");
+  refused([&] { return ones + 0.5; }, not_supported, "decides the dtype");
+  refused([&] { return b * 0.1; }, not_supported, "would round");
+  refused([&] { return at::mm(x, x); }, shape_mismatch, "mm");
+  at::Tensor out = at::empty({0});
+  refused([&] { return at::exp_out(out, x); }, shape_mismatch, "exp");
+  EXPECT_EQ(out.numel(), 0);
+  // Other devices and layouts are ATen's.
+  EXPECT_TRUE((sparse * sparse).is_sparse());
+  EXPECT_EQ(at::exp(at::empty({2, 3}, at::TensorOptions(c10::DeviceType::Meta))).size(1), 3);
+  for (const std::string& one : log.left)
+    EXPECT_TRUE(one.ends_with("layout (sparse or nested)") || one.ends_with("another device"))
+        << one;
+}
+
+TEST_F(torch_operators, results_that_nobody_asks_for) {
+  const at::Tensor weight = at::randn({8}), bias = at::randn({8});
+  const auto backward = [&](bool data, bool scale, bool shift) {
+    const auto [y, mean, rstd] = at::native_layer_norm(x, {8}, weight, bias, 1e-5);
+    return at::native_layer_norm_backward(y, x, {8}, mean, rstd, weight, bias,
+                                          {data, scale, shift});
+  };
+  const auto expected = backward(true, true, true);
+  calls log;
+  const fg::torch_operators<host> registered(log.options({"native_layer_norm_backward"}));
+  const auto all = backward(true, true, true), some = backward(false, true, false);
+  EXPECT_TRUE(at::allclose(std::get<0>(all), std::get<0>(expected), 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(std::get<1>(all), std::get<1>(expected), 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(std::get<2>(all), std::get<2>(expected), 1e-4, 1e-5));
+  EXPECT_FALSE(std::get<0>(some).defined());
+  EXPECT_TRUE(at::allclose(std::get<1>(some), std::get<1>(expected), 1e-4, 1e-5));
+  EXPECT_FALSE(std::get<2>(some).defined());
+  EXPECT_EQ(log.ran.size(), 2u);
+}
+
+TEST_F(torch_operators, own_names_without_elements) {
+  const at::TensorOptions none(c10::DeviceType::Meta);
+  const at::Tensor a = at::empty({4, 1, 8}, none), b = at::empty({5, 1}, none);
+  const auto call = [](const char* name, std::vector<c10::IValue> stack) {
+    c10::Dispatcher::singleton().findSchema({name, ""})->callBoxed(&stack);
+    return stack[0].toTensor();
+  };
+  const fg::torch_operators<host> registered({.in_place_of_aten = false});
+  EXPECT_ANY_THROW(call("flaggems::silu_and_mul", {a, b}));
+  {
+    const fg::torch_operators<fg::meta> functions;
+    for (const std::string& name : functions.registered())
+      EXPECT_EQ(name.substr(0, 10), "flaggems::") << name;
+    const at::Tensor r = call("flaggems::silu_and_mul", {a, b});
+    EXPECT_TRUE(r.is_meta());
+    EXPECT_EQ(r.sizes(), (std::vector<int64_t>{4, 5, 8}));
+    EXPECT_EQ(r.scalar_type(), at::kFloat);
+    EXPECT_TRUE(call("flaggems::gelu_none_", {a}).is_same(a));
+    const at::Tensor vast = at::empty({int64_t{1} << 30, int64_t{1} << 10}, none);
+    EXPECT_EQ(call("flaggems::silu_and_mul", {vast, vast.narrow(0, 0, 1)}).sizes(), vast.sizes());
+    // As with elements: sizes, dtypes and overlap are checked.
+    const auto code = [&](auto&&... arguments) {
+      try {
+        call(arguments...);
+      } catch (const fg::error& e) {
+        return e.code();
+      }
+      return fg::errc{};
+    };
+    using stack = std::vector<c10::IValue>;
+    EXPECT_EQ(code("flaggems::silu_and_mul", stack{a, at::empty({3}, none)}),
+              fg::errc::shape_mismatch);
+    EXPECT_EQ(code("flaggems::silu_and_mul", stack{a, at::empty({8}, none.dtype(at::kHalf))}),
+              fg::errc::dtype_mismatch);
+    EXPECT_EQ(code("flaggems::gelu_none_", stack{at::empty({1, 8}, none).expand({4, 8})}),
+              fg::errc::overlap);
+    // And the host's own.
+    EXPECT_TRUE(at::allclose(call("flaggems::silu_and_mul", {x, y}), at::silu(x) * y, 1e-5, 1e-6));
+  }
+  EXPECT_ANY_THROW(call("flaggems::silu_and_mul", {a, b}));
 }
 
 TEST_F(torch_operators, own_names) {

@@ -9,12 +9,16 @@ Python package with what ATen was called with, and compares with ATen in float64
     judge.py --reference       their reference inputs: more sizes, large and small values, NaN, infinities
     judge.py --report FILE     writes operators, samples, passes, refusals and failures with reasons
     judge.py --mutate          plants wrong results: exit status 1 if one of them passes
+    judge.py --device NAME=LIB  beside the host a device type, by the library that tests/opinfo/device.cpp makes;
+                               of meta only sizes and dtypes are compared
+    judge.py --share N         of each overload's calls the first eight and each Nth
 Exit status 77: PyTorch or the package is not installed.
 """
 import argparse
 import collections
 import itertools
 import platform
+import pathlib
 import re
 import sys
 import time
@@ -24,18 +28,23 @@ try:
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._internal.opinfo.core import SampleInput
+    from torch.utils._pytree import tree_leaves
     from flaggems import ops
+    from flaggems._library import Library
 except ImportError as problem:
     print(f"skipped: {problem}")
     sys.exit(77)
 
 import compare
+import rows
 from capture import Call, Recorder, is_ours, overload_of, snapshot, stop_at_composites
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8,
           torch.bool)
 # They are called everywhere inside of other operators: as their own OpInfos call them.
 NOT_COMPOSED = {"contiguous", "to.dtype", "clone"}
+# Of a dtype that the library is not compiled for.
+NOT_COMPILED = re.compile(r"expected (dtype|a dtype of) |that the program was compiled for")
 # What is of no account for a tensor on the host.
 PLACEMENT = {"layout", "device", "pin_memory"}
 
@@ -66,26 +75,31 @@ def number_form(call):
     return Call(key, overload_of(key), (), {**given, "other": other.flatten()[0].item()})
 
 
-def ours(call):
-    """Calls our operator: its results, outputs and what is written in place among them."""
+def counterpart(call):
+    """The call of our overload, whose key may be another; raises NoCounterpart."""
     name, _, overload = call.key.partition(".")
-    args, kwargs = snapshot(call.args), snapshot(call.kwargs)
-    for place, parameter in enumerate(call.overload._schema.arguments[:len(args)]):
-        if str(parameter.type) == "Tensor" and not isinstance(args[place], torch.Tensor):
+    for place, parameter in enumerate(call.overload._schema.arguments[:len(call.args)]):
+        if str(parameter.type) == "Tensor" and not isinstance(call.args[place], torch.Tensor):
             if parameter.name != "other" or overload != "Tensor" or f"{name}.Scalar" not in KEYS:
                 raise NoCounterpart("a number in a tensor's place")
             overload = "Scalar"  # a number that PyTorch had made a tensor
-            call.key = f"{name}.Scalar"
-        if isinstance(args[place], complex):
+        if isinstance(call.args[place], complex):
             raise NoCounterpart("a complex number")
+    return Call(f"{name}.{overload}" if overload else name, call.overload, call.args, call.kwargs)
+
+
+def ours(device, call):
+    """Calls our operator: its results, outputs and what is written in place among them."""
+    name, _, overload = call.key.partition(".")
+    args, kwargs = snapshot(call.args), snapshot(call.kwargs)
     kwargs = {n: None if n in PLACEMENT else v for n, v in kwargs.items()}
-    results = getattr(ops, name).overload(overload)(*args, **kwargs)
+    results = device.operator(name.split("::")[-1]).overload(overload)(*args, **kwargs)
     after = dict(zip((p.name for p in call.overload._schema.arguments), args)) | kwargs
     for parameter, before in call.arguments():
         if isinstance(before, torch.Tensor) and not (parameter.alias_info and parameter.alias_info.is_write) \
                 and not compare.equal(before, after[parameter.name]):
             raise Overwritten(parameter.name)
-    return [t if isinstance(t, torch.Tensor) else torch.from_dlpack(t) for t in compare.as_list(results)]
+    return [t if t is None or isinstance(t, torch.Tensor) else torch.from_dlpack(t) for t in compare.as_list(results)]
 
 
 def theirs(call, in_float64=False):
@@ -97,13 +111,13 @@ def theirs(call, in_float64=False):
 
 def reference(call, expected):
     """ATen's results in float64, or None where it has none."""
-    if not any(e.is_floating_point() for e in expected):
+    if not any(e is not None and e.is_floating_point() for e in expected):
         return None
     try:
         results = theirs(call, in_float64=True)
     except (RuntimeError, TypeError, IndexError):
         return None
-    return results if all(r.shape == e.shape for r, e in zip(results, expected)) else None
+    return results if all(e is None or r.shape == e.shape for r, e in zip(results, expected)) else None
 
 
 # ---- wrong results, planted
@@ -131,21 +145,24 @@ def other_sizes(result):
 
 
 def first_result(change):
-    return lambda results: [change(results[0]), *results[1:]]
+    def changed(results):
+        first = next(i for i, r in enumerate(results) if r is not None)
+        return [*results[:first], change(results[first]), *results[first + 1:]]
+    return changed
 
 
 MUTATIONS = {"an element": first_result(one_element), "the dtype": first_result(other_dtype),
              "the sizes": first_result(other_sizes), "a result too few": lambda results: results[:-1]}
 
 
-class Judge:
-    def __init__(self, mutate=False, all_samples=False):
-        self.mutate, self.all_samples = mutate, all_samples
-        self.samples, self.passes = collections.Counter(), collections.Counter()
+class Device:
+    """The operators of a device type, and what became of the calls that it was given."""
+
+    def __init__(self, name, operator, library=None):
+        self.name, self.operator, self.library = name, operator, library
+        self.samples, self.passes, self.not_compiled = (collections.Counter() for _ in range(3))
         self.refused, self.failed, self.accepted = (collections.Counter() for _ in range(3))
-        self.examples, self.planted, self.missed = {}, 0, []
-        self.seen = set()
-        self.kept, self.composed = stop_at_composites(KEYS - NOT_COMPOSED)
+        self.examples, self.seconds = {}, 0.0
 
     def note(self, counter, call, reason):
         reason = reason.splitlines()[0][:240]
@@ -153,53 +170,113 @@ class Judge:
         counter[group] += 1
         self.examples.setdefault(group, f"{reason}; {describe(call)}")
 
+    def launches(self):
+        return self.library.launches() if self.library is not None else None
+
+
+def host():
+    return Device("host", lambda name: getattr(ops, name))
+
+
+def other_device(text):
+    name, _, path = text.partition("=")
+    library = Library(pathlib.Path(path), f"flaggems_{name}.")
+    return Device(name, library.__getitem__, library.module)
+
+
+class Judge:
+    def __init__(self, devices, share=1, mutate=False, all_samples=False):
+        self.devices, self.share, self.mutate, self.all_samples = devices, share, mutate, all_samples
+        self.planted, self.missed = 0, []
+        self.seen, self.met = set(), collections.Counter()
+        self.composed = set()
+
     def judge(self, call):
         if call.key.split(".")[0] == "multinomial":
             return  # another generator's numbers: tests/ops/multinomial.cpp
+        self.met[call.key] += 1
+        if self.met[call.key] > 8 and self.met[call.key] % self.share != 0:
+            return
         try:
             expected = theirs(call)
         except Exception as problem:
             return self.judge_refusal(call, problem)
-        if not all(isinstance(e, torch.Tensor) and is_ours(e) for e in expected):
+        if not all(e is None or (isinstance(e, torch.Tensor) and is_ours(e)) for e in expected):
             return
         try:
-            got = ours(call)
+            call = counterpart(call)
         except NoCounterpart:
             return
+        wanted = reference(call, expected)
+        for device in self.devices:
+            self.judge_device(device, call, expected, wanted)
+
+    def judge_device(self, device, call, expected, wanted):
+        start = time.monotonic()
+        try:
+            got = ours(device, call)
         except Overwritten as problem:
-            self.samples[call.key] += 1
-            self.note(self.failed, call, f"the input {problem} was written")
+            device.samples[call.key] += 1
+            device.note(device.failed, call, f"the input {problem} was written")
             return
         except Exception as problem:
-            self.samples[call.key] += 1
-            self.note(self.refused, call, f"{type(problem).__name__}: {problem}")
+            text = f"{type(problem).__name__}: {problem}"
+            if isinstance(problem, TypeError) and NOT_COMPILED.search(text):
+                device.not_compiled[call.key] += 1
+                return
+            device.samples[call.key] += 1
+            device.note(device.refused, call, text)
             return
-        self.samples[call.key] += 1
-        wanted = reference(call, expected)
-        why = compare.difference(call, expected, got, wanted)
+        finally:
+            device.seconds += time.monotonic() - start
+        device.samples[call.key] += 1
+        why = compare.difference(call, expected, got, wanted, values=device.name != "meta")
         if why is not None:
-            self.note(self.failed, call, why)
+            device.note(device.failed, call, why)
             return
-        self.passes[call.key] += 1
-        if self.mutate:
+        device.passes[call.key] += 1
+        if self.mutate and device.name != "meta":
             self.plant(call, expected, got, wanted)
 
     def judge_refusal(self, call, problem):
         """What ATen refuses: for the report alone, as it lacks dtypes and sizes that we have."""
-        try:
-            ours(call)
-        except Exception:
-            return
-        self.note(self.accepted, call, f"{type(problem).__name__}: {problem}")
+        for device in self.devices:
+            try:
+                ours(device, counterpart(call))
+            except Exception:
+                continue
+            device.note(device.accepted, call, f"{type(problem).__name__}: {problem}")
 
     def plant(self, call, expected, got, wanted):
         for what, change in MUTATIONS.items():
-            if what == "an element" and (got[0].numel() == 0
+            if what == "an element" and (next(g for g in got if g is not None).numel() == 0
                                          or call.key.split(".")[0] in compare.UNINITIALISED):
                 continue
             self.planted += 1
             if compare.difference(call, expected, change(got), wanted) is None:
                 self.missed.append(f"{what} of {call.key}: {describe(call)}")
+
+    def run_gradients(self, info, dtype, limit):
+        """What autograd calls for the gradients of the samples."""
+        recorder = Recorder({key for key in KEYS if "backward" in key}, set(), self.seen)
+        torch.manual_seed(0)
+        try:
+            samples = list(itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=True), limit))
+        except Exception:
+            return
+        for sample in samples:
+            for one in variants(sample):
+                try:
+                    with recorder, torch.enable_grad():
+                        differentiate(info, one)
+                except Exception:
+                    pass  # a sample without gradients
+        for call in recorder.calls:
+            self.judge(call)
+
+    def run_rows(self, key, dtype):
+        for reference, args in rows.calls(key, SCHEMAS[key], dtype):
+            self.judge(Call(key, reference, args, {}))
 
     def run(self, info, dtype, limit):
         recorder = Recorder(KEYS, self.composed, self.seen)
@@ -226,6 +303,14 @@ class Judge:
             if other is not None and other.signature() not in self.seen:
                 self.seen.add(other.signature())
                 self.judge(other)
+
+
+def differentiate(info, sample):
+    inputs = [t for t in tree_leaves((sample.input, sample.args, sample.kwargs))
+              if isinstance(t, torch.Tensor) and t.requires_grad]
+    results = [t for t in tree_leaves(info.op(sample.input, *sample.args, **sample.kwargs))
+               if isinstance(t, torch.Tensor) and t.requires_grad]
+    torch.autograd.grad(results, inputs, [torch.randn_like(r) for r in results], allow_unused=True)
 
 
 def variants(sample):
@@ -265,29 +350,37 @@ def describe(call):
     return ", ".join(f"{p.name}={of(v)}" for p, v in call.arguments())
 
 
+def columns(devices, counts):
+    return " ".join(f"{n:7}" for device in devices for n in counts(device))
+
+
 def report(judge, seconds, out):
+    devices = judge.devices
     print("# SPDX-FileCopyrightText: 2026 The flaggems authors\n# SPDX-License-Identifier: Apache-2.0", file=out)
-    total = sum(judge.samples.values())
-    print(f"# tests/opinfo/judge.py on the host ({platform.machine()}), PyTorch {torch.__version__}: {seconds:.0f} s",
-          file=out)
-    print(f"operators {len(judge.samples)} of {len(KEYS)}, samples {total}, passed {sum(judge.passes.values())}, "
-          f"refused {sum(judge.refused.values())}, failed {sum(judge.failed.values())}", file=out)
-    for title, counter in (("failed", judge.failed), ("refused", judge.refused),
-                           ("accepted, although ATen refuses it", judge.accepted)):
-        if counter:
-            print(f"\n## {title}: samples, operator, reason, example", file=out)
-        for (key, reason), count in sorted(counter.items()):
-            print(f"{count:5} {key}: {reason}\n      e.g. {judge.examples[key, reason]}", file=out)
-    print("\n## operators: samples, passed", file=out)
-    for key in sorted(judge.samples):
-        print(f"{judge.samples[key]:5} {judge.passes[key]:5} {key}", file=out)
-    print("\n## not reached by a sample\n" + " ".join(sorted(KEYS - set(judge.samples))), file=out)
-
-
-def keys():
-    """The operators of the package that ATen has, too."""
-    found = {text.split("(")[0] for text in ops.schemas()}
-    return {key for key in found if "::" not in key and overload_of(key) is not None}
+    print(f"# tests/opinfo/judge.py on {', '.join(d.name for d in devices)} ({platform.machine()}), "
+          f"PyTorch {torch.__version__}: {seconds:.0f} s", file=out)
+    for device in devices:
+        launches = "" if device.launches() is None else f", {device.launches()} kernels launched"
+        print(f"{device.name}: operators {len(device.samples)} of {len(KEYS)}, "
+              f"samples {sum(device.samples.values())}, passed {sum(device.passes.values())}, "
+              f"refused {sum(device.refused.values())}, failed {sum(device.failed.values())}, "
+              f"of a dtype not compiled {sum(device.not_compiled.values())}; {device.seconds:.0f} s{launches}",
+              file=out)
+    for title, attribute in (("failed", "failed"), ("refused", "refused"),
+                             ("accepted, although ATen refuses it", "accepted")):
+        found = sorted({group for d in devices for group in getattr(d, attribute)})
+        if found:
+            print(f"\n## {title}: samples on {', '.join(d.name for d in devices)}; operator, reason, example",
+                  file=out)
+        for group in found:
+            example = next(d.examples[group] for d in devices if group in getattr(d, attribute))
+            print(f"{columns(devices, lambda d: [getattr(d, attribute)[group]])} {group[0]}: {group[1]}\n"
+                  f"      e.g. {example}", file=out)
+    print(f"\n## operators: samples and passed on {', '.join(d.name for d in devices)}", file=out)
+    reached = {key for d in devices for key in d.samples}
+    for key in sorted(reached):
+        print(f"{columns(devices, lambda d: [d.samples[key], d.passes[key]])} {key}", file=out)
+    print("\n## not reached by a sample\n" + " ".join(sorted(KEYS - reached)), file=out)
 
 
 def main():
@@ -297,17 +390,32 @@ def main():
     parser.add_argument("--reference", action="store_true")
     parser.add_argument("--report")
     parser.add_argument("--mutate", action="store_true")
+    parser.add_argument("--device", action="append", default=[], metavar="NAME=LIBRARY")
+    parser.add_argument("--dtypes", help="of the OpInfos' samples: float32,int64")
+    parser.add_argument("--share", type=int, default=1, metavar="N")
     options = parser.parse_args()
+    dtypes = DTYPES if options.dtypes is None else [getattr(torch, d) for d in options.dtypes.split(",")]
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    judge, start = Judge(options.mutate, options.reference), time.monotonic()
+    devices = [host(), *map(other_device, options.device)]
+    judge, start = Judge(devices, options.share, options.mutate, options.reference), time.monotonic()
+    chosen = [(info, dtype) for info in op_db if re.search(options.only, info.name)
+              for dtype in dtypes if dtype in info.supported_dtypes("cpu")]
     with torch.no_grad():
-        for info in op_db:
-            if re.search(options.only, info.name):
-                for dtype in DTYPES:
-                    if dtype in info.supported_dtypes("cpu"):
-                        judge.run(info, dtype, options.samples)
+        # Before composites get a kernel of their own, which autograd could not look into.
+        for info, dtype in chosen:
+            if info.supports_autograd and dtype.is_floating_point:
+                judge.run_gradients(info, dtype, options.samples)
+        kept, judge.composed = stop_at_composites(KEYS - NOT_COMPOSED - rows.ROWS.keys())
+        for info, dtype in chosen:
+            judge.run(info, dtype, options.samples)
+        del kept
+        for key in KEYS & rows.ROWS.keys():
+            if re.search(options.only, key):
+                for dtype in dtypes:
+                    if dtype.is_floating_point:
+                        judge.run_rows(key, dtype)
     seconds = time.monotonic() - start
     report(judge, seconds, sys.stdout)
     if options.report:
@@ -317,10 +425,12 @@ def main():
         print(f"\nplanted {judge.planted}, not noticed {len(judge.missed)}")
         print("\n".join(judge.missed[:20]))
         return 1 if judge.missed or judge.planted == 0 else 0
-    return 1 if judge.failed or not judge.samples else 0
+    return 1 if any(d.failed or not d.passes or d.launches() == 0 for d in devices) else 0
 
 
-KEYS = keys()
+SCHEMAS = {text.split("(")[0]: text for text in ops.schemas()}
+# The operators of the package that ATen has, too, and those with rows.
+KEYS = {key for key in SCHEMAS if key in rows.ROWS or ("::" not in key and overload_of(key) is not None)}
 
 if __name__ == "__main__":
     sys.exit(main())

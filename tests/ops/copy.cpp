@@ -290,6 +290,7 @@ TEST(copy, new_tensors_in_a_format) {
                 "contiguous");
   EXPECT_RAISES(fg::contiguous(stream, plane, memory_format::preserve_format), invalid_argument,
                 "contiguous");
+  EXPECT_RAISES(fg::clone(stream, plane, static_cast<memory_format>(9)), invalid_argument, "clone");
 }
 
 TEST(copy, errors) {

@@ -231,6 +231,34 @@ TYPED_TEST(gemm_layouts, linear) {
       want, sum_tolerance<f32>(40));
 }
 
+TYPED_TEST(gemm_layouts, linear_of_a_vector) {
+  using D = TypeParam;
+  const auto s = test_stream<D>();
+  for (const std::vector<fg::i64>& sizes :
+       {std::vector<fg::i64>{40}, {7, 40}, {2, 3, 40}, {2, 0, 40}}) {
+    const fg::shape rows(fg::int_list(sizes.data(), static_cast<int>(sizes.size()) - 1));
+    const fg::shape all(fg::int_list(sizes.data(), static_cast<int>(sizes.size())));
+    test_tensor<f32, D> x(all, layout::transposed, random_values(all));
+    test_tensor<f32, D> w({40}, layout::strided, random_values({40}));
+    test_tensor<f32, D> bias(fg::shape{}, layout::contiguous, random_values({1}));
+    test_tensor<f32, D> out(rows, layout::contiguous);
+    auto want = product(x.values(), w.values(), rows.numel(), 1, 40);
+    fg::linear(s, x.in(), w.in(), out.view());
+    expect_close<f32>(out.read(), want, sum_tolerance<f32>(40));
+    const auto made = fg::linear(s, x.in(), w.in());
+    EXPECT_EQ(made.shape_of(), rows);
+    expect_close<f32>(values_of(made), want, sum_tolerance<f32>(40));
+    for (auto& one : want) one += bias.values()[0];
+    fg::linear(s, x.in(), w.in(), bias.in(), out.view());
+    expect_close<f32>(out.read(), want, sum_tolerance<f32>(40));
+    test_tensor<f32, D> two({2}, layout::contiguous, random_values({2}));
+    EXPECT_EQ(code_of([&] { fg::linear(s, x.in(), w.in(), two.in(), out.view()); }),
+              fg::errc::shape_mismatch);
+    EXPECT_EQ(code_of([&] { fg::linear(s, x.in(), two.in(), out.view()); }),
+              fg::errc::shape_mismatch);
+  }
+}
+
 TYPED_TEST(gemm_layouts, addmm) {
   using D = TypeParam;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

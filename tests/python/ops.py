@@ -49,6 +49,16 @@ class Calls(unittest.TestCase):
         ops.zeros([64])  # would lie where y was
         self.assertTrue((part == numpy.maximum(x, 0)[1:]).all())
 
+    def test_lists_of_bools_and_absent_results(self):
+        x, weight = numbers(4, 8), numbers(8)
+        y, mean, rstd = ops.native_layer_norm(x, [8], weight, None, 1e-5)
+        grads = ops.native_layer_norm_backward(y, x, [8], mean, rstd, weight, None, [False, True, False])
+        self.assertIsNone(grads[0])
+        self.assertIsNone(grads[2])
+        self.assertTrue(numpy.allclose(grads[1], (y * (x - mean) * rstd).sum(0), atol=1e-4))
+        with self.assertRaisesRegex(ValueError, "output_mask"):
+            ops.native_layer_norm_backward(y, x, [8], mean, rstd, weight, None, [True])
+
     def test_overloads(self):
         x = numbers(2, 3)
         for got, expected in [

@@ -172,7 +172,44 @@ def function(text, result=r"(?:void|auto)", name=r"\w+"):
     return match[2], called, parameters, kind
 
 
+def structs(root):
+    """The public structs and enumerations of ops/ by name, each on one line without its functions."""
+    found = {}
+    for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
+        text = "\n".join(without_private(header.read_text()))
+        text = re.sub(r"\s*//.*|^#.*|\[\[no_unique_address\]\] ?", "", text, flags=re.M)
+        for match in re.finditer(r"^(struct|enum class) (\w+) {", text, re.M):
+            body = text[match.end():closing(text, match.end(), "{}") - 1]
+            members = re.sub(r"\s+", " ", body).strip()
+            if match[1] == "struct":
+                members = " ".join(f"{m.strip()};" for m in members.split(";") if m.strip() and "(" not in m
+                                   and not m.strip().startswith("}"))
+            found[match[2]] = f"{match[1]} {match[2]} {{ {members} }};"
+    return found
+
+
+def named(signatures, types):
+    """The types that signatures name, and those that these name, in order."""
+    lines, text = [], " ".join(signatures)
+    for _ in range(2):
+        for name, line in types.items():
+            if line not in lines and re.search(rf"\b{name}\b", text) and ("_options" in name or "tensor<" in line
+                                                                         or line.startswith("enum")):
+                lines.append(line)
+        text += " ".join(lines)
+    return lines
+
+
+def result_of(body, types):
+    """What a function that makes tensors gives: a struct or pair of them that its body names, or a tensor."""
+    for name, line in types.items():
+        if "tensor<" in line and re.search(rf"\b{name}\b", body):
+            return name
+    return "std::pair of tensors" if re.search(r"std::pair[(<{]", body) else "tensor"
+
+
 def from_headers(root):
+    types = structs(root)
     for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
         if header.name in HELPERS:
             continue
@@ -197,7 +234,9 @@ def from_headers(root):
                 public = comment or "const S& stream" in text
                 if found and public and not found[0].startswith("operator"):
                     name, called, parameters, _ = found
-                    result = " -> tensor" if "nodiscard" in text and "const S& stream" in text else ""
+                    body = "\n".join(lines[index:]).partition("\n}\n")[0]
+                    makes = "nodiscard" in text and "const S& stream" in text
+                    result = f" -> {result_of(body, types)}" if makes else ""
                     signatures = [f"{called}({parameters}){result}"]
             if name:
                 yield {"name": name, "header": f"ops/{header.name}", "comment": " ".join(comment),
@@ -252,7 +291,7 @@ def basics(root):
 
 def operators(root=ROOT):
     """One entry a name, in order of header and place; comments of the overloads joined."""
-    merged = {}
+    merged, types = {}, structs(root)
     for entry in [*pointwise(root), *from_headers(root)]:
         entry["comment"] = entry["comment"].strip()
         key = entry["name"]
@@ -266,6 +305,7 @@ def operators(root=ROOT):
     for entry in merged.values():
         schemas = re.findall(r"aten::\S+\(.*?\)(?=\s|$|\.)", entry["comment"])
         entry["schema"] = schemas[0] if schemas else ""
+        entry["types"] = named(entry["signatures"], types)
         if not entry["comment"]:
             sys.exit(f"{entry['header']}: {entry['name']} has no doc comment")
     return list(merged.values())
@@ -276,7 +316,7 @@ def section(entries, title, tagged=False):
     out = [f"## {title}", ""]
     for entry in entries:
         out += [f"### {entry['name']}", "", entry["comment"], "", "```cpp", *entry["signatures"],
-                "```", ""]
+                *entry.get("types", ()), "```", ""]
         if tagged and entry["name"] not in VOCABULARY:
             types = [f"`operators::{operator_type(entry['name'])}`"]
             types += [f"{option} `operators::{kind}`" for option, kind in with_options(entry["name"])]

@@ -34,6 +34,7 @@ struct torch_device {
       case c10::DeviceType::CUDA: return c10::DispatchKey::CUDA;
       case c10::DeviceType::HIP: return c10::DispatchKey::HIP;
       case c10::DeviceType::XPU: return c10::DispatchKey::XPU;
+      case c10::DeviceType::Meta: return c10::DispatchKey::Meta;
       default: return c10::DispatchKey::PrivateUse1;
     }
   }();
@@ -45,7 +46,7 @@ struct torch_device {
   /// The handle of PyTorch's current stream of a device. Before PyTorch gave native handles, a
   /// device type with streams needs a specialisation, which asks c10/cuda/CUDAStream.h or the like.
   static typename Device::stream_handle current_stream([[maybe_unused]] int device_index) {
-    if constexpr (type == c10::DeviceType::CPU) {
+    if constexpr (type == c10::DeviceType::CPU || type == c10::DeviceType::Meta) {
       return Device::default_stream();
     } else {
       const auto stream = c10::impl::VirtualGuardImpl(type).getStream(
@@ -79,6 +80,10 @@ template <class Device = host>
 // ---- element types
 
 namespace detail {
+
+/// Whether its tensors have no elements, as those of PyTorch's device meta.
+template <class Device>
+inline constexpr bool has_no_elements = torch_device<Device>::type == c10::DeviceType::Meta;
 
 /// PyTorch's types by `dtype`; Undefined where its version has none.
 template <class Type>
@@ -256,6 +261,8 @@ template <class T = void, stream_like S>
 [[nodiscard]] auto from_torch(const S& stream, const at::TensorBase& t,
                               torch_gradients gradients = torch_gradients::refused) {
   using device = device_of<S>;
+  static_assert(!detail::has_no_elements<device>,
+                "flaggems: tensors of the device meta have no elements to view");
   const int index = ref(stream).device_index();
   const auto obstacle = detail::obstacle_of<device>(t, index, gradients);
   if (obstacle != detail::torch_obstacle::none) [[unlikely]]
@@ -303,8 +310,8 @@ at::Tensor torch_of_view(const any_view<Device>& v, int device_index, Owner owne
       type, static_cast<c10::DeviceIndex>(type == c10::DeviceType::CPU ? -1 : device_index));
   auto kept = std::make_unique<Owner>(std::move(owner));
   c10::DataPtr data(
-      v.empty() ? nullptr : v.data(), kept.get(), [](void* p) { delete static_cast<Owner*>(p); },
-      device);
+      v.empty() || has_no_elements<Device> ? nullptr : v.data(), kept.get(),
+      [](void* p) { delete static_cast<Owner*>(p); }, device);
   static_cast<void>(kept.release());
   may_resize = may_resize && type == c10::DeviceType::CPU;
   auto storage = c10::make_intrusive<c10::StorageImpl>(

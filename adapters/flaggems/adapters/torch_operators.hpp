@@ -7,15 +7,19 @@
 #pragma once
 
 #include <flaggems/adapters/torch.hpp>
+#include <flaggems/kernel/family/random/philox.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/registry/registry.hpp>
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DefaultDtype.h>
+#include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,9 +30,10 @@
 
 namespace flaggems {
 
-/// A tensor of PyTorch's in the place of ours, which ends.
+/// A tensor of PyTorch's in the place of ours, which ends; undefined if it has none.
 template <class Device>
 [[nodiscard]] at::Tensor to_torch(any_tensor<Device>&& x, int device_index) {
+  if (!x.has_value()) return {};
   const any_view<Device> v = x.view();
   return detail::torch_of_view(v, device_index, std::move(x), true);
 }
@@ -77,6 +82,8 @@ struct torch_operator_options {
   std::vector<std::string> exclude{};
   bool in_place_of_aten = true;  ///< those that ATen has
   bool own = true;               ///< those of other namespaces
+  /// What ours refuse is ATen's, with a warning at the first call of each operator; else it raises.
+  bool fall_back = false;
   /// Called on the thread of the call, after ours has run or before ATen's.
   std::function<void(const torch_call&)> log{};
 };
@@ -100,6 +107,24 @@ constexpr bool suits_torch(const schema& s) {
     has_tensor = has_tensor || p.kind <= parameter_kind::tensors;
   }
   return has_tensor;
+}
+
+/// Sizes, strides and offset of a tensor. PyTorch's symbols become the numbers for which it traces,
+/// and what is traced holds for these alone.
+template <class Tensor>
+layout layout_of_torch(const Tensor& t) {
+  if constexpr (requires { t.sym_storage_offset().guard_int("", 0); }) {
+    if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+      const auto numbers = [](const auto& symbols) {
+        shape r;
+        for (const auto& one : symbols) r.push_back(one.guard_int(__FILE__, __LINE__));
+        return r;
+      };
+      return {numbers(t.sym_sizes()), numbers(t.sym_strides()),
+              t.sym_storage_offset().guard_int(__FILE__, __LINE__)};
+    }
+  }
+  return {shape(int_list(t.sizes())), shape(int_list(t.strides())), t.storage_offset()};
 }
 
 /// The arguments of a call as the registry takes them.
@@ -162,7 +187,7 @@ class torch_arguments {
       obstructed = &t;
       return;
     }
-    views_.push_back(view_of_torch<Device>(t, false));
+    views_.push_back(view_of(t));
     const dtype type = views_.back().dtype();
     const int kind = bindings::kind_number(type);
     if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
@@ -170,6 +195,21 @@ class torch_arguments {
     } else if (t.dim() > 0) {
       kind_with_dims_ = (std::max)(kind_with_dims_, kind);
       has_narrow_ = has_narrow_ || (kind == 2 && size_of(type) < 4);
+    }
+  }
+  any_view<Device> view_of(const at::Tensor& t) {
+    if constexpr (has_no_elements<Device>) {
+      // Tensors that share a storage lie in one part of the addresses.
+      const void* const storage = t.storage().unsafeGetStorageImpl();
+      const auto at = std::find(storages_.begin(), storages_.end(), storage);
+      const auto place = static_cast<u64>(at - storages_.begin()) + 1;
+      if (at == storages_.end()) storages_.push_back(storage);
+      const dtype type = from_torch(t.scalar_type());
+      const auto layout = layout_of_torch(t);
+      const u64 address = (place << 52) + static_cast<u64>(layout.offset * size_of(type));
+      return any_view<Device>(std::bit_cast<void*>(address), type, layout.sizes, layout.strides);
+    } else {
+      return view_of_torch<Device>(t, false);
     }
   }
   boxed<Device> read(const parameter& p, const c10::IValue& v) {
@@ -206,6 +246,10 @@ class torch_arguments {
           default: break;
         }
         break;
+      case parameter_kind::generator:
+        if (!v.isInt()) break;
+        generator_ = {static_cast<u64>(v.toInt()), 0};  // a seed, which callers in C++ give
+        return generator_;
       case parameter_kind::string:
         if (!v.isString()) break;
         return std::string_view(v.toStringRef());
@@ -218,6 +262,10 @@ class torch_arguments {
           for (const i64 x : v.toIntList()) list.push_back(x);
           return int_list(list.data(), static_cast<int>(list.size()));
         }
+        if (v.isBoolList() && bools_.empty()) {
+          for (const bool x : v.toBoolList()) bools_.push_back(x);
+          return std::span<const bool>(bools_.data(), bools_.size());
+        }
     }
     return leave("an argument of a kind that ours do not take");
   }
@@ -226,6 +274,9 @@ class torch_arguments {
   boxed<Device> arguments_[max_parameters + max_results];
   c10::SmallVector<any_view<Device>, 4> views_;
   c10::SmallVector<i64, 6> lists_[max_lists];
+  c10::SmallVector<bool, 4> bools_;
+  c10::SmallVector<const void*, 4> storages_;
+  philox_generator generator_;
   int lists_read_ = 0, device_index_ = -1;
   // Of Python's numbers, which are tensors of ATen without dimensions, and of what has dimensions.
   int wrapped_kind_ = -1, kind_with_dims_ = -1;
@@ -237,9 +288,13 @@ template <class Device>
 struct torch_kernel final : c10::OperatorKernel {
   using log_function = std::function<void(const torch_call&)>;
   /// `replaces`: stands before ATen's, to which it leaves what it does not take.
-  torch_kernel(const registered_operator<Device>& r, bool is_before_aten, std::string key,
-               std::shared_ptr<const log_function> f)
-      : op(&r), replaces(is_before_aten), name(std::move(key)), log(std::move(f)) {}
+  torch_kernel(const registered_operator<Device>& r, bool is_before_aten, bool may_fall_back,
+               std::string key, std::shared_ptr<const log_function> f)
+      : op(&r),
+        replaces(is_before_aten),
+        falls_back(may_fall_back),
+        name(std::move(key)),
+        log(std::move(f)) {}
 
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
                   c10::Stack* stack) const {
@@ -251,7 +306,12 @@ struct torch_kernel final : c10::OperatorKernel {
     {
       const torch_arguments<Device> arguments(s, values);
       if (!arguments.left_because.empty()) [[unlikely]] {
-        if (replaces) return leave(handle, keys, stack, values, arguments.left_because);
+        // ATen's has other devices and layouts, too: such a call was never ours.
+        if (replaces && (arguments.obstacle == torch_obstacle::device ||
+                         arguments.obstacle == torch_obstacle::layout))
+          return leave(handle, keys, stack, values, arguments.left_because);
+        if (replaces && (falls_back || arguments.obstructed == nullptr))
+          return refuse(handle, keys, stack, values, arguments.left_because);
         if (arguments.obstructed != nullptr)
           raise_obstacle<Device>(arguments.obstacle, *arguments.obstructed,
                                  arguments.device_index());
@@ -263,10 +323,12 @@ struct torch_kernel final : c10::OperatorKernel {
       const auto stream = torch_stream<Device>(device_index);
       if (!replaces) {
         op->call(stream, arguments.list(n), results);
-      } else if (const auto reason = arguments.other_dtype(); !reason.empty()) {
-        return leave(handle, keys, stack, values, reason);
+      } else if (const auto reason = arguments.other_dtype(); op->promotes() && !reason.empty()) {
+        return refuse(handle, keys, stack, values, reason);
       } else if (op->form() == bindings::form::out && arguments.repeats_into(s.results.size())) {
-        return leave(handle, keys, stack, values, "an output to be resized");
+        return refuse(handle, keys, stack, values, "an output to be resized");
+      } else if (!falls_back) {
+        op->call(stream, arguments.list(n), results);
       } else {
         // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
         // and says what is wrong as PyTorch's users know it.
@@ -277,7 +339,7 @@ struct torch_kernel final : c10::OperatorKernel {
           if (e.code() == errc::out_of_memory || e.code() == errc::driver_error) throw;
           refused = e;
         }
-        if (refused) return leave(handle, keys, stack, values, refused->what());
+        if (refused) return refuse(handle, keys, stack, values, refused->what());
       }
     }
     if (*log) (*log)({name, values, {}});
@@ -285,11 +347,22 @@ struct torch_kernel final : c10::OperatorKernel {
   }
 
   const registered_operator<Device>* op;
-  bool replaces;
+  bool replaces, falls_back;
+  mutable std::atomic<bool> has_warned{false};
   std::string name;
   std::shared_ptr<const log_function> log;
 
  private:
+  /// A call that ours do not take: ATen's, which is said once, or an error.
+  FLAGGEMS_COLD void refuse(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
+                            c10::Stack* stack, c10::ArrayRef<c10::IValue> values,
+                            std::string_view reason) const {
+    if (!falls_back)
+      raise(errc::not_supported, name, "a call that ours take (others: fall_back)", reason);
+    if (!has_warned.exchange(true))
+      TORCH_WARN(name, " was left to ATen, which is said once: ", std::string(reason));
+    leave(handle, keys, stack, values, reason);
+  }
   FLAGGEMS_COLD void leave(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
                            c10::Stack* stack, c10::ArrayRef<c10::IValue> values,
                            std::string_view reason) const {
@@ -324,10 +397,12 @@ struct torch_kernel final : c10::OperatorKernel {
 }  // namespace detail
 
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
-/// calls of them on other threads. ATen's stay behind ours: a call that ours does not take (another
-/// device, layout or dtype, complex numbers, sizes that ATen refuses or resizes) is ATen's, and the
-/// log says why. Operators of other namespaces raise instead; they have no gradients, and refuse
-/// tensors that require them.
+/// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout are
+/// ATen's. What else ours do not take (a dtype that the registry was not compiled for, complex
+/// numbers, outputs to be resized) raises; with `fall_back` that is ATen's, too, and the log says
+/// why. Operators of other namespaces always raise; they have no gradients, and refuse tensors that
+/// require them. With `Device` meta they are functions for PyTorch's tensors without elements, so
+/// that torch.compile and torch.export see the operators that another object has for a device.
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
@@ -361,7 +436,10 @@ class torch_operators {
     return (s.space.empty() ? "aten::" : "") + std::string(s.key());
   }
   [[nodiscard]] bool is_wanted(const schema& s) const {
-    if (s.space.empty() ? !options_.in_place_of_aten : !options_.own) return false;
+    // ATen has functions of its own for meta.
+    if (s.space.empty() ? !options_.in_place_of_aten || detail::has_no_elements<Device>
+                        : !options_.own)
+      return false;
     const auto names = [&](const std::vector<std::string>& list) {
       for (const std::string& name : list)
         if (detail::is_named(s.key(), name)) return true;
@@ -395,17 +473,25 @@ class torch_operators {
       return;
     }
     const bool replaces = s.space.empty();
-    auto kernel = torch::CppFunction::makeFromBoxedFunctor(
-        std::make_unique<detail::torch_kernel<Device>>(op, replaces, name, log_));
+    auto kernel =
+        torch::CppFunction::makeFromBoxedFunctor(std::make_unique<detail::torch_kernel<Device>>(
+            op, replaces, options_.fall_back, name, log_));
     if (replaces) {
       // Below autograd and before all back ends: so ATen's kernels stay where they are.
       library("aten", torch::Library::IMPL, c10::DispatchKey::BackendSelect)
           .impl(std::string(s.key()).c_str(), std::move(kernel));
     } else {
       auto& own = library(s.space, torch::Library::FRAGMENT, std::nullopt);
-      own.def(std::string(s.text).c_str());
+      if (!c10::Dispatcher::singleton().findSchema(
+              {std::string(s.space) + "::" + std::string(s.name), std::string(s.overload)}))
+        own.def(std::string(s.text).c_str());
       own.impl(std::string(s.key()).c_str(),
                torch::dispatch(torch_device<Device>::key, std::move(kernel)));
+      // libtorch 1.13 falls through to others, but not to this.
+      if (detail::has_no_elements<Device>)
+        own.impl(
+            std::string(s.key()).c_str(),
+            torch::dispatch(c10::DispatchKey::AutogradMeta, torch::CppFunction::makeFallthrough()));
     }
     registered_.push_back(name);
   }
@@ -449,7 +535,9 @@ class torch_operators {
 
 /// Registers operators of registry<Device> when the program or library is loaded, as by
 /// torch.ops.load_library: FLAGGEMS_TORCH_LIBRARY(flaggems::host, .in_place_of_aten = false). Once
-/// a source file.
-#define FLAGGEMS_TORCH_LIBRARY(Device, ...)                                  \
-  static const ::flaggems::torch_operators<Device> flaggems_torch_operators( \
+/// a line.
+#define FLAGGEMS_TORCH_LIBRARY(Device, ...) FLAGGEMS_TORCH_LIBRARY_AT(__LINE__, Device, __VA_ARGS__)
+#define FLAGGEMS_TORCH_LIBRARY_AT(line, ...) FLAGGEMS_TORCH_LIBRARY_OBJECT(line, __VA_ARGS__)
+#define FLAGGEMS_TORCH_LIBRARY_OBJECT(line, Device, ...)                            \
+  static const ::flaggems::torch_operators<Device> flaggems_torch_operators_##line( \
       ::flaggems::torch_operator_options{__VA_ARGS__})

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -153,6 +154,8 @@ class tvm_ffi_arguments {
     std::vector<any_view<Device>> views;
     std::vector<i64> integers;
     std::vector<f64> numbers;
+    std::unique_ptr<bool[]> bools;  // which no vector has in a row
+    std::size_t bool_count = 0;
   };
 
   [[noreturn]] FLAGGEMS_COLD void refuse(std::size_t i, std::string_view got) const {
@@ -212,6 +215,7 @@ class tvm_ffi_arguments {
   boxed<Device> list_of(std::size_t i, std::span<const TVMFFIAny> elements) {
     list& l = lists_.emplace_back();
     const parameter_kind wanted = schema_.parameters[i].kind;
+    if (wanted == parameter_kind::booleans) l.bools = std::make_unique<bool[]>(elements.size());
     for (const TVMFFIAny& v : elements) {
       if (const DLTensor* const t = tvm_ffi_tensor(v))
         l.views.push_back(dlpack_view(stream_, *t));
@@ -221,6 +225,8 @@ class tvm_ffi_arguments {
         l.numbers.push_back(static_cast<f64>(v.v_int64));
       else if (v.type_index == kTVMFFIInt)
         l.integers.push_back(v.v_int64);
+      else if (v.type_index == kTVMFFIBool && l.bools)
+        l.bools[l.bool_count++] = v.v_int64 != 0;
       else
         refuse(i, "a list with other elements");
     }
@@ -229,6 +235,7 @@ class tvm_ffi_arguments {
       return std::span<const any_view<Device>>(l.views);
     if (l.numbers.size() == n && (n > 0 || wanted == parameter_kind::numbers))
       return std::span<const f64>(l.numbers);
+    if (l.bools && l.bool_count == n) return std::span<const bool>(l.bools.get(), n);
     if (l.integers.size() == n) return int_list(l.integers.data(), static_cast<int>(n));
     refuse(i, "a list of several kinds");
   }
@@ -267,15 +274,20 @@ class tvm_ffi_value {
   TVMFFIAny value_{};
 };
 
-/// A result as a tensor of TVM-FFI, which has the memory alone.
-template <class Device>
-tvm_ffi_value tvm_ffi_result(any_tensor<Device>&& x, int device_index) {
-  const any_view<Device> view = x.view();
-  auto managed = to_dlpack<DLManagedTensorVersioned>(view, device_index, std::move(x));
+/// A view as a tensor of TVM-FFI, which keeps the owner of the memory.
+template <class Device, class Owner>
+tvm_ffi_value tvm_ffi_result(const any_view<Device>& view, int device_index, Owner owner) {
+  auto managed = to_dlpack<DLManagedTensorVersioned>(view, device_index, std::move(owner));
   TVMFFIObjectHandle object = nullptr;
   tvm_ffi_check(TVMFFITensorFromDLPackVersioned(managed.get(), 0, 0, &object));
   static_cast<void>(managed.release());
   return {kTVMFFITensor, object};
+}
+template <class Device>
+tvm_ffi_value tvm_ffi_result(any_tensor<Device>&& x, int device_index) {
+  if (!x.has_value()) return {};  // None
+  const any_view<Device> view = x.view();
+  return tvm_ffi_result(view, device_index, std::move(x));
 }
 
 /// Several values as an array of TVM-FFI.
@@ -315,6 +327,26 @@ int tvm_ffi_call(void* self, const TVMFFIAny* arguments, std::int32_t size, TVMF
   });
 }
 
+/// Makes each entry of registry<Device> the global function `prefix` + key, which calls `call` with
+/// it.
+template <class Device>
+void tvm_ffi_register_all(std::string_view prefix, TVMFFISafeCallType call) {
+  for (const auto& family : registry<Device>::families())
+    for (const registered_operator<Device>& op : family()) {
+      const std::string name = std::string(prefix) + std::string(op.schema().key());
+      const TVMFFIByteArray bytes{name.data(), name.size()};
+      TVMFFIObjectHandle found = nullptr, made = nullptr;
+      tvm_ffi_check(TVMFFIFunctionGetGlobal(&bytes, &found));
+      const tvm_ffi_value other(found != nullptr ? kTVMFFIFunction : kTVMFFINone, found);
+      check(found == nullptr, errc::invalid_argument, "register_tvm_ffi_functions",
+            "names that no function has yet", name.c_str());
+      tvm_ffi_check(TVMFFIFunctionCreate(const_cast<registered_operator<Device>*>(&op), call,
+                                         nullptr, &made));
+      const tvm_ffi_value function(kTVMFFIFunction, made);
+      tvm_ffi_check(TVMFFIFunctionSetGlobal(&bytes, made, 0));
+    }
+}
+
 }  // namespace detail
 
 /// Makes every operator of registry<Device> a global function of TVM-FFI, its key behind `prefix`:
@@ -326,20 +358,7 @@ int tvm_ffi_call(void* self, const TVMFFIAny* arguments, std::int32_t size, TVMF
 /// must not be unloaded after. Raises invalid_argument if a name is taken.
 template <class Device>
 void register_tvm_ffi_functions(std::string_view prefix) {
-  for (const auto& family : registry<Device>::families())
-    for (const registered_operator<Device>& op : family()) {
-      const std::string name = std::string(prefix) + std::string(op.schema().key());
-      const TVMFFIByteArray bytes{name.data(), name.size()};
-      TVMFFIObjectHandle found = nullptr, made = nullptr;
-      detail::tvm_ffi_check(TVMFFIFunctionGetGlobal(&bytes, &found));
-      const detail::tvm_ffi_value other(found != nullptr ? kTVMFFIFunction : kTVMFFINone, found);
-      check(found == nullptr, errc::invalid_argument, "register_tvm_ffi_functions",
-            "names that no function has yet", name.c_str());
-      detail::tvm_ffi_check(TVMFFIFunctionCreate(const_cast<registered_operator<Device>*>(&op),
-                                                 &detail::tvm_ffi_call<Device>, nullptr, &made));
-      const detail::tvm_ffi_value function(kTVMFFIFunction, made);
-      detail::tvm_ffi_check(TVMFFIFunctionSetGlobal(&bytes, made, 0));
-    }
+  detail::tvm_ffi_register_all<Device>(prefix, &detail::tvm_ffi_call<Device>);
 }
 
 /// The schemas of registry<Device>, a line each.
@@ -352,14 +371,15 @@ template <class Device>
 }
 
 namespace detail {
-/// The functions of FLAGGEMS_TVM_FFI_MODULE.
+/// The functions of FLAGGEMS_TVM_FFI_MODULE; `call` is what an entry calls.
 template <class Device>
-int tvm_ffi_register(const TVMFFIAny* arguments, std::int32_t size, TVMFFIAny* result) {
+int tvm_ffi_register(const TVMFFIAny* arguments, std::int32_t size, TVMFFIAny* result,
+                     TVMFFISafeCallType call = &tvm_ffi_call<Device>) {
   return tvm_ffi_guarded([&] {
     const std::string_view prefix = size == 1 ? tvm_ffi_text(arguments[0]) : std::string_view();
     check(prefix.data() != nullptr, errc::invalid_argument, "register_operators",
           "a string before the operators' names");
-    register_tvm_ffi_functions<Device>(prefix);
+    tvm_ffi_register_all<Device>(prefix, call);
     const std::string lines = schema_lines<Device>();
     const TVMFFIByteArray bytes{lines.data(), lines.size()};
     tvm_ffi_check(TVMFFIStringFromByteArray(&bytes, result));

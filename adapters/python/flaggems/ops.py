@@ -6,180 +6,20 @@ Tensors are whatever has __dlpack__, and results come as what the first of them 
 (`add_`) and outputs (`out=`, or by the schema's names) write into the memory given, and give it back.
 A dtype is a string or one of NumPy's or PyTorch's; a generator is a seed.
 """
-import importlib
 import pathlib
 
-import tvm_ffi
+from ._library import Library
 
-from ._schema import Schema, is_tensor, value_at
-
-_PREFIX = "flaggems."
-
-
-def _load():
-    library, = pathlib.Path(__file__).parent.glob("libflaggems_operators.*")
-    module = tvm_ffi.load_module(str(library))
-    found = {}
-    for text in module.register_operators(_PREFIX).splitlines():
-        schema = Schema(text)
-        found.setdefault(schema.name, []).append(schema)
-    return found
-
-
-_SCHEMAS = _load()
-
-
-def schemas(name=None):
-    """The schemas of the operator `name`, or of all."""
-    return [s.text for n, overloads in _SCHEMAS.items() if name in (None, n) for s in overloads]
-
-
-# ---- arguments, as TVM-FFI takes them
-
-
-def _dtype(value):
-    """A string, or a type such as numpy.float32 or bool, by its name."""
-    if isinstance(value, type):
-        name = value.__name__.removesuffix("_")
-        value = {"float": "float64", "int": "int64"}.get(name, name)
-    return tvm_ffi.dtype(value)
-
-
-def _readable(value):
-    """NumPy's read-only arrays say that they are so in DLPack 1 only."""
-    if value.flags.writeable:
-        return value
-    try:
-        return tvm_ffi.from_dlpack(value.__dlpack__(max_version=(1, 0)))
-    except TypeError:  # a NumPy that has DLPack 0 alone
-        return value.copy()
-
-
-def _is_array(value):
-    return hasattr(getattr(value, "flags", None), "writeable")
-
-
-def _tensors(values):
-    return [tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
-
-
-def _conversion(schema, parameter, value):
-    """What makes an argument of the type of `value` one of TVM-FFI's, or None."""
-    if value is None:
-        return None
-    if parameter.type == "Tensor" and _is_array(value):
-        if not parameter.written:
-            return _readable
-
-        def writable(array):
-            if not array.flags.writeable:
-                raise ValueError(f"{schema.key}: expected elements that may be written for argument "
-                                 f"{parameter.name}, got a read-only array [invalid_argument]")
-            return array
-        return writable
-    if parameter.type == "Tensor[]":
-        return _tensors
-    if parameter.type == "ScalarType" and isinstance(value, (str, type)):
-        return _dtype
-    if parameter.type == "MemoryFormat":
-        return lambda value: str(value).removeprefix("torch.")
-    return None
-
-
-# ---- results
-
-
-def _from_dlpack_of(value):
-    """from_dlpack of the library of a tensor; None for TVM-FFI's own, and for libraries without one."""
-    if isinstance(value, tvm_ffi.Tensor):
-        return None
-    library = type(value).__module__.split(".")[0]
-    if library in ("numpy", "torch", "cupy"):
-        return importlib.import_module(library).from_dlpack
-    return value.__array_namespace__().from_dlpack if hasattr(value, "__array_namespace__") else None
-
-
-class _Call:
-    """An overload for arguments of certain types."""
-
-    def __init__(self, schema, function, places, args, kwargs):
-        values = [p if p is None else value_at(p, args, kwargs) for p in places]
-        self.function, self.places = function, places
-        self.conversions = [_conversion(schema, p, v) for p, v in zip(schema.parameters, values)]
-        self.written = [place for p, place in zip(schema.parameters, places) if p.written]
-        self.results = schema.new_results
-        lists = (v if isinstance(v, (list, tuple)) else [v] for v in values)
-        tensors = (v for one in lists for v in one if is_tensor(v))
-        self.wrap = next(map(_from_dlpack_of, tensors), None)
-
-    def __call__(self, args, kwargs):
-        values = []
-        for place, conversion in zip(self.places, self.conversions):
-            if place is None:
-                values.append(tvm_ffi.core.MISSING)
-                continue
-            value = args[place] if type(place) is int else value_at(place, args, kwargs)
-            values.append(value if conversion is None else conversion(value))
-        made = self.function(*values)
-        if self.results == 1:
-            return self._wrapped(made)
-        if self.results == 0:
-            written = tuple(value_at(place, args, kwargs) for place in self.written)
-            return written[0] if len(written) == 1 else written
-        return tuple(map(self._wrapped, made))
-
-    def _wrapped(self, value):
-        # Where an argument was PyTorch's, TVM-FFI has made its tensor already.
-        return self.wrap(value) if self.wrap is not None and isinstance(value, tvm_ffi.Tensor) else value
-
-
-def _kind(value):
-    """What decides whether a parameter takes a value."""
-    kind = type(value)
-    return (kind, frozenset(map(type, value)), len(value)) if kind is list or kind is tuple else kind
-
-
-class Operator:
-    """An operator and its overloads; calling it chooses one, by the types of the arguments."""
-
-    def __init__(self, name, overloads):
-        self.__name__ = name
-        self.overloads = overloads
-        self.__doc__ = "\n".join(s.text for s in overloads)
-        self._calls = {}
-
-    def __repr__(self):
-        return f"<flaggems operator {self.__name__}>"
-
-    def __call__(self, /, *args, **kwargs):
-        key = (*map(_kind, args), *((name, _kind(value)) for name, value in kwargs.items()))
-        call = self._calls.get(key)
-        if call is None:
-            call = self._calls[key] = self._chosen(args, kwargs)
-        return call(args, kwargs)
-
-    def _chosen(self, args, kwargs):
-        refused = []
-        for schema in self.overloads:
-            places = schema.bind(args, kwargs)
-            if not isinstance(places, str):
-                return _Call(schema, tvm_ffi.get_global_func(_PREFIX + schema.key), places, args, kwargs)
-            refused.append(f"  {schema.text}: {places}")
-        raise TypeError(f"{self.__name__}: expected the arguments of an overload\n" + "\n".join(refused))
-
-    def overload(self, name):
-        """The overload of this name alone ("" is the one without)."""
-        for schema in self.overloads:
-            if schema.key.partition(".")[2] == name:
-                return self.__dict__.setdefault(f".{name}", Operator(schema.key, [schema]))
-        raise AttributeError(f"{self.__name__} has no overload {name!r}")
+_library = Library(*pathlib.Path(__file__).parent.glob("libflaggems_operators.*"), "flaggems.")
+schemas = _library.schemas
 
 
 def __getattr__(name):
-    if name not in _SCHEMAS:
-        raise AttributeError(f"flaggems has no operator {name!r}")
-    return globals().setdefault(name, Operator(name, _SCHEMAS[name]))
+    try:
+        return globals().setdefault(name, _library[name])
+    except KeyError:
+        raise AttributeError(f"flaggems has no operator {name!r}") from None
 
 
 def __dir__():
-    return sorted([*_SCHEMAS, "schemas"])
+    return sorted([*_library.names(), "schemas"])

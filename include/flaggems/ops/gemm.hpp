@@ -154,8 +154,9 @@ template <class X, class W>
 shape linear_shape(const X& x, const W& w) {
   if (x.rank() < 1) [[unlikely]]
     raise(errc::shape_mismatch, "linear", "x of rank 1 or more", "rank 0");
-  check_matrix_rank("linear", "a weight", w, 2);
-  check_size("linear", "columns of the weight", x.size(-1), w.size(1));
+  if (w.rank() != 1) check_matrix_rank("linear", "a weight", w, 2);
+  check_size("linear", "columns of the weight", x.size(-1), w.size(-1));
+  if (w.rank() == 1) return shape(int_list(x.sizes().data(), x.rank() - 1));
   shape r = x.shape_of();
   r[r.rank() - 1] = w.size(0);
   return r;
@@ -237,11 +238,25 @@ void bmm_into(const S& stream, const A& a, const B& b, const Out& out, const Add
            out, sizes, added, nullptr);
 }
 
+/// What is added to the one column of a product with a vector. A bias has no dimension then.
+inline const no_bias_view& column_of(const no_bias_view& none) { return none; }
+template <class View>
+auto column_of(const column_bias<View>& bias) {
+  const auto one = bias.view.rank() == 0 ? bias.view.unsqueeze(0) : bias.view.view();
+  return column_bias<std::remove_const_t<decltype(one)>>{one};
+}
+
 /// `packed`: the panels of w, whose view then only has the sizes (gemm_packed.hpp).
 template <class S, class X, class W, class Out, class Added>
 void linear_into(const S& stream, const X& x, const W& w, const Out& out, const Added& added,
                  const u8* packed = nullptr) {
   check_linear_sizes(out.sizes(), linear_shape(x, w));
+  if constexpr (W::extents_type::static_rank < 2)
+    if (w.rank() == 1) {  // a vector: the weight of one column
+      if constexpr (requires { column_of(added); })
+        return linear_into(stream, x, w.unsqueeze(0), out.unsqueeze(-1), column_of(added));
+      check_matrix_rank("linear", "a weight", w, 2);
+    }
   check_separate_output("linear", out, x, w);
   check_added("linear", out, added);
   multiply("linear", stream, linear_rows(x), linear_weight(x, w), linear_rows(out), out.shape_of(),
@@ -345,10 +360,11 @@ template <stream_like S, tensor_like Input, tensor_like A, tensor_like B>
 
 /// out = x * weight^T.
 ///
-/// x [..., k], weight [n, k], out [..., n], any strides and any number of leading dimensions; out
-/// shares no memory with an input. The element types may differ (f32 activations with bf16
-/// weights); sums are in f32. Raises shape_mismatch or overlap before anything is written.
-/// aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out)
+/// x [..., k], weight [n, k], out [..., n], any strides and any number of leading dimensions; with
+/// weight [k], out [...]. out shares no memory with an input. The element types may differ (f32
+/// activations with bf16 weights); sums are in f32. Raises shape_mismatch or overlap before
+/// anything is written. aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *,
+/// Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
 requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x, const W& weight,
                                               Out&& out) -> detail::nothing_t<Out> {
@@ -357,7 +373,7 @@ requires(!detail::read_only<Out>) auto linear(const S& stream, const X& x, const
     detail::linear_into(stream, as_view(x), as_view(weight), as_view(out), detail::no_bias_view{});
   return detail::nothing<Out>;
 }
-/// out = x * weight^T + bias, bias [n].
+/// out = x * weight^T + bias, bias [n]; without a dimension if weight is [k].
 template <stream_like S, tensor_like X, tensor_like W, tensor_like Bias, tensor_like Out>
 void linear(const S& stream, const X& x, const W& weight, const Bias& bias, Out&& out) {
   same_device<S, X, W, Bias, Out>();

@@ -466,6 +466,7 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
   r.rule = P::line.rule;
   r.new_results = P::new_results;
   r.converts = P::line.sized_by.empty();
+  r.same_outputs = P::line.same_outputs;
   r.passes_dtype = Bound::passes_dtype;
   r.float_if_none = P::text.find(P::line.float_if_none);
   for (int i = 0; i < P::count; ++i)

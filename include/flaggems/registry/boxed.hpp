@@ -25,14 +25,17 @@ class any_tensor {
  public:
   using device_type = Device;
 
-  /// No elements: f32, sizes [0].
+  /// Of a result that was not asked for: no elements, f32, sizes [0].
   any_tensor() = default;
   /// Takes a tensor's memory.
   template <class T>
-  any_tensor(tensor<T, Device>&& x) : view_(x.view()), memory_(std::move(x).release()) {}
+  any_tensor(tensor<T, Device>&& x)
+      : view_(x.view()), memory_(std::move(x).release()), has_value_(true) {}
 
   [[nodiscard]] const any_view<Device>& view() const& noexcept { return view_; }
   [[nodiscard]] any_view<Device> view() const&& = delete;
+  /// Whether it has been given a tensor, be that empty.
+  [[nodiscard]] bool has_value() const noexcept { return has_value_; }
   [[nodiscard]] flaggems::dtype dtype() const noexcept { return view_.dtype(); }
   [[nodiscard]] std::span<const i64> sizes() const noexcept { return view_.sizes(); }
   [[nodiscard]] std::span<const i64> strides() const noexcept { return view_.strides(); }
@@ -48,6 +51,7 @@ class any_tensor {
  private:
   any_view<Device> view_;
   pool_block<Device> memory_;
+  bool has_value_ = false;
 };
 
 /// An argument of a boxed call. It owns nothing: views, lists, strings and generators must live

@@ -348,6 +348,9 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
   for (int k = 0; k < outputs(); ++k) {
     const any_view<Device>& to = frame.arguments[first_output() + k].view();
     const any_view<Device>& from = made[k].view();
+    if (facts_->same_outputs && from.dtype() != to.dtype()) [[unlikely]]
+      raise(errc::dtype_mismatch, s.key(), detail::text("an output of ") + to_string(from.dtype()),
+            to_string(to.dtype()));
     if (kind_number(from.dtype()) > kind_number(to.dtype())) [[unlikely]]
       raise(errc::dtype_mismatch, s.key(),
             "an output whose dtype holds results of " + detail::text(to_string(from.dtype())),

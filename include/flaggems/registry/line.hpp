@@ -25,7 +25,7 @@ struct line_facts {
   std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
   std::string_view output_name = "out";
   int outputs_at = -1;
-  bool has_out = true;
+  bool has_out = true, same_outputs = false;
   memory_format format_of_none = memory_format::contiguous_format;
 
   constexpr line_facts(const char* schema) : text(schema) {}
@@ -75,6 +75,12 @@ struct line_facts {
   constexpr line_facts without_out() const {
     line_facts r = *this;
     r.has_out = false;
+    return r;
+  }
+  /// An output has the result's dtype: ATen refuses others, too.
+  constexpr line_facts exact_out() const {
+    line_facts r = *this;
+    r.same_outputs = true;
     return r;
   }
   /// The typed operator takes its outputs after this many arguments; else after the last tensor.

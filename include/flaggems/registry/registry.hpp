@@ -86,6 +86,7 @@ struct operator_facts {
   int new_results = 0;
   bool passes_dtype = false;  // ScalarType is the results' dtype; else that of the operands
   bool converts = true;       // operands of another dtype than the operator's
+  bool same_outputs = false;  // outputs of the results' dtypes alone
   instance<Device> instances[dtype_count] = {};
 };
 
@@ -111,6 +112,10 @@ class registered_operator {
   /// Changes with the schema, and with what the operator means by it.
   [[nodiscard]] constexpr int version() const noexcept { return version_; }
   [[nodiscard]] constexpr bindings::form form() const noexcept { return form_; }
+  /// Whether operands of several dtypes, and numbers, decide the dtype together.
+  [[nodiscard]] constexpr bool promotes() const noexcept {
+    return facts_->rule != bindings::dtype_rule::same;
+  }
   /// Whether it was compiled for an operator's dtype. Operands may be converted to one that it was.
   [[nodiscard]] constexpr bool has(dtype type) const noexcept {
     return instance_of(type) != nullptr;

@@ -101,13 +101,17 @@ namespace detail {
 }
 
 /// The strides of a new tensor in a format; `strides` are the input's, for preserve_format. Raises
-/// invalid_argument if the rank does not have the format.
+/// invalid_argument if the rank does not have the format, or there is no such format.
 [[nodiscard]] constexpr shape strides_in(memory_format format, int_list sizes, int_list strides,
                                          const char* op) {
   if (format == memory_format::preserve_format)
     return is_dense(sizes, strides) ? shape(strides) : dense_strides(sizes, strides);
   const int rank = channels_rank(format);
-  if (rank == 0) return contiguous_strides(sizes);
+  if (rank == 0) {
+    if (format != memory_format::contiguous_format) [[unlikely]]
+      raise(errc::invalid_argument, op, "a memory format", text(static_cast<i64>(format)));
+    return contiguous_strides(sizes);
+  }
   if (sizes.size() != rank) [[unlikely]]
     raise(errc::invalid_argument, op,
           "sizes of rank " + text(rank) + " for " + text(to_string(format)), to_string(sizes));
