@@ -32,13 +32,16 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/forms.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
@@ -54,6 +57,7 @@
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
+#include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reference in double for each row of the pointwise table, under the row's name. A row without
-// one does not compile in the tests: whoever adds an operator to the table says here, in other
-// words than the table's, what it computes.
+// A reference in double for each row of the pointwise tables, under the row's name; options follow
+// the operands, with their defaults. A row without one does not compile in the tests: whoever adds
+// an operator to a table says here, in other words than the table's, what it computes.
 #pragma once
 
 #include <cmath>
+#include <numeric>
+#include <string_view>
 
 namespace flaggems_test {
 
@@ -61,6 +63,77 @@ inline double logical_xor(double a, double b) { return (a == 0) != (b == 0) ? 1 
 inline double clamp(double a, double low, double high) {
   return reference::minimum(reference::maximum(a, low), high);
 }
+
+// ---- rounding
+inline double ceil(double a) { return std::ceil(a); }
+inline double floor(double a) { return std::floor(a); }
+inline double round(double a) { return std::nearbyint(a); }
+inline double trunc(double a) { return std::trunc(a); }
+inline double frac(double a) { return a - std::trunc(a); }
+inline double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : 0; }
+inline double signbit(double a) { return std::signbit(a) ? 1 : 0; }
+inline double copysign(double a, double b) { return std::copysign(a, b); }
+
+// ---- comparison
+inline double isnan(double a) { return std::isnan(a) ? 1 : 0; }
+inline double isinf(double a) { return std::isinf(a) ? 1 : 0; }
+inline double isfinite(double a) { return std::isfinite(a) ? 1 : 0; }
+inline double isposinf(double a) { return a > 0 && std::isinf(a) ? 1 : 0; }
+inline double isneginf(double a) { return a < 0 && std::isinf(a) ? 1 : 0; }
+
+// ---- arithmetic
+inline double deg2rad(double a) { return a / 180 * 3.14159265358979323846; }
+inline double rad2deg(double a) { return a * (180 / 3.14159265358979323846); }
+inline double fmod(double a, double b) { return std::fmod(a, b); }
+inline double remainder(double a, double b) {
+  const double r = std::fmod(a, b);
+  return r != 0 && std::signbit(r) != std::signbit(b) ? r + b : r;
+}
+inline double fmax(double a, double b) { return std::fmax(a, b); }
+inline double fmin(double a, double b) { return std::fmin(a, b); }
+inline double heaviside(double a, double b) { return a > 0 ? 1 : a == 0 ? b : 0; }
+inline double gcd(double a, double b) {
+  return static_cast<double>(std::gcd(static_cast<long>(a), static_cast<long>(b)));
+}
+inline double lcm(double a, double b) {
+  return static_cast<double>(std::lcm(static_cast<long>(a), static_cast<long>(b)));
+}
+inline double hypot(double a, double b) { return std::hypot(a, b); }
+inline double float_power(double a, double b) { return std::pow(a, b); }
+inline double masked_scale(double a, double mask, double scale) { return mask * scale * a; }
+inline double lerp(double a, double b, double w) { return (1 - w) * a + w * b; }
+
+// ---- bits
+inline double bitwise_not(double a) { return static_cast<double>(~static_cast<long>(a)); }
+inline double bitwise_and(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) & static_cast<long>(b));
+}
+inline double bitwise_or(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) | static_cast<long>(b));
+}
+inline double bitwise_xor(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) ^ static_cast<long>(b));
+}
+inline double bitwise_left_shift(double a, double n) { return n < 0 ? 0 : std::ldexp(a, int(n)); }
+inline double bitwise_right_shift(double a, double n) {
+  return n < 0 ? (a < 0 ? -1 : 0) : std::floor(std::ldexp(a, -int(n)));
+}
 }  // namespace reference
+
+/// What a row's test has to know beside its reference.
+struct row_facts {
+  double units = 1;           ///< how many times the usual error
+  double atol = 0;            ///< where terms cancel
+  bool special = true;        ///< whether special values are compared, too
+  bool any_zero = false;      ///< of a zero either sign may come
+  double low = -4, high = 4;  ///< of random operands
+};
+constexpr row_facts facts_of(std::string_view row) {
+  row_facts r;
+  r.any_zero = row == "fmax" || row == "fmin" || row == "lerp";
+  if (row == "lerp") r.atol = 1e-5, r.special = false;
+  if (row == "deg2rad" || row == "rad2deg") r.units = 2;
+  return r;
+}
 
 }  // namespace flaggems_test
