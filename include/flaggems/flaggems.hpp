@@ -30,6 +30,7 @@
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/activation.hpp>
+#include <flaggems/ops/activation_backward.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/bitwise.hpp>
@@ -42,6 +43,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/forms.hpp>
+#include <flaggems/ops/gated.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>

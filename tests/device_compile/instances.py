@@ -13,6 +13,7 @@ import operators  # noqa: E402
 def names(file):
     text = file.read_text()
     found = re.findall(r"^FLAGGEMS_INSTANCE\(\s*(\w+)", text, re.M)
+    found += [f"{row}_row" for row in re.findall(r"^FLAGGEMS_ROW\((\w+)", text, re.M)]
     for table in re.findall(r"^FLAGGEMS_(\w+)_TABLE\(", text, re.M):  # one for each row (rows.hpp)
         header = f"ops/{table.lower()}.hpp"
         found += [f"{row['name']}_row" for row in operators.pointwise(ROOT) if row["header"] == header]

@@ -118,6 +118,58 @@ inline double bitwise_left_shift(double a, double n) { return n < 0 ? 0 : std::l
 inline double bitwise_right_shift(double a, double n) {
   return n < 0 ? (a < 0 ? -1 : 0) : std::floor(std::ldexp(a, -int(n)));
 }
+
+// ---- activations
+inline double selu(double a) {
+  return 1.0507009873554804934193349852946 *
+         (a > 0 ? a : 1.6732632423543772848170429916717 * std::expm1(a));
+}
+inline double relu6(double a) { return std::isnan(a) ? a : a < 0 ? 0 : a > 6 ? 6 : a; }
+inline double softplus(double a, double beta = 1, double threshold = 20) {
+  const double z = a * beta;
+  return z > threshold ? a
+                       : (z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z))) / beta;
+}
+inline double mish(double a) { return a * std::tanh(softplus(a, 1, 1e300)); }
+inline double hardsigmoid(double a) { return relu6(a + 3) / 6; }
+inline double hardswish(double a) { return a * relu6(a + 3) / 6; }
+inline double log_sigmoid(double a) {
+  return (a < 0 ? a : 0) - std::log1p(std::exp(-std::fabs(a)));
+}
+inline double squared_relu(double a) { return std::isnan(a) ? a : a > 0 ? a * a : 0; }
+inline double leaky_relu(double a, double slope = 0.01) { return a > 0 ? a : a * slope; }
+inline double celu(double a, double alpha = 1) { return a > 0 ? a : alpha * std::expm1(a / alpha); }
+inline double hardshrink(double a, double lambd = 0.5) { return std::fabs(a) <= lambd ? 0 : a; }
+inline double softshrink(double a, double lambd = 0.5) {
+  return a > lambd ? a - lambd : a < -lambd ? a + lambd : a * 0;
+}
+inline double threshold(double a, double limit, double value) { return a <= limit ? value : a; }
+inline double hardtanh(double a, double low = -1, double high = 1) {
+  return std::isnan(a) ? a : a < low ? low : a > high ? high : a;
+}
+inline double elu(double a, double alpha = 1, double scale = 1, double input_scale = 1) {
+  return scale * (a > 0 ? a : alpha * std::expm1(a * input_scale));
+}
+inline double prelu_kernel(double a, double w) { return a > 0 ? a : w * a; }
+inline double silu_and_mul_with_clamp(double a, double b, double limit) {
+  return silu(a > limit ? limit : a) * hardtanh(b, -limit, limit);
+}
+
+// ---- gradients of activations
+inline double sigmoid_backward(double g, double y) { return g * ((1 - y) * y); }
+inline double tanh_backward(double g, double y) { return g * (1 - y * y); }
+inline double silu_backward(double g, double x) {
+  const double s = sigmoid(x);
+  return g * (s * (1 + x * (1 - s)));
+}
+inline double mish_backward(double g, double x) {
+  const double t = std::tanh(softplus(x, 1, 1e300));
+  return g * (t + x * sigmoid(x) * (1 - t * t));
+}
+inline double threshold_backward(double g, double x, double limit) { return x <= limit ? 0 : g; }
+inline double softplus_backward(double g, double x, double beta, double threshold) {
+  return x * beta > threshold ? g : g * sigmoid(x * beta);
+}
 }  // namespace reference
 
 /// What a row's test has to know beside its reference.
@@ -132,6 +184,11 @@ constexpr row_facts facts_of(std::string_view row) {
   row_facts r;
   r.any_zero = row == "fmax" || row == "fmin" || row == "lerp";
   if (row == "lerp") r.atol = 1e-5, r.special = false;
+  if (row == "mish" || row == "silu_and_mul_with_clamp" || row == "celu") r.units = 2;
+  // Products of a gradient and what cancels: beyond moderate operands the absolute error grows.
+  if (row.ends_with("_backward")) r.atol = 1e-5, r.special = false;
+  if (row == "threshold_backward" || row == "softplus_backward") r.special = true;
+  if (row == "relu6" || row == "hardtanh" || row == "squared_relu") r.any_zero = true;
   if (row == "deg2rad" || row == "rad2deg") r.units = 2;
   return r;
 }

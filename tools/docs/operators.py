@@ -25,7 +25,11 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
            "ones": "fill_", "ones_like": "fill_", "zeros": "fill_", "zeros_like": "fill_",
            "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "rsub": "sub_scaled",
-           "add_relu": "relu", "floor_divide": "div_floor", "addcmul": "add_scaled",
+           "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
+           "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
+           "rrelu_with_noise_backward": "leaky_relu_backward", "glu": "mul", "swiglu": "silu_and_mul",
+           "geglu": "mul", "reglu": "mul", "glu_backward": "mul", "dswiglu": "silu_backward",
+           "dgeglu": "gelu_backward", "dreglu": "threshold_backward", "floor_divide": "div_floor", "addcmul": "add_scaled",
            "addcdiv": "add_scaled", "masked_fill": "where"}
 HELPERS = {"checks.hpp", "forms.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
@@ -223,8 +227,13 @@ def from_headers(root):
                 continue
             macro = re.match(r"FLAGGEMS_(?:INDEX_)?REDUCTION\((\w+),", line)
             product = re.match(r"FLAGGEMS_PRODUCT\((\w+),", line)
-            name = macro.group(1) if macro else product.group(1) if product else None
+            gated = re.match(r"FLAGGEMS_GATED(?:_BACKWARD)?\((\w+),", line)
+            name = next((m[1] for m in (macro, product, gated) if m), None)
             signatures = []
+            if gated:
+                operands = "grad, x" if "BACKWARD" in line else "x"
+                signatures = [f"{name}(stream, {operands}, out, dim = -1)",
+                              f"{name}(stream, {operands}, dim = -1) -> tensor"]
             if product:
                 signatures = [f"{name}(a, b, c, value = 1)  // an expression",
                               f"{name}(stream, a, b, c, value = 1) -> tensor",

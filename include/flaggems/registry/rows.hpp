@@ -87,3 +87,17 @@ constexpr auto lines(int, Line... line) {
                     #name ".Tensor(Tensor self, Tensor other) -> Tensor", names) \
   FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                          \
                     #name ".Scalar(Tensor self, Scalar other) -> Tensor", names)
+/// name(Tensor self, Scalar option=...), with one option and more, without other names.
+#define FLAGGEMS_UNARY1_LINE(name, rule, p, p0, ...)                    \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                 \
+                    #name "(Tensor self, Scalar " #p #p0 ") -> Tensor", \
+                    ::flaggems::bindings::no_names)
+#define FLAGGEMS_UNARY2_LINE(name, rule, p, p0, q, q0, ...)                                \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                                    \
+                    #name "(Tensor self, Scalar " #p #p0 ", Scalar " #q #q0 ") -> Tensor", \
+                    ::flaggems::bindings::no_names)
+#define FLAGGEMS_UNARY3_LINE(name, rule, p, p0, q, q0, r, r0, ...)                             \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                                        \
+                    #name "(Tensor self, Scalar " #p #p0 ", Scalar " #q #q0 ", Scalar " #r #r0 \
+                          ") -> Tensor",                                                       \
+                    ::flaggems::bindings::no_names)

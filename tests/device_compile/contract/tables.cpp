@@ -6,6 +6,7 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/comparison.hpp>
+#include <flaggems/ops/gated.hpp>
 #include <flaggems/ops/rounding.hpp>
 
 #include "contract.hpp"
@@ -40,6 +41,8 @@ using third = typename third_of<Length % 3, List>::type;
   each(third<sizeof(#name), takes::rule>{}, [](const auto& x) { (void)fg::name(s, x, 0.5); });
 #define UNARY2(name, rule, ...) \
   each(third<sizeof(#name), takes::rule>{}, [](const auto& x) { (void)fg::name(s, x, 1, 2); });
+#define UNARY3(name, rule, ...) \
+  each(third<sizeof(#name), takes::rule>{}, [](const auto& x) { (void)fg::name(s, x, 1, 2, 3); });
 #define BINARY(name, rule, ...)                    \
   each(twice<third<sizeof(#name), takes::rule>>{}, \
        [](const auto& a, const auto& b) { (void)fg::name(s, a, b); });
@@ -72,6 +75,39 @@ void arithmetic() {
     (void)fg::addcmul(s, a, b, b, 2);
     (void)fg::addcdiv(s, a, b, 3);
     (void)fg::masked_fill(s, a, some<bool>(), 1);
+  });
+}
+
+void activation() {
+  FLAGGEMS_ACTIVATION_TABLE(UNARY, UNARY1, UNARY2, UNARY3, BINARY, BINARY1)
+  each(floats{}, [](const auto& x) {
+    (void)fg::logit(s, x);
+    (void)fg::nan_to_num(s, x);
+  });
+  each(types<f32, bf16, f16>{}, [](const auto& x) {
+    (void)fg::prelu(s, x, x);
+    (void)fg::log_sigmoid_forward(s, x);
+    (void)fg::glu(s, x);
+    (void)fg::swiglu(s, x);
+    (void)fg::geglu(s, x);
+    (void)fg::reglu(s, x);
+  });
+}
+
+void activation_backward() {
+  FLAGGEMS_ACTIVATION_BACKWARD_TABLE(BINARY, BINARY1, BINARY2)
+  each(types<f32, bf16, f64>{}, [](const auto& x) {
+    (void)fg::gelu_backward(s, x, x);
+    (void)fg::elu_backward(s, x, 1, 1, 1, false, x);
+    (void)fg::leaky_relu_backward(s, x, x, 0.5, false);
+    (void)fg::logit_backward(s, x, x);
+    (void)fg::log_sigmoid_backward(s, x, x, x);
+    (void)fg::rrelu_with_noise_backward(s, x, x, x, 0.25, 0.5, true, false);
+    (void)fg::prelu_kernel_backward(s, x, x, x);
+    (void)fg::glu_backward(s, x, x);
+    (void)fg::dswiglu(s, x, x);
+    (void)fg::dgeglu(s, x, x);
+    (void)fg::dreglu(s, x, x);
   });
 }
 
