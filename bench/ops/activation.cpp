@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes per second of the gated activations, from the first cache to memory.
-#include <support.hpp>
-
+// Bytes per second of the gated activations, from the first cache to memory, and of the rows of the
+// table.
 #include <flaggems/ops/activation.hpp>
-#include <support/pointwise_reference.hpp>
+#include <pointwise_rows.hpp>
 
 namespace flaggems_bench {
 namespace {
@@ -32,6 +31,9 @@ void gelu_and_mul(benchmark::State& state) {
     fg::gelu_and_mul(stream(), x, y, out, fg::gelu_approximate::tanh);
   });
 }
+FLAGGEMS_ACTIVATION_TABLE(BENCH_UNARY, BENCH_UNARY1, BENCH_UNARY2, BENCH_UNARY3, BENCH_BINARY,
+                          BENCH_BINARY1)
+
 BENCHMARK_TEMPLATE(silu_and_mul, f32)->Range(1 << 10, 1 << 24)->UseRealTime();
 BENCHMARK_TEMPLATE(silu_and_mul, bf16)->Range(1 << 10, 1 << 24)->UseRealTime();
 BENCHMARK_TEMPLATE(gelu_and_mul, f32)->Range(1 << 10, 1 << 24)->UseRealTime();

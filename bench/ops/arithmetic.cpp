@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes per second of arithmetic with an option, from the first cache to memory.
-#include <support.hpp>
-
+// Bytes per second of arithmetic with an option, from the first cache to memory; and of the rows of
+// its table.
 #include <flaggems/ops/arithmetic.hpp>
+#include <pointwise_rows.hpp>
 
 namespace flaggems_bench {
 namespace {
@@ -35,6 +35,8 @@ void floor_div(benchmark::State& state) {
       },
       [](double x, double y) { return std::floor(x / y); });
 }
+FLAGGEMS_ARITHMETIC_TABLE(BENCH_UNARY, BENCH_BINARY, BENCH_BINARY1, BENCH_TERNARY)
+
 BENCHMARK_TEMPLATE(add_alpha, f32)->Range(1 << 10, 1 << 24)->UseRealTime();
 BENCHMARK_TEMPLATE(floor_div, f32)->Range(1 << 10, 1 << 24)->UseRealTime();
 BENCHMARK_TEMPLATE(floor_div, fg::i32)->Range(1 << 10, 1 << 24)->UseRealTime();

@@ -1,67 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes per second of every row of the pointwise table, of a fused expression, and of strided and
+// Bytes per second of every row of the basic table, of a fused expression, and of strided and
 // broadcast operands. The rows are never named here.
-#include <support.hpp>
-
 #include <flaggems/ops/pointwise.hpp>
-#include <support/pointwise_reference.hpp>
+#include <pointwise_rows.hpp>
 
 namespace flaggems_bench {
 namespace {
 
-/// out = row(x...) for `operands` operands of n elements of T.
-template <class T, class Row, int Operands>
-void row(benchmark::State& state) {
-  const fg::shape n{state.range(0)};
-  const auto a = random<T>(n, 0.01, 1), b = random<T>(n, 0.01, 1, 2), c = random<T>(n, 0.3, 1, 3);
-  const auto run = [&](auto& out) {
-    if constexpr (Operands == 1) Row::run(a, out);
-    if constexpr (Operands == 2) Row::run(a, b, out);
-    if constexpr (Operands == 3) Row::run(a, b, c, out);
-  };
-  auto out = Row::output(a);
-  for (auto _ : state) {
-    run(out);
-    benchmark::ClobberMemory();
-  }
-  state.SetBytesProcessed(state.iterations() * (Operands * a.bytes() + out.bytes()));
-  check(state, out, [&](i64 i) {
-    const double x = number(a.data()[i]), y = number(b.data()[i]), z = number(c.data()[i]);
-    if constexpr (Operands == 1) return Row::want(x);
-    if constexpr (Operands == 2) return Row::want(x, y);
-    if constexpr (Operands == 3) return Row::want(x, y, z);
-  });
-}
+#define SIZES ->Arg(1 << 10)->Arg(1 << 17)->Arg(1 << 24)
+#define UNARY(name, rule, ...) BENCH_ROW(name, rule, 1, SIZES, )
+#define BINARY(name, rule, ...) BENCH_ROW(name, rule, 2, SIZES, )
+#define TERNARY(name, rule, ...) BENCH_ROW(name, rule, 3, SIZES, )
+FLAGGEMS_POINTWISE_TABLE(UNARY, BINARY, TERNARY)
 
-#define FLAGGEMS_ROW(name, rule, operands)                                                    \
-  struct name##_row {                                                                         \
-    template <class... X>                                                                     \
-    static void run(X&... x) {                                                                \
-      fg::name(stream(), x...);                                                               \
-    }                                                                                         \
-    template <class... X>                                                                     \
-    static double want(X... x) {                                                              \
-      return flaggems_test::reference::name(x...);                                            \
-    }                                                                                         \
-    template <class T>                                                                        \
-    static auto output(const fg::tensor<T, fg::host>& x) {                                    \
-      return fg::empty<fg::detail::rule::template result<T>>(stream(), {x.numel()});          \
-    }                                                                                         \
-  };                                                                                          \
-  const auto* const name##_benchmark =                                                        \
-      benchmark::RegisterBenchmark("pointwise/" #name "/f32", row<f32, name##_row, operands>) \
-          ->Arg(1 << 10)                                                                      \
-          ->Arg(1 << 17)                                                                      \
-          ->Arg(1 << 24)                                                                      \
-          ->UseRealTime();
-#define FLAGGEMS_UNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 1)
-#define FLAGGEMS_BINARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 2)
-#define FLAGGEMS_TERNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 3)
-FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
-
-void add_bf16(benchmark::State& state) { row<bf16, add_row, 2>(state); }
+void add_bf16(benchmark::State& state) { pointwise_row<bf16, add_row>(state); }
 BENCHMARK(add_bf16)->Arg(1 << 17)->Arg(1 << 24)->UseRealTime();
 
 /// Nothing but the cost of a call: one element.

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/pointwise/arithmetic.hpp>
-#include <flaggems/kernel/family/pointwise/pointwise.hpp>
+#include <flaggems/kernel/family/pointwise/tables/arithmetic.hpp>
 
-#include <flaggems/kernel/block/simt/entry.hpp>
+#include "rows.hpp"
 
 namespace fk = flaggems::kernels;
+
+FLAGGEMS_ARITHMETIC_TABLE(FLAGGEMS_UNARY_ROW, FLAGGEMS_BINARY_ROW, FLAGGEMS_BINARY_ROW_OF,
+                          FLAGGEMS_TERNARY_ROW)
 
 namespace flaggems::kernels {
 using floor_div_f32 = node<float, div_rounded_fn<true>, arg<float, float>, arg<float, float>>;

@@ -13,8 +13,10 @@ import operators  # noqa: E402
 def names(file):
     text = file.read_text()
     found = re.findall(r"^FLAGGEMS_INSTANCE\(\s*(\w+)", text, re.M)
-    if re.search(r"^FLAGGEMS_POINTWISE_TABLE\(", text, re.M):  # one for each row (pointwise.cpp)
-        found += [f"{row['name']}_f32" for row in operators.pointwise(ROOT)]
+    found += [f"{row}_row" for row in re.findall(r"^FLAGGEMS_ROW\((\w+)", text, re.M)]
+    for table in re.findall(r"^FLAGGEMS_(\w+)_TABLE\(", text, re.M):  # one for each row (rows.hpp)
+        header = f"ops/{table.lower()}.hpp"
+        found += [f"{row['name']}_row" for row in operators.pointwise(ROOT) if row["header"] == header]
     return found
 
 

@@ -3,43 +3,13 @@
 #include <flaggems/kernel/family/copy/simt/rows.hpp>
 #include <flaggems/kernel/family/copy/simt/transpose.hpp>
 
-#include <flaggems/kernel/block/simt/entry.hpp>
+#include <flaggems/kernel/family/pointwise/tables/pointwise.hpp>
+
+#include "rows.hpp"
 
 namespace fk = flaggems::kernels;
 
-// ---- every row of the table in f32, `<row>_f32` (instances.py knows their names), in the kernel
-// of contiguous operands that moves single elements: it compiles in a third of the time of those
-// that chips run, which come below
-using x = fk::flat_arg<float, float>;
-template <class R, class F>
-using of_one = fk::node<R, F, x>;
-template <class R, class F>
-using of_two = fk::node<R, F, x, x>;
-template <class R, class F>
-using of_three = fk::node<R, F, x, x, x>;
-namespace results {  // of the table's rules
-using numeric = float;
-using arithmetic = float;
-using integral = float;
-using to_float = float;
-using floating = float;
-using to_bool = bool;
-}  // namespace results
-
-#define FLAGGEMS_ROW(name, result, ...)                                                       \
-  FLAGGEMS_INSTANCE(name##_f32, fk::pointwise_flat<result, __VA_ARGS__>, flaggems::i64, bool, \
-                    fk::global_ptr<result>, __VA_ARGS__)
-#define FLAGGEMS_UNARY(name, rule, formula) \
-  FLAGGEMS_ROW(name, results::rule, of_one<results::rule, fk::name##_fn>)
-#define FLAGGEMS_BINARY(name, rule, formula) \
-  FLAGGEMS_ROW(name, results::rule, of_two<results::rule, fk::name##_fn>)
-#define FLAGGEMS_TERNARY(name, rule, formula) \
-  FLAGGEMS_ROW(name, results::rule, of_three<results::rule, fk::name##_fn>)
-FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
-#undef FLAGGEMS_UNARY
-#undef FLAGGEMS_BINARY
-#undef FLAGGEMS_TERNARY
-#undef FLAGGEMS_ROW
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY_ROW, FLAGGEMS_BINARY_ROW, FLAGGEMS_TERNARY_ROW)
 
 // ---- expressions
 // out = silu(x) * y, in f32 on bf16

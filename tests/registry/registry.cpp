@@ -39,7 +39,12 @@ struct family {
 // [/user]
 
 namespace flaggems::operator_families {
+struct activation;
+struct activation_backward;
+struct arithmetic;
 struct attention;
+struct bitwise;
+struct comparison;
 struct copy;
 struct creation;
 struct gemm;
@@ -48,15 +53,17 @@ struct order;
 struct pointwise;
 struct random;
 struct reduce;
+struct rounding;
 struct row;
 struct unary;
 }  // namespace flaggems::operator_families
 
 namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
-FLAGGEMS_REGISTRY(flaggems::host, of::attention, of::copy, of::creation, of::gemm, of::index,
-                  of::order, of::pointwise, of::random, of::reduce, of::row, of::unary,
-                  mine::family);
+FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
+                  of::attention, of::bitwise, of::comparison, of::copy, of::creation, of::gemm,
+                  of::index, of::order, of::pointwise, of::random, of::reduce, of::rounding,
+                  of::row, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

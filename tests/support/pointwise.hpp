@@ -4,7 +4,7 @@
 // The rows of the pointwise table as types, each with its reference in double.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/table.hpp>
+#include <flaggems/kernel/family/pointwise/tables/pointwise.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <support/ops.hpp>
 #include <support/pointwise_reference.hpp>
@@ -39,13 +39,13 @@ namespace flaggems_test {
       return reference::operator_name(x...);             \
     }                                                    \
   };
-#define FLAGGEMS_UNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 1)
-#define FLAGGEMS_BINARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 2)
-#define FLAGGEMS_TERNARY(name, rule, formula) FLAGGEMS_ROW(name, rule, 3)
-FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
-#undef FLAGGEMS_UNARY
-#undef FLAGGEMS_BINARY
-#undef FLAGGEMS_TERNARY
+#define FLAGGEMS_UNARY_ROW(name, rule, formula) FLAGGEMS_ROW(name, rule, 1)
+#define FLAGGEMS_BINARY_ROW(name, rule, formula) FLAGGEMS_ROW(name, rule, 2)
+#define FLAGGEMS_TERNARY_ROW(name, rule, formula) FLAGGEMS_ROW(name, rule, 3)
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY_ROW, FLAGGEMS_BINARY_ROW, FLAGGEMS_TERNARY_ROW)
+#undef FLAGGEMS_UNARY_ROW
+#undef FLAGGEMS_BINARY_ROW
+#undef FLAGGEMS_TERNARY_ROW
 #undef FLAGGEMS_ROW
 
 template <class Skipped, class... Rows>
@@ -54,6 +54,12 @@ struct row_list {
   template <class F>
   static void for_each(F&& f) {
     (f(Rows{}), ...);
+  }
+  /// Calls f<Row, place in the list>() for each.
+  template <class F>
+  static void for_each_place(F&& f) {
+    [&]<int... K>(std::integer_sequence<int, K...>) { (f.template operator()<Rows, K>(), ...); }
+    (std::make_integer_sequence<int, size>{});
   }
 };
 #if FLAGGEMS_TEST_REDUCED
@@ -80,6 +86,10 @@ inline constexpr bool takes =
     std::is_same_v<typename Row::rule, fg::detail::arithmetic> ? !std::is_same_v<T, bool>
     : std::is_same_v<typename Row::rule, fg::detail::floating>
         ? fg::detail::kind_of<T> == fg::detail::kind::floating
+    : std::is_same_v<typename Row::rule, fg::detail::whole>
+        ? fg::detail::kind_of<T> == fg::detail::kind::integer
+    : std::is_same_v<typename Row::rule, fg::detail::bits>
+        ? fg::detail::kind_of<T> != fg::detail::kind::floating
         : true;
 /// The dtype of a row's result for operands that promote to T.
 template <class Row, class T>

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reference in double for each row of the pointwise table, under the row's name. A row without
-// one does not compile in the tests: whoever adds an operator to the table says here, in other
-// words than the table's, what it computes.
+// A reference in double for each row of the pointwise tables, under the row's name; options follow
+// the operands, with their defaults. A row without one does not compile in the tests: whoever adds
+// an operator to a table says here, in other words than the table's, what it computes.
 #pragma once
 
 #include <cmath>
+#include <numeric>
+#include <string_view>
 
 namespace flaggems_test {
 
@@ -61,6 +63,134 @@ inline double logical_xor(double a, double b) { return (a == 0) != (b == 0) ? 1 
 inline double clamp(double a, double low, double high) {
   return reference::minimum(reference::maximum(a, low), high);
 }
+
+// ---- rounding
+inline double ceil(double a) { return std::ceil(a); }
+inline double floor(double a) { return std::floor(a); }
+inline double round(double a) { return std::nearbyint(a); }
+inline double trunc(double a) { return std::trunc(a); }
+inline double frac(double a) { return a - std::trunc(a); }
+inline double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : 0; }
+inline double signbit(double a) { return std::signbit(a) ? 1 : 0; }
+inline double copysign(double a, double b) { return std::copysign(a, b); }
+
+// ---- comparison
+inline double isnan(double a) { return std::isnan(a) ? 1 : 0; }
+inline double isinf(double a) { return std::isinf(a) ? 1 : 0; }
+inline double isfinite(double a) { return std::isfinite(a) ? 1 : 0; }
+inline double isposinf(double a) { return a > 0 && std::isinf(a) ? 1 : 0; }
+inline double isneginf(double a) { return a < 0 && std::isinf(a) ? 1 : 0; }
+
+// ---- arithmetic
+inline double deg2rad(double a) { return a / 180 * 3.14159265358979323846; }
+inline double rad2deg(double a) { return a * (180 / 3.14159265358979323846); }
+inline double fmod(double a, double b) { return std::fmod(a, b); }
+inline double remainder(double a, double b) {
+  const double r = std::fmod(a, b);
+  return r != 0 && std::signbit(r) != std::signbit(b) ? r + b : r;
+}
+inline double fmax(double a, double b) { return std::fmax(a, b); }
+inline double fmin(double a, double b) { return std::fmin(a, b); }
+inline double heaviside(double a, double b) { return a > 0 ? 1 : a == 0 ? b : 0; }
+inline double gcd(double a, double b) {
+  return static_cast<double>(std::gcd(static_cast<long>(a), static_cast<long>(b)));
+}
+inline double lcm(double a, double b) {
+  return static_cast<double>(std::lcm(static_cast<long>(a), static_cast<long>(b)));
+}
+inline double hypot(double a, double b) { return std::hypot(a, b); }
+inline double float_power(double a, double b) { return std::pow(a, b); }
+inline double masked_scale(double a, double mask, double scale) { return mask * scale * a; }
+inline double lerp(double a, double b, double w) { return (1 - w) * a + w * b; }
+
+// ---- bits
+inline double bitwise_not(double a) { return static_cast<double>(~static_cast<long>(a)); }
+inline double bitwise_and(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) & static_cast<long>(b));
+}
+inline double bitwise_or(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) | static_cast<long>(b));
+}
+inline double bitwise_xor(double a, double b) {
+  return static_cast<double>(static_cast<long>(a) ^ static_cast<long>(b));
+}
+inline double bitwise_left_shift(double a, double n) { return n < 0 ? 0 : std::ldexp(a, int(n)); }
+inline double bitwise_right_shift(double a, double n) {
+  return n < 0 ? (a < 0 ? -1 : 0) : std::floor(std::ldexp(a, -int(n)));
+}
+
+// ---- activations
+inline double selu(double a) {
+  return 1.0507009873554804934193349852946 *
+         (a > 0 ? a : 1.6732632423543772848170429916717 * std::expm1(a));
+}
+inline double relu6(double a) { return std::isnan(a) ? a : a < 0 ? 0 : a > 6 ? 6 : a; }
+inline double softplus(double a, double beta = 1, double threshold = 20) {
+  const double z = a * beta;
+  return z > threshold ? a
+                       : (z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z))) / beta;
+}
+inline double mish(double a) { return a * std::tanh(softplus(a, 1, 1e300)); }
+inline double hardsigmoid(double a) { return relu6(a + 3) / 6; }
+inline double hardswish(double a) { return a * relu6(a + 3) / 6; }
+inline double log_sigmoid(double a) {
+  return (a < 0 ? a : 0) - std::log1p(std::exp(-std::fabs(a)));
+}
+inline double squared_relu(double a) { return std::isnan(a) ? a : a > 0 ? a * a : 0; }
+inline double leaky_relu(double a, double slope = 0.01) { return a > 0 ? a : a * slope; }
+inline double celu(double a, double alpha = 1) { return a > 0 ? a : alpha * std::expm1(a / alpha); }
+inline double hardshrink(double a, double lambd = 0.5) { return std::fabs(a) <= lambd ? 0 : a; }
+inline double softshrink(double a, double lambd = 0.5) {
+  return a > lambd ? a - lambd : a < -lambd ? a + lambd : a * 0;
+}
+inline double threshold(double a, double limit, double value) { return a <= limit ? value : a; }
+inline double hardtanh(double a, double low = -1, double high = 1) {
+  return std::isnan(a) ? a : a < low ? low : a > high ? high : a;
+}
+inline double elu(double a, double alpha = 1, double scale = 1, double input_scale = 1) {
+  return scale * (a > 0 ? a : alpha * std::expm1(a * input_scale));
+}
+inline double prelu_kernel(double a, double w) { return a > 0 ? a : w * a; }
+inline double silu_and_mul_with_clamp(double a, double b, double limit) {
+  return silu(a > limit ? limit : a) * hardtanh(b, -limit, limit);
+}
+
+// ---- gradients of activations
+inline double sigmoid_backward(double g, double y) { return g * ((1 - y) * y); }
+inline double tanh_backward(double g, double y) { return g * (1 - y * y); }
+inline double silu_backward(double g, double x) {
+  const double s = sigmoid(x);
+  return g * (s * (1 + x * (1 - s)));
+}
+inline double mish_backward(double g, double x) {
+  const double t = std::tanh(softplus(x, 1, 1e300));
+  return g * (t + x * sigmoid(x) * (1 - t * t));
+}
+inline double threshold_backward(double g, double x, double limit) { return x <= limit ? 0 : g; }
+inline double softplus_backward(double g, double x, double beta, double threshold) {
+  return x * beta > threshold ? g : g * sigmoid(x * beta);
+}
 }  // namespace reference
+
+/// What a row's test has to know beside its reference.
+struct row_facts {
+  double units = 1;           ///< how many times the usual error
+  double atol = 0;            ///< where terms cancel
+  bool special = true;        ///< whether special values are compared, too
+  bool any_zero = false;      ///< of a zero either sign may come
+  double low = -4, high = 4;  ///< of random operands
+};
+constexpr row_facts facts_of(std::string_view row) {
+  row_facts r;
+  r.any_zero = row == "fmax" || row == "fmin" || row == "lerp";
+  if (row == "lerp") r.atol = 1e-5, r.special = false;
+  if (row == "mish" || row == "silu_and_mul_with_clamp" || row == "celu") r.units = 2;
+  // Products of a gradient and what cancels: beyond moderate operands the absolute error grows.
+  if (row.ends_with("_backward")) r.atol = 1e-5, r.special = false;
+  if (row == "threshold_backward" || row == "softplus_backward") r.special = true;
+  if (row == "relu6" || row == "hardtanh" || row == "squared_relu") r.any_zero = true;
+  if (row == "deg2rad" || row == "rad2deg") r.units = 2;
+  return r;
+}
 
 }  // namespace flaggems_test

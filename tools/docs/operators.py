@@ -16,15 +16,22 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = pathlib.Path("include/flaggems")
-ROW = re.compile(r"(UNARY|BINARY|TERNARY)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
+ROW = re.compile(r"(UNARY|BINARY|PAIR|TERNARY)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
+ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
 
 
 # Names that another operator does the work of, and names that are no operators.
 DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "full_like": "fill_",
            "ones": "fill_", "ones_like": "fill_", "zeros": "fill_", "zeros_like": "fill_",
            "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
-           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm"}
-HELPERS = {"checks.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
+           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "rsub": "sub_scaled",
+           "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
+           "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
+           "rrelu_with_noise_backward": "leaky_relu_backward", "glu": "mul", "swiglu": "silu_and_mul",
+           "geglu": "mul", "reglu": "mul", "glu_backward": "mul", "dswiglu": "silu_backward",
+           "dgeglu": "gelu_backward", "dreglu": "threshold_backward", "floor_divide": "div_floor", "addcmul": "add_scaled",
+           "addcdiv": "add_scaled", "masked_fill": "where"}
+HELPERS = {"checks.hpp", "forms.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
 
@@ -46,7 +53,8 @@ def operator_type(name):
         bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
         operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
         operator_type.declared |= {entry["name"] for entry in pointwise(ROOT)}
-    kinds = [DONE_BY.get(name), name, name.removesuffix("_")]
+    plain = name.removesuffix("_")
+    kinds = [DONE_BY.get(name), name, DONE_BY.get(plain), plain]
     for kind in kinds:
         if kind in operator_type.declared:
             return kind
@@ -85,25 +93,60 @@ def in_words(formula):
     return f"`{text}`, element by element" + ("; integers wrap around" if wraps else "")
 
 
+def tables(root):
+    """(text, header of its operators) of each pointwise table."""
+    folder = root / INCLUDE / "kernel" / "family" / "pointwise" / "tables"
+    for table in sorted(folder.glob("*.hpp")) if folder.is_dir() else ():
+        yield table.read_text(), f"ops/{table.name}"
+
+
 def pointwise(root):
-    table = root / INCLUDE / "kernel" / "family" / "pointwise" / "table.hpp"
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
              "integral": "the promoted dtype; bool becomes i64",
-             "to_float": "the promoted dtype; integers and bool become f32",
+             "whole": "the promoted dtype, of integers only",
+             "bits": "the promoted dtype, of integers and bool only",
+             "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
              "floating": "floating-point only", "to_bool": "bool"}
-    count = {"UNARY": "x", "BINARY": "a, b", "TERNARY": "a, b, c"}
-    for line in table.read_text().splitlines() if table.is_file() else ():
-        match = ROW.match(line.strip())
-        if match:
-            kind, name, rule, formula = match.groups()
+    count = {"UNARY": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c"}
+    for text, header in tables(root):
+        predicates = header == "ops/comparison.hpp"
+        for line in text.splitlines():
+            match = ROW.match(line.strip())
+            if not match:
+                continue
+            kind, options, name, rule, formula = match.groups()
+            defaults = []
+            for _ in range(int(options or 0)):
+                option, default, formula = re.split(r",\s*", formula, maxsplit=2)
+                defaults.append(option + (f" {default}" if default else ""))
             arguments = count[kind]
             first = arguments.split(",")[0]
-            yield {"name": name, "header": "ops/pointwise.hpp", "schema": "",
-                   "comment": f"{in_words(formula)}. Result: {rules[rule]}.",
-                   "signatures": [f"{name}({arguments})  // an expression",
-                                  f"{name}(stream, {arguments}) -> tensor",
-                                  f"{name}(stream, {arguments}, out)",
-                                  f"{name}_(stream, {arguments})  // into {first}"]}
+            after = "".join(f", {d}" for d in defaults)
+            signatures = [f"{name}({arguments}{after})  // an expression",
+                          f"{name}(stream, {arguments}{after}) -> tensor",
+                          f"{name}(stream, {arguments}, out{after})"]
+            if kind != "PAIR" and not predicates:
+                signatures.append(f"{name}_(stream, {arguments}{after})  // into {first}")
+            yield {"name": name, "kind": kind + options, "header": header, "schema": "",
+                   "signatures": signatures,
+                   "comment": f"{in_words(formula)}. Result: {rules[rule]}."}
+
+
+def kinds(root, stem):
+    """The parameters of a table's macro: the kinds of its rows, in order."""
+    table = root / INCLUDE / "kernel" / "family" / "pointwise" / "tables" / f"{stem}.hpp"
+    return re.search(r"_TABLE\(([^)]*)\)", table.read_text())[1].split(", ")
+
+
+def other_names(root):
+    """{operator: its other names}, from the lists of the tables and the lines of headers."""
+    found = {}
+    texts = [text for text, _ in tables(root)]
+    texts += [h.read_text() for h in sorted((root / INCLUDE / "ops").glob("*.hpp"))]
+    for other, name in ALIAS.findall("\n".join(t for text in texts for t in text.splitlines()
+                                               if not t.startswith("#define"))):
+        found.setdefault(name, []).append(other)
+    return found
 
 
 def declaration(lines, start):
@@ -220,8 +263,19 @@ def from_headers(root):
                 comment.append(line[3:].strip())
                 continue
             macro = re.match(r"FLAGGEMS_(?:INDEX_)?REDUCTION\((\w+),", line)
-            name = macro.group(1) if macro else None
+            product = re.match(r"FLAGGEMS_PRODUCT\((\w+),", line)
+            gated = re.match(r"FLAGGEMS_GATED(?:_BACKWARD)?\((\w+),", line)
+            name = next((m[1] for m in (macro, product, gated) if m), None)
             signatures = []
+            if gated:
+                operands = "grad, x" if "BACKWARD" in line else "x"
+                signatures = [f"{name}(stream, {operands}, out, dim = -1)",
+                              f"{name}(stream, {operands}, dim = -1) -> tensor"]
+            if product:
+                signatures = [f"{name}(a, b, c, value = 1)  // an expression",
+                              f"{name}(stream, a, b, c, value = 1) -> tensor",
+                              f"{name}(stream, a, b, c, out, value = 1)",
+                              f"{name}_(stream, a, b, c, value = 1)  // into a"]
             if macro and "INDEX" in line:
                 signatures = [f"{name}(stream, x, out, dim = none, keepdim = false)",
                               f"{name}(stream, x, dim = none, keepdim = false) -> tensor"]
@@ -302,6 +356,9 @@ def operators(root=ROOT):
             old["signatures"] += [s for s in entry["signatures"] if s not in old["signatures"]]
             if entry["comment"] and entry["comment"] not in old["comment"]:
                 old["comment"] = (old["comment"] + "\n\n" + entry["comment"]).strip()
+    for name, others in other_names(root).items():
+        if name in merged:
+            merged[name]["comment"] += f"\n\nAlso {', '.join(f'`flaggems::{o}`' for o in others)}."
     for entry in merged.values():
         schemas = re.findall(r"aten::\S+\(.*?\)(?=\s|$|\.)", entry["comment"])
         entry["schema"] = schemas[0] if schemas else ""

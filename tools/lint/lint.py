@@ -296,7 +296,8 @@ DOORS = {
     "gemm": {"gemm", "epilogue", "prologue"},
     "index": {"index_select", "embedding"},
     "order": {"sort", "topk"},
-    "pointwise": {"pointwise", "activation", "arithmetic", "table"},
+    "pointwise": {"pointwise", "activation", "arithmetic", "functors"},
+    "pointwise/tables": {"*"},
     "quantized": {"linear"},
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
@@ -326,9 +327,9 @@ def family_doors(tree):
             if side and own.startswith("ops/dispatch/"):
                 continue
             doors = DOORS.get(family, {family}) if not side else \
-                DOORS.get(f"{family}/{side}", set()) if side == "programs" or own.startswith("kernel/family/") \
-                else set()
-            if stem not in doors:
+                DOORS.get(f"{family}/{side}", set()) \
+                if side in ("programs", "tables") or own.startswith("kernel/family/") else set()
+            if stem not in doors and "*" not in doors:
                 yield f"{name}: {other}.hpp is no door of {family}{'/' + side if side else ''}: " \
                       f"{', '.join(sorted(doors)) or 'ops/dispatch/ alone sees it'}"
 
@@ -380,7 +381,7 @@ def room_sizes(tree):
 
 
 # Rooms where one header a public name is what a reader looks for.
-ROOM_SIZES = {"ops": 40, "ops/dispatch": 24, "device": 16, "tensor": 16, "detail": 18}
+ROOM_SIZES = {"ops": 64, "registry/families": 32, "ops/dispatch": 24, "device": 16, "tensor": 16, "detail": 18}
 
 
 @check
@@ -432,7 +433,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "promotion", "rows"}
+OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "nodes", "promotion", "rows"}
 
 
 @check
@@ -458,7 +459,7 @@ def stems(tree):
         include = f"<{tree.include_name(path)}>"
         if include not in instances and not any(include in t for q, t in texts.items() if q != path):
             yield f"{tree.name(path)}: nobody includes it"
-        shared = path.parent.parent == kernel / "family" or path.parent.name == "programs"
+        shared = path.parent.parent == kernel / "family" or path.parent.name in ("programs", "tables")
         if shared and path.stem in ops and include not in instances:
             yield f"{tree.name(path)}: no tests/device_compile/{path.stem}.cpp includes it"
     table = tree.root / "docs/support.md"
@@ -484,6 +485,14 @@ def registered(tree):
     folder = tree.root / "include/flaggems/registry/families"
     lines = "".join(p.read_text() for p in sorted(folder.glob("*.hpp")))
     bound = set(re.findall(r"FLAGGEMS_BIND\w*\(flaggems::(\w+)", lines))
+    bound |= set(re.findall(r"FLAGGEMS_\w+_LINE\((\w+), ", lines))
+    # A family that expands a table has its rows, but those of a kind that it skips.
+    for row in operators.pointwise(tree.root):
+        stem = pathlib.Path(row["header"]).stem
+        for found in re.findall(rf"FLAGGEMS_{stem.upper()}_TABLE\(([^)]*)\)", lines):
+            kind = operators.kinds(tree.root, stem).index(row["kind"])
+            if found.split(", ")[kind] != "FLAGGEMS_NO_LINE":
+                bound.add(row["name"])
     bound |= {name + "_" for name in re.findall(r"FLAGGEMS_BIND_IN_PLACE\(flaggems::(\w+)", lines)}
     for entry in operators.operators(tree.root):
         if entry["name"] not in bound | NOT_REGISTERED:

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forms of arithmetic with an option that the pointwise table does not carry: add and sub with
-// alpha, div with a rounding mode, clamp with one bound, pow with an integer exponent.
+// Arithmetic beyond the basic operators: the rows of kernel/family/pointwise/tables/arithmetic.hpp
+// in the forms of ops/forms.hpp; and with options add and sub with alpha, div with a rounding mode,
+// clamp with one bound, pow with an integer exponent, and what follows from these.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/arithmetic.hpp>
+#include <flaggems/kernel/family/pointwise/tables/arithmetic.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
 #include <concepts>
@@ -14,12 +16,16 @@
 namespace flaggems {
 
 namespace operators {
+FLAGGEMS_ARITHMETIC_TABLE(FLAGGEMS_NAME, FLAGGEMS_NAME, FLAGGEMS_NAME_WITH_OPTIONS, FLAGGEMS_NAME)
 using add_scaled = kernels::add_scaled_fn;          ///< add with alpha
 using sub_scaled = kernels::sub_scaled_fn;          ///< sub with alpha
 using div_trunc = kernels::div_rounded_fn<false>;   ///< div with rounding_mode::trunc
 using div_floor = kernels::div_rounded_fn<true>;    ///< div with rounding_mode::floor
 using clamp_optional = kernels::clamp_optional_fn;  ///< clamp with an optional bound
 }  // namespace operators
+
+FLAGGEMS_ARITHMETIC_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_PAIR1, FLAGGEMS_TERNARY)
+FLAGGEMS_ARITHMETIC_ALIASES(FLAGGEMS_ALSO)
 
 /// How div rounds: not at all (true division), toward zero, or down. Values of different types,
 /// because the dtype of the result depends on them.
@@ -224,5 +230,135 @@ requires(tensor_operand<A> || tensor_operand<B>) &&
           "a negative one");
   return detail::make_call<detail::arithmetic>(kernels::pow_fn{}, std::forward<A>(a), b);
 }
+
+// ---- what follows from these
+
+/// b - alpha * a: sub(b, a, alpha), in all forms but the in-place one.
+template <operand A, operand B, scalar_operand Alpha = i64>
+requires(tensor_operand<A> || tensor_operand<B>)
+    [[nodiscard]] auto rsub(A&& a, B&& b, Alpha alpha = 1) {
+  return sub(std::forward<B>(b), std::forward<A>(a), alpha);
+}
+/// b - alpha * a in a new tensor.
+template <stream_like S, operand A, operand B, scalar_operand Alpha = i64>
+requires(tensor_operand<A> || tensor_operand<B>)
+    [[nodiscard]] auto rsub(const S& stream, const A& a, const B& b, Alpha alpha = 1) {
+  return evaluate(stream, rsub(a, b, alpha), "rsub");
+}
+/// out = b - alpha * a. aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
+template <stream_like S, operand A, operand B, tensor_like Out, scalar_operand Alpha = i64>
+requires(tensor_operand<A> || tensor_operand<B>) void rsub(const S& stream, const A& a, const B& b,
+                                                           Out&& out, Alpha alpha = 1) {
+  assign(stream, out, rsub(a, b, alpha), "rsub");
+}
+
+/// max(a + alpha * b, 0) (an expression).
+template <tensor_operand A, operand B, scalar_operand Alpha = i64>
+[[nodiscard]] auto add_relu(A&& a, B&& b, Alpha alpha = 1) {
+  return relu(add(std::forward<A>(a), std::forward<B>(b), alpha));
+}
+/// max(a + alpha * b, 0) in a new tensor.
+template <stream_like S, tensor_operand A, operand B, scalar_operand Alpha = i64>
+[[nodiscard]] auto add_relu(const S& stream, const A& a, const B& b, Alpha alpha = 1) {
+  return evaluate(stream, add_relu(a, b, alpha), "add_relu");
+}
+/// out = max(a + alpha * b, 0), rounded once; otherwise as add.
+/// aten::_add_relu.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)
+template <stream_like S, tensor_operand A, operand B, tensor_like Out, scalar_operand Alpha = i64>
+void add_relu(const S& stream, const A& a, const B& b, Out&& out, Alpha alpha = 1) {
+  assign(stream, out, add_relu(a, b, alpha), "add_relu");
+}
+/// a = max(a + alpha * b, 0).
+template <stream_like S, tensor_like A, operand B, scalar_operand Alpha = i64>
+void add_relu_(const S& stream, A&& a, const B& b, Alpha alpha = 1) {
+  assign(stream, a, add_relu(a, b, alpha), "add_relu_");
+}
+
+/// floor(a / b): div(a, b, rounding_mode::floor), in all its forms.
+template <operand A, operand B>
+requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto floor_divide(A&& a, B&& b) {
+  return div(std::forward<A>(a), std::forward<B>(b), rounding_mode::floor);
+}
+/// floor(a / b) in a new tensor.
+template <stream_like S, operand A, operand B>
+requires(tensor_operand<A> || tensor_operand<B>)
+    [[nodiscard]] auto floor_divide(const S& stream, const A& a, const B& b) {
+  return evaluate(stream, floor_divide(a, b), "floor_divide");
+}
+/// out = floor(a / b). aten::floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out)
+template <stream_like S, operand A, operand B, tensor_like Out>
+requires(tensor_operand<A> || tensor_operand<B>) void floor_divide(const S& stream, const A& a,
+                                                                   const B& b, Out&& out) {
+  assign(stream, out, floor_divide(a, b), "floor_divide");
+}
+/// a = floor(a / b).
+template <stream_like S, tensor_like A, operand B>
+void floor_divide_(const S& stream, A&& a, const B& b) {
+  assign(stream, a, floor_divide(a, b), "floor_divide_");
+}
+
+#define FLAGGEMS_PRODUCT(name, combined)                                                          \
+  template <tensor_operand A, operand B, operand C, scalar_operand Value = i64>                   \
+  [[nodiscard]] auto name(A&& a, B&& b, C&& c, Value value = 1) {                                 \
+    return add(std::forward<A>(a), combined(std::forward<B>(b), std::forward<C>(c)), value);      \
+  }                                                                                               \
+  template <stream_like S, tensor_operand A, operand B, operand C, scalar_operand Value = i64>    \
+  [[nodiscard]] auto name(const S& stream, const A& a, const B& b, const C& c, Value value = 1) { \
+    return evaluate(stream, name(a, b, c, value), #name);                                         \
+  }                                                                                               \
+  template <stream_like S, tensor_operand A, operand B, operand C, tensor_like Out,               \
+            scalar_operand Value = i64>                                                           \
+  void name(const S& stream, const A& a, const B& b, const C& c, Out&& out, Value value = 1) {    \
+    assign(stream, out, name(a, b, c, value), #name);                                             \
+  }                                                                                               \
+  template <stream_like S, tensor_like A, operand B, operand C, scalar_operand Value = i64>       \
+  void name##_(const S& stream, A&& a, const B& b, const C& c, Value value = 1) {                 \
+    assign(stream, a, name(a, b, c, value), #name "_");                                           \
+  }
+/// a + value * b * c: an expression, a new tensor, into `out`, into `a`; rounded once. Otherwise as
+/// add(a, b, alpha).
+/// aten::addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!)
+/// out)
+FLAGGEMS_PRODUCT(addcmul, mul)
+/// a + value * (b / c), true division; otherwise as addcmul.
+/// aten::addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!)
+/// out)
+FLAGGEMS_PRODUCT(addcdiv, div)
+#undef FLAGGEMS_PRODUCT
+
+/// x, but `value` where the mask is true (an expression). It has x's dtype, which a number must be
+/// of the kind of, or of a lower one.
+template <tensor_operand X, tensor_operand M, operand V>
+[[nodiscard]] auto masked_fill(X&& x, M&& mask, V&& value) {
+  using element = typename detail::node_t<X>::element;
+  using given = typename detail::node_t<V>::element;
+  static_assert(detail::kind_of<given> <= detail::kind_of<element>,
+                "flaggems: masked_fill's value is of a higher kind than the tensor");
+  return cast<element>(where(std::forward<M>(mask), std::forward<V>(value), std::forward<X>(x)));
+}
+/// x, but `value` where the mask is true, in a new tensor.
+template <stream_like S, tensor_operand X, tensor_operand M, operand V>
+[[nodiscard]] auto masked_fill(const S& stream, const X& x, const M& mask, const V& value) {
+  return evaluate(stream, masked_fill(x, mask, value), "masked_fill");
+}
+/// out = x, but `value` where the mask is true. Raises shape_mismatch or overlap before anything is
+/// written, and invalid_argument for an integer that the dtype cannot hold.
+/// aten::masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out)
+template <stream_like S, tensor_operand X, tensor_operand M, operand V, tensor_like Out>
+void masked_fill(const S& stream, const X& x, const M& mask, const V& value, Out&& out) {
+  assign(stream, out, masked_fill(x, mask, value), "masked_fill");
+}
+/// x = `value` where the mask is true. aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask,
+/// Scalar value)
+template <stream_like S, tensor_like X, tensor_operand M, operand V>
+void masked_fill_(const S& stream, X&& x, const M& mask, const V& value) {
+  assign(stream, x, masked_fill(x, mask, value), "masked_fill_");
+}
+
+// ---- other names
+FLAGGEMS_POINTWISE_ALIASES(FLAGGEMS_ALSO_IN_PLACE)
+FLAGGEMS_ALSO_IN_PLACE(clip, clamp)
+FLAGGEMS_ALSO_IN_PLACE(clamp_min, maximum)
+FLAGGEMS_ALSO_IN_PLACE(clamp_max, minimum)
 
 }  // namespace flaggems

@@ -109,6 +109,34 @@ struct integral : numeric {
   template <class P>
   using operand = arithmetic_t<result<P>>;
 };
+struct whole : numeric {
+  template <class P>
+  struct checked {
+    static_assert(kind_of<P> == kind::integer, "flaggems: expected integers");
+    using type = std::conditional_t<kind_of<P> == kind::integer, P, i64>;
+  };
+  template <class P>
+  using result = typename checked<P>::type;
+  template <class P>
+  using operand = result<P>;
+};
+struct bits {
+  template <class P>
+  struct checked {
+    static_assert(kind_of<P> != kind::floating, "flaggems: expected integers or bool");
+    using type = std::conditional_t<kind_of<P> != kind::floating, P, i64>;
+  };
+  template <class P>
+  using result = typename checked<P>::type;
+  template <class P>
+  using operand = result<P>;
+};
+struct to_f64 {
+  template <class P>
+  using result = f64;
+  template <class P>
+  using operand = f64;
+};
 struct to_float {
   template <class P>
   using result = std::conditional_t<kind_of<P> == kind::floating, P, f32>;
@@ -127,6 +155,10 @@ struct floating : to_float {
   using result = typename checked<P>::type;
 };
 struct to_bool : numeric {
+  template <class P>
+  using result = bool;
+};
+struct float_to_bool : to_float {
   template <class P>
   using result = bool;
 };
@@ -156,6 +188,15 @@ auto converted(const E& e) {
 
 template <class T, class Node>
 struct as_type;
+
+/// A functor, its options in the type C that a kernel computes in.
+template <class C, class F>
+auto functor_in(const F& f) {
+  if constexpr (requires { f.template in<C>(); })
+    return f.template in<C>();
+  else
+    return f;
+}
 
 /// F over the values of the nodes, under a rule.
 template <class Rule, class F, class... Nodes>
@@ -195,8 +236,9 @@ struct call {
           return std::apply(
               [&](const auto&... e) {
                 using R = kernels::compute_type<element>;
-                return converted<C>(
-                    kernels::node<R, F, std::remove_cvref_t<decltype(e)>...>{f, e...});
+                const auto own = functor_in<operand>(f);
+                return converted<C>(kernels::node<R, std::remove_const_t<decltype(own)>,
+                                                  std::remove_cvref_t<decltype(e)>...>{own, e...});
               },
               built);
         },
@@ -366,7 +408,7 @@ struct as_type {
     const auto e = node.template build<own>(it, next);
     if constexpr (kernels::is_small_float<T> && !is_leaf_of<T, Node>)
       return converted<C>(
-          kernels::node<f32, kernels::round_fn<T>, std::remove_const_t<decltype(e)>>{{}, e});
+          kernels::node<f32, kernels::rounded_to_fn<T>, std::remove_const_t<decltype(e)>>{{}, e});
     else
       return converted<C>(converted<kernels::compute_type<T>>(e));
   }

@@ -12,6 +12,9 @@ namespace flaggems::operator_families {
 using numeric_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool>;
 /// The same without bool.
 using arithmetic_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64>;
+/// Integers; and bool, too.
+using whole_types = type_list<i8, i16, i32, i64, u8, u16, u32, u64>;
+using bit_types = type_list<i8, i16, i32, i64, u8, u16, u32, u64, bool>;
 /// What elements are copied and converted of: all but complex numbers.
 using stored_types =
     type_list<f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool>;

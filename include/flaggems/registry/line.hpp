@@ -259,7 +259,7 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
   for (const std::string_view index : {"index", "indices", "position_ids", "target"})
     if (p.name == index) return role::index;
-  return p.name == "condition" ? role::condition : role::element;
+  return p.name == "condition" || p.name == "mask" ? role::condition : role::element;
 }
 
 constexpr u32 accepted(const parameter& p) {

@@ -13,12 +13,12 @@ using to_bool = numeric;
 }  // namespace takes
 
 // Beside another tensor, and beside a number.
-#define FLAGGEMS_ROW(name, rule, formula)                                    \
+#define FLAGGEMS_ROW(name, rule, ...)                                        \
   each(takes::rule{}, [](const auto& a, const auto& b) {                     \
     (void)fg::name(s, a, b);                                                 \
     if constexpr (is_one<decltype(a), decltype(b)>) (void)fg::name(s, a, 2); \
   });
-#define FLAGGEMS_OTHER(name, rule, formula)
+#define FLAGGEMS_OTHER(name, rule, ...)
 void table() { FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_OTHER, FLAGGEMS_ROW, FLAGGEMS_OTHER) }
 
 }  // namespace contract

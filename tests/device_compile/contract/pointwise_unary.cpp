@@ -15,9 +15,9 @@ using floating = floats;
 using to_bool = real;
 }  // namespace takes
 
-#define FLAGGEMS_ROW(name, rule, formula) \
+#define FLAGGEMS_ROW(name, rule, ...) \
   each(takes::rule{}, [](const auto& x) { (void)fg::name(s, x); });
-#define FLAGGEMS_OTHER(name, rule, formula)
+#define FLAGGEMS_OTHER(name, rule, ...)
 void table() { FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_ROW, FLAGGEMS_OTHER, FLAGGEMS_OTHER) }
 
 void activations() {

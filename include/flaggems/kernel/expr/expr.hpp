@@ -333,7 +333,7 @@ FLAGGEMS_INLINE f32 rounded_to(FLAGGEMS_VALUE(V) x) {
   return static_cast<f32>(number_cast<T>(x));
 }
 template <class T>
-struct round_fn {
+struct rounded_to_fn {
   template <class V>
   FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const {
     return rounded_to<T>(a);

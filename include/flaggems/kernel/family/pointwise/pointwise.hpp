@@ -1,41 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel behind every pointwise operator, and the functors of the operator table.
+// The kernel behind every pointwise operator.
 #pragma once
 
 #include <flaggems/kernel/expr/expr.hpp>
-#include <flaggems/kernel/family/pointwise/table.hpp>
+#include <flaggems/kernel/family/pointwise/tables/pointwise.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
 namespace flaggems::kernels {
-
-#define FLAGGEMS_UNARY(name, rule, formula)                      \
-  struct name##_fn {                                             \
-    template <class V>                                           \
-    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
-      return formula;                                            \
-    }                                                            \
-  };
-#define FLAGGEMS_BINARY(name, rule, formula)                                          \
-  struct name##_fn {                                                                  \
-    template <class V>                                                                \
-    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
-      return formula;                                                                 \
-    }                                                                                 \
-  };
-#define FLAGGEMS_TERNARY(name, rule, formula)                                 \
-  struct name##_fn {                                                          \
-    template <class V>                                                        \
-    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, \
-                                    FLAGGEMS_VALUE(V) c) const {              \
-      return formula;                                                         \
-    }                                                                         \
-  };
-FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
-#undef FLAGGEMS_UNARY
-#undef FLAGGEMS_BINARY
-#undef FLAGGEMS_TERNARY
 
 /// c ? a : b
 struct where_fn {

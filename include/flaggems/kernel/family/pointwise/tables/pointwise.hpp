@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pointwise operators, one line each. A line yields the functor, the expression form, the
-// eager, out and in-place forms, the scalar overloads, the test, the benchmark and the rows of the
-// generated pages. To add one: the line here, a reference in double of the same name in
-// tests/support/pointwise_reference.hpp (without it the tests do not compile), and the pages
-// (docs/tutorial.md, "A pointwise operator").
+// The basic pointwise operators, one line each; the tables beside this one have the others, by
+// kind. A line yields the functor, the expression form, the eager, out and in-place forms, the
+// scalar overloads, the test, the benchmark and the rows of the generated pages. To add one: the
+// line, a reference in double of the same name in tests/support/pointwise_reference.hpp (without it
+// the tests do not compile), and the pages (docs/tutorial.md, "A pointwise operator").
 #pragma once
 
-#include <flaggems/config.hpp>
+#include <flaggems/kernel/family/pointwise/functors.hpp>
 
 // name, promotion rule, result as a formula over a, b, c (values of the compute type, scalar or
 // vector)
@@ -16,7 +16,10 @@
 // Rules:  numeric        the promoted type; bool operands give bool
 //         arithmetic     the same, bool alone refused (as ATen refuses neg and sub of bool)
 //         integral       the same, bool becomes i64 (as ATen's powers with an integer exponent)
+//         whole          the same, integers only
+//         bits           the same, integers and bool only
 //         to_float       the promoted type, integers and bool become f32
+//         to_f64         f64
 //         floating       floating-point operands only
 //         to_bool        computed in the promoted type, result bool
 // clang-format off
@@ -60,6 +63,24 @@
   BINARY(logical_or, to_bool,    mask_of<V>((a != V(0)) | (b != V(0)))) \
   BINARY(logical_xor, to_bool,   mask_of<V>((a != V(0)) ^ (b != V(0)))) \
   TERNARY(clamp,     numeric,    minimum(maximum(a, b), c))
+
+// Other names of these operators, and of those in ops/arithmetic.hpp.
+#define FLAGGEMS_POINTWISE_ALIASES(ALSO) \
+  ALSO(absolute,      abs)               \
+  ALSO(negative,      neg)               \
+  ALSO(greater,       gt)                \
+  ALSO(greater_equal, ge)                \
+  ALSO(less,          lt)                \
+  ALSO(less_equal,    le)                \
+  ALSO(not_equal,     ne)                \
+  ALSO(subtract,      sub)               \
+  ALSO(multiply,      mul)               \
+  ALSO(divide,        div)               \
+  ALSO(true_divide,   div)
 // clang-format on
 
-FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/table.hpp");
+namespace flaggems::kernels {
+FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR, FLAGGEMS_TERNARY_FUNCTOR)
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/pointwise.hpp");

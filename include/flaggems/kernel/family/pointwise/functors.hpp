@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a row of a pointwise table becomes in a kernel:
+// FLAGGEMS_<table>_TABLE(FLAGGEMS_UNARY_FUNCTOR,
+// ...) declares `<row>_fn` for each. A digit in a row's kind counts its options: numbers that the
+// formula names, which the host holds as f64 and a kernel in the type that it computes in (C).
+#pragma once
+
+#include <flaggems/kernel/math/math.hpp>
+
+#define FLAGGEMS_UNARY_FUNCTOR(name, rule, ...)                  \
+  struct name##_fn {                                             \
+    template <class V>                                           \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
+      return __VA_ARGS__;                                        \
+    }                                                            \
+  };
+#define FLAGGEMS_BINARY_FUNCTOR(name, rule, ...)                                      \
+  struct name##_fn {                                                                  \
+    template <class V>                                                                \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
+      return __VA_ARGS__;                                                             \
+    }                                                                                 \
+  };
+#define FLAGGEMS_TERNARY_FUNCTOR(name, rule, ...)                             \
+  struct name##_fn {                                                          \
+    template <class V>                                                        \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, \
+                                    FLAGGEMS_VALUE(V) c) const {              \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
+  };
+
+#define FLAGGEMS_UNARY1_FUNCTOR(name, rule, p, p0, ...)          \
+  template <class C>                                             \
+  struct name##_fn {                                             \
+    C p;                                                         \
+    template <class To>                                          \
+    FLAGGEMS_HD name##_fn<To> in() const {                       \
+      return {number_cast<To>(p)};                               \
+    }                                                            \
+    template <class V>                                           \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
+      return __VA_ARGS__;                                        \
+    }                                                            \
+  };
+#define FLAGGEMS_UNARY2_FUNCTOR(name, rule, p, p0, q, q0, ...)   \
+  template <class C>                                             \
+  struct name##_fn {                                             \
+    C p, q;                                                      \
+    template <class To>                                          \
+    FLAGGEMS_HD name##_fn<To> in() const {                       \
+      return {number_cast<To>(p), number_cast<To>(q)};           \
+    }                                                            \
+    template <class V>                                           \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const { \
+      return __VA_ARGS__;                                        \
+    }                                                            \
+  };
+#define FLAGGEMS_UNARY3_FUNCTOR(name, rule, p, p0, q, q0, r, r0, ...)      \
+  template <class C>                                                       \
+  struct name##_fn {                                                       \
+    C p, q, r;                                                             \
+    template <class To>                                                    \
+    FLAGGEMS_HD name##_fn<To> in() const {                                 \
+      return {number_cast<To>(p), number_cast<To>(q), number_cast<To>(r)}; \
+    }                                                                      \
+    template <class V>                                                     \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a) const {           \
+      return __VA_ARGS__;                                                  \
+    }                                                                      \
+  };
+#define FLAGGEMS_BINARY1_FUNCTOR(name, rule, p, p0, ...)                              \
+  template <class C>                                                                  \
+  struct name##_fn {                                                                  \
+    C p;                                                                              \
+    template <class To>                                                               \
+    FLAGGEMS_HD name##_fn<To> in() const {                                            \
+      return {number_cast<To>(p)};                                                    \
+    }                                                                                 \
+    template <class V>                                                                \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
+      return __VA_ARGS__;                                                             \
+    }                                                                                 \
+  };
+#define FLAGGEMS_BINARY2_FUNCTOR(name, rule, p, p0, q, q0, ...)                       \
+  template <class C>                                                                  \
+  struct name##_fn {                                                                  \
+    C p, q;                                                                           \
+    template <class To>                                                               \
+    FLAGGEMS_HD name##_fn<To> in() const {                                            \
+      return {number_cast<To>(p), number_cast<To>(q)};                                \
+    }                                                                                 \
+    template <class V>                                                                \
+    FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const { \
+      return __VA_ARGS__;                                                             \
+    }                                                                                 \
+  };
+
+FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/functors.hpp");

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Remainders and the greatest common divisor. Remainders are exact: a long division whose digits
+// have so few bits that their products with the halves of the divisor are exact.
+#pragma once
+
+#include <flaggems/kernel/math/exp.hpp>
+
+namespace flaggems::kernels {
+
+/// A positive finite x as a normal number, 2^raised x: returns that and sets `raised`, which is 0
+/// in the normal range, and the exponent of x.
+template <class V>
+FLAGGEMS_INLINE V as_normal(FLAGGEMS_VALUE(V) x, identity<V>& raised, identity<V>& exponent) {
+  using T = element_of<V>;
+  using format = float_format<T>;
+  using U = bits_of<V>;
+  constexpr int raise = format::mantissa + 1;
+  const mask_of<V> is_tiny = x < V(power_of_two<V>(1 - format::bias));
+  const V normal = select(is_tiny, V(x * V(power_of_two<V>(raise))), x);
+  raised = select(is_tiny, V(T(raise)), V(T(0)));
+  const V shift(power_of_two<V>(format::mantissa));
+  exponent = (bit_cast<V>(U((bit_cast<U>(normal) >> format::mantissa) | bit_cast<U>(shift))) -
+              V(shift + V(T(format::bias)))) -
+             raised;
+  return normal;
+}
+
+/// a - trunc(a / b) b, without a rounding error, with the sign of a. Floating point: NaN for an
+/// infinite a or b = 0. Integers: a for b = 0, as a quotient of 0 would give.
+template <class V, if_value<V> = 0>
+FLAGGEMS_INLINE V fmod(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  using T = element_of<V>;
+  if constexpr (is_integer_value<V>) {
+    const V zero(T(0)), one(T(1));
+    const mask_of<V> by_zero = b == zero;
+    mask_of<V> trivial = by_zero;
+    if constexpr (is_signed_integer<T>) trivial = by_zero | (b == V(T(-1)));  // traps for the least
+    const V rest = V(a % select(trivial, one, b));
+    return select(by_zero, a, rest);
+  } else {
+    using format = float_format<T>;
+    constexpr int digit = (format::mantissa + 1) / 2 - 1;  // bits of a digit
+    const V zero(T(0)), one(T(1)), infinity(infinity_of<V>());
+    const V divisor = abs(b);
+    const mask_of<V> regular =
+        (abs(a) < infinity) & (divisor < infinity) & (divisor > zero) & (abs(a) >= divisor);
+    V r = select(regular, abs(a), zero);
+    const V m = select(regular, divisor, one);
+    V lifted, base, ignored, exponent;
+    const V normal = as_normal(m, lifted, base);
+    while (any_lane(mask_of<V>(r >= m))) {
+      // t = m 2^k, so that r / t has at most `digit` + 1 bits.
+      as_normal(r, ignored, exponent);
+      const V k = maximum(V(exponent - base - V(T(digit))), zero);
+      const V shift(exponent_shift<V, exponent_bias<V>>());
+      const V n = k - lifted;
+      const V first = V(n * V(T(0.5f))) + shift;
+      const V second = V(n - (first - shift)) + shift;
+      const V t = V(normal * power_from(first)) * power_from(second);
+      const V q = trunc(V(r / t));
+      const V high = upper_half(t), low = t - high;
+      r = (r - q * high) - q * low;
+      // The quotient may have been rounded up to an integer.
+      r = select(mask_of<V>(r < zero), V(r + t), r);
+    }
+    r = copysign(select(regular, r, abs(a)), a);
+    const mask_of<V> none = !((abs(a) < infinity) & (abs(b) > zero));  // NaN, too
+    return select(mask_of<V>(none | (b != b)), V(nan_of<V>()), r);
+  }
+}
+
+/// a - floor(a / b) b, with the sign of b, as Python's %; otherwise as fmod.
+template <class V, if_value<V> = 0>
+FLAGGEMS_INLINE V remainder(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  using T = element_of<V>;
+  const V zero(T(0));
+  const V r = fmod(a, b);
+  if constexpr (is_unsigned_integer<T>) {
+    return r;
+  } else {
+    const mask_of<V> other_sign = (r != zero) & (b != zero) & ((r < zero) != (b < zero));
+    return select(other_sign, V(r + b), r);
+  }
+}
+
+/// The greatest common divisor of integers, not negative; 0 of two zeros.
+template <class V, if_value<V> = 0>
+FLAGGEMS_INLINE V gcd(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  using T = element_of<V>;
+  using U = rebind<V, uint_of_size<sizeof(T)>>;  // where the least number has a magnitude
+  const U zero(element_of<U>(0));
+  U x = convert<element_of<U>>(abs(a)), y = convert<element_of<U>>(abs(b));
+  while (any_lane(mask_of<V>(y != zero))) {
+    const mask_of<V> ends = y == zero;
+    const U rest = U(x % select(ends, U(element_of<U>(1)), y));
+    x = select(ends, x, y);
+    y = select(ends, zero, rest);
+  }
+  return convert<T>(x);
+}
+/// The least common multiple of integers, modulo 2^n, not negative; 0 if one is 0.
+template <class V, if_value<V> = 0>
+FLAGGEMS_INLINE V lcm(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  using T = element_of<V>;
+  const V zero(T(0));
+  const V g = gcd(a, b);
+  const V whole = V(a / select(mask_of<V>(g == zero), V(T(1)), g));
+  return abs(wrapping_mul(whole, b));
+}
+
+/// sqrt(a^2 + b^2) without overflow in between; infinite if one is, whatever the other.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V hypot(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  using T = element_of<V>;
+  constexpr int far = float_format<T>::bias / 2 - 4;
+  const V x = abs(a), y = abs(b);
+  const V greater = maximum(x, y), lesser = minimum(x, y), one(T(1));
+  const mask_of<V> large = greater > V(power_of_two<V>(far)),
+                   small = greater < V(power_of_two<V>(-far));
+  const V scale =
+      select(large, V(power_of_two<V>(-far - 8)), select(small, V(power_of_two<V>(far + 24)), one));
+  const V back =
+      select(large, V(power_of_two<V>(far + 8)), select(small, V(power_of_two<V>(-far - 24)), one));
+  const V p = greater * scale, q = lesser * scale;
+  const V r = sqrt(V(p * p + q * q)) * back;
+  const V infinity(infinity_of<V>());
+  return select(mask_of<V>((x == infinity) | (y == infinity)), infinity, r);
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/math/remainder.hpp");

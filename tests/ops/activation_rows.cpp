@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of the table of ops/activation.hpp; logit, nan_to_num, prelu.
+#include <flaggems/ops/activation.hpp>
+#include <support/pointwise_tables.hpp>
+
+namespace flaggems_test {
+namespace {
+
+FLAGGEMS_ACTIVATION_TABLE(TEST_UNARY, TEST_UNARY1, TEST_UNARY2, TEST_UNARY3, TEST_PAIR, TEST_PAIR1)
+using rows = row_list<void FLAGGEMS_ACTIVATION_TABLE(TEST_LISTED, TEST_LISTED, TEST_LISTED,
+                                                     TEST_LISTED, TEST_LISTED, TEST_LISTED)>;
+
+template <class D>
+class activation_rows : public ::testing::Test {};
+using devices = elementwise_devices<chip32>;
+TYPED_TEST_SUITE(activation_rows, devices);
+
+TYPED_TEST(activation_rows, rows) { check_table<TypeParam, rows>(); }
+
+using values = std::vector<double>;
+constexpr double inf = std::numeric_limits<double>::infinity();
+const double nan = std::nan("");
+
+TYPED_TEST(activation_rows, logit_and_numbers) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  at_every_level<D>([&] {
+    const values in = {0.5, 0.500001, 0.4, 0.9, 1e-6, 0, 1, -0.5, 2, nan, 0.25, 0.75, 0.999999};
+    test_tensor<f32, D> x({13}, layout::strided, in), out({13});
+    for (const std::optional<double> eps : {std::optional<double>(), std::optional(0.125)}) {
+      fg::logit(stream, x.in(), out.view(), eps);
+      values want;
+      for (const double v : x.values()) {
+        const double z = eps && v == v ? std::fmin(std::fmax(v, *eps), 1 - *eps) : v;
+        want.push_back(std::log(z / (1 - z)));
+      }
+      expect_close<f32>(out.read(), want, {1e-6, 1e-9});
+    }
+    test_tensor<f32, D> y({4}, layout::negative, {nan, inf, -inf, -2.5}), to({4});
+    fg::nan_to_num(stream, y.in(), to.view());
+    const double most = std::numeric_limits<float>::max();
+    expect_equal(to.read(), {0, most, -most, -2.5});
+    fg::nan_to_num(stream, y.in(), to.view(), 7, std::nullopt, -1);
+    expect_equal(to.read(), {7, most, -1, -2.5});
+    fg::nan_to_num_(stream, y.view(), std::nullopt, 3);
+    expect_equal(y.read(), {0, 3, -most, -2.5});
+  });
+  EXPECT_RAISES((void)fg::logit(stream, test_tensor<f32, D>({2}).in(), -0.5), invalid_argument,
+                "logit");
+}
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
+
+TEST(activation_prelu, weights) {
+  const auto& stream = test_stream<host>();
+  const shape sizes{2, 3, 2};
+  test_tensor<f32> x(sizes, layout::transposed, random_values(sizes)), out(sizes);
+  test_tensor<f32> w({3}, layout::strided, {0.5, -1, 2}), one({1}, layout::contiguous, {0.25});
+  fg::prelu(stream, x.in(), w.in(), out.view());
+  values want, want_one;
+  for (std::size_t k = 0; k < 12; ++k) {
+    const double v = x.values()[k];
+    want.push_back(v > 0 ? v : v * w.values()[k / 2 % 3]);
+    want_one.push_back(v > 0 ? v : v / 4);
+  }
+  expect_close<f32>(out.read(), want, {1e-6, 0});
+  expect_close<f32>(values_of(fg::prelu(stream, x.in(), one.in())), want_one, {1e-6, 0});
+  test_tensor<f32> scalar({}, layout::contiguous, {-2});
+  expect_equal(values_of(fg::prelu(stream, scalar.in(), one.in())), {-0.5});
+  test_tensor<f32> empty({0, 3});
+  EXPECT_EQ(fg::prelu(stream, empty.in(), w.in()).numel(), 0);
+  EXPECT_RAISES(fg::prelu(stream, x.in(), w.in().narrow(0, 0, 2), out.view()), shape_mismatch,
+                "prelu");
+}
+
+TEST(activation_log_sigmoid, with_a_buffer) {
+  const auto& stream = test_stream<host>();
+  test_tensor<f32> x({9}, layout::strided, {-3, -1, -0.0, 0, 1, 3, 100, -100, nan});
+  test_tensor<f32> output({9}), buffer({9});
+  fg::log_sigmoid_forward(stream, x.in(), output.view(), buffer.view());
+  values want, rest;
+  for (const double v : x.values()) {
+    want.push_back(reference::log_sigmoid(v));
+    rest.push_back(std::exp(-std::abs(v)));
+  }
+  expect_close<f32>(output.read(), want, {1e-6, 1e-44});
+  expect_close<f32>(buffer.read(), rest, {1e-6, 1e-44});
+  const auto both = fg::log_sigmoid_forward(stream, x.in());
+  EXPECT_EQ(values_of(both.second).size(), 9U);
+  EXPECT_RAISES(fg::log_sigmoid_forward(stream, x.in(), output.view(), output.view()), overlap,
+                "log_sigmoid_forward");
+}
+
+TEST(activation_numbers, of_other_dtypes) {
+  const auto& stream = test_stream<host>();
+  test_tensor<bf16> x({3}, layout::contiguous, {nan, inf, -inf});
+  expect_equal(values_of(fg::nan_to_num(stream, x.in())), {0, 0x1.fep127, -0x1.fep127});
+  test_tensor<fg::i32> i({3}, layout::contiguous, {1, -2, 3});
+  expect_equal(values_of(fg::nan_to_num(stream, i.in())), {1, -2, 3});
+  static_assert(
+      std::is_same_v<fg::value_t<decltype(fg::threshold(stream, i.in(), 1, 5))>, fg::i32>);
+}
+
+#endif
+
+}  // namespace
+}  // namespace flaggems_test
