@@ -31,6 +31,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
@@ -49,6 +50,7 @@
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
@@ -57,7 +59,10 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/stack.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/triangle.hpp>
+#include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>

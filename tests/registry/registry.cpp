@@ -39,6 +39,7 @@ struct family {
 // [/user]
 
 namespace flaggems::operator_families {
+struct arrange;
 struct attention;
 struct copy;
 struct creation;
@@ -54,8 +55,8 @@ struct unary;
 
 namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
-FLAGGEMS_REGISTRY(flaggems::host, of::attention, of::copy, of::creation, of::gemm, of::index,
-                  of::order, of::pointwise, of::random, of::reduce, of::row, of::unary,
+FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::gemm,
+                  of::index, of::order, of::pointwise, of::random, of::reduce, of::row, of::unary,
                   mine::family);
 
 namespace flaggems_test {
