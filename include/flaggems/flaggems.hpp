@@ -57,6 +57,7 @@
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/stack.hpp>

@@ -50,14 +50,15 @@ struct pointwise;
 struct random;
 struct reduce;
 struct row;
+struct scan;
 struct unary;
 }  // namespace flaggems::operator_families
 
 namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::gemm,
-                  of::index, of::order, of::pointwise, of::random, of::reduce, of::row, of::unary,
-                  mine::family);
+                  of::index, of::order, of::pointwise, of::random, of::reduce, of::row, of::scan,
+                  of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -191,6 +191,10 @@ def function(text, result=r"(?:void|auto)", name=r"\w+"):
 FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
          "VIEW_COPY": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "MOVE": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "SCAN": ("", ["{name}(stream, x, out, i64 dim)", "{name}<T = void>(stream, x, i64 dim) -> tensor",
+                       "{name}_(stream, x, i64 dim)"]),
+         "RUNNING_EXTREME": ("", ["{name}(stream, x, values, indices, i64 dim)",
+                                  "{name}(stream, x, i64 dim) -> values and indices"]),
          "TRIANGLE": ("i64 diagonal = 0", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor",
                                           "{name}_(stream, x{given})"])}
 

@@ -300,6 +300,7 @@ DOORS = {
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},
+    "scan": {"scan"},
     "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax"},
     "copy/vector": {"rows"},
     "gemm/vector": {"amx", "micro_kernel"},
