@@ -226,7 +226,7 @@ def from_headers(root):
                 given = f", {given}" if given else ""
                 forms = [form.format(name=name, given=given) for form in FORMS[macro[1]][1]]
                 for own, said in ((name, " ".join(comment)), (f"{name}_", f"As {name}, in place.")):
-                    signatures = [form for form in forms if form.startswith(f"{own}(")]
+                    signatures = [form for form in forms if re.match(rf"{own}[(<]", form)]
                     if signatures:
                         yield {"name": own, "header": f"ops/{header.name}", "comment": said, "schema": "",
                                "signatures": signatures}

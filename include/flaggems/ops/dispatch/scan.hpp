@@ -8,14 +8,11 @@
 #include <flaggems/kernel/family/scan/simt/scan.hpp>
 #include <flaggems/kernel/family/scan/vector/scan.hpp>
 #include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
 namespace flaggems::detail {
-
-/// Fewer rows are cut into chunks if they are longer than these; at most so many of each.
-inline constexpr i64 scan_few_rows = 64, scan_long_row = i64{1} << 16, scan_least_chunk = 4096,
-                     scan_most_chunks = 256;
 
 /// The scan of x along dimension d; `places` has no data where the operation has none. There are
 /// elements, and all checks have passed.
@@ -23,6 +20,7 @@ template <class Op, class S, class T, class O, class D>
 void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
                  const tensor_view<O, D>& out, const tensor_view<i64, D>& places) {
   using state = typename Op::state;
+  using numbers = tuning<families::scan, D>;
   const auto without = [d](std::span<const i64> all) {
     shape s(all);
     s.erase(d);
@@ -45,9 +43,9 @@ void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>&
   space.length = space.chunk = x.size(d);
   space.chunks = 1;
   const i64 rows = it.numel();
-  if (rows < scan_few_rows && space.length >= scan_long_row) {
-    space.chunk =
-        kernels::max_of(scan_least_chunk, kernels::ceil_div(space.length, scan_most_chunks));
+  if (rows < numbers::few_rows && space.length >= numbers::long_row) {
+    space.chunk = kernels::max_of(i64{numbers::least_chunk},
+                                  kernels::ceil_div(space.length, numbers::most_chunks));
     space.chunks = kernels::ceil_div(space.length, space.chunk);
   }
   space.from_step = step;
@@ -65,9 +63,9 @@ void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>&
   config.op = op;
   config.tiles = space.rows.tiles * space.chunks;
   config.work = work_of(x.numel(), sizeof(T) + sizeof(O), 2);
-  config.threads = space.columns         ? static_cast<int>(kernels::scan_columns)
-                   : space.chunk >= 1024 ? 256
-                                         : 64;
+  config.threads = space.columns                      ? static_cast<int>(kernels::scan_columns)
+                   : space.chunk < numbers::short_row ? numbers::threads_of_few
+                                                      : numbers::threads;
   config.scratch = scratch_bytes<state>(config.threads);
   using kernel = kernels::scan<Op, T, O>;
   using kernels::scan_pass;
