@@ -32,6 +32,7 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/activation_backward.hpp>
 #include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
@@ -54,6 +55,7 @@
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
@@ -61,9 +63,13 @@
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/stack.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/triangle.hpp>
+#include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>

@@ -42,6 +42,7 @@ namespace flaggems::operator_families {
 struct activation;
 struct activation_backward;
 struct arithmetic;
+struct arrange;
 struct attention;
 struct bitwise;
 struct comparison;
@@ -55,15 +56,16 @@ struct random;
 struct reduce;
 struct rounding;
 struct row;
+struct scan;
 struct unary;
 }  // namespace flaggems::operator_families
 
 namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
-                  of::attention, of::bitwise, of::comparison, of::copy, of::creation, of::gemm,
-                  of::index, of::order, of::pointwise, of::random, of::reduce, of::rounding,
-                  of::row, of::unary, mine::family);
+                  of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
+                  of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce,
+                  of::rounding, of::row, of::scan, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

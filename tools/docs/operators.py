@@ -21,7 +21,7 @@ ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
 
 
 # Names that another operator does the work of, and names that are no operators.
-DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "full_like": "fill_",
+DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill_", "full_like": "fill_",
            "ones": "fill_", "ones_like": "fill_", "zeros": "fill_", "zeros_like": "fill_",
            "zero_": "fill_", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "rsub": "sub_scaled",
@@ -30,10 +30,18 @@ DONE_BY = {"clone": "copy_", "contiguous": "copy_", "to": "copy_", "full": "fill
            "rrelu_with_noise_backward": "leaky_relu_backward", "glu": "mul", "swiglu": "silu_and_mul",
            "geglu": "mul", "reglu": "mul", "glu_backward": "mul", "dswiglu": "silu_backward",
            "dgeglu": "gelu_backward", "dreglu": "threshold_backward", "floor_divide": "div_floor", "addcmul": "add_scaled",
-           "addcdiv": "add_scaled", "masked_fill": "where"}
+           "addcdiv": "add_scaled", "masked_fill": "where",
+           **dict.fromkeys(("stack", "hstack", "vstack"), "cat"),
+           **dict.fromkeys(("flip", "roll", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
+                            "diag_embed", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+                            "constant_pad_nd", "pad"), "copy_")}
 HELPERS = {"checks.hpp", "forms.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
+VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
+         "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
+         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view"}  # they launch nothing
+VOCABULARY |= VIEWS
 
 # What a program needs around its operators; every name must be found, with a doc comment.
 BASICS = {
@@ -46,6 +54,11 @@ BASICS = {
 }
 
 
+def is_copy(name):
+    """Whether an operator is a copy of a view or a padding, by their names."""
+    return name.endswith("_copy") or bool(re.fullmatch(r"(reflection|replication)_pad\dd", name))
+
+
 def operator_type(name):
     """The type in namespace operators that stands for `name`, which must be declared."""
     if not hasattr(operator_type, "declared"):
@@ -53,6 +66,8 @@ def operator_type(name):
         bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
         operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
         operator_type.declared |= {entry["name"] for entry in pointwise(ROOT)}
+    if is_copy(name):
+        return "copy_"
     plain = name.removesuffix("_")
     kinds = [DONE_BY.get(name), name, DONE_BY.get(plain), plain]
     for kind in kinds:
@@ -251,6 +266,18 @@ def result_of(body, types):
     return "std::pair of tensors" if re.search(r"std::pair[(<{]", body) else "tensor"
 
 
+# The lines of macros that make an operator: the arguments, if not the line's own, and its forms.
+FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
+         "VIEW_COPY": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "MOVE": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "SCAN": ("", ["{name}(stream, x, out, i64 dim)", "{name}<T = void>(stream, x, i64 dim) -> tensor",
+                       "{name}_(stream, x, i64 dim)"]),
+         "RUNNING_EXTREME": ("", ["{name}(stream, x, values, indices, i64 dim)",
+                                  "{name}(stream, x, i64 dim) -> values and indices"]),
+         "TRIANGLE": ("i64 diagonal = 0", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor",
+                                          "{name}_(stream, x{given})"])}
+
+
 def from_headers(root):
     types = structs(root)
     for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
@@ -261,6 +288,29 @@ def from_headers(root):
         for index, line in enumerate(lines):
             if line.startswith("///"):
                 comment.append(line[3:].strip())
+                continue
+            macro = re.match(r"FLAGGEMS_(\w+)\((\w+),", line)
+            if macro and macro[1] in FORMS:
+                name, text = macro[2], " ".join(lines[index:index + 6])
+                text = text[:closing(text, text.index("(") + 1, "()") - 1]
+                # Behind the name and what the operator is made of.
+                arguments = [""]
+                for char in text.split("(", 1)[1]:
+                    whole = all(arguments[-1].count(a) == arguments[-1].count(b) for a, b in ("()", "{}"))
+                    if char == "," and whole:
+                        arguments.append("")
+                    else:
+                        arguments[-1] += char
+                given = ", ".join(re.sub(r"\s+", " ", a).strip() for a in arguments[2:])
+                given = FORMS[macro[1]][0] or given
+                given = f", {given}" if given else ""
+                forms = [form.format(name=name, given=given) for form in FORMS[macro[1]][1]]
+                for own, said in ((name, " ".join(comment)), (f"{name}_", f"As {name}, in place.")):
+                    signatures = [form for form in forms if re.match(rf"{own}[(<]", form)]
+                    if signatures:
+                        yield {"name": own, "header": f"ops/{header.name}", "comment": said, "schema": "",
+                               "signatures": signatures}
+                comment = []
                 continue
             macro = re.match(r"FLAGGEMS_(?:INDEX_)?REDUCTION\((\w+),", line)
             product = re.match(r"FLAGGEMS_PRODUCT\((\w+),", line)

@@ -39,7 +39,7 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
 SAME_KERNEL = {"argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"}
+NO_LAUNCH = {"cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"} | operators.VIEWS
 
 
 def compiled_operators():
@@ -57,6 +57,8 @@ def compiled_operators():
 
 def kernel_of(name):
     """The operator whose kernel the operator `name` launches on a chip."""
+    if operators.is_copy(name):
+        return "copy"
     name = SAME_KERNEL.get(name, operators.DONE_BY.get(name, name)).removesuffix("_")
     return SAME_KERNEL.get(name, name)
 

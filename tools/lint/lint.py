@@ -302,6 +302,7 @@ DOORS = {
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},
+    "scan": {"scan"},
     "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax"},
     "copy/vector": {"rows"},
     "gemm/vector": {"amx", "micro_kernel"},
@@ -476,7 +477,9 @@ def stems(tree):
 
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
 NOT_REGISTERED = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
-                  "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear"}
+                  "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear",
+                  # Views, and lists of tensors, which the registry's results are not.
+                  *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
 
 
 @check

@@ -23,6 +23,7 @@ struct topk {};
 struct gemm {};
 struct attention {};
 struct quantized {};
+struct scan {};
 }  // namespace families
 
 /// The numbers of a family where the device's vendor has said nothing. A number that follows from
@@ -66,6 +67,17 @@ struct default_tuning<families::pointwise, Device, Model> {
 template <class Device>
 struct default_tuning<families::pointwise, Device, execution::vector_workers> {
   static constexpr i64 tile = 8192;  ///< elements: a few pages, to share out among workers
+};
+
+/// Scans along one dimension.
+template <class Device, execution Model>
+struct default_tuning<families::scan, Device, Model> {
+  static constexpr i64 few_rows = 64;            ///< fewer rows are cut into chunks,
+  static constexpr i64 long_row = i64{1} << 16;  ///< if they are as long as this,
+  static constexpr i64 least_chunk = 4096;       ///< of as many elements at least,
+  static constexpr i64 most_chunks = 256;        ///< and at most so many of a row
+  static constexpr i64 short_row = 1024;         ///< rows below are for blocks of few threads
+  static constexpr int threads = 256, threads_of_few = 64;
 };
 
 /// Copies between layouts.

@@ -20,12 +20,12 @@ inline bool is_skipped(int_list sizes) { return sizes.size() == 1 && sizes[0] ==
 
 /// The sizes that a concatenation has so far.
 struct cat_plan {
+  const char* op = "cat";
   shape sizes{0};
   int dim = 0;
   bool any = false, any_operand = false;
 
   FLAGGEMS_NOINLINE void add(int_list own, i64 wanted_dim) {
-    constexpr const char* op = "cat";
     any_operand = true;
     if (own.size() == 0) [[unlikely]]
       raise(errc::invalid_argument, op, "tensors of at least one dimension", "a 0-dimensional one");
@@ -48,8 +48,8 @@ struct cat_plan {
   }
   void check_some(i64 wanted_dim) {
     if (!any_operand) [[unlikely]]
-      raise(errc::invalid_argument, "cat", "at least one tensor", "none");
-    if (!any) dim = normalize_dim(wanted_dim, 1, "cat");
+      raise(errc::invalid_argument, op, "at least one tensor", "none");
+    if (!any) dim = normalize_dim(wanted_dim, 1, op);
   }
 
  private:
@@ -74,9 +74,9 @@ template <class... X, class T>
 inline constexpr bool is_list_of<std::tuple<X...>, T> = (std::is_same_v<value_t<X>, T> && ...);
 
 template <class S, class List, class T, class D>
-void cat_into(const S& stream, const List& list, i64 dim, const tensor_view<T, D>& out) {
-  constexpr const char* op = "cat";
-  cat_plan plan;
+void cat_into(const char* op, const S& stream, const List& list, i64 dim,
+              const tensor_view<T, D>& out) {
+  cat_plan plan{op};
   for_each_operand(list, [&](const auto& x) { plan.add(x.sizes(), dim); });
   plan.check_some(dim);
   check_output_sizes(op, plan.sizes, out);
@@ -162,24 +162,31 @@ concept tensor_list =
 template <stream_like S, tensor_list List, tensor_like Out>
 void cat(const S& stream, const List& tensors, Out&& out, i64 dim = 0) {
   same_device<S, i64, Out>();
-  detail::cat_into(stream, tensors, dim, as_view(out));
+  detail::cat_into("cat", stream, tensors, dim, as_view(out));
 }
 template <stream_like S, class T, class D, tensor_like Out>
 void cat(const S& stream, std::initializer_list<tensor_view<T, D>> tensors, Out&& out,
          i64 dim = 0) {
   same_device<S, i64, Out>();
-  detail::cat_into(stream, tensors, dim, as_view(out));
+  detail::cat_into("cat", stream, tensors, dim, as_view(out));
 }
+
+namespace detail {
+template <class S, class List>
+auto joined(const char* op, const S& stream, const List& tensors, i64 dim) {
+  cat_plan plan{op};
+  for_each_operand(tensors, [&](const auto& x) { plan.add(x.sizes(), dim); });
+  plan.check_some(dim);
+  auto out = empty<typename cat_element<List>::type>(stream, plan.sizes, op);
+  cat_into(op, stream, tensors, dim, as_view(out));
+  return out;
+}
+}  // namespace detail
 
 /// cat in a new tensor, of the dtype that the tensors' dtypes promote to.
 template <stream_like S, tensor_list List>
 [[nodiscard]] auto cat(const S& stream, const List& tensors, i64 dim = 0) {
-  detail::cat_plan plan;
-  detail::for_each_operand(tensors, [&](const auto& x) { plan.add(x.sizes(), dim); });
-  plan.check_some(dim);
-  auto out = empty<typename detail::cat_element<List>::type>(stream, plan.sizes, "cat");
-  detail::cat_into(stream, tensors, dim, as_view(out));
-  return out;
+  return detail::joined("cat", stream, tensors, dim);
 }
 template <stream_like S, class T, class D>
 [[nodiscard]] auto cat(const S& stream, std::initializer_list<tensor_view<T, D>> tensors,

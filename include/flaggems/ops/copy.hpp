@@ -106,4 +106,13 @@ template <element T, stream_like S, tensor_like X>
   return detail::copied<T>("to", stream, as_view(x), format);
 }
 
+/// x in a new tensor, of dtype T if one is given, converted as by copy_, in x's order or the
+/// format. aten::_to_copy(Tensor self, *, ScalarType? dtype=None, MemoryFormat? memory_format=None)
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto to_copy(const S& stream, const X& x,
+                           memory_format format = memory_format::preserve_format) {
+  using element = std::conditional_t<std::is_void_v<T>, value_t<X>, T>;
+  return detail::copied<element>("to_copy", stream, as_view(x), format);
+}
+
 }  // namespace flaggems

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/dispatch/sort.hpp>
+#include <flaggems/ops/plan/indices.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
@@ -12,13 +13,6 @@ namespace operators {
 struct sort;
 struct argsort;
 }  // namespace operators
-
-/// What sort and topk return.
-template <class T, class Device>
-struct values_and_indices {
-  tensor<T, Device> values;
-  tensor<i64, Device> indices;
-};
 
 namespace detail {
 

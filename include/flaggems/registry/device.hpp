@@ -61,7 +61,7 @@ boxed<Device> default_of(const parameter& p) {
     case integer: return v.integer;
     case floating: return v.number;
     case boolean: return v.integer != 0;
-    case integers: return int_list();
+    case integers: return int_list(v.list, v.count);
     case string: return v.text;
     case memory_format: return static_cast<flaggems::memory_format>(v.integer);
     default: return {};

@@ -257,7 +257,7 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == choice) return role::choice;
   if (p.name == line.sized_by) return role::sizes;
   if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
-  for (const std::string_view index : {"index", "indices", "position_ids", "target"})
+  for (const std::string_view index : {"index", "indices", "position_ids", "target", "repeats"})
     if (p.name == index) return role::index;
   return p.name == "condition" || p.name == "mask" ? role::condition : role::element;
 }

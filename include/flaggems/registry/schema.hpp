@@ -54,7 +54,9 @@ enum class parameter_kind : u8 {
 /// A default value.
 struct default_value {
   boxed_kind kind = boxed_kind::unset;
-  i64 integer = 0;  // also bool, a memory format, and the single element of a list
+  i64 integer = 0;   // also bool, a memory format, and the single element of a list
+  i64 list[4] = {};  // of integers
+  int count = 0;
   f64 number = 0;
   std::string_view text{};
 };
@@ -289,7 +291,16 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
       return r;
     case integers:
       r.kind = boxed_kind::integers;
-      if (s == "[]") return r;
+      if (s.front() == '[' && s.back() == ']') {
+        s = s.substr(1, s.size() - 2);
+        while (!s.empty()) {
+          if (r.count == 4) raise_schema("at most four integers", s);
+          const std::size_t comma = place_of(s, ",");
+          r.list[r.count++] = static_cast<i64>(decimal_number(trimmed(s.substr(0, comma))));
+          s = comma == std::string_view::npos ? std::string_view() : s.substr(comma + 1);
+        }
+        return r;
+      }
       r.number = decimal_number(s);
       r.integer = static_cast<i64>(r.number);
       r.kind = boxed_kind::integer;

@@ -328,4 +328,23 @@ constexpr void t(layout& v) {
   return r;
 }
 
+[[nodiscard]] constexpr layout unfold(layout v, i64 dim_, i64 window, i64 step) {
+  const int dim = normalize_dim(dim_, v.rank(), "unfold");
+  const i64 size = v.rank() == 0 ? 1 : v.sizes[dim];
+  if (window < 0 || window > size) [[unlikely]]
+    raise(errc::invalid_argument, "unfold", "a window of 0 to " + text(size) + " elements",
+          text(window));
+  if (step <= 0) [[unlikely]]
+    raise(errc::invalid_argument, "unfold", "a positive step", text(step));
+  const i64 stride = v.rank() == 0 ? 1 : v.strides[dim];
+  if (v.rank() > 0) {
+    v.sizes[dim] = (size - window) / step + 1;
+    // A single window needs no stride, which could overflow.
+    if (v.sizes[dim] > 1) v.strides[dim] = wrapped_product(stride, step);
+  }
+  v.sizes.push_back(window);
+  v.strides.push_back(stride);
+  return v;
+}
+
 }  // namespace flaggems::detail

@@ -97,20 +97,23 @@ constexpr T& refuse_access(T* data) {
 
 }  // namespace detail
 
-/// The parts of a view along one dimension, computed on access: the result of `split` and `chunk`.
+/// The parts of a view along one dimension, computed on access: the result of `split`, `chunk` and
+/// `tensor_split`.
 template <class View>
 class view_parts {
  public:
-  constexpr view_parts(const View& whole, int dim, i64 part, i64 count)
-      : whole_(whole), dim_(dim), part_(part), count_(count) {}
+  /// `count` parts of `part` elements, the first `larger` of them of one more; the last may be cut.
+  constexpr view_parts(const View& whole, int dim, i64 part, i64 count, i64 larger = 0)
+      : whole_(whole), dim_(dim), part_(part), count_(count), larger_(larger) {}
   /// The number of parts.
   [[nodiscard]] constexpr i64 size() const noexcept { return count_; }
   /// Part `i`, 0 <= i < size(); the last may be smaller than the others.
   [[nodiscard]] constexpr View operator[](i64 i) const {
     if (i < 0 || i >= count_) [[unlikely]]
       detail::raise_index("split", dim_, i, count_);
-    const i64 start = i * part_, rest = whole_.size(dim_) - start;
-    return whole_.narrow(dim_, start, part_ < rest ? part_ : rest);
+    const i64 start = i * part_ + (i < larger_ ? i : larger_), rest = whole_.size(dim_) - start;
+    const i64 length = part_ + (i < larger_ ? 1 : 0);
+    return whole_.narrow(dim_, start, length < rest ? length : rest);
   }
 
   class iterator {
@@ -131,7 +134,37 @@ class view_parts {
  private:
   View whole_;
   int dim_;
-  i64 part_, count_;
+  i64 part_, count_, larger_;
+};
+
+/// The views at each index of one dimension, computed on access: the result of `unbind`.
+template <class View>
+class view_slices {
+ public:
+  constexpr view_slices(const View& whole, int dim) : whole_(whole), dim_(dim) {}
+  /// The size of the dimension.
+  [[nodiscard]] constexpr i64 size() const { return whole_.size(dim_); }
+  /// The view at index `i`, 0 <= i < size().
+  [[nodiscard]] constexpr View operator[](i64 i) const { return whole_.select(dim_, i); }
+
+  class iterator {
+   public:
+    constexpr iterator(const view_slices& slices, i64 i) : slices_(&slices), i_(i) {}
+    constexpr View operator*() const { return (*slices_)[i_]; }
+    constexpr iterator& operator++() { return ++i_, *this; }
+    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
+    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
+
+   private:
+    const view_slices* slices_;
+    i64 i_;
+  };
+  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] constexpr iterator end() const { return {*this, size()}; }
+
+ private:
+  View whole_;
+  int dim_;
 };
 
 /// A view of elements of type T (const for input) in the memory of `Device`: the element at indices
@@ -376,6 +409,15 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_type diagonal(i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1) const {
     return with(detail::diagonal(parts(), offset, dim1, dim2));
   }
+  /// Windows of `window` elements along `dim`, one every `step`: they replace the dimension, and
+  /// their elements are a new last one.
+  [[nodiscard]] constexpr view_type unfold(i64 dim, i64 window, i64 step) const {
+    return with(detail::unfold(parts(), dim, window, step));
+  }
+  /// The views at each index of `dim`, without the dimension.
+  [[nodiscard]] constexpr view_slices<view_type> unbind(i64 dim = 0) const {
+    return {view(), detail::existing_dim(dim, rank(), "unbind")};
+  }
   /// Parts of `split_size` (the last may be smaller) along `dim`.
   [[nodiscard]] constexpr view_parts<view_type> split(i64 split_size, i64 dim = 0) const {
     const int d = detail::existing_dim(dim, rank(), "split");
@@ -393,6 +435,16 @@ class tensor_view : public detail::view_base<Extents> {
     const i64 n = this->size_at(d);
     if (n == 0) return {view(), d, 0, chunks};
     return split((n - 1) / chunks + 1, d);
+  }
+  /// Exactly `sections` parts along `dim`, whose sizes differ by at most one, the larger ones
+  /// first.
+  [[nodiscard]] constexpr view_parts<view_type> tensor_split(i64 sections, i64 dim = 0) const {
+    const int d = detail::existing_dim(dim, rank(), "tensor_split");
+    if (sections <= 0) [[unlikely]]
+      raise(errc::invalid_argument, "tensor_split", "a positive number of sections",
+            detail::text(sections));
+    const i64 n = this->size_at(d);
+    return {view(), d, n / sections, sections, n % sections};
   }
 
  private:

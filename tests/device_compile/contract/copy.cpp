@@ -1,9 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/stack.hpp>
+#include <flaggems/ops/triangle.hpp>
+#include <flaggems/ops/views.hpp>
 
 #include "contract.hpp"
 
@@ -34,6 +39,17 @@ void created() {
 void joined_tensors() {
   each(real{}, [](const auto& x) { (void)fg::cat(s, std::tie(x, x)); });
   each(mixed{}, [](const auto& a, const auto& b) { (void)fg::cat(s, std::tie(a, b)); });
+}
+
+void moved() {
+  each(real{}, [](const auto& x) {
+    (void)fg::permute_copy(s, x, {1, 0});
+    (void)fg::flip(s, x, {0});
+    (void)fg::constant_pad_nd(s, x, {1, 1}, 1);
+    (void)fg::tril(s, x);
+    (void)fg::triu(s, x);
+  });
+  each(mixed{}, [](const auto& a, const auto& b) { (void)fg::stack(s, std::tie(a, b)); });
 }
 
 }  // namespace contract

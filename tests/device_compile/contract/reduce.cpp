@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/scan.hpp>
 
 #include "contract.hpp"
 
@@ -40,6 +41,16 @@ void other_results() {
 void of_expressions() {
   each(real{}, [](const auto& x) { (void)fg::sum(s, fg::square(x)); });
   each(mixed{}, [](const auto& a, const auto& b) { (void)fg::amax(s, fg::add(a, b)); });
+}
+
+void scanned() {
+  each(fg::detail::scanned_types{}, [](const auto& x) {
+    (void)fg::cumsum(s, x, 0);
+    (void)fg::cumprod(s, x, 0);
+    (void)fg::cummax(s, x, 0);
+    (void)fg::cummin(s, x, 0);
+  });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) { (void)fg::logcumsumexp(s, x, 0); });
 }
 
 }  // namespace contract

@@ -5,12 +5,22 @@
 #pragma once
 
 #include <flaggems/device/stream.hpp>
+#include <flaggems/device/tensor.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
 #include <optional>
 
-namespace flaggems::detail {
+namespace flaggems {
+
+/// What sort, topk, and other operators that say where their values were, return.
+template <class T, class Device>
+struct values_and_indices {
+  tensor<T, Device> values;
+  tensor<i64, Device> indices;
+};
+
+namespace detail {
 
 /// Raises out_of_range unless all indices are in [0, size), or `ignored`. Where the host cannot
 /// read them nothing is checked here: the kernels read nothing outside their operands.
@@ -44,4 +54,5 @@ void check_indices(const char* op, const S& stream, const tensor_view<J, D>& ind
   }
 }
 
-}  // namespace flaggems::detail
+}  // namespace detail
+}  // namespace flaggems

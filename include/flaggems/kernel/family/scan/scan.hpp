@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running sums and the like along one dimension: out[i] joins elements 0 to i. Long rows are cut
+// into chunks: one pass joins each chunk's elements, one joins the chunks before each, and the last
+// writes.
+#pragma once
+
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
+
+namespace flaggems::kernels {
+
+/// What a scan joins: a state of an element, an associative operation, its identity, and the value
+/// of a state.
+template <class C>
+struct scan_sum {
+  using compute = C;
+  using state = C;
+  static constexpr bool has_places = false;
+  FLAGGEMS_INLINE static state identity() { return C(0); }
+  FLAGGEMS_INLINE static state of(C x, i64) { return x; }
+  FLAGGEMS_INLINE static state join(const state& a, const state& b) { return wrapping_add(a, b); }
+  FLAGGEMS_INLINE static C value(const state& s) { return s; }
+};
+template <class C>
+struct scan_prod : scan_sum<C> {
+  FLAGGEMS_INLINE static C identity() { return C(1); }
+  FLAGGEMS_INLINE static C join(const C& a, const C& b) { return wrapping_mul(a, b); }
+};
+/// log(e^a + e^b).
+template <class C>
+struct scan_log_sum_exp : scan_sum<C> {
+  FLAGGEMS_INLINE static C identity() { return lowest<C>(); }
+  FLAGGEMS_INLINE static C join(const C& a, const C& b) {
+    if (a != a || b != b) return a + b;
+    const C most = a > b ? a : b, least = a > b ? b : a;
+    if (most == lowest<C>() || most == highest<C>()) return most;
+    return most + log1p(exp(least - most));
+  }
+};
+/// The largest (smallest) element and the last place where it is; the first NaN wins, and later
+/// ones after it.
+template <class C, bool Max>
+struct scan_extreme {
+  using compute = C;
+  using state = indexed<C, i64>;
+  static constexpr bool has_places = true;
+  FLAGGEMS_INLINE static state identity() { return {C(0), i64(-1)}; }
+  FLAGGEMS_INLINE static state of(C x, i64 i) { return {x, i}; }
+  FLAGGEMS_INLINE static state join(const state& a, const state& b) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    const bool later = b.value != b.value ||
+                       (a.value == a.value && (Max ? b.value >= a.value : b.value <= a.value));
+    return later ? b : a;
+  }
+  FLAGGEMS_INLINE static C value(const state& s) { return s.value; }
+};
+
+/// The rows of a scan, tiled, and the dimension along them. With `columns` a tile is of several
+/// rows beside each other, each of which one thread walks along; else it is one row, shared by the
+/// threads.
+struct scan_space {
+  tiling rows;
+  i64 length, chunk, chunks;  // of the dimension, and the pieces that it is cut into
+  i64 from_step, to_step, place_step;
+  bool columns;
+};
+
+/// What a launch does with the chunks' states, if there are several chunks: the totals, which it
+/// writes in the place of results, or what is joined before each.
+enum class scan_pass : int { whole, totals, joined };
+
+/// A row's element i for an operation: `first` is the place of its chunk in the dimension.
+template <class Op, class T, class O>
+struct scan_row_data {
+  global_ptr<const T> from;
+  global_ptr<O> to;
+  global_ptr<i64> places;
+  i64 from_step, to_step, place_step, first;
+
+  FLAGGEMS_INLINE typename Op::state read(i64 i) const {
+    return Op::of(number_cast<typename Op::compute>(from[i * from_step]), first + i);
+  }
+  FLAGGEMS_INLINE void write(i64 i, const typename Op::state& s) const {
+    to[i * to_step] = number_cast<O>(Op::value(s));
+    if constexpr (Op::has_places) places[i * place_step] = s.index;
+  }
+};
+
+/// Scans a row by one thread; gives the last state. The sides have forms of their own for rows that
+/// all threads share (simt/scan.hpp), and for several beside each other (vector/scan.hpp).
+template <class Op, class Row>
+FLAGGEMS_INLINE typename Op::state walk_row(const Row& row, i64 n, typename Op::state s,
+                                            bool writes) {
+  for (i64 i = 0; i < n; ++i) {
+    s = Op::join(s, row.read(i));
+    if (writes) row.write(i, s);
+  }
+  return s;
+}
+template <class Op, class Block, class Rows, class Begin, class End>
+FLAGGEMS_INLINE void walk_columns(Op, const Block& block, i64 columns, i64 n, bool writes,
+                                  const Rows& rows, const Begin& begin, const End& end) {
+  block.for_each(
+      columns, [&](i64 j) FLAGGEMS_LAMBDA { end(j, walk_row<Op>(rows(j), n, begin(j), writes)); });
+}
+/// The scratch of a launch, by threads.
+template <class Op, class Block>
+FLAGGEMS_INLINE auto scan_scratch(Block& block) {
+  return block.template scratch<typename Op::state>(block.threads());
+}
+
+/// out = the scan of `in`. `states`: of each row's chunks, for those passes.
+template <class Op, class T, class O>
+struct scan {
+  using state = typename Op::state;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, scan_space space, arg<T, T> in, target<O> out,
+                                  target<i64> places, global_ptr<state> states, scan_pass pass) {
+    const auto scratch = scan_scratch<Op>(block);
+    block.for_each_tile(space.rows.tiles * space.chunks, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const i64 t = tile / space.chunks, k = tile - t * space.chunks;
+      const coordinates c = space.rows.locate(t);
+      const i64 columns = space.rows.length(c), first = k * space.chunk;
+      const i64 n = min_of(space.chunk, space.length - first);
+      const bool writes = pass != scan_pass::totals;
+      const i64 from_column = in.strides[c.rank], to_column = out.strides[c.rank];
+      const i64 place_column = places.strides[c.rank];
+      const scan_row_data<Op, T, O> row{
+          in.data + c.offset(in.strides) + first * space.from_step,
+          out.data + c.offset(out.strides) + first * space.to_step,
+          places.data + c.offset(places.strides) + first * space.place_step,
+          space.from_step,
+          space.to_step,
+          space.place_step,
+          first};
+      const auto state_of = [&](i64 j) FLAGGEMS_LAMBDA {
+        return states + ((t * space.rows.chunk + j) * space.chunks + k);
+      };
+      const auto begin = [&](i64 j) FLAGGEMS_LAMBDA {
+        return pass == scan_pass::joined ? *state_of(j) : Op::identity();
+      };
+      if (space.columns) {
+        walk_columns(
+            Op(), block, columns, n, writes,
+            [&](i64 j) FLAGGEMS_LAMBDA {
+              scan_row_data<Op, T, O> r = row;
+              r.from += j * from_column;
+              r.to += j * to_column;
+              r.places += j * place_column;
+              return r;
+            },
+            begin,
+            [&](i64 j, const state& s) FLAGGEMS_LAMBDA {
+              if (pass == scan_pass::totals) *state_of(j) = s;
+            });
+      } else {
+        const state s = share_row(Op(), block, scratch, row, n, begin(0), writes);
+        block.single([&]() FLAGGEMS_LAMBDA {
+          if (pass == scan_pass::totals) *state_of(0) = s;
+        });
+      }
+    });
+  }
+};
+
+/// states[row, k] = the chunks before k joined, for rows of `chunks` states.
+template <class Op>
+struct scan_states {
+  using state = typename Op::state;
+  static constexpr i64 tile = 64;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 rows, i64 chunks, global_ptr<state> states) {
+    block.for_each_tile(ceil_div(rows, tile), [&](i64 t) FLAGGEMS_LAMBDA {
+      block.for_each(min_of(tile, rows - t * tile), [&](i64 j) FLAGGEMS_LAMBDA {
+        const global_ptr<state> own = states + (t * tile + j) * chunks;
+        state before = Op::identity();
+        for (i64 k = 0; k < chunks; ++k) {
+          const state s = own[k];
+          own[k] = before;
+          before = Op::join(before, s);
+        }
+      });
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/scan/scan.hpp");

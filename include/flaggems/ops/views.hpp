@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Views under ATen's names, as functions of any tensor (views have them as members, too), and their
+// copies: permute(x, dims) is a view of x, permute_copy(stream, x, dims) a new tensor.
+#pragma once
+
+#include <flaggems/ops/copy.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace flaggems {
+
+// One line a view of x: name, the ATen schema's parameters, and what they are passed as. An owning
+// tensor has to live longer than its view.
+#define FLAGGEMS_VIEW(name, arguments, ...)                                                \
+  template <tensor_like X>                                                                 \
+  requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto name(X&& x __VA_OPT__(, ) \
+                                                                          __VA_ARGS__) {   \
+    return as_view(x).name arguments;                                                      \
+  }
+
+namespace detail {
+/// Whether a view of an argument would outlive what owns the memory.
+template <class X>
+inline constexpr bool is_owning_temporary =
+    !std::is_lvalue_reference_v<X> && !is_tensor_view<std::remove_cvref_t<X>>;
+}  // namespace detail
+
+/// Dimension i of the result is dimension dims[i].
+/// aten::permute(Tensor(a) self, int[] dims)
+FLAGGEMS_VIEW(permute, (dims), int_list dims)
+/// Exchanges two dimensions. aten::transpose.int(Tensor(a) self, int dim0, int dim1)
+FLAGGEMS_VIEW(transpose, (dim0, dim1), i64 dim0, i64 dim1)
+/// The transposed matrix; identity for ranks 0 and 1. aten::t(Tensor(a) self)
+FLAGGEMS_VIEW(t, ())
+/// Moves dimension `source` to `destination`; the others keep their order.
+/// aten::movedim.int(Tensor(a) self, int source, int destination)
+FLAGGEMS_VIEW(movedim, (source, destination), i64 source, i64 destination)
+/// Broadcasts dimensions of size 1 and new leading ones; -1 keeps a size.
+/// aten::expand(Tensor(a) self, SymInt[] size)
+FLAGGEMS_VIEW(expand, (size), int_list size)
+/// As expand. aten::broadcast_to(Tensor(a) self, SymInt[] size)
+FLAGGEMS_VIEW(broadcast_to, (size), int_list size)
+/// x broadcast to the sizes of `other`. aten::expand_as(Tensor(a) self, Tensor other)
+template <tensor_like X, tensor_like Y>
+requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto expand_as(X&& x, const Y& other) {
+  return as_view(x).expand(as_view(other).shape_of());
+}
+/// The elements in row-major order under other sizes, one of which may be -1. Raises
+/// invalid_argument where that requires a copy. aten::view(Tensor(a) self, SymInt[] size)
+FLAGGEMS_VIEW(view, (size), int_list size)
+/// As view: never copies, unlike ATen's. aten::reshape(Tensor(a) self, SymInt[] shape)
+FLAGGEMS_VIEW(reshape, (size), int_list size)
+/// Merges dimensions start_dim .. end_dim; as view.
+/// aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1)
+FLAGGEMS_VIEW(flatten, (start_dim, end_dim), i64 start_dim = 0, i64 end_dim = -1)
+/// Splits a dimension into these sizes, one of which may be -1.
+/// aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes)
+FLAGGEMS_VIEW(unflatten, (dim, sizes), i64 dim, int_list sizes)
+/// Without the dimensions of size 1. aten::squeeze(Tensor(a) self)
+FLAGGEMS_VIEW(squeeze, ())
+/// Without those of `dims`, one or a list, that have size 1.
+/// aten::squeeze.dims(Tensor(a) self, int[] dim)
+FLAGGEMS_VIEW(squeeze, (int_list(dims)), const dim_list& dims)
+/// Inserts a dimension of size 1. aten::unsqueeze(Tensor(a) self, int dim)
+FLAGGEMS_VIEW(unsqueeze, (dim), i64 dim)
+/// `length` elements from `start` on of dimension `dim`.
+/// aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length)
+FLAGGEMS_VIEW(narrow, (dim, start, length), i64 dim, i64 start, i64 length)
+/// Index `index` of dimension `dim`, which is removed.
+/// aten::select.int(Tensor(a) self, int dim, SymInt index)
+FLAGGEMS_VIEW(select, (dim, index), i64 dim, i64 index)
+/// The elements whose index in dim2 is that in dim1 plus `offset`, as a new last dimension.
+/// aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1)
+FLAGGEMS_VIEW(diagonal, (offset, dim1, dim2), i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1)
+/// Windows of `size` elements along a dimension, one every `step`: they replace the dimension, and
+/// their elements are a new last one.
+/// aten::unfold(Tensor(a) self, int dimension, int size, int step)
+FLAGGEMS_VIEW(unfold, (dimension, size, step), i64 dimension, i64 size, i64 step)
+/// Sizes and strides of the caller's. aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[]
+/// stride, SymInt? storage_offset=None)
+FLAGGEMS_VIEW(as_strided, (size, stride, storage_offset), int_list size, int_list stride,
+              i64 storage_offset = 0)
+/// The views at each index of a dimension. aten::unbind.int(Tensor(a -> *) self, int dim=0)
+FLAGGEMS_VIEW(unbind, (dim), i64 dim = 0)
+/// Parts of `split_size` along a dimension; the last may be smaller.
+/// aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0)
+FLAGGEMS_VIEW(split, (split_size, dim), i64 split_size, i64 dim = 0)
+/// At most `chunks` parts of equal size along a dimension; the last may be smaller.
+/// aten::chunk(Tensor(a -> *) self, int chunks, int dim=0)
+FLAGGEMS_VIEW(chunk, (chunks, dim), i64 chunks, i64 dim = 0)
+/// Exactly `sections` parts along a dimension, whose sizes differ by at most one.
+/// aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0)
+FLAGGEMS_VIEW(tensor_split, (sections, dim), i64 sections, i64 dim = 0)
+#undef FLAGGEMS_VIEW
+
+/// x itself. aten::alias(Tensor(a) self)
+template <tensor_like X>
+requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto alias(X&& x) { return as_view(x); }
+
+/// Parts of these sizes, whose sum is the dimension's. Raises invalid_argument for others.
+/// aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0)
+template <tensor_like X>
+requires(!detail::is_owning_temporary<X&&>)
+    [[nodiscard]] auto split_with_sizes(X&& x, int_list split_sizes, i64 dim = 0) {
+  constexpr const char* op = "split_with_sizes";
+  const auto v = as_view(x);
+  const int d = detail::existing_dim(dim, v.rank(), op);
+  i64 left = v.size(d);
+  for (const i64 n : split_sizes) {
+    if (n < 0 || n > left) [[unlikely]]
+      raise(errc::invalid_argument, op, "sizes whose sum is " + detail::text(v.size(d)),
+            to_string(split_sizes));
+    left -= n;
+  }
+  if (left != 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "sizes whose sum is " + detail::text(v.size(d)),
+          to_string(split_sizes));
+  std::vector<std::remove_cvref_t<decltype(v)>> parts;
+  i64 start = 0;
+  for (const i64 n : split_sizes) {
+    parts.push_back(v.narrow(d, start, n));
+    start += n;
+  }
+  return parts;
+}
+
+// ---- copies
+namespace detail {
+
+constexpr i64 end_or_all(const std::optional<i64>& end) {
+  return end.value_or((std::numeric_limits<i64>::max)());
+}
+
+template <class S, class X, class T, class D>
+void copy_of_view(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out) {
+  check_output_sizes(op, x.shape_of(), out);
+  copy_into(op, stream, out, input_of(x));
+}
+
+/// The elements of each part in a new tensor.
+template <class S, class Parts>
+auto copies_of(const char* op, const S& stream, const Parts& parts) {
+  using view = std::remove_cvref_t<decltype(*parts.begin())>;
+  std::vector<tensor<typename view::value_type, typename view::device_type>> r;
+  r.reserve(static_cast<std::size_t>(parts.size()));
+  for (const auto& part : parts) r.push_back(copied<typename view::value_type>(op, stream, part));
+  return r;
+}
+
+}  // namespace detail
+
+// One line a copy: name, the view of x, the schema's parameters.
+#define FLAGGEMS_VIEW_COPY(name, what, ...)                                         \
+  template <stream_like S, tensor_like X, tensor_like Out>                          \
+  void name(const S& stream, const X& x, Out&& out __VA_OPT__(, ) __VA_ARGS__) {    \
+    same_device<S, X, Out>();                                                       \
+    detail::copy_of_view(#name, stream, as_view(x).what, as_view(out));             \
+  }                                                                                 \
+  template <stream_like S, tensor_like X>                                           \
+  [[nodiscard]] auto name(const S& stream, const X& x __VA_OPT__(, ) __VA_ARGS__) { \
+    detail::require_on_device(#name, ref(stream), x);                               \
+    return detail::copied<value_t<const X&>>(#name, stream, as_view(x).what);       \
+  }
+
+/// The elements of x. aten::alias_copy(Tensor self)
+FLAGGEMS_VIEW_COPY(alias_copy, view())
+/// The elements of permute. aten::permute_copy(Tensor self, int[] dims)
+FLAGGEMS_VIEW_COPY(permute_copy, permute(dims), int_list dims)
+/// The elements of transpose. aten::transpose_copy.int(Tensor self, int dim0, int dim1)
+FLAGGEMS_VIEW_COPY(transpose_copy, transpose(dim0, dim1), i64 dim0, i64 dim1)
+/// The elements of t. aten::t_copy(Tensor self)
+FLAGGEMS_VIEW_COPY(t_copy, t())
+/// The elements of expand. aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)
+FLAGGEMS_VIEW_COPY(expand_copy, expand(size), int_list size, bool = false)
+/// The elements of view. aten::view_copy(Tensor self, SymInt[] size)
+FLAGGEMS_VIEW_COPY(view_copy, view(size), int_list size)
+/// The elements of squeeze, of all dimensions or those given. aten::squeeze_copy(Tensor self)
+FLAGGEMS_VIEW_COPY(squeeze_copy, squeeze())
+/// aten::squeeze_copy.dims(Tensor self, int[] dim)
+FLAGGEMS_VIEW_COPY(squeeze_copy, squeeze(int_list(dims)), const dim_list& dims)
+/// The elements of unsqueeze. aten::unsqueeze_copy(Tensor self, int dim)
+FLAGGEMS_VIEW_COPY(unsqueeze_copy, unsqueeze(dim), i64 dim)
+/// The elements of narrow. aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length)
+FLAGGEMS_VIEW_COPY(narrow_copy, narrow(dim, start, length), i64 dim, i64 start, i64 length)
+/// The elements of select. aten::select_copy.int(Tensor self, int dim, SymInt index)
+FLAGGEMS_VIEW_COPY(select_copy, select(dim, index), i64 dim, i64 index)
+/// The elements of slice. aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None,
+/// SymInt? end=None, SymInt step=1)
+FLAGGEMS_VIEW_COPY(slice_copy, slice(dim, start.value_or(0), detail::end_or_all(end), step),
+                   i64 dim = 0, std::optional<i64> start = {}, std::optional<i64> end = {},
+                   i64 step = 1)
+/// The elements of diagonal. aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)
+FLAGGEMS_VIEW_COPY(diagonal_copy, diagonal(offset, dim1, dim2), i64 offset = 0, i64 dim1 = 0,
+                   i64 dim2 = 1)
+/// The elements of unfold. aten::unfold_copy(Tensor self, int dimension, int size, int step)
+FLAGGEMS_VIEW_COPY(unfold_copy, unfold(dimension, size, step), i64 dimension, i64 size, i64 step)
+/// The elements of as_strided. The offset counts from the first element of x.
+/// aten::as_strided_copy( Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)
+FLAGGEMS_VIEW_COPY(as_strided_copy, as_strided(size, stride, storage_offset.value_or(0)),
+                   int_list size, int_list stride, std::optional<i64> storage_offset = {})
+#undef FLAGGEMS_VIEW_COPY
+
+/// The parts of unbind in new tensors. aten::unbind_copy.int(Tensor self, int dim=0)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto unbind_copy(const S& stream, const X& x, i64 dim = 0) {
+  return detail::copies_of("unbind_copy", stream, as_view(x).unbind(dim));
+}
+/// The parts of split in new tensors.
+/// aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto split_copy(const S& stream, const X& x, i64 split_size, i64 dim = 0) {
+  return detail::copies_of("split_copy", stream, as_view(x).split(split_size, dim));
+}
+/// The parts of split_with_sizes in new tensors.
+/// aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto split_with_sizes_copy(const S& stream, const X& x, int_list split_sizes,
+                                         i64 dim = 0) {
+  return detail::copies_of("split_with_sizes_copy", stream,
+                           split_with_sizes(as_view(x), split_sizes, dim));
+}
+
+}  // namespace flaggems

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/pad.hpp>
+#include <support/moves.hpp>
+
+namespace flaggems_test {
+namespace {
+
+template <class Device>
+class padding : public ::testing::Test {};
+using devices = elementwise_devices<chip32, simt64>;
+TYPED_TEST_SUITE(padding, devices);
+
+TYPED_TEST(padding, modes) {
+  using D = TypeParam;
+  using at = std::vector<i64>;
+  using fg::pad_mode;
+  static const i64 one[] = {2, 1}, two[] = {2, 1, 1, 3}, three[] = {1, 2, 2, 1, 1, 1},
+                   less[] = {-1, 2, 1, -1};
+  const auto mirrored = [](i64 i, i64 n) { return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i; };
+  const auto edge = [](i64 i, i64 n) { return i < 0 ? 0 : i >= n ? n - 1 : i; };
+  const auto inside = [](const grid& x, i64 r, i64 c) {
+    return r >= 0 && r < x.sizes[0] && c >= 0 && c < x.sizes[1] ? x.at({r, c}) : 7;
+  };
+  const auto wrapped = [](i64 i, i64 n) { return (i + n) % n; };
+  const move_case<f32, D> table[] = {
+      {"constant_pad_nd",
+       {4, 5},
+       {8, 8},
+       [=](const grid& x, const at& i) { return inside(x, i[0] - 1, i[1] - 2); },
+       FLAGGEMS_MOVE_CASE(constant_pad_nd, two, 7)},
+      {"constant_pad_nd of less",
+       {4, 5},
+       {4, 6},
+       [=](const grid& x, const at& i) {
+         return i[0] == 0 || i[1] == 4 || i[1] == 5 ? 7 : x.at({i[0] - 1, i[1] + 1});
+       },
+       FLAGGEMS_MOVE_CASE(constant_pad_nd, less, 7.0)},
+      {"pad by zero",
+       {4, 5},
+       {4, 8},
+       [](const grid& x, const at& i) {
+         return i[1] < 2 || i[1] >= 7 ? 0 : x.at({i[0], i[1] - 2});
+       },
+       FLAGGEMS_MOVE_CASE(pad, one)},
+      {"pad by reflection",
+       {4, 5},
+       {8, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({mirrored(i[0] - 1, 4), mirrored(i[1] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(pad, two, pad_mode::reflect)},
+      {"pad by the edge",
+       {4, 5},
+       {8, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({edge(i[0] - 1, 4), edge(i[1] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(pad, two, pad_mode::replicate)},
+      {"pad by the other end",
+       {4, 5},
+       {8, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({wrapped(i[0] - 1, 4), wrapped(i[1] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(pad, two, pad_mode::circular)},
+      {"reflection_pad1d",
+       {2, 5},
+       {2, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], mirrored(i[1] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(reflection_pad1d, one)},
+      {"reflection_pad2d",
+       {2, 4, 5},
+       {2, 8, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], mirrored(i[1] - 1, 4), mirrored(i[2] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(reflection_pad2d, two)},
+      {"reflection_pad3d",
+       {2, 3, 4, 5},
+       {2, 5, 7, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], mirrored(i[1] - 1, 3), mirrored(i[2] - 2, 4), mirrored(i[3] - 1, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(reflection_pad3d, three)},
+      {"replication_pad1d",
+       {2, 5},
+       {2, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], edge(i[1] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(replication_pad1d, one)},
+      {"replication_pad2d",
+       {2, 4, 5},
+       {2, 8, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], edge(i[1] - 1, 4), edge(i[2] - 2, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(replication_pad2d, two)},
+      {"replication_pad3d",
+       {2, 3, 4, 5},
+       {2, 5, 7, 8},
+       [=](const grid& x, const at& i) {
+         return x.at({i[0], edge(i[1] - 1, 3), edge(i[2] - 2, 4), edge(i[3] - 1, 5)});
+       },
+       FLAGGEMS_MOVE_CASE(replication_pad3d, three)},
+  };
+  at_every_level<D>([&] {
+    for (const auto& one_case : table) check_move(one_case);
+  });
+}
+
+TYPED_TEST(padding, of_nothing) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> none({0, 2}), some({2}, layout::contiguous, {1, 2}), zero({});
+  expect_equal(values_of(fg::constant_pad_nd(s, none.in(), {0, 0, 1, 0}, 3)), {3, 3});
+  expect_equal(values_of(fg::constant_pad_nd(s, some.in(), {})), {1, 2});
+  expect_equal(values_of(fg::constant_pad_nd(s, zero.in(), {})), {0});
+  EXPECT_EQ(fg::constant_pad_nd(s, some.in(), {-1, -1}).shape_of(), (shape{0}));
+}
+
+#if FLAGGEMS_TEST_HOST  // about the host
+TEST(padding_host, numbers_and_bits) {
+  const auto& s = test_stream<host>();
+  const auto whole = fg::from_values<i64>(s, {1});
+  EXPECT_EQ(fg::constant_pad_nd(s, whole, {0, 1}, (i64{1} << 62) + 1).data()[1],
+            (i64{1} << 62) + 1);
+  test_tensor<fg::u8> bytes({2});
+  EXPECT_RAISES(fg::constant_pad_nd(s, bytes.in(), {1, 1}, 300), invalid_argument,
+                "constant_pad_nd");
+}
+
+TEST(padding_host, refuses_bad_arguments) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> x({3, 4}), out({3, 6});
+  EXPECT_RAISES(fg::pad(s, x.in(), {1}), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {1, 1, 1, 1, 1, 1}), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {-3, -2}), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {4, 0}, fg::pad_mode::reflect), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {5, 0}, fg::pad_mode::circular), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in().narrow(1, 0, 0), {1, 0}, fg::pad_mode::replicate), shape_mismatch,
+                "pad");
+  EXPECT_RAISES(fg::reflection_pad2d(s, x.in(), {1, 1}), shape_mismatch, "reflection_pad2d");
+  EXPECT_RAISES(fg::pad(s, x.in(), out.view().narrow(1, 0, 5), {1, 1}), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, out.in().narrow(1, 0, 4), out.view(), {1, 1}), overlap, "pad");
+  EXPECT_TRUE(out.untouched());
+}
+#endif
+
+}  // namespace
+}  // namespace flaggems_test

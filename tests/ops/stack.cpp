@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/stack.hpp>
+#include <support/ops.hpp>
+
+namespace flaggems_test {
+namespace {
+
+template <class Device>
+class stacks : public ::testing::Test {};
+using devices = elementwise_devices<chip32, simt64>;
+TYPED_TEST_SUITE(stacks, devices);
+
+TYPED_TEST(stacks, all) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> a({2, 3}, layout::transposed, random_integers({2, 3}, 0, 100)),
+      b({2, 3}, layout::strided, random_integers({2, 3}, 0, 100)), out({2, 2, 3}, layout::negative);
+  test_tensor<f32, D> one({}, layout::contiguous, {5}), row({3}, layout::contiguous, {7, 8, 9});
+  const auto &x = a.values(), &y = b.values();
+  fg::stack(s, std::tuple(a.in(), b.in()), out.view(), 1);
+  expect_equal(out.read(),
+               {x[0], x[1], x[2], y[0], y[1], y[2], x[3], x[4], x[5], y[3], y[4], y[5]});
+  EXPECT_TRUE(out.gaps_untouched());
+  const std::vector<fg::tensor_view<const f32, D>> list{a.in(), b.in()};
+  const auto last = fg::stack(s, list, -1);
+  EXPECT_EQ(last.shape_of(), (shape{2, 3, 2}));
+  expect_equal(values_of(last),
+               {x[0], y[0], x[1], y[1], x[2], y[2], x[3], y[3], x[4], y[4], x[5], y[5]});
+  expect_equal(values_of(fg::hstack(s, list)),
+               {x[0], x[1], x[2], y[0], y[1], y[2], x[3], x[4], x[5], y[3], y[4], y[5]});
+  expect_equal(values_of(fg::hstack(s, std::tuple(one.in(), row.in()))), {5, 7, 8, 9});
+  const auto below = fg::vstack(s, std::tuple(row.in(), a.in()));
+  EXPECT_EQ(below.shape_of(), (shape{3, 3}));
+  expect_equal(values_of(below), {7, 8, 9, x[0], x[1], x[2], x[3], x[4], x[5]});
+  const auto blocks = fg::block_diag(s, std::tuple(one.in(), row.in(), a.in()));
+  EXPECT_EQ(blocks.shape_of(), (shape{4, 7}));
+  expect_equal(values_of(blocks), {5, 0, 0, 0, 0,    0,    0,     //
+                                   0, 7, 8, 9, 0,    0,    0,     //
+                                   0, 0, 0, 0, x[0], x[1], x[2],  //
+                                   0, 0, 0, 0, x[3], x[4], x[5]});
+}
+
+#if FLAGGEMS_TEST_HOST  // about the host
+TEST(stack, promotes_and_refuses) {
+  const auto& s = test_stream<host>();
+  test_tensor<f32> x({4, 6}), cube({2, 2, 2}), out({2, 4, 6});
+  test_tensor<i64> whole({4, 6}, layout::contiguous, {7});
+  const auto mixed = fg::stack(s, std::tuple(x.in(), whole.in()));
+  static_assert(std::is_same_v<fg::value_t<decltype(mixed)>, f32>);
+  EXPECT_EQ(mixed.data()[24], 7);
+  EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), cube.in())), shape_mismatch, "stack");
+  EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), 3), out_of_range, "stack");
+  EXPECT_RAISES(fg::block_diag(s, std::tuple(cube.in())), invalid_argument, "block_diag");
+  EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), out.view(), 1), shape_mismatch, "stack");
+  EXPECT_RAISES(fg::stack(s, std::tuple(out.in().select(0, 1), x.in()), out.view()), overlap,
+                "stack");
+  EXPECT_RAISES(fg::stack(s, std::vector<fg::tensor_view<const f32>>()), invalid_argument, "stack");
+  EXPECT_RAISES(fg::hstack(s, std::tuple(x.in(), cube.in())), shape_mismatch, "hstack");
+  EXPECT_TRUE(out.untouched());
+}
+#endif
+
+}  // namespace
+}  // namespace flaggems_test

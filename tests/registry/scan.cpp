@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/scan.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::scan, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+TEST(registry_scan, all) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 7});
+  const view<host> x(a);
+  check("cumsum", {x, 1}, [&] { return fg::cumsum(s, a, 1); });
+  check("cumprod", {x, 0, fg::dtype::f32}, [&] { return fg::cumprod(s, a, 0); });
+  check("logcumsumexp", {x, -1}, [&] { return fg::logcumsumexp(s, a, 1); });
+  check("cummax", {x, 1}, [&] { return fg::cummax(s, a, 1); });
+  check("cummin", {x, 0}, [&] { return fg::cummin(s, a, 0); });
+  for (const char* const name : {"cumsum", "cumprod"}) {
+    const auto& in_place = fg::registry<host>::at(std::string(name) + "_");
+    note(in_place);
+    const auto got = copy_of(x);
+    in_place(s, {got, 1});
+    expect_same(got.view(), fg::registry<host>::at(name)(s, {x, 1}).view(), name);
+  }
+}
+
+}  // namespace
+}  // namespace flaggems_test
