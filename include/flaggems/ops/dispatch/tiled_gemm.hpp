@@ -132,7 +132,7 @@ class tiled_product {
       const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{t.rows}) *
                         kernels::ceil_div(space_.n, i64{t.columns});
       const f64 waves = static_cast<f64>(kernels::ceil_div(tiles, numbers::units));
-      const f64 time = waves * t.rows * t.columns * 100 / t.percent;
+      const f64 time = waves * t.rows * t.columns / t.percent;
       if (least == 0 || (time < least && kernels::exchange_bytes + bytes <= shared_memory()))
         best = i, least = time;
     }
@@ -162,10 +162,12 @@ class tiled_product {
   // ---- registers
 
   void in_registers() {
-    const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{128}) *
-                      kernels::ceil_div(space_.n, i64{128});
-    if constexpr (numbers::large_register_tiles)
+    if constexpr (numbers::large_register_tiles) {
+      constexpr i64 lines = kernels::gemm_register_tiles<A, B, stored, C, bias, 8, first>::lines;
+      const i64 tiles =
+          space_.batches * kernels::ceil_div(space_.m, lines) * kernels::ceil_div(space_.n, lines);
       if (2 * tiles >= numbers::units) return in_registers_of<8>();
+    }
     in_registers_of<4>();
   }
   template <int Side>
