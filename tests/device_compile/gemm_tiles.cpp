@@ -10,13 +10,13 @@ using flaggems::bf16;
 using flaggems::f16;
 FLAGGEMS_INSTANCE(gemm_tiles_bf16,
                   fk::gemm_tiles<bf16, bf16, fk::no_bias, fk::mma_tile<128, 256, 32, 4, 2, 4, 1>,
-                                 fk::major::sum, fk::major::sum>,
+                                 fk::major::along, fk::major::along>,
                   fk::gemm_space, fk::gemm_arg<bf16>, fk::gemm_arg<bf16>, fk::gemm_out<bf16, float>,
                   fk::no_bias, fk::sum_parts<float>)
 FLAGGEMS_INSTANCE(
     gemm_tiles_f16,
     fk::gemm_tiles<f16, float, fk::gemm_bias<f16, float>, fk::mma_tile<64, 64, 32, 4, 2, 2, 3>,
-                   fk::major::line, fk::major::line>,
+                   fk::major::across, fk::major::across>,
     fk::gemm_space, fk::gemm_arg<f16>, fk::gemm_arg<f16>, fk::gemm_out<float, float>,
     fk::gemm_bias<f16, float>, fk::sum_parts<float>)
 FLAGGEMS_INSTANCE(gemm_register_tiles_f32,

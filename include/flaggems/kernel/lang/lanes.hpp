@@ -19,6 +19,9 @@ struct lane_scalar {
   FLAGGEMS_INLINE bool mask() const { return true; }
 };
 
+/// Along what a matrix product's operand is contiguous: the summed dimension, or across it.
+enum class major { along, across };
+
 /// The value of a lane whose elements are T.
 template <class Lane, class T>
 using lane_value = typename Lane::template value<T>;

@@ -57,11 +57,12 @@ class tiled_product {
   // ---- matrix units
 
   static kernels::major major_of(const kernels::gemm_arg<A>& x, i64 lines) {
-    return x.along == 1 || (x.line != 1 && lines > 1) ? kernels::major::sum : kernels::major::line;
+    return x.along == 1 || (x.line != 1 && lines > 1) ? kernels::major::along
+                                                      : kernels::major::across;
   }
   /// Whether an operand's rows, along its contiguous dimension, are vectors of 16 bytes.
   bool is_aligned(const kernels::gemm_arg<A>& x, i64 lines) const {
-    const bool by_terms = major_of(x, lines) == kernels::major::line;
+    const bool by_terms = major_of(x, lines) == kernels::major::across;
     i64 odd = by_terms ? lines | x.along : space_.k | x.line;
     for (int d = 0; d < space_.rank; ++d) odd |= x.batch[d];
     return (by_terms ? x.line : x.along) == 1 && odd % vector == 0 &&
@@ -71,7 +72,7 @@ class tiled_product {
   kernels::major align(kernels::gemm_arg<A>& x, i64 lines, tensor<A, device>& copy) const {
     const kernels::major major = major_of(x, lines);
     if (is_aligned(x, lines)) return major;
-    const bool by_terms = major == kernels::major::line;
+    const bool by_terms = major == kernels::major::across;
     const i64 rows = by_terms ? space_.k : lines, length = by_terms ? lines : space_.k;
     const i64 pitch = kernels::round_up(length, vector);
     kernels::gemm_space batches;  // one if all have the same operand
@@ -103,16 +104,16 @@ class tiled_product {
     kernels::gemm_arg<A> a = call_.a, b = call_.b;
     const kernels::major of_a = align(a, space_.m, copy_a), of_b = align(b, space_.n, copy_b);
     const auto with_tile = [&](auto index) {
-      if (of_a == kernels::major::sum) {
-        if (of_b == kernels::major::sum)
-          tile_of<index, kernels::major::sum, kernels::major::sum>(a, b);
+      if (of_a == kernels::major::along) {
+        if (of_b == kernels::major::along)
+          tile_of<index, kernels::major::along, kernels::major::along>(a, b);
         else
-          tile_of<index, kernels::major::sum, kernels::major::line>(a, b);
+          tile_of<index, kernels::major::along, kernels::major::across>(a, b);
       } else {
-        if (of_b == kernels::major::sum)
-          tile_of<index, kernels::major::line, kernels::major::sum>(a, b);
+        if (of_b == kernels::major::along)
+          tile_of<index, kernels::major::across, kernels::major::along>(a, b);
         else
-          tile_of<index, kernels::major::line, kernels::major::line>(a, b);
+          tile_of<index, kernels::major::across, kernels::major::across>(a, b);
       }
     };
     constexpr int count = static_cast<int>(std::size(numbers::tiles));

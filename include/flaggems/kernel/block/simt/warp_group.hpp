@@ -10,9 +10,6 @@
 
 namespace flaggems::kernels {
 
-/// Along what an operand's elements are contiguous: the summed dimension, or across it.
-enum class major { along, across };
-
 /// A matrix in block-local memory for wgmma: rows of 128 bytes, swizzled by 8 pieces, in groups of
 /// 8 rows; of major::across, the next 64 elements across are 64 rows further.
 template <major Major>

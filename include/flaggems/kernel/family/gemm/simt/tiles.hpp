@@ -9,10 +9,6 @@
 
 namespace flaggems::kernels {
 
-/// Along what an operand is contiguous: the summed dimension, or its lines (rows of the first,
-/// columns of the second).
-enum class major { sum, line };
-
 /// A block's tile: Rows x Columns results, Depth terms a step, Stages steps in block-local memory,
 /// WarpRows x WarpColumns warps.
 template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks>
@@ -30,7 +26,7 @@ template <class T, major Major, int Lines, int Depth, int Threads>
 class tile_loader {
  public:
   using words = vec<u32, 4>;
-  static constexpr bool along = Major == major::sum;
+  static constexpr bool along = Major == major::along;
   static constexpr int vectors = (along ? Depth : Lines) / 8;  // of a row
   static constexpr int rows = along ? Lines : Depth;
   static constexpr int size = rows * vectors;
