@@ -15,11 +15,11 @@ namespace detail {
 /// A number as ATen's Scalar holds it: bool, i64, u64 or f64.
 template <class V>
 auto scalar_of(V value) {
-  using whole = std::conditional_t<std::is_signed_v<V>, i64, u64>;
+  using widest = std::conditional_t<std::is_signed_v<V>, i64, u64>;
   if constexpr (kind_of<V> == kind::floating)
     return kernels::number_cast<f64>(value);
   else if constexpr (kind_of<V> == kind::integer)
-    return static_cast<whole>(value);
+    return static_cast<widest>(value);
   else
     return value;
 }

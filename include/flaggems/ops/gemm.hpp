@@ -156,8 +156,11 @@ shape linear_shape(const X& x, const W& w) {
     raise(errc::shape_mismatch, "linear", "x of rank 1 or more", "rank 0");
   if (w.rank() != 1) check_matrix_rank("linear", "a weight", w, 2);
   check_size("linear", "columns of the weight", x.size(-1), w.size(-1));
-  if (w.rank() == 1) return shape(int_list(x.sizes().data(), x.rank() - 1));
   shape r = x.shape_of();
+  if (w.rank() == 1) {
+    r.erase(r.rank() - 1);
+    return r;
+  }
   r[r.rank() - 1] = w.size(0);
   return r;
 }
