@@ -12,26 +12,10 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
-#include <limits>
 #include <optional>
 #include <utility>
 
 namespace flaggems {
-
-namespace detail {
-/// The greatest number of a floating-point dtype; 0 for others.
-template <class T>
-constexpr f64 greatest_number() {
-  if constexpr (kernels::is_small_float<T>) {
-    using format = typename T::format;
-    return static_cast<f32>(T::from_bits(static_cast<typename format::storage>(format::limit - 1)));
-  } else if constexpr (kernels::is_floating<T>) {
-    return static_cast<f64>((std::numeric_limits<T>::max)());
-  } else {
-    return 0;
-  }
-}
-}  // namespace detail
 
 namespace operators {
 FLAGGEMS_ACTIVATION_TABLE(FLAGGEMS_NAME, FLAGGEMS_NAME_WITH_OPTIONS, FLAGGEMS_NAME_WITH_OPTIONS,

@@ -24,18 +24,6 @@ auto scalar_of(V value) {
     return value;
 }
 
-/// The largest finite number of the floating-point type T.
-template <class T>
-constexpr f64 greatest_number() {
-  if constexpr (std::is_same_v<T, f64>)
-    return __DBL_MAX__;
-  else if constexpr (std::is_same_v<T, f32>)
-    return static_cast<f64>(__FLT_MAX__);
-  else
-    return kernels::number_cast<f64>(
-        T::from_bits(static_cast<typename T::format::storage>(T::format::limit - 1)));
-}
-
 /// Raises unless `value`, before it is truncated or rounded, is in the range of dtype T. Any value
 /// is in that of bool.
 template <class T, class V>

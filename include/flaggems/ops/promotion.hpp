@@ -31,6 +31,20 @@ inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
                                 : std::is_integral_v<T> ? kind::integer
                                                         : kind::floating;
 
+/// The largest finite number of a floating-point dtype; 0 for others.
+template <class T>
+constexpr f64 greatest_number() {
+  if constexpr (std::is_same_v<T, f64>)
+    return __DBL_MAX__;
+  else if constexpr (std::is_same_v<T, f32>)
+    return static_cast<f64>(__FLT_MAX__);
+  else if constexpr (kernels::is_small_float<T>)
+    return kernels::number_cast<f64>(
+        T::from_bits(static_cast<typename T::format::storage>(T::format::limit - 1)));
+  else
+    return 0;
+}
+
 /// The functors of operators that return a number or compare with it, and their names. They need
 /// numbers that the dtype can hold; arithmetic is modulo 2^n.
 template <class F>

@@ -52,8 +52,8 @@ struct coordinate {
 /// Words of the size of elements, for what moves their bits alone.
 template <class T, class D>
 auto as_bits(const tensor_view<T, D>& v) {
-  using bits = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
-  using word = std::conditional_t<std::is_const_v<T>, const bits, bits>;
+  using unit = kernels::uint_of_size<static_cast<int>(sizeof(T))>;
+  using word = std::conditional_t<std::is_const_v<T>, const unit, unit>;
   return tensor_view<word, D>(unchecked_t{}, reinterpret_cast<word*>(v.data()), v.shape_of(),
                               shape(v.strides()));
 }
