@@ -490,6 +490,23 @@ def attention():
                    lambda b=b, n=keys, dtype=dtype: make(b, 32, 8, 1, n, 128, dtype), ("attention", (0,)), 1, plain,
                    {"torch": lambda q, k, v, o: plain(q, k, v), "torch, grouped": grouped}, roof="read")
 
+    def by(backend, causal):
+        def call(q, k, v, *_):
+            with torch.nn.attention.sdpa_kernel([backend]):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return call
+
+    backends = torch.nn.attention.SDPBackend
+    for causal in (False, True):
+        for d in (64, 128):
+            for n in (512, 1024, 2048, 4096, 8192, 16384):
+                b, h = 16384 // n, 2048 // d
+                yield Case("attention", "causal prefill" if causal else "prefill", f"{b} x {h} heads of {d}, {n}", BF16,
+                           4 * b * h * n * d * size_of(BF16), lambda b=b, h=h, n=n, d=d: make(b, h, h, n, n, d, BF16),
+                           ("attention", (int(causal),)), 1,
+                           lambda q, k, v, c=causal: F.scaled_dot_product_attention(q, k, v, is_causal=c),
+                           {"cudnn": by(backends.CUDNN_ATTENTION, causal), "flash": by(backends.FLASH_ATTENTION, causal)})
+
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,
               "rows": rows, "training": training, "reduce": reductions, "order": order, "linear": products,

@@ -50,8 +50,8 @@ TYPED_TEST_SUITE(attention_prefill, devices);
 
 TYPED_TEST(attention_prefill, lengths) {
   using D = TypeParam;
-  for (const i64 queries : {17, 64, 131})
-    for (const i64 keys : {1, 63, 64, 65, 130})
+  for (const i64 queries : {17, 64, 70})
+    for (const i64 keys : {1, 64, 77})
       check<D, bf16>({.queries = queries, .keys = keys, .e = 64, .ev = 64});
   check<D, f16>(
       {.batch = 2, .heads = 2, .key_heads = 2, .queries = 70, .keys = 77, .e = 64, .ev = 64});
@@ -77,11 +77,8 @@ TYPED_TEST(attention_prefill, head_sizes) {
 TYPED_TEST(attention_prefill, causal) {
   using D = TypeParam;
   for (const auto alignment : {fg::causal_alignment::top_left, fg::causal_alignment::bottom_right})
-    for (const auto& [queries, keys] :
-         {std::pair<i64, i64>{150, 150}, {40, 200}, {150, 20}, {65, 64}})
-      check<D, bf16>({.heads = 2,
-                      .key_heads = 2,
-                      .queries = queries,
+    for (const auto& [queries, keys] : {std::pair<i64, i64>{80, 80}, {40, 150}, {100, 20}})
+      check<D, bf16>({.queries = queries,
                       .keys = keys,
                       .e = 64,
                       .ev = 64,
@@ -91,9 +88,9 @@ TYPED_TEST(attention_prefill, causal) {
 // Heads of a group are rows beside each other.
 TYPED_TEST(attention_prefill, groups) {
   using D = TypeParam;
-  for (const i64 queries : {3, 23, 50})
-    check<D, f16>({.batch = 2,
-                   .heads = 14,
+  for (const i64 queries : {6, 23})
+    check<D, f16>({.batch = 1,
+                   .heads = 6,
                    .key_heads = 2,
                    .queries = queries,
                    .keys = 71,
@@ -315,7 +312,7 @@ TEST(attention_prefill_tiles, batches_in_turns) {
   check_tiles<1, 2, 64, 2>(p, 3);
   check_tiles<1, 2, 32, 4>(p, 5);
   check_tiles<1, 1, 64, 8>(p, 1);
-  const problem wide{.queries = 90, .keys = 140, .e = 128, .ev = 128};
+  const problem wide{.queries = 90, .keys = 100, .e = 128, .ev = 128};
   check_tiles<2, 2, 64, 4>(wide, 1);
 }
 #endif

@@ -232,11 +232,10 @@ struct default_tuning<families::attention, Device, Model> {
   static constexpr i64 steps_of_merge = 3;    ///< the same of a launch that merges parts
   static constexpr i64 cluster_quarters = 3;  ///< quarters of the units that large clusters fill
   static constexpr i64 most_rounds = 4;       ///< rounds of blocks that are considered
-  // Many queries, where there are matrix units. A warp has one or two tiles of 16 rows: two where
-  // registers hold their sums and units have blocks enough.
-  static constexpr int prefill_warps = 4;              ///< warps a block
-  static constexpr i64 prefill_bytes = i64{24} << 20;  ///< keys and values that are read at a time
-  /// Keys at a time, of heads of 64 * blocks elements.
+  static constexpr int prefill_warps = 4;     ///< warps a block of many queries (H200)
+  /// Bytes of keys and values that blocks with many queries read at a time: of an L2 cache, half.
+  static constexpr i64 prefill_bytes = i64{24} << 20;
+  /// Keys that such a block takes at a time, of heads of 64 * blocks elements (H200).
   static constexpr int prefill_keys(int blocks) { return blocks <= 2 ? 64 : 32; }
 };
 template <class Device>

@@ -61,6 +61,13 @@ struct prefill_query {
   }
 };
 
+/// What a thread has first of the products of its warp, which has `rows` rows of a tile.
+struct prefill_fragment {
+  int row, column;
+  FLAGGEMS_INLINE prefill_fragment(int thread, int rows)
+      : row(thread / 32 * rows + thread % 32 / 4), column(thread % 4 * 2) {}
+};
+
 /// The elements of a block of a head: those that eight threads copy at once.
 inline constexpr int prefill_elements = 64;
 
@@ -123,11 +130,9 @@ struct attention_prefill_tiles {
     const auto results = queries.template as<vec<Out, width>>();
 
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      // Opaque, so that what follows from it is no invariant of this loop, which registers keep.
       const int thread = settled(block.thread());
-      const int lane = thread % 32, g = lane / 4, t = lane % 4;
-      const int warp_row = thread / 32 * warp_rows;
-      // The vectors that this thread copies.
-      const int line = thread / 8, vector = thread % 8;
+      const int line = thread / 8, vector = thread % 8;  // of what it copies
       const u32 turn = space.tiles_at_once.quotient(static_cast<u32>(tile));
       const u32 rest = static_cast<u32>(tile) - turn * space.tiles_at_once.divisor;
       const u32 before = space.at_once.quotient(rest);
@@ -139,22 +144,18 @@ struct attention_prefill_tiles {
       // The keys that some row sees, and those that every row does.
       const i32 end = prefill_query(space, last).seen(space);
       const i32 least = prefill_query(space, first).seen(space);
-      const auto row_of = [&](int r, int h) FLAGGEMS_LAMBDA {
-        // Rows past the end repeat the last one: computed, not stored.
-        return prefill_query(space, min_of(first + warp_row + r * 16 + h * 8 + g, last));
-      };
-
-      // Copies this thread's vectors of line + i; zeros where nothing exists.
+      // Copies a thread's vectors of line + i, from its first one on; zeros where none exists.
+      const int spot = place(line, 0, vector);
       const auto copy_line = [&](const array& to, int i, global_ptr<const T> from, bool exists,
                                  i32 elements) FLAGGEMS_LAMBDA {
         FLAGGEMS_SIMT_UNROLL
         for (int b = 0; b < Blocks; ++b)
           block.template copy_async<words>(
-              to, place(line, 0, vector) + i * vectors + b * 8,
+              to, spot + i * vectors + b * 8,
               reinterpret_cast<global_ptr<const words>>(from + b * prefill_elements),
-              exists && vector * 8 + b * prefill_elements < elements);
+              exists && b * prefill_elements < elements);
       };
-      // The tile that is fetched next: where it goes, and this thread's first line of it. What no
+      // The tile that is fetched next: where it goes, and the thread's first line of it. What no
       // row sees is zeros, so that no number is multiplied by its weight of 0.
       int slot = 0;
       i32 left = end - line;
@@ -162,14 +163,15 @@ struct attention_prefill_tiles {
       auto from_v = settled<const T>(v.at(at) + (i64{line} * v.position + vector * 8));
       const auto fetch = [&]() FLAGGEMS_LAMBDA {
         const auto to = tiles.from(slot * tile_vectors);
+        const i32 before = settled(block.thread()) % 8 * 8;  // elements
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          copy_line(to, i, from_k, i < left, space.head_size);
+          copy_line(to, i, from_k, i < left, space.head_size - before);
           from_k += i64{lines_at_once} * k.position;
         }
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          copy_line(to, Keys + i, from_v, i < left, space.value_size);
+          copy_line(to, Keys + i, from_v, i < left, space.value_size - before);
           from_v += i64{lines_at_once} * v.position;
         }
         block.commit_copies();
@@ -195,8 +197,9 @@ struct attention_prefill_tiles {
       }
       // A fragment of 16 rows and 16 elements of the queries.
       const auto load_query = [&](u32(&to)[4], int r, int d) FLAGGEMS_LAMBDA {
-        block.template load_tiles<false, words>(
-            to, queries, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, warp_row + r * 16, d); });
+        block.template load_tiles<false, words>(to, queries, [&](int l) FLAGGEMS_LAMBDA {
+          return lines_at(l, thread / 32 * warp_rows + r * 16, d);
+        });
       };
       u32 kept[keeps_queries ? size / 16 : 1][RowTiles][4];
       block.sync();  // the last tile's keys and values may still be read
@@ -206,7 +209,7 @@ struct attention_prefill_tiles {
         for (int i = 0; i < rows; i += lines_at_once) {
           const i32 row = first + line + i;
           copy_line(queries, i, from_q + q.offset(prefill_query(space, min_of(row, last))),
-                    row <= last, space.head_size);
+                    row <= last, space.head_size - vector * 8);
         }
         block.commit_copies();
         fetch();
@@ -264,11 +267,13 @@ struct attention_prefill_tiles {
 
         fetch();
         if (is_masked || start + Keys > least) {
+          const prefill_fragment mine(thread, warp_rows);
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
             FLAGGEMS_SIMT_UNROLL
             for (int h = 0; h < 2; ++h) {
-              const prefill_query row = row_of(r, h);
+              // Rows past the end repeat the last one: computed, not stored.
+              const prefill_query row(space, min_of(first + mine.row + r * 16 + h * 8, last));
               const i32 visible = row.seen(space);
               const auto masked = mask.row(at, row);
               FLAGGEMS_SIMT_UNROLL
@@ -276,7 +281,7 @@ struct attention_prefill_tiles {
                 FLAGGEMS_SIMT_UNROLL
                 for (int e = 0; e < 2; ++e) {
                   f32& s = scores[r][n][2 * h + e];
-                  const i32 j = start + n * 8 + 2 * t + e;
+                  const i32 j = start + n * 8 + mine.column + e;
                   if constexpr (is_masked) s *= space.scale;
                   s = j < visible ? masked.template apply<f32>(lane_scalar{j}, s) : lowest<f32>();
                 }
@@ -366,6 +371,7 @@ struct attention_prefill_tiles {
 
       block.template wait_copies<0>();
       block.sync();  // results take the place of queries, keys and values
+      const prefill_fragment mine(thread, warp_rows);
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
@@ -378,7 +384,7 @@ struct attention_prefill_tiles {
           const auto pairs = results.template as<vec<Out, 2>>();
           FLAGGEMS_SIMT_UNROLL
           for (int n = 0; n < size / 8; ++n)
-            pairs.write(result_at(warp_row + r * 16 + h * 8 + g, n * 8 + 2 * t) / 2,
+            pairs.write(result_at(mine.row + r * 16 + h * 8, n * 8 + mine.column) / 2,
                         {static_cast<Out>(f32(sums[r][n][2 * h] * share)),
                          static_cast<Out>(f32(sums[r][n][2 * h + 1] * share))});
         }
