@@ -63,7 +63,9 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/special.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/trigonometric.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>

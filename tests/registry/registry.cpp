@@ -55,6 +55,8 @@ struct random;
 struct reduce;
 struct rounding;
 struct row;
+struct special;
+struct trigonometric;
 struct unary;
 }  // namespace flaggems::operator_families
 
@@ -63,7 +65,7 @@ FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::attention, of::bitwise, of::comparison, of::copy, of::creation, of::gemm,
                   of::index, of::order, of::pointwise, of::random, of::reduce, of::rounding,
-                  of::row, of::unary, mine::family);
+                  of::row, of::special, of::trigonometric, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -126,10 +126,10 @@ struct table_check {
       compare(out.read(), want);
       EXPECT_TRUE(out.gaps_untouched() && x[0].untouched() && x[1].untouched());
       if (special) return;
-      EXPECT_EQ(values_of(Row::eager(stream, a..., options...)), out.read());
+      expect_equal(values_of(Row::eager(stream, a..., options...)), out.read());
       test_tensor<result, D> assigned(sizes);
       fg::assign(stream, assigned.view(), Row::expression(a..., options...));
-      EXPECT_EQ(assigned.read(), out.read());
+      expect_equal(assigned.read(), out.read());
     });
     if constexpr (Row::has_in_place && std::is_same_v<result, T>) {
       if (special || how == layout::broadcast) return;
@@ -137,7 +137,7 @@ struct table_check {
       if constexpr (Row::arity == 2) Row::in_place(stream, x[0].view(), x[1].in(), options...);
       if constexpr (Row::arity == 3)
         Row::in_place(stream, x[0].view(), x[1].in(), x[2].in(), options...);
-      EXPECT_EQ(x[0].read(), out.read());
+      expect_equal(x[0].read(), out.read());
     }
   }
   template <class... O>

@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = pathlib.Path("include/flaggems")
-ROW = re.compile(r"(UNARY|BINARY|PAIR|TERNARY)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
+ROW = re.compile(r"(UNARY|PREDICATE|BINARY|PAIR|TERNARY)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
 ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
 
 
@@ -107,9 +107,8 @@ def pointwise(root):
              "bits": "the promoted dtype, of integers and bool only",
              "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
              "floating": "floating-point only", "to_bool": "bool"}
-    count = {"UNARY": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c"}
+    count = {"UNARY": "x", "PREDICATE": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c"}
     for text, header in tables(root):
-        predicates = header == "ops/comparison.hpp"
         for line in text.splitlines():
             match = ROW.match(line.strip())
             if not match:
@@ -125,7 +124,7 @@ def pointwise(root):
             signatures = [f"{name}({arguments}{after})  // an expression",
                           f"{name}(stream, {arguments}{after}) -> tensor",
                           f"{name}(stream, {arguments}, out{after})"]
-            if kind != "PAIR" and not predicates:
+            if kind not in ("PAIR", "PREDICATE"):
                 signatures.append(f"{name}_(stream, {arguments}{after})  // into {first}")
             yield {"name": name, "kind": kind + options, "header": header, "schema": "",
                    "signatures": signatures,

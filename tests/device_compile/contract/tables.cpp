@@ -8,6 +8,8 @@
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/gated.hpp>
 #include <flaggems/ops/rounding.hpp>
+#include <flaggems/ops/special.hpp>
+#include <flaggems/ops/trigonometric.hpp>
 
 #include "contract.hpp"
 
@@ -109,6 +111,11 @@ void activation_backward() {
     (void)fg::dgeglu(s, x, x);
     (void)fg::dreglu(s, x, x);
   });
+}
+
+void functions() {
+  FLAGGEMS_TRIGONOMETRIC_TABLE(UNARY, UNARY, BINARY)
+  FLAGGEMS_SPECIAL_TABLE(UNARY, BINARY)
 }
 
 }  // namespace contract
