@@ -50,6 +50,7 @@
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>

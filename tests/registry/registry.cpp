@@ -49,6 +49,7 @@ struct copy;
 struct creation;
 struct gemm;
 struct index;
+struct loss;
 struct order;
 struct pointwise;
 struct random;
@@ -64,8 +65,8 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::attention, of::bitwise, of::comparison, of::copy, of::creation, of::gemm,
-                  of::index, of::order, of::pointwise, of::random, of::reduce, of::rounding,
-                  of::row, of::special, of::trigonometric, of::unary, mine::family);
+                  of::index, of::loss, of::order, of::pointwise, of::random, of::reduce,
+                  of::rounding, of::row, of::special, of::trigonometric, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

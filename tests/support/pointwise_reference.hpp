@@ -230,6 +230,7 @@ struct row_facts {
 constexpr row_facts facts_of(std::string_view row) {
   row_facts r;
   r.any_zero = row == "sinc" || row == "fmax" || row == "fmin" || row == "lerp";
+  if (row == "masked_scale") r.special = false;  // its products may leave the range in between
   if (row == "lerp") r.atol = 1e-5, r.special = false;
   if (row == "mish" || row == "silu_and_mul_with_clamp" || row == "celu") r.units = 2;
   // Products of a gradient and what cancels: beyond moderate operands the absolute error grows.

@@ -86,6 +86,8 @@ struct table_check {
     if constexpr (Row::arity == 1) y = Row::want(in[0][i], options...);
     if constexpr (Row::arity == 2) y = Row::want(in[0][i], in[1][i], options...);
     if constexpr (Row::arity == 3) y = Row::want(in[0][i], in[1][i], in[2][i], options...);
+    // Of integers a division by 0 gives 0, and so the dividend as the rest; numbers are modulo 2^n.
+    if (fg::detail::kind_of<result> == fg::detail::kind::integer && std::isnan(y)) y = in[0][i];
     if constexpr (fg::detail::kind_of<result> == fg::detail::kind::integer)
       y = static_cast<double>(static_cast<result>(static_cast<i64>(y)));  // modulo 2^n
     return y;
