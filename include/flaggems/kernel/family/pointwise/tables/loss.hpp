@@ -11,14 +11,14 @@ namespace flaggems::kernels {
 /// d^2 / 2 up to |d| = bound, and from there on along the tangent.
 template <class V>
 FLAGGEMS_INLINE V huber_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
-  const V half(element_of<V>(0.5f)), z = abs(d);
-  return select(mask_of<V>(z <= bound), V(half * z * z), V(bound * (z - half * bound)));
+  const V weight(element_of<V>(0.5f)), z = abs(d);
+  return select(mask_of<V>(z <= bound), V(weight * z * z), V(bound * (z - weight * bound)));
 }
 /// The same divided by the bound; |d| for a bound of 0.
 template <class V>
 FLAGGEMS_INLINE V smooth_l1_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
-  const V half(element_of<V>(0.5f)), z = abs(d);
-  return select(mask_of<V>(z < bound), V(half * z * z / bound), V(z - half * bound));
+  const V weight(element_of<V>(0.5f)), z = abs(d);
+  return select(mask_of<V>(z < bound), V(weight * z * z / bound), V(z - weight * bound));
 }
 /// d within [-bound, bound], and beyond it `low` and `high`.
 template <class V>
