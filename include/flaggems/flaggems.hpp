@@ -51,6 +51,7 @@
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>
@@ -66,9 +67,11 @@
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
+#include <flaggems/ops/special.hpp>
 #include <flaggems/ops/stack.hpp>
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/triangle.hpp>
+#include <flaggems/ops/trigonometric.hpp>
 #include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/dtype.hpp>

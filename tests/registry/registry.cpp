@@ -50,6 +50,7 @@ struct copy;
 struct creation;
 struct gemm;
 struct index;
+struct loss;
 struct order;
 struct pointwise;
 struct random;
@@ -57,6 +58,8 @@ struct reduce;
 struct rounding;
 struct row;
 struct scan;
+struct special;
+struct trigonometric;
 struct unary;
 }  // namespace flaggems::operator_families
 
@@ -64,8 +67,9 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
-                  of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce,
-                  of::rounding, of::row, of::scan, of::unary, mine::family);
+                  of::gemm, of::index, of::loss, of::order, of::pointwise, of::random, of::reduce,
+                  of::rounding, of::row, of::scan, of::special, of::trigonometric, of::unary,
+                  mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -13,6 +13,9 @@
 #include <vector>
 
 #include <flaggems/kernel/lang/vector/simd.hpp>
+#include <flaggems/kernel/math/arc.hpp>
+#include <flaggems/kernel/math/erf_inverse.hpp>
+#include <flaggems/kernel/math/hyperbolic.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
 namespace math_test {
@@ -63,6 +66,34 @@ template <class R>
 R softplus(R x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
+/// sin(pi x) / (pi x), by a reduction of x that is exact.
+template <class R>
+R sinc(R x) {
+  constexpr R pi = R(3.14159265358979323846264338327950288L);
+  if (x == 0) return 1;
+  const R turned = x - 2 * std::nearbyint(x / 2), whole = std::nearbyint(2 * turned);
+  const R y = pi * (turned - whole / 2);
+  const int quadrant = std::isfinite(x) ? static_cast<int>(whole) & 3 : 0;
+  const R sine = quadrant % 2 == 0 ? std::sin(y) : std::cos(y);
+  return (quadrant > 1 ? -sine : sine) / (pi * x);
+}
+/// By steps of Newton's method on erf or erfc.
+template <class R>
+R erfinv(R x) {
+  const R a = std::fabs(x);
+  if (!(a < 1) || x == 0)
+    return a == 1 ? x * std::numeric_limits<R>::infinity() : x == 0 ? x : x / 0 * 0;
+  R y = std::sqrt(-std::log1p(-a * a));  // too great
+  for (int k = 0; k < 100; ++k) {
+    const R error = a < R(0.5) ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    const R d = error * R(0.886226925452758013649083741670572591L) * std::exp(y * y);
+    const R next = y - d / (1 + y * d);
+    if (std::fabs(next - y) <= std::fabs(y) * std::numeric_limits<R>::epsilon())
+      return std::copysign(next, x);
+    y = next;
+  }
+  return std::copysign(y, x);
+}
 template <class R>
 R rsqrt(R x) {
   return 1 / std::sqrt(x);
@@ -82,6 +113,18 @@ R rsqrt(R x) {
   X(sigmoid, math_test::sigmoid, 2, 2)          \
   X(sin, std::sin, 2, 2)                        \
   X(cos, std::cos, 2, 2)                        \
+  X(tan, std::tan, 2.1, 2.1)                    \
+  X(sinc, math_test::sinc, 4, 4)                \
+  X(asin, std::asin, 2, 2)                      \
+  X(acos, std::acos, 2, 2)                      \
+  X(atan, std::atan, 2, 2)                      \
+  X(sinh, std::sinh, 2, 2)                      \
+  X(cosh, std::cosh, 2, 2)                      \
+  X(asinh, std::asinh, 2, 3)                    \
+  X(acosh, std::acosh, 2, 3)                    \
+  X(atanh, std::atanh, 2, 2)                    \
+  X(erfc, std::erfc, 5, 6)                      \
+  X(erfinv, math_test::erfinv, 1, 4)            \
   X(rsqrt, math_test::rsqrt, 2, 2)              \
   X(silu, math_test::silu, 2, 2)                \
   X(gelu, math_test::gelu, 6, 7)                \

@@ -170,6 +170,53 @@ inline double threshold_backward(double g, double x, double limit) { return x <=
 inline double softplus_backward(double g, double x, double beta, double threshold) {
   return x * beta > threshold ? g : g * sigmoid(x * beta);
 }
+
+// ---- trigonometric
+inline double tan(double a) { return std::tan(a); }
+inline double asin(double a) { return std::asin(a); }
+inline double acos(double a) { return std::acos(a); }
+inline double atan(double a) { return std::atan(a); }
+inline double sinh(double a) { return std::sinh(a); }
+inline double cosh(double a) { return std::cosh(a); }
+inline double asinh(double a) { return std::asinh(a); }
+inline double acosh(double a) { return std::acosh(a); }
+inline double atanh(double a) { return std::atanh(a); }
+inline double sinc(double a) {
+  const double pi = 3.14159265358979323846, r = a - 2 * std::nearbyint(a / 2);
+  return a == 0 ? 1
+                : (std::fabs(r) > 0.5 ? std::copysign(std::sin(pi * (1 - std::fabs(r))), r)
+                                      : std::sin(pi * r)) /
+                      (pi * a);
+}
+inline double angle(double a) { return std::isnan(a) ? a : a < 0 ? 3.14159265358979323846 : 0; }
+inline double atan2(double a, double b) { return std::atan2(a, b); }
+
+// ---- special functions
+inline double log10(double a) { return std::log10(a); }
+inline double erfc(double a) { return std::erfc(a); }
+inline double erfinv(double a) {
+  if (a == 0 || !(std::fabs(a) < 1))
+    return a == 0 ? a : std::fabs(a) == 1 ? a * HUGE_VAL : std::nan("");
+  double low = 0, high = 7;  // by bisection
+  const double x = std::fabs(a), rest = 1 - x;
+  for (int k = 0; k < 200; ++k) {
+    const double middle = (low + high) / 2;
+    (x < 0.5 ? std::erf(middle) < x : std::erfc(middle) > rest) ? low = middle : high = middle;
+  }
+  return std::copysign(high, a);
+}
+inline double logaddexp(double a, double b) {
+  const double m = maximum(a, b);
+  return std::isinf(m) || std::isnan(m) ? m : m + std::log1p(std::exp(-std::fabs(a - b)));
+}
+inline double logaddexp2(double a, double b) {
+  const double m = maximum(a, b);
+  return std::isinf(m) || std::isnan(m) ? m : m + std::log2(1 + std::exp2(-std::fabs(a - b)));
+}
+inline double xlogy(double a, double b) { return std::isnan(b) ? b : a == 0 ? 0 : a * std::log(b); }
+inline double xlog1py(double a, double b) {
+  return std::isnan(b) ? b : a == 0 ? 0 : a * std::log1p(b);
+}
 }  // namespace reference
 
 /// What a row's test has to know beside its reference.
@@ -182,13 +229,19 @@ struct row_facts {
 };
 constexpr row_facts facts_of(std::string_view row) {
   row_facts r;
-  r.any_zero = row == "fmax" || row == "fmin" || row == "lerp";
+  r.any_zero = row == "sinc" || row == "fmax" || row == "fmin" || row == "lerp";
+  if (row == "masked_scale") r.special = false;  // its products may leave the range in between
   if (row == "lerp") r.atol = 1e-5, r.special = false;
   if (row == "mish" || row == "silu_and_mul_with_clamp" || row == "celu") r.units = 2;
   // Products of a gradient and what cancels: beyond moderate operands the absolute error grows.
   if (row.ends_with("_backward")) r.atol = 1e-5, r.special = false;
   if (row == "threshold_backward" || row == "softplus_backward") r.special = true;
   if (row == "relu6" || row == "hardtanh" || row == "squared_relu") r.any_zero = true;
+  if (row == "tan" || row == "sinc" || row == "erfc" || row == "erfinv" || row == "xlogy" ||
+      row == "xlog1py")
+    r.units = 4;
+  if (row == "asin" || row == "acos" || row == "atanh" || row == "erfinv") r.low = -1, r.high = 1;
+  if (row == "logaddexp" || row == "logaddexp2") r.atol = 1e-6;  // 0 where its terms cancel
   if (row == "deg2rad" || row == "rad2deg") r.units = 2;
   return r;
 }

@@ -86,6 +86,8 @@ struct table_check {
     if constexpr (Row::arity == 1) y = Row::want(in[0][i], options...);
     if constexpr (Row::arity == 2) y = Row::want(in[0][i], in[1][i], options...);
     if constexpr (Row::arity == 3) y = Row::want(in[0][i], in[1][i], in[2][i], options...);
+    // Of integers a division by 0 gives 0, and so the dividend as the rest; numbers are modulo 2^n.
+    if (fg::detail::kind_of<result> == fg::detail::kind::integer && std::isnan(y)) y = in[0][i];
     if constexpr (fg::detail::kind_of<result> == fg::detail::kind::integer)
       y = static_cast<double>(static_cast<result>(static_cast<i64>(y)));  // modulo 2^n
     return y;
@@ -126,10 +128,10 @@ struct table_check {
       compare(out.read(), want);
       EXPECT_TRUE(out.gaps_untouched() && x[0].untouched() && x[1].untouched());
       if (special) return;
-      EXPECT_EQ(values_of(Row::eager(stream, a..., options...)), out.read());
+      expect_equal(values_of(Row::eager(stream, a..., options...)), out.read());
       test_tensor<result, D> assigned(sizes);
       fg::assign(stream, assigned.view(), Row::expression(a..., options...));
-      EXPECT_EQ(assigned.read(), out.read());
+      expect_equal(assigned.read(), out.read());
     });
     if constexpr (Row::has_in_place && std::is_same_v<result, T>) {
       if (special || how == layout::broadcast) return;
@@ -137,7 +139,7 @@ struct table_check {
       if constexpr (Row::arity == 2) Row::in_place(stream, x[0].view(), x[1].in(), options...);
       if constexpr (Row::arity == 3)
         Row::in_place(stream, x[0].view(), x[1].in(), x[2].in(), options...);
-      EXPECT_EQ(x[0].read(), out.read());
+      expect_equal(x[0].read(), out.read());
     }
   }
   template <class... O>

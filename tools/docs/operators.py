@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = pathlib.Path("include/flaggems")
-ROW = re.compile(r"(UNARY|BINARY|PAIR|TERNARY)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
+ROW = re.compile(r"(UNARY|PREDICATE|BINARY|PAIR|TERNARY|LOSS|SLOPE)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
 ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
 
 
@@ -122,9 +122,9 @@ def pointwise(root):
              "bits": "the promoted dtype, of integers and bool only",
              "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
              "floating": "floating-point only", "to_bool": "bool"}
-    count = {"UNARY": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c"}
+    count = {"UNARY": "x", "PREDICATE": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c",
+             "LOSS": "a, b", "SLOPE": "grad, a, b"}
     for text, header in tables(root):
-        predicates = header == "ops/comparison.hpp"
         for line in text.splitlines():
             match = ROW.match(line.strip())
             if not match:
@@ -137,10 +137,20 @@ def pointwise(root):
             arguments = count[kind]
             first = arguments.split(",")[0]
             after = "".join(f", {d}" for d in defaults)
+            if kind in ("LOSS", "SLOPE"):
+                reduced = ", reduced = reduction::mean" if kind == "LOSS" else ", reduced"
+                yield {"name": name, "kind": kind + options, "header": header, "schema": "",
+                       "signatures": [f"{name}(stream, {arguments}{reduced}{after}) -> tensor",
+                                      f"{name}(stream, {arguments}, out{reduced}{after})"],
+                       "comment": f"{in_words(formula)}, "
+                                  + ("and their mean or sum" if kind == "LOSS" else
+                                     "times grad; divided by the elements for a mean")
+                                  + f". Result: {rules[rule]}."}
+                continue
             signatures = [f"{name}({arguments}{after})  // an expression",
                           f"{name}(stream, {arguments}{after}) -> tensor",
                           f"{name}(stream, {arguments}, out{after})"]
-            if kind != "PAIR" and not predicates:
+            if kind not in ("PAIR", "PREDICATE"):
                 signatures.append(f"{name}_(stream, {arguments}{after})  // into {first}")
             yield {"name": name, "kind": kind + options, "header": header, "schema": "",
                    "signatures": signatures,

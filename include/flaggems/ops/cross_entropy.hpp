@@ -6,6 +6,7 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/plan/indices.hpp>
+#include <flaggems/ops/plan/loss.hpp>
 #include <flaggems/ops/plan/norm.hpp>
 
 namespace flaggems {
@@ -13,9 +14,6 @@ namespace flaggems {
 namespace operators {
 struct cross_entropy_loss;
 }
-
-/// What becomes of the losses of a batch: a tensor of them, their mean, or their sum.
-enum class reduction { none, mean, sum };
 
 /// How a loss is computed.
 struct cross_entropy_options {

@@ -25,7 +25,7 @@ struct line_facts {
   std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
   std::string_view output_name = "out";
   int outputs_at = -1;
-  bool has_out = true, same_outputs = false;
+  bool has_out = true, same_outputs = false, has_values_as_target = false;
   memory_format format_of_none = memory_format::contiguous_format;
 
   constexpr line_facts(const char* schema) : text(schema) {}
@@ -81,6 +81,12 @@ struct line_facts {
   constexpr line_facts exact_out() const {
     line_facts r = *this;
     r.same_outputs = true;
+    return r;
+  }
+  /// `target` has the operands' dtype, and no indices.
+  constexpr line_facts values_as_target() const {
+    line_facts r = *this;
+    r.has_values_as_target = true;
     return r;
   }
   /// The typed operator takes its outputs after this many arguments; else after the last tensor.
@@ -258,7 +264,7 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == line.sized_by) return role::sizes;
   if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
   for (const std::string_view index : {"index", "indices", "position_ids", "target", "repeats"})
-    if (p.name == index) return role::index;
+    if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
   return p.name == "condition" || p.name == "mask" ? role::condition : role::element;
 }
 

@@ -7,7 +7,10 @@
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/gated.hpp>
+#include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/rounding.hpp>
+#include <flaggems/ops/special.hpp>
+#include <flaggems/ops/trigonometric.hpp>
 
 #include "contract.hpp"
 
@@ -108,6 +111,30 @@ void activation_backward() {
     (void)fg::dswiglu(s, x, x);
     (void)fg::dgeglu(s, x, x);
     (void)fg::dreglu(s, x, x);
+  });
+}
+
+void functions() {
+  FLAGGEMS_TRIGONOMETRIC_TABLE(UNARY, UNARY, BINARY)
+  FLAGGEMS_SPECIAL_TABLE(UNARY, BINARY)
+}
+
+#define LOSS(name, rule, ...)                      \
+  each(twice<third<sizeof(#name), takes::rule>>{}, \
+       [](const auto& a, const auto& b) { (void)fg::name(s, a, b); });
+#define SLOPE(name, rule, ...)                     \
+  each(twice<third<sizeof(#name), takes::rule>>{}, \
+       [](const auto& a, const auto& b) { (void)fg::name(s, a, a, b, fg::reduction::mean); });
+#define SLOPE1(name, rule, ...)                    \
+  each(twice<third<sizeof(#name), takes::rule>>{}, \
+       [](const auto& a, const auto& b) { (void)fg::name(s, a, a, b, fg::reduction::mean, 1); });
+void losses() {
+  FLAGGEMS_LOSS_TABLE(LOSS, LOSS, SLOPE, SLOPE1)
+  each(types<f32, bf16>{}, [](const auto& x) {
+    (void)fg::binary_cross_entropy(s, x, x, x);
+    (void)fg::binary_cross_entropy_with_logits(s, x, x, x, x);
+    (void)fg::binary_cross_entropy_backward(s, x, x, x, x);
+    (void)fg::margin_ranking_loss(s, x, x, x);
   });
 }
 

@@ -43,10 +43,10 @@ FLAGGEMS_INLINE V fmod(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using format = float_format<T>;
     constexpr int digit = (format::mantissa + 1) / 2 - 1;  // bits of a digit
     const V zero(T(0)), one(T(1)), infinity(infinity_of<V>());
-    const V divisor = abs(b);
+    const V dividend = abs(a), divisor = abs(b);
     const mask_of<V> regular =
-        (abs(a) < infinity) & (divisor < infinity) & (divisor > zero) & (abs(a) >= divisor);
-    V r = select(regular, abs(a), zero);
+        (dividend < infinity) & (divisor < infinity) & (divisor > zero) & (dividend >= divisor);
+    V r = select(regular, dividend, zero);
     const V m = select(regular, divisor, one);
     V lifted, base, ignored, exponent;
     const V normal = as_normal(m, lifted, base);
@@ -65,8 +65,8 @@ FLAGGEMS_INLINE V fmod(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
       // The quotient may have been rounded up to an integer.
       r = select(mask_of<V>(r < zero), V(r + t), r);
     }
-    r = copysign(select(regular, r, abs(a)), a);
-    const mask_of<V> none = !((abs(a) < infinity) & (abs(b) > zero));  // NaN, too
+    r = copysign(select(regular, r, dividend), a);
+    const mask_of<V> none = !((dividend < infinity) & (divisor > zero));  // NaN, too
     return select(mask_of<V>(none | (b != b)), V(nan_of<V>()), r);
   }
 }

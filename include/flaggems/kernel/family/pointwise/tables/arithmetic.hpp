@@ -49,7 +49,7 @@ FLAGGEMS_INLINE V interpolated(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLAGGEM
   BINARY(lcm,          whole,      lcm(a, b))                        \
   BINARY(hypot,        floating,   hypot(a, b))                      \
   BINARY(float_power,  to_f64,     pow(a, b))                        \
-  PAIR1(masked_scale,  floating, scale, , V(a * b * V(scale)))       \
+  PAIR1(masked_scale,  floating, scale, , V(a * V(b * V(scale))))       \
   TERNARY(lerp,        floating,   interpolated(a, b, c))
 
 #define FLAGGEMS_ARITHMETIC_ALIASES(ALSO)         \

@@ -44,12 +44,12 @@ struct isclose_fn {
 }  // namespace flaggems::kernels
 
 // clang-format off
-#define FLAGGEMS_COMPARISON_TABLE(UNARY)              \
-  UNARY(isnan,    to_bool, is_not_a_number(a))        \
-  UNARY(isinf,    to_bool, is_infinite(a))            \
-  UNARY(isfinite, to_bool, is_finite(a))              \
-  UNARY(isposinf, to_bool, is_positive_infinity(a))   \
-  UNARY(isneginf, to_bool, is_negative_infinity(a))
+#define FLAGGEMS_COMPARISON_TABLE(PREDICATE)              \
+  PREDICATE(isnan,    to_bool, is_not_a_number(a))        \
+  PREDICATE(isinf,    to_bool, is_infinite(a))            \
+  PREDICATE(isfinite, to_bool, is_finite(a))              \
+  PREDICATE(isposinf, to_bool, is_positive_infinity(a))   \
+  PREDICATE(isneginf, to_bool, is_negative_infinity(a))
 // clang-format on
 
 namespace flaggems::kernels {

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hyperbolic sine and cosine, and the inverse hyperbolic functions: by e^x / 2 and log1p, and by
+// polynomials near zero.
+#pragma once
+
+#include <flaggems/kernel/math/log.hpp>
+
+namespace flaggems::kernels {
+
+/// e^a / 2 for a >= 0, without overflow before the result's.
+template <class V>
+FLAGGEMS_INLINE V half_exp(FLAGGEMS_VALUE(V) a) {
+  using T = element_of<V>;
+  V shifted;
+  const V kept = lesser_of(V(is_f32_value<V> ? T(90.5f) : T(711)), a);
+  const V r = reduce_ln2<2 * exponent_bias<V>>(kept, shifted);
+  return exp_of_reduced(r, V(shifted - V(T(1))));
+}
+
+/// Hyperbolic sine.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V sinh(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V a = abs(x), z = a * a;
+  V tail;
+  if constexpr (is_f32_value<V>)
+    tail = horner(z, 0.1666666665f, 0.008333339676f, 0.0001983810197f, 2.806280258e-6f);
+  else
+    tail = horner(z, 0.166666666666666667, 0.00833333333333333337, 0.000198412698412697732,
+                  2.75573192240403386e-6, 2.50521083640580408e-8, 1.60590483963505616e-10,
+                  7.64662536165665766e-13, 2.84452641698952856e-15);
+  const V near_zero = fma(V(a * z), tail, a);
+  const V e = half_exp(a);
+  const V far = e - V(T(0.25f)) / e;
+  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, far), x);
+}
+/// Hyperbolic cosine.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V cosh(FLAGGEMS_VALUE(V) x) {
+  const V e = half_exp(abs(x));
+  return e + V(element_of<V>(0.25f)) / e;
+}
+
+/// From here on x + sqrt(x^2 +- 1) is 2 x.
+template <class V>
+inline constexpr element_of<V> far_root = is_f32_value<V> ? element_of<V>(8192)
+                                                          : element_of<V>(268435456);
+
+/// Inverse hyperbolic sine.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V asinh(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V a = abs(x), one(T(1)), z = a * a;
+  V tail;
+  if constexpr (is_f32_value<V>)
+    tail = horner(z, -0.1666666657f, 0.07499972894f, -0.04463002194f, 0.03015617862f,
+                  -0.02052679347f, 0.009936504309f);
+  else
+    tail = horner(z, -0.166666666666666666, 0.0749999999999991995, -0.0446428571426772268,
+                  0.0303819444285136829, -0.0223721583557362619, 0.0173527441556904025,
+                  -0.0139644833233513266, 0.011547475926257405, -0.00972571614415168816,
+                  0.00818236764637779006, -0.0064746008466359027, 0.00413835813140251965,
+                  -0.00149883584999574733);
+  const V near_zero = fma(V(a * z), tail, a);
+  const V middle = log1p(V(a + z / V(one + sqrt(V(z + one)))));
+  const V far = log(a) + V(T(0.69314718055994530942));
+  const V r = select(mask_of<V>(a < V(T(0.5f))), near_zero,
+                     select(mask_of<V>(a > V(far_root<V>)), far, middle));
+  return copysign(r, x);
+}
+/// Inverse hyperbolic cosine; NaN for x < 1.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V acosh(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V one(T(1)), t = x - one;
+  const V middle = log1p(V(t + sqrt(V(t * V(t + V(T(2)))))));
+  const V far = log(x) + V(T(0.69314718055994530942));
+  const V r = select(mask_of<V>(x > V(far_root<V>)), far, middle);
+  return select(mask_of<V>(x < one), V(nan_of<V>()), r);
+}
+/// Inverse hyperbolic tangent; NaN for |x| > 1.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V atanh(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V a = abs(x), twice = a + a, rest = V(T(1)) - a;
+  const V small = twice + twice * a / rest;
+  const V t = select(mask_of<V>(a < V(T(0.5f))), small, V(twice / rest));
+  return copysign(V(V(T(0.5f)) * log1p(t)), x);
+}
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/math/hyperbolic.hpp");

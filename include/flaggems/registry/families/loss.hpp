@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/loss.hpp>
+
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems::operator_families {
+
+/// Losses of tensors and their targets, and their gradients.
+struct loss {
+  static constexpr auto lines() {
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND(flaggems::mse_loss, floating_types, line("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::huber_loss, floating_types, line("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::smooth_l1_loss, floating_types, line("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::soft_margin_loss, floating_types, line("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::binary_cross_entropy, floating_types, line("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::binary_cross_entropy_with_logits, floating_types, line("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::margin_ranking_loss, floating_types, line("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::mse_loss_backward, floating_types, line("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor").out("grad_input").writes("grad_input").values_as_target()),
+        FLAGGEMS_BIND(flaggems::huber_loss_backward, floating_types, line("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor").writes("grad_input").values_as_target()),
+        FLAGGEMS_BIND(flaggems::smooth_l1_loss_backward, floating_types, line("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor").out("grad_input").writes("grad_input").values_as_target()),
+        FLAGGEMS_BIND(flaggems::soft_margin_loss_backward, floating_types, line("soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor").out("grad_input").writes("grad_input").values_as_target()),
+        FLAGGEMS_BIND(flaggems::binary_cross_entropy_backward, floating_types, line("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor").out("grad_input").writes("grad_input").values_as_target()));
+    // clang-format on
+  }
+};
+
+}  // namespace flaggems::operator_families

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/pointwise/tables/special.hpp>
+
+#include "rows.hpp"
+
+namespace fk = flaggems::kernels;
+
+FLAGGEMS_SPECIAL_TABLE(FLAGGEMS_UNARY_ROW, FLAGGEMS_BINARY_ROW)

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/special.hpp>
+#include <flaggems/registry/families/trigonometric.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::special, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::trigonometric, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+struct registry_functions : testing::Test {
+  const fg::stream<host>& s = stream_of<host>();
+  fg::tensor<f32> a = numbers({3, 4}, 0.1, 0.9), b = numbers({3, 4}, 0.1, 0.9, 7);
+  view<host> x{a}, y{b};
+  template <class F>
+  void check_either(const std::string& name, const F& f) {  // of one operand or two
+    if constexpr (!requires { requires std::is_void_v<decltype(f(a, b))>; })  // b as the output
+      check(name, {x, y}, [&] { return f(a, b); });
+    else
+      check(name, {x}, [&] { return f(a); });
+  }
+};
+
+#define NONE(...)
+#define CHECK(name, ...) check(#name, {x}, [&] { return fg::name(s, a); });
+#define CHECK2(name, ...) check(#name, {x, y}, [&] { return fg::name(s, a, b); });
+#define CHECK_ALIAS(other, name) \
+  check_either(                  \
+      #other, [&](const auto&... v) -> decltype(fg::name(s, v...)) { return fg::name(s, v...); });
+
+TEST_F(registry_functions, trigonometric){FLAGGEMS_TRIGONOMETRIC_TABLE(CHECK, CHECK, CHECK2)
+                                              FLAGGEMS_TRIGONOMETRIC_ALIASES(CHECK_ALIAS)}
+
+TEST_F(registry_functions, special) {
+  FLAGGEMS_SPECIAL_TABLE(CHECK, NONE)
+  FLAGGEMS_SPECIAL_ALIASES(CHECK_ALIAS)
+  check("logaddexp", {x, y}, [&] { return fg::logaddexp(s, a, b); });
+  check("logaddexp2", {x, y}, [&] { return fg::logaddexp2(s, a, b); });
+  check("xlogy.Tensor", {x, y}, [&] { return fg::xlogy(s, a, b); });
+  check("xlogy.Scalar_Self", {2, y}, [&] { return fg::xlogy(s, 2, b); });
+  check("xlogy.Scalar_Other", {x, 3}, [&] { return fg::xlogy(s, a, 3); });
+  check("special_xlog1py.self_scalar", {2, y}, [&] { return fg::xlog1py(s, 2, b); });
+  check("special_xlog1py.other_scalar", {x, 3}, [&] { return fg::xlog1py(s, a, 3); });
+}
+
+}  // namespace
+}  // namespace flaggems_test
