@@ -51,6 +51,7 @@ struct random;
 struct reduce;
 struct row;
 struct scan;
+struct scatter;
 struct unary;
 }  // namespace flaggems::operator_families
 

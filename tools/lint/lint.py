@@ -293,7 +293,7 @@ DOORS = {
     "attention": {"attention"},
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue"},
-    "index": {"index_select", "embedding"},
+    "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
     "pointwise": {"pointwise", "activation", "arithmetic", "table"},
     "quantized": {"linear"},
@@ -432,7 +432,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "nodes", "promotion", "rows"}
+OPS_MACHINERY = {"checks", "expr", "gemm_call", "gemm_short", "index_list", "nodes", "promotion", "rows"}
 
 
 @check
