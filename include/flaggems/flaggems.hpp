@@ -55,6 +55,7 @@
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/promotion.hpp>
@@ -67,6 +68,7 @@
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/stack.hpp>
+#include <flaggems/ops/statistics.hpp>
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/triangle.hpp>
 #include <flaggems/ops/view_scatter.hpp>

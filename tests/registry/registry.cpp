@@ -52,6 +52,7 @@ struct reduce;
 struct row;
 struct scan;
 struct scatter;
+struct statistics;
 struct unary;
 }  // namespace flaggems::operator_families
 

@@ -476,8 +476,8 @@ def stems(tree):
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
 NOT_REGISTERED = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
                   "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear",
-                  # Views, and lists of tensors, which the registry's results are not.
-                  *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
+                  # Views, lists of tensors, and bools, which the registry's results are not.
+                  "allclose", "equal", *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
 
 
 @check
