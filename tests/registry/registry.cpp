@@ -58,7 +58,9 @@ struct reduce;
 struct rounding;
 struct row;
 struct scan;
+struct scatter;
 struct special;
+struct statistics;
 struct trigonometric;
 struct unary;
 }  // namespace flaggems::operator_families
@@ -68,8 +70,8 @@ FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
                   of::gemm, of::index, of::loss, of::order, of::pointwise, of::random, of::reduce,
-                  of::rounding, of::row, of::scan, of::special, of::trigonometric, of::unary,
-                  mine::family);
+                  of::rounding, of::row, of::scan, of::scatter, of::special, of::statistics,
+                  of::trigonometric, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

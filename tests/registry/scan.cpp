@@ -22,7 +22,8 @@ TEST(registry_scan, all) {
     note(in_place);
     const auto got = copy_of(x);
     in_place(s, {got, 1});
-    expect_same(got.view(), fg::registry<host>::at(name)(s, {x, 1}).view(), name);
+    const auto want = fg::registry<host>::at(name)(s, {x, 1});
+    expect_same(got.view(), want.view(), name);
   }
 }
 

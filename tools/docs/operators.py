@@ -34,8 +34,19 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("stack", "hstack", "vstack"), "cat"),
            **dict.fromkeys(("flip", "roll", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
                             "diag_embed", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
-                            "constant_pad_nd", "pad"), "copy_")}
-HELPERS = {"checks.hpp", "forms.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp", "rows.hpp"}  # headers for authors of operators
+                            "constant_pad_nd", "pad", "slice_scatter", "select_scatter", "diagonal_scatter",
+                            "as_strided_scatter", "slice_backward", "select_backward",
+                            "diagonal_backward"), "copy_"),
+           **dict.fromkeys(("scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
+                            "index_reduce"), "scatter"),
+           **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
+                            "linalg_vector_norm", "trace", "dot", "vdot"), "sum"),
+           "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
+           "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
+           "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
+           "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
+HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp",
+           "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
@@ -284,8 +295,25 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
                        "{name}_(stream, x, i64 dim)"]),
          "RUNNING_EXTREME": ("", ["{name}(stream, x, values, indices, i64 dim)",
                                   "{name}(stream, x, i64 dim) -> values and indices"]),
+         "EXTREME": ("", ["{name}(stream, x) -> tensor",
+                          "{name}(stream, x, values, indices, i64 dim, bool keepdim = false)",
+                          "{name}(stream, x, i64 dim, bool keepdim = false) -> values and indices"]),
+         "STATISTIC": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "DOT": ("", ["{name}(stream, x, y, out)", "{name}(stream, x, y) -> tensor"]),
+         "SCATTER": ("", ["{name}(stream, x, i64 dim, index, source, out{given})",
+                          "{name}(stream, x, i64 dim, index, source{given}) -> tensor",
+                          "{name}_(stream, x, i64 dim, index, source{given})"]),
+         "SCATTER_VALUE": ("", ["{name}(stream, x, i64 dim, index, out, value{given})",
+                                "{name}(stream, x, i64 dim, index, value{given}) -> tensor",
+                                "{name}_(stream, x, i64 dim, index, value{given})"]),
+         "VIEW_SCATTER": ("", ["{name}(stream, x, src, out{given})", "{name}(stream, x, src{given}) -> tensor"]),
+         "VIEW_BACKWARD": ("", ["{name}(stream, grad_output, out, int_list input_sizes{given})",
+                                "{name}(stream, grad_output, int_list input_sizes{given}) -> tensor"]),
          "TRIANGLE": ("i64 diagonal = 0", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor",
                                           "{name}_(stream, x{given})"])}
+
+
+MADE_OF = {"SCATTER": 4, "SCATTER_VALUE": 5}  # arguments of a line before the operator's own
 
 
 def from_headers(root):
@@ -311,7 +339,7 @@ def from_headers(root):
                         arguments.append("")
                     else:
                         arguments[-1] += char
-                given = ", ".join(re.sub(r"\s+", " ", a).strip() for a in arguments[2:])
+                given = ", ".join(re.sub(r"\s+", " ", a).strip() for a in arguments[MADE_OF.get(macro[1], 2):])
                 given = FORMS[macro[1]][0] or given
                 given = f", {given}" if given else ""
                 forms = [form.format(name=name, given=given) for form in FORMS[macro[1]][1]]

@@ -36,7 +36,9 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
                "full_like": "fill_", "zeros_like": "fill_", "ones_like": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
-SAME_KERNEL = {"argsort": "sort", "cat": "copy", "embedding": "index_select",
+SAME_KERNEL = {"gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
+               "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
+               "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"} | operators.VIEWS
@@ -59,6 +61,8 @@ def kernel_of(name):
     """The operator whose kernel the operator `name` launches on a chip."""
     if operators.is_copy(name):
         return "copy"
+    if name.removesuffix("_") in operators.DONE_BY:
+        name = name.removesuffix("_")
     name = SAME_KERNEL.get(name, operators.DONE_BY.get(name, name)).removesuffix("_")
     return SAME_KERNEL.get(name, name)
 

@@ -294,7 +294,7 @@ DOORS = {
     "attention": {"attention"},
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue"},
-    "index": {"index_select", "embedding"},
+    "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
     "pointwise": {"pointwise", "activation", "arithmetic", "functors"},
     "pointwise/tables": {"*"},
@@ -434,7 +434,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "nodes", "promotion", "rows"}
+OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "nodes", "promotion", "rows"}
 
 
 @check
@@ -478,8 +478,8 @@ def stems(tree):
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
 NOT_REGISTERED = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
                   "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear",
-                  # Views, and lists of tensors, which the registry's results are not.
-                  *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
+                  # Views, lists of tensors, and bools, which the registry's results are not.
+                  "allclose", "equal", *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
 
 
 @check

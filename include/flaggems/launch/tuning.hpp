@@ -96,10 +96,15 @@ struct default_tuning<families::index, Device, Model> {
   static constexpr i64 access = 32;  ///< bytes that memory gives at least: a sector of NVIDIA's L2
   static constexpr i64 many_picks = 32;  ///< a thread's picks of a row; more need least_rows (H200)
   static constexpr i64 least_rows = 128;  ///< rows: about a block a unit
+  /// Elements of a block that writes at indices, and its threads: several for each.
+  static constexpr i64 written = 512;
+  static constexpr int writing_threads = 128;
 };
 template <class Device>
 struct default_tuning<families::index, Device, execution::vector_workers> {
   static constexpr i64 tile = 8192;  ///< elements: as of pointwise operators
+  static constexpr i64 written = 1024;
+  static constexpr int writing_threads = 1;
 };
 
 /// Reductions. What is the same input gives the same bits: nothing here may depend on the machine

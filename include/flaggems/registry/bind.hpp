@@ -172,6 +172,8 @@ auto unpack(const boxed<D>& v) {
     return v.view().template as<E>();
   else if constexpr (p.kind == parameter_kind::tensor)
     return maybe([](const boxed<D>& x) { return x.view().template as<const E>(); });
+  else if constexpr (p.kind == parameter_kind::tensors && r == role::index)
+    return indices_of<const E>(v);
   else if constexpr (p.kind == parameter_kind::tensors)
     return views_of<const E>(v);
   else if constexpr (p.kind == parameter_kind::integer)

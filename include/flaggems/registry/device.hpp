@@ -184,6 +184,10 @@ class converted_arguments {
   void convert(std::size_t i, const stream_ref<Device>& stream, std::string_view op, dtype type) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
     for (const any_view<Device>& x : arguments_[i].views()) {
+      if (is_absent(x)) {
+        list.push_back(x);
+        continue;
+      }
       if (x.dtype() != type) memory_.push_back(converted(stream, op, x, type));
       list.push_back(x.dtype() == type ? x : memory_.back().view());
     }
@@ -282,12 +286,15 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
         }
         break;
       case role::index:
-        if (kind_number(v.view().dtype()) != 1) [[unlikely]]
-          raise(errc::dtype_mismatch, s.key(),
-                detail::text("integers for argument ") +
-                    s.parameters[static_cast<std::size_t>(i)].name,
-                to_string(v.view().dtype()));
-        direct = direct && v.view().dtype() == dtype::i64;
+        for (const any_view<Device>& x : v.views()) {
+          if (is_absent(x)) continue;
+          if (kind_number(x.dtype()) != 1) [[unlikely]]
+            raise(errc::dtype_mismatch, s.key(),
+                  detail::text("integers for argument ") +
+                      s.parameters[static_cast<std::size_t>(i)].name,
+                  to_string(x.dtype()));
+          direct = direct && x.dtype() == dtype::i64;
+        }
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
       case role::kept: kept |= 1u << static_cast<unsigned>(v.view().dtype()); break;

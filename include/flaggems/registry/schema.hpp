@@ -237,6 +237,7 @@ constexpr parsed_type type_of_text(std::string_view s) {
       if (!is_digit(c)) raise_schema("a length between [ and ]", whole);
     list = true;
     s = s.substr(0, open);
+    if (s == "Tensor?") s.remove_suffix(1);  // elements may be absent
   }
   if (s.ends_with(')')) {
     const auto open = s.rfind('(');

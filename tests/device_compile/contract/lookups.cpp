@@ -1,7 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/embedding.hpp>
+#include <flaggems/ops/embedding_backward.hpp>
+#include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/nonzero.hpp>
+#include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>
 
@@ -25,6 +30,28 @@ void looked_up() {
   each(cross<types<f32, bf16, f64, f16>, index_types>{}, [](auto& x, const auto& index) {
     for (const double p : {2.0, 3.0}) fg::embedding_renorm_(s, x, index, 1, p);
   });
+}
+
+void scattered() {
+  each(cross<real, index_types>{}, [](const auto& x, const auto& index) {
+    (void)fg::gather(s, x, 0, index);
+    (void)fg::take(s, x, index);
+    (void)fg::scatter(s, x, 0, index, x);
+    (void)fg::scatter_add(s, x, 0, index, x);
+  });
+  each(fg::detail::joined_types{}, [](const auto& x) {
+    const auto& index = some<i64>();
+    (void)fg::scatter(s, x, 0, index, 1, fg::scatter_reduction::mean);
+    (void)fg::index_put(s, x, std::tuple(index, index), x, true);
+    (void)fg::masked_select(s, x, some<bool>());
+    (void)fg::masked_fill(s, x, some<bool>(), 1);
+    (void)fg::masked_scatter(s, x, some<bool>(), x);
+    (void)fg::nonzero(s, x);
+    (void)fg::isin(s, x, x);
+  });
+  each(types<f32, bf16, f64, f16>{},
+       [](const auto& x) { (void)fg::embedding_dense_backward(s, x, some<i64>(), 8, 0, true); });
+  (void)fg::one_hot(s, some<i64>());
 }
 
 }  // namespace contract

@@ -3,6 +3,7 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/scan.hpp>
+#include <flaggems/ops/statistics.hpp>
 
 #include "contract.hpp"
 
@@ -41,6 +42,25 @@ void other_results() {
 void of_expressions() {
   each(real{}, [](const auto& x) { (void)fg::sum(s, fg::square(x)); });
   each(mixed{}, [](const auto& a, const auto& b) { (void)fg::amax(s, fg::add(a, b)); });
+}
+
+void of_statistics() {
+  each(real{}, [](const auto& x) {
+    (void)fg::max(s, x, 0);
+    (void)fg::min(s, x, 0);
+    (void)fg::aminmax(s, x);
+    (void)fg::count_nonzero(s, x);
+    (void)fg::trace(s, x);
+    (void)fg::equal(s, x, x);
+    (void)fg::allclose(s, x, x);
+  });
+  each(floats{}, [](const auto& x) { (void)fg::nansum(s, x); });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    (void)fg::logsumexp(s, x, 0);
+    (void)fg::var_mean(s, x);
+    (void)fg::stddev(s, x);
+    for (const double p : {1.0, 2.0}) (void)fg::norm(s, x, p);
+  });
 }
 
 void scanned() {

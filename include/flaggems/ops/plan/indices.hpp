@@ -22,11 +22,12 @@ struct values_and_indices {
 
 namespace detail {
 
-/// Raises out_of_range unless all indices are in [0, size), or `ignored`. Where the host cannot
+/// Raises out_of_range unless all indices are in [0, size), from -size on if they `wrap`, or
+/// `ignored`. Where the host cannot
 /// read them nothing is checked here: the kernels read nothing outside their operands.
 template <class S, class J, class D>
 void check_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size,
-                   std::optional<i64> ignored = {}) {
+                   std::optional<i64> ignored = {}, bool wrap = false) {
   if constexpr (host_reads<D>) {
     if (index.empty()) return;
     if constexpr (!is_synchronous<D>) ref(stream).synchronize();
@@ -46,8 +47,10 @@ void check_indices(const char* op, const S& stream, const tensor_view<J, D>& ind
       if (!wrong) continue;
       for (i64 i = 0; i < space.length(c); ++i) {
         const i64 k = static_cast<i64>(row[i * strides[c.rank]]);
-        if ((k < 0 || k >= size) && k != ignored) [[unlikely]]
-          raise(errc::out_of_range, op, "indices in [0, " + detail::text(size) + ")",
+        const i64 least = wrap ? -size : 0;
+        if ((k < least || k >= size) && k != ignored) [[unlikely]]
+          raise(errc::out_of_range, op,
+                "indices in [" + detail::text(least) + ", " + detail::text(size) + ")",
                 detail::text(k));
       }
     }

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/outer.hpp>
+#include <flaggems/ops/statistics.hpp>
+
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems::operator_families {
+
+/// Reductions made of others, and products of vectors.
+struct statistics {
+  static constexpr auto lines() {
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND(flaggems::max, arithmetic_types, line("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
+        FLAGGEMS_BIND(flaggems::max, numeric_types, line("max(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::min, arithmetic_types, line("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
+        FLAGGEMS_BIND(flaggems::min, numeric_types, line("min(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::aminmax, numeric_types, "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)"),
+        FLAGGEMS_BIND(flaggems::count_nonzero, numeric_types, "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::count_nonzero, numeric_types, line("count_nonzero(Tensor self, int? dim=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::nansum, floating_types, "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::logsumexp, floating_types, line("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor").to_float().also("special_logsumexp")),
+        FLAGGEMS_BIND(flaggems::var, floating_types, "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::stddev, floating_types, "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::var_mean, floating_types, "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)"),
+        FLAGGEMS_BIND(flaggems::linalg_vector_norm, floating_types, "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::norm, floating_types, line("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor").out("out")),
+        FLAGGEMS_BIND(flaggems::norm, floating_types, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::trace, numeric_types, "trace(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::outer, numeric_types, line("outer(Tensor self, Tensor vec2) -> Tensor").promotes().also("ger")),
+        FLAGGEMS_BIND(flaggems::dot, arithmetic_types, "dot(Tensor self, Tensor tensor) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::vdot, arithmetic_types, "vdot(Tensor self, Tensor other) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::addr, arithmetic_types, line("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::addmv, arithmetic_types, line("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::kron, numeric_types, line("kron(Tensor self, Tensor other) -> Tensor").promotes()));
+    // clang-format on
+  }
+};
+
+}  // namespace flaggems::operator_families

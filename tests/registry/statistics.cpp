@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/statistics.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::statistics, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+using list = fg::int_list;
+
+TEST(registry_statistics, reductions) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 7});
+  const view<host> x(a);
+  check("max.dim", {x, 1}, [&] { return fg::max(s, a, 1); });
+  check("max", {x}, [&] { return fg::max(s, a); });
+  check("min.dim", {x, 0, true}, [&] { return fg::min(s, a, 0, true); });
+  check("min", {x}, [&] { return fg::min(s, a); });
+  check("aminmax", {x, 1}, [&] { return fg::aminmax(s, a, 1); });
+  check("count_nonzero", {x, 1}, [&] { return fg::count_nonzero(s, a, 1); });
+  check("count_nonzero", {x}, [&] { return fg::count_nonzero(s, a); });
+  check("count_nonzero.dim_IntList", {x, list{0}}, [&] { return fg::count_nonzero(s, a, 0); });
+  check("nansum", {x, 1}, [&] { return fg::nansum(s, a, 1); });
+  check("logsumexp", {x, 1}, [&] { return fg::logsumexp(s, a, 1); });
+  check("special_logsumexp", {x, 0, true}, [&] { return fg::logsumexp(s, a, 0, true); });
+  check("var.correction", {x, 1, 0}, [&] { return fg::var(s, a, 1, 0.0); });
+  check("std.correction", {x}, [&] { return fg::stddev(s, a); });
+  check("var_mean.correction", {x, 0, std::nullopt, true},
+        [&] { return fg::var_mean(s, a, 0, {}, true); });
+  check("linalg_vector_norm", {x, 3, 1}, [&] { return fg::linalg_vector_norm(s, a, 3, 1); });
+  check("norm.Scalar", {x}, [&] { return fg::norm(s, a); });
+  check("norm.ScalarOpt_dim", {x, 1, list{0}, true}, [&] { return fg::norm(s, a, 1.0, 0, true); });
+  check("trace", {x}, [&] { return fg::trace(s, a); });
+}
+
+TEST(registry_statistics, products) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4}), b = numbers({4}, -2, 2, 2), m = numbers({4, 4}, -2, 2, 3);
+  const view<host> x(a), y(b), matrix(m);
+  check("outer", {x, y}, [&] { return fg::outer(s, a, b); });
+  check("ger", {x, y}, [&] { return fg::outer(s, a, b); });
+  check("dot", {x, y}, [&] { return fg::dot(s, a, b); });
+  check("vdot", {x, y}, [&] { return fg::vdot(s, a, b); });
+  check("addr", {matrix, x, y, 2, 0.5},
+        [&] { return fg::addr(s, m, a, b, {.beta = 2, .alpha = 0.5}); });
+  check("addmv", {x, matrix, y, 1, 3},
+        [&] { return fg::addmv(s, a, m, b, {.beta = 1, .alpha = 3}); });
+  check("kron", {matrix, x}, [&] { return fg::kron(s, m, a); });
+}
+
+}  // namespace
+}  // namespace flaggems_test
