@@ -233,7 +233,7 @@ TYPED_TEST(gemm_layouts, linear) {
 
 TYPED_TEST(gemm_layouts, linear_of_a_vector) {
   using D = TypeParam;
-  const auto s = test_stream<D>();
+  const auto& s = test_stream<D>();
   for (const std::vector<fg::i64>& sizes :
        {std::vector<fg::i64>{40}, {7, 40}, {2, 3, 40}, {2, 0, 40}}) {
     const fg::shape rows(fg::int_list(sizes.data(), static_cast<int>(sizes.size()) - 1));
