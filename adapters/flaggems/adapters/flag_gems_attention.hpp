@@ -8,6 +8,8 @@
 
 #include <flaggems/adapters/flag_gems.hpp>
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
