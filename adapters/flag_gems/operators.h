@@ -5,5 +5,6 @@
 #pragma once
 
 #include <flaggems/adapters/flag_gems.hpp>
+#include <flaggems/adapters/flag_gems_attention.hpp>
 
 #include <torch/torch.h>  // as FlagGems' header does

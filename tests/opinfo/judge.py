@@ -75,15 +75,32 @@ def number_form(call):
     return Call(key, overload_of(key), (), {**given, "other": other.flatten()[0].item()})
 
 
+def other_forms(call, expected):
+    """The same call in place and into outputs, by overloads that the OpInfos may not have."""
+    given = {p.name: v for p, v in call.arguments()}
+    parameters = [(p.name, str(p.type)) for p in call.overload._schema.arguments]
+    name = call.key.partition(".")[0]
+    for key in FORMS[name]:
+        schema = overload_of(key)._schema
+        outputs = [p.name for p in schema.arguments if p.is_out]
+        if key == call.key or [(p.name, str(p.type)) for p in schema.arguments if not p.is_out] != parameters:
+            continue
+        if outputs and len(outputs) == len(expected) and None not in expected:
+            yield Call(key, overload_of(key), (), given | dict(zip(outputs, map(torch.empty_like, expected))))
+        elif not outputs and schema.name.endswith("_") and isinstance(given["self"], torch.Tensor) \
+                and given["self"].dtype == expected[0].dtype and given["self"].shape == expected[0].shape:
+            yield Call(key, overload_of(key), (), given)
+
+
 def counterpart(call):
     """The call of our overload, whose key may be another; raises NoCounterpart."""
     name, _, overload = call.key.partition(".")
-    for place, parameter in enumerate(call.overload._schema.arguments[:len(call.args)]):
-        if str(parameter.type) == "Tensor" and not isinstance(call.args[place], torch.Tensor):
+    for parameter, value in call.arguments():
+        if str(parameter.type) == "Tensor" and not isinstance(value, torch.Tensor):
             if parameter.name != "other" or overload != "Tensor" or f"{name}.Scalar" not in KEYS:
                 raise NoCounterpart("a number in a tensor's place")
             overload = "Scalar"  # a number that PyTorch had made a tensor
-        if isinstance(call.args[place], complex):
+        if isinstance(value, complex):
             raise NoCounterpart("a complex number")
     return Call(f"{name}.{overload}" if overload else name, call.overload, call.args, call.kwargs)
 
@@ -210,6 +227,10 @@ class Judge:
         wanted = reference(call, expected)
         for device in self.devices:
             self.judge_device(device, call, expected, wanted)
+        if isinstance(call.overload, torch._ops.OpOverload) and not call.overload._schema.is_mutable:
+            for other in other_forms(call, expected):
+                if self.met[other.key] < 8:
+                    self.judge(other)
 
     def judge_device(self, device, call, expected, wanted):
         start = time.monotonic()
@@ -275,7 +296,7 @@ class Judge:
             self.judge(call)
 
     def run_rows(self, key, dtype):
-        for reference, args in rows.calls(key, SCHEMAS[key], dtype):
+        for reference, args in rows.calls(key, SCHEMAS[key], dtype, overload_of(key)):
             self.judge(Call(key, reference, args, {}))
 
     def run(self, info, dtype, limit):
@@ -407,7 +428,7 @@ def main():
         for info, dtype in chosen:
             if info.supports_autograd and dtype.is_floating_point:
                 judge.run_gradients(info, dtype, options.samples)
-        kept, judge.composed = stop_at_composites(KEYS - NOT_COMPOSED - rows.ROWS.keys())
+        kept, judge.composed = stop_at_composites(KEYS - NOT_COMPOSED - ROWS_ALONE)
         for info, dtype in chosen:
             judge.run(info, dtype, options.samples)
         del kept
@@ -429,8 +450,15 @@ def main():
 
 
 SCHEMAS = {text.split("(")[0]: text for text in ops.schemas()}
+ROWS_ALONE = rows.ROWS.keys() - rows.OF_ATEN
 # The operators of the package that ATen has, too, and those with rows.
 KEYS = {key for key in SCHEMAS if key in rows.ROWS or ("::" not in key and overload_of(key) is not None)}
+
+# Of a name, the overloads that write: those of its in-place form, too.
+FORMS = collections.defaultdict(list)
+for one in sorted(KEYS - ROWS_ALONE):
+    if overload_of(one)._schema.is_mutable:
+        FORMS[one.partition(".")[0].removesuffix("_")].append(one)
 
 if __name__ == "__main__":
     sys.exit(main())

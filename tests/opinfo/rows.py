@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""Operators without an OpInfo, or whose ATen operator has no kernel for the CPU: samples and a reference."""
+"""Operators and overloads that no OpInfo's sample calls, or whose ATen operator has no kernel for the CPU: samples,
+and a reference where ATen is none."""
 import torch
 from torch.nn import functional
 
@@ -115,7 +116,38 @@ def rotary_samples(dtype):
                 yield (q, k, cos, sin, torch.randint(0, 32, q.shape[:-2]), interleaved)
 
 
-# Key: reference, samples of a dtype.
+def with_numbers(*numbers):
+    def samples(dtype):
+        for (x,) in one_operand(dtype):
+            for values in numbers:
+                yield (x, *values)
+    return samples
+
+
+def powers_of_numbers(dtype):
+    for (x,) in one_operand(dtype):
+        yield (2.5, x)
+        yield (3, x)
+
+
+def chosen_numbers(dtype):
+    for (x,) in one_operand(dtype):
+        yield (x > 0, x, -2)
+        yield (x > 0, x, 0.5)
+
+
+def filled(dtype):
+    for (x,) in one_operand(dtype):
+        yield (x, torch.tensor(1.5, dtype=dtype))
+
+
+def in_formats(dtype):
+    yield from one_operand(dtype)
+    x = torch.randn(2, 3, 4, 5, dtype=dtype)
+    yield (x.transpose(1, 3),)
+
+
+# Key: reference (None: ATen), samples of a dtype.
 ROWS = {
     "flaggems::silu_and_mul": (silu_and_mul, gated_samples),
     "flaggems::gelu_and_mul": (gelu_and_mul, gelu_and_mul_samples),
@@ -126,13 +158,22 @@ ROWS = {
     "flaggems::fused_add_rms_norm": (fused_add_rms_norm, fused_add_rms_norm_samples),
     "flaggems::apply_rotary_pos_emb": (rotary, rotary_samples),
     "flaggems::apply_rotary_pos_emb_": (rotary, rotary_samples),
+    "clamp": (None, with_numbers((-1, 2), (0.5, None), (None, 1))),
+    "clip": (None, with_numbers((-1, 2.5))),
+    "pow.Scalar": (None, powers_of_numbers),
+    "where.ScalarOther": (None, chosen_numbers),
+    "fill_.Tensor": (None, filled),
+    "contiguous": (None, in_formats),
     "_fused_rms_norm_backward": (rms_norm_backward, rms_norm_backward_samples),
 }
 
 
-def calls(key, text, dtype):
-    """(reference, arguments) of each sample of an operator with this schema."""
+OF_ATEN = {key for key, (reference, _) in ROWS.items() if reference is None}
+
+
+def calls(key, text, dtype, overload):
+    """(reference, arguments) of each sample of an operator with this schema; `overload`: ATen's."""
     function, samples = ROWS[key]
-    reference = Reference(text, function)
+    reference = overload if function is None else Reference(text, function)
     torch.manual_seed(0)
     return [(reference, args) for args in samples(dtype)]

@@ -486,41 +486,5 @@ inline bool aten_patch_installed() { return flaggems::detail::flag_gems_patch();
                                                  at::ScalarType /*scale_dtype*/ = at::kFloat) {
   flaggems_call::raise_missing("flag_gems::fp8_matmul_direct", "fp8_matmul");
 }
-[[noreturn]] inline void reshape_and_cache_flash(
-    const at::Tensor& /*key*/, const at::Tensor& /*value*/, at::Tensor& /*key_cache*/,
-    at::Tensor& /*value_cache*/, const at::Tensor& /*slot_mapping*/,
-    const std::string& /*kv_cache_dtype*/, const std::optional<at::Tensor>& /*k_scale*/,
-    const std::optional<at::Tensor>& /*v_scale*/) {
-  flaggems_call::raise_missing("flag_gems::reshape_and_cache_flash", "reshape_and_cache_flash");
-}
-[[noreturn]] inline std::tuple<at::Tensor, at::Tensor> flash_attn_varlen_func(
-    const at::Tensor& /*q*/, const at::Tensor& /*k*/, const at::Tensor& /*v*/,
-    int64_t /*max_seqlen_q*/, const at::Tensor& /*cu_seqlens_q*/, int64_t /*max_seqlen_k*/,
-    const std::optional<at::Tensor>& /*cu_seqlens_k*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*seqused_k*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*q_v*/ = std::nullopt, double /*dropout_p*/ = 0.0,
-    const std::optional<double>& /*softmax_scale*/ = std::nullopt, bool /*causal*/ = false,
-    c10::optional<at::IntArrayRef> /*window_size*/ = c10::nullopt, double /*softcap*/ = 0.0,
-    const std::optional<at::Tensor>& /*alibi_slopes*/ = std::nullopt,
-    bool /*deterministic*/ = false, bool /*return_attn_probs*/ = false,
-    const std::optional<at::Tensor>& /*block_table*/ = std::nullopt,
-    bool /*return_softmax_lse*/ = false, std::optional<at::Tensor> /*out*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*scheduler_metadata*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*q_descale*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*k_descale*/ = std::nullopt,
-    const std::optional<at::Tensor>& /*v_descale*/ = std::nullopt,
-    std::optional<at::Tensor> /*s_aux*/ = std::nullopt, int64_t /*num_splits*/ = 0,
-    int64_t /*cp_world_size*/ = 1, int64_t /*cp_rank*/ = 0,
-    std::optional<at::Tensor> /*cp_tot_seqused_k*/ = std::nullopt, int64_t /*fa_version*/ = 2) {
-  flaggems_call::raise_missing("flag_gems::flash_attn_varlen_func", "flash_attn_varlen_func");
-}
-[[noreturn]] inline at::Tensor rwkv_mm_sparsity(const at::Tensor& /*k*/, const at::Tensor& /*v*/) {
-  flaggems_call::raise_missing("flag_gems::rwkv_mm_sparsity", "rwkv_mm_sparsity");
-}
-[[noreturn]] inline std::tuple<at::Tensor, at::Tensor, at::Tensor> rwkv_ka_fusion(
-    const at::Tensor& /*k*/, const at::Tensor& /*kk*/, const at::Tensor& /*a*/,
-    const at::Tensor& /*ka*/, int64_t /*H*/, int64_t /*N*/) {
-  flaggems_call::raise_missing("flag_gems::rwkv_ka_fusion", "rwkv_ka_fusion");
-}
 
 }  // namespace flag_gems
