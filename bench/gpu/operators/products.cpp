@@ -3,9 +3,9 @@
 #include "bridge.hpp"
 
 #include <flaggems/ops/activation.hpp>
+#include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
-#include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 
 namespace bridge {

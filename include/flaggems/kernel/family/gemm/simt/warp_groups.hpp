@@ -70,34 +70,32 @@ struct warp_group_space {
 
 /// The boxes of `Lines` lines of an operand and 64 terms, of which each of `Sharers` blocks loads a
 /// part for all: lines, or terms where lines are contiguous.
-template <int Lines, int Sharers>
+template <major Major, int Lines, int Sharers>
 struct operand_boxes {
-  bool is_across;
-
-  FLAGGEMS_INLINE i32 rows() const { return (is_across ? 64 : Lines) / Sharers; }  // of a box
-  FLAGGEMS_INLINE u32 bytes() const {                                              // by all
-    return (is_across ? round_up(Lines, 64) : Lines) * 128;
-  }
-  static_assert(Lines / Sharers % 8 == 0 && Lines / Sharers <= 256 && 64 / Sharers % 8 == 0);
+  static constexpr bool is_across = Major == major::across;
+  static constexpr int count = is_across ? ceil_div(Lines, 64) : 1;
+  static constexpr int rows = (is_across ? 64 : Lines) / Sharers;  // of a box
+  static constexpr u32 bytes = count * rows * Sharers * 128;       // by all
+  /// How far a descriptor moves for the next 16 terms, in 16 bytes.
+  static constexpr u64 step = is_across ? 16 * 128 / 16 : 16 * 2 / 16;
+  static_assert(rows % 8 == 0 && rows <= 256);
 
   template <class Unit>
-  FLAGGEMS_INLINE void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
-                            i32 batch, u32 bar, u32 share) const {
-    const i32 first = static_cast<i32>(share) * rows();
-    to += static_cast<u32>(first) * 128;
-    const i32 end = is_across ? line + Lines : line + 1;
-    for (; line < end; line += 64, to += 8192) {
-      const box_corner<3> at = {{is_across ? line : k, (is_across ? k : line) + first, batch}};
+  FLAGGEMS_INLINE static void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
+                                   i32 batch, u32 bar, u32 share) {
+    const i32 first = static_cast<i32>(share) * rows;
+    FLAGGEMS_SIMT_UNROLL
+    for (int s = 0; s < count; ++s) {
+      const box_corner<3> at = {
+          {is_across ? line + s * 64 : k, (is_across ? k : line) + first, batch}};
+      const u32 here = to + static_cast<u32>(s * 64 + first) * 128;
       if constexpr (Sharers > 1)
-        unit.load_box(to, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
+        unit.load_box(here, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
       else
-        unit.load_box(to, map, at, bar);
+        unit.load_box(here, map, at, bar);
     }
   }
 };
-/// In 16 bytes, how far a descriptor of such an operand moves for the next 16 terms.
-template <major Major>
-inline constexpr u64 descriptor_step = Major == major::across ? 16 * 128 / 16 : 16 * 2 / 16;
 
 /// Where a warp group is in the ring of stages.
 template <int Stages>
@@ -153,7 +151,10 @@ class warp_group_product {
     // One branch a role, so that each has its number of registers.
     if (thread_ < 128) {
       unit_.template give_registers<40>();
-      if (thread_ == 0) produce();
+      if (thread_ == 0)
+        by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
+          produce<typename decltype(a)::a_boxes, typename decltype(b)::b_boxes>();
+        });
     } else {
       unit_.template take_registers<232>();
       consume();
@@ -184,19 +185,36 @@ class warp_group_product {
     return at;
   }
 
+  /// f<A, B>() of the operands' layouts: a loop each, without a choice inside.
+  template <class F>
+  FLAGGEMS_INLINE void by_layout(const F& f) const {
+    using along = layout<major::along>;
+    using across = layout<major::across>;
+    if (space_.a_across)
+      space_.b_across ? f(across{}, across{}) : f(across{}, along{});
+    else
+      space_.b_across ? f(along{}, across{}) : f(along{}, along{});
+  }
+  template <major Major>
+  struct layout {
+    using a_boxes = operand_boxes<Major, Tile::m, 1>;
+    using b_boxes = operand_boxes<Major, Tile::n, Tile::cluster>;
+    static constexpr major value = Major;
+  };
+
+  template <class A, class B>
   FLAGGEMS_INLINE void produce() const {
-    const operand_boxes<Tile::m, 1> a{space_.a_across};
-    const operand_boxes<Tile::n, Tile::cluster> b{space_.b_across};
     position at;
     for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
       const place to = locate(tile);
-      for (i32 step = 0; step < space_.steps; ++step, at.next()) {
+      const i32 a_batch = to.batch * space_.a_batched, b_batch = to.batch * space_.b_batched;
+      i32 k = to.step * Tile::k;
+      for (i32 step = space_.steps; step > 0; --step, k += Tile::k, at.next()) {
         const u32 bar = full(at.stage);
-        const i32 k = (to.step + step) * Tile::k;
         unit_.wait(empty(at.stage), at.phase ^ 1);
-        unit_.expect(bar, a.bytes() + b.bytes());
-        a.load(unit_, a_, a_at(at.stage), to.i, k, to.batch * space_.a_batched, bar, 0);
-        b.load(unit_, b_, b_at(at.stage), to.j, k, to.batch * space_.b_batched, bar, rank_);
+        unit_.expect(bar, A::bytes + B::bytes);
+        A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, 0);
+        B::load(unit_, b_, b_at(at.stage), to.j, k, b_batch, bar, rank_);
       }
     }
   }
@@ -223,10 +241,9 @@ class warp_group_product {
         first = group * Tile::rows;
         to.i += static_cast<i32>(first);
       }
-      if (space_.a_across)
-        multiply_by<major::across>(sums, at, first, thread);
-      else
-        multiply_by<major::along>(sums, at, first, thread);
+      by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
+        multiply<decltype(a), decltype(b)>(sums, at, first, thread);
+      });
       if constexpr (Tile::ping_pong) {
         unit_.arrive_named(2 - group, 256);
         at.skip(static_cast<u32>(space_.steps));  // what the other group multiplies
@@ -236,29 +253,23 @@ class warp_group_product {
     if (space_.stores_boxes && thread % 32 == 0) unit_.template await_reads<0>();
   }
 
-  template <major A>
-  FLAGGEMS_INLINE void multiply_by(sums_type& sums, position& at, u32 first, u32 thread) const {
-    if (space_.b_across)
-      multiply<A, major::across>(sums, at, first, thread);
-    else
-      multiply<A, major::along>(sums, at, first, thread);
-  }
   /// All steps of a tile. One step's products stay pending while the next ones are issued.
-  template <major A, major B>
+  template <class A, class B>
   FLAGGEMS_INLINE void multiply(sums_type& sums, position& at, u32 first, u32 thread) const {
     u32 before = 0;
     for (i32 step = 0; step < space_.steps; ++step) {
       unit_.wait(full(at.stage), at.phase);
-      const u64 a = matrix_descriptor<A>(a_at(at.stage) + first * 128);
-      const u64 b = matrix_descriptor<B>(b_at(at.stage));
+      const u64 a = matrix_descriptor<A::value>(a_at(at.stage) + first * 128);
+      const u64 b = matrix_descriptor<B::value>(b_at(at.stage));
       hold(sums);
       unit_.begin();
       FLAGGEMS_SIMT_UNROLL
       for (int q = 0; q < Tile::k / 16; ++q) {
         FLAGGEMS_SIMT_UNROLL
         for (int p = 0; p < parts; ++p)
-          unit_.template multiply<T, A, B>(sums[p], a + q * descriptor_step<A> + p * (8192 >> 4),
-                                           b + q * descriptor_step<B>, q > 0 ? 1 : step);
+          unit_.template multiply<T, A::value, B::value>(
+              sums[p], a + q * A::a_boxes::step + p * (8192 >> 4), b + q * B::b_boxes::step,
+              q > 0 ? 1 : step);
       }
       unit_.commit();
       hold(sums);
@@ -302,10 +313,10 @@ class warp_group_product {
     }
   }
 
-  /// What is stored of a sum; rows and columns past the end repeat the last one.
+  /// What is stored of a sum; of rows and columns past the end, something.
   FLAGGEMS_INLINE auto result(const bias_tile& add, f32 sum, i32 row, i32 column) const {
     const lane_scalar j{min_of(column, space_.n - 1)};
-    return add.template add<f32>(min_of(row, space_.m - 1), j, out_.alpha * sum);
+    return add.template add<f32>(row, j, out_.alpha * sum);
   }
   FLAGGEMS_INLINE u32 pair(const bias_tile& add, const f32* sums, i32 row, i32 column) const {
     const auto low = result(add, sums[0], row, column),
@@ -323,22 +334,36 @@ class warp_group_product {
     constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
     const u32 own = slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes;
     const u32 vector = lane % 16 * vectors + lane / 16;  // of which the lane tells the address
-    const i32 r = row + static_cast<i32>(lane / 4);
+    const i32 last = space_.m - 1, r = row + static_cast<i32>(lane / 4);
+    const i32 upper = min_of(r, last), lower = min_of(r + 8, last);
+    // Several at once, so that what they read arrives together, where there are registers for it.
+    constexpr int pieces = Tile::slab / 16, together = parts * Tile::n > 256 ? 1 : pieces;
     FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Tile::n / Tile::slab; ++s) {
+      const i32 left = column + s * Tile::slab;
       const u32 to = own + slab * Tile::slab_bytes;
       slab ^= 1;
-      if (space_.stores_boxes && lane == 0) unit_.template await_reads<1>();
-      unit_.sync_warp();
       FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < Tile::slab; j += 16) {
-        const f32* x = sums + (s * Tile::slab + j) / 2;
-        const i32 c = column + s * Tile::slab + j + static_cast<i32>(lane % 4 * 2);
-        const u32 tiles[4] = {pair(add, x, r, c), pair(add, x + 2, r + 8, c),
-                              pair(add, x + 4, r, c + 8), pair(add, x + 6, r + 8, c + 8)};
-        unit_.store_tiles(swizzled(to + (vector + static_cast<u32>(j) / 8) * 16, vectors), tiles);
+      for (int j = 0; j < pieces; j += together) {
+        u32 tiles[together][4];
+        FLAGGEMS_SIMT_UNROLL
+        for (int t = 0; t < together; ++t) {
+          const f32* x = sums + (s * Tile::slab + (j + t) * 16) / 2;
+          const i32 c = left + (j + t) * 16 + static_cast<i32>(lane % 4 * 2);
+          tiles[t][0] = pair(add, x, upper, c);
+          tiles[t][1] = pair(add, x + 2, lower, c);
+          tiles[t][2] = pair(add, x + 4, upper, c + 8);
+          tiles[t][3] = pair(add, x + 6, lower, c + 8);
+        }
+        if (j == 0) {
+          if (space_.stores_boxes && lane == 0) unit_.template await_reads<1>();
+          unit_.sync_warp();
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int t = 0; t < together; ++t)
+          unit_.store_tiles(swizzled(to + (vector + static_cast<u32>(2 * (j + t))) * 16, vectors),
+                            tiles[t]);
       }
-      const i32 left = column + s * Tile::slab;
       if (space_.stores_boxes) {
         unit_.fence_writes();
         unit_.sync_warp();
@@ -372,8 +397,9 @@ class warp_group_product {
       for (int e = 0; e < 4; e += 2) {
         const i32 r = row + e / 2 * 8, c = column + 8 * j;
         const f32* x = sums + 4 * j + e;
-        const vec<Out, 2> both = {{number_cast<Out>(result(add, x[0], r, c)),
-                                   number_cast<Out>(result(add, x[1], r, c + 1))}};
+        const i32 of = min_of(r, space_.m - 1);
+        const vec<Out, 2> both = {{number_cast<Out>(result(add, x[0], of, c)),
+                                   number_cast<Out>(result(add, x[1], of, c + 1))}};
         if (r >= space_.m) continue;
         global_ptr<Out> to = data + r * out_.row + c * out_.column;
         if (space_.stores_boxes && c + 1 < space_.n) {
