@@ -172,12 +172,16 @@ struct small_product {
       using K = shape<Isa>;
       transpose<Isa>(packed, K::lanes, p, 0, p.n, K::lanes);
       alignas(64) C results[K::rows * K::lanes];
+      part.n = K::lanes;
+      part.b = packed;
+      part.b_line = 1;
+      part.b_along = K::lanes;
       part.out = results;
       part.out_row = K::lanes;
       for (i64 i = 0; i < p.m; i += K::rows) {
         part.m = min_of(i64{K::rows}, p.m - i);
         part.a = p.a + i * p.a_row;
-        rows<Isa, 1>(part, packed, K::lanes, K::lanes, results);
+        outlined<Isa>::template call<small_product<C>>(part);
         for (i64 r = 0; r < part.m; ++r)
           for (i64 j = 0; j < p.n; ++j) p.out[(i + r) * p.out_row + j] = results[r * K::lanes + j];
       }
