@@ -326,16 +326,19 @@ inline constexpr bool folds_groups = false;
 template <class C>
 inline constexpr bool has_group_parts = sizeof(C) == sizeof(f32) && !is_same<C, bool>;
 
-/// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
-/// of the first one, and the number of rows, which are neighbours in the last outer dimension.
-template <class Block, class Space, class F>
-FLAGGEMS_INLINE void for_each_row_group(Block& block, const Space& space, int most, const F& f) {
+/// Runs `program` on view(c, count) of the rows of this block's share, in groups of up to `most`:
+/// the coordinates of the first one, and the number of rows, which are neighbours in the last outer
+/// dimension.
+template <class Block, class Space, class Program, class View>
+FLAGGEMS_INLINE void run_on_row_groups(Block& block, const Space& space, int most,
+                                       const Program& program, const View& view) {
   block.for_each_share(space.rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     for (i64 row = begin; row < end;) {
       const coordinates c = space.locate(row);
       i64 count = min_of(end - row, static_cast<i64>(most));
       if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
-      f(c, static_cast<int>(count));
+      auto group = view(c, static_cast<int>(count));
+      program.run(group);
       row += count;
     }
   });

@@ -152,15 +152,16 @@ struct row_group<host_block<Isa>, C> {
 
 /// Without the functions between that a block of any kind has: g++ optimises what is always inlined
 /// anew in each of them.
-template <class Isa, class Space, class F>
-FLAGGEMS_HOST_INLINE void for_each_row_group(host_block<Isa>& block, const Space& space, int most,
-                                             const F& f) {
+template <class Isa, class Space, class Program, class View>
+FLAGGEMS_HOST_INLINE void run_on_row_groups(host_block<Isa>& block, const Space& space, int most,
+                                            const Program& program, const View& view) {
   const auto share = block.share_of(space.rows);
   for (i64 row = share.begin; row < share.end;) {
     const coordinates c = space.locate(row);
     i64 count = min_of(share.end - row, static_cast<i64>(most));
     if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
-    f(c, static_cast<int>(count));
+    auto group = view(c, static_cast<int>(count));
+    program.run(group);
     row += count;
   }
 }

@@ -444,12 +444,12 @@ struct staged_row_program<Program, row_operands<In, operands<row_target<Out>...>
     rows_type rows(block, space, all, most, typename make_int_sequence_type<In::count - 1>::type{},
                    typename make_int_sequence_type<sizeof...(Out)>::type{},
                    typename make_int_sequence_type<sizeof...(W)>::type{});
-    for_each_row_group(block, space, most, [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {
-      rows.begin(c, count, all);
-      staged_rows_view<Block, Program, Space, all_operands, rows_type> r(block, space, part, count,
-                                                                         c, all, rows);
-      program.run(r);
-    });
+    using view = staged_rows_view<Block, Program, Space, all_operands, rows_type>;
+    run_on_row_groups(block, space, most, program,
+                      [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {
+                        rows.begin(c, count, all);
+                        return view(block, space, part, count, c, all, rows);
+                      });
     end_stream(block,
                is_streamed(all.out, typename make_int_sequence_type<sizeof...(Out)>::type{}));
   }
