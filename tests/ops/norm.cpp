@@ -326,8 +326,8 @@ void check_paired(i64 rows, i64 n, layout in, bool has_weight, bool has_bias) {
   test_tensor<T, D> x({rows, n}, in, numbers), out({rows, n}, in);  // which begin alike
   test_tensor<W, D> weight({n}, layout::offset, random_values({n}));
   test_tensor<W, D> bias({n}, layout::contiguous, random_values({n}));
-  const fg::detail::register_rows resident(i64{1} << 21, n, width, false, 2048,
-                                           {.many_aux = true, .paired = true});
+  const fg::detail::register_rows<D> resident(i64{1} << 21, n, width, false, 2048,
+                                              {.many_aux = true, .paired = true});
   ASSERT_EQ(resident.pair_stride, width);
   fg::launch_config config;
   config.op = "layer_norm";

@@ -206,9 +206,9 @@ TEST(rows, held_as_kernels_have_it) {
           for (const i64 long_row_vectors : {1024, 2048, 4096})
             for (const bool many_aux : {false, true}) {
               SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n) + " vectors");
-              const fg::detail::register_rows resident(count, n * width + off, width, off == 0,
-                                                       long_row_vectors,
-                                                       {.many_aux = many_aux, .paired = many_aux});
+              const fg::detail::register_rows<fg::simt32> resident(
+                  count, n * width + off, width, off == 0, long_row_vectors,
+                  {.many_aux = many_aux, .paired = many_aux});
               const bool blocks = resident.groups.shift < 0;
               const bool clusters = resident.groups.shift == fg::kernels::row_threads::cluster;
               EXPECT_TRUE(resident.vectors == 8 || !clusters);

@@ -347,7 +347,7 @@ def operators_choose_nothing(tree):
 
 
 # Who chooses by numbers that are no tuning: the host's products by its caches, and what is rewritten.
-TUNED_ELSEWHERE = {"gemm_policy", "register_rows", "norm", "short_rows", "softmax"}
+TUNED_ELSEWHERE = {"gemm_policy", "short_rows"}
 
 
 @check

@@ -261,7 +261,8 @@ class thread_pool {
            slot.begun.compare_exchange_strong(last, ticket, memory_order::relaxed);
   }
 
-  static void call(group& mine, int worker, int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
+  FLAGGEMS_NOINLINE static void call(group& mine, int worker,
+                                     int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
 #if FLAGGEMS_EXCEPTIONS
     try {  // the others use the context until they are done
       mine.function(mine.context, worker, count);
@@ -320,7 +321,8 @@ class thread_pool {
     }
   }
 
-  void do_part(group& mine, worker_slot& slot, ticket_type ticket, int worker, int count) noexcept {
+  FLAGGEMS_NOINLINE void do_part(group& mine, worker_slot& slot, ticket_type ticket, int worker,
+                                 int count) noexcept {
     call(mine, worker, count);
     slot.done.store(ticket, memory_order::seq_cst);
     if (mine.caller_waits.load(memory_order::seq_cst) != 0) {

@@ -35,12 +35,6 @@ struct host_entry {
                 "flaggems: operators on the host need a file that nvcc does not compile");
   using function = void (*)(i64 index, i64 count, unsigned char* scratch, const Args&... args);
 
-  template <class Isa>
-  FLAGGEMS_INLINE static void body(i64 index, i64 count, unsigned char* scratch,
-                                   const Args&... args) {
-    kernels::host_block<Isa> block(index, count, scratch);
-    Kernel::run(block, args...);
-  }
   FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN static void baseline(i64 index, i64 count,
                                                           unsigned char* scratch,
                                                           const Args&... args) {
@@ -49,29 +43,34 @@ struct host_entry {
                                                   {{}, static_cast<int>(isa())});
       Kernel::run(block, args...);
     } else {
-      body<kernels::isa_baseline>(index, count, scratch, args...);
+      kernels::host_block<kernels::isa_baseline> block(index, count, scratch);
+      Kernel::run(block, args...);
     }
   }
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
   FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
                                                                            unsigned char* scratch,
                                                                            const Args&... args) {
-    body<kernels::isa_avx2>(index, count, scratch, args...);
+    kernels::host_block<kernels::isa_avx2> block(index, count, scratch);
+    Kernel::run(block, args...);
   }
 #endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
   FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512 static void avx512(
       i64 index, i64 count, unsigned char* scratch, const Args&... args) {
-    body<kernels::isa_avx512>(index, count, scratch, args...);
+    kernels::host_block<kernels::isa_avx512> block(index, count, scratch);
+    Kernel::run(block, args...);
   }
   FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(
       i64 index, i64 count, unsigned char* scratch, const Args&... args) {
-    body<kernels::isa_avx512_bf16>(index, count, scratch, args...);
+    kernels::host_block<kernels::isa_avx512_bf16> block(index, count, scratch);
+    Kernel::run(block, args...);
   }
   FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
                                                                          unsigned char* scratch,
                                                                          const Args&... args) {
-    body<kernels::isa_amx>(index, count, scratch, args...);
+    kernels::host_block<kernels::isa_amx> block(index, count, scratch);
+    Kernel::run(block, args...);
   }
 #endif
 

@@ -131,6 +131,28 @@ struct default_tuning<families::reduce, Device, execution::vector_workers> {
 template <class Device, execution Model>
 struct default_tuning<families::row, Device, Model> {
   static constexpr i64 threads = 256;  ///< threads a block of rotary's strided kernel, at most
+  // How rows are held in registers (ops/dispatch/register_rows.hpp), all of H100 and H200.
+  /// Vectors of all rows that do not keep a large device busy: what counts is how soon a row is
+  /// done, and up to vectors_of_few of a row have threads with two vectors.
+  static constexpr i64 few_vectors = i64{1} << 18, vectors_of_few = 1024;
+  static constexpr i64 subwarp_vectors = 64;  ///< of a row that a warp or less has, whatever rows
+  /// Vectors of one of few rows that a warp has, if there are more than so many.
+  static constexpr i64 warp_vectors = 128, warp_rows = 512;
+  /// Rows of a warp from which on larger blocks begin sooner (2048 rows of 1024 gained a twentieth;
+  /// of fewer rows units would have unequal shares), and the threads of a block.
+  static constexpr i64 many_warp_rows = 1600;
+  static constexpr int threads_of_many_warps = 256, threads_of_warps = 128;
+  /// Vectors of a row that blocks may share, and rows that are few enough for that.
+  static constexpr i64 long_row_vectors = 2048, few_long_rows = 64;
+  static constexpr int threads_of_cluster = 256;  ///< threads a block of those, at least
+  /// Vectors of a row, part of which is staged by blocks of so many threads.
+  static constexpr i64 staged_vectors = 8192;
+  static constexpr int threads_of_staged = 128;
+  /// Rows from which on long ones have a block each, where they are read once, and its threads.
+  static constexpr i64 rows_read_once = 256;
+  static constexpr int threads_read_once = 512;
+  /// Threads a unit of blocks that keep parameters of pairs of rows, and of such a block, at most.
+  static constexpr int resident_threads = 512, threads_of_pairs = 128;
 };
 
 /// Sorting. Workspaces are those of any kernel that has one row a block.

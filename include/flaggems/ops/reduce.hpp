@@ -27,12 +27,10 @@ struct argmin;
 namespace detail {
 
 /// Checks and runs a reduction of a node by a Reducer. `make_sink(count)` makes the sink of
-/// results, without their address; `when_empty` is called where there are no elements to reduce.
-template <class Op, class Reducer, class C, class S, class Node, class T, class D, class MakeSink,
-          class WhenEmpty>
+/// results, without their address.
+template <class Op, class Reducer, class C, class S, class Node, class T, class D, class MakeSink>
 void reduce_node(const char* op, const S& stream, const Node& node, const tensor_view<T, D>& out,
-                 int_list dims, reduction_options options, const MakeSink& make_sink,
-                 const WhenEmpty& when_empty) {
+                 int_list dims, reduction_options options, const MakeSink& make_sink) {
   constexpr bool indexed = Reducer::needs_index;
   static_assert(Node::leaves + (indexed ? 1 : 0) < max_operands,
                 "flaggems: a reduction has at most 15 tensors, one less if it gives an index");
@@ -51,7 +49,8 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
   }
   const reduced_dims plan = check_reduction(op, to, in, dims, options);
   if (out.empty()) return;
-  if (plan.count == 0) return when_empty();
+  if constexpr (!indexed)  // the neutral value (0 / 0 for a mean)
+    if (plan.count == 0) return launch_no_parts<Reducer, C>(op, stream, out, make_sink(0));
   if (offer<Op>(op, stream, std::tie(node), out, folded_dims(plan), options.keepdim)) return;
   launch_reduction<Reducer, C, indexed>(op, stream, plan, to, in, node, out, make_sink(plan.count));
 }
@@ -72,14 +71,8 @@ void reduce_values(const char* op, const S& stream, const X& x, const tensor_vie
                 "flaggems: a floating-point result needs a floating-point output");
   reduce_node<Op, Reducer<C>, C>(
       op, stream, root_of(x), out, dims,
-      {.keepdim = keepdim, .needs_elements = result == reduction_result::extreme},
-      [=](i64 count) {
+      {.keepdim = keepdim, .needs_elements = result == reduction_result::extreme}, [=](i64 count) {
         return kernels::value_sink<T, C>{{}, divide ? static_cast<C>(count) : C(1)};
-      },
-      [&] {  // the neutral value (0 / 0 for a mean)
-        assign_node(op, stream, out,
-                    number<T>{kernels::number_cast<T>(divide ? std::numeric_limits<C>::quiet_NaN()
-                                                             : Reducer<C>::neutral())});
       });
 }
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
@@ -99,9 +92,9 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
   const auto& node = root_of(x);
   using C = arithmetic_t<typename std::decay_t<decltype(node)>::element>;
   const int_list dims = dim ? int_list(&*dim, 1) : int_list();
-  reduce_node<Op, kernels::index_of<C, Max>, C>(
-      op, stream, node, out, dims, {.keepdim = keepdim, .needs_elements = true},
-      [](i64) { return kernels::index_sink<i64>{}; }, [] {});
+  reduce_node<Op, kernels::index_of<C, Max>, C>(op, stream, node, out, dims,
+                                                {.keepdim = keepdim, .needs_elements = true},
+                                                [](i64) { return kernels::index_sink<i64>{}; });
 }
 template <class Op, bool Max, class S, class X, class T, class D>
 requires(has_complex<node_of_operand<X>>) void reduce_index(const char*, const S&, const X&,

@@ -57,8 +57,9 @@ struct address_set {
   return {data + first * bytes, data + last * bytes + bytes};
 }
 
-[[nodiscard]] constexpr address_set addresses_of(u64 data, i64 item, int_list sizes,
-                                                 int_list strides) noexcept {
+[[nodiscard]] FLAGGEMS_NOINLINE constexpr address_set addresses_of(u64 data, i64 item,
+                                                                   int_list sizes,
+                                                                   int_list strides) noexcept {
   address_set set;
   set.item = item;
   for (const i64 size : sizes)

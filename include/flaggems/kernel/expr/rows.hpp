@@ -222,7 +222,7 @@ struct row_group {
   };
   /// The rows of a group, if they have n elements.
   FLAGGEMS_INLINE static int rows_of(i64) { return 1; }
-  /// The fold of each of `count` rows, of n elements row(r)(lane). On the host, M vectors of
+  /// Reduces each of `count` rows, of n elements row(r)(lane). On the host, M vectors of
   /// partial results take turns.
   template <int M, class Op, class F>
   FLAGGEMS_INLINE static C fold(Block& block, int, i64 n, C init, Op op, const F& row,
@@ -242,12 +242,12 @@ struct row_group {
   }
 };
 
-/// Elements of a row that a reduction folds at a time; it has two levels.
+/// Elements of a row that are reduced at a time; a reduction has two levels.
 inline constexpr i64 reduced_chunk = 16384;
 
-/// Terms that are folded one after the other.
+/// Terms that are combined one after the other.
 inline constexpr i64 folded_run = 256;
-/// The same where a term is itself the fold of many (long_fold), or of a few rows (columns on the
+/// The same where a term itself combines many (long_fold), or a few rows (columns on the
 /// host), and of the runs of any further level: fewer, as all levels round.
 inline constexpr i64 folded_terms = 16, folded_runs = 8;
 /// Rows of columns of other types than those of 32 bits, and runs of these.
@@ -263,8 +263,8 @@ FLAGGEMS_INLINE void for_each_full_level(i64 run, int levels, const F& f) {
   }
 }
 
-/// The levels of columns that are folded row by row, or a few rows at a time, and the elements from
-/// the states of one level to those of the next.
+/// The levels of columns that are reduced row by row, or a few rows at a time, and the elements
+/// from the states of one level to those of the next.
 FLAGGEMS_INLINE constexpr int column_levels(i64 rows) {
   int levels = 1;
   for (i64 terms = rows, run = folded_terms; terms > run; run = folded_runs, ++levels)
@@ -273,7 +273,7 @@ FLAGGEMS_INLINE constexpr int column_levels(i64 rows) {
 }
 FLAGGEMS_INLINE constexpr i64 column_states(i64 columns) { return columns + 32; }
 
-/// Folds many terms, each of them `Lanes` states, in levels: a run of one level is a term of the
+/// Reduces many terms, each of them `Lanes` states, in levels: a run of one level is a term of the
 /// next, so that the error of a long sum stays that of a short one (0.1f, 2^22 times in a row: 2e-4
 /// off, 2e-7 in levels). Comparisons round nothing, and take one level.
 template <class Reducer, int Lanes>
@@ -318,7 +318,7 @@ class long_fold {
   state levels_[most][Lanes];
 };
 
-/// Whether reductions to a C fold the rows of a group.
+/// Whether reductions to a C take the rows of a group together.
 template <class Block, class C>
 inline constexpr bool folds_groups = false;
 /// Those of states whose reductions are parts of each level of the host
@@ -326,16 +326,19 @@ inline constexpr bool folds_groups = false;
 template <class C>
 inline constexpr bool has_group_parts = sizeof(C) == sizeof(f32) && !is_same<C, bool>;
 
-/// Calls f(c, count) for the rows of this block's share, in groups of up to `most`: the coordinates
-/// of the first one, and the number of rows, which are neighbours in the last outer dimension.
-template <class Block, class Space, class F>
-FLAGGEMS_INLINE void for_each_row_group(Block& block, const Space& space, int most, const F& f) {
+/// Runs `program` on view(c, count) of the rows of this block's share, in groups of up to `most`:
+/// the coordinates of the first one, and the number of rows, which are neighbours in the last outer
+/// dimension.
+template <class Block, class Space, class Program, class View>
+FLAGGEMS_INLINE void run_on_row_groups(Block& block, const Space& space, int most,
+                                       const Program& program, const View& view) {
   block.for_each_share(space.rows, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
     for (i64 row = begin; row < end;) {
       const coordinates c = space.locate(row);
       i64 count = min_of(end - row, static_cast<i64>(most));
       if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
-      f(c, static_cast<int>(count));
+      auto group = view(c, static_cast<int>(count));
+      program.run(group);
       row += count;
     }
   });

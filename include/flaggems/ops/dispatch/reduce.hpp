@@ -5,10 +5,9 @@
 // along or across rows on SIMT devices.
 #pragma once
 
+#include <flaggems/detail/host_resources.hpp>
 #include <flaggems/ops/dispatch/simt_reduce.hpp>
 #include <flaggems/ops/plan/reduce.hpp>
-
-#include <optional>
 
 namespace flaggems::detail {
 
@@ -60,21 +59,45 @@ void launch_reduction(const char* op, const S& stream, const reduction_layout& l
 }
 /// The second half of a cut reduction.
 template <class Reducer, class C, class S, class Sink>
-void launch_parts(const char* op, const S& stream, const reduction_layout& layout, const C* values,
-                  const i64* indices, const Sink& sink) {
+void launch_parts(const char* op, const S& stream, const kernels::reduction_space& space,
+                  const C* values, const i64* indices, const Sink& sink) {
   launch_config config;
   config.op = op;
-  config.tiles = layout.space.outputs;
-  config.work = work_of(layout.space.outputs, layout.space.parts, 8);
-  launch<kernels::reduce_parts<Reducer, C, Sink>>(stream, config, layout.space, values, indices,
-                                                  sink);
+  config.tiles = space.outputs;
+  config.work = work_of(space.outputs, kernels::max_of(space.parts, i64{1}), 8);
+  launch<kernels::reduce_parts<Reducer, C, Sink>>(stream, config, space, values, indices, sink);
+}
+/// Results of no elements: those of no parts.
+template <class Reducer, class C, class S, class T, class D, class Sink>
+void launch_no_parts(const char* op, const S& stream, const tensor_view<T, D>& out, Sink sink) {
+  kernels::reduction_space space{};
+  space.outputs = out.numel();
+  sink.out = {out.data(), {}};
+  for (int d = 0; d < out.rank(); ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    if (out.sizes()[at] == 1) continue;  // as a reduced one is: at most seven are left
+    sink.out.strides[space.kept_rank] = out.strides()[at];
+    space.kept_sizes[space.kept_rank++] = out.sizes()[at];
+  }
+  launch_parts<Reducer, C>(op, stream, space, nullptr, nullptr, sink);
 }
 
-/// Memory for the partial results of a cut reduction.
-template <class C, class S>
-FLAGGEMS_NOINLINE tensor<C, device_of<S>> partial_results(const char* op, const S& stream,
-                                                          const kernels::reduction_space& space) {
-  return empty<C>(stream, shape{space.outputs * space.parts}, op);
+/// Memory for the partial results of a cut reduction: the thread's where its launches end before
+/// they return, else the pool's.
+template <class D>
+using partial_memory = std::conditional_t<is_synchronous<D>, unsigned char*, pool_block<D>>;
+template <class D, class S>
+FLAGGEMS_NOINLINE unsigned char* allocate_partials(const char* op, [[maybe_unused]] const S& stream,
+                                                   i64 bytes, partial_memory<D>& memory) {
+  if constexpr (is_synchronous<D>) {
+    memory = thread_scratch(bytes);
+    if (memory == nullptr)
+      raise(errc::out_of_memory, op, text(bytes) + " bytes for partial results", "none");
+    return memory;
+  } else {
+    memory = pool_block<D>(bytes, ref(stream), op);
+    return static_cast<unsigned char*>(memory.data());
+  }
 }
 
 template <class Reducer, class C, bool Indexed, class S, class Node, class T, class D, class Sink>
@@ -85,19 +108,18 @@ void run_reduction(const char* op, const S& stream, const reduction_layout& layo
   sink.out = reduction_target(layout, out);
   const kernels::reduction_space& space = layout.space;
   const bool cut = space.parts > 1;
-  std::optional<tensor<C, D>> values;  // partial results
-  std::optional<tensor<i64, D>> indices;
-  kernels::target<C> to_values{};
+  partial_memory<D> memory{};
+  i64* indices = nullptr;  // and values: partial results
+  C* values = nullptr;
   if (cut) {
-    values.emplace(partial_results<C>(op, stream, space));
-    to_values = partial_target(space, values->data());
+    const i64 count = space.outputs * space.parts, places = Indexed ? count : 0;
+    const i64 bytes = places * i64{sizeof(i64)} + count * i64{sizeof(C)};
+    indices = reinterpret_cast<i64*>(allocate_partials<D>(op, stream, bytes, memory));
+    values = reinterpret_cast<C*>(indices + places);
   }
+  const auto to_values = partial_target(space, values);
   if constexpr (Indexed) {
-    kernels::target<i64> to_indices{};
-    if (cut) {
-      indices.emplace(partial_results<i64>(op, stream, space));
-      to_indices = partial_target(space, indices->data());
-    }
+    const auto to_indices = partial_target(space, indices);
     kernels::position<i64> index{};
     layout.all.copy_strides(next, index.strides);
     launch_reduction<Reducer, C>(op, stream, layout, e, index, sink,
@@ -107,8 +129,8 @@ void run_reduction(const char* op, const S& stream, const reduction_layout& layo
                                  kernels::state_sink<C>{to_values});
   }
   if (cut)
-    launch_parts<Reducer, C>(op, stream, layout, to_values.data,
-                             static_cast<const i64*>(Indexed ? indices->data() : nullptr), sink);
+    launch_parts<Reducer, C>(op, stream, space, static_cast<const C*>(values),
+                             static_cast<const i64*>(indices), sink);
 }
 
 template <class Reducer, class C, class S, class Node, class T, class Sink>

@@ -112,7 +112,8 @@ bool launch_register_rows(
   using C = typename Program::compute;
   constexpr auto traits = Program::traits;
   const int outer = kernels::outer_rank(space);
-  if (!register_rows::take(space.rows, space.length, outer)) return false;
+  using placement = register_rows<device_of<S>>;
+  if (!placement::take(space.rows, space.length, outer)) return false;
   constexpr int width = kernels::vec_size<T>;
   constexpr bool pairs = pairs_rows<C, T, Operands>;
   bool paired = false;
@@ -122,11 +123,11 @@ bool launch_register_rows(
              have_same_offset(kernels::operand<0>(all.in), kernels::operand<0>(all.out), width);
   const bool aligned = with_row_operands(
       all, [&](const auto&... x) { return (are_vec_aligned(x, outer, width) && ...); });
-  const register_rows rows(space.rows, space.length, width, aligned, traits.long_vectors,
-                           {.many_aux = traits.many_parameters,
-                            .paired = paired,
-                            .stages_rest = traits.stages,
-                            .reads_once = traits.reads_once});
+  const placement rows(space.rows, space.length, width, aligned, traits.long_vectors,
+                       {.many_aux = traits.many_parameters,
+                        .paired = paired,
+                        .stages_rest = traits.stages,
+                        .reads_once = traits.reads_once});
   rows.configure(config, space.rows);
   rows.template visit<pairs>([&](auto vectors, auto count, auto whole) {
     launch<kernels::register_row_program<Program, Operands, vectors, count, whole>>(

@@ -69,23 +69,27 @@ class host_block {
   template <class F>
   FLAGGEMS_HOST_INLINE void await_earlier(const F&) const {}
 
-  /// f(begin, end) for this block's contiguous share of n tiles.
+  /// This block's contiguous share of n tiles.
+  struct tile_range {
+    i64 begin, end;
+  };
+  FLAGGEMS_HOST_INLINE tile_range share_of(i64 n) const {
+    if (count_ == 1) return {0, n};  // saves a small call two divisions
+    // Shares differ by at most one tile; written so that n * index cannot overflow.
+    const i64 share = n / count_, rest = n % count_;
+    const i64 begin = share * index_ + min_of(index_, rest);
+    return {begin, begin + share + (index_ < rest ? 1 : 0)};
+  }
+  /// f(begin, end) for that share.
   template <class F>
   FLAGGEMS_HOST_INLINE void for_each_share(i64 n, const F& f) const {
-    i64 begin = 0, end = n;
-    if (count_ != 1) {  // saves a small call two divisions
-      // Shares differ by at most one tile; written so that n * index cannot overflow.
-      const i64 share = n / count_, rest = n % count_;
-      begin = share * index_ + min_of(index_, rest);
-      end = begin + share + (index_ < rest ? 1 : 0);
-    }
-    if (begin < end) f(begin, end);
+    const tile_range share = share_of(n);
+    if (share.begin < share.end) f(share.begin, share.end);
   }
   template <class F>
   FLAGGEMS_HOST_INLINE void for_each_tile(i64 n, const F& f) const {
-    for_each_share(n, [&](i64 begin, i64 end) FLAGGEMS_LAMBDA {
-      for (i64 tile = begin; tile < end; ++tile) f(tile);
-    });
+    const tile_range share = share_of(n);
+    for (i64 tile = share.begin; tile < share.end; ++tile) f(tile);
   }
 
   template <class F>

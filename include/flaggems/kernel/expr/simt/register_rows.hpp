@@ -451,7 +451,7 @@ class row_thread_groups {
       for (i64 row = index * (groups * Rows); row < rows; row += step) f(row + own, groups);
     }
   }
-  /// The folds over a cluster, if thread groups are such.
+  /// The reductions over a cluster, if thread groups are such.
   template <class Block>
   FLAGGEMS_INLINE cluster_reduction<Block, Vectors == 8> across(const Block& block) const {
     return cluster_reduction<Block, Vectors == 8>(block, are_clusters());
@@ -462,13 +462,13 @@ class row_thread_groups {
   FLAGGEMS_INLINE int shuffle_width(const Block&) const {
     return are_blocks() ? Block::warp_size : 1 << shift_;
   }
-  /// Whether x holds for any thread group that must fold together with this one; a thread group's
+  /// Whether x holds for any thread group that must reduce together with this one; a thread group's
   /// threads agree.
   template <class Block>
   FLAGGEMS_INLINE bool any(const Block& block, bool x, int line = FLAGGEMS_CALLER_LINE) const {
     return are_blocks() ? x : block.any_in_warp(x, line);
   }
-  /// Folds the states of each thread group's threads, for each of its rows.
+  /// Reduces the states of each thread group's threads, for each of its rows.
   template <class S, class Block, class Op>
   FLAGGEMS_INLINE void reduce(const Block& block, cluster_reduction<Block, Vectors == 8>& across,
                               S* states, identity<S> neutral, Op op,

@@ -3,9 +3,9 @@
 //
 // flaggems: host only
 //
-// Groups of rows (expr/rows.hpp) of the host: as many as a vector has lanes. What folds the lanes
-// of one vector folds those of all rows, two rows an instruction, by a transposition that halves
-// its width as it goes; the result is a vector with a value a row.
+// Groups of rows (expr/rows.hpp) of the host: as many as a vector has lanes. What reduces the
+// lanes of one vector reduces those of all rows, two rows an instruction, by a transposition that
+// halves its width as it goes; the result is a vector with a value a row.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -35,7 +35,7 @@ template <int Lanes>
 FLAGGEMS_HOST_INLINE constexpr int group_place(int r) {
   return r % 4 * (Lanes / 4) + r / 4;
 }
-/// Lane r of rows[0] = the lanes of the vector of row r folded, by the tree of fold_lanes. Loops,
+/// Lane r of rows[0] = the lanes of the vector of row r reduced, by the tree of fold_lanes. Loops,
 /// since it is compiled often.
 template <int Width, class V, class Op>
 FLAGGEMS_HOST_INLINE void halve_rows(V* rows, Op op) {
@@ -46,7 +46,7 @@ FLAGGEMS_HOST_INLINE void halve_rows(V* rows, Op op) {
     halve_rows<Width / 2>(rows, op);
   }
 }
-/// The vectors of `count` rows folded: result r is to[r]. They lie at `group_place`.
+/// The vectors of `count` rows reduced: result r is to[r]. They lie at `group_place`.
 template <class C, class Op>
 struct fold_group {
   template <class Isa>
@@ -68,8 +68,8 @@ struct fold_group {
     }
   }
 };
-/// Rows of contiguous operands, each folded to a vector, with what stands there if `more`. Compiled
-/// once for all that fold such rows.
+/// Rows of contiguous operands, each reduced to a vector of partials, with what stands there if
+/// `more`. Compiled once for all that reduce such rows.
 template <class C, class Reducer>
 struct fold_contiguous {
   template <class Isa, class Part>
@@ -150,6 +150,22 @@ struct row_group<host_block<Isa>, C> {
   }
 };
 
+/// Without the functions between that a block of any kind has: g++ optimises what is always inlined
+/// anew in each of them.
+template <class Isa, class Space, class Program, class View>
+FLAGGEMS_HOST_INLINE void run_on_row_groups(host_block<Isa>& block, const Space& space, int most,
+                                            const Program& program, const View& view) {
+  const auto share = block.share_of(space.rows);
+  for (i64 row = share.begin; row < share.end;) {
+    const coordinates c = space.locate(row);
+    i64 count = min_of(share.end - row, static_cast<i64>(most));
+    if (c.rank > 0) count = min_of(count, space.sizes[c.rank - 1] - c.at[c.rank - 1]);
+    auto group = view(c, static_cast<int>(count));
+    program.run(group);
+    row += count;
+  }
+}
+
 // ---- rows of expressions
 /// The row that is k further than `row` in the last outer dimension.
 template <class T, class C>
@@ -198,7 +214,7 @@ template <class C>
 using finish_function = void (*)(C* const&, const i64&);
 
 /// A reduction (family/reduce/reduce.hpp), but for the loops over vectors: compiled once. Rows are
-/// folded in groups, whose results lie along the last kept dimension; a part is a group of one.
+/// reduced in groups, whose results lie along the last kept dimension; a part is a group of one.
 template <class Reducer, class Space, class E, class Sink, class C, class Part>
 FLAGGEMS_NOINLINE void drive_reduction(const Space& space, const E& e, const Sink& sink, i64 begin,
                                        i64 end, i64 lanes, fold_function<C, Part> fold,
@@ -301,8 +317,8 @@ FLAGGEMS_HOST_INLINE void reduce_row_groups(const host_block<Isa>& block, Reduce
   });
 }
 
-// ---- results side by side, folded row by row (reduce_outer)
-/// low[i] = the fold of low[i] and element i of `count` rows, which is 1 or 4: then the results are
+// ---- results side by side, reduced row by row (reduce_outer)
+/// low[i] = low[i] combined with element i of `count` rows, which is 1 or 4: then the results are
 /// read and written a quarter as often.
 template <class C, class Reducer>
 struct fold_columns {
@@ -324,7 +340,7 @@ struct fold_columns {
     });
   }
 };
-/// to[i] = the fold of to[i], if it `exists`, and from[i], and from[i] neutral. Without `to`, only
+/// to[i] = to[i], if it `exists`, combined with from[i], and from[i] neutral. Without `to`, only
 /// the latter.
 template <class C, class Reducer>
 struct carry_columns {

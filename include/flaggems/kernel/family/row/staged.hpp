@@ -66,10 +66,56 @@ class staged_rows_view {
     static_assert(is_same<Terms, M>);
     static_assert(M::pivot_kind != pivots::partial || Program::traits.fills_lowest,
                   "flaggems: terms about the greatest element need filled_with_lowest()");
-    if constexpr (M::pivot_kind == pivots::partial)
-      return reduce_partial();
-    else
-      return reduce_row();
+    const auto rows = [&](int r) FLAGGEMS_LAMBDA { return rows_.in.place(r); };
+    if constexpr (M::pivot_kind == pivots::partial) {
+      const values pivot = group::template fold<4>(
+          block_, count_, n_, M::first(), typename M::leader{}, [&](int r) FLAGGEMS_LAMBDA {
+            return [x = rows(r)](auto i) FLAGGEMS_LAMBDA { return x.first(i); };
+          });
+      is_read_ = true;
+      pivot_ = pivot;
+      pivots_ = list(pivot);
+      const values sum =
+          group::template fold<1>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
+            return [x = rows(r), pivot = pivots_[r]](auto i) FLAGGEMS_LAMBDA {
+              x.fetch_next(i);
+              const auto v = x.again(i);
+              const auto t = M::term(v, pivot);
+              if constexpr (M::keeps) x.put(i, t);
+              return M::weight(t);
+            };
+          });
+      return pivoted_sum<values>{pivot, sum};
+    } else {
+      const C part = part_;
+      values pivot =
+          group::template fold<2>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
+            return [x = rows(r), part](auto i) FLAGGEMS_LAMBDA { return x.first(i) * part; };
+          });
+      is_read_ = true;
+      typename M::template state<values> s;
+      for (int turn = 0;; ++turn) {
+        pivots_ = list(pivot);
+        s = M::template finish<values>(
+            group::template fold_each<2>(
+                block_, count_, n_, row_sum<C, sums<C, 2>>::zero(), plus_each{},
+                [&](int r) FLAGGEMS_LAMBDA {
+                  return [x = rows(r), part, pivot = pivots_[r]](auto i) FLAGGEMS_LAMBDA {
+                    x.fetch_next(i);
+                    const auto v = x.again(i);
+                    const auto d = M::term(v, pivot);
+                    return M::enter(d, part);
+                  };
+                }),
+            part);
+        const auto is_far = M::template is_far<values>(s);
+        if (turn == 1 || !any_lane(is_far)) break;
+        pivot = select(is_far, values(pivot + s.rest), pivot);
+      }
+      M::template settle<values>(s, pivot);
+      pivot_ = pivot;
+      return s;
+    }
   }
   template <class F, class... X>
   FLAGGEMS_INLINE auto sum(const F& f, const X&... known) {
@@ -166,59 +212,6 @@ class staged_rows_view {
       return optional_parameter<T, Lane, C>{row, lane};
     else
       return row.template load<C>(lane);
-  }
-
-  FLAGGEMS_INLINE auto reduce_partial() {
-    const auto rows = [&](int r) FLAGGEMS_LAMBDA { return rows_.in.place(r); };
-    const values pivot = group::template fold<4>(
-        block_, count_, n_, M::first(), typename M::leader{}, [&](int r) FLAGGEMS_LAMBDA {
-          return [x = rows(r)](auto i) FLAGGEMS_LAMBDA { return x.first(i); };
-        });
-    is_read_ = true;
-    pivot_ = pivot;
-    pivots_ = list(pivot);
-    const values sum =
-        group::template fold<1>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
-          return [x = rows(r), pivot = pivots_[r]](auto i) FLAGGEMS_LAMBDA {
-            x.fetch_next(i);
-            const auto v = x.again(i);
-            const auto t = M::term(v, pivot);
-            if constexpr (M::keeps) x.put(i, t);
-            return M::weight(t);
-          };
-        });
-    return pivoted_sum<values>{pivot, sum};
-  }
-  FLAGGEMS_INLINE auto reduce_row() {
-    const auto rows = [&](int r) FLAGGEMS_LAMBDA { return rows_.in.place(r); };
-    const C part = part_;
-    values pivot =
-        group::template fold<2>(block_, count_, n_, C(0), plus{}, [&](int r) FLAGGEMS_LAMBDA {
-          return [x = rows(r), part](auto i) FLAGGEMS_LAMBDA { return x.first(i) * part; };
-        });
-    is_read_ = true;
-    typename M::template state<values> s;
-    for (int turn = 0;; ++turn) {
-      pivots_ = list(pivot);
-      s = M::template finish<values>(
-          group::template fold_each<2>(
-              block_, count_, n_, row_sum<C, sums<C, 2>>::zero(), plus_each{},
-              [&](int r) FLAGGEMS_LAMBDA {
-                return [x = rows(r), part, pivot = pivots_[r]](auto i) FLAGGEMS_LAMBDA {
-                  x.fetch_next(i);
-                  const auto v = x.again(i);
-                  const auto d = M::term(v, pivot);
-                  return M::enter(d, part);
-                };
-              }),
-          part);
-      const auto is_far = M::template is_far<values>(s);
-      if (turn == 1 || !any_lane(is_far)) break;
-      pivot = select(is_far, values(pivot + s.rest), pivot);
-    }
-    M::template settle<values>(s, pivot);
-    pivot_ = pivot;
-    return s;
   }
 
   template <class Out, class F, class... L>
@@ -451,12 +444,12 @@ struct staged_row_program<Program, row_operands<In, operands<row_target<Out>...>
     rows_type rows(block, space, all, most, typename make_int_sequence_type<In::count - 1>::type{},
                    typename make_int_sequence_type<sizeof...(Out)>::type{},
                    typename make_int_sequence_type<sizeof...(W)>::type{});
-    for_each_row_group(block, space, most, [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {
-      rows.begin(c, count, all);
-      staged_rows_view<Block, Program, Space, all_operands, rows_type> r(block, space, part, count,
-                                                                         c, all, rows);
-      program.run(r);
-    });
+    using view = staged_rows_view<Block, Program, Space, all_operands, rows_type>;
+    run_on_row_groups(block, space, most, program,
+                      [&](const coordinates& c, int count) FLAGGEMS_LAMBDA {
+                        rows.begin(c, count, all);
+                        return view(block, space, part, count, c, all, rows);
+                      });
     end_stream(block,
                is_streamed(all.out, typename make_int_sequence_type<sizeof...(Out)>::type{}));
   }

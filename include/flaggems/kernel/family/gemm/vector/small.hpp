@@ -36,32 +36,16 @@ struct small_product {
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const small_arguments<C>& p) {
     using K = shape<Isa>;
-    if (p.b_line == 1 && p.n >= K::lanes) return columns<Isa>(p);
+    if (p.b_line != 1 || p.n < K::lanes) {
 #if FLAGGEMS_ARCH_X86
-    if constexpr (Isa::bytes == 64)  // fewer columns: vectors of half the width
-      if (p.n < K::lanes) return outlined<isa_avx2>::template call<small_product<C>>(p);
+      if constexpr (Isa::bytes == 64)  // fewer columns: vectors of half the width
+        if (p.n < K::lanes) return outlined<isa_avx2>::template call<small_product<C>>(p);
 #endif
-    outlined<Isa>::template call<transposing>(p);
-  }
-
- private:
-  template <class Isa>
-  struct shape {
-    using tile = vector_kernel<C, Isa>;
-    static constexpr int lanes = tile::lanes;
-    // AVX2 6x16, AVX-512 8x48. (The blocked product's 4x24 at AVX2 would leave two vectors of
-    // columns only 8 independent sums, which hardly hide the latency.)
-    static constexpr int rows = tile::has_more_registers ? 8 : tile::has_fma ? 6 : 4;
-    static constexpr int vectors = tile::has_more_registers ? 3 : 2;
-  };
-
-  /// `b` is contiguous along the columns, and they are at least a vector.
-  template <class Isa>
-  FLAGGEMS_HOST_INLINE static void columns(const small_arguments<C>& p) {
+      return outlined<Isa>::template call<transposing>(p);
+    }
     const C* const b = p.b;
     const i64 b_along = p.b_along, n = p.n;
     C* const out = p.out;
-    using K = shape<Isa>;
     // Equal panels: of four vectors, two and two instead of three and one.
     const i64 count = ceil_div(n, i64{K::lanes});
     const i64 vectors = ceil_div(count, ceil_div(count, i64{K::vectors}));
@@ -77,6 +61,17 @@ struct small_product {
       }
     }
   }
+
+ private:
+  template <class Isa>
+  struct shape {
+    using tile = vector_kernel<C, Isa>;
+    static constexpr int lanes = tile::lanes;
+    // AVX2 6x16, AVX-512 8x48. (The blocked product's 4x24 at AVX2 would leave two vectors of
+    // columns only 8 independent sums, which hardly hide the latency.)
+    static constexpr int rows = tile::has_more_registers ? 8 : tile::has_fma ? 6 : 4;
+    static constexpr int vectors = tile::has_more_registers ? 3 : 2;
+  };
 
   template <class Isa, int Vectors>
   FLAGGEMS_HOST_INLINE static void rows(const small_arguments<C>& p, const C* b, i64 b_along,
@@ -172,12 +167,16 @@ struct small_product {
       using K = shape<Isa>;
       transpose<Isa>(packed, K::lanes, p, 0, p.n, K::lanes);
       alignas(64) C results[K::rows * K::lanes];
+      part.n = K::lanes;
+      part.b = packed;
+      part.b_line = 1;
+      part.b_along = K::lanes;
       part.out = results;
       part.out_row = K::lanes;
       for (i64 i = 0; i < p.m; i += K::rows) {
         part.m = min_of(i64{K::rows}, p.m - i);
         part.a = p.a + i * p.a_row;
-        rows<Isa, 1>(part, packed, K::lanes, K::lanes, results);
+        outlined<Isa>::template call<small_product<C>>(part);
         for (i64 r = 0; r < part.m; ++r)
           for (i64 j = 0; j < p.n; ++j) p.out[(i + r) * p.out_row + j] = results[r * K::lanes + j];
       }
