@@ -72,13 +72,12 @@ TYPED_TEST(masks, selected_and_filled) {
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(mask, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
-  test_tensor<fg::u8> x({3, 4}), out({3, 4}), few({2});
+  test_tensor<fg::u8> x({3, 4}), few({2});
   test_tensor<bool> mask({3, 4}, layout::contiguous, std::vector<double>(12, 1)), other({3});
   EXPECT_RAISES(fg::masked_select(s, x.in(), other.in()), shape_mismatch, "masked_select");
   EXPECT_RAISES(fg::masked_scatter(s, x.in(), mask.in(), few.in()), shape_mismatch,
                 "masked_scatter");
   EXPECT_RAISES(fg::nonzero_static(s, x.in(), -1), invalid_argument, "nonzero_static");
-  EXPECT_TRUE(out.untouched());
 }
 #endif
 

@@ -163,15 +163,15 @@ struct attention_prefill_tiles {
       auto from_v = settled<const T>(v.at(at) + (i64{line} * v.position + vector * 8));
       const auto fetch = [&]() FLAGGEMS_LAMBDA {
         const auto to = tiles.from(slot * tile_vectors);
-        const i32 before = settled(block.thread()) % 8 * 8;  // elements
+        const i32 passed = settled(block.thread()) % 8 * 8;  // elements
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          copy_line(to, i, from_k, i < left, space.head_size - before);
+          copy_line(to, i, from_k, i < left, space.head_size - passed);
           from_k += i64{lines_at_once} * k.position;
         }
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
-          copy_line(to, Keys + i, from_v, i < left, space.value_size - before);
+          copy_line(to, Keys + i, from_v, i < left, space.value_size - passed);
           from_v += i64{lines_at_once} * v.position;
         }
         block.commit_copies();
