@@ -7,6 +7,7 @@
 
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/promotion.hpp>
+#include <flaggems/registry/line.hpp>
 #include <flaggems/registry/registry.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
