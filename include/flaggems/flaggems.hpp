@@ -41,6 +41,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
@@ -49,6 +50,7 @@
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
@@ -65,6 +67,7 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
+#include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/stack.hpp>

@@ -43,6 +43,7 @@ struct arrange;
 struct attention;
 struct copy;
 struct creation;
+struct fused;
 struct gemm;
 struct index;
 struct order;
@@ -58,9 +59,9 @@ struct unary;
 
 namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
-FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::gemm,
-                  of::index, of::order, of::pointwise, of::random, of::reduce, of::row, of::scan,
-                  of::unary, mine::family);
+FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::fused,
+                  of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce, of::row,
+                  of::scan, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

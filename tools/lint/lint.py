@@ -296,7 +296,7 @@ DOORS = {
     "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
     "pointwise": {"pointwise", "activation", "arithmetic", "table"},
-    "quantized": {"linear"},
+    "quantized": {"linear", "scale"},
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},
