@@ -145,7 +145,11 @@ struct scatter_call {
     if constexpr (kind_of<T> == kind::floating)
       assign_node(op, stream, out, div(out, cast<T>(divisor)).node);
     else
-      assign_node(op, stream, out, cast<T>(div(out, divisor, rounding_mode::floor)).node);
+      assign_node(
+          op, stream, out,
+          cast<T>(div(out, cast<std::conditional_t<std::is_same_v<T, u64>, u64, i64>>(divisor),
+                      rounding_mode::floor))
+              .node);
   }
 };
 
