@@ -45,6 +45,7 @@
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/forms.hpp>
+#include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/gated.hpp>
 #include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/gemm.hpp>
@@ -54,6 +55,7 @@
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/multinomial.hpp>
@@ -72,6 +74,7 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
+#include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/special.hpp>

@@ -109,5 +109,30 @@ TEST(registry_random, multinomial) {
   EXPECT_ERROR(at("multinomial")(s, {x, 3}), invalid_argument, "a generator");
 }
 
+TEST(registry_creation, of_sizes_and_sequences) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 3});
+  const view<host> x(a);
+  const fg::int_list sizes{2, 2};
+  check("scalar_tensor", {2.5}, [&] { return fg::scalar_tensor(s, 2.5); });
+  check("new_full", {x, sizes, 2.5}, [&] { return fg::new_full(s, a, {2, 2}, 2.5); });
+  check("new_zeros", {x, sizes}, [&] { return fg::new_zeros(s, a, {2, 2}); });
+  check("new_ones", {x, sizes}, [&] { return fg::new_ones(s, a, {2, 2}); });
+  check("eye", {3}, [&] { return fg::eye(s, 3); });
+  check("eye.m", {3, 2}, [&] { return fg::eye(s, 3, 2); });
+  check("linspace", {0, 1, 5}, [&] { return fg::linspace(s, 0, 1, 5); });
+  check("logspace", {0, 1, 5, 2}, [&] { return fg::logspace(s, 0, 1, 5, 2); });
+  check("range", {1, 4}, [&] { return fg::range(s, 1, 4); });
+  check("range.step", {1, 4, 0.5}, [&] { return fg::range(s, 1, 4, 0.5); });
+  check("hann_window", {7}, [&] { return fg::hann_window(s, 7); });
+  check("hann_window.periodic", {7, false}, [&] { return fg::hann_window(s, 7, false); });
+  check("hamming_window", {7}, [&] { return fg::hamming_window(s, 7); });
+  check("hamming_window.periodic", {7, false}, [&] { return fg::hamming_window(s, 7, false); });
+  check("blackman_window", {7}, [&] { return fg::blackman_window(s, 7); });
+  check("blackman_window.periodic", {7, false}, [&] { return fg::blackman_window(s, 7, false); });
+  check("bartlett_window", {7}, [&] { return fg::bartlett_window(s, 7); });
+  check("bartlett_window.periodic", {7, false}, [&] { return fg::bartlett_window(s, 7, false); });
+}
+
 }  // namespace
 }  // namespace flaggems_test

@@ -48,6 +48,7 @@ struct bitwise;
 struct comparison;
 struct copy;
 struct creation;
+struct fused;
 struct gemm;
 struct index;
 struct loss;
@@ -69,9 +70,12 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
-                  of::gemm, of::index, of::loss, of::order, of::pointwise, of::random, of::reduce,
-                  of::rounding, of::row, of::scan, of::scatter, of::special, of::statistics,
-                  of::trigonometric, of::unary, mine::family);
+                  of::fused, of::gemm, of::index, of::loss, of::order, of::pointwise, of::random,
+                  of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
+                  of::statistics, of::trigonometric, of::unary, mine::family);
+FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::fused,
+                  of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce, of::row,
+                  of::scan, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -36,7 +36,7 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
                "full_like": "fill_", "zeros_like": "fill_", "ones_like": "fill_",
                "clone": "copy_", "contiguous": "copy_"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
-SAME_KERNEL = {"gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
+SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
                "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}

@@ -298,7 +298,7 @@ DOORS = {
     "order": {"sort", "topk"},
     "pointwise": {"pointwise", "activation", "arithmetic", "functors"},
     "pointwise/tables": {"*"},
-    "quantized": {"linear"},
+    "quantized": {"linear", "scale"},
     "random": {"multinomial", "philox"},
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},

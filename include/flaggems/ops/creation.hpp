@@ -178,6 +178,33 @@ template <class T = void, stream_like S, tensor_like X>
   return detail::filled_like<T>("ones_like", stream, x, 1, format);
 }
 
+/// A new tensor without dimensions. aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None)
+template <element T = f32, stream_like S, scalar_operand V>
+[[nodiscard]] auto scalar_tensor(const S& stream, V s) {
+  return detail::filled<T>("scalar_tensor", stream, {}, s);
+}
+/// A new tensor of x's dtype (or dtype T) and the given sizes, filled with a number. Raises as
+/// fill_. aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None)
+template <class T = void, stream_like S, tensor_like X, scalar_operand V>
+[[nodiscard]] auto new_full(const S& stream, const X&, int_list size, V fill_value) {
+  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
+  return detail::filled<element>("new_full", stream, shape(size), fill_value);
+}
+/// A new tensor of zeros, as new_full. aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType?
+/// dtype=None)
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto new_zeros(const S& stream, const X&, int_list size) {
+  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
+  return detail::filled<element>("new_zeros", stream, shape(size), 0);
+}
+/// A new tensor of ones, as new_full. aten::new_ones(Tensor self, SymInt[] size, *, ScalarType?
+/// dtype=None)
+template <class T = void, stream_like S, tensor_like X>
+[[nodiscard]] auto new_ones(const S& stream, const X&, int_list size) {
+  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
+  return detail::filled<element>("new_ones", stream, shape(size), 1);
+}
+
 namespace detail {
 
 /// The dtype of a sequence of such numbers, unless T is given.

@@ -142,10 +142,13 @@ struct scatter_call {
     launch_scatter(op, stream, elements_along(counts.view(), dim, index),
                    one.view(index.shape_of()), meeting_dims{1} << dim, kernels::joining::sum);
     const auto divisor = maximum(counts, 1);
-    if constexpr (kind_of<T> == kind::floating)
+    if constexpr (kind_of<T> == kind::floating) {
       assign_node(op, stream, out, div(out, cast<T>(divisor)).node);
-    else
-      assign_node(op, stream, out, cast<T>(div(out, divisor, rounding_mode::floor)).node);
+    } else {
+      using wide = std::conditional_t<kernels::is_unsigned_integer<T>, u64, i64>;
+      const auto quotient = div(cast<wide>(out), cast<wide>(divisor), rounding_mode::floor);
+      assign_node(op, stream, out, cast<T>(quotient).node);
+    }
   }
 };
 

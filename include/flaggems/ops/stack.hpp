@@ -7,6 +7,8 @@
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/creation.hpp>
 
+#include <initializer_list>
+
 namespace flaggems {
 namespace detail {
 
@@ -129,6 +131,16 @@ void stack(const S& stream, const List& tensors, Out&& out, i64 dim = 0) {
 template <stream_like S, tensor_list List>
 [[nodiscard]] auto stack(const S& stream, const List& tensors, i64 dim = 0) {
   return detail::join_new(detail::stack_views{dim}, stream, tensors);
+}
+template <stream_like S, class T, class D, tensor_like Out>
+void stack(const S& stream, std::initializer_list<tensor_view<T, D>> tensors, Out&& out,
+           i64 dim = 0) {
+  stack<S, std::initializer_list<tensor_view<T, D>>>(stream, tensors, out, dim);
+}
+template <stream_like S, class T, class D>
+[[nodiscard]] auto stack(const S& stream, std::initializer_list<tensor_view<T, D>> tensors,
+                         i64 dim = 0) {
+  return stack<S, std::initializer_list<tensor_view<T, D>>>(stream, tensors, dim);
 }
 /// cat along dimension 1; along dimension 0 for vectors and tensors without dimensions.
 /// aten::hstack.out(Tensor[] tensors, *, Tensor(a!) out)

@@ -253,6 +253,13 @@ template <stream_like S, tensor_like X>
   return out;
 }
 
+/// Along one dimension, or of all. aten::count_nonzero(Tensor self, int? dim=None)
+template <stream_like S, tensor_like X, class Dim>
+requires(std::is_same_v<Dim, std::optional<i64>>)
+    [[nodiscard]] auto count_nonzero(const S& stream, const X& x, const Dim& dim) {
+  return dim ? count_nonzero(stream, x, dim_list(*dim)) : count_nonzero(stream, x);
+}
+
 /// sum of floating-point x over `dims`, NaN counted as 0.
 /// aten::nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
 /// Tensor(a!) out)

@@ -151,4 +151,12 @@ class boxed {
   };
 };
 
+namespace bindings {
+/// Whether a tensor of a list is absent: a view without memory, as any_view<Device>() is.
+template <class D>
+bool is_absent(const any_view<D>& x) {
+  return x.data() == nullptr && !x.empty();
+}
+}  // namespace bindings
+
 }  // namespace flaggems

@@ -320,7 +320,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     type = promoted_dtype(s, slots_, arguments);
   const bool to_float = facts_->rule == dtype_rule::to_float ||
                         (facts_->float_if_none >= 0 && arguments[facts_->float_if_none].is_none());
-  if (to_float && !is_floating_point(type)) type = dtype::f32;
+  if (to_float && !is_floating_point(type) && (found || !with_dtype)) type = dtype::f32;
   if (alpha >= 0) check_alpha(s, alpha, type);
   const auto index = static_cast<unsigned>(type);
   if (index >= static_cast<unsigned>(dtype_count) || instance_of(type) == nullptr) [[unlikely]]

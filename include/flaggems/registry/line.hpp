@@ -263,7 +263,8 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == choice) return role::choice;
   if (p.name == line.sized_by) return role::sizes;
   if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
-  for (const std::string_view index : {"index", "indices", "position_ids", "target", "repeats"})
+  for (const std::string_view index :
+       {"index", "indices", "position_ids", "target", "repeats", "slot_mapping"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
   return p.name == "condition" || p.name == "mask" ? role::condition : role::element;
 }
@@ -338,11 +339,6 @@ struct role_element<role::kept, T> {
 template <role Role, class T>
 using element_of_role = typename role_element<Role, T>::type;
 
-/// Whether a tensor of a list is absent: a view without memory, as any_view<Device>() is.
-template <class D>
-bool is_absent(const any_view<D>& x) {
-  return x.data() == nullptr && !x.empty();
-}
 /// The views of a list of indices.
 template <class E, class D>
 auto indices_of(const boxed<D>& v) {

@@ -6,6 +6,7 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/stack.hpp>
 #include <flaggems/ops/triangle.hpp>
 #include <flaggems/ops/views.hpp>
@@ -34,6 +35,21 @@ void stored() {
 void created() {
   each(real{}, [](const auto& x) { fg::fill_(s, x, 1); });
   each(numbers{}, [](const auto& x) { fg::arange(s, 0, 8, 1, x); });
+}
+
+void in_sequence() {
+  each(numbers{}, [](const auto& x) {
+    using T = fg::value_t<decltype(x)>;
+    (void)fg::eye<T>(s, 2);
+    (void)fg::linspace<T>(s, 0, 1, 2);
+    (void)fg::logspace<T>(s, 0, 1, 2);
+    (void)fg::range<T>(s, 0, 1);
+    if constexpr (fg::detail::kind_of<T> == fg::detail::kind::floating) {
+      (void)fg::hann_window<T>(s, 8);
+      (void)fg::blackman_window<T>(s, 8);
+      (void)fg::bartlett_window<T>(s, 8);
+    }
+  });
 }
 
 void joined_tensors() {

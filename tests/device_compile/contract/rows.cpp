@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
@@ -82,6 +83,17 @@ void rotations() {
 void draws() {
   each(fg::floating_types{},
        [](const auto& x) { (void)fg::multinomial(s, x, 2, false, generator); });
+}
+
+void fused() {
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    (void)fg::skip_layer_norm(s, x, x, {8});
+    (void)fg::gemma_rms_norm(s, x, x);
+  });
+  each(types<f32, bf16, f16>{}, [](const auto& x) {
+    for (const auto format : {fg::scale_format::none, fg::scale_format::ue8m0})
+      (void)fg::act_quant(s, x, 128, format);
+  });
 }
 
 }  // namespace contract

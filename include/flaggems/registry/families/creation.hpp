@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/sequences.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -27,6 +28,24 @@ struct creation {
         FLAGGEMS_BIND_RESULT(flaggems::zeros_like, stored_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
         FLAGGEMS_BIND_RESULT(flaggems::ones_like, stored_types, line("ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
         FLAGGEMS_BIND_RESULT(flaggems::full_like, stored_types, line("full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::scalar_tensor, stored_types, line("scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_full, stored_types, line("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_zeros, stored_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_ones, stored_types, line("new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::eye, arithmetic_types, line("eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::eye, arithmetic_types, line("eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::linspace, arithmetic_types, line("linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").to_float().without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::logspace, arithmetic_types, line("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").to_float().without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::range, arithmetic_types, line("range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").to_float().without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::range, arithmetic_types, line("range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").to_float().without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::hann_window, floating_types, line("hann_window(SymInt window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::hann_window, floating_types, line("hann_window.periodic(SymInt window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::hamming_window, floating_types, line("hamming_window(SymInt window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::hamming_window, floating_types, line("hamming_window.periodic(SymInt window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::blackman_window, floating_types, line("blackman_window(SymInt window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::blackman_window, floating_types, line("blackman_window.periodic(SymInt window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::bartlett_window, floating_types, line("bartlett_window(SymInt window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::bartlett_window, floating_types, line("bartlett_window.periodic(SymInt window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/fused_norm.hpp>
+#include <flaggems/ops/kv_cache.hpp>
+
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems::operator_families {
+
+using quantized_types = type_list<f32, bf16, f16>;
+
+/// What models of language fuse.
+struct fused {
+  static constexpr auto lines() {
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND(flaggems::skip_layer_norm, floating_types, line("flaggems::skip_layer_norm(Tensor x, Tensor residual, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor").outputs_after(5)),
+        FLAGGEMS_BIND(flaggems::gemma_rms_norm, floating_types, "flaggems::gemma_rms_norm(Tensor input, Tensor weight, float epsilon=1e-06) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::act_quant, quantized_types, "flaggems::act_quant(Tensor x, int block_size=128, str scale_fmt='none') -> (Tensor, Tensor)"),
+        FLAGGEMS_BIND(flaggems::reshape_and_cache, floating_types, "flaggems::reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"),
+        FLAGGEMS_BIND(flaggems::reshape_and_cache_flash, floating_types, "flaggems::reshape_and_cache_flash(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"));
+    // clang-format on
+  }
+};
+
+}  // namespace flaggems::operator_families

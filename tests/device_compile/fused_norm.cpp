@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/quantized/scale.hpp>
+
+#include <flaggems/kernel/block/simt/entry.hpp>
+
+namespace fk = flaggems::kernels;
+using flaggems::bf16;
+using flaggems::f8e4m3;
+
+namespace flaggems::kernels {
+using power_f32 = node<float, next_power_of_two_fn, arg<float, float>>;
+using quotient_f32 = node<float, div_fn, arg<bf16, float>, arg<float, float>>;
+}  // namespace flaggems::kernels
+
+FLAGGEMS_INSTANCE(act_quant_scales, fk::pointwise<float, fk::power_f32>, fk::tiling,
+                  fk::target<float>, fk::power_f32)
+FLAGGEMS_INSTANCE(act_quant_bf16, fk::pointwise<f8e4m3, fk::quotient_f32>, fk::tiling,
+                  fk::target<f8e4m3>, fk::quotient_f32)

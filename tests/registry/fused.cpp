@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/fused.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+TEST(registry_fused, norms) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 4}), b = numbers({2, 4}, -2, 2, 2), c = numbers({4}, -2, 2, 3);
+  const view<host> x(a), residual(b), weight(c);
+  check("flaggems::skip_layer_norm", {x, residual, fg::int_list{4}, weight},
+        [&] { return fg::skip_layer_norm(s, a, b, {4}, c); });
+  check("flaggems::gemma_rms_norm", {x, weight}, [&] { return fg::gemma_rms_norm(s, a, c); });
+  check("flaggems::act_quant", {x, 2, "ue8m0"},
+        [&] { return fg::act_quant(s, a, 2, fg::scale_format::ue8m0); });
+  EXPECT_ERROR(fg::registry<host>::at("flaggems::act_quant")(s, {x, 2, "e4"}), invalid_argument,
+               "e4");
+}
+
+TEST(registry_fused, caches) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 1, 4});
+  const auto slots = fg::from_values<i64>(s, {3, 0});
+  const view<host> x(a), places(slots);
+  for (const bool flash : {false, true}) {
+    const shape keys = flash ? shape{2, 2, 1, 4} : shape{2, 1, 2, 2, 2},
+                values = flash ? shape{2, 2, 1, 4} : shape{2, 1, 4, 2};
+    auto k = fg::zeros(s, keys), v = fg::zeros(s, values), k2 = fg::zeros(s, keys),
+         v2 = fg::zeros(s, values);
+    const auto& op = fg::registry<host>::at(flash ? "flaggems::reshape_and_cache_flash"
+                                                  : "flaggems::reshape_and_cache");
+    note(op);
+    const view<host> to_keys(k.view()), to_values(v.view());
+    op.call(s, {x, x, to_keys, to_values, places, "auto"}, {});
+    if (flash)
+      fg::reshape_and_cache_flash(s, a, a, k2, v2, slots);
+    else
+      fg::reshape_and_cache(s, a, a, k2, v2, slots);
+    expect_same(to_keys, view<host>(k2.view()), "keys");
+    expect_same(to_values, view<host>(v2.view()), "values");
+    EXPECT_ERROR(op.call(s, {x, x, to_keys, to_values, places, "fp8"}, {}), not_supported, "fp8");
+  }
+}
+
+}  // namespace
+}  // namespace flaggems_test
