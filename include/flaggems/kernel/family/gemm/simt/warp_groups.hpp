@@ -265,11 +265,11 @@ class warp_group_product {
       hold(sums);
       unit_.begin();
       FLAGGEMS_SIMT_UNROLL
-      for (int q = 0; q < Tile::k / 16; ++q) {
+      for (u64 q = 0; q < Tile::k / 16; ++q) {
         FLAGGEMS_SIMT_UNROLL
-        for (int p = 0; p < parts; ++p)
+        for (u64 p = 0; p < parts; ++p)
           unit_.template multiply<T, A::value, B::value>(
-              sums[p], a + q * A::a_boxes::step + p * (8192 >> 4), b + q * B::b_boxes::step,
+              sums[p], a + q * A::a_boxes::step + p * (64 * 128 / 16), b + q * B::b_boxes::step,
               q > 0 ? 1 : step);
       }
       unit_.commit();
