@@ -83,6 +83,7 @@ i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
   space.a_batched = space.b_batched = 1;
   space.a_across = p.of_a == major::across;
   space.b_across = p.of_b == major::across;
+  space.reads_contiguous = p.out_column == 1;
   space.stores_boxes = p.out_column == 1 && row % 8 == 0;
   const fg::tensor_map map_a = map_of(a, p.of_a, p.m, p.of_a == major::along ? Tile::m : 64);
   const fg::tensor_map map_b =

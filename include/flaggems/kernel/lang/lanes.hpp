@@ -64,6 +64,12 @@ template <class T, class V>
 FLAGGEMS_INLINE void store(global_ptr<T> p, i64 stride, lane_scalar lane, FLAGGEMS_VALUE(V) x) {
   p[lane.begin * stride] = number_cast<T>(x);
 }
+/// A lane where all strides are known to be 1, which spares half of the instructions of an access.
+struct lane_contiguous : lane_scalar {};
+template <class C, class T>
+FLAGGEMS_INLINE C load(global_ptr<const T> p, i64, lane_contiguous lane) {
+  return number_cast<C>(p[lane.begin]);
+}
 /// The indices lane.begin, lane.begin + 1, ... as values of type T.
 template <class T>
 FLAGGEMS_INLINE T iota(lane_scalar lane) {

@@ -156,6 +156,9 @@ class warp_group_gemm {
     space_.b_batched = call_.b.batch[0] == 0 ? 0 : 1;
     space_.a_across = !a_along;
     space_.b_across = !b_along;
+    space_.reads_contiguous = true;
+    for (int k = 0; k < Added::leaves; ++k)
+      space_.reads_contiguous = space_.reads_contiguous && call_.added[k].column == 1;
     const i64 at_once = units / tile.cluster;
     space_.admits = space_.tiles <= at_once;
     a_ = map_of(call_.a, a_along, s.m, tile.m, 1);

@@ -42,7 +42,7 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
       {128, 256, 4, 2, false, 844, 197}, {128, 192, 4, 2, true, 846, 101},
       {128, 128, 6, 1, true, 798, 130},  {128, 176, 4, 2, false, 813, 241},
       {128, 144, 4, 1, false, 805, 223}, {64, 128, 8, 2, true, 613, 250},
-      {128, 64, 8, 1, false, 598, 31},   {64, 64, 8, 1, true, 397, 80}};
+      {64, 64, 8, 1, true, 397, 80},     {128, 64, 8, 1, false, 606, 70}};
   static constexpr warp_group_costs warp_group_other_costs = {0.00095, 8100, 0.0113, 256};
   /// Rows of a cluster's blocks that pass over all columns together: 8192^3 in 797 TFLOP/s, by half
   /// as many 787, by twice as many 789.

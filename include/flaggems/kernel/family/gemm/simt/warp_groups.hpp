@@ -43,7 +43,8 @@ struct warp_group_space {
   i32 a_batched, b_batched;  // 0: an operand is the same for all batches; 1
   bool a_across, b_across;   // as enum major says
   bool stores_boxes;         // results by the copy engine
-  bool admits;               // the next launch, early
+  bool reads_contiguous;  // what is added to the results has no strides along their columns but 1
+  bool admits;            // the next launch, early
 
   struct place {
     i32 result, batch, step;  // of results and operands; along the sum, the first one
@@ -264,11 +265,11 @@ class warp_group_product {
       hold(sums);
       unit_.begin();
       FLAGGEMS_SIMT_UNROLL
-      for (int q = 0; q < Tile::k / 16; ++q) {
+      for (u64 q = 0; q < Tile::k / 16; ++q) {
         FLAGGEMS_SIMT_UNROLL
-        for (int p = 0; p < parts; ++p)
+        for (u64 p = 0; p < parts; ++p)
           unit_.template multiply<T, A::value, B::value>(
-              sums[p], a + q * A::a_boxes::step + p * (8192 >> 4), b + q * B::b_boxes::step,
+              sums[p], a + q * A::a_boxes::step + p * (64 * 128 / 16), b + q * B::b_boxes::step,
               q > 0 ? 1 : step);
       }
       unit_.commit();
@@ -305,22 +306,34 @@ class warp_group_product {
     FLAGGEMS_SIMT_UNROLL
     for (int p = 0; p < parts; ++p) {
       const i32 first = row + p * 64;
-      if constexpr (sizeof(Out) == 2)
-        store_slabs(sums[p], add, data, to.result, first, to.j, lane, slab);
-      else
-        store_pairs(sums[p], add, data, first + static_cast<i32>(lane / 4),
-                    to.j + static_cast<i32>(lane % 4 * 2));
+      // Inside, elements of neighbouring columns lie at constant distances.
+      if (is_same<Bias, no_bias> || (space_.reads_contiguous && to.j + Tile::n <= space_.n))
+        store_part<lane_contiguous>(sums[p], add, data, to, first, lane, slab);
+      else if constexpr (!is_same<Bias, no_bias>)
+        store_part<lane_scalar>(sums[p], add, data, to, first, lane, slab);
     }
+  }
+  template <class Column>
+  FLAGGEMS_INLINE void store_part(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+                                  const place& to, i32 row, u32 lane, u32& slab) const {
+    if constexpr (sizeof(Out) == 2)
+      store_slabs<Column>(sums, add, data, to.result, row, to.j, lane, slab);
+    else
+      store_pairs<Column>(sums, add, data, row + static_cast<i32>(lane / 4),
+                          to.j + static_cast<i32>(lane % 4 * 2));
   }
 
   /// What is stored of a sum; of rows and columns past the end, something.
-  FLAGGEMS_INLINE auto result(const bias_tile& add, f32 sum, i32 row, i32 column) const {
-    const lane_scalar j{min_of(column, space_.n - 1)};
-    return add.template add<f32>(row, j, out_.alpha * sum);
+  template <class Column>
+  FLAGGEMS_INLINE auto result(const bias_tile& add, f32 sum, i32 row, i64 column) const {
+    if constexpr (is_same<Column, lane_scalar>)
+      column = min_of(static_cast<i32>(column), space_.n - 1);
+    return add.template add<f32>(row, Column{column}, out_.alpha * sum);
   }
-  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const f32* sums, i32 row, i32 column) const {
-    const auto low = result(add, sums[0], row, column),
-               high = result(add, sums[1], row, column + 1);
+  template <class Column>
+  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const f32* sums, i32 row, i64 column) const {
+    const auto low = result<Column>(add, sums[0], row, column);
+    const auto high = result<Column>(add, sums[1], row, column + 1);
     if constexpr (is_same<decltype(copy_of(low)), f32>)
       return unit_.template pair<Out>(low, high);
     else
@@ -329,6 +342,7 @@ class warp_group_product {
   }
 
   /// 16 rows of a warp, a slab of columns at a time through block-local memory.
+  template <class Column>
   FLAGGEMS_INLINE void store_slabs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
                                    i32 batch, i32 row, i32 column, u32 lane, u32& slab) const {
     constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
@@ -349,11 +363,11 @@ class warp_group_product {
         FLAGGEMS_SIMT_UNROLL
         for (int t = 0; t < together; ++t) {
           const f32* x = sums + (s * Tile::slab + (j + t) * 16) / 2;
-          const i32 c = left + (j + t) * 16 + static_cast<i32>(lane % 4 * 2);
-          tiles[t][0] = pair(add, x, upper, c);
-          tiles[t][1] = pair(add, x + 2, lower, c);
-          tiles[t][2] = pair(add, x + 4, upper, c + 8);
-          tiles[t][3] = pair(add, x + 6, lower, c + 8);
+          const i64 c = i64{left} + lane % 4 * 2 + (j + t) * 16;
+          tiles[t][0] = pair<Column>(add, x, upper, c);
+          tiles[t][1] = pair<Column>(add, x + 2, lower, c);
+          tiles[t][2] = pair<Column>(add, x + 4, upper, c + 8);
+          tiles[t][3] = pair<Column>(add, x + 6, lower, c + 8);
         }
         if (j == 0) {
           if (space_.stores_boxes && lane == 0) unit_.template await_reads<1>();
@@ -389,6 +403,7 @@ class warp_group_product {
   }
 
   /// Of other types than those of 16 bits, by pairs of neighbours from registers.
+  template <class Column>
   FLAGGEMS_INLINE void store_pairs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
                                    i32 row, i32 column) const {
     FLAGGEMS_SIMT_UNROLL
@@ -398,8 +413,8 @@ class warp_group_product {
         const i32 r = row + e / 2 * 8, c = column + 8 * j;
         const f32* x = sums + 4 * j + e;
         const i32 of = min_of(r, space_.m - 1);
-        const vec<Out, 2> both = {{number_cast<Out>(result(add, x[0], of, c)),
-                                   number_cast<Out>(result(add, x[1], of, c + 1))}};
+        const vec<Out, 2> both = {{number_cast<Out>(result<Column>(add, x[0], of, c)),
+                                   number_cast<Out>(result<Column>(add, x[1], of, c + 1))}};
         if (r >= space_.m) continue;
         global_ptr<Out> to = data + r * out_.row + c * out_.column;
         if (space_.stores_boxes && c + 1 < space_.n) {
