@@ -396,7 +396,7 @@ class thread_pool {
   }
 
   // The group keeps its workers in [begin, end) and frees the others.
-  void keep(group& mine, int begin, int end) noexcept {
+  FLAGGEMS_NOINLINE void keep(group& mine, int begin, int end) noexcept {
     const int first = mine.first, last = mine.last;
     mine.first = first > begin ? first : begin;
     mine.last = last < end ? last : end;
@@ -408,7 +408,7 @@ class thread_pool {
   }
 
   // Adds a worker to the group if it is free.
-  bool take(group& mine, int i) {
+  FLAGGEMS_NOINLINE bool take(group& mine, int i) {
     if (i >= started_.load(memory_order::acquire) && !start(i + 1)) return false;
     worker_slot& slot = *slots_[i];
     int nobody = no_group;

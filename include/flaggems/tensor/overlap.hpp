@@ -90,8 +90,9 @@ struct address_set {
 /// Whether dimensions ia and on of `a` and ib and on of `b`, which starts `delta` after a, share a
 /// byte. Fixes the largest stride and tries each index difference for which the rest can still
 /// overlap: one or two for slices of one parent. True once `budget` steps are used.
-[[nodiscard]] constexpr bool share_byte(const address_set& a, int ia, const address_set& b, int ib,
-                                        i64 delta, int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_NOINLINE constexpr bool share_byte(const address_set& a, int ia,
+                                                          const address_set& b, int ib, i64 delta,
+                                                          int& budget) noexcept {
   if (delta >= a.span(ia) || -delta >= b.span(ib)) return false;
   if ((ia == a.n && ib == b.n) || --budget < 0) return true;
   const i64 sa = ia < a.n ? a.strides[ia] : 0, sb = ib < b.n ? b.strides[ib] : 0;
