@@ -21,7 +21,7 @@ namespace flaggems {
 namespace detail {
 /// The greatest number of a floating-point dtype; 0 for others.
 template <class T>
-constexpr f64 greatest_number() {
+constexpr f64 largest_finite() {
   if constexpr (kernels::is_small_float<T>) {
     using format = typename T::format;
     return static_cast<f32>(T::from_bits(static_cast<typename format::storage>(format::limit - 1)));
@@ -79,7 +79,7 @@ template <tensor_operand X>
 [[nodiscard]] auto nan_to_num(X&& x, std::optional<f64> nan = std::nullopt,
                               std::optional<f64> posinf = std::nullopt,
                               std::optional<f64> neginf = std::nullopt) {
-  const f64 greatest = detail::greatest_number<typename detail::node_t<X>::element>();
+  const f64 greatest = detail::largest_finite<typename detail::node_t<X>::element>();
   return detail::make_call<detail::numeric>(
       kernels::nan_to_num_fn<f64>{nan.value_or(0), posinf.value_or(greatest),
                                   neginf.value_or(-greatest)},
