@@ -38,7 +38,7 @@ void pointwise_row(benchmark::State& state) {
 
 /// f32, or i32 where a rule takes integers only.
 template <class Rule>
-using benched_type = std::conditional_t<std::is_same_v<Rule, fg::detail::whole> ||
+using benched_type = std::conditional_t<std::is_same_v<Rule, fg::detail::whole_number> ||
                                             std::is_same_v<Rule, fg::detail::bits>,
                                         fg::i32, f32>;
 

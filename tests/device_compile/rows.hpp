@@ -32,8 +32,8 @@ using integral = numeric;
 using to_float = numeric;
 using floating = numeric;
 using to_bool = types<float, bool>;
-using whole = types<int, int>;
-using bits = whole;
+using whole_number = types<int, int>;
+using bits = whole_number;
 using to_f64 = types<double, double>;
 
 }  // namespace rows

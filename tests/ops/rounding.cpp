@@ -16,6 +16,52 @@ TYPED_TEST_SUITE(rounding, devices);
 
 TYPED_TEST(rounding, rows) { check_table<TypeParam, rows>(); }
 
+template <class Case>
+class rounding_parts : public ::testing::Test {};
+TYPED_TEST_SUITE(rounding_parts, float_cases);
+
+TYPED_TEST(rounding_parts, frexp_and_nextafter) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& stream = test_stream<D>();
+  std::vector<double> all = special_values();
+  const i64 n = static_cast<i64>(all.size());
+  at_every_level<D>([&] {
+    test_tensor<T, D> x({n}, layout::strided, all), m({n}, layout::negative);
+    test_tensor<fg::i32, D> e({n});
+    fg::frexp(stream, x.in(), m.view(), e.view());
+    std::vector<double> want, powers;
+    for (const double v : x.values()) {
+      int power = 0;
+      want.push_back(std::frexp(v, &power));
+      powers.push_back(std::isfinite(v) ? power : 0);
+    }
+    expect_equal(m.read(), want);
+    expect_equal(e.read(), powers);
+    // The neighbour in T: nothing lies between, and the way back leads back.
+    for (const double to : {HUGE_VAL, -HUGE_VAL, 0.0, 1.0}) {
+      test_tensor<T, D> goal({n}, layout::contiguous, std::vector<double>(all.size(), to));
+      test_tensor<T, D> next({n}), back({n});
+      fg::nextafter(stream, x.in(), goal.in(), next.view());
+      fg::nextafter(stream, next.in(), x.in(), back.view());
+      const auto got = next.read(), returned = back.read();
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        const double v = x.values()[k];
+        if (std::isnan(v) || v == to) {
+          EXPECT_TRUE(got[k] == v || (std::isnan(v) && std::isnan(got[k]))) << v;
+          continue;
+        }
+        EXPECT_EQ(got[k] > v, to > v) << v << " to " << to;
+        EXPECT_EQ(returned[k], v) << v << " to " << to;
+        const T halfway = fg::kernels::number_cast<T>(v / 2 + got[k] / 2);
+        const double middle = fg::kernels::number_cast<f64>(halfway);
+        EXPECT_TRUE(std::isinf(v) || std::isinf(got[k]) || middle == v || middle == got[k])
+            << v << " to " << got[k];
+      }
+    }
+  });
+}
+
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(rounding_decimals, both_sides_of_the_point) {

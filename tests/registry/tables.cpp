@@ -36,6 +36,8 @@ TEST_F(registry_tables, rounding) {
   check("copysign.Tensor", {x, y}, [&] { return fg::copysign(s, a, b); });
   check("copysign.Scalar", {x, -1}, [&] { return fg::copysign(s, a, -1); });
   check("round.decimals", {x, 1}, [&] { return fg::round(s, a, 1); });
+  check("frexp.Tensor", {x}, [&] { return fg::frexp(s, a); });
+  check("nextafter", {x, y}, [&] { return fg::nextafter(s, a, b); });
   check("special_round", {x}, [&] { return fg::round(s, a); });
   check("special_round", {x, 2}, [&] { return fg::round(s, a, 2); });
 }
@@ -75,6 +77,7 @@ TEST_F(registry_tables, bitwise) {
 }
 
 TEST_F(registry_tables, arithmetic) {
+  check("conj_physical", {x}, [&] { return fg::conj_physical(s, a); });
   check("deg2rad", {x}, [&] { return fg::deg2rad(s, a); });
   check("rad2deg", {x}, [&] { return fg::rad2deg(s, a); });
   check("fmod.Tensor", {x, y}, [&] { return fg::fmod(s, a, b); });

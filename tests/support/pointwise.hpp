@@ -86,7 +86,7 @@ inline constexpr bool takes =
     std::is_same_v<typename Row::rule, fg::detail::arithmetic> ? !std::is_same_v<T, bool>
     : std::is_same_v<typename Row::rule, fg::detail::floating>
         ? fg::detail::kind_of<T> == fg::detail::kind::floating
-    : std::is_same_v<typename Row::rule, fg::detail::whole>
+    : std::is_same_v<typename Row::rule, fg::detail::whole_number>
         ? fg::detail::kind_of<T> == fg::detail::kind::integer
     : std::is_same_v<typename Row::rule, fg::detail::bits>
         ? fg::detail::kind_of<T> != fg::detail::kind::floating

@@ -82,6 +82,7 @@ inline double isposinf(double a) { return a > 0 && std::isinf(a) ? 1 : 0; }
 inline double isneginf(double a) { return a < 0 && std::isinf(a) ? 1 : 0; }
 
 // ---- arithmetic
+inline double conj_physical(double a) { return a; }
 inline double deg2rad(double a) { return a / 180 * 3.14159265358979323846; }
 inline double rad2deg(double a) { return a * (180 / 3.14159265358979323846); }
 inline double fmod(double a, double b) { return std::fmod(a, b); }

@@ -132,7 +132,7 @@ def tables(root):
 def pointwise(root):
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
              "integral": "the promoted dtype; bool becomes i64",
-             "whole": "the promoted dtype, of integers only",
+             "whole_number": "the promoted dtype, of integers only",
              "bits": "the promoted dtype, of integers and bool only",
              "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
              "floating": "floating-point only", "to_bool": "bool"}
@@ -184,8 +184,20 @@ def other_names(root):
     texts += [h.read_text() for h in sorted((root / INCLUDE / "ops").glob("*.hpp"))]
     for other, name in ALIAS.findall("\n".join(t for text in texts for t in text.splitlines()
                                                if not t.startswith("#define"))):
-        found.setdefault(name, []).append(other)
-    return found
+        found.setdefault(name, []).append(f"flaggems::{other}")
+    # And what ATen calls them, where lines of the registry say something else.
+    folder = root / INCLUDE / "registry" / "families"
+    for family in sorted(folder.glob("*.hpp")) if folder.is_dir() else ():
+        text = family.read_text()
+        bound = re.findall(r'FLAGGEMS_BIND\w*\(flaggems::(\w+),[^"\n]*"(\w+)[.(]', text)
+        for other, name in re.findall(r"FLAGGEMS_PYTHON_LINES\((\w+), (\w+), \w+\)\n", text):
+            bound += [(name, f"__{other}__"), (name, f"__i{other}__")]
+        for name, other in bound:
+            names = found.setdefault(name, [])
+            if other.strip("_") != name.strip("_") \
+                    and not {f"aten::{other}", f"flaggems::{other}"} & set(names):
+                names.append(f"aten::{other}")
+    return {name: others for name, others in found.items() if others}
 
 
 def declaration(lines, start):
@@ -450,7 +462,7 @@ def operators(root=ROOT):
                 old["comment"] = (old["comment"] + "\n\n" + entry["comment"]).strip()
     for name, others in other_names(root).items():
         if name in merged:
-            merged[name]["comment"] += f"\n\nAlso {', '.join(f'`flaggems::{o}`' for o in others)}."
+            merged[name]["comment"] += f"\n\nAlso {', '.join(f'`{o}`' for o in others)}."
     for entry in merged.values():
         schemas = re.findall(r"aten::\S+\(.*?\)(?=\s|$|\.)", entry["comment"])
         entry["schema"] = schemas[0] if schemas else ""

@@ -109,7 +109,7 @@ struct integral : numeric {
   template <class P>
   using operand = arithmetic_t<result<P>>;
 };
-struct whole : numeric {
+struct whole_number : numeric {
   template <class P>
   struct checked {
     static_assert(kind_of<P> == kind::integer, "flaggems: expected integers");

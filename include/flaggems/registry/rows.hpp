@@ -29,7 +29,7 @@ struct types_of_rule<flaggems::detail::floating> {
   using type = floating_types;
 };
 template <>
-struct types_of_rule<flaggems::detail::whole> {
+struct types_of_rule<flaggems::detail::whole_number> {
   using type = operator_families::whole_types;
 };
 template <>

@@ -22,7 +22,7 @@ using to_float = real;
 using to_f64 = real;
 using floating = floats;
 using to_bool = real;
-using whole = integers;
+using whole_number = integers;
 using bits = join<integers, types<bool>>;
 }  // namespace takes
 
@@ -61,7 +61,11 @@ using third = typename third_of<Length % 3, List>::type;
 
 void rounding() {
   FLAGGEMS_ROUNDING_TABLE(UNARY, BINARY)
-  each(floats{}, [](const auto& x) { (void)fg::round(s, x, 2); });
+  each(floats{}, [](const auto& x) {
+    (void)fg::round(s, x, 2);
+    (void)fg::nextafter(s, x, x);
+  });
+  each(types<f32, f64, bf16>{}, [](const auto& x) { (void)fg::frexp(s, x); });
 }
 
 void comparison() {

@@ -15,6 +15,7 @@ struct arithmetic {
     // clang-format off
 #define FLAGGEMS_NAMES bindings::no_names
     return bindings::lines(0
+        FLAGGEMS_UNARY_LINE(conj_physical, numeric, FLAGGEMS_NAMES)
         FLAGGEMS_UNARY_LINE(deg2rad, to_float, FLAGGEMS_NAMES)
         FLAGGEMS_UNARY_LINE(rad2deg, to_float, FLAGGEMS_NAMES)
         FLAGGEMS_OVERLOADED_LINE(fmod, arithmetic, FLAGGEMS_NAMES)
@@ -23,8 +24,8 @@ struct arithmetic {
         , FLAGGEMS_BIND(flaggems::fmax, numeric_types, line("fmax(Tensor self, Tensor other) -> Tensor").promotes())
         , FLAGGEMS_BIND(flaggems::fmin, numeric_types, line("fmin(Tensor self, Tensor other) -> Tensor").promotes())
         , FLAGGEMS_BIND_IN_PLACE(flaggems::heaviside, numeric_types, line("heaviside(Tensor self, Tensor values) -> Tensor").promotes())
-        FLAGGEMS_BINARY_LINE(gcd, whole, FLAGGEMS_NAMES)
-        FLAGGEMS_BINARY_LINE(lcm, whole, FLAGGEMS_NAMES)
+        FLAGGEMS_BINARY_LINE(gcd, whole_number, FLAGGEMS_NAMES)
+        FLAGGEMS_BINARY_LINE(lcm, whole_number, FLAGGEMS_NAMES)
         FLAGGEMS_BINARY_LINE(hypot, floating, FLAGGEMS_NAMES)
         , FLAGGEMS_BIND_IN_PLACE(flaggems::float_power, numeric_types, line("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").promotes().in_place("Tensor"))
         , FLAGGEMS_BIND_IN_PLACE(flaggems::float_power, numeric_types, line("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor").promotes().in_place("Scalar"))

@@ -23,6 +23,8 @@ struct rounding {
         , FLAGGEMS_BIND_IN_PLACE(flaggems::copysign, floating_types, line("copysign.Tensor(Tensor self, Tensor other) -> Tensor").to_float().out("out"))
         , FLAGGEMS_BIND_IN_PLACE(flaggems::copysign, floating_types, line("copysign.Scalar(Tensor self, Scalar other) -> Tensor").to_float())
         , FLAGGEMS_BIND_IN_PLACE(flaggems::round, floating_types, "round.decimals(Tensor self, *, int decimals) -> Tensor")
+        , FLAGGEMS_BIND(flaggems::frexp, floating_types, "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)")
+        , FLAGGEMS_BIND_IN_PLACE(flaggems::nextafter, floating_types, line("nextafter(Tensor self, Tensor other) -> Tensor").promotes())
         , FLAGGEMS_BIND(flaggems::round, floating_types, "special_round(Tensor self, *, int decimals=0) -> Tensor")
 #undef FLAGGEMS_LINE_OF
 #undef FLAGGEMS_NO_LINE

@@ -38,6 +38,7 @@ FLAGGEMS_INLINE V interpolated(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLAGGEM
 
 // clang-format off
 #define FLAGGEMS_ARITHMETIC_TABLE(UNARY, BINARY, PAIR1, TERNARY)     \
+  UNARY(conj_physical, numeric,    V(a))                             \
   UNARY(deg2rad,       to_float,   V(a * V(element_of<V>(0.017453292519943295769)))) \
   UNARY(rad2deg,       to_float,   V(a * V(element_of<V>(57.295779513082320877)))) \
   BINARY(fmod,         arithmetic, fmod(a, b))                       \
@@ -45,8 +46,8 @@ FLAGGEMS_INLINE V interpolated(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLAGGEM
   BINARY(fmax,         numeric,    maximum_of_numbers(a, b))             \
   BINARY(fmin,         numeric,    minimum_of_numbers(a, b))              \
   BINARY(heaviside,    numeric,    step_at_zero(a, b))               \
-  BINARY(gcd,          whole,      gcd(a, b))                        \
-  BINARY(lcm,          whole,      lcm(a, b))                        \
+  BINARY(gcd,          whole_number,      gcd(a, b))                        \
+  BINARY(lcm,          whole_number,      lcm(a, b))                        \
   BINARY(hypot,        floating,   hypot(a, b))                      \
   BINARY(float_power,  to_f64,     pow(a, b))                        \
   PAIR1(masked_scale,  floating, scale, , V(a * V(b * V(scale))))       \

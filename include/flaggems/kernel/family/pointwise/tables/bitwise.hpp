@@ -60,8 +60,8 @@ FLAGGEMS_INLINE V shift_right(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) n) {
   BINARY(bitwise_and,          bits,  V(a & b))            \
   BINARY(bitwise_or,           bits,  V(a | b))            \
   BINARY(bitwise_xor,          bits,  V(a ^ b))            \
-  BINARY(bitwise_left_shift,   whole, shift_left(a, b))    \
-  BINARY(bitwise_right_shift,  whole, shift_right(a, b))
+  BINARY(bitwise_left_shift,   whole_number, shift_left(a, b))    \
+  BINARY(bitwise_right_shift,  whole_number, shift_right(a, b))
 // clang-format on
 
 namespace flaggems::kernels {

@@ -16,7 +16,7 @@
 // Rules:  numeric        the promoted type; bool operands give bool
 //         arithmetic     the same, bool alone refused (as ATen refuses neg and sub of bool)
 //         integral       the same, bool becomes i64 (as ATen's powers with an integer exponent)
-//         whole          the same, integers only
+//         whole_number   the same, integers only
 //         bits           the same, integers and bool only
 //         to_float       the promoted type, integers and bool become f32
 //         to_f64         f64

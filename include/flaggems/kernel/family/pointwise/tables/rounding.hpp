@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/functors.hpp>
+#include <flaggems/kernel/math/remainder.hpp>
 
 namespace flaggems::kernels {
 
@@ -44,6 +45,70 @@ FLAGGEMS_INLINE mask_of<V> has_sign_bit(FLAGGEMS_VALUE(V) a) {
   else
     return mask_of<V>(false);
 }
+
+/// a as m 2^e with 1/2 <= |m| < 1: m. Zeros, infinities and NaN are their own mantissas.
+struct mantissa_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
+    using T = element_of<V>;
+    using format = float_format<T>;
+    using bits = typename format::bits;
+    using U = bits_of<V>;
+    V raised, exponent;
+    const V normal = as_normal(V(abs(a)), raised, exponent);
+    const U fraction =
+        bit_cast<U>(normal) & U(static_cast<bits>((bits(1) << format::mantissa) - 1));
+    const V m = bit_cast<V>(U(fraction | U(bit_cast<bits>(T(0.5f)))));
+    const mask_of<V> plain = (a == V(T(0))) | !isfinite(a);
+    return select(plain, a, copysign(m, a));
+  }
+};
+/// And e, 0 for those.
+struct exponent_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
+    using T = element_of<V>;
+    V raised, exponent;
+    as_normal(V(abs(a)), raised, exponent);
+    const mask_of<V> plain = (a == V(T(0))) | !isfinite(a);
+    return select(plain, V(T(0)), V(exponent + V(T(1))));
+  }
+};
+
+/// The number of T after a in the direction of b; b if they are equal. Operands are numbers of T,
+/// as f32 where T is small.
+template <class T>
+struct nextafter_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    using C = element_of<V>;
+    using U = bits_of<V>;
+    using bits = element_of<U>;
+    const V zero(C(0));
+    const mask_of<V> outward = (a < b) == (a > zero);
+    V r;
+    if constexpr (is_small_float<T>) {
+      using format = typename T::format;
+      const U own = encode_bits<format, V>(bit_cast<U>(a));
+      r = bit_cast<V>(decode_bits<format, V>(U(select(outward, U(own + U(1u)), U(own - U(1u))))));
+    } else {
+      const U own = bit_cast<U>(a);
+      r = bit_cast<V>(U(select(outward, U(own + U(bits(1))), U(own - U(bits(1))))));
+    }
+    r = select(mask_of<V>(a == zero), copysign(V(least()), b), r);
+    r = select(mask_of<V>(a == b), b, r);
+    return select(mask_of<V>((a != a) | (b != b)), V(a + b), r);
+  }
+
+ private:
+  /// The least positive number.
+  FLAGGEMS_INLINE static auto least() {
+    if constexpr (is_small_float<T>)
+      return static_cast<f32>(T::from_bits(1));
+    else
+      return bit_cast<T>(typename float_format<T>::bits(1));
+  }
+};
 
 /// a rounded to the nearest multiple of 1 / power, or of power if `to_left`; ties to even.
 template <class C>
