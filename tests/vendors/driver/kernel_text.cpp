@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -114,6 +115,19 @@ TEST(kernel_text, names_are_found_where_they_are_declared) {
   EXPECT_EQ(which("swish, flaggems::kernels::order::up"), "0011");
   EXPECT_EQ(which("flaggems::kernels::row"), "0011");
   EXPECT_EQ(which("flaggems::kernels::node<flaggems::kernels::unheard_of>"), "1111");
+}
+
+// A table's rows are declared by a macro of another header.
+TEST(kernel_text, rows_of_tables_bring_their_table) {
+  kernel_texts texts;
+  texts.names = {"flaggems/kernel/functors.hpp", "flaggems/kernel/tables/a.hpp",
+                 "flaggems/kernel/tables/b.hpp"};
+  texts.texts = {"#define ROW(name, formula) struct name##_fn { };",
+                 "TABLE(ROW) ROW(ceil, up(a)) ROW(floor, down(a))", "ROW(ceiling, ceil)"};
+  EXPECT_EQ(included_texts(texts, "flaggems::kernels::ceil_fn"),
+            (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(included_texts(texts, "flaggems::kernels::ceiling_fn"),
+            (std::vector<bool>{true, false, true}));
 }
 
 }  // namespace

@@ -166,10 +166,15 @@ struct declared_name {
   std::size_t text;
 
   [[nodiscard]] bool is(std::string_view wanted) const noexcept {
+    return wanted == name || !pasted_in(wanted).empty();
+  }
+  /// What the macro has pasted to make `wanted`; empty if it has not.
+  [[nodiscard]] std::string_view pasted_in(std::string_view wanted) const noexcept {
     const std::size_t pasted = name.find("##");
-    if (pasted == name.npos) return wanted == name;
+    if (pasted == name.npos) return {};
     const std::string_view end = name.substr(pasted + 2);
-    return wanted.size() > end.size() && wanted.substr(wanted.size() - end.size()) == end;
+    if (wanted.size() <= end.size() || wanted.substr(wanted.size() - end.size()) != end) return {};
+    return wanted.substr(0, wanted.size() - end.size());
   }
 };
 inline constexpr std::string_view letters_of_names =
@@ -196,7 +201,8 @@ inline constexpr std::string_view letters_of_names =
 
 /// The texts that a source with these lines must include; those include others. All that are not
 /// the library's, which may specialise its templates; of the library's, those that declare names in
-/// the lines, as parsing the rest is slow; all, if a name is declared nowhere.
+/// the lines, or call a macro of another text that does, as parsing the rest is slow; all, if a
+/// name is declared nowhere.
 [[nodiscard]] inline std::vector<bool> included_texts(const kernel_texts& texts,
                                                       std::string_view lines) {
   constexpr std::string_view library = "flaggems::", headers = "flaggems/kernel";
@@ -211,8 +217,16 @@ inline constexpr std::string_view letters_of_names =
       p = (std::min)(lines.size(), lines.find("::", p) + 2);
       rest = lines.substr(p);
       const std::string_view part = rest.substr(0, rest.find_first_not_of(letters_of_names));
-      for (const declared_name& d : declared)
-        if (d.is(part)) result[d.text] = known = true;
+      for (const declared_name& d : declared) {
+        if (!d.is(part)) continue;
+        result[d.text] = known = true;
+        const std::string_view pasted = d.pasted_in(part);
+        if (pasted.empty()) continue;
+        const std::string row = "(" + std::string(pasted) + ",";
+        for (std::size_t k = 0; k < result.size(); ++k)
+          if (std::string_view(texts.texts[k]).find(row) != std::string_view::npos)
+            result[k] = true;
+      }
       p += part.size();
       rest.remove_prefix(part.size());
     } while (rest.substr(0, 2) == "::");
