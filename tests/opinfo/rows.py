@@ -11,10 +11,11 @@ EPS = 1e-6
 class Reference:
     """In the place of ATen's overload: a schema, and a function that gives what an operator has to."""
 
-    def __init__(self, text, function):
-        self._schema, self.function = torch._C.parse_schema(text), function
+    def __init__(self, schema, function):
+        self._schema = torch._C.parse_schema(schema) if isinstance(schema, str) else schema
+        self.function = function
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         return self.function(*args, **kwargs)
 
 
