@@ -14,7 +14,7 @@ using rows = row_list<void FLAGGEMS_ACTIVATION_TABLE(TEST_LISTED, TEST_LISTED, T
 
 template <class D>
 class activation_rows : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(activation_rows, devices);
 
 TYPED_TEST(activation_rows, rows) { check_table<TypeParam, rows>(); }
@@ -44,6 +44,9 @@ TYPED_TEST(activation_rows, logit_and_numbers) {
     expect_equal(to.read(), {0, most, -most, -2.5});
     fg::nan_to_num(stream, y.in(), to.view(), 7, std::nullopt, -1);
     expect_equal(to.read(), {7, most, -1, -2.5});
+    fg::logit_(stream, x.view());
+    fg::logit(stream, test_tensor<f32, D>({13}, layout::contiguous, in).in(), out.view());
+    expect_equal(x.read(), out.read());
     fg::nan_to_num_(stream, y.view(), std::nullopt, 3);
     expect_equal(y.read(), {0, 3, -most, -2.5});
   });
@@ -51,13 +54,12 @@ TYPED_TEST(activation_rows, logit_and_numbers) {
                 "logit");
 }
 
-#if FLAGGEMS_TEST_HOST  // the rest is about the host
-
-TEST(activation_prelu, weights) {
-  const auto& stream = test_stream<host>();
+TYPED_TEST(activation_rows, prelu) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
   const shape sizes{2, 3, 2};
-  test_tensor<f32> x(sizes, layout::transposed, random_values(sizes)), out(sizes);
-  test_tensor<f32> w({3}, layout::strided, {0.5, -1, 2}), one({1}, layout::contiguous, {0.25});
+  test_tensor<f32, D> x(sizes, layout::transposed, random_values(sizes)), out(sizes);
+  test_tensor<f32, D> w({3}, layout::strided, {0.5, -1, 2}), one({1}, layout::contiguous, {0.25});
   fg::prelu(stream, x.in(), w.in(), out.view());
   values want, want_one;
   for (std::size_t k = 0; k < 12; ++k) {
@@ -67,18 +69,19 @@ TEST(activation_prelu, weights) {
   }
   expect_close<f32>(out.read(), want, {1e-6, 0});
   expect_close<f32>(values_of(fg::prelu(stream, x.in(), one.in())), want_one, {1e-6, 0});
-  test_tensor<f32> scalar({}, layout::contiguous, {-2});
+  test_tensor<f32, D> scalar({}, layout::contiguous, {-2});
   expect_equal(values_of(fg::prelu(stream, scalar.in(), one.in())), {-0.5});
-  test_tensor<f32> empty({0, 3});
+  test_tensor<f32, D> empty({0, 3});
   EXPECT_EQ(fg::prelu(stream, empty.in(), w.in()).numel(), 0);
   EXPECT_RAISES(fg::prelu(stream, x.in(), w.in().narrow(0, 0, 2), out.view()), shape_mismatch,
                 "prelu");
 }
 
-TEST(activation_log_sigmoid, with_a_buffer) {
-  const auto& stream = test_stream<host>();
-  test_tensor<f32> x({9}, layout::strided, {-3, -1, -0.0, 0, 1, 3, 100, -100, nan});
-  test_tensor<f32> output({9}), buffer({9});
+TYPED_TEST(activation_rows, log_sigmoid_with_a_buffer) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  test_tensor<f32, D> x({9}, layout::strided, {-3, -1, -0.0, 0, 1, 3, 100, -100, nan});
+  test_tensor<f32, D> output({9}), buffer({9});
   fg::log_sigmoid_forward(stream, x.in(), output.view(), buffer.view());
   values want, rest;
   for (const double v : x.values()) {
@@ -92,6 +95,8 @@ TEST(activation_log_sigmoid, with_a_buffer) {
   EXPECT_RAISES(fg::log_sigmoid_forward(stream, x.in(), output.view(), output.view()), overlap,
                 "log_sigmoid_forward");
 }
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(activation_numbers, of_other_dtypes) {
   const auto& stream = test_stream<host>();

@@ -14,20 +14,19 @@ using rows =
 
 template <class D>
 class arithmetic_rows : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(arithmetic_rows, devices);
 
 TYPED_TEST(arithmetic_rows, rows) { check_table<TypeParam, rows>(); }
 
-#if FLAGGEMS_TEST_HOST  // the rest is about the host
-
 using values = std::vector<double>;
 
-TEST(arithmetic_integers, zero_and_the_least) {
-  const auto& stream = test_stream<host>();
-  at_every_level<host>([&] {
-    test_tensor<fg::i32> a({4}, layout::contiguous, {7, -7, -2147483648.0, 0});
-    test_tensor<fg::i32> b({4}, layout::contiguous, {0, 0, -1, 0});
+TYPED_TEST(arithmetic_rows, integers_by_zero) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  at_every_level<D>([&] {
+    test_tensor<fg::i32, D> a({4}, layout::contiguous, {7, -7, -2147483648.0, 0});
+    test_tensor<fg::i32, D> b({4}, layout::contiguous, {0, 0, -1, 0});
     expect_equal(values_of(fg::fmod(stream, a.in(), b.in())), {7, -7, 0, 0});
     expect_equal(values_of(fg::remainder(stream, a.in(), b.in())), {7, -7, 0, 0});
     expect_equal(values_of(fg::gcd(stream, a.in(), b.in())), {7, 7, 1, 0});
@@ -37,11 +36,12 @@ TEST(arithmetic_integers, zero_and_the_least) {
   });
 }
 
-TEST(arithmetic_combined, of_others) {
-  const auto& stream = test_stream<host>();
+TYPED_TEST(arithmetic_rows, of_other_operators) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
   const shape sizes{3, 7};
-  test_tensor<f32> a(sizes, layout::strided, random_values(sizes));
-  test_tensor<f32> b({7}, layout::contiguous, random_values({7}, 1, 3)), out(sizes);
+  test_tensor<f32, D> a(sizes, layout::strided, random_values(sizes));
+  test_tensor<f32, D> b({7}, layout::contiguous, random_values({7}, 1, 3)), out(sizes);
   const auto check = [&](auto formula) {
     values want;
     for (std::size_t k = 0; k < 21; ++k) want.push_back(formula(a.values()[k], b.values()[k % 7]));
@@ -66,7 +66,7 @@ TEST(arithmetic_combined, of_others) {
   fg::floor_divide(stream, a.in(), b.in(), out.view());
   check([](double x, double y) { return std::floor(x / y); });
   const auto in_place = [&](auto change, auto formula) {
-    test_tensor<f32> x(sizes, layout::contiguous, a.values());
+    test_tensor<f32, D> x(sizes, layout::contiguous, a.values());
     change(x.view());
     values want;
     for (std::size_t k = 0; k < 21; ++k) want.push_back(formula(a.values()[k], b.values()[k % 7]));
@@ -80,12 +80,14 @@ TEST(arithmetic_combined, of_others) {
            [](double x, double y) { return y <= 2 ? -1.5 : x; });
   in_place([&](auto x) { fg::add_relu_(stream, x, b.in()); },
            [](double x, double y) { return x + y > 0 ? x + y : 0; });
+  in_place([&](auto x) { fg::floor_divide_(stream, x, b.in()); },
+           [](double x, double y) { return std::floor(x / y); });
   in_place([&](auto x) { fg::multiply_(stream, x, b.in()); },
            [](double x, double y) { return x * y; });
   in_place([&](auto x) { fg::clamp_min_(stream, x, 0.5); },
            [](double x, double) { return x < 0.5 ? 0.5 : x; });
   // Integers stay what they are.
-  test_tensor<fg::i32> i({3}, layout::contiguous, {1, -2, 3});
+  test_tensor<fg::i32, D> i({3}, layout::contiguous, {1, -2, 3});
   static_assert(std::is_same_v<
                 fg::value_t<decltype(fg::masked_fill(stream, i.in(), fg::gt(i.in(), 0), i64{5}))>,
                 fg::i32>);
@@ -97,8 +99,6 @@ TEST(arithmetic_combined, of_others) {
   EXPECT_RAISES(fg::masked_fill_(stream, i.view(), fg::gt(a.in(), 0), 1), shape_mismatch,
                 "masked_fill_");
 }
-
-#endif
 
 }  // namespace
 }  // namespace flaggems_test

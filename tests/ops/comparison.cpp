@@ -11,7 +11,7 @@ using rows = row_list<void FLAGGEMS_COMPARISON_TABLE(TEST_LISTED)>;
 
 template <class D>
 class comparison : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(comparison, devices);
 
 TYPED_TEST(comparison, rows) { check_table<TypeParam, rows>(); }

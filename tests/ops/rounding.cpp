@@ -11,7 +11,7 @@ using rows = row_list<void FLAGGEMS_ROUNDING_TABLE(TEST_LISTED, TEST_LISTED)>;
 
 template <class D>
 class rounding : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(rounding, devices);
 
 TYPED_TEST(rounding, rows) { check_table<TypeParam, rows>(); }
@@ -44,6 +44,8 @@ TYPED_TEST(rounding_parts, frexp_and_nextafter) {
       test_tensor<T, D> next({n}), back({n});
       fg::nextafter(stream, x.in(), goal.in(), next.view());
       fg::nextafter(stream, next.in(), x.in(), back.view());
+      fg::nextafter_(stream, goal.view(), goal.in());  // equal: no step
+      EXPECT_EQ(goal.read()[0], to);
       const auto got = next.read(), returned = back.read();
       for (std::size_t k = 0; k < got.size(); ++k) {
         const double v = x.values()[k];
@@ -62,11 +64,10 @@ TYPED_TEST(rounding_parts, frexp_and_nextafter) {
   });
 }
 
-#if FLAGGEMS_TEST_HOST  // the rest is about the host
-
-TEST(rounding_decimals, both_sides_of_the_point) {
-  const auto& stream = test_stream<host>();
-  test_tensor<f64> x({6}, layout::strided, {1.25, -0.375, 149.5, -250, 0.5, 1e300}), out({6});
+TYPED_TEST(rounding, decimals) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  test_tensor<f64, D> x({6}, layout::strided, {1.25, -0.375, 149.5, -250, 0.5, 1e300}), out({6});
   fg::round(stream, x.in(), out.view(), 1);
   expect_close<f64>(out.read(), {1.2, -0.4, 149.5, -250, 0.5, 1e300}, {1e-15, 0});
   expect_equal(values_of(fg::round(stream, x.in(), -2)), {0, -0.0, 100, -200, 0, 1e300});
@@ -74,6 +75,8 @@ TEST(rounding_decimals, both_sides_of_the_point) {
   fg::round_(stream, x.view(), -1);
   expect_equal(x.read(), {0, -0.0, 150, -250, 0, 1e300});
 }
+
+#if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(rounding_names, of_other_libraries) {
   const auto& stream = test_stream<host>();

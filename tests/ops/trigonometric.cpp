@@ -11,7 +11,7 @@ using rows = row_list<void FLAGGEMS_TRIGONOMETRIC_TABLE(TEST_LISTED, TEST_LISTED
 
 template <class D>
 class trigonometric : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(trigonometric, devices);
 
 TYPED_TEST(trigonometric, rows) { check_table<TypeParam, rows>(); }
