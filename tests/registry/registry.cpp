@@ -61,7 +61,7 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::fused,
                   of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce, of::row,
-                  of::scan, of::unary, mine::family);
+                  of::scan, of::scatter, of::statistics, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {
