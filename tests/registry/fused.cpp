@@ -17,8 +17,9 @@ TEST(registry_fused, norms) {
   check("flaggems::gemma_rms_norm", {x, weight}, [&] { return fg::gemma_rms_norm(s, a, c); });
   check("flaggems::act_quant", {x, 2, "ue8m0"},
         [&] { return fg::act_quant(s, a, 2, fg::scale_format::ue8m0); });
-  EXPECT_ERROR(fg::registry<host>::at("flaggems::act_quant")(s, {x, 2, "e4"}), invalid_argument,
-               "e4");
+  fg::any_tensor<host> two[2];
+  EXPECT_ERROR(fg::registry<host>::at("flaggems::act_quant").call(s, {x, 2, "e4"}, two),
+               invalid_argument, "e4");
 }
 
 TEST(registry_fused, caches) {

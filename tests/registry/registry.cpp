@@ -75,7 +75,7 @@ FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::a
                   of::statistics, of::trigonometric, of::unary, mine::family);
 FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::fused,
                   of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce, of::row,
-                  of::scan, of::unary, mine::family);
+                  of::scan, of::scatter, of::statistics, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -30,7 +30,7 @@ TEST(registry_scatter, reads) {
   check("isin.Tensor_Tensor", {x, x, false, true}, [&] { return fg::isin(s, a, a, false, true); });
   const auto k = fg::from_values<i64>(s, {2, 0});
   check("one_hot", {view<host>(k)}, [&] { return fg::one_hot(s, k); });
-  const view<host> wrong[] = {x};
+  const view<host> wrong[] = {x};  // floats
   EXPECT_ERROR(fg::registry<host>::at("index.Tensor")(s, {x, std::span<const view<host>>(wrong)}),
                dtype_mismatch, "integers for argument indices");
 }

@@ -152,10 +152,10 @@ class boxed {
 };
 
 namespace bindings {
-/// Whether a tensor of a list is absent: a view without memory, as any_view<Device>() is.
+/// Whether an index of a list is absent: any_view<Device>(), whose dtype is none of indices.
 template <class D>
 bool is_absent(const any_view<D>& x) {
-  return x.data() == nullptr && !x.empty();
+  return x.data() == nullptr && x.dtype() == any_view<D>().dtype();
 }
 }  // namespace bindings
 

@@ -174,7 +174,7 @@ class converted_arguments {
       const role plays = slots[i].plays;
       if (arguments[i].is_none() || (i == 0 && keep_first)) continue;
       if (plays == role::element) convert(i, stream, s.key(), type);
-      if (plays == role::index) convert(i, stream, s.key(), dtype::i64);
+      if (plays == role::index) convert(i, stream, s.key(), dtype::i64, true);
       if (plays == role::condition) convert(i, stream, s.key(), dtype::bool_);
       if (plays == role::kept) convert(i, stream, s.key(), kept_dtype(type));
     }
@@ -182,10 +182,11 @@ class converted_arguments {
   [[nodiscard]] const boxed<Device>* data() const noexcept { return arguments_; }
 
  private:
-  void convert(std::size_t i, const stream_ref<Device>& stream, std::string_view op, dtype type) {
+  void convert(std::size_t i, const stream_ref<Device>& stream, std::string_view op, dtype type,
+               bool of_indices = false) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
     for (const any_view<Device>& x : arguments_[i].views()) {
-      if (is_absent(x)) {
+      if (of_indices && is_absent(x)) {
         list.push_back(x);
         continue;
       }
