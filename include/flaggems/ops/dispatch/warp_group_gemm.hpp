@@ -44,17 +44,19 @@ struct warp_group_plan {
 };
 
 /// The tile of least time for `batches` products of m x n results and k terms of `bytes` each on so
-/// many units. Only tiles of single blocks are split, into as many parts as keep all units busy.
+/// many units; `adds`: something to the sums. Only tiles of single blocks are split, into as many
+/// parts as keep all units busy.
 template <std::size_t Count>
 [[nodiscard]] constexpr warp_group_plan plan_warp_groups(const warp_group_numbers (&tiles)[Count],
                                                          const warp_group_costs& costs, i64 batches,
-                                                         i64 m, i64 n, i64 k, i64 bytes,
+                                                         i64 m, i64 n, i64 k, i64 bytes, bool adds,
                                                          i64 units) {
   const double memory = costs.byte * static_cast<double>(bytes * batches * (m + n) * k);
   warp_group_plan best;
   double least = 0;
   for (std::size_t t = 0; t < Count; ++t) {
     const warp_group_numbers& tile = tiles[t];
+    if (adds && tile.is_plain) continue;
     const i64 clusters = batches * kernels::ceil_div(m, i64{tile.m} * tile.cluster) *
                          kernels::ceil_div(n, i64{tile.n});
     const auto consider = [&](i64 parts) {
@@ -103,7 +105,7 @@ class warp_group_gemm {
     if ((!a_along && !is_across(call_.a)) || (!b_along && !is_across(call_.b))) return false;
     space.rank = 1;
     plan_ = plan_warp_groups(numbers::warp_group_tiles, numbers::warp_group_other_costs,
-                             space.batches, space.m, space.n, space.k, sizeof(A), units);
+                             space.batches, space.m, space.n, space.k, sizeof(A), adds, units);
     cut(units, a_along, b_along);
     if (plan_.parts > 1)
       split();
@@ -114,6 +116,7 @@ class warp_group_gemm {
 
  private:
   static constexpr const auto& tiles = numbers::warp_group_tiles;
+  static constexpr bool adds = Added::leaves > 0 || Added::replaces;
   using tile_indices = std::make_index_sequence<std::size(tiles)>;
   template <std::size_t K>
   using tile_at = kernels::warp_group_tile<tiles[K].m, tiles[K].n, tiles[K].stages,
@@ -189,7 +192,7 @@ class warp_group_gemm {
   template <bool OfParts, class To, class Bias, std::size_t... K>
   void by_tile(const kernels::gemm_out<To, f32>& out, const Bias& last, std::index_sequence<K...>) {
     const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
-      if constexpr (!OfParts || tiles[Tile].cluster == 1)
+      if constexpr (OfParts ? tiles[Tile].cluster == 1 : !adds || !tiles[Tile].is_plain)
         if (Tile == plan_.tile) start<tile_at<Tile>>(out, last);
     };
     (starts(std::integral_constant<std::size_t, K>{}), ...);
