@@ -73,9 +73,6 @@ FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::a
                   of::fused, of::gemm, of::index, of::loss, of::order, of::pointwise, of::random,
                   of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
                   of::statistics, of::trigonometric, of::unary, mine::family);
-FLAGGEMS_REGISTRY(flaggems::host, of::arrange, of::attention, of::copy, of::creation, of::fused,
-                  of::gemm, of::index, of::order, of::pointwise, of::random, of::reduce, of::row,
-                  of::scan, of::scatter, of::statistics, of::unary, mine::family);
 
 namespace flaggems_test {
 namespace {
