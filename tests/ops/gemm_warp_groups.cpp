@@ -5,6 +5,7 @@
 // planted mistakes, each of which the emulator has to notice.
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <support/ops.hpp>
 
@@ -168,6 +169,88 @@ TEST(warp_groups, in_place) {
   check<turns>(problem<bf16, bf16>{1, 130, 200, 64, major::along, major::across, 0, 1, 1, -1});
   check<joint_cluster>(
       problem<bf16, bf16>{2, 130, 72, 64, major::along, major::across, 0, 1, 0.5F, 2});
+}
+
+// ---- the choice
+
+TEST(warp_groups, tiles_by_cost) {
+  using numbers = fg::tuning<fg::families::gemm, fg::cuda>;
+  constexpr auto& tiles = numbers::warp_group_tiles;
+  const auto plan = [&](i64 m, i64 n, i64 k, bool adds = false) {
+    return fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 1, m, n, k, 2, adds,
+                                        132);
+  };
+  EXPECT_EQ(tiles[plan(4096, 576, 7168).tile].n, 144);
+  EXPECT_EQ(tiles[plan(4096, 4096, 4096).tile].n, 256);
+  EXPECT_EQ(plan(4096, 4096, 4096).parts, 1);
+  EXPECT_GT(plan(128, 576, 7168).parts, 1);
+  EXPECT_EQ(plan(128, 576, 100).parts, 1);
+  EXPECT_TRUE(tiles[plan(8192, 8192, 512).tile].is_plain);
+  EXPECT_FALSE(tiles[plan(8192, 8192, 512, true).tile].is_plain);
+}
+
+int launches_of_warp_groups = 0;
+
+template <class Device>
+class products_of_many_rows : public testing::Test {};
+using devices = all_devices;
+TYPED_TEST_SUITE(products_of_many_rows, devices);
+
+/// alpha a b + beta out, in place, of `batches` matrices; b is the same for all if `shared`.
+template <class D>
+void check_product(i64 batches, i64 m, i64 n, i64 k, bool a_across, bool b_across, bool shared,
+                   double beta) {
+  SCOPED_TRACE(fg::to_string(shape{batches, m, n, k, a_across, b_across, shared}));
+  const auto& s = test_stream<D>();
+  const auto matrices = [&](i64 count, i64 rows, i64 columns, i64 seed, bool turned) {
+    std::vector<bf16> all;
+    for (i64 b = 0; b < count; ++b)
+      for (i64 i = 0; i < rows; ++i)
+        for (i64 j = 0; j < columns; ++j)
+          all.push_back(
+              fk::number_cast<bf16>(turned ? value(seed, b, j, i) : value(seed, b, i, j)));
+    return fg::from_values<bf16>(s, std::span<const bf16>(all), {count, rows, columns});
+  };
+  const i64 of_b = shared ? 1 : batches;
+  const auto a = a_across ? matrices(batches, k, m, 1, true) : matrices(batches, m, k, 1, false);
+  const auto b = b_across ? matrices(of_b, k, n, 2, true) : matrices(of_b, n, k, 2, false);
+  auto out = matrices(batches, m, n, 3, false);
+  const auto left = a_across ? a.view().permute({0, 2, 1}) : a.view();
+  const auto right = (b_across ? b.view() : b.view().permute({0, 2, 1})).expand({batches, k, n});
+  fg::gemm_scalars<bf16> scalars;
+  scalars.beta = beta;
+  scalars.alpha = 2;
+  if (beta == 0)
+    fg::bmm(s, left, right, out.view());
+  else
+    fg::baddbmm(s, out.view(), left, right, out.view(), scalars);
+  const auto got = fg::to_host(s, out);
+  i64 wrong = 0;
+  for (i64 e = 0; e < batches * m * n; ++e) {
+    const i64 batch = e / (m * n), i = e / n % m, j = e % n;
+    f32 want = 0;
+    for (i64 q = 0; q < k; ++q) want += value(1, batch, i, q) * value(2, shared ? 0 : batch, j, q);
+    if (beta != 0) want = 2 * want + static_cast<f32>(beta) * value(3, batch, i, j);
+    wrong += static_cast<f32>(got.data()[e]) != static_cast<f32>(fk::number_cast<bf16>(want));
+  }
+  EXPECT_EQ(wrong, 0);
+}
+TYPED_TEST(products_of_many_rows, by_warp_groups_where_aligned) {
+  using D = TypeParam;
+  launches_of_warp_groups = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_of_warp_groups += e.kernel.find("gemm_warp_groups") != e.kernel.npos;
+  });
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) check_product<D>(1, 72, 40, 136, a, b, false, 0);
+  check_product<D>(2, 40, 72, 200, false, true, true, 0);
+  check_product<D>(1, 40, 40, 4104, false, true, false, 3);  // in parts
+  check_product<D>(2, 136, 264, 72, false, false, false, 3);
+  check_product<D>(1, 136, 99, 72, false, false, false, 1);  // rows of no whole vectors
+  fg::set_launch_hook(before);
+  if constexpr (fg::detail::has_warp_groups<D>) {
+    EXPECT_GE(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 8 : 0);
+  }
 }
 
 // ---- planted mistakes: one of a warp group's operations goes wrong
