@@ -35,8 +35,8 @@ struct simt_event {
 /// race of two blocks of a cluster, or access to another block's memory before it may have begun or
 /// after it has ended; indices outside a scratch array; more scratch than `launch_config::scratch`;
 /// reduced states of more than 16 bytes; boxes and products of warp groups that are not waited for.
-/// Memory is initialised with 0xCD, to expose elements that kernels miss. Races in global memory are
-/// not found: kernels access it by plain pointers.
+/// Memory is initialised with 0xCD, to expose elements that kernels miss. Races in global memory
+/// are not found: kernels access it by plain pointers.
 template <int WarpSize>
 struct simt {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
