@@ -10,7 +10,7 @@
 
 namespace flaggems::kernels {
 
-/// 1 - erf(x) with an error of 5 ulp, where that vanishes, too.
+/// 1 - erf(x) with an error of 6 ulp, where that vanishes, too.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V erfc(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
