@@ -80,13 +80,14 @@ def operator_type(name):
         bodies = re.findall(r"^namespace operators {\n(.*?)^}", text, re.S | re.M)
         operator_type.declared = set(re.findall(r"^(?:struct|using) (\w+)", "".join(bodies), re.M))
         operator_type.declared |= {entry["name"] for entry in pointwise(ROOT)}
+        operator_type.of_a_dtype = set(re.findall(r"^template <class \w+>\nusing (\w+)", "".join(bodies), re.M))
     if is_copy(name):
         return "copy_"
     plain = name.removesuffix("_")
     kinds = [DONE_BY.get(name), name, DONE_BY.get(plain), plain]
     for kind in kinds:
         if kind in operator_type.declared:
-            return kind
+            return f"{kind}<flaggems::f32>" if kind in operator_type.of_a_dtype else kind
     sys.exit(f"{name}: no type in namespace operators, nor an operator it is done by")
 
 
