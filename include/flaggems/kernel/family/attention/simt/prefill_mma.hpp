@@ -104,7 +104,7 @@ struct attention_prefill_tiles {
   /// The index of vector 2 * pair + odd of a line of a tile, permuted so that eight lines' vectors
   /// have no bank conflicts.
   FLAGGEMS_INLINE static int place(int line, int pair, int odd) {
-    return (line * vectors + (odd ^ line % 8) ^ pair % 4 * 2) + pair / 4 * 8;
+    return ((line * vectors + (odd ^ line % 8)) ^ (pair % 4 * 2)) + pair / 4 * 8;
   }
   /// Where a lane's vector is, for load_tiles, of the 16 lines from `line` on and the elements from
   /// 16 * pair on: pairs of matrices have the same elements of all lines, ...
