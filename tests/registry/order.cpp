@@ -46,10 +46,10 @@ TEST(registry_order, outputs_of_another_dtype) {
   EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, folded}, {}), overlap, "topk.values");
   EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, constant}, {}), invalid_argument,
                "topk.values", "const");
-  auto others = fg::full<fg::f64>(s, {3, 2}, 7);
+  auto others = fg::full<fg::f16>(s, {3, 2}, 7);
   const view<host> not_compiled(others.view());
   EXPECT_ERROR(op.call(s, {x, 2, {}, {}, {}, untouched, not_compiled}, {}), dtype_mismatch,
-               "topk.values", "f64");
+               "topk.values", "f16");
   expect_same(untouched, view<host>(fg::full<f32>(s, {3, 2}, 7)), "what is not written");
 }
 
