@@ -130,4 +130,14 @@ TEST(kernel_text, rows_of_tables_bring_their_table) {
             (std::vector<bool>{true, false, true}));
 }
 
+TEST(kernel_text, a_family_brings_its_side_for_threads) {
+  kernel_texts texts;
+  texts.names = {"flaggems/kernel/family/scan/scan.hpp",
+                 "flaggems/kernel/family/scan/simt/scan.hpp",
+                 "flaggems/kernel/family/scan/simt/other.hpp"};
+  texts.texts = {"struct scan;", "void share_row();", "struct other;"};
+  EXPECT_EQ(included_texts(texts, "flaggems::kernels::scan<float>"),
+            (std::vector<bool>{true, true, false}));
+}
+
 }  // namespace

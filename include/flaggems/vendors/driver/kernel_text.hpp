@@ -232,6 +232,13 @@ inline constexpr std::string_view letters_of_names =
     } while (rest.substr(0, 2) == "::");
     if (!known) return std::vector<bool>(result.size(), true);
   }
+  // What a kernel's family says of threads alone is beside it: scan.hpp, simt/scan.hpp.
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    std::string side = texts.names[k];
+    side.insert(side.rfind('/') + 1, "simt/");
+    for (std::size_t other = 0; result[k] && other < result.size(); ++other)
+      if (side == texts.names[other]) result[other] = true;
+  }
   return result;
 }
 
