@@ -18,7 +18,7 @@ TYPED_TEST(comparison, rows) { check_table<TypeParam, rows>(); }
 
 template <class Case>
 class comparison_isclose : public ::testing::Test {};
-using close_cases = cases<on_host<f32, bf16, fg::i32>, on_chips<f32>>;
+using close_cases = cases<on_host<f32, bf16, fg::i32>, on_chips<f32>, on_wide<f32>>;
 TYPED_TEST_SUITE(comparison_isclose, close_cases);
 
 TYPED_TEST(comparison_isclose, all_pairs) {

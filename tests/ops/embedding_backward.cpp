@@ -8,7 +8,7 @@ namespace {
 
 template <class Case>
 class embedding_gradients : public ::testing::Test {};
-TYPED_TEST_SUITE(embedding_gradients, float_cases);
+TYPED_TEST_SUITE(embedding_gradients, wide_float_cases);
 
 TYPED_TEST(embedding_gradients, all) {
   using D = typename TypeParam::device;

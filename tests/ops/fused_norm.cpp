@@ -8,7 +8,7 @@ namespace {
 
 template <class Case>
 class fused_norms : public ::testing::Test {};
-using norm_cases = cases<on_host<f32, bf16>, on_chips<bf16>>;
+using norm_cases = cases<on_host<f32, bf16>, on_chips<bf16>, on_wide<bf16>>;
 TYPED_TEST_SUITE(fused_norms, norm_cases);
 
 TYPED_TEST(fused_norms, sums_and_weights_from_one) {

@@ -13,7 +13,7 @@ namespace {
 
 template <class Case>
 class gated : public ::testing::Test {};
-TYPED_TEST_SUITE(gated, float_cases);
+TYPED_TEST_SUITE(gated, wide_float_cases);
 
 using values = std::vector<double>;
 using gate = double (*)(double, double);

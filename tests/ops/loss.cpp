@@ -13,7 +13,7 @@ namespace {
 
 template <class Case>
 class loss : public ::testing::Test {};
-using loss_cases = cases<on_host<f32>, on_chips<f32>>;  // a loss has six kernels
+using loss_cases = cases<on_host<f32>, on_chips<f32>, on_wide<f32>>;  // a loss has six kernels
 TYPED_TEST_SUITE(loss, loss_cases);
 
 using values = std::vector<double>;

@@ -18,7 +18,7 @@ TYPED_TEST(rounding, rows) { check_table<TypeParam, rows>(); }
 
 template <class Case>
 class rounding_parts : public ::testing::Test {};
-TYPED_TEST_SUITE(rounding_parts, float_cases);
+TYPED_TEST_SUITE(rounding_parts, wide_float_cases);
 
 TYPED_TEST(rounding_parts, frexp_and_nextafter) {
   using D = typename TypeParam::device;

@@ -8,7 +8,7 @@ namespace {
 
 template <class Device>
 class sequences : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(sequences, devices);
 
 using at = std::vector<i64>;

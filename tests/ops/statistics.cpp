@@ -62,7 +62,7 @@ std::size_t place(rows r) {
 
 template <class Case>
 class statistics : public ::testing::Test {};
-using statistic_cases = cases<on_host<bf16>, on_chips<f32>>;
+using statistic_cases = cases<on_host<bf16>, on_chips<f32>, on_wide<f32>>;
 TYPED_TEST_SUITE(statistics, statistic_cases);
 
 TYPED_TEST(statistics, along_a_dimension) {

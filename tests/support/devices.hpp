@@ -90,24 +90,28 @@ struct those_here<std::tuple<Chosen...>, First, Rest...>
                                     std::tuple<Chosen..., First>, std::tuple<Chosen...>>,
                  Rest...> {};
 
-template <class Host, class Chips>
+template <class Host, class Chips, class Wide>
 struct cases;
-template <template <class...> class Host, class... H, template <class...> class Chips, class... C>
-struct cases<Host<H...>, Chips<C...>>
-    : those_here<std::tuple<>, on<flaggems::host, H>..., on<chip32, C>..., on<own_device, C>...> {};
+template <template <class...> class Host, class... H, template <class...> class Chips, class... C,
+          template <class...> class Wide, class... W>
+struct cases<Host<H...>, Chips<C...>, Wide<W...>>
+    : those_here<std::tuple<>, on<flaggems::host, H>..., on<chip32, C>...,
+                 on<flaggems::simt64, W>..., on<own_device, C>...> {};
 }  // namespace detail
 
 /// D..., and yours.
 template <class... D>
 using devices_and_own = typename detail::those_here<std::tuple<>, D..., detail::own_device>::type;
 
-/// The types to test on the host, and those on a chip, ours and yours: cases<on_host<f32, bf16>,
-/// on_chips<bf16>> are the on<D, T>.
+/// The types to test on the host, those on a chip, ours and yours, and those on warps of 64 lanes:
+/// cases<on_host<f32, bf16>, on_chips<bf16>, on_wide<f32>> are the on<D, T>.
 template <class... T>
 struct on_host;
 template <class... T>
 struct on_chips;
-template <class Host, class Chips>
-using cases = typename detail::cases<Host, Chips>::type;
+template <class... T>
+struct on_wide;
+template <class Host, class Chips, class Wide = on_wide<>>
+using cases = typename detail::cases<Host, Chips, Wide>::type;
 
 }  // namespace flaggems_test

@@ -69,11 +69,13 @@ void at_every_level(F&& f) {
 /// what the tests of layouts run.)
 #if FLAGGEMS_TEST_REDUCED
 using float_cases = cases<on_host<f32, bf16>, on_chips<f32>>;
+using wide_float_cases = cases<on_host<f32, bf16>, on_chips<f32>, on_wide<f32>>;
 using all_devices = devices_and_own<host, chip32>;
 template <class... Chips>
 using elementwise_devices = devices_and_own<host>;
 #else
 using float_cases = cases<on_host<f32, bf16, f16, f64>, on_chips<bf16>>;
+using wide_float_cases = cases<on_host<f32, bf16, f16, f64>, on_chips<bf16>, on_wide<bf16>>;
 using all_devices = devices_and_own<host, chip32, simt64>;
 /// The host and Chips, for kernels whose threads share nothing.
 template <class... Chips>

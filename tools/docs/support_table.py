@@ -34,7 +34,10 @@ CHIPS = ("cuda", "simt64")
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "full_like": "fill_", "zeros_like": "fill_", "ones_like": "fill_",
-               "clone": "copy_", "contiguous": "copy_"}
+               "clone": "copy_", "contiguous": "copy_", "to_copy": "copy_",
+               **dict.fromkeys(("new_full", "new_ones", "new_zeros", "scalar_tensor"), "fill_"),
+               "embedding_backward": "embedding_dense_backward", "cumsum_": "cumsum", "cumprod_": "cumprod",
+               "index_add_": "index_add", "index_reduce_": "index_reduce", "addmv": "addmm", "addr": "addmm"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
