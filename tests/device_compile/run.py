@@ -154,7 +154,9 @@ def contract_objects(sources, part, parts, build, cxx):
 def uncalled(sources):
     """The operators that no source of the contract calls, in any form."""
     def kind(name):
-        return operators.DONE_BY.get(name, name).removesuffix("_")
+        plain = name.removesuffix("_")
+        return "copy" if operators.is_copy(name) else operators.DONE_BY.get(
+            name, operators.DONE_BY.get(plain, plain)).removesuffix("_")
     text = "".join(source.read_text() for source in sources)
     called = {kind(name) for name in re.findall(r"\bfg::(\w+)", text)}
     called |= {row["name"] for row in operators.pointwise(ROOT)}  # by FLAGGEMS_POINTWISE_TABLE

@@ -62,6 +62,12 @@ void moved() {
     (void)fg::permute_copy(s, x, {1, 0});
     (void)fg::flip(s, x, {0});
     (void)fg::constant_pad_nd(s, x, {1, 1}, 1);
+    (void)fg::reflection_pad1d(s, x, {1, 1});
+    (void)fg::reflection_pad2d(s, x, {1, 1, 1, 1});
+    (void)fg::reflection_pad3d(s, x, {1, 1, 1, 1, 1, 1});
+    (void)fg::replication_pad1d(s, x, {1, 1});
+    (void)fg::replication_pad2d(s, x, {1, 1, 1, 1});
+    (void)fg::replication_pad3d(s, x, {1, 1, 1, 1, 1, 1});
     (void)fg::tril(s, x);
     (void)fg::triu(s, x);
   });

@@ -4,6 +4,7 @@
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
@@ -11,6 +12,8 @@
 #include <flaggems/ops/topk.hpp>
 
 #include "contract.hpp"
+
+#include <tuple>
 
 namespace contract {
 
@@ -42,9 +45,9 @@ void scattered() {
   each(fg::detail::joined_types{}, [](const auto& x) {
     const auto& index = some<i64>();
     (void)fg::scatter(s, x, 0, index, 1, fg::scatter_reduction::mean);
+    (void)fg::index(s, x, std::tuple(index, index));
     (void)fg::index_put(s, x, std::tuple(index, index), x, true);
     (void)fg::masked_select(s, x, some<bool>());
-    (void)fg::masked_fill(s, x, some<bool>(), 1);
     (void)fg::masked_scatter(s, x, some<bool>(), x);
     (void)fg::nonzero(s, x);
     (void)fg::isin(s, x, x);
@@ -52,6 +55,10 @@ void scattered() {
   each(types<f32, bf16, f64, f16>{},
        [](const auto& x) { (void)fg::embedding_dense_backward(s, x, some<i64>(), 8, 0, true); });
   (void)fg::one_hot(s, some<i64>());
+  each(types<f32, bf16, f16>{}, [](auto& x) {
+    fg::reshape_and_cache(s, x, x, x, x, some<i64>());
+    fg::reshape_and_cache_flash(s, x, x, x, x, some<i64>());
+  });
 }
 
 }  // namespace contract

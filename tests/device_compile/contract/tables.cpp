@@ -79,6 +79,8 @@ void arithmetic() {
   FLAGGEMS_ARITHMETIC_TABLE(UNARY, BINARY, BINARY1, TERNARY)
   each(twice<types<f32, bf16, i64>>{}, [](const auto& a, const auto& b) {
     (void)fg::add_relu(s, a, b, 2);
+    (void)fg::rsub(s, a, b, 2);
+    (void)fg::floor_divide(s, a, b);
     (void)fg::addcmul(s, a, b, b, 2);
     (void)fg::addcdiv(s, a, b, 3);
     (void)fg::masked_fill(s, a, some<bool>(), 1);
