@@ -97,7 +97,7 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        command += ["--every", "1", "--from", str(commit_number() % len(TARGETS))]
+        command += ["--every", "2", "--from", str(commit_number() % (2 * len(TARGETS)))]
     for target in TARGETS:
         command += ["--target", target]
     environment = environment_of(library)

@@ -139,7 +139,9 @@ struct scan {
         return states + ((t * space.rows.chunk + j) * space.chunks + k);
       };
       const auto begin = [&](i64 j) FLAGGEMS_LAMBDA {
-        return pass == scan_pass::joined ? *state_of(j) : Op::identity();
+        state before = Op::identity();
+        if (pass == scan_pass::joined) before = *state_of(j);
+        return before;
       };
       if (space.columns) {
         walk_columns(
