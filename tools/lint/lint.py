@@ -487,7 +487,7 @@ def registered(tree):
     """Every public operator has a line in a family of the registry."""
     folder = tree.root / "include/flaggems/registry/families"
     lines = "".join(p.read_text() for p in sorted(folder.glob("*.hpp")))
-    bound = set(re.findall(r"FLAGGEMS_BIND\w*\(flaggems::(\w+)", lines))
+    bound = set(re.findall(r"FLAGGEMS_BIND\w*\(\(?flaggems::(\w+)", lines))
     bound |= set(re.findall(r"FLAGGEMS_\w+_LINE\((\w+), ", lines))
     # A family that expands a table has its rows, but those of a kind that it skips.
     for row in operators.pointwise(tree.root):

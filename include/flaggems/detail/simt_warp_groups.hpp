@@ -198,10 +198,10 @@ class simt_warp_groups {
     constexpr int rows = 64, terms = 16;
     const product& p = at(first).products[k];
     const auto decoded = [&](const operand& x, int lines) {
-      std::vector<f32> values(static_cast<std::size_t>(lines * terms));
+      std::vector<f32> values(static_cast<std::size_t>(lines) * terms);
       for (int i = 0; i < lines; ++i)
         for (int q = 0; q < terms; ++q)
-          values[static_cast<std::size_t>(i * terms + q)] =
+          values[static_cast<std::size_t>(i) * terms + static_cast<std::size_t>(q)] =
               p.element(memory(byte_of(x, i, q), p.line));
       return values;
     };

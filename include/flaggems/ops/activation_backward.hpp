@@ -155,8 +155,8 @@ void log_sigmoid_backward(const S& stream, const G& grad, const X& x, const B& b
 /// derivative of leaky_relu with their mean. `out` may be an operand. Raises as
 /// leaky_relu_backward. aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor
 /// noise, Scalar lower, Scalar upper, bool training, bool self_is_result)
-template <stream_like S, tensor_operand G, tensor_operand X, tensor_operand N, tensor_like Out>
-void rrelu_with_noise_backward(const S& stream, const G& grad, const X& x, const N& noise,
+template <stream_like S, tensor_operand G, tensor_operand X, tensor_operand Noise, tensor_like Out>
+void rrelu_with_noise_backward(const S& stream, const G& grad, const X& x, const Noise& noise,
                                Out&& out, f64 lower, f64 upper, bool training,
                                bool self_is_result) {
   if (training && upper - lower > 1e-6)
@@ -166,10 +166,10 @@ void rrelu_with_noise_backward(const S& stream, const G& grad, const X& x, const
            "rrelu_with_noise_backward");
 }
 /// The same in a new tensor.
-template <stream_like S, tensor_operand G, tensor_operand X, tensor_operand N>
+template <stream_like S, tensor_operand G, tensor_operand X, tensor_operand Noise>
 [[nodiscard]] auto rrelu_with_noise_backward(const S& stream, const G& grad, const X& x,
-                                             const N& noise, f64 lower, f64 upper, bool training,
-                                             bool self_is_result) {
+                                             const Noise& noise, f64 lower, f64 upper,
+                                             bool training, bool self_is_result) {
   if (training && upper - lower > 1e-6)
     return evaluate(stream, mul(grad, noise), "rrelu_with_noise_backward");
   return evaluate(stream, leaky_relu_backward(grad, x, (lower + upper) / 2, self_is_result),

@@ -171,12 +171,12 @@ auto reduced_input(const S&, const X& x) {
 // One line an extreme: name, the operator of its place, that of all elements, whether the largest.
 #define FLAGGEMS_EXTREME(name, place, of_all, largest)                                             \
   template <stream_like S, tensor_like X>                                                          \
-  [[nodiscard]] auto name(const S& stream, const X& x) {                                           \
+  [[nodiscard]] auto(name)(const S& stream, const X& x) {                                          \
     return of_all(stream, as_view(x));                                                             \
   }                                                                                                \
   template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>                 \
-  void name(const S& stream, const X& x, Values&& values, Indices&& indices, i64 dim,              \
-            bool keepdim = false) {                                                                \
+  void(name)(const S& stream, const X& x, Values&& values, Indices&& indices, i64 dim,             \
+             bool keepdim = false) {                                                               \
     using T = value_t<const X&>;                                                                   \
     same_device<S, X, Values, Indices>();                                                          \
     static_assert(std::is_same_v<T, value_t<Values>>,                                              \
@@ -187,14 +187,14 @@ auto reduced_input(const S&, const X& x) {
                                                       keepdim, as_view(values), as_view(indices)); \
   }                                                                                                \
   template <stream_like S, tensor_like X>                                                          \
-  [[nodiscard]] auto name(const S& stream, const X& x, i64 dim, bool keepdim = false) {            \
+  [[nodiscard]] auto(name)(const S& stream, const X& x, i64 dim, bool keepdim = false) {           \
     const auto v = as_view(x);                                                                     \
     const i64 d = normalize_dim(dim, v.rank(), #name);                                             \
     const shape sizes =                                                                            \
         detail::reduced_shape(#name, v, int_list(&d, v.rank() == 0 ? 0 : 1), keepdim);             \
     values_and_indices<value_t<const X&>, device_of<S>> out{                                       \
         empty<value_t<const X&>>(stream, sizes, #name), empty<i64>(stream, sizes, #name)};         \
-    name(stream, x, out.values, out.indices, dim, keepdim);                                        \
+    (name)(stream, x, out.values, out.indices, dim, keepdim);                                      \
     return out;                                                                                    \
   }
 

@@ -50,9 +50,9 @@ FLAGGEMS_INLINE V erfinv(FLAGGEMS_VALUE(V) x) {
     using T = element_of<V>;
     const V a = abs(x), one(T(1)), rest = one - a;
     V y = a * erfinv_start(V(-log(V(rest * (one + a)))));
-    const mask_of<V> small = a < V(T(0.5f));
+    const mask_of<V> central = a < V(T(0.5f));
     for (int step = 0; step < 2; ++step) {
-      const V error = select(small, V(erf(y) - a), V(rest - erfc(y)));
+      const V error = select(central, V(erf(y) - a), V(rest - erfc(y)));
       const V d = error * V(T(0.88622692545275801365)) * exp(V(y * y));
       y = y - d / fma(y, d, one);
     }

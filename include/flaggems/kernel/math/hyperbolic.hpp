@@ -33,8 +33,8 @@ FLAGGEMS_INLINE V sinh(FLAGGEMS_VALUE(V) x) {
                   7.64662536165665766e-13, 2.84452641698952856e-15);
   const V near_zero = fma(V(a * z), tail, a);
   const V e = half_exp(a);
-  const V far = e - V(T(0.25f)) / e;
-  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, far), x);
+  const V distant = e - V(T(0.25f)) / e;
+  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, distant), x);
 }
 /// Hyperbolic cosine.
 template <class V, if_math<V> = 0>
@@ -65,9 +65,9 @@ FLAGGEMS_INLINE V asinh(FLAGGEMS_VALUE(V) x) {
                   -0.00149883584999574733);
   const V near_zero = fma(V(a * z), tail, a);
   const V middle = log1p(V(a + z / V(one + sqrt(V(z + one)))));
-  const V far = log(a) + V(T(0.69314718055994530942));
+  const V distant = log(a) + V(T(0.69314718055994530942));
   const V r = select(mask_of<V>(a < V(T(0.5f))), near_zero,
-                     select(mask_of<V>(a > V(far_root<V>)), far, middle));
+                     select(mask_of<V>(a > V(far_root<V>)), distant, middle));
   return copysign(r, x);
 }
 /// Inverse hyperbolic cosine, with an error of 2.5 ulp; NaN for x < 1.
@@ -76,8 +76,8 @@ FLAGGEMS_INLINE V acosh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V one(T(1)), t = x - one;
   const V middle = log1p(V(t + sqrt(V(t * V(t + V(T(2)))))));
-  const V far = log(x) + V(T(0.69314718055994530942));
-  const V r = select(mask_of<V>(x > V(far_root<V>)), far, middle);
+  const V distant = log(x) + V(T(0.69314718055994530942));
+  const V r = select(mask_of<V>(x > V(far_root<V>)), distant, middle);
   return select(mask_of<V>(x < one), V(nan_of<V>()), r);
 }
 /// Inverse hyperbolic tangent; NaN for |x| > 1.
@@ -85,8 +85,8 @@ template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V atanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V a = abs(x), twice = a + a, rest = V(T(1)) - a;
-  const V small = twice + twice * a / rest;
-  const V t = select(mask_of<V>(a < V(T(0.5f))), small, V(twice / rest));
+  const V tiny = twice + twice * a / rest;
+  const V t = select(mask_of<V>(a < V(T(0.5f))), tiny, V(twice / rest));
   return copysign(V(V(T(0.5f)) * log1p(t)), x);
 }
 

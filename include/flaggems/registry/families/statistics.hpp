@@ -16,10 +16,10 @@ struct statistics {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND(flaggems::max, arithmetic_types, line("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
-        FLAGGEMS_BIND(flaggems::max, numeric_types, line("max(Tensor self) -> Tensor").without_out()),
-        FLAGGEMS_BIND(flaggems::min, arithmetic_types, line("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
-        FLAGGEMS_BIND(flaggems::min, numeric_types, line("min(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND((flaggems::max), arithmetic_types, line("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
+        FLAGGEMS_BIND((flaggems::max), numeric_types, line("max(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND((flaggems::min), arithmetic_types, line("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").without_out()),
+        FLAGGEMS_BIND((flaggems::min), numeric_types, line("min(Tensor self) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::aminmax, numeric_types, "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)"),
         FLAGGEMS_BIND(flaggems::count_nonzero, numeric_types, "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
         FLAGGEMS_BIND(flaggems::count_nonzero, numeric_types, line("count_nonzero(Tensor self, int? dim=None) -> Tensor").without_out()),

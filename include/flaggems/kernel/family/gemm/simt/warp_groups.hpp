@@ -10,26 +10,26 @@
 
 namespace flaggems::kernels {
 
-/// A block's tile of M x N results, of which Consumers warp groups have M / Consumers rows each or,
-/// if PingPong, a tile each in turn: one multiplies while the other stores. Cluster blocks have
-/// tiles below each other.
-template <int M, int N, int Stages, int Cluster, bool PingPong>
+/// A block's tile of Rows x Columns results, of which Consumers warp groups have Rows / Consumers
+/// rows each or, if PingPong, a tile each in turn: one multiplies while the other stores. Cluster
+/// blocks have tiles below each other.
+template <int Rows, int Columns, int Stages, int Cluster, bool PingPong>
 struct warp_group_tile {
-  static constexpr int m = M, n = N, stages = Stages, cluster = Cluster;
+  static constexpr int m = Rows, n = Columns, stages = Stages, cluster = Cluster;
   static constexpr int k = 64;  // 128 bytes, what the copy engine swizzles
   static constexpr bool ping_pong = PingPong;
   static constexpr int consumers = 2, threads = 128 * (consumers + 1);
-  static constexpr int rows = PingPong ? M : M / consumers;  // of a warp group
-  static constexpr int parts = rows / 64;                    // wgmma has 64 rows
-  static constexpr u32 a_bytes = M * k * 2, b_bytes = (N + 63) / 64 * 64 * k * 2;
+  static constexpr int rows = PingPong ? Rows : Rows / consumers;  // of a warp group
+  static constexpr int parts = rows / 64;                          // wgmma has 64 rows
+  static constexpr u32 a_bytes = Rows * k * 2, b_bytes = (Columns + 63) / 64 * 64 * k * 2;
   static constexpr u32 stage_bytes = a_bytes + b_bytes;
   // Results leave by slabs of 16 rows of a warp, which has two.
-  static constexpr int slab = N % 64 == 0 ? 64 : N % 32 == 0 ? 32 : 16;
+  static constexpr int slab = Columns % 64 == 0 ? 64 : Columns % 32 == 0 ? 32 : 16;
   static constexpr int slab_rows = 16;
   static constexpr u32 slab_bytes = slab_rows * slab * 2,
                        slabs_bytes = consumers * 4 * 2 * slab_bytes;
   static constexpr u32 scratch = stages * stage_bytes + slabs_bytes + 16 * stages;
-  static_assert(rows % 64 == 0 && N % 16 == 0 && N <= 256);
+  static_assert(rows % 64 == 0 && Columns % 16 == 0 && Columns <= 256);
 };
 
 /// Tiles of a cluster's rows, of all batches. With split-K, a part of the sums is one more batch of
