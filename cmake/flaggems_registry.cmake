@@ -73,4 +73,9 @@ function(flaggems_registry)
     list(APPEND sources "${source}")
   endforeach()
   target_sources(${arg_TARGET} PRIVATE ${sources})
+  # A family's schemas are parsed as one constant, beyond the million steps that clang takes.
+  set_property(
+    SOURCE ${sources}
+    APPEND
+    PROPERTY COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:Clang,AppleClang>:-fconstexpr-steps=16777216>")
 endfunction()
