@@ -58,8 +58,9 @@ TEST(kernel_text, is_there_once) {
   std::set<std::string> names(all.names.begin(), all.names.end());
   EXPECT_EQ(names.size(), all.names.size());
   const std::string raw(flaggems::detail::texts_begin, flaggems::detail::texts_end);
-  const std::string start =
-      std::string("flaggems/kernel/family/row/programs/softmax.hpp") + '\0' + "// SPDX";
+  std::string start = "flaggems/kernel/family/row/programs/softmax.hpp";
+  start.push_back('\0');
+  start += "// SPDX";
   EXPECT_NE(raw.find(start), raw.npos);
   EXPECT_EQ(raw.find(start), raw.rfind(start));
 }
