@@ -18,7 +18,11 @@ template <class T, class Row>
 void pointwise_row(benchmark::State& state) {
   constexpr int operands = Row::operands;
   const fg::shape n{state.range(0)};
-  const double top = std::is_integral_v<T> ? 20 : 1, low = std::is_integral_v<T> ? 1 : 0.01;
+  constexpr flaggems_test::row_facts facts = flaggems_test::facts_of(Row::title);
+  const double top = std::is_integral_v<T> ? 20
+                     : facts.low >= 1      ? facts.high
+                                           : 1,
+               low = std::is_integral_v<T> || facts.low >= 1 ? 1 : 0.01;
   const auto a = random<T>(n, low, top), b = random<T>(n, low, top, 2), c = random<T>(n, 0.3, 1, 3);
   auto out = fg::empty<typename Row::rule::template result<T>>(stream(), n);
   for (auto _ : state) {
@@ -44,6 +48,7 @@ using benched_type = std::conditional_t<std::is_same_v<Rule, fg::detail::whole_n
 
 #define BENCH_ROW(name, rule_name, operand_count, sizes, ...)                                      \
   struct name##_row {                                                                              \
+    static constexpr const char* title = #name;                                                    \
     using rule = fg::detail::rule_name;                                                            \
     static constexpr int operands = operand_count;                                                 \
     template <class... X>                                                                          \

@@ -242,6 +242,7 @@ constexpr row_facts facts_of(std::string_view row) {
       row == "xlog1py")
     r.units = 4;
   if (row == "asin" || row == "acos" || row == "atanh" || row == "erfinv") r.low = -1, r.high = 1;
+  if (row == "acosh") r.low = 1;
   if (row == "logaddexp" || row == "logaddexp2") r.atol = 1e-6;  // 0 where its terms cancel
   if (row == "deg2rad" || row == "rad2deg") r.units = 2;
   return r;
