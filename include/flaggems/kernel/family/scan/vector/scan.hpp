@@ -15,10 +15,9 @@ namespace flaggems::kernels {
 /// The most rows beside each other.
 inline constexpr i64 scan_columns = 64;
 
-template <class Op, class Isa, class Scratch, class Row>
-FLAGGEMS_HOST_INLINE typename Op::state share_row(Op, const host_block<Isa>&, const Scratch&,
-                                                  const Row& row, i64 n, typename Op::state carry,
-                                                  bool writes) {
+template <class Op, class Isa, class Row>
+FLAGGEMS_HOST_INLINE typename Op::state share_row(Op, const host_block<Isa>&, const Row& row, i64 n,
+                                                  typename Op::state carry, bool writes) {
   return walk_row<Op>(row, n, carry, writes);
 }
 template <class Op, class Isa, class Rows, class Begin, class End>
