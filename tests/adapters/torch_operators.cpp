@@ -14,6 +14,7 @@
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/views.hpp>
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/device.hpp>
 #include <flaggems/registry/families/copy.hpp>
@@ -54,6 +55,7 @@ struct few {
         FLAGGEMS_BIND_IN_PLACE(flaggems::index_put, floating_types, "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
         FLAGGEMS_BIND_RESULT(flaggems::zeros_like, floating_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
         FLAGGEMS_BIND_RESULT(flaggems::new_zeros, floating_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND(flaggems::as_strided_copy, floating_types, "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::gelu_none, floating_types, "flaggems::gelu_none(Tensor self) -> Tensor"),
         FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::native_layer_norm_backward, floating_types, line("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("mean", "rstd").without_out()));
@@ -333,6 +335,13 @@ TEST_F(torch_operators, places_of_new_tensors) {
   EXPECT_TRUE(log.left[1].ends_with("another layout (sparse or nested)")) << log.left[1];
   EXPECT_TRUE(x.to(meta.device()).is_meta());
   EXPECT_EQ(x.to(at::kCPU, at::kDouble).scalar_type(), at::kDouble);
+}
+
+// Its offset is from the first element of the memory.
+TEST_F(torch_operators, as_strided_is_atens) {
+  const at::Tensor row = x.select(0, 2), expected = row.as_strided({3}, {8}, 1).clone();
+  const fg::torch_operators<host> registered;
+  EXPECT_TRUE(at::equal(at::as_strided_copy(row, {3}, {8}, 1), expected));
 }
 
 TEST_F(torch_operators, results_that_nobody_asks_for) {

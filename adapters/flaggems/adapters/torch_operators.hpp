@@ -444,7 +444,8 @@ struct torch_kernel final : c10::OperatorKernel {
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
-/// generator; _to_copy; and those that this libtorch lacks or has with other parameters.
+/// generator; _to_copy; as_strided_copy and as_strided_scatter, whose offsets ATen counts from the
+/// first element of the memory; and those that this libtorch lacks or has with other parameters.
 template <class Device = host>
 class torch_operators {
  public:
@@ -498,6 +499,8 @@ class torch_operators {
     for (std::size_t i = 0; same && i < arguments.size(); ++i)
       same = arguments[i].name() == s.parameters[i].name;
     if (!same) return "this libtorch has it with other parameters";
+    if (s.name.starts_with("as_strided"))
+      return "ATen counts from the first element of the memory, ours from that of the tensor";
     // The only one with a tensor: libtorch tells it by the options, but for new_* and *_like.
     if (s.name == "_to_copy") return "ATen has a kernel of its own where ours would stand";
     if (theirs->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
