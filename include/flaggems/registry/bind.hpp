@@ -362,6 +362,7 @@ struct instance_functions {
   }
   /// Whether results have another dtype if it is given.
   static constexpr bool has_default_dtype = Bound::passes_dtype && P::has_elements;
+  static constexpr bool may_be_given = P::line.has_bool_results || !std::is_same_v<T, bool>;
   using default_dtype = std::conditional_t<has_default_dtype, void, T>;
 
   static void create(const frame& f) {
@@ -370,7 +371,9 @@ struct instance_functions {
         static_cast<void>(created_in_arguments(f, all));
       } else if constexpr (has_default_dtype) {
         using R = decltype(created<void>(f, all));
-        if constexpr (std::is_same_v<typename result_types<R>::list, type_list<T>>)
+        if constexpr (!may_be_given)
+          take<D>(f.results, created<void>(f, all));
+        else if constexpr (std::is_same_v<typename result_types<R>::list, type_list<T>>)
           take<D>(f.results, created<T>(f, all));
         else if (f.with_dtype)
           take<D>(f.results, created<T>(f, all));
@@ -410,7 +413,7 @@ struct instance_functions {
         (std::index_sequence_for<E...>{});
       };
       using by_default = typename result_types<R>::list;
-      if constexpr (has_default_dtype && !std::is_same_v<by_default, type_list<T>>)
+      if constexpr (has_default_dtype && may_be_given && !std::is_same_v<by_default, type_list<T>>)
         if (f.with_dtype) return into(type_list<T>{});
       into(by_default{});
     });
@@ -424,6 +427,7 @@ struct instance_functions {
   static constexpr instance<D> all() {
     instance<D> r;
     r.create = &create;
+    r.may_be_given = may_be_given;
     if constexpr (P::new_results > 0) put_results(r, typename decltype(types_of_results())::type{});
     if constexpr (P::has_in_place)
       if constexpr (kind_number(first_result()) <= kind_number(dtype_of<T>)) r.in_place = &in_place;

@@ -124,11 +124,6 @@ void copy_converted(const stream_ref<Device>& stream, std::string_view op,
   static_cast<void>(check_conversion<Device>(op, to.dtype(), from.dtype())(stream, {to, from}));
 }
 
-/// How a view lies in memory.
-template <class Device>
-detail::memory_layout layout_of(const any_view<Device>& x) {
-  return {static_cast<const unsigned char*>(x.data()), size_of(x.dtype()), x.sizes(), x.strides()};
-}
 /// Raises unless output k can be written, converted from `type`, and shares no memory with those
 /// before it.
 template <class Device>
@@ -138,10 +133,10 @@ void check_output(std::string_view op, const boxed<Device>* outputs, int k, dtyp
   if (to.is_const()) [[unlikely]]
     raise(errc::invalid_argument, op, "an output that can be written", "a view of const elements");
   check_conversion<Device>(op, to.dtype(), type);
-  detail::check_writable(name.c_str(), layout_of(to));
-  const detail::placed_layout written(layout_of(to));
+  detail::check_writable(name.c_str(), detail::layout_of(to));
+  const detail::placed_layout written(detail::layout_of(to));
   for (int j = 0; j < k; ++j)
-    if (overlap(written, layout_of(outputs[j].view())) != overlap_kind::none) [[unlikely]]
+    if (overlap(written, detail::layout_of(outputs[j].view())) != overlap_kind::none) [[unlikely]]
       raise(errc::overlap, op, "outputs that share no memory", "two that do");
 }
 
@@ -327,6 +322,8 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   if (index >= static_cast<unsigned>(dtype_count) || instance_of(type) == nullptr) [[unlikely]]
     raise_no_instance(*this, type);
   const instance<Device>& one = facts_->instances[index];
+  if (with_dtype && !one.may_be_given) [[unlikely]]
+    raise(errc::dtype_mismatch, s.key(), "a dtype of integers or floats", to_string(type));
 
   const bool differ = found && facts_->converts && (!one_dtype || own != type);
   bool same_outputs = true;

@@ -25,7 +25,7 @@ struct line_facts {
   std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
   std::string_view output_name = "out";
   int outputs_at = -1;
-  bool has_out = true, same_outputs = false, has_values_as_target = false;
+  bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
   memory_format format_of_none = memory_format::contiguous_format;
 
   constexpr line_facts(const char* schema) : text(schema) {}
@@ -81,6 +81,12 @@ struct line_facts {
   constexpr line_facts exact_out() const {
     line_facts r = *this;
     r.same_outputs = true;
+    return r;
+  }
+  /// The results' dtype, where it is given, is not bool: ATen refuses it, too.
+  constexpr line_facts without_bool_results() const {
+    line_facts r = *this;
+    r.has_bool_results = false;
     return r;
   }
   /// `target` has the operands' dtype, and no indices.

@@ -74,6 +74,7 @@ template <class Device>
 struct instance {
   using function = void (*)(const call_frame<Device>&);
   function create = nullptr, in_place = nullptr, write = nullptr;
+  bool may_be_given = true;                           // as the results' dtype
   flaggems::dtype results[detail::max_results] = {};  // of the new tensors
 };
 
