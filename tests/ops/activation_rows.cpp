@@ -29,11 +29,12 @@ TYPED_TEST(activation_rows, logit_and_numbers) {
   at_every_level<D>([&] {
     const values in = {0.5, 0.500001, 0.4, 0.9, 1e-6, 0, 1, -0.5, 2, nan, 0.25, 0.75, 0.999999};
     test_tensor<f32, D> x({13}, layout::strided, in), out({13});
-    for (const std::optional<double> eps : {std::optional<double>(), std::optional(0.125)}) {
+    for (const std::optional<double> eps :
+         {std::optional<double>(), std::optional(0.125), std::optional(0.625)}) {
       fg::logit(stream, x.in(), out.view(), eps);
       values want;
       for (const double v : x.values()) {
-        const double z = eps && v == v ? std::fmin(std::fmax(v, *eps), 1 - *eps) : v;
+        const double z = !eps ? v : v < *eps ? *eps : v > 1 - *eps ? 1 - *eps : v;
         want.push_back(std::log(z / (1 - z)));
       }
       expect_close<f32>(out.read(), want, {1e-6, 1e-9});
