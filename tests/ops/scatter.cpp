@@ -135,6 +135,19 @@ TYPED_TEST(scatters, reductions) {
                {-2, 5});  // -3 / 2, rounded down
 }
 
+TYPED_TEST(scatters, extremes_of_bools) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<bool, D> x({4}, layout::contiguous, {1, 1, 0, 1}),
+      given({3}, layout::contiguous, {0, 1, 0});
+  test_tensor<i64, D> index({3}, layout::contiguous, {0, 2, 1});
+  const auto reduced = [&](reduction how) {
+    return values_of(fg::scatter_reduce(s, x.in(), 0, index.in(), given.in(), how, false));
+  };
+  expect_equal(reduced(reduction::amax), {0, 0, 1, 1});
+  expect_equal(reduced(reduction::amin), {0, 0, 1, 1});
+}
+
 TYPED_TEST(scatters, numbers) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -48,7 +48,8 @@ T neutral_of(scatter_reduction how) {
   using C = kernels::joined_type<T>;
   switch (how) {
     case scatter_reduction::prod: return kernels::number_cast<T>(C(1));
-    case scatter_reduction::amax: return kernels::number_cast<T>(kernels::lowest<C>());
+    case scatter_reduction::amax:
+      return kernels::number_cast<T>(std::is_same_v<T, bool> ? C(0) : kernels::lowest<C>());
     case scatter_reduction::amin: return kernels::number_cast<T>(kernels::highest<C>());
     default: return kernels::number_cast<T>(C(0));
   }
