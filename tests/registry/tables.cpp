@@ -109,6 +109,14 @@ TEST_F(registry_tables, arithmetic) {
   check("addcmul", {x, x, y, 2}, [&] { return fg::addcmul(s, a, a, b, 2); });
   check("addcdiv", {x, x, y}, [&] { return fg::addcdiv(s, a, a, b); });
   check("masked_fill.Scalar", {x, c, 3}, [&] { return fg::masked_fill(s, a, t, 3); });
+  // The result has self's dtype, whatever the number's kind.
+  const auto larger = fg::gt(s, m, n);
+  const view<host> l(larger);
+  check("masked_fill.Scalar", {p, l, -2.75},
+        [&] { return fg::masked_fill(s, m, larger, i64{-2}); });
+  check("masked_fill.Scalar", {l, l, 0}, [&] { return fg::masked_fill(s, larger, larger, false); });
+  EXPECT_ERROR(fg::registry<host>::at("masked_fill.Scalar")(s, {p, l, 1e30}), invalid_argument,
+               "masked_fill", "1e+30");
   const auto value = numbers({});
   const view<host> v(value);
   check("masked_fill.Tensor", {x, c, v}, [&] { return fg::masked_fill(s, a, t, value); });

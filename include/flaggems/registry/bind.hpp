@@ -132,6 +132,8 @@ struct plan {
         return k;
     return -1;
   }();
+  /// Whether numbers do not decide the dtype: nothing does, or an argument may.
+  static constexpr bool takes_any_number = line.rule == dtype_rule::same || Bound::passes_dtype;
   static constexpr bool has_scalars = [] {
     for (const parameter& p : text.parameters)
       if (p.kind == parameter_kind::scalar) return true;
@@ -145,11 +147,11 @@ struct plan {
 };
 
 /// The type of a number for an operator of dtype T: of T's kind, because promotion has seen to
-/// that; an operator without promotion takes any number (`Floating`) and decides itself.
-template <class T, dtype_rule Rule, bool Floating>
-using scalar_type = std::conditional_t<
-    is_floating_point(dtype_of<T>) || (Floating && Rule == dtype_rule::same), f64,
-    std::conditional_t<std::is_same_v<T, bool> && Rule != dtype_rule::same, bool, i64>>;
+/// that; without (`AnyKind`) the operator takes any number (`Floating`) and decides itself.
+template <class T, bool AnyKind, bool Floating>
+using scalar_type =
+    std::conditional_t<is_floating_point(dtype_of<T>) || (Floating && AnyKind), f64,
+                       std::conditional_t<std::is_same_v<T, bool> && !AnyKind, bool, i64>>;
 
 /// Argument k of what is passed, as the typed operator takes it.
 template <class Bound, int K, class T, bool Floating, class D>
@@ -184,7 +186,7 @@ auto unpack(const boxed<D>& v) {
     return v.boolean();
   else if constexpr (p.kind == parameter_kind::scalar)
     return maybe([](const boxed<D>& x) {
-      using Number = scalar_type<T, P::line.rule, Floating>;
+      using Number = scalar_type<T, P::takes_any_number, Floating>;
       return std::is_same_v<Number, f64> ? static_cast<Number>(x.number())
                                          : static_cast<Number>(x.integer());
     });
@@ -334,8 +336,7 @@ struct instance_functions {
         }
         (std::make_integer_sequence<int, P::passed>{});
       };
-      if constexpr (P::has_scalars && P::line.rule == dtype_rule::same &&
-                    !is_floating_point(dtype_of<T>)) {
+      if constexpr (P::has_scalars && P::takes_any_number && !is_floating_point(dtype_of<T>)) {
         bool floating = false;
         for (int i = 0; i < P::count; ++i)
           floating = floating || f.arguments[i].kind() == boxed_kind::floating;
