@@ -7,7 +7,6 @@
 // `x.narrow(-1, 0, d)` and `x.narrow(-1, d, d)`, or see ops/gated.hpp.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/activation.hpp>
 #include <flaggems/kernel/family/pointwise/tables/activation.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/pointwise.hpp>

@@ -6,7 +6,6 @@
 // clamp with one bound, pow with an integer exponent, and what follows from these.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/arithmetic.hpp>
 #include <flaggems/kernel/family/pointwise/tables/arithmetic.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
