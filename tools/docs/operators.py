@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = pathlib.Path("include/flaggems")
 ROW = re.compile(r"(UNARY|PREDICATE|BINARY|PAIR|TERNARY|LOSS|SLOPE)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
-ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
+ALIAS = re.compile(r"(?:FLAGGEMS_)?ALSO\w*\((\w+),\s*(\w+)\)")
 
 
 # Names that another operator does the work of, and names that are no operators.

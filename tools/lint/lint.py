@@ -296,7 +296,7 @@ DOORS = {
     "gemm": {"gemm", "epilogue", "prologue"},
     "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
-    "pointwise": {"pointwise", "activation", "arithmetic", "functors"},
+    "pointwise": {"pointwise", "functors"},
     "pointwise/tables": {"*"},
     "quantized": {"linear", "scale"},
     "random": {"multinomial", "philox"},

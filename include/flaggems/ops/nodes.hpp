@@ -158,10 +158,6 @@ struct to_bool : numeric {
   template <class P>
   using result = bool;
 };
-struct float_to_bool : to_float {
-  template <class P>
-  using result = bool;
-};
 
 /// The device of a list of nodes; void for numbers.
 template <class... D>

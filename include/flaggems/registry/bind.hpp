@@ -80,7 +80,8 @@ struct plan {
   static constexpr schema text = schema_of<Bound, form::functional, -1>::value;
   static constexpr int count = static_cast<int>(text.parameters.size());
   static constexpr int new_results = text.new_results();
-  static constexpr bool has_in_place = !std::is_same_v<typename Bound::in_place, no_form>;
+  static constexpr bool has_in_place =
+      !std::is_same_v<typename Bound::in_place, no_form> && may_be_in_place(text.name);
   static constexpr bool has_out = line.has_out && new_results > 0;
 
   static constexpr role role_at(int i) {
@@ -519,10 +520,16 @@ inline constexpr int alias_count = [] {
   for (const std::string_view name : Bound::facts().other_names) n += name.empty() ? 0 : 1;
   return n;
 }();
+/// Whether there is an in-place form under a name (of `other_names`; -1: its own).
+template <class Bound, int Alias>
+inline constexpr bool has_in_place = plan<Bound>::has_in_place &&
+                                     (Alias < 0 ||
+                                      may_be_in_place(Bound::facts().other_names[Alias]));
 template <class Bound>
-inline constexpr int entry_count = (1 + alias_count<Bound>)*(1 +
-                                                             (plan<Bound>::has_in_place ? 1 : 0) +
-                                                             (plan<Bound>::has_out ? 1 : 0));
+inline constexpr int entry_count = []<int... K>(std::integer_sequence<int, K...>) {
+  return ((1 + (has_in_place<Bound, K - 1> ? 1 : 0) + (plan<Bound>::has_out ? 1 : 0)) + ...);
+}
+(std::make_integer_sequence<int, 1 + alias_count<Bound>>{});
 
 template <class Family, class D, class Dtypes>
 constexpr auto entries_of() {
@@ -532,7 +539,7 @@ constexpr auto entries_of() {
     const auto put_forms = [&]<class B, int Alias>(std::type_identity<B>,
                                                    std::integral_constant<int, Alias>) {
       all[n++] = entry_of<B, form::functional, Alias, D, Dtypes>();
-      if constexpr (plan<B>::has_in_place)
+      if constexpr (has_in_place<B, Alias>)
         all[n++] = entry_of<B, form::in_place, Alias, D, Dtypes>();
       if constexpr (plan<B>::has_out) all[n++] = entry_of<B, form::out, Alias, D, Dtypes>();
     };

@@ -149,6 +149,15 @@ struct no_choice {
 
 // ---- the schemas of a line's forms
 
+/// Whether an operator of this name may have an in-place form: ATen has none of these, and a name
+/// of its own must not mean more.
+constexpr bool may_be_in_place(std::string_view name) {
+  for (const std::string_view none :
+       {"hardshrink", "softshrink", "softplus", "log_sigmoid", "signbit"})
+    if (name == none) return false;
+  return !name.starts_with("special_");
+}
+
 struct schema_text {
   char data[600] = {};
   int size = 0;

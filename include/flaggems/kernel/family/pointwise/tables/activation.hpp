@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations, with their parameters as options: the table of ops/activation.hpp.
+// Activations, with their parameters as options: the table of ops/activation.hpp. (gelu, silu and
+// their gates are in pointwise.hpp.)
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/functors.hpp>
