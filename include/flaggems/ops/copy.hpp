@@ -111,8 +111,7 @@ template <element T, stream_like S, tensor_like X>
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto to_copy(const S& stream, const X& x,
                            memory_format format = memory_format::preserve_format) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<X>, T>;
-  return detail::copied<element>("to_copy", stream, as_view(x), format);
+  return detail::copied<detail::type_or<T, value_t<X>>>("to_copy", stream, as_view(x), format);
 }
 
 }  // namespace flaggems

@@ -95,6 +95,21 @@ constexpr T& refuse_access(T* data) {
   return *data;
 }
 
+/// Walks over what computes its elements by operator[].
+template <class Range>
+class element_iterator {
+ public:
+  constexpr element_iterator(const Range& range, i64 i) : range_(&range), i_(i) {}
+  constexpr auto operator*() const { return (*range_)[i_]; }
+  constexpr element_iterator& operator++() { return ++i_, *this; }
+  friend constexpr bool operator==(element_iterator a, element_iterator b) { return a.i_ == b.i_; }
+  friend constexpr bool operator!=(element_iterator a, element_iterator b) { return a.i_ != b.i_; }
+
+ private:
+  const Range* range_;
+  i64 i_;
+};
+
 }  // namespace detail
 
 /// The parts of a view along one dimension, computed on access: the result of `split`, `chunk` and
@@ -116,20 +131,8 @@ class view_parts {
     return whole_.narrow(dim_, start, length < rest ? length : rest);
   }
 
-  class iterator {
-   public:
-    constexpr iterator(const view_parts& parts, i64 i) : parts_(&parts), i_(i) {}
-    constexpr View operator*() const { return (*parts_)[i_]; }
-    constexpr iterator& operator++() { return ++i_, *this; }
-    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
-    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
-
-   private:
-    const view_parts* parts_;
-    i64 i_;
-  };
-  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {*this, count_}; }
+  [[nodiscard]] constexpr auto begin() const { return detail::element_iterator(*this, 0); }
+  [[nodiscard]] constexpr auto end() const { return detail::element_iterator(*this, size()); }
 
  private:
   View whole_;
@@ -147,20 +150,8 @@ class view_slices {
   /// The view at index `i`, 0 <= i < size().
   [[nodiscard]] constexpr View operator[](i64 i) const { return whole_.select(dim_, i); }
 
-  class iterator {
-   public:
-    constexpr iterator(const view_slices& slices, i64 i) : slices_(&slices), i_(i) {}
-    constexpr View operator*() const { return (*slices_)[i_]; }
-    constexpr iterator& operator++() { return ++i_, *this; }
-    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
-    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
-
-   private:
-    const view_slices* slices_;
-    i64 i_;
-  };
-  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {*this, size()}; }
+  [[nodiscard]] constexpr auto begin() const { return detail::element_iterator(*this, 0); }
+  [[nodiscard]] constexpr auto end() const { return detail::element_iterator(*this, size()); }
 
  private:
   View whole_;
