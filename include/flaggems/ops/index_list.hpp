@@ -42,7 +42,6 @@ class index_list {
       if (!views_[static_cast<std::size_t>(d)]) continue;
       const auto& v = *views_[static_cast<std::size_t>(d)];
       sizes_ = any ? broadcast_shapes(sizes_, v.shape_of(), op) : v.shape_of();
-      if (any && last != d - 1) first = 0;  // not beside each other: in front
       if (!any) first = d;
       beside_ = beside_ && (!any || last == d - 1);
       last = d;
@@ -75,8 +74,15 @@ class index_list {
     for (const entry& v : views_)
       if (v) check_no_overlap(op_, written, layout_of(*v));
   }
-  /// The elements of x that are meant, over the result's dimensions (one, if it has none); writes
-  /// their offsets.
+  /// x as the indices see it: with a dimension of size 1 for each mask without dimensions.
+  template <class T>
+  [[nodiscard]] tensor_view<T, D> operand(tensor_view<T, D> x) const {
+    for (int d = 0; d < x_.rank(); ++d)
+      if ((added_ >> d & 1u) != 0) x = x.unsqueeze(d);
+    return x;
+  }
+  /// The elements of an operand that are meant, over the result's dimensions (one, if it has none);
+  /// writes their offsets.
   template <class T>
   auto elements(const tensor_view<T, D>& x, element_offsets<S, D>& offsets) const {
     shape strides;
@@ -134,8 +140,15 @@ class index_list {
           if (first + d >= x_.rank() || v.size(d) != x_[first + d]) [[unlikely]]
             raise_shapes(op_, "a mask of the sizes of the dimensions that it is for", x_,
                          v.shape_of());
-        if (v.rank() == 0) [[unlikely]]
-          raise(errc::invalid_argument, op_, "a mask of at least one dimension", "0");
+        if (v.rank() == 0) {  // index 0 or none, of a dimension of its own
+          if (x_.rank() == max_rank) [[unlikely]]
+            raise(errc::invalid_argument, op_, "at most 8 dimensions with those of masks", "more");
+          x_.insert(first, 1);
+          added_ |= u32{1} << first;
+          memory_.push_back(nonzero_indices(op_, stream_, v));
+          put(tensor_view<const i64, D>(memory_.back().view()));
+          return;
+        }
         const auto columns = own(nonzero_indices(op_, stream_, v), v.shape_of());
         for (int d = 0; d < v.rank(); ++d) put(columns.select(1, d));
       } else if constexpr (std::is_same_v<J, i32>) {
@@ -156,6 +169,7 @@ class index_list {
   const char* op_;
   shape x_, sizes_;
   const S& stream_;
+  u32 added_ = 0;  // the dimensions that x gets for masks without any
   bool beside_ = true;
   int place_ = 0;
   std::vector<entry> views_;
