@@ -99,8 +99,11 @@ inline bool is_named(std::string_view key, std::string_view name) {
   return key == name || key.substr(0, key.rfind('.')) == name;
 }
 
-/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take.
+/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take. Views, lists
+/// and bools are ATen's to give.
 constexpr bool suits_torch(const schema& s) {
+  for (const schema_result& r : s.results)
+    if (r.is_view || r.kind != parameter_kind::tensor) return false;
   bool has_tensor = false;
   for (const parameter& p : s.parameters) {
     if (p.kind == parameter_kind::generator) return false;
@@ -449,7 +452,9 @@ class torch_operators {
   }
   /// Why ATen's operator stays; empty if ours may stand before it.
   [[nodiscard]] static const char* obstacle(const schema& s) {
-    if (!detail::suits_torch(s)) return "has no tensor among its arguments, or takes a generator";
+    if (!detail::suits_torch(s))
+      return "has no tensor among its arguments, takes a generator, or gives views, a list or a "
+             "bool";
     if (!s.space.empty()) return "";
     const auto theirs = c10::Dispatcher::singleton().findSchema(
         {"aten::" + std::string(s.name), std::string(s.overload)});

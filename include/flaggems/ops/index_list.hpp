@@ -7,6 +7,7 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/plan/indices.hpp>
+#include <flaggems/tensor/any_view.hpp>
 
 #include <optional>
 #include <span>
@@ -129,6 +130,8 @@ class index_list {
         add(*index);
       else
         put({});
+    } else if constexpr (std::is_same_v<X, any_view<D>>) {
+      add_any(index);
     } else {
       using J = value_t<const X&>;
       static_assert(std::is_same_v<J, i64> || std::is_same_v<J, i32> || std::is_same_v<J, bool>,
@@ -158,6 +161,19 @@ class index_list {
         put(v);
       }
     }
+  }
+  /// An index whose dtype is known at run time; any_view() stands for none.
+  void add_any(const any_view<D>& index) {
+    switch (index.dtype()) {
+      case dtype::i64: return add(index.template as<const i64>());
+      case dtype::i32: return add(index.template as<const i32>());
+      case dtype::bool_: return add(index.template as<const bool>());
+      default: break;
+    }
+    if (!is_absent(index)) [[unlikely]]
+      raise(errc::dtype_mismatch, op_, "indices of dtype i64, i32 or bool",
+            to_string(index.dtype()));
+    put({});
   }
   tensor_view<const i64, D> own(const tensor<i64, D>& indices, const shape& sizes) {
     memory_.push_back(empty<i64>(stream_, {indices.numel(), sizes.rank()}, op_));

@@ -158,6 +158,46 @@ class view_slices {
   int dim_;
 };
 
+namespace detail {
+
+// Parts of any kind of view.
+template <class View>
+constexpr view_slices<View> unbind(const View& v, i64 dim) {
+  return {v, existing_dim(dim, v.rank(), "unbind")};
+}
+template <class View>
+constexpr view_parts<View> split(const View& v, i64 split_size, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "split");
+  const i64 n = v.size(d);
+  if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
+    raise(errc::invalid_argument, "split", "a positive split_size", text(split_size));
+  const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
+  return {v, d, split_size, count};
+}
+template <class View>
+constexpr view_parts<View> chunk(const View& v, i64 chunks, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "chunk");
+  if (chunks <= 0) [[unlikely]]
+    raise(errc::invalid_argument, "chunk", "a positive number of chunks", text(chunks));
+  const i64 n = v.size(d);
+  if (n == 0) return {v, d, 0, chunks};
+  return split(v, (n - 1) / chunks + 1, d);
+}
+template <class View>
+constexpr view_parts<View> tensor_split(const View& v, i64 sections, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "tensor_split");
+  if (sections <= 0) [[unlikely]]
+    raise(errc::invalid_argument, "tensor_split", "a positive number of sections", text(sections));
+  const i64 n = v.size(d);
+  return {v, d, n / sections, sections, n % sections};
+}
+/// The dimensions as bits.
+constexpr u32 squeezed(int_list dims, int rank) {
+  return dims.size() == 0 ? 0u : normalize_dims(dims, rank, "squeeze");
+}
+
+}  // namespace detail
+
 /// A view of elements of type T (const for input) in the memory of `Device`: the element at indices
 /// (i, j, ...) is data()[i * stride(0) + j * stride(1) + ...]. Non-owning; copies are shallow.
 /// Sizes may be 0, strides any number. View operations check their arguments and raise `error`;
@@ -367,8 +407,7 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_type squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
   /// Without those of the dimensions `dims` that have size 1.
   [[nodiscard]] constexpr view_type squeeze(int_list dims) const {
-    const u32 mask = dims.size() == 0 ? 0u : normalize_dims(dims, rank(), "squeeze");
-    return with(detail::squeeze(parts(), mask));
+    return with(detail::squeeze(parts(), detail::squeezed(dims, rank())));
   }
   [[nodiscard]] constexpr view_type squeeze(i64 dim) const { return squeeze(int_list(&dim, 1)); }
   /// Inserts a dimension of size 1 as dimension `dim`.
@@ -407,35 +446,20 @@ class tensor_view : public detail::view_base<Extents> {
   }
   /// The views at each index of `dim`, without the dimension.
   [[nodiscard]] constexpr view_slices<view_type> unbind(i64 dim = 0) const {
-    return {view(), detail::existing_dim(dim, rank(), "unbind")};
+    return detail::unbind(view(), dim);
   }
   /// Parts of `split_size` (the last may be smaller) along `dim`.
   [[nodiscard]] constexpr view_parts<view_type> split(i64 split_size, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "split");
-    const i64 n = this->size_at(d);
-    if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
-      raise(errc::invalid_argument, "split", "a positive split_size", detail::text(split_size));
-    const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
-    return {view(), d, split_size, count};
+    return detail::split(view(), split_size, dim);
   }
   /// At most `chunks` parts of equal size (the last may be smaller) along `dim`.
   [[nodiscard]] constexpr view_parts<view_type> chunk(i64 chunks, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "chunk");
-    if (chunks <= 0) [[unlikely]]
-      raise(errc::invalid_argument, "chunk", "a positive number of chunks", detail::text(chunks));
-    const i64 n = this->size_at(d);
-    if (n == 0) return {view(), d, 0, chunks};
-    return split((n - 1) / chunks + 1, d);
+    return detail::chunk(view(), chunks, dim);
   }
   /// Exactly `sections` parts along `dim`, whose sizes differ by at most one, the larger ones
   /// first.
   [[nodiscard]] constexpr view_parts<view_type> tensor_split(i64 sections, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "tensor_split");
-    if (sections <= 0) [[unlikely]]
-      raise(errc::invalid_argument, "tensor_split", "a positive number of sections",
-            detail::text(sections));
-    const i64 n = this->size_at(d);
-    return {view(), d, n / sections, sections, n % sections};
+    return detail::tensor_split(view(), sections, dim);
   }
 
  private:
