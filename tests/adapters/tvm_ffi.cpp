@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators called as functions of TVM-FFI, through its C interface. This program has the families
-// copy, creation and order for f32 and i64.
+// copy, creation, order and scatter for f32 and i64.
 #include <flaggems/adapters/tvm_ffi.hpp>
 #include <flaggems/vendors/host.hpp>
 
@@ -182,6 +182,18 @@ TEST_F(tvm_ffi, dtypes_strings_and_lists) {
   tensor_argument<f32> image({1, 2, 3, 4}, {1, 2, 1, 2});
   const value turned = call("test.clone", {image, string("channels_last")});
   EXPECT_EQ(detail::tvm_ffi_tensor(turned.get())->strides[1], 1);
+}
+
+TEST_F(tvm_ffi, absent_tensors_of_a_list) {
+  tensor_argument<i64> columns({2, 0}, {2});
+  const value kept = call("test.clone", {columns});
+  const value indices = call("ffi.Array", {none, kept.get()});
+  EXPECT_EQ(elements<f32>(call("test.index.Tensor", {x, indices.get()})),
+            (std::vector<f32>{2, 1, 6, 4}));
+  EXPECT_EQ(
+      refused("test.cat", {indices.get()}),
+      "ValueError: cat: expected Tensor[] for argument tensors, got a list with other elements"
+      " [invalid_argument]");
 }
 
 TEST_F(tvm_ffi, errors) {

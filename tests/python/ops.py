@@ -23,12 +23,13 @@ def numbers(*sizes, dtype="float32"):
 
 class Schemas(unittest.TestCase):
     def test_parts(self):
-        s = Schema("mine::f.out(Tensor self, int[1]? dim=[0, 1], *, str? mode, Tensor(a!) out) -> Tensor(a!)")
-        self.assertEqual((s.key, s.name, s.new_results, s.positional), ("mine::f.out", "f", 0, 2))
-        self.assertEqual([p.name for p in s.parameters], ["self", "dim", "mode", "out"])
-        self.assertEqual([p.type for p in s.parameters], ["Tensor", "int[]", "str", "Tensor"])
-        self.assertEqual([p.required for p in s.parameters], [True, False, True, True])
-        self.assertEqual([p.optional for p in s.parameters], [False, True, True, False])
+        s = Schema("mine::f.out(Tensor self, int[1]? dim=[0, 1], Tensor?[] at=[], *, str? mode, "
+                   "Tensor(a!) out) -> Tensor(a!)")
+        self.assertEqual((s.key, s.name, s.new_results, s.positional), ("mine::f.out", "f", 0, 3))
+        self.assertEqual([p.name for p in s.parameters], ["self", "dim", "at", "mode", "out"])
+        self.assertEqual([p.type for p in s.parameters], ["Tensor", "int[]", "Tensor?[]", "str", "Tensor"])
+        self.assertEqual([p.required for p in s.parameters], [True, False, False, True, True])
+        self.assertEqual([p.optional for p in s.parameters], [False, True, False, True, False])
         self.assertEqual([p.name for p in s.outputs], ["out"])
 
     def test_all_parse(self):
@@ -58,6 +59,15 @@ class Calls(unittest.TestCase):
         self.assertTrue(numpy.allclose(grads[1], (y * (x - mean) * rstd).sum(0), atol=1e-4))
         with self.assertRaisesRegex(ValueError, "output_mask"):
             ops.native_layer_norm_backward(y, x, [8], mean, rstd, weight, None, [True])
+
+    def test_absent_tensors_of_a_list(self):
+        x, columns = numbers(2, 3), numpy.array([2, 0])
+        numpy.testing.assert_array_equal(ops.index(x, [None, columns]), x[:, columns])
+        self.assertIsInstance(ops.index(x, [None, columns]), numpy.ndarray)
+        ops.index_put_(x, (None, columns), numpy.zeros((2, 2), "float32"))
+        numpy.testing.assert_array_equal(x[:, columns], 0)
+        with self.assertRaisesRegex(TypeError, r"argument tensors is Tensor\[\], got list"):
+            ops.cat([x, None])
 
     def test_overloads(self):
         x = numbers(2, 3)

@@ -53,13 +53,17 @@ struct torch_call {
       for (i64 i = 0; i < t.dim(); ++i) (r += i > 0 ? ", " : "") += std::to_string(t.size(i));
       r += ']';
     };
+    const auto has_tensor = [](c10::ArrayRef<c10::IValue> list) {
+      return std::any_of(list.begin(), list.end(), [](const auto& v) { return v.isTensor(); });
+    };
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const c10::IValue& v = arguments[i];
       r += i == 0 ? "(" : ", ";
       if (v.isTensor())
         put_tensor(v.toTensor());
-      else if (v.isTensorList())
-        for (const at::Tensor& t : v.toTensorVector()) put_tensor(t), r += ' ';
+      else if (v.isTensorList() || (v.isList() && has_tensor(v.toListRef())))
+        for (const c10::IValue& t : v.toListRef())
+          put_tensor(t.isTensor() ? t.toTensor() : at::Tensor()), r += ' ';
       else if (v.isInt())
         r += std::to_string(v.toInt());
       else if (v.isDouble())
@@ -137,8 +141,9 @@ class torch_arguments {
   /// Reads them; `left_because` says why that was not possible.
   torch_arguments(const schema& s, c10::ArrayRef<c10::IValue> values) {
     std::size_t tensors = 0;
-    for (const c10::IValue& v : values)
-      tensors += v.isTensor() ? 1 : v.isTensorList() ? v.toListRef().size() : 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (s.parameters[i].kind <= parameter_kind::tensors)
+        tensors += values[i].isList() ? values[i].toListRef().size() : 1;
     views_.reserve(tensors);  // views of tensors that do not move
     for (std::size_t i = 0; i < values.size() && left_because.empty(); ++i)
       arguments_[i] = read(s.parameters[i], values[i]);
@@ -172,6 +177,10 @@ class torch_arguments {
   [[nodiscard]] int device_index() const { return device_index_ < 0 ? 0 : device_index_; }
 
   std::string_view left_because;
+  /// Whether such a call was never ours: of another device or layout, or what no operator has.
+  [[nodiscard]] bool is_atens() const {
+    return is_atens_ || obstacle == torch_obstacle::device || obstacle == torch_obstacle::layout;
+  }
   /// Where a tensor cannot be viewed.
   torch_obstacle obstacle = torch_obstacle::none;
   const at::Tensor* obstructed = nullptr;
@@ -180,6 +189,10 @@ class torch_arguments {
   boxed<Device> leave(const char* reason) {
     left_because = reason;
     return {};
+  }
+  boxed<Device> leave_to_aten(const char* reason) {
+    is_atens_ = true;
+    return leave(reason);
   }
   void read_tensor(const at::Tensor& t) {
     if (device_index_ < 0 && t.defined() && t.device().has_index())
@@ -225,11 +238,20 @@ class torch_arguments {
         if (!left_because.empty()) return {};
         return views_.back();
       case parameter_kind::tensors: {
-        if (!v.isTensorList()) break;
+        if (!v.isList()) break;
+        // PyTorch boxes Tensor?[] as a list of optionals.
+        const bool may_be_absent = p.type.starts_with("Tensor?");
         const std::size_t first = views_.size();
         for (const c10::IValue& t : v.toListRef()) {
+          if (may_be_absent && (t.isNone() || !t.toTensor().defined())) {
+            views_.emplace_back();
+            continue;
+          }
           read_tensor(t.toTensor());
           if (!left_because.empty()) return {};
+          if (const dtype type = views_.back().dtype();
+              may_be_absent && type != dtype::i64 && type != dtype::i32)
+            return leave_to_aten("masks among the indices");
         }
         return std::span<const any_view<Device>>(views_.data() + first, views_.size() - first);
       }
@@ -256,7 +278,23 @@ class torch_arguments {
       case parameter_kind::string:
         if (!v.isString()) break;
         return std::string_view(v.toStringRef());
+      case parameter_kind::unsupported:
+        // Where new tensors would be anyway; elsewhere they are ATen's.
+        if (v.isDevice()) {
+          const c10::Device there = v.toDevice();
+          if (there.type() == torch_device<Device>::type &&
+              (has_one_device<Device> || !there.has_index() || there.index() == device_index()))
+            return std::nullopt;
+          return leave_to_aten(to_string(torch_obstacle::device));
+        }
+        if (!v.isInt()) break;
+        if (static_cast<c10::Layout>(v.toInt()) == c10::kStrided) return std::nullopt;
+        return leave_to_aten(to_string(torch_obstacle::layout));
       default:
+        if (v.isBool() && p.name == "pin_memory") {
+          if (!v.toBool()) return std::nullopt;
+          return leave_to_aten("pinned memory");
+        }
         if (v.isBool()) return v.toBool();
         if (v.isInt()) return v.toInt();
         if (v.isDouble()) return v.toDouble();
@@ -281,6 +319,7 @@ class torch_arguments {
   c10::SmallVector<const void*, 4> storages_;
   philox_generator generator_;
   int lists_read_ = 0, device_index_ = -1;
+  bool is_atens_ = false;
   // Of Python's numbers, which are tensors of ATen without dimensions, and of what has dimensions.
   int wrapped_kind_ = -1, kind_with_dims_ = -1;
   bool has_narrow_ = false;
@@ -309,9 +348,7 @@ struct torch_kernel final : c10::OperatorKernel {
     {
       const torch_arguments<Device> arguments(s, values);
       if (!arguments.left_because.empty()) [[unlikely]] {
-        // ATen's has other devices and layouts, too: such a call was never ours.
-        if (replaces && (arguments.obstacle == torch_obstacle::device ||
-                         arguments.obstacle == torch_obstacle::layout))
+        if (replaces && arguments.is_atens())
           return leave(handle, keys, stack, values, arguments.left_because);
         if (replaces && (falls_back || arguments.obstructed == nullptr))
           return refuse(handle, keys, stack, values, arguments.left_because);
@@ -400,16 +437,18 @@ struct torch_kernel final : c10::OperatorKernel {
 }  // namespace detail
 
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
-/// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout are
-/// ATen's. What else ours do not take (a dtype that the registry was not compiled for, complex
-/// numbers, outputs to be resized) raises; with `fall_back` that is ATen's, too, and the log says
-/// why. Operators of other namespaces always raise; they have no gradients, and refuse tensors that
-/// require them. With `Device` meta they are functions for PyTorch's tensors without elements, so
-/// that torch.compile and torch.export see the operators that another object has for a device.
+/// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout,
+/// given or new, and masks as indices are ATen's. What else ours do not take (a dtype that the
+/// registry was not compiled for, complex numbers, outputs to be resized) raises; with `fall_back`
+/// that is ATen's, too, and the log says why. Operators of other namespaces always raise; they have
+/// no gradients, and refuse tensors that require them. With `Device` meta they are functions for
+/// PyTorch's tensors without elements, so that torch.compile and torch.export see the operators
+/// that another object has for a device.
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
-/// generator; and those that this libtorch lacks or has with other parameters.
+/// generator; _to_copy; as_strided_copy and as_strided_scatter, whose offsets ATen counts from the
+/// first element of the memory; and those that this libtorch lacks or has with other parameters.
 template <class Device = host>
 class torch_operators {
  public:
@@ -465,6 +504,10 @@ class torch_operators {
     for (std::size_t i = 0; same && i < arguments.size(); ++i)
       same = arguments[i].name() == s.parameters[i].name;
     if (!same) return "this libtorch has it with other parameters";
+    if (s.name.starts_with("as_strided"))
+      return "ATen counts from the first element of the memory, ours from that of the tensor";
+    // The only one with a tensor: libtorch tells it by the options, but for new_* and *_like.
+    if (s.name == "_to_copy") return "ATen has a kernel of its own where ours would stand";
     if (theirs->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
       return "ATen composes it of others, from which its gradients come";
     return "";

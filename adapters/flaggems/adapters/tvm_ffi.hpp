@@ -216,9 +216,12 @@ class tvm_ffi_arguments {
     list& l = lists_.emplace_back();
     const parameter_kind wanted = schema_.parameters[i].kind;
     if (wanted == parameter_kind::booleans) l.bools = std::make_unique<bool[]>(elements.size());
+    const bool may_be_absent = schema_.parameters[i].type.starts_with("Tensor?");
     for (const TVMFFIAny& v : elements) {
       if (const DLTensor* const t = tvm_ffi_tensor(v))
         l.views.push_back(dlpack_view(stream_, *t));
+      else if (v.type_index == kTVMFFINone && may_be_absent)
+        l.views.emplace_back();
       else if (v.type_index == kTVMFFIFloat)
         l.numbers.push_back(v.v_float64);
       else if (v.type_index == kTVMFFIInt && wanted == parameter_kind::numbers)

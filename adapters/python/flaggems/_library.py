@@ -34,7 +34,7 @@ def _is_array(value):
 
 
 def _tensors(values):
-    return [tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
+    return [v if v is None else tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
 
 
 def _conversion(schema, parameter, value):
@@ -51,7 +51,7 @@ def _conversion(schema, parameter, value):
                                  f"{parameter.name}, got a read-only array [invalid_argument]")
             return array
         return writable
-    if parameter.type == "Tensor[]":
+    if parameter.type in ("Tensor[]", "Tensor?[]"):
         return _tensors
     if parameter.type == "ScalarType" and isinstance(value, (str, type)):
         return _dtype

@@ -30,6 +30,7 @@ def _is_number(value):
 TAKES = {
     "Tensor": is_tensor,
     "Tensor[]": lambda v: _is_list(v, is_tensor),
+    "Tensor?[]": lambda v: _is_list(v, lambda t: t is None or is_tensor(t)),
     "int": _is_int,
     "float": _is_number,
     "bool": _is_bool,
@@ -47,7 +48,7 @@ TAKES = {
 @dataclasses.dataclass(frozen=True)
 class Parameter:
     name: str
-    type: str  # without size, alias and "?"
+    type: str  # without size, alias and "?", but that of elements
     optional: bool
     keyword_only: bool
     required: bool
@@ -77,7 +78,7 @@ class Schema:
                 continue
             declared, _, default = part.partition("=")
             kind, name = declared.rsplit(" ", 1)
-            plain = re.sub(r"\(\w!?\)|\?", "", kind).replace("SymInt", "int")
+            plain = re.sub(r"\(\w!?\)|\?$", "", kind).replace("SymInt", "int")
             self.parameters.append(Parameter(
                 name, re.sub(r"\[\d+\]", "[]", plain), kind.endswith("?"), keyword_only,
                 required=not default, written="!" in kind))
