@@ -112,6 +112,12 @@ struct schema {
       if (parameters[i].name == parameter_name) return static_cast<int>(i);
     return -1;
   }
+  /// Whether the results are new tensors and arguments, and no views, list or bool.
+  [[nodiscard]] constexpr bool gives_tensors() const {
+    for (const schema_result& r : results)
+      if (r.is_view || r.kind != parameter_kind::tensor) return false;
+    return true;
+  }
   /// How many results are no arguments.
   [[nodiscard]] constexpr int new_results() const {
     int n = 0;
