@@ -13,6 +13,7 @@
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/statistics.hpp>
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/views.hpp>
 #include <flaggems/registry/bind.hpp>
@@ -56,6 +57,9 @@ struct few {
         FLAGGEMS_BIND_RESULT(flaggems::zeros_like, floating_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
         FLAGGEMS_BIND_RESULT(flaggems::new_zeros, floating_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
         FLAGGEMS_BIND(flaggems::as_strided_copy, floating_types, "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
+        FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)"),
+        FLAGGEMS_BIND(flaggems::split_copy, floating_types, "split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+        FLAGGEMS_BIND(flaggems::equal, floating_types, "equal(Tensor self, Tensor other) -> bool"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::gelu_none, floating_types, "flaggems::gelu_none(Tensor self) -> Tensor"),
         FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::native_layer_norm_backward, floating_types, line("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("mean", "rstd").without_out()));
@@ -342,6 +346,25 @@ TEST_F(torch_operators, as_strided_is_atens) {
   const at::Tensor row = x.select(0, 2), expected = row.as_strided({3}, {8}, 1).clone();
   const fg::torch_operators<host> registered;
   EXPECT_TRUE(at::equal(at::as_strided_copy(row, {3}, {8}, 1), expected));
+}
+
+TEST_F(torch_operators, lists_of_tensors_and_bools) {
+  const auto expected = at::split_copy(x, 3, 1);
+  calls log;
+  const fg::torch_operators<host> registered(log.options({"equal", "split_copy.Tensor"}));
+  const auto parts = at::split_copy(x, 3, 1);
+  ASSERT_EQ(parts.size(), expected.size());
+  for (std::size_t k = 0; k < parts.size(); ++k) EXPECT_TRUE(at::equal(parts[k], expected[k]));
+  EXPECT_FALSE(at::equal(x, y));
+  EXPECT_EQ(log.ran.size(), 1 + expected.size() + 1);
+  EXPECT_EQ(log.ran[0], "aten::split_copy.Tensor(Float[4, 8], 3, 1)");
+}
+
+TEST_F(torch_operators, views_are_atens) {  // they know what they are of
+  const fg::torch_operators<host> all;
+  EXPECT_TRUE(std::any_of(all.left_out().begin(), all.left_out().end(),
+                          [](const auto& one) { return one.name == "aten::permute"; }));
+  EXPECT_TRUE(x.permute({1, 0}).is_alias_of(x));
 }
 
 TEST_F(torch_operators, results_that_nobody_asks_for) {

@@ -121,6 +121,45 @@ class Calls(unittest.TestCase):
         numpy.testing.assert_array_equal(numpy.from_dlpack(ops.arange(1, 7, 2)), [1, 3, 5])
 
 
+class Results(unittest.TestCase):
+    def test_views(self):
+        x = numbers(2, 6)
+        row = ops.select(x, 0, 1)
+        self.assertIsInstance(row, numpy.ndarray)
+        self.assertTrue(numpy.shares_memory(row, x))
+        numpy.testing.assert_array_equal(row, x[1])
+        numpy.testing.assert_array_equal(ops.expand_as(ops.unsqueeze(x, 1), numbers(2, 3, 6)),
+                                         numpy.broadcast_to(x[:, None], (2, 3, 6)))
+        parts = ops.split(x, 4, dim=1)
+        self.assertIsInstance(parts, list)
+        self.assertEqual([p.shape for p in parts], [(2, 4), (2, 2)])
+        numpy.testing.assert_array_equal(parts[1], x[:, 4:])
+        del x, row
+        gc.collect()
+        ops.zeros([64])
+        numpy.testing.assert_array_equal(parts[1], numbers(2, 6)[:, 4:])
+        y = ops.permute(ops.neg(numbers(3, 4)), [1, 0])  # the library's own memory
+        gc.collect()
+        ops.zeros([64])
+        numpy.testing.assert_array_equal(y, -numbers(3, 4).T)
+
+    def test_lists_and_bools(self):
+        x = numbers(3, 4)
+        made = ops.unbind_copy(x, 1)
+        self.assertEqual(len(made), 4)
+        for got, expected in zip(made, x.T):
+            numpy.testing.assert_array_equal(got, expected)
+        self.assertIs(ops.equal(x, x.copy()), True)
+        self.assertIs(ops.equal(x, x + 1), False)
+        self.assertIs(ops.allclose(x, x + 1, atol=2), True)
+
+    def test_masks(self):
+        x, mask = numbers(3, 4), numpy.array([True, False, True])
+        numpy.testing.assert_array_equal(ops.index(x, [mask]), x[mask])
+        numpy.testing.assert_array_equal(ops.index(x, [None, numpy.array([1, -1])]), x[:, [1, -1]])
+        numpy.testing.assert_array_equal(ops.index(x, [x > 0]), x[x > 0])
+
+
 class Errors(unittest.TestCase):
     def test_of_the_library(self):
         x = numbers(2, 3)

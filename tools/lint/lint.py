@@ -434,7 +434,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "nodes", "promotion", "rows"}
+OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "moves", "nodes", "promotion", "rows"}
 
 
 @check

@@ -103,8 +103,11 @@ inline bool is_named(std::string_view key, std::string_view name) {
   return key == name || key.substr(0, key.rfind('.')) == name;
 }
 
-/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take.
+/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take. Views are
+/// ATen's to give, whose tensors know what they are views of.
 constexpr bool suits_torch(const schema& s) {
+  for (const schema_result& r : s.results)
+    if (r.is_view) return false;
   bool has_tensor = false;
   for (const parameter& p : s.parameters) {
     if (p.kind == parameter_kind::generator) return false;
@@ -341,6 +344,7 @@ struct torch_kernel final : c10::OperatorKernel {
     const std::size_t n = s.parameters.size();
     const c10::ArrayRef<c10::IValue> values(stack->data() + (stack->size() - n), n);
     any_tensor<Device> made[max_results];
+    any_results<Device> made_otherwise;  // a list or a bool
     int device_index = 0;
     {
       const torch_arguments<Device> arguments(s, values);
@@ -358,20 +362,26 @@ struct torch_kernel final : c10::OperatorKernel {
       device_index = arguments.device_index();
       const std::span<any_tensor<Device>> results(made, static_cast<std::size_t>(s.new_results()));
       const auto stream = torch_stream<Device>(device_index);
+      const auto run = [&] {
+        if (s.gives_tensors())
+          op->call(stream, arguments.list(n), results);
+        else
+          op->call(stream, arguments.list(n), made_otherwise);
+      };
       if (!replaces) {
-        op->call(stream, arguments.list(n), results);
+        run();
       } else if (const auto reason = arguments.other_dtype(); op->promotes() && !reason.empty()) {
         return refuse(handle, keys, stack, values, reason);
       } else if (op->form() == bindings::form::out && arguments.repeats_into(s.results.size())) {
         return refuse(handle, keys, stack, values, "an output to be resized");
       } else if (!falls_back) {
-        op->call(stream, arguments.list(n), results);
+        run();
       } else {
         // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
         // and says what is wrong as PyTorch's users know it.
         std::optional<error> refused;
         try {
-          op->call(stream, arguments.list(n), results);
+          run();
         } catch (const error& e) {
           if (e.code() == errc::out_of_memory || e.code() == errc::driver_error) throw;
           refused = e;
@@ -380,7 +390,7 @@ struct torch_kernel final : c10::OperatorKernel {
       }
     }
     if (*log) (*log)({name, values, {}});
-    put_results(s, values, made, device_index, stack);
+    put_results(s, values, made, std::move(made_otherwise), device_index, stack);
   }
 
   const registered_operator<Device>* op;
@@ -410,7 +420,8 @@ struct torch_kernel final : c10::OperatorKernel {
   }
   /// The arguments on the stack make room for the results: new tensors, and arguments written.
   void put_results(const schema& s, c10::ArrayRef<c10::IValue> values, any_tensor<Device>* made,
-                   int device_index, c10::Stack* stack) const {
+                   any_results<Device>&& made_otherwise, int device_index,
+                   c10::Stack* stack) const {
     c10::SmallVector<c10::IValue, max_results> results;
     std::size_t written = 0;
     for (std::size_t i = 0; i < values.size() && !replaces; ++i)
@@ -419,6 +430,17 @@ struct torch_kernel final : c10::OperatorKernel {
         if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
       }
     for (const schema_result& r : s.results) {
+      if (r.kind == parameter_kind::boolean) {
+        results.emplace_back(made_otherwise.truth);
+        continue;
+      }
+      if (r.kind == parameter_kind::tensors) {
+        c10::List<at::Tensor> list;
+        for (any_tensor<Device>& x : made_otherwise.tensors)
+          list.push_back(to_torch(std::move(x), device_index));
+        results.emplace_back(std::move(list));
+        continue;
+      }
       if (!r.written) {
         results.emplace_back(to_torch(std::move(*made++), device_index));
         continue;
@@ -444,8 +466,9 @@ struct torch_kernel final : c10::OperatorKernel {
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
-/// generator; _to_copy; as_strided_copy and as_strided_scatter, whose offsets ATen counts from the
-/// first element of the memory; and those that this libtorch lacks or has with other parameters.
+/// generator; views; _to_copy; as_strided_copy and as_strided_scatter, whose offsets ATen counts
+/// from the first element of the memory; and those that this libtorch lacks or has with other
+/// parameters.
 template <class Device = host>
 class torch_operators {
  public:
@@ -488,7 +511,8 @@ class torch_operators {
   }
   /// Why ATen's operator stays; empty if ours may stand before it.
   [[nodiscard]] static const char* obstacle(const schema& s) {
-    if (!detail::suits_torch(s)) return "has no tensor among its arguments, or takes a generator";
+    if (!detail::suits_torch(s))
+      return "has no tensor among its arguments, takes a generator, or gives views";
     if (!s.space.empty()) return "";
     const auto theirs = c10::Dispatcher::singleton().findSchema(
         {"aten::" + std::string(s.name), std::string(s.overload)});

@@ -69,6 +69,9 @@ class Schema:
         self.key, rest = text.split("(", 1)
         self.name = self.key.split("::")[-1].split(".")[0]
         body, results = rest.rsplit(") -> ", 1)
+        body = body.replace("(a -> *)", "(a)")
+        self.gives_list = results.endswith("[]")
+        self.gives_views = results.startswith("Tensor(a)")
         self.new_results = len([r for r in re.split(r",\s*", results.strip("()")) if r and "!" not in r])
         self.parameters = []
         keyword_only = False

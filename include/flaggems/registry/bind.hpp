@@ -10,6 +10,7 @@
 #pragma once
 
 #include <flaggems/registry/line.hpp>
+#include <flaggems/registry/results.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,12 +47,28 @@ struct bound {
   using write = Write;
   using in_place = InPlace;
   static constexpr bool passes_dtype = PassesDtype;
+  static constexpr bool gives_views = false;
+  static constexpr line_facts facts() { return Line{}(); }
+};
+/// A line of views: `create` makes them of an any_view, whatever its dtype.
+template <class Line, class View>
+struct bound_view {
+  using choice = no_choice;
+  using create = View;
+  using write = no_form;
+  using in_place = no_form;
+  static constexpr bool passes_dtype = false;
+  static constexpr bool gives_views = true;
   static constexpr line_facts facts() { return Line{}(); }
 };
 
 template <class Types, class Line, class Form, class InPlace = no_form>
 constexpr auto bind(Line, Form, InPlace = {}) {
   return bound<Types, Line, Form, Form, InPlace, false>{};
+}
+template <class Line, class View>
+constexpr auto bind_view(Line, View) {
+  return bound_view<Line, View>{};
 }
 template <class Types, class Line, class Create, class Write>
 constexpr auto bind_result(Line, Create, Write) {
@@ -82,7 +99,11 @@ struct plan {
   static constexpr int new_results = text.new_results();
   static constexpr bool has_in_place =
       !std::is_same_v<typename Bound::in_place, no_form> && may_be_in_place(text.name);
-  static constexpr bool has_out = line.has_out && new_results > 0;
+  /// What the results are: tensors, or a list of them, or a bool.
+  static constexpr parameter_kind gives =
+      text.results.empty() ? parameter_kind::tensor : text.results[0].kind;
+  static constexpr bool has_out =
+      line.has_out && new_results > 0 && !Bound::gives_views && gives == parameter_kind::tensor;
 
   static constexpr role role_at(int i) {
     return role_of(line, Bound::choice::parameter, text.parameters[static_cast<std::size_t>(i)]);
@@ -169,14 +190,16 @@ auto unpack(const boxed<D>& v) {
     else
       return value(v);
   };
-  if constexpr (r == role::sizes)
+  if constexpr (Bound::gives_views && p.kind == parameter_kind::tensor)
+    return v.view();
+  else if constexpr (r == role::sizes)
     return sizes_of<T>(v.view());
   else if constexpr (p.kind == parameter_kind::tensor && p.written)
     return v.view().template as<E>();
   else if constexpr (p.kind == parameter_kind::tensor)
     return maybe([](const boxed<D>& x) { return x.view().template as<const E>(); });
   else if constexpr (p.kind == parameter_kind::tensors && r == role::index)
-    return indices_of<const E>(v);
+    return v.views();
   else if constexpr (p.kind == parameter_kind::tensors)
     return views_of<const E>(v);
   else if constexpr (p.kind == parameter_kind::integer)
@@ -212,79 +235,6 @@ philox_generator& generator_of(const boxed<D>& v, std::string_view op) {
     raise(errc::invalid_argument, op, "a generator: there is none of the device's own", "None");
   return v.generator();
 }
-
-/// Takes a new result.
-template <class D, class T>
-void take(any_tensor<D>* to, tensor<T, D>&& x) {
-  *to = any_tensor<D>(std::move(x));
-}
-template <class D, class R>
-requires requires(R& r) { r.values, r.indices; }
-void take(any_tensor<D>* to, R&& r) {
-  to[0] = any_tensor<D>(std::move(r.values));
-  to[1] = any_tensor<D>(std::move(r.indices));
-}
-template <class D, class A, class B>
-void take(any_tensor<D>* to, std::pair<A, B>&& r) {
-  to[0] = any_tensor<D>(std::move(r.first));
-  to[1] = any_tensor<D>(std::move(r.second));
-}
-template <class D, class... R>
-void take(any_tensor<D>* to, std::tuple<R...>&& r) {
-  std::apply([&](auto&... x) { ((*to++ = any_tensor<D>(std::move(x))), ...); }, r);
-}
-
-/// Takes results with names, `tie()` of which are all; those that are absent stay empty.
-template <class D, class T>
-void take_one(any_tensor<D>& to, tensor<T, D>& x) {
-  to = any_tensor<D>(std::move(x));
-}
-template <class D, class T>
-void take_one(any_tensor<D>& to, std::optional<tensor<T, D>>& x) {
-  to = x ? any_tensor<D>(std::move(*x)) : any_tensor<D>();
-}
-template <class D, class R>
-requires requires(R& r) { r.tie(); }
-void take(any_tensor<D>* to, R&& r) {
-  std::apply([&](auto&... x) { (take_one(*to++, x), ...); }, r.tie());
-}
-
-template <class R>
-struct result_types {
-  using list = type_list<>;
-};
-template <class T, class D>
-struct result_types<tensor<T, D>> {
-  using list = type_list<T>;
-};
-template <class R>
-requires requires(R& r) { r.values, r.indices; }
-struct result_types<R> {
-  using list = type_list<value_t<decltype(std::declval<R&>().values)>, i64>;
-};
-template <class T>
-struct tensor_element {
-  using type = typename T::value_type;
-};
-template <class T>
-struct tensor_element<std::optional<T>> {
-  using type = typename T::value_type;
-};
-template <class R>
-requires requires(R& r) { r.tie(); }
-struct result_types<R> {
-  template <class... A>
-  static type_list<typename tensor_element<A>::type...> elements(const std::tuple<A&...>&);
-  using list = decltype(elements(std::declval<R&>().tie()));
-};
-template <class A, class B>
-struct result_types<std::pair<A, B>> {
-  using list = type_list<typename A::value_type, typename B::value_type>;
-};
-template <class... A>
-struct result_types<std::tuple<A...>> {
-  using list = type_list<typename A::value_type...>;
-};
 
 /// The functions of a line for a dtype.
 template <class Bound, class D, class T, class Dtypes>
@@ -369,7 +319,9 @@ struct instance_functions {
 
   static void create(const frame& f) {
     with_arguments(f, [&](auto& all) {
-      if constexpr (P::new_results == 0) {
+      if constexpr (P::gives != parameter_kind::tensor) {
+        take<D>(f.any, created<T>(f, all));
+      } else if constexpr (P::new_results == 0) {
         static_cast<void>(created_in_arguments(f, all));
       } else if constexpr (has_default_dtype) {
         using R = decltype(created<void>(f, all));
@@ -473,7 +425,9 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
   operator_facts<D> r;
   r.rule = P::line.rule;
   r.new_results = P::new_results;
-  r.converts = P::line.sized_by.empty();
+  r.gives = P::gives;
+  r.gives_views = Bound::gives_views;
+  r.converts = P::line.sized_by.empty() && !Bound::gives_views;
   r.same_outputs = P::line.same_outputs;
   r.passes_dtype = Bound::passes_dtype;
   r.float_if_none = P::text.find(P::line.float_if_none);
@@ -481,7 +435,10 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
     if (P::text.parameters[static_cast<std::size_t>(i)].kind == parameter_kind::dtype)
       r.dtype_parameter = i;
   const auto put = [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_one_of<T>(typename Bound::types{}))
+    if constexpr (Bound::gives_views)
+      for (instance<D>& one : r.instances)
+        one = instance_functions<Bound, D, u8, type_list<Ts...>>::all();
+    else if constexpr (is_one_of<T>(typename Bound::types{}))
       r.instances[static_cast<int>(dtype_of<T>)] =
           instance_functions<Bound, D, T, type_list<Ts...>>::all();
   };
@@ -583,6 +540,13 @@ inline constexpr auto operator_table = entries_of<Family, D, Dtypes>();
 #define FLAGGEMS_BIND_RESULT(function, types, ...) \
   ::flaggems::bindings::bind_result<types>(        \
       FLAGGEMS_LINE(__VA_ARGS__), FLAGGEMS_BOUND_RESULT(function), FLAGGEMS_BOUND(function))
+
+/// A line of views, of any dtype: what it gives of an any_view x and the arguments a, and its
+/// schema: FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)").
+#define FLAGGEMS_BIND_VIEW(gives, ...) \
+  ::flaggems::bindings::bind_view(     \
+      FLAGGEMS_LINE(__VA_ARGS__),      \
+      [](const auto&, const auto& x, [[maybe_unused]] const auto&... a) { return gives; })
 
 /// Compiles the operators of a family for a device and these element types. In namespace scope of
 /// one source file of a program.

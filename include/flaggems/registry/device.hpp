@@ -140,6 +140,12 @@ void check_output(std::string_view op, const boxed<Device>* outputs, int k, dtyp
       raise(errc::overlap, op, "outputs that share no memory", "two that do");
 }
 
+/// Whether indices may be masks of bool: those in lists.
+template <class Device>
+bool takes_masks(const boxed<Device>& indices) {
+  return indices.kind() == boxed_kind::tensors;
+}
+
 /// x as another dtype, in new memory.
 template <class Device>
 any_tensor<Device> converted(const stream_ref<Device>& stream, std::string_view op,
@@ -181,7 +187,8 @@ class converted_arguments {
                bool of_indices = false) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
     for (const any_view<Device>& x : arguments_[i].views()) {
-      if (of_indices && is_absent(x)) {
+      if (of_indices &&
+          (detail::is_absent(x) || (takes_masks(arguments_[i]) && x.dtype() == dtype::bool_))) {
         list.push_back(x);
         continue;
       }
@@ -230,28 +237,51 @@ void registered_operator<Device>::call(const stream_ref<Device>& stream,
                                        std::span<any_tensor<Device>> results) const {
   using namespace bindings;
   const flaggems::schema& s = *schema_;
-  const std::size_t count = s.parameters.size();
-  const int wanted = form_ == form::functional ? facts_->new_results : 0;
+  if (facts_->gives != parameter_kind::tensor) [[unlikely]]
+    raise(errc::invalid_argument, s.key(), "any_results for what it gives", "tensors");
+  const int wanted = wanted_results();
   if (static_cast<int>(results.size()) != wanted) [[unlikely]]
     raise_count(s, " new tensors", wanted, static_cast<i64>(results.size()));
+  call_with_defaults(stream, given, results.data(), nullptr);
+}
+template <class Device>
+void registered_operator<Device>::call(const stream_ref<Device>& stream,
+                                       std::span<const boxed<Device>> given,
+                                       any_results<Device>& results) const {
+  results = {};
+  if (facts_->gives != parameter_kind::tensor)
+    return call_with_defaults(stream, given, nullptr, &results);
+  results.tensors.resize(static_cast<std::size_t>(wanted_results()));
+  call_with_defaults(stream, given, results.tensors.data(), nullptr);
+}
+
+template <class Device>
+void registered_operator<Device>::call_with_defaults(const stream_ref<Device>& stream,
+                                                     std::span<const boxed<Device>> given,
+                                                     any_tensor<Device>* results,
+                                                     any_results<Device>* any) const {
+  using namespace bindings;
+  const flaggems::schema& s = *schema_;
+  const std::size_t count = s.parameters.size();
   if (given.size() > count) [[unlikely]]
     raise_count(s, " arguments at most", static_cast<i64>(count), static_cast<i64>(given.size()));
   bool left_out = given.size() < count;
   for (const boxed<Device>& v : given) left_out = left_out || v.kind() == boxed_kind::unset;
-  if (!left_out) return call_complete(stream, given.data(), results.data());
+  if (!left_out) return call_complete(stream, given.data(), results, any);
 
   boxed<Device> complete[detail::max_parameters + detail::max_results];
   for (std::size_t i = 0; i < count; ++i) {
     const bool has = i < given.size() && given[i].kind() != boxed_kind::unset;
     complete[i] = has ? given[i] : default_of<Device>(s.parameters[i]);
   }
-  call_complete(stream, complete, results.data());
+  call_complete(stream, complete, results, any);
 }
 
 template <class Device>
 void registered_operator<Device>::call_complete(const stream_ref<Device>& stream,
                                                 const boxed<Device>* arguments,
-                                                any_tensor<Device>* results) const {
+                                                any_tensor<Device>* results,
+                                                any_results<Device>* any) const {
   using namespace bindings;
   const flaggems::schema& s = *schema_;
   const int count = static_cast<int>(s.parameters.size());
@@ -284,13 +314,17 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
         break;
       case role::index:
         for (const any_view<Device>& x : v.views()) {
-          if (is_absent(x)) continue;
-          if (kind_number(x.dtype()) != 1) [[unlikely]]
+          if (detail::is_absent(x)) continue;
+          const bool is_mask = takes_masks(v) && x.dtype() == dtype::bool_;
+          // ATen's bytes in lists are masks, too, which is deprecated.
+          const bool is_byte = takes_masks(v) && x.dtype() == dtype::u8;
+          if ((kind_number(x.dtype()) != 1 && !is_mask) || is_byte) [[unlikely]]
             raise(errc::dtype_mismatch, s.key(),
-                  detail::text("integers for argument ") +
+                  detail::text(takes_masks(v) ? "signed integers or masks of bool for argument "
+                                              : "integers for argument ") +
                       s.parameters[static_cast<std::size_t>(i)].name,
                   to_string(x.dtype()));
-          direct = direct && x.dtype() == dtype::i64;
+          direct = direct && (x.dtype() == dtype::i64 || is_mask);
         }
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
@@ -310,9 +344,9 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
   else if (!found)
     type = dtype_of_numbers(s, arguments);
-  else if (!one_dtype && facts_->rule == dtype_rule::same)
+  else if (!one_dtype && facts_->rule == dtype_rule::same && !facts_->gives_views)
     raise(errc::dtype_mismatch, s.key(), "tensors of one dtype", "several");
-  else if (!one_dtype || number > kind_number(own))
+  else if (!facts_->gives_views && (!one_dtype || number > kind_number(own)))
     type = promoted_dtype(s, slots_, arguments);
   const bool to_float = facts_->rule == dtype_rule::to_float ||
                         (facts_->float_if_none >= 0 && arguments[facts_->float_if_none].is_none());
@@ -333,9 +367,9 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   }
   direct = direct && (kept & ~(1u << static_cast<unsigned>(kept_dtype(type)))) == 0;
   if (direct && !differ && same_outputs) [[likely]]
-    function_of(one)({stream, arguments, results, with_dtype});
+    function_of(one)({stream, arguments, results, with_dtype, any});
   else
-    call_converted(one, {stream, arguments, results, with_dtype}, type, same_outputs);
+    call_converted(one, {stream, arguments, results, with_dtype, any}, type, same_outputs);
 }
 
 /// The call with operands of other dtypes converted, and results for outputs of other dtypes.
@@ -348,7 +382,8 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
   const converted_arguments<Device> operands(*this, slots_, frame.stream, frame.arguments, type,
                                              form_ == form::in_place && same_outputs);
   if (same_outputs)
-    return function_of(one)({frame.stream, operands.data(), frame.results, frame.with_dtype});
+    return function_of(one)(
+        {frame.stream, operands.data(), frame.results, frame.with_dtype, frame.any});
   any_tensor<Device> made[detail::max_results];
   one.create({frame.stream, operands.data(), made, frame.with_dtype});
   for (int k = 0; k < outputs(); ++k) {

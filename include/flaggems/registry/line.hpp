@@ -354,17 +354,6 @@ struct role_element<role::kept, T> {
 template <role Role, class T>
 using element_of_role = typename role_element<Role, T>::type;
 
-/// The views of a list of indices.
-template <class E, class D>
-auto indices_of(const boxed<D>& v) {
-  std::vector<std::optional<tensor_view<E, D>>> list;
-  list.reserve(v.views().size());
-  for (const any_view<D>& x : v.views()) {
-    list.emplace_back();
-    if (!is_absent(x)) list.back() = x.template as<E>();
-  }
-  return list;
-}
 /// The views of a list of tensors.
 template <class E, class D>
 std::vector<tensor_view<E, D>> views_of(const boxed<D>& v) {
