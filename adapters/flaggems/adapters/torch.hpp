@@ -124,6 +124,24 @@ namespace detail {
 template <class Device>
 inline constexpr bool has_no_elements = torch_device<Device>::type == c10::DeviceType::Meta;
 
+/// Sizes, strides and offset of a tensor. PyTorch's symbols become the numbers for which it traces,
+/// and what is traced holds for these alone.
+template <class Tensor>
+layout layout_of_torch(const Tensor& t) {
+  if constexpr (requires { t.sym_storage_offset().guard_int("", 0); }) {
+    if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+      const auto numbers = [](const auto& symbols) {
+        shape r;
+        for (const auto& one : symbols) r.push_back(one.guard_int(__FILE__, __LINE__));
+        return r;
+      };
+      return {numbers(t.sym_sizes()), numbers(t.sym_strides()),
+              t.sym_storage_offset().guard_int(__FILE__, __LINE__)};
+    }
+  }
+  return {shape(int_list(t.sizes())), shape(int_list(t.strides())), t.storage_offset()};
+}
+
 /// PyTorch's types by `dtype`; Undefined where its version has none.
 template <class Type>
 constexpr std::array<Type, dtype_count> scalar_types() {

@@ -116,24 +116,6 @@ constexpr bool suits_torch(const schema& s) {
   return has_tensor;
 }
 
-/// Sizes, strides and offset of a tensor. PyTorch's symbols become the numbers for which it traces,
-/// and what is traced holds for these alone.
-template <class Tensor>
-layout layout_of_torch(const Tensor& t) {
-  if constexpr (requires { t.sym_storage_offset().guard_int("", 0); }) {
-    if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
-      const auto numbers = [](const auto& symbols) {
-        shape r;
-        for (const auto& one : symbols) r.push_back(one.guard_int(__FILE__, __LINE__));
-        return r;
-      };
-      return {numbers(t.sym_sizes()), numbers(t.sym_strides()),
-              t.sym_storage_offset().guard_int(__FILE__, __LINE__)};
-    }
-  }
-  return {shape(int_list(t.sizes())), shape(int_list(t.strides())), t.storage_offset()};
-}
-
 /// The arguments of a call as the registry takes them.
 template <class Device>
 class torch_arguments {
