@@ -391,10 +391,12 @@ auto interleaved_indices(const S& stream, const R& repeats, std::optional<i64> o
     raise_sizes(op, "repeats of at most one dimension", v.sizes());
   const auto row = v.rank() == 1 ? v : v.unsqueeze(0);
   const auto own = copied<J>(op, stream, row);
-  const auto given = to_host(stream, own);
+  std::vector<J> given(static_cast<std::size_t>(row.numel()));
+  copy_bytes(ref(stream), given.data(), own.data(), own.bytes(), copy_kind::device_to_host);
+  ref(stream).synchronize();
   std::vector<i64> index;
   for (i64 k = 0; k < row.numel(); ++k) {
-    const i64 n = static_cast<i64>(given.data()[k]);
+    const i64 n = static_cast<i64>(given[static_cast<std::size_t>(k)]);
     if (n < 0) [[unlikely]]
       raise(errc::invalid_argument, op, "repeats that are not negative", text(n));
     index.insert(index.end(), static_cast<std::size_t>(n), k);
