@@ -140,10 +140,12 @@ void check_output(std::string_view op, const boxed<Device>* outputs, int k, dtyp
       raise(errc::overlap, op, "outputs that share no memory", "two that do");
 }
 
-/// Whether indices may be masks of bool: those in lists.
+/// Whether indices of a dtype go to the typed operators as they are: i64; in lists i32 and masks of
+/// bool, too.
 template <class Device>
-bool takes_masks(const boxed<Device>& indices) {
-  return indices.kind() == boxed_kind::tensors;
+bool takes_index(const boxed<Device>& indices, dtype type) {
+  const bool in_list = indices.kind() == boxed_kind::tensors;
+  return type == dtype::i64 || (in_list && (type == dtype::i32 || type == dtype::bool_));
 }
 
 /// x as another dtype, in new memory.
@@ -187,8 +189,7 @@ class converted_arguments {
                bool of_indices = false) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
     for (const any_view<Device>& x : arguments_[i].views()) {
-      if (of_indices &&
-          (detail::is_absent(x) || (takes_masks(arguments_[i]) && x.dtype() == dtype::bool_))) {
+      if (of_indices && (detail::is_absent(x) || takes_index(arguments_[i], x.dtype()))) {
         list.push_back(x);
         continue;
       }
@@ -315,16 +316,17 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
       case role::index:
         for (const any_view<Device>& x : v.views()) {
           if (detail::is_absent(x)) continue;
-          const bool is_mask = takes_masks(v) && x.dtype() == dtype::bool_;
-          // ATen's bytes in lists are masks, too, which is deprecated.
-          const bool is_byte = takes_masks(v) && x.dtype() == dtype::u8;
-          if ((kind_number(x.dtype()) != 1 && !is_mask) || is_byte) [[unlikely]]
+          const bool in_list = v.kind() == boxed_kind::tensors;
+          const bool as_is = takes_index(v, x.dtype());
+          // Bytes in lists are masks for ATen, which it deprecates.
+          if (!as_is && (kind_number(x.dtype()) != 1 || (in_list && x.dtype() == dtype::u8)))
+              [[unlikely]]
             raise(errc::dtype_mismatch, s.key(),
-                  detail::text(takes_masks(v) ? "signed integers or masks of bool for argument "
-                                              : "integers for argument ") +
+                  detail::text(in_list ? "signed integers or masks of bool for argument "
+                                       : "integers for argument ") +
                       s.parameters[static_cast<std::size_t>(i)].name,
                   to_string(x.dtype()));
-          direct = direct && (x.dtype() == dtype::i64 || is_mask);
+          direct = direct && as_is;
         }
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
