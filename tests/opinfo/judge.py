@@ -399,11 +399,12 @@ def columns(devices, counts):
     return " ".join(f"{n:7}" for device in devices for n in counts(device))
 
 
-def report(judge, seconds, out):
+def report(judge, dtypes, seconds, out):
     devices = judge.devices
     print("# SPDX-FileCopyrightText: 2026 The flaggems authors\n# SPDX-License-Identifier: Apache-2.0", file=out)
     print(f"# tests/opinfo/judge.py on {', '.join(d.name for d in devices)} ({platform.machine()}), "
-          f"PyTorch {torch.__version__}: {seconds:.0f} s", file=out)
+          f"PyTorch {torch.__version__}, samples of {', '.join(str(d).removeprefix('torch.') for d in dtypes)}: "
+          f"{seconds:.0f} s", file=out)
     for device in devices:
         launches = "" if device.launches() is None else f", {device.launches()} kernels launched"
         print(f"{device.name}: operators {len(device.samples)} of {len(KEYS | OWN_FORMS)}, "
@@ -478,10 +479,10 @@ def main():
     for device in planted:
         judge.planted += len(device.samples)
         judge.missed += [f"all refused of {key}" for key in device.samples.keys() - set(device.refused_always())]
-    report(judge, seconds, sys.stdout)
+    report(judge, dtypes, seconds, sys.stdout)
     if options.report:
         with open(options.report, "w", encoding="utf-8") as out:
-            report(judge, seconds, out)
+            report(judge, dtypes, seconds, out)
     if options.mutate:
         print(f"\nplanted {judge.planted}, not noticed {len(judge.missed)}")
         print("\n".join(judge.missed[:20]))
