@@ -7,7 +7,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/reduce_values.hpp>
-#include <flaggems/kernel/family/pointwise/activation.hpp>
+#include <flaggems/kernel/family/pointwise/tables/pointwise.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
 namespace llama {

@@ -58,6 +58,7 @@
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/nodes.hpp>

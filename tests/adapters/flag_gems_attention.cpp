@@ -157,6 +157,55 @@ TEST_F(flag_gems_attention, refusals) {
             not_supported);
 }
 
+TEST_F(flag_gems_attention, what_is_read_is_there) {
+  using enum flaggems::errc;
+  using ints = std::vector<int64_t>;
+  struct arguments {
+    at::Tensor starts;
+    std::optional<at::Tensor> key_starts{}, used{};
+    c10::optional<at::IntArrayRef> window{};
+    std::optional<at::Tensor> slopes{}, table{};
+  };
+  const at::Tensor untouched = at::full_like(q, 7);
+  at::Tensor out = untouched.clone(), blocks = at::randn({8, 4, 2, 8});
+  const auto code = [&](const arguments& a) {
+    const at::Tensor &keys_in = a.table ? blocks : k, &values_in = a.table ? blocks : v;
+    return code_of([&] {
+      return flag_gems::flash_attn_varlen_func(
+          q, keys_in, values_in, 7, a.starts, 9, a.key_starts, a.used, std::nullopt, 0.0,
+          std::nullopt, true, a.window, 0.0, a.slopes, false, false, a.table, false, out);
+    });
+  };
+  const auto list = [](const ints& x) { return at::tensor(x, at::kInt); };
+  // As many entries as sequences.
+  EXPECT_EQ(code({.starts = list({})}), invalid_argument);
+  EXPECT_EQ(code({.starts = list({}), .key_starts = key_starts}), shape_mismatch);
+  EXPECT_EQ(code({.starts = starts, .key_starts = list({0, 9})}), shape_mismatch);
+  EXPECT_EQ(code({.starts = starts, .key_starts = key_starts, .used = list({9, 6})}),
+            shape_mismatch);
+  // Within the rows, one after another.
+  EXPECT_EQ(code({.starts = list({0, 1, 6, 14}), .key_starts = key_starts}), out_of_range);
+  EXPECT_EQ(code({.starts = list({0, 6, 1, 13}), .key_starts = key_starts}), out_of_range);
+  EXPECT_EQ(code({.starts = list({-1, 1, 6, 13}), .key_starts = key_starts}), out_of_range);
+  EXPECT_EQ(code({.starts = starts, .key_starts = list({0, 9, 15, 20})}), out_of_range);
+  EXPECT_EQ(code({.starts = starts, .key_starts = key_starts, .used = list({9, 6, 5})}),
+            out_of_range);
+  EXPECT_EQ(code({.starts = starts, .key_starts = key_starts, .used = list({9, 6, -1})}),
+            out_of_range);
+  // Blocks of the cache, as many as the keys need.
+  const at::Tensor table = at::tensor({7, 2, 5, 1, 0, 6, 4, 3, 3}, at::kLong).view({3, 3});
+  EXPECT_EQ(code({.starts = starts, .used = used, .table = table.narrow(0, 0, 2)}), shape_mismatch);
+  EXPECT_EQ(code({.starts = starts, .used = used, .table = table.narrow(1, 0, 2)}), out_of_range);
+  EXPECT_EQ(code({.starts = starts, .used = used, .table = table + 1}), out_of_range);
+  EXPECT_EQ(code({.starts = starts, .used = used, .table = table - 1}), out_of_range);
+  const ints one{2};
+  EXPECT_EQ(code({.starts = starts, .key_starts = key_starts, .window = at::IntArrayRef(one)}),
+            shape_mismatch);
+  EXPECT_EQ(code({.starts = starts, .key_starts = key_starts, .slopes = at::rand({3})}),
+            shape_mismatch);
+  EXPECT_TRUE(out.equal(untouched));
+}
+
 TEST(flag_gems_rwkv, as_aten) {
   const at::Tensor row = at::relu(at::randn({16})), matrix = at::randn({16, 5});
   EXPECT_TRUE(

@@ -63,6 +63,42 @@ void expect_error(fg::errc code, const std::string& part, const F& f) {
 
 i64 tensors_in_use() { return fg::memory_stats<host>().allocation.current; }
 
+// What PyTorch's allocator tells a profiler. (Its totals are of other types in later versions.)
+template <class F>
+struct total_of;
+template <class Data, class Size, class Total, class... Rest>
+struct total_of<void (*)(Data, Size, Total, Rest...)> {
+  using type = Total;
+};
+using total = total_of<decltype(&c10::reportMemoryUsageToProfiler)>::type;
+struct memory_reports final : c10::MemoryReportingInfoBase {
+  i64 taken = 0, returned = 0;
+  void reportMemoryUsage(void*, int64_t bytes, total, total, c10::Device) override {
+    (bytes > 0 ? taken : returned) += bytes;
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+};
+
+TEST(torch, memory_of_pytorchs_allocator) {
+  const auto reports = std::make_shared<memory_reports>();
+  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, reports);
+  auto& pool = fg::pool<host>(0);
+  pool.set_source(&fg::torch_memory<host>());
+  {
+    const auto x = fg::from_values<float>(s, {1, 2, 3}, {3});
+    EXPECT_EQ(reports->taken, fg::memory_pool<host>::rounded_size(12));
+    EXPECT_EQ(x.data()[2], 3);
+    EXPECT_EQ(reports->returned, 0);
+  }
+  EXPECT_EQ(reports->returned, -reports->taken) << "the pool keeps nothing";
+  expect_error(fg::errc::out_of_memory, "in use",
+               [] { return fg::empty<float>(s, {i64{1} << 50}); });
+  pool.set_source(nullptr);
+  const i64 before = reports->taken;
+  static_cast<void>(fg::empty<float>(s, {3}));
+  EXPECT_EQ(reports->taken, before);
+}
+
 TEST(torch_views, every_dtype_there_and_back) {
   int with = 0;
   for (int k = 0; k < fg::dtype_count; ++k) {

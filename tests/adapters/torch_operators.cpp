@@ -5,12 +5,17 @@
 #include <flaggems/adapters/torch_operators.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/statistics.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/views.hpp>
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/device.hpp>
 #include <flaggems/registry/families/copy.hpp>
@@ -47,6 +52,14 @@ struct few {
         FLAGGEMS_BIND_RESULT(flaggems::softmax, floating_types, "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::softmax, floating_types, "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
         FLAGGEMS_BIND(flaggems::softmax_backward, floating_types, "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::index, floating_types, "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::index_put, floating_types, "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+        FLAGGEMS_BIND_RESULT(flaggems::zeros_like, floating_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::new_zeros, floating_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND(flaggems::as_strided_copy, floating_types, "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
+        FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)"),
+        FLAGGEMS_BIND(flaggems::split_copy, floating_types, "split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+        FLAGGEMS_BIND(flaggems::equal, floating_types, "equal(Tensor self, Tensor other) -> bool"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::gelu_none, floating_types, "flaggems::gelu_none(Tensor self) -> Tensor"),
         FLAGGEMS_BIND(flaggems::silu_and_mul, floating_types, line("flaggems::silu_and_mul(Tensor x, Tensor y) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::native_layer_norm_backward, floating_types, line("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("mean", "rstd").without_out()));
@@ -259,6 +272,99 @@ TEST_F(torch_operators, refusals_are_errors) {
   for (const std::string& one : log.left)
     EXPECT_TRUE(one.ends_with("layout (sparse or nested)") || one.ends_with("another device"))
         << one;
+}
+
+TEST_F(torch_operators, indices_that_may_be_absent) {
+  const at::Tensor rows = at::tensor({2, -1, 0}, at::kLong),
+                   columns = at::tensor({5, 0, 7}, at::kLong);
+  const at::Tensor mask = x.select(1, 0) > 0, bytes = mask.to(at::kByte);
+  using list = c10::List<c10::optional<at::Tensor>>;
+  const auto all = [&] {
+    const c10::optional<at::Tensor> none, undefined = at::Tensor();
+    at::Tensor written = x.clone(), added = x.clone();
+    written.index_put_({at::indexing::Slice(), columns}, y.narrow(1, 0, 3));
+    added.index_put_({rows}, y.narrow(0, 0, 3), true);
+    return std::vector<at::Tensor>{at::index(x, list({rows})),
+                                   at::index(x, list({rows, columns})),
+                                   at::index(x, list({none, columns})),
+                                   at::index(x, list({undefined, columns})),
+                                   x.index({at::indexing::Slice(), columns}),
+                                   at::index_put(x, list({rows}), at::zeros({8})),
+                                   written,
+                                   added,
+                                   at::index(x, list({mask})),
+                                   at::index(x, list({bytes}))};
+  };
+  const auto expected = all();
+  calls log;
+  std::vector<at::Tensor> ours;
+  {
+    const fg::torch_operators<host> registered(log.options({"index", "index_put", "index_put_"}));
+    ours = all();
+  }
+  ASSERT_EQ(ours.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(ours[i].equal(expected[i])) << i;
+  EXPECT_EQ(log.ran.size(), 8u) << testing::PrintToString(log.ran);
+  EXPECT_TRUE(contains(log.ran, "aten::index.Tensor(Float[4, 8], None Long[3] )"))
+      << testing::PrintToString(log.ran);
+  // Masks were never ours.
+  EXPECT_EQ(
+      log.left,
+      (std::vector<std::string>{
+          "aten::index.Tensor(Float[4, 8], Bool[4] ), left to ATen: masks among the indices",
+          "aten::index.Tensor(Float[4, 8], Byte[4] ), left to ATen: masks among the indices"}));
+}
+
+TEST_F(torch_operators, places_of_new_tensors) {
+  const at::TensorOptions meta(c10::DeviceType::Meta);
+  calls log;
+  testing::internal::CaptureStderr();
+  const fg::torch_operators<host> registered(log.options());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // PyTorch tells of kernels displaced
+  const auto& left = registered.left_out();
+  EXPECT_TRUE(std::any_of(left.begin(), left.end(),
+                          [](const auto& one) { return one.name == "aten::_to_copy"; }));
+  // The tensor's own place is ours.
+  EXPECT_EQ(at::zeros_like(x, x.options()).count_nonzero().item<int64_t>(), 0);
+  EXPECT_EQ(x.new_zeros({2, 3}, x.options().pinned_memory(false)).sizes(), at::IntArrayRef({2, 3}));
+  EXPECT_EQ(log.ran, (std::vector<std::string>{
+                         "aten::zeros_like(Float[4, 8], 6, 0, Device, None, None)",
+                         "aten::new_zeros(Float[4, 8], GenericList, 6, 0, Device, False)"}));
+  EXPECT_EQ(log.left, std::vector<std::string>());
+  // Others are ATen's.
+  EXPECT_TRUE(at::zeros_like(x, meta).is_meta());
+  EXPECT_TRUE(x.new_zeros({2}, at::TensorOptions(at::kSparse)).is_sparse());
+  ASSERT_EQ(log.left.size(), 2u) << testing::PrintToString(log.left);
+  EXPECT_TRUE(log.left[0].ends_with("left to ATen: a tensor of another device")) << log.left[0];
+  EXPECT_TRUE(log.left[1].ends_with("another layout (sparse or nested)")) << log.left[1];
+  EXPECT_TRUE(x.to(meta.device()).is_meta());
+  EXPECT_EQ(x.to(at::kCPU, at::kDouble).scalar_type(), at::kDouble);
+}
+
+// Its offset is from the first element of the memory.
+TEST_F(torch_operators, as_strided_is_atens) {
+  const at::Tensor row = x.select(0, 2), expected = row.as_strided({3}, {8}, 1).clone();
+  const fg::torch_operators<host> registered;
+  EXPECT_TRUE(at::equal(at::as_strided_copy(row, {3}, {8}, 1), expected));
+}
+
+TEST_F(torch_operators, lists_of_tensors_and_bools) {
+  const auto expected = at::split_copy(x, 3, 1);
+  calls log;
+  const fg::torch_operators<host> registered(log.options({"equal", "split_copy.Tensor"}));
+  const auto parts = at::split_copy(x, 3, 1);
+  ASSERT_EQ(parts.size(), expected.size());
+  for (std::size_t k = 0; k < parts.size(); ++k) EXPECT_TRUE(at::equal(parts[k], expected[k]));
+  EXPECT_FALSE(at::equal(x, y));
+  EXPECT_EQ(log.ran.size(), 1 + expected.size() + 1);
+  EXPECT_EQ(log.ran[0], "aten::split_copy.Tensor(Float[4, 8], 3, 1)");
+}
+
+TEST_F(torch_operators, views_are_atens) {  // they know what they are of
+  const fg::torch_operators<host> all;
+  EXPECT_TRUE(std::any_of(all.left_out().begin(), all.left_out().end(),
+                          [](const auto& one) { return one.name == "aten::permute"; }));
+  EXPECT_TRUE(x.permute({1, 0}).is_alias_of(x));
 }
 
 TEST_F(torch_operators, results_that_nobody_asks_for) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators called as functions of TVM-FFI, through its C interface. This program has the families
-// copy, creation and order for f32 and i64.
+// copy, creation, order, scatter, statistics and views for f32 and i64.
 #include <flaggems/adapters/tvm_ffi.hpp>
 #include <flaggems/vendors/host.hpp>
 
@@ -182,6 +182,50 @@ TEST_F(tvm_ffi, dtypes_strings_and_lists) {
   tensor_argument<f32> image({1, 2, 3, 4}, {1, 2, 1, 2});
   const value turned = call("test.clone", {image, string("channels_last")});
   EXPECT_EQ(detail::tvm_ffi_tensor(turned.get())->strides[1], 1);
+}
+
+TEST_F(tvm_ffi, absent_tensors_of_a_list) {
+  tensor_argument<i64> columns({2, 0}, {2});
+  const value kept = call("test.clone", {columns});
+  const value indices = call("ffi.Array", {none, kept.get()});
+  EXPECT_EQ(elements<f32>(call("test.index.Tensor", {x, indices.get()})),
+            (std::vector<f32>{2, 1, 6, 4}));
+  EXPECT_EQ(
+      refused("test.cat", {indices.get()}),
+      "ValueError: cat: expected Tensor[] for argument tensors, got a list with other elements"
+      " [invalid_argument]");
+}
+
+TEST_F(tvm_ffi, views_keep_what_they_are_of) {
+  const i64 before = memory_stats<host>().allocated_bytes.current;
+  {
+    value kept = call("test.clone", {x});
+    const void* const data = detail::tvm_ffi_tensor(kept.get())->data;
+    value parts = call("test.unbind.int", {kept.get()});
+    const value turned = call("test.t", {kept.get()});
+    kept = {};
+    const auto rows = detail::tvm_ffi_list(parts.get());
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(elements<f32>(rows[0]), (std::vector<f32>{1, 5, 2}));
+    EXPECT_EQ(elements<f32>(rows[1]), (std::vector<f32>{4, 3, 6}));
+    parts = {};
+    const DLTensor& t = *detail::tvm_ffi_tensor(turned.get());
+    EXPECT_EQ(t.data, data);
+    EXPECT_EQ((std::vector<i64>(t.strides, t.strides + 2)), (std::vector<i64>{1, 3}));
+    EXPECT_EQ(elements<f32>(call("test.contiguous", {turned.get()})),
+              (std::vector<f32>{1, 4, 5, 3, 2, 6}));
+  }
+  EXPECT_EQ(memory_stats<host>().allocated_bytes.current, before) << "views kept it for ever";
+  EXPECT_EQ(refused("test.t", {x}),
+            "ValueError: t: expected an owning tensor, which its views keep, got a DLTensor of the "
+            "caller's [invalid_argument]");
+}
+
+TEST_F(tvm_ffi, bools) {
+  tensor_argument<f32> other({1, 5, 2, 4, 3, 7}, {2, 3});
+  EXPECT_EQ(call("test.equal", {x, x}).get().type_index, kTVMFFIBool);
+  EXPECT_EQ(call("test.equal", {x, x}).get().v_int64, 1);
+  EXPECT_EQ(call("test.equal", {x, other}).get().v_int64, 0);
 }
 
 TEST_F(tvm_ffi, errors) {

@@ -425,6 +425,101 @@ TEST_F(memory_pool, waits_for_the_streams_recorded) {
   EXPECT_EQ(mock().waits.size(), 1u);
 }
 
+// An allocator in the place of the device's.
+struct other_source final : flaggems::memory_source<mock_device> {
+  bool keeps = false;
+  std::vector<i64> given, returned;         // bytes
+  std::vector<std::pair<void*, int>> back;  // what came back, in the order of which stream
+
+  void* allocate(i64 bytes, const flaggems::stream_ref<mock_device>& stream) override {
+    EXPECT_EQ(mock_device::current_device(), stream.device_index());
+    void* const data = mock_device::allocate(bytes, stream.handle());
+    if (data != nullptr) given.push_back(bytes);
+    return data;
+  }
+  void deallocate(void* data, i64 bytes,
+                  const flaggems::stream_ref<mock_device>& stream) noexcept override {
+    returned.push_back(bytes);
+    back.emplace_back(data, stream.handle());
+    const flaggems::device_guard<mock_device> guard(stream.device_index());
+    mock_device::deallocate(data, bytes, stream.handle());
+  }
+  bool keeps_freed() const noexcept override { return keeps; }
+};
+
+TEST_F(memory_pool, takes_memory_from_another_source) {
+  auto& pool = flaggems::pool<mock_device>(1);
+  mock_stream s(1);
+  other_source source;
+  auto own = flaggems::pool_allocate(1000, s);
+  pool.set_source(&source);
+  void* first = nullptr;
+  {
+    auto x = flaggems::pool_allocate(1000, s);
+    first = x.data();
+    EXPECT_EQ(source.given,
+              std::vector<i64>{flaggems::memory_pool<mock_device>::rounded_size(1000)});
+  }
+  EXPECT_TRUE(source.returned.empty());
+  auto again = flaggems::pool_allocate(1000, s);
+  EXPECT_EQ(again.data(), first) << "kept by the pool";
+  pool.set_source(nullptr);
+  again = {};
+  own = {};
+  { auto x = flaggems::pool_allocate(1 << 20, s); }
+  EXPECT_EQ(source.given.size(), 1u);
+  EXPECT_TRUE(source.returned.empty());
+  flaggems::empty_cache<mock_device>(1);
+  EXPECT_EQ(source.returned, source.given) << "each block goes back to where it came from";
+  EXPECT_EQ(mock().live.size(), 0u);
+}
+
+TEST_F(memory_pool, a_source_may_keep_freed_memory_itself) {
+  auto& pool = flaggems::pool<mock_device>(0);
+  mock_stream a, b;
+  other_source source;
+  source.keeps = true;
+  pool.set_source(&source);
+  const auto before = pool.stats();
+  auto own = flaggems::pool_allocate(500, a);
+  void* const data = own.data();
+  own.record_stream(b);
+  mock().busy.insert(b.handle());
+  own = {};
+  ASSERT_EQ(source.back.size(), 1u);
+  EXPECT_EQ(source.back[0], std::pair(data, static_cast<int>(a.handle())));
+  ASSERT_EQ(mock().waits.size(), 1u) << "its stream waits for what used the block";
+  EXPECT_EQ(mock().waits[0], std::pair(a.handle(), b.handle()));
+  const auto after = pool.stats();
+  EXPECT_EQ(after.reserved_bytes.current, before.reserved_bytes.current);
+  EXPECT_EQ(after.segment.current, before.segment.current);
+  EXPECT_EQ(after.num_device_free, before.num_device_free + 1);
+  // Of a stream that has ended the memory is idle.
+  std::optional<mock_stream> c(std::in_place);
+  auto last = flaggems::pool_allocate(500, *c);
+  c.reset();
+  last = {};
+  ASSERT_EQ(source.back.size(), 2u);
+  EXPECT_EQ(source.back[1].second, mock_device::default_stream());
+  pool.set_source(nullptr);
+}
+
+TEST_F(memory_pool, an_exhausted_source_is_reported) {
+  auto& pool = flaggems::pool<mock_device>(0);
+  mock_stream s;
+  other_source source;
+  source.keeps = true;
+  pool.set_source(&source);
+  mock().capacity = 1024;
+  try {
+    auto x = flaggems::pool_allocate(4096, s);
+    ADD_FAILURE();
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::out_of_memory);
+  }
+  pool.set_source(nullptr);
+}
+
 TEST_F(memory_pool, is_thread_safe) {
   const auto before = flaggems::memory_stats<host>();
   std::vector<std::thread> threads;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernel/family/pointwise/activation.hpp>
 #include <flaggems/kernel/family/pointwise/tables/activation.hpp>
 
 #include "rows.hpp"

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
-#include <flaggems/kernel/family/pointwise/arithmetic.hpp>
 #include <flaggems/kernel/family/pointwise/tables/arithmetic.hpp>
 
 #include "rows.hpp"

@@ -5,6 +5,7 @@
 // its arguments copied to the device, and all of them and its results back.
 #include <flaggems/adapters/tvm_ffi.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/tensor/overlap.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/meta.hpp>
@@ -19,6 +20,7 @@ namespace {
 namespace fg = flaggems;
 namespace detail = flaggems::detail;
 using device = FLAGGEMS_TEST_DEVICE;
+using detail::layout_of;
 using fg::any_view;
 using fg::boxed;
 using fg::copy_kind;
@@ -30,11 +32,6 @@ constexpr bool has_elements = !std::is_same_v<device, fg::meta>;
 fg::i64 launches = 0;
 void count_launch(const fg::launch_event& e) {
   if (e.rejected.empty() && e.tiles > 0) ++launches;
-}
-
-template <class Device>
-detail::memory_layout layout_of(const any_view<Device>& x) {
-  return {static_cast<const unsigned char*>(x.data()), size_of(x.dtype()), x.sizes(), x.strides()};
 }
 
 /// The bytes between the first and the last element of a view of the host's, on the device, where

@@ -4,11 +4,12 @@
 """Judges the operators by PyTorch's OpInfo: runs its samples on the CPU, calls the operators of the
 Python package with what ATen was called with, and compares with ATen in float64.
 
-    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result
+    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result, or refused all
+                               samples that ATen takes, but for those of REFUSED
     judge.py --only REGEX      OpInfos whose names match
     judge.py --reference       their reference inputs: more sizes, large and small values, NaN, infinities
     judge.py --report FILE     writes operators, samples, passes, refusals and failures with reasons
-    judge.py --mutate          plants wrong results: exit status 1 if one of them passes
+    judge.py --mutate          plants wrong results and refusals: exit status 1 if one of them passes
     judge.py --device NAME=LIB  beside the host a device type, by the library that tests/opinfo/device.cpp makes;
                                of meta only sizes and dtypes are compared
     judge.py --share N         of each overload's calls the first eight and each Nth
@@ -44,9 +45,11 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int
 # They are called everywhere inside of other operators: as their own OpInfos call them.
 NOT_COMPOSED = {"contiguous", "to.dtype", "clone"}
 # Of a dtype that the library is not compiled for.
-NOT_COMPILED = re.compile(r"expected (dtype|a dtype of) |that the program was compiled for")
+NOT_COMPILED = re.compile(r"expected (dtype|a dtype of) |that (it|the program) was compiled for")
 # What is of no account for a tensor on the host.
 PLACEMENT = {"layout", "device", "pin_memory"}
+# Operators all of whose samples may be refused, and why.
+REFUSED = {}
 
 
 # Overloads with a number for `other`, of which the OpInfos have few samples.
@@ -77,6 +80,8 @@ def number_form(call):
 
 def other_forms(call, expected):
     """The same call in place and into outputs, by overloads that the OpInfos, or ATen, may not have."""
+    if call.key.startswith("as_strided"):
+        return  # of other strides, other elements
     given = {p.name: v for p, v in call.arguments()}
     parameters = [(p.name, str(p.type)) for p in call.overload._schema.arguments]
     for key, overload in FORMS[call.key.partition(".")[0]]:
@@ -85,19 +90,10 @@ def other_forms(call, expected):
         if key == call.key or [(p.name, str(p.type)) for p in schema.arguments if not p.is_out] != parameters:
             continue
         if outputs and len(outputs) == len(expected) and None not in expected:
-            if isinstance(overload, rows.Reference):
-                overload = rows.Reference(schema, lambda **values: called_with(call.overload, values))
             yield Call(key, overload, (), given | dict(zip(outputs, map(torch.empty_like, expected))))
         elif not outputs and schema.name.endswith("_") and isinstance(given["self"], torch.Tensor) \
                 and given["self"].dtype == expected[0].dtype and given["self"].shape == expected[0].shape:
             yield Call(key, overload, (), given)
-
-
-def called_with(overload, values):
-    """The overload's results for values by name, of which it takes those that it has."""
-    given = [p for p in overload._schema.arguments if p.name in values]
-    return overload(*(values[p.name] for p in given if not p.kwarg_only),
-                    **{p.name: values[p.name] for p in given if p.kwarg_only})
 
 
 def counterpart(call):
@@ -108,9 +104,15 @@ def counterpart(call):
             if parameter.name != "other" or overload != "Tensor" or f"{name}.Scalar" not in KEYS:
                 raise NoCounterpart("a number in a tensor's place")
             overload = "Scalar"  # a number that PyTorch had made a tensor
-        if isinstance(value, complex):
-            raise NoCounterpart("a complex number")
-    return Call(f"{name}.{overload}" if overload else name, call.overload, call.args, call.kwargs)
+        if isinstance(value, complex) or (isinstance(value, torch.dtype) and value.is_complex):
+            raise NoCounterpart("complex numbers")
+    args, kwargs = call.args, call.kwargs
+    if name.startswith("as_strided") and (start := args[0].storage_offset()) != 0:
+        # ATen's offset is from the first element of the memory, ours from that of the tensor.
+        given = {p.name: v for p, v in call.arguments()}
+        if given.get("storage_offset") is not None:
+            args, kwargs = (), given | {"storage_offset": given["storage_offset"] - start}
+    return Call(f"{name}.{overload}" if overload else name, call.overload, args, kwargs)
 
 
 def ours(device, call):
@@ -136,8 +138,8 @@ def theirs(call, in_float64=False):
 
 def reference(call, expected):
     """ATen's results in float64, or None where it has none."""
-    if not any(e is not None and e.is_floating_point() for e in expected):
-        return None
+    if not any(e is not None and e.is_floating_point() for e in expected) or call.key.startswith("as_strided"):
+        return None  # (or the strides would be others)
     try:
         results = theirs(call, in_float64=True)
     except (RuntimeError, TypeError, IndexError):
@@ -195,12 +197,24 @@ class Device:
         counter[group] += 1
         self.examples.setdefault(group, f"{reason}; {describe(call)}")
 
+    def refused_always(self):
+        """The operators that took none of their samples, for other reasons than wrong results."""
+        wrong = {key for key, _ in self.failed}
+        return sorted(key for key in self.samples if not self.passes[key] and key not in wrong)
+
     def launches(self):
         return self.library.launches() if self.library is not None else None
 
 
 def host():
     return Device("host", lambda name: getattr(ops, name))
+
+
+def refusing():
+    """A device type that refuses every call: planted, to be noticed."""
+    def operator(_name):
+        raise NotImplementedError("all")
+    return Device("refusing", operator)
 
 
 def other_device(text):
@@ -237,8 +251,10 @@ class Judge:
             self.judge_device(device, call, expected, wanted)
         if not call.overload._schema.is_mutable:
             for other in other_forms(call, expected):
-                if self.met[other.key] < 8:
-                    self.judge(other)
+                self.met[other.key] += 1
+                if self.met[other.key] <= 8:
+                    for device in self.devices:
+                        self.judge_device(device, other, expected, wanted)
 
     def judge_device(self, device, call, expected, wanted):
         start = time.monotonic()
@@ -383,18 +399,29 @@ def columns(devices, counts):
     return " ".join(f"{n:7}" for device in devices for n in counts(device))
 
 
-def report(judge, seconds, out):
+def report(judge, dtypes, seconds, out):
     devices = judge.devices
     print("# SPDX-FileCopyrightText: 2026 The flaggems authors\n# SPDX-License-Identifier: Apache-2.0", file=out)
     print(f"# tests/opinfo/judge.py on {', '.join(d.name for d in devices)} ({platform.machine()}), "
-          f"PyTorch {torch.__version__}: {seconds:.0f} s", file=out)
+          f"PyTorch {torch.__version__}, samples of {', '.join(str(d).removeprefix('torch.') for d in dtypes)}: "
+          f"{seconds:.0f} s", file=out)
     for device in devices:
         launches = "" if device.launches() is None else f", {device.launches()} kernels launched"
         print(f"{device.name}: operators {len(device.samples)} of {len(KEYS | OWN_FORMS)}, "
               f"samples {sum(device.samples.values())}, passed {sum(device.passes.values())}, "
-              f"refused {sum(device.refused.values())}, failed {sum(device.failed.values())}, "
+              f"refused {sum(device.refused.values())} (all of {len(device.refused_always())} operators), "
+              f"failed {sum(device.failed.values())}, "
               f"of a dtype not compiled {sum(device.not_compiled.values())}; {device.seconds:.0f} s{launches}",
               file=out)
+    never = {key: [d.name for d in devices if key in d.refused_always()]
+             for d in devices for key in d.refused_always()}
+    if never:
+        print("\n## operators that refused all their samples", file=out)
+        for key, names in sorted(never.items()):
+            print(f"{key}, on {', '.join(names)}: {REFUSED.get(key, 'FAILED')}", file=out)
+    for device in devices:
+        if others := sorted(device.not_compiled.keys() - device.samples.keys()):
+            print(f"\n## met in dtypes alone that {device.name} was not compiled for\n{' '.join(others)}", file=out)
     for title, attribute in (("failed", "failed"), ("refused", "refused"),
                              ("accepted, although ATen refuses it", "accepted")):
         found = sorted({group for d in devices for group in getattr(d, attribute)})
@@ -429,7 +456,8 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     devices = [host(), *map(other_device, options.device)]
-    judge, start = Judge(devices, options.share, options.mutate, options.reference), time.monotonic()
+    planted = [refusing()] if options.mutate else []
+    judge, start = Judge(devices + planted, options.share, options.mutate, options.reference), time.monotonic()
     chosen = [(info, dtype) for info in op_db if re.search(options.only, info.name)
               for dtype in dtypes if dtype in info.supported_dtypes("cpu")]
     with torch.no_grad():
@@ -447,15 +475,20 @@ def main():
                     if dtype.is_floating_point:
                         judge.run_rows(key, dtype)
     seconds = time.monotonic() - start
-    report(judge, seconds, sys.stdout)
+    judge.devices = devices
+    for device in planted:
+        judge.planted += len(device.samples)
+        judge.missed += [f"all refused of {key}" for key in device.samples.keys() - set(device.refused_always())]
+    report(judge, dtypes, seconds, sys.stdout)
     if options.report:
         with open(options.report, "w", encoding="utf-8") as out:
-            report(judge, seconds, out)
+            report(judge, dtypes, seconds, out)
     if options.mutate:
         print(f"\nplanted {judge.planted}, not noticed {len(judge.missed)}")
         print("\n".join(judge.missed[:20]))
         return 1 if judge.missed or judge.planted == 0 else 0
-    return 1 if any(d.failed or not d.passes or d.launches() == 0 for d in devices) else 0
+    return 1 if any(d.failed or not d.passes or d.launches() == 0 or set(d.refused_always()) - REFUSED.keys()
+                    for d in devices) else 0
 
 
 SCHEMAS = {text.split("(")[0]: text for text in ops.schemas()}

@@ -81,6 +81,17 @@ TYPED_TEST(activation_backward, by_hand) {
   expect_equal(dw.read(), {0, 0, 1, 0});
   EXPECT_RAISES(fg::prelu_kernel_backward(stream, g.in(), x.in(), noise.in(), dx.view(), dx.view()),
                 overlap, "prelu_kernel_backward");
+  test_tensor<f32, D> first({4}), second({4});
+  EXPECT_RAISES(fg::prelu_kernel_backward(stream, g.in(), x.in(), noise.in(), first.view(),
+                                          second.view().narrow(0, 0, 3)),
+                shape_mismatch, "prelu_kernel_backward");
+  EXPECT_RAISES(
+      fg::prelu_kernel_backward(stream, g.in(), x.in(), noise.in(), first.view(), noise.view()),
+      overlap, "prelu_kernel_backward");
+  EXPECT_RAISES(fg::prelu_kernel_backward(stream, g.in(), x.in(), noise.in(), first.view(),
+                                          second.view().narrow(0, 0, 1).expand({4})),
+                overlap, "prelu_kernel_backward");
+  EXPECT_TRUE(first.untouched() && second.untouched());
   EXPECT_RAISES((void)fg::elu_backward(stream, g.in(), -1, 1, 1, true, x.in()), invalid_argument,
                 "elu_backward");
   EXPECT_RAISES((void)fg::leaky_relu_backward(stream, g.in(), x.in(), -1, true), invalid_argument,

@@ -29,11 +29,12 @@ TYPED_TEST(activation_rows, logit_and_numbers) {
   at_every_level<D>([&] {
     const values in = {0.5, 0.500001, 0.4, 0.9, 1e-6, 0, 1, -0.5, 2, nan, 0.25, 0.75, 0.999999};
     test_tensor<f32, D> x({13}, layout::strided, in), out({13});
-    for (const std::optional<double> eps : {std::optional<double>(), std::optional(0.125)}) {
+    for (const std::optional<double> eps :
+         {std::optional<double>(), std::optional(0.125), std::optional(0.625)}) {
       fg::logit(stream, x.in(), out.view(), eps);
       values want;
       for (const double v : x.values()) {
-        const double z = eps && v == v ? std::fmin(std::fmax(v, *eps), 1 - *eps) : v;
+        const double z = !eps ? v : v < *eps ? *eps : v > 1 - *eps ? 1 - *eps : v;
         want.push_back(std::log(z / (1 - z)));
       }
       expect_close<f32>(out.read(), want, {1e-6, 1e-9});
@@ -50,8 +51,25 @@ TYPED_TEST(activation_rows, logit_and_numbers) {
     fg::nan_to_num_(stream, y.view(), std::nullopt, 3);
     expect_equal(y.read(), {0, 3, -most, -2.5});
   });
-  EXPECT_RAISES((void)fg::logit(stream, test_tensor<f32, D>({2}).in(), -0.5), invalid_argument,
-                "logit");
+  // A negative eps is none, as in PyTorch.
+  test_tensor<f32, D> z({4}, layout::contiguous, {0.25, 0.5, 1.5, -0.1});
+  expect_close<f32>(values_of(fg::logit(stream, z.in(), -0.5)), {-std::log(3.0), 0, nan, nan},
+                    {1e-6, 1e-9});
+}
+
+TYPED_TEST(activation_rows, refuse_options) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  test_tensor<f32, D> x({5}, layout::contiguous, {-1, 0, 1, 2, 3}), out({5});
+  EXPECT_RAISES(fg::celu(stream, x.in(), out.view(), 0), invalid_argument, "celu");
+  EXPECT_RAISES(fg::celu_(stream, x.view(), 0), invalid_argument, "celu");
+  EXPECT_RAISES((void)fg::celu(x.in(), 0), invalid_argument, "celu");
+  for (const double lambd : {-0.5, nan})
+    EXPECT_RAISES(fg::softshrink(stream, x.in(), out.view(), lambd), invalid_argument,
+                  "softshrink");
+  EXPECT_TRUE(out.untouched() && x.untouched());
+  fg::softshrink(stream, x.in(), out.view(), 0);
+  expect_equal(out.read(), {-1, 0, 1, 2, 3});
 }
 
 TYPED_TEST(activation_rows, prelu) {
@@ -106,6 +124,29 @@ TEST(activation_numbers, of_other_dtypes) {
   expect_equal(values_of(fg::nan_to_num(stream, i.in())), {1, -2, 3});
   static_assert(
       std::is_same_v<fg::value_t<decltype(fg::threshold(stream, i.in(), 1, 5))>, fg::i32>);
+}
+
+/// Of integers, options lose their fractions, and are numbers of the dtype that f64 holds exactly.
+TEST(activation_numbers, of_threshold) {
+  const auto& stream = test_stream<host>();
+  test_tensor<fg::i32> x({3}, layout::contiguous, {1, -2, 3}), out({3});
+  for (const double no : {1e10, -2147483649.0, inf, nan}) {
+    EXPECT_RAISES(fg::threshold(stream, x.in(), out.view(), 0, no), invalid_argument, "threshold");
+    EXPECT_RAISES(fg::threshold(stream, x.in(), out.view(), no, 0), invalid_argument, "threshold");
+  }
+  EXPECT_TRUE(out.untouched());
+  fg::threshold(stream, x.in(), out.view(), 1.5, 2147483647);
+  expect_equal(out.read(), {2147483647, 2147483647, 3});
+  EXPECT_RAISES((void)fg::hardtanh(x.in(), -1, nan), invalid_argument, "hardtanh");
+  expect_equal(values_of(fg::hardtanh(stream, x.in(), -1e10, 2)), {1, -2, 2});
+  test_tensor<fg::u8> bytes({2}, layout::contiguous, {1, 5});
+  EXPECT_RAISES((void)fg::threshold(bytes.in(), 3, -1), invalid_argument, "threshold");
+  expect_equal(values_of(fg::threshold(stream, bytes.in(), 3, 255)), {255, 5});
+  test_tensor<fg::i64> wide({2}, layout::contiguous, {1, 5});
+  EXPECT_RAISES((void)fg::threshold(wide.in(), 3, 9007199254740992.0), invalid_argument,
+                "threshold");
+  expect_equal(values_of(fg::threshold(stream, wide.in(), 3, -9007199254740991.0)),
+               {-9007199254740991.0, 5});
 }
 
 #endif

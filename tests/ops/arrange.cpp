@@ -15,7 +15,8 @@ TYPED_TEST(arrange, moves) {
   using D = TypeParam;
   using at = std::vector<i64>;
   static const i64 first[] = {0}, both[] = {0, -1}, shifts[] = {2, -7}, along[] = {0, 1},
-                   turn[] = {1, 2}, times[] = {2, 1, 3}, many[] = {2, 2, 2, 2, 2}, ends[] = {3};
+                   twice[] = {0, -2}, turn[] = {1, 2}, times[] = {2, 1, 3},
+                   many[] = {2, 2, 2, 2, 2}, ends[] = {3};
   const move_case<f32, D> table[] = {
       {"flip",
        {3, 5},
@@ -38,6 +39,13 @@ TYPED_TEST(arrange, moves) {
          return x.at({(i[0] + 1) % 3, (i[1] + 7) % 5});
        },
        FLAGGEMS_MOVE_CASE(roll, shifts, along)},
+      {"roll of one dimension twice",
+       {3, 5},
+       {3, 5},
+       [](const grid& x, const at& i) {
+         return x.at({(i[0] + 5) % 3, i[1]});
+       },
+       FLAGGEMS_MOVE_CASE(roll, shifts, twice)},
       {"roll of all",
        {3, 5},
        {3, 5},
@@ -178,6 +186,8 @@ TYPED_TEST(arrange, empty) {
   expect_equal(values_of(fg::roll(s, one.in(), 3)), {4});
   expect_equal(values_of(fg::repeat_interleave(s, one.in(), 3)), {4, 4, 4});
   expect_equal(values_of(fg::repeat(s, one.in(), {2})), {4, 4});
+  EXPECT_RAISES(fg::roll(s, one.in(), 1, 0), out_of_range, "roll");
+  EXPECT_RAISES(fg::repeat_interleave(s, one.in(), 3, 0), out_of_range, "repeat_interleave");
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

@@ -54,5 +54,20 @@ TYPED_TEST(comparison_isclose, all_pairs) {
   EXPECT_TRUE(out.untouched());
 }
 
+/// f32 does not tell these integers from each other.
+TYPED_TEST(comparison, isclose_of_integers) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  at_every_level<D>([&] {
+    test_tensor<fg::i64, D> a({3}, layout::contiguous, {16777216, 16777216, 3}),
+        b({3}, layout::strided, {16777217, 16777216, 4});
+    expect_equal(values_of(fg::isclose(stream, a.in(), b.in(), {0, 0, false})), {0, 1, 0});
+    expect_equal(values_of(fg::isclose(stream, a.in(), b.in(), {1e-9, 0, false})), {1, 1, 0});
+    expect_equal(values_of(fg::isclose(stream, a.in(), b.in(), {0, 1, false})), {1, 1, 1});
+    test_tensor<fg::i32, D> c({3}, layout::contiguous, {16777217, 16777216, 3});
+    expect_equal(values_of(fg::isclose(stream, a.in(), c.in(), {0, 0, true})), {0, 1, 1});
+  });
+}
+
 }  // namespace
 }  // namespace flaggems_test

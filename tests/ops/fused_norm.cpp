@@ -86,6 +86,19 @@ TYPED_TEST(fused_norms, quantized_blocks) {
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host
+TEST(fused_norm, keeps_weights) {
+  const auto& s = test_stream<host>();
+  test_tensor<bf16> x({1, 4}), memory({8});
+  const auto weight = memory.in().narrow(0, 0, 4);
+  const auto out = memory.view().narrow(0, 2, 4).unsqueeze(0);
+  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {4}, weight, std::nullopt, out), overlap,
+                "skip_layer_norm");
+  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {4}, std::nullopt, weight, out), overlap,
+                "skip_layer_norm");
+  EXPECT_RAISES(fg::gemma_rms_norm(s, x.in(), weight, out), overlap, "gemma_rms_norm");
+  EXPECT_TRUE(memory.untouched());
+}
+
 TEST(fused_norm, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({3, 4}), y({3, 5}), out({3, 4}), w({3}), scales({3, 2});
@@ -98,6 +111,8 @@ TEST(fused_norm, refuses_bad_arguments) {
                 "act_quant");
   EXPECT_RAISES(fg::act_quant(s, x.in(), small.view(), scales.view(), 4), shape_mismatch,
                 "act_quant");
+  test_tensor<f32> deep({1, 1, 1, 1, 1, 1, 1, 4});
+  EXPECT_RAISES(static_cast<void>(fg::act_quant(s, deep.in(), 4)), invalid_argument, "act_quant");
   EXPECT_TRUE(out.untouched() && small.untouched());
 }
 #endif

@@ -109,6 +109,17 @@ TYPED_TEST(gathers, index) {
   const auto got = out.read();
   expect_equal({got.begin(), got.begin() + 6}, {v[1], v[3], v[5], v[7], v[9], v[11]});
   EXPECT_EQ(fg::index(s, x.in(), std::tuple(none.in())).shape_of(), (shape{0, 4}));
+  // Masks without dimensions give x one of size 1 or 0.
+  test_tensor<bool, D> yes({}, layout::contiguous, {1}), no({}, layout::contiguous, {0});
+  const auto all = fg::index(s, x.in(), std::tuple(yes.in()));
+  EXPECT_EQ(all.shape_of(), (shape{1, 3, 4}));
+  expect_equal(values_of(all), v);
+  EXPECT_EQ(fg::index(s, x.in(), std::tuple(no.in())).shape_of(), (shape{0, 3, 4}));
+  expect_equal(values_of(fg::index(s, x.in(), std::tuple(std::nullopt, yes.in(), index.in()))),
+               {v[1], v[3], v[5], v[7], v[9], v[11]});
+  test_tensor<f32, D> one({}, layout::contiguous, {5});
+  expect_equal(values_of(fg::index(s, one.in(), std::tuple(yes.in()))), {5});
+  EXPECT_EQ(fg::index(s, one.in(), std::tuple(no.in())).shape_of(), (shape{0}));
 }
 
 TYPED_TEST(gathers, special_cases) {

@@ -155,10 +155,19 @@ TEST(loss_forms, new_tensors) {
             values_of(fg::binary_cross_entropy(stream, t.in(), t.in())));
   EXPECT_EQ(values_of(fg::binary_cross_entropy_with_logits(stream, x.in(), t.in(), some, none)),
             values_of(fg::binary_cross_entropy_with_logits(stream, x.in(), t.in(), x.in())));
-  EXPECT_RAISES(fg::mse_loss(stream, x.in(), t.in(), out.view()), shape_mismatch, "mean");
+  EXPECT_RAISES(fg::mse_loss(stream, x.in(), t.in(), out.view()), shape_mismatch, "mse_loss");
   EXPECT_RAISES(fg::mse_loss(stream, x.in(), t.in().narrow(0, 0, 3), out.view(), reduction::none),
                 shape_mismatch, "mse_loss");
-  EXPECT_RAISES((void)fg::huber_loss(stream, x.in(), t.in(), i64{7}), invalid_argument, "loss");
+  EXPECT_RAISES((void)fg::huber_loss(stream, x.in(), t.in(), i64{7}), invalid_argument,
+                "huber_loss");
+  EXPECT_RAISES(fg::mse_loss_backward(stream, x.in(), x.in(), t.in(), out.view(), i64{-1}),
+                invalid_argument, "mse_loss_backward");
+  for (const double no : {0.0, -1.0, std::nan("")})
+    EXPECT_RAISES(fg::huber_loss(stream, x.in(), t.in(), out.view(), reduction::none, no),
+                  invalid_argument, "huber_loss");
+  for (const double no : {-1.0, std::nan("")})
+    EXPECT_RAISES(fg::smooth_l1_loss(stream, x.in(), t.in(), out.view(), reduction::none, no),
+                  invalid_argument, "smooth_l1_loss");
   EXPECT_TRUE(out.untouched());
 }
 

@@ -143,6 +143,8 @@ TEST(padding_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::pad(s, x.in(), {5, 0}, fg::pad_mode::circular), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in().narrow(1, 0, 0), {1, 0}, fg::pad_mode::replicate), shape_mismatch,
                 "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {1, 1}, fg::pad_mode::reflect, 3.0), invalid_argument, "pad");
+  EXPECT_EQ(fg::pad(s, x.in(), {1, 1}, fg::pad_mode::reflect, 0.0).shape_of(), (shape{3, 6}));
   EXPECT_RAISES(fg::reflection_pad2d(s, x.in(), {1, 1}), shape_mismatch, "reflection_pad2d");
   EXPECT_RAISES(fg::pad(s, x.in(), out.view().narrow(1, 0, 5), {1, 1}), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, out.in().narrow(1, 0, 4), out.view(), {1, 1}), overlap, "pad");

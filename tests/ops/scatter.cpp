@@ -135,6 +135,19 @@ TYPED_TEST(scatters, reductions) {
                {-2, 5});  // -3 / 2, rounded down
 }
 
+TYPED_TEST(scatters, extremes_of_bools) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<bool, D> x({4}, layout::contiguous, {1, 1, 0, 1}),
+      given({3}, layout::contiguous, {0, 1, 0});
+  test_tensor<i64, D> index({3}, layout::contiguous, {0, 2, 1});
+  const auto reduced = [&](reduction how) {
+    return values_of(fg::scatter_reduce(s, x.in(), 0, index.in(), given.in(), how, false));
+  };
+  expect_equal(reduced(reduction::amax), {0, 0, 1, 1});
+  expect_equal(reduced(reduction::amin), {0, 0, 1, 1});
+}
+
 TYPED_TEST(scatters, numbers) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -150,6 +163,8 @@ TYPED_TEST(scatters, numbers) {
   test_tensor<f32, D> value({}, layout::contiguous, {8});
   fg::index_fill_(s, x.view(), 1, row.in(), value.in());
   expect_equal(x.read(), {8, 2, 8, 8, 5, 8});
+  test_tensor<fg::i32, D> last({2}, layout::strided, {-1, -3});
+  expect_equal(values_of(fg::index_fill(s, x.in(), 1, last.in(), 7)), {7, 2, 7, 7, 5, 7});
 }
 
 TYPED_TEST(scatters, by_one_dimension) {
@@ -233,6 +248,17 @@ TYPED_TEST(scatters, index_put) {
 }
 
 // Sums of small floats are rounded once; of bool they are whether any is true.
+TYPED_TEST(scatters, masks_without_dimensions) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> x({2, 2}, layout::strided, {1, 2, 3, 4}), value({}, layout::contiguous, {9}),
+      one({}, layout::contiguous, {5});
+  test_tensor<bool, D> yes({}, layout::contiguous, {1}), no({}, layout::contiguous, {0});
+  expect_equal(values_of(fg::index_put(s, x.in(), std::tuple(yes.in()), value.in())), {9, 9, 9, 9});
+  expect_equal(values_of(fg::index_put(s, x.in(), std::tuple(no.in()), value.in())), {1, 2, 3, 4});
+  expect_equal(values_of(fg::index_put(s, one.in(), std::tuple(yes.in()), value.in(), true)), {14});
+}
+
 TYPED_TEST(scatters, small_types) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -244,6 +270,8 @@ TYPED_TEST(scatters, small_types) {
       more({3}, layout::contiguous, {1, 1, 0});
   test_tensor<i64, D> zero({3}, layout::contiguous, {2, 1, 1});
   expect_equal(values_of(fg::scatter_add(s, flags.in(), 0, zero.in(), more.in())), {0, 1, 1});
+  EXPECT_EQ(values_of(fg::index_add(s, flags.in(), 0, zero.in(), more.in(), i64{1} << 32)),
+            (std::vector<double>{0, 1, 1}));
   test_tensor<fg::u8, D> bytes({1}, layout::contiguous, {250}),
       some({3}, layout::contiguous, {3, 3, 3});
   test_tensor<i64, D> first({3});
@@ -275,6 +303,20 @@ TEST(scatter, bad_indices_on_a_chip_write_nothing) {
 #endif
 
 #if FLAGGEMS_TEST_HOST  // about the host
+TEST(scatter, multiplies_integers_exactly) {
+  const auto& s = test_stream<host>();
+  test_tensor<i64> zero({1}), index({1}), one({1}, layout::contiguous, {1});
+  EXPECT_EQ(fg::index_add(s, zero.in(), 0, index.in(), one.in(), (i64{1} << 53) + 1).data()[0],
+            (i64{1} << 53) + 1);
+  test_tensor<fg::i32> small({1}), four({1}, layout::contiguous, {4}), out({1});
+  expect_equal(values_of(fg::index_add(s, small.in(), 0, index.in(), four.in(), 1.5)), {4});
+  EXPECT_RAISES(fg::index_add(s, small.in(), 0, index.in(), four.in(), 3'000'000'000),
+                invalid_argument, "index_add");
+  EXPECT_RAISES(fg::index_add(s, small.in(), 0, index.in(), four.in(), out.view(), 3e9),
+                invalid_argument, "index_add");
+  EXPECT_TRUE(out.untouched());
+}
+
 TEST(scatter, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({3, 4}), src({2, 4}), small({1, 4}), out({3, 4}), row({4});
@@ -294,6 +336,8 @@ TEST(scatter, refuses_bad_arguments) {
   EXPECT_RAISES(fg::index_add(s, x.in(), 0, line.in(), row.in()), shape_mismatch, "index_add");
   EXPECT_RAISES(fg::index_copy(s, x.in(), 0, far.in(), src.in()), out_of_range, "index_copy");
   EXPECT_RAISES(fg::index_fill(s, x.in(), 0, good.in(), 1), invalid_argument, "index_fill");
+  test_tensor<i64> below({1}, layout::contiguous, {-4});
+  EXPECT_RAISES(fg::index_fill(s, x.in(), 0, below.in(), 1), out_of_range, "index_fill");
   EXPECT_RAISES(fg::index_put(s, x.in(), std::tuple(line.in()), src.in().narrow(1, 0, 3)),
                 shape_mismatch, "index_put");
   EXPECT_RAISES(fg::index_put_(s, x.view(), std::tuple(line.in()), x.in().narrow(0, 0, 2)), overlap,

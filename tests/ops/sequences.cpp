@@ -27,6 +27,7 @@ TYPED_TEST(sequences, all) {
   EXPECT_EQ(fg::eye(s, 0, 3).shape_of(), (shape{0, 3}));
   check(fg::linspace(s, -1, 2.5, 36), 36, [](double k) { return -1 + 0.1 * k; });
   check(fg::linspace<i64>(s, 0, 10, 4), 4, [](double k) { return std::trunc(10 * k / 3); });
+  check(fg::linspace<i64>(s, 0, 1.9, 20), 20, [](double k) { return k < 19 ? 0 : 1; });
   EXPECT_EQ(values_of(fg::linspace<f64>(s, 0.1, 0.7, 7)).back(), 0.7);
   check(fg::linspace(s, 3, 5, 1), 1, [](double) { return 3; });
   EXPECT_EQ(fg::linspace(s, 3, 5, 0).numel(), 0);
@@ -58,7 +59,12 @@ TEST(sequences_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::eye(s, -1), invalid_argument, "eye");
   EXPECT_RAISES(fg::linspace(s, 0, 1, -1), invalid_argument, "linspace");
   EXPECT_RAISES(fg::logspace(s, 0, 1, -1), invalid_argument, "logspace");
+  EXPECT_RAISES(fg::linspace<fg::u8>(s, 0, 300, 4), invalid_argument, "linspace");
+  EXPECT_RAISES(fg::linspace<fg::f16>(s, -1e6, 0, 4), invalid_argument, "linspace");
+  EXPECT_RAISES(fg::logspace<fg::u8>(s, 0, 300, 4), invalid_argument, "logspace");
   EXPECT_RAISES(fg::range(s, 0, 1, 0), invalid_argument, "arange");
+  EXPECT_RAISES(fg::range<fg::i8>(s, 125, 128), invalid_argument, "range");
+  expect_equal(values_of(fg::range<fg::i8>(s, 125, 127)), {125, 126, 127});
   EXPECT_RAISES(fg::hann_window(s, -1), invalid_argument, "hann_window");
 }
 #endif

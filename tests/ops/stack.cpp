@@ -30,6 +30,8 @@ TYPED_TEST(stacks, all) {
   expect_equal(values_of(fg::hstack(s, list)),
                {x[0], x[1], x[2], y[0], y[1], y[2], x[3], x[4], x[5], y[3], y[4], y[5]});
   expect_equal(values_of(fg::hstack(s, std::tuple(one.in(), row.in()))), {5, 7, 8, 9});
+  const auto rows = fg::hstack(s, std::tuple(row.in().narrow(0, 0, 0), a.in(), b.in()));
+  EXPECT_EQ(rows.shape_of(), (shape{4, 3}));  // the first tensor has one dimension
   const auto below = fg::vstack(s, std::tuple(row.in(), a.in()));
   EXPECT_EQ(below.shape_of(), (shape{3, 3}));
   expect_equal(values_of(below), {7, 8, 9, x[0], x[1], x[2], x[3], x[4], x[5]});

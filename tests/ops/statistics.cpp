@@ -175,7 +175,13 @@ TYPED_TEST(extremes, special_cases) {
   expect_equal(values_of(fg::logsumexp(s, row.in(), 0)), {-infinity});
   expect_close<f32>(values_of(fg::logsumexp(s, high.in(), 0)), {1000 + std::log(2.0)});
   EXPECT_TRUE(std::isnan(values_of(fg::var(s, row.in().narrow(0, 0, 1)))[0]));
-  expect_equal(values_of(fg::linalg_vector_norm(s, none.in(), infinity, 1)), {0, 0});
+  for (const double order : {infinity, -infinity, -1.0, -2.0}) {
+    EXPECT_RAISES(fg::linalg_vector_norm(s, none.in(), order, 1), invalid_argument,
+                  "linalg_vector_norm");
+    EXPECT_EQ(fg::linalg_vector_norm(s, none.in(), order, 0).shape_of(), (shape{0}));
+  }
+  for (const double order : {0.0, 0.5, 2.0})
+    expect_equal(values_of(fg::linalg_vector_norm(s, none.in(), order, 1)), {0, 0});
   expect_equal(values_of(fg::trace(s, x.in())), {5});
   EXPECT_TRUE(fg::equal(s, x.in(), x.in()) && fg::equal(s, none.in(), none.in()));
   EXPECT_FALSE(fg::equal(s, x.in(), y.in()) || fg::equal(s, x.in(), high.in()));
@@ -199,6 +205,10 @@ TEST(statistics_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::logsumexp(s, x.in(), {1, 1}), invalid_argument, "logsumexp");
   EXPECT_RAISES(fg::trace(s, out.in()), invalid_argument, "trace");
   EXPECT_RAISES(fg::allclose(s, x.in(), out.in()), shape_mismatch, "allclose");
+  EXPECT_RAISES(static_cast<void>(fg::allclose(s, x.in(), x.in(), -1.0)), invalid_argument,
+                "allclose");
+  EXPECT_RAISES(static_cast<void>(fg::allclose(s, x.in(), x.in(), 0, std::nan(""))),
+                invalid_argument, "allclose");
   EXPECT_TRUE(out.untouched());
 }
 #endif

@@ -23,12 +23,13 @@ def numbers(*sizes, dtype="float32"):
 
 class Schemas(unittest.TestCase):
     def test_parts(self):
-        s = Schema("mine::f.out(Tensor self, int[1]? dim=[0, 1], *, str? mode, Tensor(a!) out) -> Tensor(a!)")
-        self.assertEqual((s.key, s.name, s.new_results, s.positional), ("mine::f.out", "f", 0, 2))
-        self.assertEqual([p.name for p in s.parameters], ["self", "dim", "mode", "out"])
-        self.assertEqual([p.type for p in s.parameters], ["Tensor", "int[]", "str", "Tensor"])
-        self.assertEqual([p.required for p in s.parameters], [True, False, True, True])
-        self.assertEqual([p.optional for p in s.parameters], [False, True, True, False])
+        s = Schema("mine::f.out(Tensor self, int[1]? dim=[0, 1], Tensor?[] at=[], *, str? mode, "
+                   "Tensor(a!) out) -> Tensor(a!)")
+        self.assertEqual((s.key, s.name, s.new_results, s.positional), ("mine::f.out", "f", 0, 3))
+        self.assertEqual([p.name for p in s.parameters], ["self", "dim", "at", "mode", "out"])
+        self.assertEqual([p.type for p in s.parameters], ["Tensor", "int[]", "Tensor?[]", "str", "Tensor"])
+        self.assertEqual([p.required for p in s.parameters], [True, False, False, True, True])
+        self.assertEqual([p.optional for p in s.parameters], [False, True, False, True, False])
         self.assertEqual([p.name for p in s.outputs], ["out"])
 
     def test_all_parse(self):
@@ -58,6 +59,15 @@ class Calls(unittest.TestCase):
         self.assertTrue(numpy.allclose(grads[1], (y * (x - mean) * rstd).sum(0), atol=1e-4))
         with self.assertRaisesRegex(ValueError, "output_mask"):
             ops.native_layer_norm_backward(y, x, [8], mean, rstd, weight, None, [True])
+
+    def test_absent_tensors_of_a_list(self):
+        x, columns = numbers(2, 3), numpy.array([2, 0])
+        numpy.testing.assert_array_equal(ops.index(x, [None, columns]), x[:, columns])
+        self.assertIsInstance(ops.index(x, [None, columns]), numpy.ndarray)
+        ops.index_put_(x, (None, columns), numpy.zeros((2, 2), "float32"))
+        numpy.testing.assert_array_equal(x[:, columns], 0)
+        with self.assertRaisesRegex(TypeError, r"argument tensors is Tensor\[\], got list"):
+            ops.cat([x, None])
 
     def test_overloads(self):
         x = numbers(2, 3)
@@ -109,6 +119,45 @@ class Calls(unittest.TestCase):
         self.assertIsInstance(made, tvm_ffi.Tensor)
         numpy.testing.assert_array_equal(numpy.from_dlpack(made), numpy.full((2, 3), 1.5, "float32"))
         numpy.testing.assert_array_equal(numpy.from_dlpack(ops.arange(1, 7, 2)), [1, 3, 5])
+
+
+class Results(unittest.TestCase):
+    def test_views(self):
+        x = numbers(2, 6)
+        row = ops.select(x, 0, 1)
+        self.assertIsInstance(row, numpy.ndarray)
+        self.assertTrue(numpy.shares_memory(row, x))
+        numpy.testing.assert_array_equal(row, x[1])
+        numpy.testing.assert_array_equal(ops.expand_as(ops.unsqueeze(x, 1), numbers(2, 3, 6)),
+                                         numpy.broadcast_to(x[:, None], (2, 3, 6)))
+        parts = ops.split(x, 4, dim=1)
+        self.assertIsInstance(parts, list)
+        self.assertEqual([p.shape for p in parts], [(2, 4), (2, 2)])
+        numpy.testing.assert_array_equal(parts[1], x[:, 4:])
+        del x, row
+        gc.collect()
+        ops.zeros([64])
+        numpy.testing.assert_array_equal(parts[1], numbers(2, 6)[:, 4:])
+        y = ops.permute(ops.neg(numbers(3, 4)), [1, 0])  # the library's own memory
+        gc.collect()
+        ops.zeros([64])
+        numpy.testing.assert_array_equal(y, -numbers(3, 4).T)
+
+    def test_lists_and_bools(self):
+        x = numbers(3, 4)
+        made = ops.unbind_copy(x, 1)
+        self.assertEqual(len(made), 4)
+        for got, expected in zip(made, x.T):
+            numpy.testing.assert_array_equal(got, expected)
+        self.assertIs(ops.equal(x, x.copy()), True)
+        self.assertIs(ops.equal(x, x + 1), False)
+        self.assertIs(ops.allclose(x, x + 1, atol=2), True)
+
+    def test_masks(self):
+        x, mask = numbers(3, 4), numpy.array([True, False, True])
+        numpy.testing.assert_array_equal(ops.index(x, [mask]), x[mask])
+        numpy.testing.assert_array_equal(ops.index(x, [None, numpy.array([1, -1])]), x[:, [1, -1]])
+        numpy.testing.assert_array_equal(ops.index(x, [x > 0]), x[x > 0])
 
 
 class Errors(unittest.TestCase):

@@ -18,7 +18,9 @@ struct registry_activation : testing::Test {
 };
 
 #define NONE(...)
-#define CHECK(name, ...) check(#name, {x}, [&] { return fg::name(s, a); });
+#define CHECK(name, ...)                                                             \
+  check(std::string_view(#name) == "squared_relu" ? "flaggems::" #name : #name, {x}, \
+        [&] { return fg::name(s, a); });
 #define CHECK1(name, ...) check(#name, {x, 0.75}, [&] { return fg::name(s, a, 0.75); });
 #define CHECK2(name, ...) check(#name, {x, 0.75, 2}, [&] { return fg::name(s, a, 0.75, 2); });
 #define CHECK3(name, ...) \
@@ -26,6 +28,10 @@ struct registry_activation : testing::Test {
 
 TEST_F(registry_activation, of_the_table) {
   FLAGGEMS_ACTIVATION_TABLE(CHECK, CHECK1, CHECK2, CHECK3, NONE, NONE)
+  // ATen has no such forms, so that no names of its own are given to ours.
+  for (const char* const name : {"squared_relu", "squared_relu_", "hardshrink_", "softshrink_",
+                                 "softplus_", "log_sigmoid_", "special_logit_"})
+    EXPECT_EQ(fg::registry<host>::find(name), nullptr) << name;
   check("leaky_relu", {x}, [&] { return fg::leaky_relu(s, a); });
   check("softplus", {x}, [&] { return fg::softplus(s, a); });
   check("elu", {x, 2}, [&] { return fg::elu(s, a, 2); });

@@ -41,6 +41,31 @@ TEST(registry_arrange, to_copy) {
   check("_to_copy", {view<host>(a)}, [&] { return fg::to_copy(s, a); });
 }
 
+TEST(registry_arrange, copies_of_parts) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({5, 4});
+  const view<host> x(a);
+  const auto check_list = [&](const char* key, const arguments<host>& given, const auto& want) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    fg::any_results<host> got;
+    op.call(fg::ref(s), given, got);
+    ASSERT_EQ(got.tensors.size(), want.size()) << key;
+    for (std::size_t k = 0; k < want.size(); ++k) {
+      EXPECT_FALSE(got.tensors[k].is_view()) << key;
+      expect_same(got.tensors[k], view<host>(want[k]), key);
+    }
+  };
+  check_list("unbind_copy.int", {x, 1}, fg::unbind_copy(s, a, 1));
+  check_list("split_copy.Tensor", {x, 2}, fg::split_copy(s, a, 2));
+  check_list("split_with_sizes_copy", {x, list{3, 1}, 1},
+             fg::split_with_sizes_copy(s, a, {3, 1}, 1));
+  fg::any_results<host> one;  // any operator's results
+  fg::registry<host>::at("t_copy").call(fg::ref(s), arguments<host>{x}, one);
+  ASSERT_EQ(one.tensors.size(), 1u);
+  expect_same(one.tensors[0], boxed_results(fg::t_copy(s, a))[0], "t_copy");
+}
+
 TEST(registry_arrange, joins) {
   const auto& s = stream_of<host>();
   const auto a = numbers({3, 4}), b = numbers({3, 4}, -2, 2, 2);

@@ -121,6 +121,13 @@ TEST(registry_creation, of_sizes_and_sequences) {
   check("eye", {3}, [&] { return fg::eye(s, 3); });
   check("eye.m", {3, 2}, [&] { return fg::eye(s, 3, 2); });
   check("linspace", {0, 1, 5}, [&] { return fg::linspace(s, 0, 1, 5); });
+  // Numbers keep their fractions for a dtype that is given.
+  check("linspace", {-2.5, 3.75, 6, fg::dtype::i64},
+        [&] { return fg::linspace<i64>(s, -2.5, 3.75, 6); });
+  check("range.step", {0.5, 4, 1.5, fg::dtype::i64},
+        [&] { return fg::range<i64>(s, 0.5, 4, 1.5); });
+  check("logspace", {0, 1.5, 3, 10.0, fg::dtype::i64},
+        [&] { return fg::logspace<i64>(s, 0, 1.5, 3); });
   check("logspace", {0, 1, 5, 2}, [&] { return fg::logspace(s, 0, 1, 5, 2); });
   check("range", {1, 4}, [&] { return fg::range(s, 1, 4); });
   check("range.step", {1, 4, 0.5}, [&] { return fg::range(s, 1, 4, 0.5); });

@@ -49,6 +49,7 @@ TEST(registry_meta, refuses_what_a_device_refuses) {
   EXPECT_ERROR(fg::registry<meta>::at("softmax.int_out")(s, {low, 0, {}, high}), overlap, "softmax",
                "");
   EXPECT_ERROR(static_cast<void>(fg::to_host(s, c)), not_supported, "meta", "elements");
+  EXPECT_ERROR(meta::set_device(1), device_unavailable, "set_device", "meta");
 }
 
 }  // namespace

@@ -16,7 +16,19 @@ struct registry_pointwise : testing::Test {
   fg::tensor<f32> a = numbers({3, 4}, 0.5, 2), b = numbers({3, 4}, 0.5, 2, 7);
   fg::tensor<i64> m = numbers<i64>({6}, 1, 9), n = numbers<i64>({6}, 1, 9, 3);
   view<host> x{a}, y{b}, p{m}, q{n};
+  template <class F>
+  void check_either(const std::string& name, const F& f) {  // of one operand or two
+    if constexpr (!requires { requires std::is_void_v<decltype(f(a, b))>; })  // b as the output
+      check(name + ".Tensor", {x, y}, [&] { return f(a, b); });
+    else
+      check(name, {x}, [&] { return f(a); });
+  }
 };
+
+#define CHECK_ALIAS(other, name) \
+  check_either(                  \
+      #other, [&](const auto&... v) -> decltype(fg::name(s, v...)) { return fg::name(s, v...); });
+TEST_F(registry_pointwise, other_names){FLAGGEMS_POINTWISE_ALIASES(CHECK_ALIAS)}
 
 TEST_F(registry_pointwise, arithmetic) {
   check("add.Tensor", {x, y}, [&] { return fg::add(s, a, b); });

@@ -3,7 +3,7 @@
 #include <flaggems/registry/families/scan.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::scan, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::scan, flaggems::host, flaggems::f32, bool);
 
 namespace flaggems_test {
 namespace {
@@ -25,6 +25,19 @@ TEST(registry_scan, all) {
     const auto want = fg::registry<host>::at(name)(s, {x, 1});
     expect_same(got.view(), want.view(), name);
   }
+}
+
+// Bool is added up as i64, and holds no sums.
+TEST(registry_scan, of_bools) {
+  const auto& s = stream_of<host>();
+  const auto a = fg::from_values<bool>(s, {true, false, true}, {3});
+  const view<host> x(a);
+  for (const char* const name : {"cumsum", "cumprod"}) {
+    const auto& op = fg::registry<host>::at(name);
+    EXPECT_EQ(op(s, {x, 0}).dtype(), fg::dtype::i64);
+    EXPECT_ERROR(op(s, {x, 0, fg::dtype::bool_}), dtype_mismatch, name, "bool");
+  }
+  check("cumsum", {x, 0}, [&] { return fg::cumsum(s, a, 0); });
 }
 
 }  // namespace

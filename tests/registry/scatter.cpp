@@ -30,9 +30,31 @@ TEST(registry_scatter, reads) {
   check("isin.Tensor_Tensor", {x, x, false, true}, [&] { return fg::isin(s, a, a, false, true); });
   const auto k = fg::from_values<i64>(s, {2, 0});
   check("one_hot", {view<host>(k)}, [&] { return fg::one_hot(s, k); });
+  // Masks are indices, too, and other integers than i64.
+  const auto of_rows = fg::from_values<bool>(s, {true, false, true}),
+             of_all = fg::from_values<bool>(
+                 s,
+                 {false, true, true, false, false, false, true, false, false, false, false, true},
+                 {3, 4}),
+             yes = fg::full<bool>(s, {}, true);
+  const auto small = fg::from_values<fg::i32>(s, {1, -2});
+  const view<host> rows[] = {view<host>(of_rows), view<host>(small)}, all[] = {view<host>(of_all)},
+                   whole[] = {view<host>(yes)};
+  check("index.Tensor", {x, std::span<const view<host>>(rows)},
+        [&] { return fg::index(s, a, std::tuple(of_rows.view(), small.view())); });
+  check("index.Tensor", {x, std::span<const view<host>>(all)},
+        [&] { return fg::index(s, a, std::tuple(of_all.view())); });
+  check("index.Tensor", {x, std::span<const view<host>>(whole)},
+        [&] { return fg::index(s, a, std::tuple(yes.view())); });
+  EXPECT_ERROR(fg::registry<host>::at("gather")(s, {x, 1, view<host>(of_all)}), dtype_mismatch,
+               "integers for argument index");
   const view<host> wrong[] = {x};  // floats
   EXPECT_ERROR(fg::registry<host>::at("index.Tensor")(s, {x, std::span<const view<host>>(wrong)}),
-               dtype_mismatch, "integers for argument indices");
+               dtype_mismatch, "masks of bool for argument indices", "f32");
+  const auto bytes = fg::from_values<fg::u8>(s, {1, 0, 1});
+  const view<host> unclear[] = {view<host>(bytes)};
+  EXPECT_ERROR(fg::registry<host>::at("index.Tensor")(s, {x, std::span<const view<host>>(unclear)}),
+               dtype_mismatch, "masks of bool for argument indices", "u8");
 }
 
 TEST(registry_scatter, writes) {
@@ -56,7 +78,9 @@ TEST(registry_scatter, writes) {
   check("index_fill.int_Scalar", {x, 0, row, 1.5}, [&] { return fg::index_fill(s, a, 0, j, 1.5); });
   check("index_reduce", {x, 0, row, src, "mean"},
         [&] { return fg::index_reduce(s, a, 0, j, b, reduction::mean); });
-  const view<host> first[] = {row};
+  const view<host> first[] = {row}, masks[] = {view<host>(), mask};
+  check("index_put", {x, std::span<const view<host>>(masks), value},
+        [&] { return fg::index_put(s, a, std::tuple(std::nullopt, m.view()), v); });
   check("index_put", {x, std::span<const view<host>>(first), src, true},
         [&] { return fg::index_put(s, a, std::tuple(j.view()), b, true); });
   check("masked_fill.Scalar", {x, mask, 4}, [&] { return fg::masked_fill(s, a, m, 4); });

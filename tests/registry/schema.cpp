@@ -94,6 +94,10 @@ TEST(schema, malformed) {
            wrong{"add(int[x] a) -> Tensor", "a length"},
            wrong{"add(str[] a) -> Tensor", "a type of schemas"},
            wrong{"add(Tensor a) -> int", "results of type Tensor"},
+           wrong{"add(Tensor a) -> Tensor?", "results of type Tensor"},
+           wrong{"add(Tensor a) -> (Tensor, bool)", "the only result"},
+           wrong{"add(Tensor a) -> (Tensor[], Tensor)", "the only result"},
+           wrong{"add(Tensor(a -> b) a) -> Tensor", "an alias"},
            wrong{"add(Tensor a) -> (Tensor, Tensor", ") at the end"},
            wrong{"add(Tensor a) -> (Tensor, Tensor, Tensor, Tensor, Tensor)", "at most 4"},
        }) {
@@ -102,6 +106,21 @@ TEST(schema, malformed) {
   std::string many = "f(int p0";
   for (int k = 1; k < 17; ++k) many += ", int p" + std::to_string(k);
   EXPECT_ERROR(fg::parse_schema(many + ") -> ()"), invalid_argument, "at most 16");
+}
+
+TEST(schema, results) {
+  const auto result = [](const char* text) { return fg::parse_schema(text).results[0]; };
+  const auto view_of = result("t(Tensor(a) self) -> Tensor(a)");
+  EXPECT_TRUE(view_of.is_view && !view_of.written);
+  EXPECT_EQ(view_of.kind, fg::parameter_kind::tensor);
+  const auto parts = result("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]");
+  EXPECT_TRUE(parts.is_view && !parts.written);
+  EXPECT_EQ(parts.kind, fg::parameter_kind::tensors);
+  const auto copies = result("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]");
+  EXPECT_FALSE(copies.is_view);
+  EXPECT_EQ(copies.kind, fg::parameter_kind::tensors);
+  EXPECT_EQ(result("equal(Tensor self, Tensor other) -> bool").kind, fg::parameter_kind::boolean);
+  EXPECT_TRUE(result("abs_(Tensor(a!) self) -> Tensor(a!)").written);
 }
 
 TEST(schema, forms) {

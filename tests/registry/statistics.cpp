@@ -35,6 +35,28 @@ TEST(registry_statistics, reductions) {
   check("trace", {x}, [&] { return fg::trace(s, a); });
 }
 
+TEST(registry_statistics, comparisons) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 4}), b = numbers({3, 4}, -2, 2, 2);
+  const auto c = fg::evaluate(s, a + 1e-7f);
+  const view<host> x(a), y(b), near(c);
+  const auto truth = [&](const char* key, const arguments<host>& given) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    fg::any_results<host> got;
+    op.call(fg::ref(s), given, got);
+    EXPECT_TRUE(got.tensors.empty());
+    return got.truth;
+  };
+  EXPECT_TRUE(truth("equal", {x, x}));
+  EXPECT_FALSE(truth("equal", {x, near}));
+  EXPECT_TRUE(truth("allclose", {x, near, 0, 1e-3}));
+  EXPECT_FALSE(truth("allclose", {x, y}));
+  EXPECT_ERROR(truth("allclose", {x, y, -1.0}), invalid_argument, "allclose");
+  EXPECT_ERROR(fg::registry<host>::at("equal")(s, {x, x}), invalid_argument, "equal",
+               "any_results");
+}
+
 TEST(registry_statistics, products) {
   const auto& s = stream_of<host>();
   const auto a = numbers({4}), b = numbers({4}, -2, 2, 2), m = numbers({4, 4}, -2, 2, 3);

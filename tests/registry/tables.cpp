@@ -33,6 +33,7 @@ struct registry_tables : testing::Test {
 TEST_F(registry_tables, rounding) {
   FLAGGEMS_ROUNDING_TABLE(CHECK, NONE)
   FLAGGEMS_ROUNDING_ALIASES(CHECK_ALIAS)
+  EXPECT_EQ(fg::registry<host>::find("signbit_"), nullptr);
   check("copysign.Tensor", {x, y}, [&] { return fg::copysign(s, a, b); });
   check("copysign.Scalar", {x, -1}, [&] { return fg::copysign(s, a, -1); });
   check("round.decimals", {x, 1}, [&] { return fg::round(s, a, 1); });
@@ -52,9 +53,11 @@ TEST_F(registry_tables, comparison) {
 
 TEST_F(registry_tables, bitwise) {
   check("bitwise_not", {p}, [&] { return fg::bitwise_not(s, m); });
-#define CHECK_BITS(name, ...)                                        \
-  check(#name ".Tensor", {p, q}, [&] { return fg::name(s, m, n); }); \
-  check(#name ".Scalar", {p, 3}, [&] { return fg::name(s, m, 3); }); \
+#define SCALAR_OF_bits ".Scalar"
+#define SCALAR_OF_whole_number ".Tensor_Scalar"
+#define CHECK_BITS(name, rule, ...)                                         \
+  check(#name ".Tensor", {p, q}, [&] { return fg::name(s, m, n); });        \
+  check(#name SCALAR_OF_##rule, {p, 3}, [&] { return fg::name(s, m, 3); }); \
   check(#name ".Scalar_Tensor", {3, q}, [&] { return fg::name(s, 3, n); });
   FLAGGEMS_BITWISE_TABLE(NONE, CHECK_BITS)
   const auto python = [&](const std::string& name, auto typed) {
@@ -95,12 +98,24 @@ TEST_F(registry_tables, arithmetic) {
   const view<host> w(d), z(e);
   check("float_power.Tensor_Tensor", {w, z}, [&] { return fg::float_power(s, d, e); });
   check("float_power.Tensor_Scalar", {w, 2}, [&] { return fg::float_power(s, d, 2); });
+  // In place of f64 only.
+  const auto power = [](const char* key) -> const auto& { return fg::registry<host>::at(key); };
+  const auto changed = copy_of(w);
+  note(power("float_power_.Tensor")), note(power("float_power_.Scalar"));
+  const auto once = fg::float_power(s, d, e), twice = fg::float_power(s, once, 2);
+  power("float_power_.Tensor")(s, {changed, z});
+  expect_same(changed.view(), view<host>(once), "float_power_.Tensor");
+  power("float_power_.Scalar")(s, {changed, 2});
+  expect_same(changed.view(), view<host>(twice), "float_power_.Scalar");
+  EXPECT_ERROR(power("float_power_.Scalar")(s, {copy_of(x), 2}), dtype_mismatch, "f32");
   check("float_power.Scalar", {2, y}, [&] { return fg::float_power(s, 2, b); });
   check("lerp.Tensor", {x, y, y}, [&] { return fg::lerp(s, a, b, b); });
   check("lerp.Scalar", {x, y, 0.25}, [&] { return fg::lerp(s, a, b, 0.25); });
-  for (const char* const name :
-       {"_masked_scale", "native_dropout_backward", "flaggems::dropout_backward"})
-    check(name, {x, c, 1.25}, [&] { return fg::masked_scale(s, a, t, 1.25); });
+  check("_masked_scale", {x, c, 1.25}, [&] { return fg::masked_scale(s, a, t, 1.25); });
+#define CHECK_MASKED(other, name)                                                      \
+  check(fg::registry<host>::find(#other) ? #other : "flaggems::" #other, {x, c, 1.25}, \
+        [&] { return fg::name(s, a, t, 1.25); });
+  FLAGGEMS_ARITHMETIC_ALIASES(CHECK_MASKED)
   check("rsub.Tensor", {x, y, 2}, [&] { return fg::rsub(s, a, b, 2); });
   check("rsub.Scalar", {p, 5}, [&] { return fg::rsub(s, m, 5); });
   check("_add_relu.Tensor", {x, y, -1}, [&] { return fg::add_relu(s, a, b, -1); });
@@ -109,6 +124,14 @@ TEST_F(registry_tables, arithmetic) {
   check("addcmul", {x, x, y, 2}, [&] { return fg::addcmul(s, a, a, b, 2); });
   check("addcdiv", {x, x, y}, [&] { return fg::addcdiv(s, a, a, b); });
   check("masked_fill.Scalar", {x, c, 3}, [&] { return fg::masked_fill(s, a, t, 3); });
+  // The result has self's dtype, whatever the number's kind.
+  const auto larger = fg::gt(s, m, n);
+  const view<host> l(larger);
+  check("masked_fill.Scalar", {p, l, -2.75},
+        [&] { return fg::masked_fill(s, m, larger, i64{-2}); });
+  check("masked_fill.Scalar", {l, l, 0}, [&] { return fg::masked_fill(s, larger, larger, false); });
+  EXPECT_ERROR(fg::registry<host>::at("masked_fill.Scalar")(s, {p, l, 1e30}), invalid_argument,
+               "masked_fill", "1e+30");
   const auto value = numbers({});
   const view<host> v(value);
   check("masked_fill.Tensor", {x, c, v}, [&] { return fg::masked_fill(s, a, t, value); });

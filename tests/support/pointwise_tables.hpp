@@ -13,6 +13,8 @@
 
 #include <support/pointwise.hpp>
 
+#include <limits>
+
 namespace flaggems_test {
 
 #define TEST_ROW(row_name, rule_name, operands, option_count, defaults, in_place_form)  \
@@ -61,9 +63,11 @@ std::vector<double> table_values(i64 n, int operand, bool special) {
   if (special) {
     const std::vector<double> all = special_values();
     const std::size_t count = all.size();
+    constexpr double moderate[] = {
+        -2, -1, -0.25, 0.5, 1, 3, std::numeric_limits<double>::quiet_NaN()};
     std::vector<double> values;
     for (std::size_t k = 0; k < (Row::arity == 1 ? count : count * count); ++k)
-      values.push_back(operand == 0   ? all[k % count]
+      values.push_back(operand == 0   ? (facts.moderate_first ? moderate[k % 7] : all[k % count])
                        : operand == 1 ? all[k / count]
                                       : all[(k + k / count) % count]);
     return values;

@@ -35,6 +35,38 @@ TEST(any_view, keeps_what_a_typed_view_says) {
   EXPECT_EQ(none.as<f32>().numel(), 0);
 }
 
+TEST(any_view, views_of_a_typed_view) {
+  f64 a[12];
+  const tensor_view<const f64> v(a, {1, 3, 4});
+  const any_view w = v;
+  const auto expect = [](const any_view<>& got, const any_view<>& want) {
+    EXPECT_EQ(got.data(), want.data());
+    EXPECT_EQ(got.dtype(), want.dtype());
+    EXPECT_EQ(got.is_const(), want.is_const());
+    EXPECT_EQ(shape(got.sizes()), shape(want.sizes()));
+    EXPECT_EQ(shape(got.strides()), shape(want.strides()));
+  };
+  const auto expect_parts = [&](const auto& got, const auto& want) {
+    ASSERT_EQ(got.size(), want.size());
+    auto at = got.begin();
+    for (const auto& part : want) expect(*at, part), ++at;
+  };
+  expect(w.squeeze({0, 1}), v.squeeze({0, 1}));
+  expect(w.squeeze(0), v.squeeze(0));
+  expect(w.unfold(2, 3, 1), v.unfold(2, 3, 1));
+  expect(w.as_strided({2, 2}, {4, 1}, 3), v.as_strided({2, 2}, {4, 1}, 3));
+  expect_parts(w.unbind(1), v.unbind(1));
+  expect_parts(w.split(3, 2), v.split(3, 2));
+  expect_parts(w.chunk(2, 1), v.chunk(2, 1));
+  expect_parts(w.tensor_split(3, 2), v.tensor_split(3, 2));
+  EXPECT_RAISES(w.as_strided({2}, {-1, 1}), shape_mismatch, "as_strided");
+  EXPECT_RAISES(any_view<>().as_strided({2}, {1}), invalid_argument, "as_strided");
+  EXPECT_RAISES(w.split(0), invalid_argument, "split");
+  EXPECT_RAISES(w.chunk(0), invalid_argument, "chunk");
+  EXPECT_RAISES(w.tensor_split(0), invalid_argument, "tensor_split");
+  EXPECT_RAISES(w.unbind(3), out_of_range, "unbind");
+}
+
 TEST(any_view, refuses_the_wrong_type_and_writing_const) {
   f32 a[2] = {1, 2};
   const any_view<> w = tensor_view<const f32>(a, {2});

@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = pathlib.Path("include/flaggems")
 ROW = re.compile(r"(UNARY|PREDICATE|BINARY|PAIR|TERNARY|LOSS|SLOPE)(\d?)\((\w+),\s*(\w+),\s*(.*)\)\s*\\?$")
-ALIAS = re.compile(r"(?:ALSO|FLAGGEMS_ALSO\w*)\((\w+),\s*(\w+)\)")
+ALIAS = re.compile(r"(?:FLAGGEMS_)?ALSO\w*\((\w+),\s*(\w+)\)")
 
 
 # Names that another operator does the work of, and names that are no operators.
@@ -48,8 +48,8 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
-HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "nodes.hpp", "promotion.hpp",
-           "rows.hpp"}  # headers for authors of operators
+HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
+           "promotion.hpp",           "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
@@ -307,6 +307,7 @@ def result_of(body, types):
 FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
          "VIEW_COPY": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "MOVE": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "EDGE_PAD": ("int_list padding", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "SCAN": ("", ["{name}(stream, x, out, i64 dim)", "{name}<T = void>(stream, x, i64 dim) -> tensor",
                        "{name}_(stream, x, i64 dim)"]),
          "RUNNING_EXTREME": ("", ["{name}(stream, x, values, indices, i64 dim)",
@@ -330,7 +331,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
                                           "{name}_(stream, x{given})"])}
 
 
-MADE_OF = {"SCATTER": 4, "SCATTER_VALUE": 5}  # arguments of a line before the operator's own
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3}  # arguments of a line before the operator's own
 
 
 def from_headers(root):
@@ -356,6 +357,8 @@ def from_headers(root):
                         arguments.append("")
                     else:
                         arguments[-1] += char
+                if macro[1] == "MOVE":
+                    arguments = ["", "", arguments[1].strip()[1:-1]]
                 given = ", ".join(re.sub(r"\s+", " ", a).strip() for a in arguments[MADE_OF.get(macro[1], 2):])
                 given = FORMS[macro[1]][0] or given
                 given = f", {given}" if given else ""

@@ -296,7 +296,7 @@ DOORS = {
     "gemm": {"gemm", "epilogue", "prologue"},
     "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
-    "pointwise": {"pointwise", "activation", "arithmetic", "functors"},
+    "pointwise": {"pointwise", "functors"},
     "pointwise/tables": {"*"},
     "quantized": {"linear", "scale"},
     "random": {"multinomial", "philox"},
@@ -434,7 +434,7 @@ def umbrella(tree):
 
 
 # Headers in ops/ that are machinery of several operators, not operators.
-OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "nodes", "promotion", "rows"}
+OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "moves", "nodes", "promotion", "rows"}
 
 
 @check

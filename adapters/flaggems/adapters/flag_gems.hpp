@@ -142,11 +142,13 @@ using flaggems_call = flaggems::detail::flag_gems_call;
 
 // ---- new tensors, and what is in them
 
-/// aten::zeros
+/// aten::zeros; of another layout than strided it raises not_supported.
 inline at::Tensor zeros(at::IntArrayRef size, c10::optional<at::ScalarType> dtype = c10::nullopt,
-                        c10::optional<at::Layout> = c10::nullopt,
+                        c10::optional<at::Layout> layout = c10::nullopt,
                         c10::optional<at::Device> device = c10::nullopt,
                         c10::optional<bool> = c10::nullopt) {
+  flaggems::check(!layout.has_value() || *layout == c10::kStrided, flaggems::errc::not_supported,
+                  "flag_gems::zeros", "the layout strided");
   const auto type = dtype.has_value() ? *dtype : c10::get_default_dtype_as_scalartype();
   return flaggems_call("flag_gems::zeros", "zeros",
                        {flaggems::detail::flag_gems_ints(size), static_cast<int64_t>(type)},
@@ -331,13 +333,10 @@ inline at::Tensor sum(const at::Tensor& self, std::optional<at::ScalarType> dtyp
   return flaggems_call("flag_gems::sum", "sum", {self, flaggems::detail::flag_gems_optional(dtype)})
       .one();
 }
-/// aten::max.dim: the largest elements, and where the first ones are.
+/// aten::max.dim
 inline std::tuple<at::Tensor, at::Tensor> max_dim(const at::Tensor& self, int64_t dim,
                                                   bool keepdim) {
-  return {flaggems_call("flag_gems::max_dim", "amax",
-                        {self, flaggems::detail::flag_gems_ints(dim), keepdim})
-              .one(),
-          flaggems_call("flag_gems::max_dim", "argmax", {self, dim, keepdim}).one()};
+  return flaggems_call("flag_gems::max_dim", "max.dim", {self, dim, keepdim}).all<2>();
 }
 /// aten::max.dim_max
 inline std::tuple<at::Tensor&, at::Tensor&> max_dim_max(const at::Tensor& self, int64_t dim,
@@ -428,14 +427,12 @@ inline at::Tensor rms_norm(const at::Tensor& input, const at::Tensor& weight,
                        {input, flaggems::detail::flag_gems_ints(weight.sizes()), weight, epsilon})
       .one();
 }
-/// The same with 1 + weight, in f32 for 16-bit floats
+/// flaggems::gemma_rms_norm: the same with 1 + weight
 inline at::Tensor gemma_rms_norm(const at::Tensor& input, const at::Tensor& weight,
                                  double epsilon = 1e-5) {
-  const auto type = input.scalar_type();
-  if (type == c10::kFloat || type == c10::kDouble)
-    return rms_norm(input, add_scalar(weight, 1), epsilon);
-  const at::Tensor wide = add_scalar(to_copy(weight, c10::kFloat), 1);
-  return to_copy(rms_norm(to_copy(input, c10::kFloat), wide, epsilon), type);
+  return flaggems_call("flag_gems::gemma_rms_norm", "flaggems::gemma_rms_norm",
+                       {input, weight, epsilon})
+      .one();
 }
 /// residual += input, input = rms_norm(residual, weight)
 inline void fused_add_rms_norm(at::Tensor& input, at::Tensor& residual, const at::Tensor& weight,
@@ -469,13 +466,24 @@ inline void set_aten_patch_installed(bool installed) {
 }
 inline bool aten_patch_installed() { return flaggems::detail::flag_gems_patch(); }
 
+/// flaggems::act_quant: 8-bit floats and the scales of their blocks. Raises not_supported if this
+/// libtorch has no 8-bit floats, which came with 2.1.
+inline std::vector<at::Tensor> act_quant_triton(
+    const at::Tensor& x, int block_size = 128,
+    std::optional<std::string> scale_fmt = std::nullopt) {
+  constexpr auto f8 = static_cast<std::size_t>(flaggems::dtype::f8e4m3);
+  flaggems::check(flaggems::detail::scalar_type_of[f8] != c10::ScalarType::Undefined,
+                  flaggems::errc::not_supported, "flag_gems::act_quant_triton",
+                  "a libtorch that has 8-bit floats");
+  auto [elements, scales] =
+      flaggems_call("flag_gems::act_quant_triton", "flaggems::act_quant",
+                    {x, static_cast<int64_t>(block_size), scale_fmt.value_or("none")})
+          .all<2>();
+  return {std::move(elements), std::move(scales)};
+}
+
 // ---- of operators that are not there: each raises not_supported
 
-[[noreturn]] inline std::vector<at::Tensor> act_quant_triton(
-    const at::Tensor&, int /*block_size*/ = 128,
-    std::optional<std::string> /*scale_fmt*/ = std::nullopt) {
-  flaggems_call::raise_missing("flag_gems::act_quant_triton", "act_quant");
-}
 [[noreturn]] inline at::Tensor fp8_matmul(const at::Tensor& /*a*/, const at::Tensor& /*a_s*/,
                                           const at::Tensor& /*b*/, const at::Tensor& /*b_s*/,
                                           at::ScalarType /*scale_dtype*/ = at::kFloat) {

@@ -21,34 +21,35 @@
 namespace flag_gems {
 
 /// Row i of key and value into the slots slot_mapping[i] of the caches [blocks, block, heads,
-/// size]; those below 0 are skipped. Raises not_supported for a cache of another dtype than "auto".
+/// size]; -1 is skipped. Raises not_supported for a cache of another dtype than "auto".
+/// flaggems::reshape_and_cache_flash
 inline void reshape_and_cache_flash(const at::Tensor& key, const at::Tensor& value,
                                     at::Tensor& key_cache, at::Tensor& value_cache,
                                     const at::Tensor& slot_mapping,
                                     const std::string& kv_cache_dtype,
                                     const std::optional<at::Tensor>& /*k_scale*/,
                                     const std::optional<at::Tensor>& /*v_scale*/) {
-  constexpr const char* op = "flag_gems::reshape_and_cache_flash";
-  flaggems::check(kv_cache_dtype == "auto", flaggems::errc::not_supported, op,
-                  "a cache of the keys' dtype (auto)", kv_cache_dtype.c_str());
-  const auto slots = slot_mapping.to(at::kCPU, at::kLong).contiguous();
-  const int64_t block = key_cache.size(1), most = key_cache.size(0) * block;
-  for (int64_t i = 0; i < slots.numel(); ++i)
-    flaggems::check(slots.data_ptr<int64_t>()[i] < most, flaggems::errc::out_of_range, op,
-                    "slots of the cache");
-  for (int64_t i = 0; i < slots.numel(); ++i) {
-    const int64_t slot = slots.data_ptr<int64_t>()[i];
-    if (slot < 0) continue;
-    at::Tensor k = key_cache.select(0, slot / block).select(0, slot % block);
-    at::Tensor v = value_cache.select(0, slot / block).select(0, slot % block);
-    copy_(k, key.select(0, i)), copy_(v, value.select(0, i));
+  flaggems_call("flag_gems::reshape_and_cache_flash", "flaggems::reshape_and_cache_flash",
+                {key, value, key_cache, value_cache, slot_mapping, kv_cache_dtype});
+}
+
+/// Raises out_of_range unless sequences begin one after another in `rows` rows.
+inline void flag_gems_check_starts(const char* op, const std::vector<int64_t>& starts,
+                                   int64_t rows) {
+  int64_t last = 0;
+  for (const int64_t start : starts) {
+    flaggems::check(start >= last && start <= rows, flaggems::errc::out_of_range, op,
+                    "cu_seqlens that increase, of rows that are there");
+    last = start;
   }
 }
 
 /// softmax(q k^T) v of each sequence, in f32: q [tokens, heads, size]; k, v the same, of as many or
 /// fewer heads, or with a block_table [blocks, block, heads, size]. Position i of n queries sees
 /// the keys up to i + keys - n if causal. The second result is there if return_softmax_lse. Raises
-/// not_supported for dropout, q_v, scales of quantised tensors, s_aux and several ranks.
+/// not_supported for dropout, q_v, scales of quantised tensors, s_aux and several ranks;
+/// shape_mismatch, or out_of_range for sequences or blocks that are not among the rows. All before
+/// anything is written.
 inline std::tuple<at::Tensor, at::Tensor> flash_attn_varlen_func(
     const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t /*max_seqlen_q*/,
     const at::Tensor& cu_seqlens_q, int64_t /*max_seqlen_k*/,
@@ -81,11 +82,58 @@ inline std::tuple<at::Tensor, at::Tensor> flash_attn_varlen_func(
   const auto starts = numbers(cu_seqlens_q);
   const auto key_starts = cu_seqlens_k ? numbers(*cu_seqlens_k) : std::vector<int64_t>();
   const auto used = seqused_k ? numbers(*seqused_k) : std::vector<int64_t>();
+  const int64_t rank = block_table ? 4 : 3;
+  flaggems::check(
+      q.dim() == 3 && k.dim() == rank && k.sizes() == v.sizes() && k.size(-1) == q.size(2),
+      flaggems::errc::shape_mismatch, op,
+      "q [tokens, heads, size]; k and v of equal sizes with 3 dimensions, 4 in blocks");
   const int64_t heads = q.size(1), key_heads = k.size(-2), size = q.size(2);
   flaggems::check(block_table || !key_starts.empty(), flaggems::errc::invalid_argument, op,
                   "cu_seqlens_k or a block_table");
   flaggems::check(key_heads > 0 && heads % key_heads == 0, flaggems::errc::shape_mismatch, op,
                   "a multiple of the keys' heads");
+  const auto count = static_cast<int64_t>(starts.size()) - 1;
+  const auto keys_of = [&](std::size_t s) {
+    return seqused_k ? used[s] : key_starts[s + 1] - key_starts[s];
+  };
+  const auto fits = [&](bool is_right, const char* expected) {
+    flaggems::check(is_right, flaggems::errc::shape_mismatch, op, expected);
+  };
+  fits(count >= 0, "a cu_seqlens_q of one element or more");
+  fits(!cu_seqlens_k || key_starts.size() == starts.size(), "a cu_seqlens_k as cu_seqlens_q");
+  fits(!seqused_k || static_cast<int64_t>(used.size()) == count, "a seqused_k of each sequence");
+  fits(!window_size.has_value() || window_size->size() == 2, "a window_size of 2 elements");
+  fits(!out || out->sizes() == q.sizes(), "an out of q's sizes");
+  fits(!alibi_slopes || (alibi_slopes->size(-1) == heads &&
+                         (alibi_slopes->dim() == 1 ||
+                          (alibi_slopes->dim() == 2 && alibi_slopes->size(0) == count))),
+       "alibi_slopes [heads] or [sequences, heads]");
+  flag_gems_check_starts(op, starts, q.size(0));
+  if (!key_starts.empty())
+    flag_gems_check_starts(op, key_starts,
+                           block_table ? std::numeric_limits<int64_t>::max() : k.size(0));
+  const auto blocks = block_table ? numbers(*block_table) : std::vector<int64_t>();
+  fits(!block_table || (block_table->dim() == 2 && block_table->size(0) == count && k.size(1) > 0),
+       "a block_table with a row for each sequence");
+  for (std::size_t s = 0; s < static_cast<std::size_t>(count); ++s) {
+    const int64_t keys = keys_of(s);
+    const auto among = [&](bool is_right, const char* expected) {
+      flaggems::check(is_right, flaggems::errc::out_of_range, op, expected);
+    };
+    among(keys >= 0, "sequences of no keys or more");
+    if (!block_table) {
+      among(keys <= k.size(0) - key_starts[s], "sequences among the keys");
+      continue;
+    }
+    const int64_t columns = block_table->size(1);
+    among(keys / k.size(1) + (keys % k.size(1) != 0 ? 1 : 0) <= columns,
+          "sequences of as many keys as block_table has place for");
+    for (int64_t b = 0; b * k.size(1) < keys; ++b) {
+      const int64_t block =
+          blocks[s * static_cast<std::size_t>(columns) + static_cast<std::size_t>(b)];
+      among(block >= 0 && block < k.size(0), "blocks of the cache");
+    }
+  }
   const double scale = softmax_scale ? *softmax_scale : 1 / std::sqrt(static_cast<double>(size));
   int64_t left = -1, right = -1;
   if (window_size.has_value()) left = (*window_size)[0], right = (*window_size)[1];
@@ -95,15 +143,15 @@ inline std::tuple<at::Tensor, at::Tensor> flash_attn_varlen_func(
   std::vector<at::Tensor> sums;
   for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
     const int64_t n = starts[s + 1] - starts[s];
-    const int64_t keys = seqused_k ? used[s] : key_starts[s + 1] - key_starts[s];
+    const int64_t keys = keys_of(s);
     // [heads, keys, size] in f32, of the sequence's rows or blocks
     const auto gathered = [&](const at::Tensor& all) {
       at::Tensor rows;
       if (block_table) {
-        const int64_t count = (keys + all.size(1) - 1) / all.size(1);
-        const at::Tensor blocks =
-            block_table->select(0, static_cast<int64_t>(s)).narrow(0, 0, count);
-        rows = flaggems_call(op, "index_select", {all, int64_t{0}, blocks}).one().flatten(0, 1);
+        const at::Tensor its_blocks = block_table->select(0, static_cast<int64_t>(s))
+                                          .narrow(0, 0, (keys + all.size(1) - 1) / all.size(1));
+        rows = flaggems_call(op, "index_select", {all, int64_t{0}, its_blocks}).one();
+        rows = rows.flatten(0, 1);
         rows = rows.narrow(0, 0, keys);
       } else {
         rows = all.narrow(0, key_starts[s], keys);

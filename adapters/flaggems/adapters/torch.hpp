@@ -9,9 +9,11 @@
 #include <flaggems/tensor/any_view.hpp>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Allocator.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
 
 #include <array>
 #include <memory>
@@ -77,6 +79,43 @@ template <class Device = host>
   return torch_stream<Device>(torch_device<Device>::current_device());
 }
 
+// ---- memory
+
+/// PyTorch's allocator of a device type as the source of a pool, which then keeps nothing itself:
+/// what one side frees, the other may take. pool<host>(0).set_source(&torch_memory<host>()). Work
+/// is in PyTorch's current stream then: an allocation for another stream raises invalid_argument.
+template <class Device>
+class torch_memory_source final : public memory_source<Device> {
+ public:
+  /// Raises not_supported if PyTorch has no allocator for the device type.
+  torch_memory_source() : allocator_(c10::GetAllocator(torch_device<Device>::type)) {
+    check(allocator_ != nullptr, errc::not_supported, "torch_memory",
+          "an allocator of PyTorch's for the device type", Device::name);
+  }
+  void* allocate(i64 bytes, const stream_ref<Device>& stream) override {
+    check(stream == torch_stream<Device>(stream.device_index()), errc::invalid_argument,
+          "torch_memory", "work in PyTorch's current stream", "another stream");
+    try {
+      return allocator_->raw_allocate(static_cast<std::size_t>(bytes));
+    } catch (const c10::Error&) {
+      return nullptr;  // it says so where there is no more
+    }
+  }
+  void deallocate(void* data, i64 /*bytes*/, const stream_ref<Device>&) noexcept override {
+    allocator_->raw_deallocate(data);
+  }
+  [[nodiscard]] bool keeps_freed() const noexcept override { return true; }
+
+ private:
+  c10::Allocator* allocator_;
+};
+/// The program's one of a device type, which is never destroyed.
+template <class Device = host>
+[[nodiscard]] torch_memory_source<Device>& torch_memory() {
+  static auto* const source = new torch_memory_source<Device>;
+  return *source;
+}
+
 // ---- element types
 
 namespace detail {
@@ -84,6 +123,24 @@ namespace detail {
 /// Whether its tensors have no elements, as those of PyTorch's device meta.
 template <class Device>
 inline constexpr bool has_no_elements = torch_device<Device>::type == c10::DeviceType::Meta;
+
+/// Sizes, strides and offset of a tensor. PyTorch's symbols become the numbers for which it traces,
+/// and what is traced holds for these alone.
+template <class Tensor>
+layout layout_of_torch(const Tensor& t) {
+  if constexpr (requires { t.sym_storage_offset().guard_int("", 0); }) {
+    if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+      const auto numbers = [](const auto& symbols) {
+        shape r;
+        for (const auto& one : symbols) r.push_back(one.guard_int(__FILE__, __LINE__));
+        return r;
+      };
+      return {numbers(t.sym_sizes()), numbers(t.sym_strides()),
+              t.sym_storage_offset().guard_int(__FILE__, __LINE__)};
+    }
+  }
+  return {shape(int_list(t.sizes())), shape(int_list(t.strides())), t.storage_offset()};
+}
 
 /// PyTorch's types by `dtype`; Undefined where its version has none.
 template <class Type>

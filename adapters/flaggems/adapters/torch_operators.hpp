@@ -53,13 +53,17 @@ struct torch_call {
       for (i64 i = 0; i < t.dim(); ++i) (r += i > 0 ? ", " : "") += std::to_string(t.size(i));
       r += ']';
     };
+    const auto has_tensor = [](c10::ArrayRef<c10::IValue> list) {
+      return std::any_of(list.begin(), list.end(), [](const auto& v) { return v.isTensor(); });
+    };
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const c10::IValue& v = arguments[i];
       r += i == 0 ? "(" : ", ";
       if (v.isTensor())
         put_tensor(v.toTensor());
-      else if (v.isTensorList())
-        for (const at::Tensor& t : v.toTensorVector()) put_tensor(t), r += ' ';
+      else if (v.isTensorList() || (v.isList() && has_tensor(v.toListRef())))
+        for (const c10::IValue& t : v.toListRef())
+          put_tensor(t.isTensor() ? t.toTensor() : at::Tensor()), r += ' ';
       else if (v.isInt())
         r += std::to_string(v.toInt());
       else if (v.isDouble())
@@ -99,32 +103,17 @@ inline bool is_named(std::string_view key, std::string_view name) {
   return key == name || key.substr(0, key.rfind('.')) == name;
 }
 
-/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take.
+/// Whether a schema has a tensor, and nothing that PyTorch gives and we do not take. Views are
+/// ATen's to give, whose tensors know what they are views of.
 constexpr bool suits_torch(const schema& s) {
+  for (const schema_result& r : s.results)
+    if (r.is_view) return false;
   bool has_tensor = false;
   for (const parameter& p : s.parameters) {
     if (p.kind == parameter_kind::generator) return false;
     has_tensor = has_tensor || p.kind <= parameter_kind::tensors;
   }
   return has_tensor;
-}
-
-/// Sizes, strides and offset of a tensor. PyTorch's symbols become the numbers for which it traces,
-/// and what is traced holds for these alone.
-template <class Tensor>
-layout layout_of_torch(const Tensor& t) {
-  if constexpr (requires { t.sym_storage_offset().guard_int("", 0); }) {
-    if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
-      const auto numbers = [](const auto& symbols) {
-        shape r;
-        for (const auto& one : symbols) r.push_back(one.guard_int(__FILE__, __LINE__));
-        return r;
-      };
-      return {numbers(t.sym_sizes()), numbers(t.sym_strides()),
-              t.sym_storage_offset().guard_int(__FILE__, __LINE__)};
-    }
-  }
-  return {shape(int_list(t.sizes())), shape(int_list(t.strides())), t.storage_offset()};
 }
 
 /// The arguments of a call as the registry takes them.
@@ -134,8 +123,9 @@ class torch_arguments {
   /// Reads them; `left_because` says why that was not possible.
   torch_arguments(const schema& s, c10::ArrayRef<c10::IValue> values) {
     std::size_t tensors = 0;
-    for (const c10::IValue& v : values)
-      tensors += v.isTensor() ? 1 : v.isTensorList() ? v.toListRef().size() : 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (s.parameters[i].kind <= parameter_kind::tensors)
+        tensors += values[i].isList() ? values[i].toListRef().size() : 1;
     views_.reserve(tensors);  // views of tensors that do not move
     for (std::size_t i = 0; i < values.size() && left_because.empty(); ++i)
       arguments_[i] = read(s.parameters[i], values[i]);
@@ -169,6 +159,10 @@ class torch_arguments {
   [[nodiscard]] int device_index() const { return device_index_ < 0 ? 0 : device_index_; }
 
   std::string_view left_because;
+  /// Whether such a call was never ours: of another device or layout, or what no operator has.
+  [[nodiscard]] bool is_atens() const {
+    return is_atens_ || obstacle == torch_obstacle::device || obstacle == torch_obstacle::layout;
+  }
   /// Where a tensor cannot be viewed.
   torch_obstacle obstacle = torch_obstacle::none;
   const at::Tensor* obstructed = nullptr;
@@ -177,6 +171,10 @@ class torch_arguments {
   boxed<Device> leave(const char* reason) {
     left_because = reason;
     return {};
+  }
+  boxed<Device> leave_to_aten(const char* reason) {
+    is_atens_ = true;
+    return leave(reason);
   }
   void read_tensor(const at::Tensor& t) {
     if (device_index_ < 0 && t.defined() && t.device().has_index())
@@ -222,11 +220,20 @@ class torch_arguments {
         if (!left_because.empty()) return {};
         return views_.back();
       case parameter_kind::tensors: {
-        if (!v.isTensorList()) break;
+        if (!v.isList()) break;
+        // PyTorch boxes Tensor?[] as a list of optionals.
+        const bool may_be_absent = p.type.starts_with("Tensor?");
         const std::size_t first = views_.size();
         for (const c10::IValue& t : v.toListRef()) {
+          if (may_be_absent && (t.isNone() || !t.toTensor().defined())) {
+            views_.emplace_back();
+            continue;
+          }
           read_tensor(t.toTensor());
           if (!left_because.empty()) return {};
+          if (const dtype type = views_.back().dtype();
+              may_be_absent && type != dtype::i64 && type != dtype::i32)
+            return leave_to_aten("masks among the indices");
         }
         return std::span<const any_view<Device>>(views_.data() + first, views_.size() - first);
       }
@@ -253,7 +260,23 @@ class torch_arguments {
       case parameter_kind::string:
         if (!v.isString()) break;
         return std::string_view(v.toStringRef());
+      case parameter_kind::unsupported:
+        // Where new tensors would be anyway; elsewhere they are ATen's.
+        if (v.isDevice()) {
+          const c10::Device there = v.toDevice();
+          if (there.type() == torch_device<Device>::type &&
+              (has_one_device<Device> || !there.has_index() || there.index() == device_index()))
+            return std::nullopt;
+          return leave_to_aten(to_string(torch_obstacle::device));
+        }
+        if (!v.isInt()) break;
+        if (static_cast<c10::Layout>(v.toInt()) == c10::kStrided) return std::nullopt;
+        return leave_to_aten(to_string(torch_obstacle::layout));
       default:
+        if (v.isBool() && p.name == "pin_memory") {
+          if (!v.toBool()) return std::nullopt;
+          return leave_to_aten("pinned memory");
+        }
         if (v.isBool()) return v.toBool();
         if (v.isInt()) return v.toInt();
         if (v.isDouble()) return v.toDouble();
@@ -278,6 +301,7 @@ class torch_arguments {
   c10::SmallVector<const void*, 4> storages_;
   philox_generator generator_;
   int lists_read_ = 0, device_index_ = -1;
+  bool is_atens_ = false;
   // Of Python's numbers, which are tensors of ATen without dimensions, and of what has dimensions.
   int wrapped_kind_ = -1, kind_with_dims_ = -1;
   bool has_narrow_ = false;
@@ -302,13 +326,12 @@ struct torch_kernel final : c10::OperatorKernel {
     const std::size_t n = s.parameters.size();
     const c10::ArrayRef<c10::IValue> values(stack->data() + (stack->size() - n), n);
     any_tensor<Device> made[max_results];
+    any_results<Device> made_otherwise;  // a list or a bool
     int device_index = 0;
     {
       const torch_arguments<Device> arguments(s, values);
       if (!arguments.left_because.empty()) [[unlikely]] {
-        // ATen's has other devices and layouts, too: such a call was never ours.
-        if (replaces && (arguments.obstacle == torch_obstacle::device ||
-                         arguments.obstacle == torch_obstacle::layout))
+        if (replaces && arguments.is_atens())
           return leave(handle, keys, stack, values, arguments.left_because);
         if (replaces && (falls_back || arguments.obstructed == nullptr))
           return refuse(handle, keys, stack, values, arguments.left_because);
@@ -321,20 +344,26 @@ struct torch_kernel final : c10::OperatorKernel {
       device_index = arguments.device_index();
       const std::span<any_tensor<Device>> results(made, static_cast<std::size_t>(s.new_results()));
       const auto stream = torch_stream<Device>(device_index);
+      const auto run = [&] {
+        if (s.gives_tensors())
+          op->call(stream, arguments.list(n), results);
+        else
+          op->call(stream, arguments.list(n), made_otherwise);
+      };
       if (!replaces) {
-        op->call(stream, arguments.list(n), results);
+        run();
       } else if (const auto reason = arguments.other_dtype(); op->promotes() && !reason.empty()) {
         return refuse(handle, keys, stack, values, reason);
       } else if (op->form() == bindings::form::out && arguments.repeats_into(s.results.size())) {
         return refuse(handle, keys, stack, values, "an output to be resized");
       } else if (!falls_back) {
-        op->call(stream, arguments.list(n), results);
+        run();
       } else {
         // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
         // and says what is wrong as PyTorch's users know it.
         std::optional<error> refused;
         try {
-          op->call(stream, arguments.list(n), results);
+          run();
         } catch (const error& e) {
           if (e.code() == errc::out_of_memory || e.code() == errc::driver_error) throw;
           refused = e;
@@ -343,7 +372,7 @@ struct torch_kernel final : c10::OperatorKernel {
       }
     }
     if (*log) (*log)({name, values, {}});
-    put_results(s, values, made, device_index, stack);
+    put_results(s, values, made, std::move(made_otherwise), device_index, stack);
   }
 
   const registered_operator<Device>* op;
@@ -373,7 +402,8 @@ struct torch_kernel final : c10::OperatorKernel {
   }
   /// The arguments on the stack make room for the results: new tensors, and arguments written.
   void put_results(const schema& s, c10::ArrayRef<c10::IValue> values, any_tensor<Device>* made,
-                   int device_index, c10::Stack* stack) const {
+                   any_results<Device>&& made_otherwise, int device_index,
+                   c10::Stack* stack) const {
     c10::SmallVector<c10::IValue, max_results> results;
     std::size_t written = 0;
     for (std::size_t i = 0; i < values.size() && !replaces; ++i)
@@ -382,6 +412,17 @@ struct torch_kernel final : c10::OperatorKernel {
         if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
       }
     for (const schema_result& r : s.results) {
+      if (r.kind == parameter_kind::boolean) {
+        results.emplace_back(made_otherwise.truth);
+        continue;
+      }
+      if (r.kind == parameter_kind::tensors) {
+        c10::List<at::Tensor> list;
+        for (any_tensor<Device>& x : made_otherwise.tensors)
+          list.push_back(to_torch(std::move(x), device_index));
+        results.emplace_back(std::move(list));
+        continue;
+      }
       if (!r.written) {
         results.emplace_back(to_torch(std::move(*made++), device_index));
         continue;
@@ -397,16 +438,19 @@ struct torch_kernel final : c10::OperatorKernel {
 }  // namespace detail
 
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
-/// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout are
-/// ATen's. What else ours do not take (a dtype that the registry was not compiled for, complex
-/// numbers, outputs to be resized) raises; with `fall_back` that is ATen's, too, and the log says
-/// why. Operators of other namespaces always raise; they have no gradients, and refuse tensors that
-/// require them. With `Device` meta they are functions for PyTorch's tensors without elements, so
-/// that torch.compile and torch.export see the operators that another object has for a device.
+/// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout,
+/// given or new, and masks as indices are ATen's. What else ours do not take (a dtype that the
+/// registry was not compiled for, complex numbers, outputs to be resized) raises; with `fall_back`
+/// that is ATen's, too, and the log says why. Operators of other namespaces always raise; they have
+/// no gradients, and refuse tensors that require them. With `Device` meta they are functions for
+/// PyTorch's tensors without elements, so that torch.compile and torch.export see the operators
+/// that another object has for a device.
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
-/// generator; and those that this libtorch lacks or has with other parameters.
+/// generator; views; _to_copy; as_strided_copy and as_strided_scatter, whose offsets ATen counts
+/// from the first element of the memory; and those that this libtorch lacks or has with other
+/// parameters.
 template <class Device = host>
 class torch_operators {
  public:
@@ -449,7 +493,8 @@ class torch_operators {
   }
   /// Why ATen's operator stays; empty if ours may stand before it.
   [[nodiscard]] static const char* obstacle(const schema& s) {
-    if (!detail::suits_torch(s)) return "has no tensor among its arguments, or takes a generator";
+    if (!detail::suits_torch(s))
+      return "has no tensor among its arguments, takes a generator, or gives views";
     if (!s.space.empty()) return "";
     const auto theirs = c10::Dispatcher::singleton().findSchema(
         {"aten::" + std::string(s.name), std::string(s.overload)});
@@ -460,6 +505,10 @@ class torch_operators {
     for (std::size_t i = 0; same && i < arguments.size(); ++i)
       same = arguments[i].name() == s.parameters[i].name;
     if (!same) return "this libtorch has it with other parameters";
+    if (s.name.starts_with("as_strided"))
+      return "ATen counts from the first element of the memory, ours from that of the tensor";
+    // The only one with a tensor: libtorch tells it by the options, but for new_* and *_like.
+    if (s.name == "_to_copy") return "ATen has a kernel of its own where ours would stand";
     if (theirs->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
       return "ATen composes it of others, from which its gradients come";
     return "";

@@ -216,9 +216,12 @@ class tvm_ffi_arguments {
     list& l = lists_.emplace_back();
     const parameter_kind wanted = schema_.parameters[i].kind;
     if (wanted == parameter_kind::booleans) l.bools = std::make_unique<bool[]>(elements.size());
+    const bool may_be_absent = schema_.parameters[i].type.starts_with("Tensor?");
     for (const TVMFFIAny& v : elements) {
       if (const DLTensor* const t = tvm_ffi_tensor(v))
         l.views.push_back(dlpack_view(stream_, *t));
+      else if (v.type_index == kTVMFFINone && may_be_absent)
+        l.views.emplace_back();
       else if (v.type_index == kTVMFFIFloat)
         l.numbers.push_back(v.v_float64);
       else if (v.type_index == kTVMFFIInt && wanted == parameter_kind::numbers)
@@ -254,6 +257,7 @@ class tvm_ffi_arguments {
 class tvm_ffi_value {
  public:
   tvm_ffi_value() = default;
+  explicit tvm_ffi_value(const TVMFFIAny& value) noexcept : value_(value) {}
   tvm_ffi_value(std::int32_t type, TVMFFIObjectHandle object) noexcept {
     value_.type_index = type;
     value_.v_obj = static_cast<TVMFFIObject*>(object);
@@ -298,11 +302,40 @@ inline tvm_ffi_value tvm_ffi_array(std::span<const tvm_ffi_value> values) {
     tvm_ffi_check(TVMFFIFunctionGetGlobal(&name, &found));
     return found;
   }();
-  TVMFFIAny arguments[max_results], result{};
-  for (std::size_t k = 0; k < values.size(); ++k) arguments[k] = values[k].get();
-  tvm_ffi_check(
-      TVMFFIFunctionCall(make_array, arguments, static_cast<std::int32_t>(values.size()), &result));
+  std::vector<TVMFFIAny> arguments;
+  for (const tvm_ffi_value& value : values) arguments.push_back(value.get());
+  TVMFFIAny result{};
+  tvm_ffi_check(TVMFFIFunctionCall(make_array, arguments.data(),
+                                   static_cast<std::int32_t>(arguments.size()), &result));
   return {result.type_index, result.v_obj};
+}
+
+/// A reference to the tensor whose memory views of it keep.
+inline tvm_ffi_value tvm_ffi_owner(const schema& s, std::span<const TVMFFIAny> given) {
+  if (given.empty() || given[0].type_index != kTVMFFITensor) [[unlikely]]
+    raise(errc::invalid_argument, s.key(), "an owning tensor, which its views keep",
+          "a DLTensor of the caller's");
+  tvm_ffi_check(TVMFFIObjectIncRef(given[0].v_obj));
+  return {kTVMFFITensor, given[0].v_obj};
+}
+/// What a call of views, or of one that gives a list or a bool, gives.
+template <class Device>
+tvm_ffi_value tvm_ffi_results(const schema& s, any_results<Device>&& made,
+                              std::span<const TVMFFIAny> given, int device_index) {
+  if (s.results[0].kind == parameter_kind::boolean) {
+    TVMFFIAny truth{};
+    truth.type_index = kTVMFFIBool;
+    truth.v_int64 = made.truth ? 1 : 0;
+    return tvm_ffi_value(truth);
+  }
+  std::vector<tvm_ffi_value> values;
+  for (any_tensor<Device>& x : made.tensors) {
+    const any_view<Device> view = x.view();
+    values.push_back(x.is_view() ? tvm_ffi_result(view, device_index, tvm_ffi_owner(s, given))
+                                 : tvm_ffi_result(std::move(x), device_index));
+  }
+  if (s.results[0].kind == parameter_kind::tensors) return tvm_ffi_array(values);
+  return std::move(values[0]);
 }
 
 /// The function that an entry is: `self` is the registered_operator.
@@ -315,6 +348,12 @@ int tvm_ffi_call(void* self, const TVMFFIAny* arguments, std::int32_t size, TVMF
     const stream_ref<Device> stream = tvm_ffi_stream<Device>(device_index);
     const tvm_ffi_arguments<Device> boxed(op.schema(), given, stream);
 
+    if (!op.schema().gives_tensors()) {
+      any_results<Device> made;
+      op.call(stream, boxed.get(), made);
+      *result = tvm_ffi_results(op.schema(), std::move(made), given, device_index).release();
+      return;
+    }
     const bool makes = op.form() == bindings::form::functional;
     const auto n = static_cast<std::size_t>(makes ? op.schema().new_results() : 0);
     any_tensor<Device> made[max_results];
@@ -353,9 +392,10 @@ void tvm_ffi_register_all(std::string_view prefix, TVMFFISafeCallType call) {
 /// "flaggems.topk", "flaggems.add.out". Arguments are in the order of the schema: tensors by
 /// DLPack, numbers, bools, strings (memory formats, too), dtypes or their names, lists, None; a
 /// generator is a seed. What is left out at the end, or a bare ffi.Object (Python's
-/// tvm_ffi.MISSING), has its default. A function gives a new tensor, an array of several, or None
-/// if it writes. It works in TVM-FFI's current stream of the first tensor's device. The program
-/// must not be unloaded after. Raises invalid_argument if a name is taken.
+/// tvm_ffi.MISSING), has its default. A function gives a new tensor, an array of several, a bool,
+/// or None if it writes; a view keeps the tensor that it is of, which has to be one of TVM-FFI's.
+/// It works in TVM-FFI's current stream of the first tensor's device. The program must not be
+/// unloaded after. Raises invalid_argument if a name is taken.
 template <class Device>
 void register_tvm_ffi_functions(std::string_view prefix) {
   detail::tvm_ffi_register_all<Device>(prefix, &detail::tvm_ffi_call<Device>);

@@ -34,13 +34,15 @@ def _is_array(value):
 
 
 def _tensors(values):
-    return [tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
+    return [v if v is None else tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
 
 
 def _conversion(schema, parameter, value):
     """What makes an argument of the type of `value` one of TVM-FFI's, or None."""
     if value is None:
         return None
+    if schema.gives_views and parameter.type == "Tensor":
+        return lambda value: _tensors([value])[0]  # which the views keep
     if parameter.type == "Tensor" and _is_array(value):
         if not parameter.written:
             return _readable
@@ -51,7 +53,7 @@ def _conversion(schema, parameter, value):
                                  f"{parameter.name}, got a read-only array [invalid_argument]")
             return array
         return writable
-    if parameter.type == "Tensor[]":
+    if parameter.type in ("Tensor[]", "Tensor?[]"):
         return _tensors
     if parameter.type == "ScalarType" and isinstance(value, (str, type)):
         return _dtype
@@ -81,7 +83,7 @@ class _Call:
         self.function, self.places = function, places
         self.conversions = [_conversion(schema, p, v) for p, v in zip(schema.parameters, values)]
         self.written = [place for p, place in zip(schema.parameters, places) if p.written]
-        self.results = schema.new_results
+        self.results, self.gives_list = schema.new_results, schema.gives_list
         lists = (v if isinstance(v, (list, tuple)) else [v] for v in values)
         tensors = (v for one in lists for v in one if is_tensor(v))
         self.wrap = next(map(_from_dlpack_of, tensors), None)
@@ -95,6 +97,8 @@ class _Call:
             value = args[place] if type(place) is int else value_at(place, args, kwargs)
             values.append(value if conversion is None else conversion(value))
         made = self.function(*values)
+        if self.gives_list:
+            return list(map(self._wrapped, made))
         if self.results == 1:
             return self._wrapped(made)
         if self.results == 0:

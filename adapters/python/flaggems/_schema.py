@@ -30,6 +30,7 @@ def _is_number(value):
 TAKES = {
     "Tensor": is_tensor,
     "Tensor[]": lambda v: _is_list(v, is_tensor),
+    "Tensor?[]": lambda v: _is_list(v, lambda t: t is None or is_tensor(t)),
     "int": _is_int,
     "float": _is_number,
     "bool": _is_bool,
@@ -47,7 +48,7 @@ TAKES = {
 @dataclasses.dataclass(frozen=True)
 class Parameter:
     name: str
-    type: str  # without size, alias and "?"
+    type: str  # without size, alias and "?", but that of elements
     optional: bool
     keyword_only: bool
     required: bool
@@ -68,6 +69,9 @@ class Schema:
         self.key, rest = text.split("(", 1)
         self.name = self.key.split("::")[-1].split(".")[0]
         body, results = rest.rsplit(") -> ", 1)
+        body = body.replace("(a -> *)", "(a)")
+        self.gives_list = results.endswith("[]")
+        self.gives_views = results.startswith("Tensor(a)")
         self.new_results = len([r for r in re.split(r",\s*", results.strip("()")) if r and "!" not in r])
         self.parameters = []
         keyword_only = False
@@ -77,7 +81,7 @@ class Schema:
                 continue
             declared, _, default = part.partition("=")
             kind, name = declared.rsplit(" ", 1)
-            plain = re.sub(r"\(\w!?\)|\?", "", kind).replace("SymInt", "int")
+            plain = re.sub(r"\(\w!?\)|\?$", "", kind).replace("SymInt", "int")
             self.parameters.append(Parameter(
                 name, re.sub(r"\[\d+\]", "[]", plain), kind.endswith("?"), keyword_only,
                 required=not default, written="!" in kind))

@@ -90,7 +90,7 @@ class memory_pool {
     if (owner != nullptr)
       block->next = std::exchange(owner->unused, block);
     else
-      block->is_lost ? forget(block) : cache(block);
+      keep(block);
   }
 
   /// Declares that `stream`, other than the block's own, uses the block: once freed, it is not
@@ -98,7 +98,7 @@ class memory_pool {
   void record_stream(record* block, const stream_ref<Device>& stream) {
     if constexpr (detail::is_synchronous<Device>) return;
     detail::pool_lock lock(mutex_);
-    if (!(on(block->stream) == stream) || block->any_stream) add_user(block, stream);
+    if (!(on(block->stream) == stream) || block->any_stream) block->add_user(stream);
   }
 
   /// Must be called before a stream of any device is destroyed (`flaggems::stream` does): waits for
@@ -160,6 +160,14 @@ class memory_pool {
 #if FLAGGEMS_EXCEPTIONS
     if (failure) std::rethrow_exception(failure);
 #endif
+  }
+
+  /// From now on new memory comes from `source`, which must outlive it; from the device again if
+  /// that is null. Empties the cache. What came from another source goes back there once it is
+  /// freed, at the latest with the cache. Raises what the device raises.
+  void set_source(memory_source<Device>* source) {
+    empty_cache();
+    source_.store(source);
   }
 
   /// For `graph`: from now on allocations in the order of `stream` belong to the graph. Waits for
@@ -286,14 +294,14 @@ class memory_pool {
       b->is_lost = b->is_lost || r->is_lost;
       if (b->is_captured) {
         b->any_stream = true;
-        forget_users(b);
+        b->forget_users();
       }
       if (r->any_stream) return;
       if (b->any_stream) {
         b->stream = r->stream;
         b->any_stream = false;
       } else if (!(b->stream == r->stream)) {
-        if (!detail::succeeds([&] { add_user(b, on(r->stream)); })) b->is_lost = true;
+        if (!detail::succeeds([&] { b->add_user(on(r->stream)); })) b->is_lost = true;
       }
     };
     for (record* b = in_use_; b != nullptr; b = b->next)
@@ -301,7 +309,7 @@ class memory_pool {
     while (r->unused != nullptr) {
       record* b = std::exchange(r->unused, r->unused->next);
       settle(b);
-      b->is_lost ? forget(b) : cache(b);
+      keep(b);
     }
     delete r;
   }
@@ -373,17 +381,12 @@ class memory_pool {
         if (!r->is_capturing || !(is_in_order || pthread_equal(r->thread, pthread_self())))
           continue;
         if (!is_in_order && !b.any_stream)
-          if (!detail::succeeds([&] { add_user(&b, on(b.stream)); })) b.is_lost = true;
+          if (!detail::succeeds([&] { b.add_user(on(b.stream)); })) b.is_lost = true;
         b.any_stream = true;
         return b.owner = r;
       }
     }
     return b.owner;
-  }
-  static void add_user(record* b, const stream_ref<Device>& stream) {
-    for (auto* u = b->users; u != nullptr; u = u->next)
-      if (u->stream == stream) return;
-    b->users = new typename record::user{stream, b->users};
   }
 
   void use(record* block, i64 bytes, native_stream stream, reservation* owner) noexcept {
@@ -401,20 +404,39 @@ class memory_pool {
     stats_.allocated_bytes.increase(classes::size_of(block->size_class));
     stats_.requested_bytes.increase(bytes);
   }
-  void cache(record* block) noexcept {
+  // A freed block: for later work, or back to a source that keeps it itself.
+  void keep(record* block) noexcept {
+    if (block->is_lost) return forget(block);
+    if (block->source != nullptr && block->source->keeps_freed() && block->users == nullptr) {
+      give_back(*block);
+      count_given(block);
+      return;
+    }
     block->next = free_[block->size_class];
     free_[block->size_class] = block;
+  }
+  void give_back(record& b) {
+    const i64 size = classes::size_of(b.size_class);
+    if (b.any_stream) b.stream = Device::default_stream();
+    if constexpr (is_watched) detail::mark_used(b.data, size, size);
+    if (b.source != nullptr)
+      b.source->deallocate(b.data, size, on(b.stream));
+    else
+      Device::deallocate(b.data, size, b.stream);
+  }
+  void count_given(record* block) noexcept {
+    stats_.num_device_free += 1;
+    stats_.segment.decrease(1);
+    stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
+    delete block;
   }
   // The memory stays allocated but leaves the pool.
   void forget(record* block) noexcept {
     stats_.segment.decrease(1);
     stats_.reserved_bytes.decrease(classes::size_of(block->size_class));
     stats_.lost_bytes += classes::size_of(block->size_class);
-    forget_users(block);
+    block->forget_users();
     delete block;
-  }
-  static void forget_users(record* block) noexcept {
-    while (block->users != nullptr) delete std::exchange(block->users, block->users->next);
   }
   void unlink(record* block) noexcept {
     (block->previous != nullptr ? block->previous->next : in_use_) = block->next;
@@ -428,7 +450,8 @@ class memory_pool {
       record* block = new record;
       ~prepared() { delete block; }
     } made;
-    void* data = take_from_device(size, stream);
+    memory_source<Device>* const source = source_.load(detail::memory_order::acquire);
+    void* data = take(source, size, stream);
     if (data == nullptr) {
       {
         detail::pool_lock lock(mutex_);
@@ -439,11 +462,12 @@ class memory_pool {
         stats_.num_alloc_retries += 1;
       }
       empty_cache();
-      data = take_from_device(size, stream);
+      data = take(source, size, stream);
     }
     if (data == nullptr) raise_exhausted(bytes, size, op);
     record* const block = std::exchange(made.block, nullptr);
     block->data = data;
+    block->source = source;
     block->size_class = index;
     detail::pool_lock lock(mutex_);
     stats_.num_device_alloc += 1;
@@ -454,9 +478,9 @@ class memory_pool {
     use(block, bytes, stream, still);
     return block;
   }
-  void* take_from_device(i64 size, native_stream stream) {
-    device_guard<Device> guard(device_index_);
-    return Device::allocate(size, stream);
+  void* take(memory_source<Device>* source, i64 size, native_stream stream) {
+    const device_guard<Device> guard(device_index_);
+    return source != nullptr ? source->allocate(size, on(stream)) : Device::allocate(size, stream);
   }
 
   // All cached blocks but those of streams that cannot be waited for now.
@@ -476,12 +500,7 @@ class memory_pool {
           link = &b->next;
           continue;
         }
-        if (b->any_stream) b->stream = Device::default_stream();
-        if constexpr (is_watched) {
-          const i64 size = classes::size_of(b->size_class);
-          detail::mark_used(b->data, size, size);
-        }
-        Device::deallocate(b->data, classes::size_of(b->size_class), b->stream);
+        give_back(*b);
         *link = std::exchange(b->next, given);
         given = b;
       }
@@ -490,12 +509,7 @@ class memory_pool {
     if constexpr (!detail::is_synchronous<Device>)
       for (record* b = given; b != nullptr; b = b->next)
         attempt(failure, [&] { done.wait_for(b->stream); });
-    while (given != nullptr) {
-      stats_.num_device_free += 1;
-      stats_.segment.decrease(1);
-      stats_.reserved_bytes.decrease(classes::size_of(given->size_class));
-      delete std::exchange(given, given->next);
-    }
+    while (given != nullptr) count_given(std::exchange(given, given->next));
   }
   static bool has_captured_work(const record& b) {
     bool has = !b.any_stream && is_captured(b.stream);
@@ -567,20 +581,13 @@ class memory_pool {
       stats_.num_ooms += 1;
       s = stats_;
     }
-    const device_properties p = Device::properties(device_index_);
-    auto free = detail::text("");
-    if (p.free_memory > 0)  // 0: the device does not report it
-      free = detail::text(p.free_memory) + " of " + detail::text(p.total_memory) + " bytes free, ";
-    raise(errc::out_of_memory, op,
-          detail::text(bytes) + " bytes (a block of " + detail::text(size) + ") on " +
-              detail::text(Device::name) + ":" + detail::text(device_index_),
-          free + detail::text(s.allocated_bytes.current) + " in use and " +
-              detail::text(s.cached_bytes()) + " cached by the pool");
+    detail::raise_exhausted<Device>(op, device_index_, bytes, size, s);
   }
 
   mutable detail::pool_mutex mutex_;
   int device_index_;
   bool is_forking_ = false;
+  detail::atomic<memory_source<Device>*> source_{nullptr};  // null: the device
   record* in_use_ = nullptr;
   record* free_[classes::count] = {};
   reservation* reservations_ = nullptr;        // of all graphs

@@ -1,18 +1,38 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A memory pool's data: statistics, size classes, blocks, and a graph's reservation.
+// What a memory pool is made of: where its memory comes from, statistics, size classes, blocks, and
+// a graph's reservation.
 #pragma once
 
 #include <flaggems/detail/atomic.hpp>
+#include <flaggems/error.hpp>
 #include <flaggems/kernel/lang/prelude.hpp>
 
 #include <pthread.h>
+
+#include <utility>
 
 namespace flaggems {
 
 template <class Device>
 class stream_ref;
+
+/// An allocator in the place of the device's own, such as a framework's: memory_pool::set_source.
+/// Several threads call it at a time; it does not call the pool.
+template <class Device>
+class memory_source {
+ public:
+  virtual ~memory_source() = default;
+  /// `bytes` on the stream's device, which is current, for work in the stream's order; aligned to
+  /// pool_alignment<Device>; null if there are none left. What it raises, the allocation raises.
+  [[nodiscard]] virtual void* allocate(i64 bytes, const stream_ref<Device>& stream) = 0;
+  /// Takes memory back. Work queued in the stream may still use it: that of the allocation, or the
+  /// device's default stream if that has ended.
+  virtual void deallocate(void* data, i64 bytes, const stream_ref<Device>& stream) noexcept = 0;
+  /// Whether it keeps freed memory itself and reuses it in stream order: then the pool keeps none.
+  [[nodiscard]] virtual bool keeps_freed() const noexcept = 0;
+};
 
 /// A quantity's statistics, as in torch.cuda.memory_stats.
 struct memory_stat {
@@ -91,6 +111,7 @@ struct pool_block_record {
   bool is_captured = false;  // all work on it is in its owner, a graph captured elsewhere
   typename Device::stream_handle stream{};
   pool_reservation<Device>* owner = nullptr;  // the graph whose launches use it
+  memory_source<Device>* source = nullptr;    // what it came from; null: the device
   pool_block_record* next = nullptr;          // in a list of free or used blocks
   pool_block_record* previous = nullptr;      // of used blocks
   struct user {
@@ -98,6 +119,15 @@ struct pool_block_record {
     user* next;
   };
   user* users = nullptr;  // other streams that used it, from record_stream
+
+  void add_user(const stream_ref<Device>& s) {
+    for (const user* u = users; u != nullptr; u = u->next)
+      if (u->stream == s) return;
+    users = new user{s, users};
+  }
+  void forget_users() noexcept {
+    while (users != nullptr) delete std::exchange(users, users->next);
+  }
 };
 
 /// The blocks of a graph: every launch uses them again, so they serve nothing else until it ends. A
@@ -122,6 +152,21 @@ struct pool_reservation {
     any->store(true);
   }
 };
+
+/// The pool's memory is exhausted: a block of `size` for a request of `bytes`.
+template <class Device>
+[[noreturn]] FLAGGEMS_COLD void raise_exhausted(const char* op, int device_index, i64 bytes,
+                                                i64 size, const memory_statistics& s) {
+  const auto p = Device::properties(device_index);
+  auto free = text("");
+  if (p.free_memory > 0)  // 0: the device does not report it
+    free = text(p.free_memory) + " of " + text(p.total_memory) + " bytes free, ";
+  raise(errc::out_of_memory, op,
+        text(bytes) + " bytes (a block of " + text(size) + ") on " + text(Device::name) + ":" +
+            text(device_index),
+        free + text(s.allocated_bytes.current) + " in use and " + text(s.cached_bytes()) +
+            " cached by the pool");
+}
 
 }  // namespace detail
 

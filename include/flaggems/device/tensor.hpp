@@ -252,6 +252,9 @@ template <class T, stream_like S>
 }
 
 namespace detail {
+/// T, or a default where that is void.
+template <class T, class Default>
+using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
 /// A tensor of T and the sizes of a view, in a format.
 template <class T, class S, class View>
 [[nodiscard]] tensor<T, device_of<S>> empty_as(const S& stream, const View& x, memory_format format,
@@ -271,8 +274,7 @@ template <stream_like S, tensor_like X>
 /// aten::empty_like(Tensor self, *, ScalarType? dtype, MemoryFormat? memory_format)
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto empty_like(const S& stream, const X& x, memory_format format) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<X>, T>;
-  return detail::empty_as<element>(stream, as_view(x), format, "empty_like");
+  return detail::empty_as<detail::type_or<T, value_t<X>>>(stream, as_view(x), format, "empty_like");
 }
 
 namespace detail {

@@ -7,7 +7,6 @@
 // `x.narrow(-1, 0, d)` and `x.narrow(-1, d, d)`, or see ops/gated.hpp.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/activation.hpp>
 #include <flaggems/kernel/family/pointwise/tables/activation.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/pointwise.hpp>
@@ -27,15 +26,49 @@ using silu_and_mul = kernels::silu_and_mul_fn;
 using gelu_and_mul = kernels::gelu_and_mul_fn;
 }  // namespace operators
 
+namespace detail {
+template <>
+struct option_limits<kernels::celu_fn<f64>> {
+  template <class P>
+  static void check(const kernels::celu_fn<f64>& f) {
+    flaggems::check(f.alpha != 0, errc::invalid_argument, "celu", "an alpha that is not 0", "0");
+  }
+};
+template <>
+struct option_limits<kernels::softshrink_fn<f64>> {
+  template <class P>
+  static void check(const kernels::softshrink_fn<f64>& f) {
+    flaggems::check(f.lambd >= 0, errc::invalid_argument, "softshrink",
+                    "a lambd that is not negative", "a negative one or NaN");
+  }
+};
+template <>
+struct option_limits<kernels::threshold_fn<f64>> {
+  template <class P>
+  static void check(const kernels::threshold_fn<f64>& f) {
+    check_option<P>("threshold", f.threshold);
+    check_option<P>("threshold", f.value);
+  }
+};
+/// (Bounds beyond an integer dtype bound nothing, as in ATen.)
+template <>
+struct option_limits<kernels::hardtanh_fn<f64>> {
+  template <class P>
+  static void check(const kernels::hardtanh_fn<f64>& f) {
+    if constexpr (kernels::is_integer<P>)
+      flaggems::check(f.min_val == f.min_val && f.max_val == f.max_val, errc::invalid_argument,
+                      "hardtanh", "bounds that are numbers, of integers", "NaN");
+  }
+};
+}  // namespace detail
+
 FLAGGEMS_ACTIVATION_TABLE(FLAGGEMS_UNARY, FLAGGEMS_UNARY1, FLAGGEMS_UNARY2, FLAGGEMS_UNARY3,
                           FLAGGEMS_PAIR, FLAGGEMS_PAIR1)
 
-/// log(x / (1 - x)), of x clamped to [eps, 1 - eps] if eps is given (an expression); NaN beyond 0
-/// and 1 otherwise. Integers and bool become f32. Raises invalid_argument for a negative eps.
+/// log(x / (1 - x)), of x clamped to [eps, 1 - eps] if eps is given and not negative (an
+/// expression); NaN beyond 0 and 1 otherwise. Integers and bool become f32.
 template <tensor_operand X>
 [[nodiscard]] auto logit(X&& x, std::optional<f64> eps = std::nullopt) {
-  check(!eps || *eps >= 0, errc::invalid_argument, "logit", "an eps that is not negative",
-        "a negative one");
   return detail::make_call<detail::to_float>(kernels::logit_fn<f64>{eps.value_or(-1)},
                                              std::forward<X>(x));
 }
@@ -44,9 +77,8 @@ template <stream_like S, tensor_operand X>
 [[nodiscard]] auto logit(const S& stream, const X& x, std::optional<f64> eps = std::nullopt) {
   return evaluate(stream, logit(x, eps), "logit");
 }
-/// out = logit(x), element by element; `out` may be `x`. Raises invalid_argument, shape_mismatch or
-/// overlap before anything is written. aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!)
-/// out)
+/// out = logit(x), element by element; `out` may be `x`. Raises shape_mismatch or overlap before
+/// anything is written. aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!) out)
 template <stream_like S, tensor_operand X, tensor_like Out>
 void logit(const S& stream, const X& x, Out&& out, std::optional<f64> eps = std::nullopt) {
   assign(stream, out, logit(x, eps), "logit");

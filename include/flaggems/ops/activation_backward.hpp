@@ -176,21 +176,27 @@ template <stream_like S, tensor_operand G, tensor_operand X, tensor_operand Nois
                   "rrelu_with_noise_backward");
 }
 
-/// The gradients of prelu_kernel for its input and its weight, element by element: grad for x > 0,
-/// else weight * grad; and 0 for x > 0, else x * grad.
+/// The gradients of prelu_kernel for its input and its weight, element by element: dx = grad for x
+/// > 0, else weight * grad; dw = 0 for x > 0, else x * grad. The outputs have the sizes that the
+/// operands broadcast to and share no memory with them or each other. Raises shape_mismatch or
+/// overlap before anything is written. aten::_prelu_kernel_backward(Tensor grad_output, Tensor
+/// self, Tensor weight)
 template <stream_like S, tensor_like G, tensor_like X, tensor_like W, tensor_like Dx,
           tensor_like Dw>
 void prelu_kernel_backward(const S& stream, const G& grad, const X& x, const W& weight, Dx&& dx,
                            Dw&& dw) {
   constexpr const char* op = "prelu_kernel_backward";
   const auto from = as_view(x);
+  detail::broadcast_sizes all{{}, op};
+  all(as_view(grad)), all(from), all(as_view(weight));
+  detail::check_output_sizes(op, all.sizes, as_view(dx));
+  detail::check_output_sizes(op, all.sizes, as_view(dw));
   check_disjoint_output(op, as_view(dx), as_view(grad), from, as_view(weight));
-  check_disjoint_output(op, as_view(dw), as_view(grad), from, as_view(dx));
+  check_disjoint_output(op, as_view(dw), as_view(grad), from, as_view(weight), as_view(dx));
   assign(stream, dx, where(gt(from, 0), grad, mul(weight, grad)), op);
   assign(stream, dw, where(gt(from, 0), 0, mul(from, grad)), op);
 }
-/// The same in new tensors. Raises shape_mismatch or overlap before anything is written.
-/// aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight)
+/// The same in new tensors.
 template <stream_like S, tensor_like G, tensor_like X, tensor_like W>
 [[nodiscard]] auto prelu_kernel_backward(const S& stream, const G& grad, const X& x,
                                          const W& weight) {

@@ -6,7 +6,6 @@
 // clamp with one bound, pow with an integer exponent, and what follows from these.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/arithmetic.hpp>
 #include <flaggems/kernel/family/pointwise/tables/arithmetic.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
@@ -297,6 +296,16 @@ void floor_divide_(const S& stream, A&& a, const B& b) {
   assign(stream, a, floor_divide(a, b), "floor_divide_");
 }
 
+namespace detail {
+/// b / c, not of integers alone.
+template <operand B, operand C>
+auto quotient(B&& b, C&& c) {
+  static_assert(kind_of<typename promoted_type<node_t<B>, node_t<C>>::type> == kind::floating,
+                "flaggems: addcdiv does not divide integers: div with a rounding_mode does");
+  return div(std::forward<B>(b), std::forward<C>(c));
+}
+}  // namespace detail
+
 #define FLAGGEMS_PRODUCT(name, combined)                                                          \
   template <tensor_operand A, operand B, operand C, scalar_operand Value = i64>                   \
   [[nodiscard]] auto name(A&& a, B&& b, C&& c, Value value = 1) {                                 \
@@ -320,10 +329,10 @@ void floor_divide_(const S& stream, A&& a, const B& b) {
 /// aten::addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!)
 /// out)
 FLAGGEMS_PRODUCT(addcmul, mul)
-/// a + value * (b / c), true division; otherwise as addcmul.
+/// a + value * (b / c), where b or c must be floating-point; otherwise as addcmul.
 /// aten::addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!)
 /// out)
-FLAGGEMS_PRODUCT(addcdiv, div)
+FLAGGEMS_PRODUCT(addcdiv, detail::quotient)
 #undef FLAGGEMS_PRODUCT
 
 /// x, but `value` where the mask is true (an expression). It has x's dtype, which a number must be

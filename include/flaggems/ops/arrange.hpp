@@ -8,35 +8,13 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/moves.hpp>
 
 #include <optional>
 #include <vector>
 
 namespace flaggems {
 namespace detail {
-
-// ---- moves: sizes of the result, and the copies that write it
-
-/// Runs a move: a class with `name`, sizes(x), which checks, and run(stream, x, out).
-template <class Move, class S, class X, class T, class D>
-void move_into(const Move& move, const S& stream, const X& x, const tensor_view<T, D>& out) {
-  static_assert(std::is_same_v<value_t<const X&>, T>,
-                "flaggems: the output has the dtype of the input");
-  const tensor_view<const T, D> from(as_view(x));
-  check_output_sizes(move.name, move.sizes(shape(from.sizes())), out);
-  check_writable(move.name, out);
-  check_no_overlap(move.name, placed_layout(layout_of(out)), layout_of(from));
-  if (!out.empty()) move.run(stream, from, out);
-}
-template <class Move, class S, class X>
-auto move_new(const Move& move, const S& stream, const X& x) {
-  using T = value_t<const X&>;
-  require_on_device(move.name, ref(stream), x);
-  const tensor_view<const T, device_of<S>> from(as_view(x));
-  auto out = empty<T>(stream, move.sizes(shape(from.sizes())), move.name);
-  if (!out.empty()) move.run(stream, from, out.view());
-  return out;
-}
 
 struct flip_move {
   static constexpr const char* name = "flip";
@@ -58,7 +36,7 @@ struct roll_move {
     const bool flat = dims.size() == 0 && shifts.size() == 1;
     if (!flat && (dims.size() != shifts.size() || shifts.size() == 0)) [[unlikely]]
       raise_shapes(name, "as many shifts as dimensions, or one shift", shifts, dims);
-    for (const i64 dim : dims) static_cast<void>(normalize_dim(dim, x.rank(), name));
+    for (const i64 dim : dims) static_cast<void>(existing_dim(dim, x.rank(), name));
     return x;
   }
   template <class S, class X, class Out>
@@ -78,13 +56,20 @@ struct roll_move {
   }
 
  private:
-  /// Dimension dims[k] in two parts, each rolled along the others.
+  /// Dimension dims[k] in two parts, each rolled along the others. The shifts of a dimension that
+  /// is named twice add up.
   template <class S, class X, class Out>
   void along(const S& stream, const X& x, const Out& out, int k) const {
     if (out.empty()) return;
     if (k == dims.size()) return copy_into(name, stream, out, x);
     const int d = normalize_dim(dims[k], x.rank(), name);
-    const i64 n = x.size(d), by = ((shifts[k] % n) + n) % n;
+    const i64 n = x.size(d);
+    i64 by = 0;
+    for (int j = 0; j < dims.size(); ++j) {
+      if (normalize_dim(dims[j], x.rank(), name) != d) continue;
+      if (j < k) return along(stream, x, out, k + 1);
+      by = (by + shifts[j] % n + n) % n;
+    }
     along(stream, x.narrow(d, 0, n - by), out.narrow(d, by, n - by), k + 1);
     along(stream, x.narrow(d, n - by, by), out.narrow(d, 0, by), k + 1);
   }
@@ -186,7 +171,7 @@ struct interleave_move {
       raise(errc::invalid_argument, name, "repeats that are not negative", text(times));
     shape r = dim ? x : shape{x.numel()};
     if (r.rank() == 0) r.push_back(1);
-    i64& n = r[dim ? normalize_dim(*dim, x.rank(), name) : 0];
+    i64& n = r[dim ? existing_dim(*dim, x.rank(), name) : 0];
     if (!multiply(n, times, n)) [[unlikely]]
       raise(errc::invalid_argument, name, "fewer than 2^63 elements", text(times));
     if (output_size && *output_size != n) [[unlikely]]
@@ -351,37 +336,23 @@ struct diag_move {
 
 }  // namespace detail
 
-// One line an operator: name, the ATen parameters, and the move made of them.
-#define FLAGGEMS_MOVE(name, move, ...)                                \
-  template <stream_like S, tensor_like X, tensor_like Out>            \
-  void name(const S& stream, const X& x, Out&& out, __VA_ARGS__) {    \
-    same_device<S, X, Out>();                                         \
-    detail::move_into(detail::move, stream, x, as_view(out));         \
-  }                                                                   \
-  template <stream_like S, tensor_like X>                             \
-  [[nodiscard]] auto name(const S& stream, const X& x, __VA_ARGS__) { \
-    same_device<S, X>();                                              \
-    return detail::move_new(detail::move, stream, x);                 \
-  }
-#define FLAGGEMS_COMMA ,
-
+// One line an operator: name, the parameters of ATen, and the move made of them.
 /// out = x with the order of its elements reversed along `dims`. out has x's dtype and shares no
 /// memory with it. aten::flip(Tensor self, int[] dims)
-FLAGGEMS_MOVE(flip, flip_move{dims}, int_list dims)
+FLAGGEMS_MOVE(flip, (int_list dims), flip_move{dims})
 /// out = x with its elements moved by `shifts` along `dims`, one or lists of one length; those that
 /// leave at the end come in at the front. Without dims all elements are one row.
 /// aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[])
-FLAGGEMS_MOVE(roll, roll_move{shifts FLAGGEMS_COMMA dims}, const dim_list& shifts,
-              const dim_list& dims = {})
+FLAGGEMS_MOVE(roll, (const dim_list& shifts, const dim_list& dims = {}), roll_move{shifts, dims})
 /// out = x turned k times by 90 degrees, from the first of two dimensions to the second.
 /// aten::rot90(Tensor self, int k=1, int[] dims=[0,1])
-FLAGGEMS_MOVE(rot90, rot90_move{k FLAGGEMS_COMMA dims}, i64 k = 1, int_list dims = {0, 1})
+FLAGGEMS_MOVE(rot90, (i64 k = 1, int_list dims = {0, 1}), rot90_move{k, dims})
 /// out = x as often along each dimension as `repeats` says; the first of more repeats than
 /// dimensions are of new ones. aten::repeat(Tensor self, SymInt[] repeats)
-FLAGGEMS_MOVE(repeat, repeat_move{"repeat" FLAGGEMS_COMMA repeats}, int_list repeats)
+FLAGGEMS_MOVE(repeat, (int_list repeats), repeat_move{"repeat", repeats})
 /// repeat, where fewer repeats than dimensions are those of the last ones.
 /// aten::tile(Tensor self, SymInt[] dims)
-FLAGGEMS_MOVE(tile, repeat_move{"tile" FLAGGEMS_COMMA dims FLAGGEMS_COMMA true}, int_list dims)
+FLAGGEMS_MOVE(tile, (int_list dims), repeat_move{"tile", dims, true})
 /// Each element of x `repeats` times along `dim`, in a new tensor; without dim, of all elements as
 /// one row. Raises invalid_argument for another output_size than the result has.
 /// aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt?
@@ -395,23 +366,19 @@ template <stream_like S, tensor_like X>
 }
 /// out[..., c, h r + i, w r + j] = x[..., (c r + i) r + j, h, w] for r = upscale_factor.
 /// aten::pixel_shuffle(Tensor self, int upscale_factor)
-FLAGGEMS_MOVE(pixel_shuffle, pixel_shuffle_move{upscale_factor}, i64 upscale_factor)
+FLAGGEMS_MOVE(pixel_shuffle, (i64 upscale_factor), pixel_shuffle_move{upscale_factor})
 /// The inverse of pixel_shuffle. aten::pixel_unshuffle(Tensor self, int downscale_factor)
-FLAGGEMS_MOVE(pixel_unshuffle, pixel_unshuffle_move{downscale_factor}, i64 downscale_factor)
+FLAGGEMS_MOVE(pixel_unshuffle, (i64 downscale_factor), pixel_unshuffle_move{downscale_factor})
 /// out[n, c g + k, ...] = x[n, k C / g + c, ...]: the C channels of g groups in turn.
 /// aten::channel_shuffle(Tensor self, SymInt groups)
-FLAGGEMS_MOVE(channel_shuffle, channel_shuffle_move{groups}, i64 groups)
+FLAGGEMS_MOVE(channel_shuffle, (i64 groups), channel_shuffle_move{groups})
 /// out = zero but for the diagonal of dim1 and dim2, `offset` above the main one, which is the last
 /// dimension of x. aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)
-FLAGGEMS_MOVE(diag_embed,
-              diag_embed_move{
-                  "diag_embed" FLAGGEMS_COMMA offset FLAGGEMS_COMMA dim1 FLAGGEMS_COMMA dim2},
-              i64 offset = 0, i64 dim1 = -2, i64 dim2 = -1)
+FLAGGEMS_MOVE(diag_embed, (i64 offset = 0, i64 dim1 = -2, i64 dim2 = -1),
+              diag_embed_move{"diag_embed", offset, dim1, dim2})
 /// The diagonal of a matrix, or the matrix with a vector as its diagonal.
 /// aten::diag(Tensor self, int diagonal=0)
-FLAGGEMS_MOVE(diag, diag_move{diagonal}, i64 diagonal = 0)
-#undef FLAGGEMS_MOVE
-#undef FLAGGEMS_COMMA
+FLAGGEMS_MOVE(diag, (i64 diagonal = 0), diag_move{diagonal})
 
 namespace detail {
 /// Index k as often as `repeats` says, on the stream's device: it waits for the repeats.
@@ -424,10 +391,12 @@ auto interleaved_indices(const S& stream, const R& repeats, std::optional<i64> o
     raise_sizes(op, "repeats of at most one dimension", v.sizes());
   const auto row = v.rank() == 1 ? v : v.unsqueeze(0);
   const auto own = copied<J>(op, stream, row);
-  const auto given = to_host(stream, own);
+  std::vector<J> given(static_cast<std::size_t>(row.numel()));
+  copy_bytes(ref(stream), given.data(), own.data(), own.bytes(), copy_kind::device_to_host);
+  ref(stream).synchronize();
   std::vector<i64> index;
   for (i64 k = 0; k < row.numel(); ++k) {
-    const i64 n = static_cast<i64>(given.data()[k]);
+    const i64 n = static_cast<i64>(given[static_cast<std::size_t>(k)]);
     if (n < 0) [[unlikely]]
       raise(errc::invalid_argument, op, "repeats that are not negative", text(n));
     index.insert(index.end(), static_cast<std::size_t>(n), k);

@@ -25,12 +25,13 @@ struct closeness {
 };
 
 /// a == b or |a - b| <= atol + rtol |b|, or both NaN where equal_nan says so (an expression).
-/// Integers and bool are compared as f32. Raises invalid_argument for a negative tolerance.
+/// Integers and bool are equal as they are, and close as f32. Raises invalid_argument for a
+/// negative tolerance.
 template <tensor_operand A, tensor_operand B>
 [[nodiscard]] auto isclose(A&& a, B&& b, closeness how = {}) {
   check(how.rtol >= 0 && how.atol >= 0, errc::invalid_argument, "isclose",
         "rtol and atol that are not negative", "a negative one");
-  return detail::make_call<detail::float_to_bool>(
+  return detail::make_call<detail::to_bool>(
       kernels::isclose_fn<f64>{how.rtol, how.atol, how.equal_nan}, std::forward<A>(a),
       std::forward<B>(b));
 }

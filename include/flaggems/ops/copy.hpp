@@ -65,6 +65,20 @@ auto copied(const char* op, const S& stream, const X& x,
   copy_into(op, stream, as_view(out), input_of(x));
   return out;
 }
+/// out = x; nothing is to do where x is out.
+template <class S, class T, class D>
+void copy_unless_same(const char* op, const S& stream, const tensor_view<T, D>& out,
+                      const tensor_view<const T, D>& x) {
+  if (overlap(layout_of(out), layout_of(x)) != overlap_kind::exact) copy_into(op, stream, out, x);
+}
+/// x as a vector, in `memory` where it is no view of x.
+template <class S, class T, class D>
+tensor_view<const T, D> as_row(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                               tensor<T, D>& memory) {
+  if (x.is_contiguous()) return x.view({x.numel()});
+  memory = copied<T>(op, stream, x);
+  return input_of(memory).view({x.numel()});
+}
 }  // namespace detail
 
 /// The elements of x in a new tensor, in row-major order unless a format says another. Raises
@@ -111,8 +125,7 @@ template <element T, stream_like S, tensor_like X>
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto to_copy(const S& stream, const X& x,
                            memory_format format = memory_format::preserve_format) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<X>, T>;
-  return detail::copied<element>("to_copy", stream, as_view(x), format);
+  return detail::copied<detail::type_or<T, value_t<X>>>("to_copy", stream, as_view(x), format);
 }
 
 }  // namespace flaggems

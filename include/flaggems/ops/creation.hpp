@@ -144,8 +144,7 @@ template <element T = f32, stream_like S>
 namespace detail {
 template <class T, class S, class X, class V>
 auto filled_like(const char* op, const S& stream, const X& x, V value, memory_format format) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
-  auto out = empty_as<element>(stream, as_view(x), format, op);
+  auto out = empty_as<type_or<T, value_t<const X&>>>(stream, as_view(x), format, op);
   fill(op, stream, out.view(), value);
   return out;
 }
@@ -187,22 +186,20 @@ template <element T = f32, stream_like S, scalar_operand V>
 /// fill_. aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None)
 template <class T = void, stream_like S, tensor_like X, scalar_operand V>
 [[nodiscard]] auto new_full(const S& stream, const X&, int_list size, V fill_value) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
-  return detail::filled<element>("new_full", stream, shape(size), fill_value);
+  return detail::filled<detail::type_or<T, value_t<const X&>>>("new_full", stream, shape(size),
+                                                               fill_value);
 }
 /// A new tensor of zeros, as new_full. aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType?
 /// dtype=None)
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto new_zeros(const S& stream, const X&, int_list size) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
-  return detail::filled<element>("new_zeros", stream, shape(size), 0);
+  return detail::filled<detail::type_or<T, value_t<const X&>>>("new_zeros", stream, shape(size), 0);
 }
 /// A new tensor of ones, as new_full. aten::new_ones(Tensor self, SymInt[] size, *, ScalarType?
 /// dtype=None)
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto new_ones(const S& stream, const X&, int_list size) {
-  using element = std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>;
-  return detail::filled<element>("new_ones", stream, shape(size), 1);
+  return detail::filled<detail::type_or<T, value_t<const X&>>>("new_ones", stream, shape(size), 1);
 }
 
 namespace detail {

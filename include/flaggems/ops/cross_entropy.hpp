@@ -141,11 +141,7 @@ void cross_entropy_into(const S& stream, const X& x, const Target& target,
           to_string(shape(weight->sizes())));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) [[unlikely]]
     raise(errc::invalid_argument, op, "a label_smoothing in [0, 1]", text(options.label_smoothing));
-  if (options.reduced != reduction::none && options.reduced != reduction::mean &&
-      options.reduced != reduction::sum) [[unlikely]]
-    raise(errc::invalid_argument, op, "a reduction of none, mean or sum",
-          text(static_cast<int>(options.reduced)));
-  const bool is_total = options.reduced != reduction::none;
+  const bool is_total = loss_reduction(options.reduced).of(op) != reduction::none;
   check_output_sizes(op, is_total ? shape() : losses, out);
   check_separate(op, out, x, target, weight);
   if constexpr (!is_soft) check_indices(op, stream, target, classes, options.ignore_index);

@@ -28,30 +28,39 @@ void embedding_gradient(const char* op, const S& stream, const tensor_view<const
   if (out.empty() || replaced<operators::embedding_dense_backward>(op, stream, grad, indices, out,
                                                                    padding_idx, scale_grad_by_freq))
     return;
-  fill(op, stream, out, 0);
-  if (n == 0) return;
+  if (n == 0) return fill(op, stream, out, 0);
   // Rows of one dimension, without those of the padding.
   auto rows = empty<i64>(stream, indices.shape_of(), op);
   using is_padding = call<to_bool, kernels::eq_fn, leaf<J, D>, number<i64>>;
   using kept = choice<is_padding, number<i64>, leaf<J, D>>;
   assign_node(op, stream, rows.view(),
               kept{is_padding{{}, {{indices}, {padding_idx}}}, {i64{-1}}, {indices}});
-  tensor<T, D> own;
-  tensor_view<const T, D> from = grad;
-  if (!grad.is_contiguous()) {
-    own = copied<T>(op, stream, grad);
-    from = input_of(own);
-  }
   const tensor_view<const i64, D> row = input_of(rows).view({n, 1});
-  launch_scatter(op, stream, elements_along(out, 0, row.expand({n, out.size(1)})),
-                 from.view({n, out.size(1)}), meeting_dims{1}, kernels::joining::sum);
-  if (!scale_grad_by_freq) return;
+  const auto add_rows = [&](const auto& from, const auto& to) {
+    fill(op, stream, to, 0);
+    launch_scatter(op, stream, elements_along(to, 0, row.expand({n, out.size(1)})),
+                   from.view({n, out.size(1)}), meeting_dims{1}, kernels::joining::sum);
+  };
+  if (!scale_grad_by_freq) {
+    tensor<T, D> own;
+    return add_rows(as_row(op, stream, grad, own), out);
+  }
+  // Sums of 16-bit floats are divided before they are rounded.
+  using C = arithmetic_t<T>;
+  auto sums = empty<C>(stream, out.shape_of(), op);
+  tensor<C, D> own;
+  if constexpr (std::is_same_v<T, C>) {
+    add_rows(as_row(op, stream, grad, own), sums.view());
+  } else {
+    own = copied<C>(op, stream, grad);
+    add_rows(input_of(own), sums.view());
+  }
   auto counts = empty<i64>(stream, {classes, 1}, op);
   assign_node(op, stream, counts.view(), number<i64>{0});
   const everywhere<i64, S> one(op, stream, 1);
   launch_scatter(op, stream, elements_along(counts.view(), 0, row), one.view({n, 1}),
                  meeting_dims{1}, kernels::joining::sum);
-  assign_node(op, stream, out, div(out, cast<T>(maximum(counts, 1))).node);
+  assign_node(op, stream, out, cast<T>(div(sums, cast<C>(maximum(counts, 1)))).node);
 }
 
 }  // namespace detail
@@ -70,18 +79,16 @@ void embedding_dense_backward(const S& stream, const Grad& grad_output, const In
                               Out&& out, i64 num_weights, i64 padding_idx = -1,
                               bool scale_grad_by_freq = false) {
   constexpr const char* op = "embedding_dense_backward";
-  using T = value_t<const Grad&>;
   same_device<S, Grad, Indices, Out>();
   if constexpr (detail::check_lookup_types<const Grad&, Indices, Out>() &&
                 element_type_in<floating_types, 1, Grad>()) {
     const auto to = as_view(out);
-    const auto grad = detail::input_view<T>(stream, grad_output);
+    const auto grad = detail::input_of(grad_output);
     if (grad.rank() == 0) [[unlikely]]
       raise(errc::shape_mismatch, op, "rows of gradients", "none");
     detail::check_output_sizes(op, {num_weights, grad.size(-1)}, to);
-    detail::embedding_gradient(op, stream, grad,
-                               detail::input_view<value_t<Indices>>(stream, indices), to,
-                               padding_idx, scale_grad_by_freq);
+    detail::embedding_gradient(op, stream, grad, detail::input_of(indices), to, padding_idx,
+                               scale_grad_by_freq);
   }
 }
 template <stream_like S, tensor_like Grad, tensor_like Indices>

@@ -15,6 +15,7 @@
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -145,13 +146,36 @@ void check_number(const char* op, const X& x) {
   if constexpr (scalar_operand<X>) check_integer<T>(op, x);
 }
 
-/// F over operands, under a rule. Raises invalid_argument for a number that F keeps and the
-/// promoted dtype does not hold.
+/// What the options of a functor F must be, where not all numbers will do: a specialisation has
+/// check<P>(f), which raises invalid_argument; P is the operands' promoted dtype.
+template <class F>
+struct option_limits {};
+
+/// Raises unless an integer dtype P holds the whole part of an option. Options are f64, which has
+/// all integers below 2^53 only: of 64 bits, greater ones may have been rounded before.
+template <class P>
+void check_option(const char* op, f64 value) {
+  if constexpr (kernels::is_integer<P>) {
+    constexpr f64 exact = 9007199254740991.0;  // 2^53 - 1
+    constexpr bool wide = sizeof(P) == 8;
+    const f64 low = !std::is_signed_v<P> ? 0
+                    : wide               ? -exact
+                                         : static_cast<f64>((std::numeric_limits<P>::min)());
+    const f64 high = wide ? exact : static_cast<f64>((std::numeric_limits<P>::max)());
+    if (!(value >= low && value <= high)) [[unlikely]]
+      raise_number<P>(op, text(value));
+  }
+}
+
+/// F over operands, under a rule. Raises invalid_argument for an option that F does not take, and
+/// for a number that F keeps and the promoted dtype does not hold.
 template <class Rule, class F, operand... X>
 auto make_call(F f, X&&... x) {
   using node = call<Rule, F, node_t<X>...>;
   if constexpr (keeps_numbers<F> != nullptr)
     (check_number<typename node::promoted>(keeps_numbers<F>, x), ...);
+  if constexpr (requires { option_limits<F>::template check<typename node::promoted>(f); })
+    option_limits<F>::template check<typename node::promoted>(f);
   return expr<node>(node{f, {node_of(std::forward<X>(x))...}});
 }
 

@@ -55,6 +55,15 @@
                        (, f64 p p0, f64 q q0, f64 r r0), (, p, q, r))  \
   FLAGGEMS_UNARY_IN_PLACE(name, (, f64 p p0, f64 q q0, f64 r r0), (, p, q, r))
 
+namespace flaggems::detail {
+/// Does not compile for an in-place form whose result would not fit a tensor of T.
+template <class Rule, class T>
+constexpr void check_in_place() {
+  static_assert(!std::is_same_v<Rule, to_f64> || std::is_same_v<T, f64>,
+                "flaggems: the in-place form of an operator that gives f64 takes tensors of f64");
+}
+}  // namespace flaggems::detail
+
 #define FLAGGEMS_BINARY(name, rule, ...)                                                   \
   template <operand A, operand B>                                                          \
   requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(A&& a, B&& b) { \
@@ -73,6 +82,7 @@
   }                                                                                        \
   template <stream_like S, tensor_like A, operand B>                                       \
   void name##_(const S& stream, A&& a, const B& b) {                                       \
+    detail::check_in_place<detail::rule, value_t<A>>();                                    \
     assign(stream, a, name(a, b), #name "_");                                              \
   }
 

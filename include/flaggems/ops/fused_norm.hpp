@@ -29,6 +29,16 @@ inline scale_format spelled(std::string_view text, std::type_identity<scale_form
   raise(errc::invalid_argument, "act_quant", "scale_fmt none or ue8m0", text);
 }
 
+namespace detail {
+/// Raises overlap if an output shares memory with an input that may be absent.
+template <class Out, optional_tensor X>
+void check_not_written(const char* op, const Out& out, const X& x) {
+  if (const auto v = optional_view<typename optional_element<X, typename Out::value_type>::type,
+                                   typename Out::device_type>(x))
+    check_no_overlap(op, placed_layout(layout_of(out)), layout_of(*v));
+}
+}  // namespace detail
+
 /// out = layer_norm of x + residual, whose sum is not rounded in between.
 ///
 /// residual has x's sizes and dtype; otherwise as layer_norm. flag_gems::skip_layer_norm(Tensor x,
@@ -50,6 +60,8 @@ void skip_layer_norm(const S& stream, const X& x, const R& residual, const shape
   check_same_sizes(op, a, b);
   check_same_sizes(op, a, to);
   check_output(op, to, a, b);
+  detail::check_not_written(op, to, weight);
+  detail::check_not_written(op, to, bias);
   auto sum = empty<C>(stream, a.shape_of(), op);
   detail::assign_node(op, stream, sum.view(), add(cast<C>(a), cast<C>(b)).node);
   layer_norm(stream, sum, normalized_shape, weight, bias, to, eps);
@@ -78,6 +90,7 @@ void gemma_rms_norm(const S& stream, const X& input, const W& weight, Out&& out,
   const auto w = as_view(weight);
   if (x.rank() == 0 || w.rank() != 1 || w.size(0) != x.size(-1)) [[unlikely]]
     detail::raise_shapes(op, "a weight for each of the last dimension", x.shape_of(), w.shape_of());
+  detail::check_not_written(op, as_view(out), weight);
   auto scale = empty<C>(stream, w.shape_of(), op);
   detail::assign_node(op, stream, scale.view(), add(cast<C>(w), C(1)).node);
   rms_norm(stream, x, {x.size(-1)}, scale, out, epsilon);
@@ -111,8 +124,9 @@ void act_quant(const S& stream, const X& x, Out&& out, Scales&& scales, i64 bloc
     const auto to = as_view(out);
     const auto by = as_view(scales);
     const bool rounds = scale_fmt == scale_format::ue8m0;
-    if (from.rank() == 0 || from.rank() == max_rank || block_size <= 0 ||
-        from.size(-1) % block_size != 0) [[unlikely]]
+    if (from.rank() == max_rank) [[unlikely]]
+      detail::raise_sizes(op, "at most 7 dimensions", from.sizes());
+    if (from.rank() == 0 || block_size <= 0 || from.size(-1) % block_size != 0) [[unlikely]]
       detail::raise_shapes(op, "a last dimension that is a multiple of the block's",
                            from.shape_of(), shape{block_size});
     shape blocks = from.shape_of();

@@ -14,7 +14,8 @@ namespace flaggems {
 
 namespace detail {
 
-/// The first and the second half of x along a dimension. Raises invalid_argument if there is none.
+/// The first and the second half of x along a dimension. Raises out_of_range for another dimension,
+/// invalid_argument for an odd size.
 template <class View>
 struct halves_of {
   View first, second;
@@ -23,10 +24,7 @@ template <class X>
 auto halves(const char* op, const X& x, i64 dim) {
   using view = tensor_view<const value_t<X>, device_t<X>>;
   const view v(as_view(x));
-  const int rank = v.rank();
-  check(rank > 0 && dim >= -rank && dim < rank, errc::invalid_argument, op,
-        "a dimension of the tensor", "another one");
-  const int at = static_cast<int>(dim < 0 ? dim + rank : dim);
+  const int at = existing_dim(dim, v.rank(), op);
   const i64 n = v.size(at);
   check(n % 2 == 0, errc::invalid_argument, op, "an even size along the dimension", "an odd one");
   return halves_of<view>{v.narrow(at, 0, n / 2), v.narrow(at, n / 2, n / 2)};
@@ -38,7 +36,7 @@ auto output_halves(const char* op, const View& to, const G& grad, const X& x, i6
   check_disjoint_output(op, to, as_view(grad), as_view(x));
   const auto h = halves(op, x, dim);
   check_same_sizes(op, h.first, as_view(grad));
-  const int at = static_cast<int>(dim < 0 ? dim + to.rank() : dim);
+  const int at = existing_dim(dim, to.rank(), op);
   const i64 n = to.size(at) / 2;
   using view = std::remove_const_t<decltype(to.narrow(at, 0, n))>;
   return halves_of<view>{to.narrow(at, 0, n), to.narrow(at, n, n)};
@@ -58,8 +56,9 @@ auto output_halves(const char* op, const View& to, const G& grad, const X& x, i6
     assign(stream, out, __VA_ARGS__, #name);                           \
   }
 /// a * sigmoid(b) of the halves a and b of x along `dim`: a new tensor, or into `out`, which may be
-/// one of the halves. Floating-point only. Raises invalid_argument for an odd size, shape_mismatch
-/// or overlap before anything is written. aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out)
+/// one of the halves. Floating-point only. Raises out_of_range for another dimension,
+/// invalid_argument for an odd size, shape_mismatch or overlap before anything is written.
+/// aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out)
 FLAGGEMS_GATED(glu, mul(a, sigmoid(b)))
 /// silu(a) * b; otherwise as glu. flag_gems swiglu(input_tensor)
 FLAGGEMS_GATED(swiglu, silu_and_mul(a, b))
@@ -85,9 +84,9 @@ FLAGGEMS_GATED(reglu, mul(relu(a), b))
     return out;                                                                       \
   }
 /// The gradient of glu: of `grad`, that of its result, and x; into `out`, of x's sizes and sharing
-/// no memory with either, or a new tensor. Raises invalid_argument, shape_mismatch or overlap
-/// before anything is written. aten::glu_backward.grad_input(Tensor grad_output, Tensor self, int
-/// dim, *, Tensor(a!) grad_input)
+/// no memory with either, or a new tensor. Raises out_of_range, invalid_argument, shape_mismatch or
+/// overlap before anything is written. aten::glu_backward.grad_input(Tensor grad_output, Tensor
+/// self, int dim, *, Tensor(a!) grad_input)
 FLAGGEMS_GATED_BACKWARD(glu_backward, mul(g, sigmoid(b)), sigmoid_backward(mul(g, a), sigmoid(b)))
 /// The gradient of swiglu; otherwise as glu_backward. flag_gems dswiglu(grad_output, input_tensor)
 FLAGGEMS_GATED_BACKWARD(dswiglu, silu_backward(mul(g, b), a), mul(g, silu(a)))

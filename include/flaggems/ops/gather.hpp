@@ -66,11 +66,7 @@ void take_into(const S& stream, const tensor_view<const T, D>& x,
   check_indices(op, stream, index, x.numel(), {}, true);
   if (out.empty() || replaced<operators::take>(op, stream, x, index, out)) return;
   tensor<T, D> own;
-  tensor_view<const T, D> row = x;
-  if (!x.is_contiguous()) {
-    own = copied<T>(op, stream, x);
-    row = input_of(own);
-  }
+  const auto row = as_row(op, stream, x, own);
   element_offsets<S, D> offsets(op, stream, index.shape_of());
   offsets.add(leaf<J, D>{index}, x.numel(), 1, true);
   const shape none = with_dims(index).shape_of();
@@ -87,7 +83,8 @@ void take_into(const S& stream, const tensor_view<const T, D>& x,
 /// out[.., i, ..] = x[.., index[.., i, ..], ..] along `dim`.
 ///
 /// Shapes: index has x's dimensions, and no more elements along each but `dim`; out has index's
-/// sizes. Any dtype; out has x's and shares no memory with an input; indices are i64 or i32.
+/// sizes. Any dtype of at most 8 bytes; out has x's and shares no memory with an input; indices are
+/// i64 or i32.
 /// Indices outside [0, size(dim)) raise out_of_range where the host can read them, and give zeros
 /// elsewhere. Raises shape_mismatch or overlap. All before anything is written.
 /// aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out)
@@ -126,32 +123,33 @@ template <stream_like S, tensor_like X, tensor_like Index>
 }
 
 namespace detail {
-template <class S, class T, class D, class List>
-void index_into(const S& stream, const tensor_view<const T, D>& x, const List& indices,
+template <class S, class T, class D>
+void index_into(const S& stream, const tensor_view<const T, D>& x, const index_list<S, D>& list,
                 const tensor_view<T, D>& out) {
   constexpr const char* op = "index";
-  const index_list<S, D> list(op, stream, x.shape_of(), indices);
-  const shape sizes = list.result_sizes();
-  check_output_sizes(op, sizes, out);
+  check_output_sizes(op, list.result_sizes(), out);
   check_writable(op, out);
   const placed_layout written(layout_of(out));
   check_no_overlap(op, written, layout_of(x));
   list.check(written);
-  if (out.empty() || replaced<operators::index>(op, stream, x, list.views(), out)) return;
+  const tensor_view<const T, D> seen = list.operand(x);
+  if (out.empty() || replaced<operators::index>(op, stream, seen, list.views(), out)) return;
   element_offsets<S, D> offsets(op, stream, list.index_sizes());
-  launch_gather(op, stream, list.elements(x, offsets), with_dims(out));
+  launch_gather(op, stream, list.elements(seen, offsets), with_dims(out));
 }
 }  // namespace detail
 
-/// The elements of x at indices for some of its first dimensions, as x[i, :, j] does in Python.
+/// out = x[i, :, j], as Python writes it: the elements of x at tensors of indices.
 ///
-/// indices: a tuple or range of tensors of i64 or i32, which broadcast together, or of bool, which
-/// stand for the indices of their true elements, or std::nullopt for a whole dimension (a range: of
-/// std::optional of views). The result has the dimensions of the indices in the place of those
-/// they are for, or in front where these are not beside each other. Indices below 0 count from the
-/// end. Raises out_of_range for other indices where the host can read them (elsewhere they give
-/// zeros), shape_mismatch, and invalid_argument for more indices than dimensions. bool indices wait
-/// for the stream. aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out)
+/// indices: a tuple or range with an entry for each of x's first dimensions: a tensor of i64 or
+/// i32; or a mask of bool, for as many dimensions as it has: the indices of its true elements (of
+/// one without dimensions: a new dimension of size 1 or 0); or std::nullopt for a whole dimension
+/// (a range: of std::optional of views). The tensors broadcast together. Their dimensions replace
+/// the indexed ones, or stand in front if a whole dimension lies between these. Indices below 0
+/// count from the end. Raises out_of_range for other indices where the host can read them
+/// (elsewhere they give zeros), shape_mismatch, and invalid_argument for more indices than
+/// dimensions. bool indices wait for the stream. aten::index.Tensor_out(Tensor self, Tensor?[]
+/// indices, *, Tensor(a!) out)
 template <stream_like S, tensor_like X, class List, tensor_like Out>
 requires(!tensor_like<List>) void index(const S& stream, const X& x, const List& indices,
                                         Out&& out) {
@@ -159,16 +157,21 @@ requires(!tensor_like<List>) void index(const S& stream, const X& x, const List&
   same_device<S, X, i64, Out>();
   static_assert(std::is_same_v<T, value_t<Out>>,
                 "flaggems: the output has the dtype of the elements that are looked up");
-  detail::index_into(stream, tensor_view<const T, device_of<S>>(as_view(x)), indices, as_view(out));
+  const tensor_view<const T, device_of<S>> v(as_view(x));
+  detail::index_into(stream, v,
+                     detail::index_list<S, device_of<S>>("index", stream, v.shape_of(), indices),
+                     tensor_view<T, device_of<S>>(as_view(out)));
 }
 template <stream_like S, tensor_like X, class List>
 requires(!tensor_like<List>)
     [[nodiscard]] auto index(const S& stream, const X& x, const List& indices) {
   using T = value_t<const X&>;
   constexpr const char* op = "index";
-  const detail::index_list<S, device_of<S>> list(op, stream, as_view(x).shape_of(), indices);
+  same_device<S, X>();
+  const tensor_view<const T, device_of<S>> v(as_view(x));
+  const detail::index_list<S, device_of<S>> list(op, stream, v.shape_of(), indices);
   auto out = empty<T>(stream, list.result_sizes(), op);
-  index(stream, x, list.views(), out);
+  detail::index_into(stream, v, list, out.view());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/plan/indices.hpp>
+#include <flaggems/tensor/any_view.hpp>
 
 #include <optional>
 #include <span>
@@ -42,7 +43,6 @@ class index_list {
       if (!views_[static_cast<std::size_t>(d)]) continue;
       const auto& v = *views_[static_cast<std::size_t>(d)];
       sizes_ = any ? broadcast_shapes(sizes_, v.shape_of(), op) : v.shape_of();
-      if (any && last != d - 1) first = 0;  // not beside each other: in front
       if (!any) first = d;
       beside_ = beside_ && (!any || last == d - 1);
       last = d;
@@ -75,8 +75,15 @@ class index_list {
     for (const entry& v : views_)
       if (v) check_no_overlap(op_, written, layout_of(*v));
   }
-  /// The elements of x that are meant, over the result's dimensions (one, if it has none); writes
-  /// their offsets.
+  /// x as the indices see it: with a dimension of size 1 for each mask without dimensions.
+  template <class T>
+  [[nodiscard]] tensor_view<T, D> operand(tensor_view<T, D> x) const {
+    for (int d = 0; d < x_.rank(); ++d)
+      if ((added_ >> d & 1u) != 0) x = x.unsqueeze(d);
+    return x;
+  }
+  /// The elements of an operand that are meant, over the result's dimensions (one, if it has none);
+  /// writes their offsets.
   template <class T>
   auto elements(const tensor_view<T, D>& x, element_offsets<S, D>& offsets) const {
     shape strides;
@@ -123,6 +130,8 @@ class index_list {
         add(*index);
       else
         put({});
+    } else if constexpr (std::is_same_v<X, any_view<D>>) {
+      add_any(index);
     } else {
       using J = value_t<const X&>;
       static_assert(std::is_same_v<J, i64> || std::is_same_v<J, i32> || std::is_same_v<J, bool>,
@@ -134,8 +143,15 @@ class index_list {
           if (first + d >= x_.rank() || v.size(d) != x_[first + d]) [[unlikely]]
             raise_shapes(op_, "a mask of the sizes of the dimensions that it is for", x_,
                          v.shape_of());
-        if (v.rank() == 0) [[unlikely]]
-          raise(errc::invalid_argument, op_, "a mask of at least one dimension", "0");
+        if (v.rank() == 0) {  // index 0 or none, of a dimension of its own
+          if (x_.rank() == max_rank) [[unlikely]]
+            raise(errc::invalid_argument, op_, "at most 8 dimensions with those of masks", "more");
+          x_.insert(first, 1);
+          added_ |= u32{1} << first;
+          memory_.push_back(nonzero_indices(op_, stream_, v));
+          put(tensor_view<const i64, D>(memory_.back().view()));
+          return;
+        }
         const auto columns = own(nonzero_indices(op_, stream_, v), v.shape_of());
         for (int d = 0; d < v.rank(); ++d) put(columns.select(1, d));
       } else if constexpr (std::is_same_v<J, i32>) {
@@ -145,6 +161,19 @@ class index_list {
         put(v);
       }
     }
+  }
+  /// An index whose dtype is known at run time; any_view() stands for none.
+  void add_any(const any_view<D>& index) {
+    switch (index.dtype()) {
+      case dtype::i64: return add(index.template as<const i64>());
+      case dtype::i32: return add(index.template as<const i32>());
+      case dtype::bool_: return add(index.template as<const bool>());
+      default: break;
+    }
+    if (!is_absent(index)) [[unlikely]]
+      raise(errc::dtype_mismatch, op_, "indices of dtype i64, i32 or bool",
+            to_string(index.dtype()));
+    put({});
   }
   tensor_view<const i64, D> own(const tensor<i64, D>& indices, const shape& sizes) {
     memory_.push_back(empty<i64>(stream_, {indices.numel(), sizes.rank()}, op_));
@@ -156,6 +185,7 @@ class index_list {
   const char* op_;
   shape x_, sizes_;
   const S& stream_;
+  u32 added_ = 0;  // the dimensions that x gets for masks without any
   bool beside_ = true;
   int place_ = 0;
   std::vector<entry> views_;

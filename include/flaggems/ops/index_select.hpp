@@ -78,11 +78,12 @@ tensor_view<const J, D> index_vector(const char* op, const tensor_view<const J, 
 
 /// out[..., i, ...] = x[..., index[i], ...] along `dim`.
 ///
-/// Shapes: index [n] or []; out: x's sizes with n in the place of size(dim). Any dtype; out has
-/// x's. `out` shares no memory with an input. Raises out_of_range for a dimension that does not
-/// exist. Indices outside [0, size(dim)) raise it, too, where the host can read them, and give
-/// zeros elsewhere. Raises invalid_argument, shape_mismatch or overlap. All before anything is
-/// written. aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out)
+/// Shapes: index [n] or []; out: x's sizes with n in the place of size(dim). Any dtype of at
+/// most 8 bytes; out has x's. `out` shares no memory with an input. Raises out_of_range for a
+/// dimension that does not exist. Indices outside [0, size(dim)) raise it, too, where the host can
+/// read them, and give zeros elsewhere. Raises invalid_argument, shape_mismatch or overlap. All
+/// before anything is written. aten::index_select.out(Tensor self, int dim, Tensor index, *,
+/// Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out>
 void index_select(const S& stream, const X& x, i64 dim, const Index& index, Out&& out) {
   constexpr const char* op = "index_select";

@@ -63,9 +63,21 @@ void put_tokens(const char* op, const S& stream, const tensor_view<const T, D>& 
                                              offsets.reach(), 1, index.expand(source.shape_of())},
                  source, meeting_dims{1}, kernels::joining::replace);
 }
-template <class S, class Slots>
-void check_slots(const char* op, const S& stream, const Slots& slots, i64 size) {
-  check_indices(op, stream, slots, size, -1);
+/// Writes keys and values; both caches as [blocks, block size, ...]. `is_replaced` is asked once
+/// all is checked.
+template <class S, class Keys, class Values, class KeyCache, class ValueCache, class Slots,
+          class Replaced>
+void put_both(const char* op, const S& stream, const Keys& keys, const Values& values,
+              const KeyCache& key_cache, const ValueCache& value_cache, const Slots& slots,
+              const Replaced& is_replaced) {
+  check_cache(op, keys, key_cache, slots);
+  check_cache(op, values, value_cache, slots);
+  check_no_overlap(op, placed_layout(layout_of(key_cache)), layout_of(value_cache));
+  check_indices(op, stream, slots, key_cache.size(0) * key_cache.size(1), -1);
+  check_indices(op, stream, slots, value_cache.size(0) * value_cache.size(1), -1);
+  if (is_replaced()) return;
+  put_tokens(op, stream, keys, key_cache, slots);
+  put_tokens(op, stream, values, value_cache, slots);
 }
 
 template <class T, class S, class Key, class Value, class KeyCache, class ValueCache, class Slots>
@@ -98,22 +110,15 @@ void reshape_and_cache_flash(
   same_device<S, Key, Value, KeyCache, ValueCache, Slots>();
   if constexpr (detail::check_cache_types<T, S, const Value&, const Value&, KeyCache, ValueCache,
                                           const Slots&>()) {
-    const auto keys = detail::input_view<T>(stream, key);
-    const auto values = detail::input_view<T>(stream, value);
-    const auto slots = detail::input_view<i64>(stream, slot_mapping);
+    const auto keys = detail::input_of(key);
+    const auto values = detail::input_of(value);
+    const auto slots = detail::input_of(slot_mapping);
     const auto to_keys = as_view(key_cache);
     const auto to_values = as_view(value_cache);
-    detail::check_cache(op, keys, to_keys, slots);
-    detail::check_cache(op, values, to_values, slots);
-    detail::check_no_overlap(op, detail::placed_layout(detail::layout_of(to_keys)),
-                             detail::layout_of(to_values));
-    detail::check_slots(op, stream, slots, to_keys.size(0) * to_keys.size(1));
-    detail::check_slots(op, stream, slots, to_values.size(0) * to_values.size(1));
-    if (detail::replaced<operators::reshape_and_cache_flash>(op, stream, keys, values, to_keys,
-                                                             to_values, slots))
-      return;
-    detail::put_tokens(op, stream, keys, to_keys, slots);
-    detail::put_tokens(op, stream, values, to_values, slots);
+    detail::put_both(op, stream, keys, values, to_keys, to_values, slots, [&] {
+      return detail::replaced<operators::reshape_and_cache_flash>(op, stream, keys, values, to_keys,
+                                                                  to_values, slots);
+    });
   }
 }
 
@@ -130,9 +135,9 @@ void reshape_and_cache(const S& stream, const Key& key, const Value& value, KeyC
   same_device<S, Key, Value, KeyCache, ValueCache, Slots>();
   if constexpr (detail::check_cache_types<T, S, const Value&, const Value&, KeyCache, ValueCache,
                                           const Slots&>()) {
-    const auto given = detail::input_view<T>(stream, key);
-    const auto values = detail::input_view<T>(stream, value);
-    const auto slots = detail::input_view<i64>(stream, slot_mapping);
+    const auto given = detail::input_of(key);
+    const auto values = detail::input_of(value);
+    const auto slots = detail::input_of(slot_mapping);
     const auto cache = as_view(key_cache);
     const auto other = as_view(value_cache);
     if (given.rank() != 3 || cache.rank() != 5 || other.rank() != 4 || cache.size(4) == 0 ||
@@ -142,17 +147,10 @@ void reshape_and_cache(const S& stream, const Key& key, const Value& value, KeyC
     const auto keys = given.unflatten(2, {given.size(2) / cache.size(4), cache.size(4)});
     const auto to_keys = cache.permute({0, 3, 1, 2, 4});
     const auto to_values = other.permute({0, 3, 1, 2});
-    detail::check_cache(op, keys, to_keys, slots);
-    detail::check_cache(op, values, to_values, slots);
-    detail::check_no_overlap(op, detail::placed_layout(detail::layout_of(to_keys)),
-                             detail::layout_of(to_values));
-    detail::check_slots(op, stream, slots, to_keys.size(0) * to_keys.size(1));
-    detail::check_slots(op, stream, slots, to_values.size(0) * to_values.size(1));
-    if (detail::replaced<operators::reshape_and_cache>(op, stream, given, values, cache, other,
-                                                       slots))
-      return;
-    detail::put_tokens(op, stream, keys, to_keys, slots);
-    detail::put_tokens(op, stream, values, to_values, slots);
+    detail::put_both(op, stream, keys, values, to_keys, to_values, slots, [&] {
+      return detail::replaced<operators::reshape_and_cache>(op, stream, given, values, cache, other,
+                                                            slots);
+    });
   }
 }
 

@@ -25,73 +25,114 @@ using margin_ranking_loss = kernels::margin_ranking_loss_fn<f64>;
 
 namespace detail {
 
-/// Losses as a reduction says, in a new tensor or in `out`.
-template <class S, class E>
-auto reduced_loss(const char* op, const S& stream, const E& losses, loss_reduction how) {
-  if (how.value == reduction::none) return evaluate(stream, losses, op);
-  return how.value == reduction::mean ? mean(stream, losses) : sum(stream, losses);
-}
+/// Losses as a reduction says, into `out` or in a new tensor.
 template <class S, class E, class Out>
 void reduced_loss(const char* op, const S& stream, const E& losses, Out&& out, loss_reduction how) {
-  if (how.value == reduction::none)
+  using T = dtype_of_operand<E>;
+  using O = value_t<Out>;
+  const reduction chosen = how.of(op);
+  if (chosen == reduction::none)
     assign(stream, out, losses, op);
-  else if (how.value == reduction::mean)
-    mean(stream, losses, out);
+  else if (chosen == reduction::mean)
+    reduce_values<operators::mean, kernels::sum_of, mean_fold<T, O>>(
+        op, stream, losses, as_view(out), {}, false, reduction_result::mean);
   else
-    sum(stream, losses, out);
+    reduce_values<operators::sum, folds_into<O>::template sum,
+                  typename folds_into<O>::template type<T>>(op, stream, losses, as_view(out), {},
+                                                            false, reduction_result::total);
+}
+template <class S, class E>
+auto reduced_loss(const char* op, const S& stream, const E& losses, loss_reduction how) {
+  if (how.of(op) == reduction::none) return evaluate(stream, losses, op);
+  auto out = empty<dtype_of_operand<E>>(stream, reduced_shape(op, losses, {}, false), op);
+  reduced_loss(op, stream, losses, out, how);
+  return out;
 }
 /// grad times the derivative of losses, of their mean if that is what was computed.
 template <class G, class E>
-auto loss_gradient(const G& grad, const E& slope, i64 elements, loss_reduction how) {
-  const f64 factor = how.value == reduction::mean ? 1.0 / static_cast<f64>(elements) : 1.0;
+auto loss_gradient(const char* op, const G& grad, const E& slope, i64 elements,
+                   loss_reduction how) {
+  const f64 factor = how.of(op) == reduction::mean ? 1.0 / static_cast<f64>(elements) : 1.0;
   return mul(mul(grad, slope), factor);
+}
+/// given(x) of an optional tensor that is there, else absent().
+template <class X, class Given, class Absent>
+decltype(auto) with_optional(const X& x, const Given& given, const Absent& absent) {
+  if constexpr (std::is_same_v<X, std::nullopt_t>)
+    return absent();
+  else if constexpr (tensor_like<const X&>)
+    return given(x);
+  else
+    return x.has_value() ? given(*x) : absent();
 }
 /// f(e), or f(e * weight) if there is a weight.
 template <class E, class W, class F>
 decltype(auto) with_weight(const E& e, const W& weight, const F& f) {
-  if constexpr (std::is_same_v<W, std::nullopt_t>)
-    return f(e);
-  else if constexpr (tensor_like<const W&>)
-    return f(mul(e, weight));
-  else
-    return weight.has_value() ? f(mul(e, *weight)) : f(e);
+  return with_optional(
+      weight, [&](const auto& w) { return f(mul(e, w)); }, [&] { return f(e); });
 }
+/// f(losses of logits) with a weight of targets of 1, if there is one.
+template <class X, class T, class P, class F>
+decltype(auto) logits_losses(const X& x, const T& target, const P& pos_weight, const F& f) {
+  const auto losses = [&](const auto& w) {
+    return f(make_call<floating>(kernels::logits_loss_fn{}, x, target, w));
+  };
+  return with_optional(pos_weight, losses, [&] { return losses(1); });
+}
+
+template <>
+struct option_limits<kernels::huber_loss_fn<f64>> {
+  template <class P>
+  static void check(const kernels::huber_loss_fn<f64>& f) {
+    flaggems::check(f.delta > 0, errc::invalid_argument, "huber_loss", "a positive delta",
+                    "another number");
+  }
+};
+template <>
+struct option_limits<kernels::smooth_l1_loss_fn<f64>> {
+  template <class P>
+  static void check(const kernels::smooth_l1_loss_fn<f64>& f) {
+    flaggems::check(f.beta >= 0, errc::invalid_argument, "smooth_l1_loss",
+                    "a beta that is not negative", "a negative one or NaN");
+  }
+};
 
 }  // namespace detail
 
-#define FLAGGEMS_LOSS_FORMS(name, functor, parameters)                                             \
-  template <stream_like S, tensor_operand X, tensor_operand T>                                     \
-  [[nodiscard]] auto name(const S& stream, const X& x, const T& target,                            \
-                          loss_reduction reduced = reduction::mean FLAGGEMS_UNPACK parameters) {   \
-    return detail::reduced_loss(#name, stream,                                                     \
-                                detail::make_call<detail::floating>(functor, x, target), reduced); \
-  }                                                                                                \
-  template <stream_like S, tensor_operand X, tensor_operand T, tensor_like Out>                    \
-  void name(const S& stream, const X& x, const T& target, Out&& out,                               \
-            loss_reduction reduced = reduction::mean FLAGGEMS_UNPACK parameters) {                 \
-    detail::reduced_loss(#name, stream, detail::make_call<detail::floating>(functor, x, target),   \
-                         out, reduced);                                                            \
+#define FLAGGEMS_LOSS_FORMS(name, rule, functor, parameters)                                      \
+  template <stream_like S, tensor_operand X, tensor_operand T>                                    \
+  [[nodiscard]] auto name(const S& stream, const X& x, const T& target,                           \
+                          loss_reduction reduced = reduction::mean FLAGGEMS_UNPACK parameters) {  \
+    return detail::reduced_loss(#name, stream,                                                    \
+                                detail::make_call<detail::rule>(functor, x, target), reduced);    \
+  }                                                                                               \
+  template <stream_like S, tensor_operand X, tensor_operand T, tensor_like Out>                   \
+  void name(const S& stream, const X& x, const T& target, Out&& out,                              \
+            loss_reduction reduced = reduction::mean FLAGGEMS_UNPACK parameters) {                \
+    detail::reduced_loss(#name, stream, detail::make_call<detail::rule>(functor, x, target), out, \
+                         reduced);                                                                \
   }
-#define FLAGGEMS_SLOPE_FORMS(name, functor, parameters)                                          \
-  template <stream_like S, tensor_operand G, tensor_like X, tensor_operand T>                    \
-  [[nodiscard]] auto name(const S& stream, const G& grad, const X& x, const T& target,           \
-                          loss_reduction reduced FLAGGEMS_UNPACK parameters) {                   \
-    const auto slope = detail::make_call<detail::floating>(functor, x, target);                  \
-    return evaluate(stream, detail::loss_gradient(grad, slope, as_view(x).numel(), reduced),     \
-                    #name);                                                                      \
-  }                                                                                              \
-  template <stream_like S, tensor_operand G, tensor_like X, tensor_operand T, tensor_like Out>   \
-  void name(const S& stream, const G& grad, const X& x, const T& target, Out&& out,              \
-            loss_reduction reduced FLAGGEMS_UNPACK parameters) {                                 \
-    const auto slope = detail::make_call<detail::floating>(functor, x, target);                  \
-    assign(stream, out, detail::loss_gradient(grad, slope, as_view(x).numel(), reduced), #name); \
+#define FLAGGEMS_SLOPE_FORMS(name, rule, functor, parameters)                                   \
+  template <stream_like S, tensor_operand G, tensor_like X, tensor_operand T>                   \
+  [[nodiscard]] auto name(const S& stream, const G& grad, const X& x, const T& target,          \
+                          loss_reduction reduced FLAGGEMS_UNPACK parameters) {                  \
+    const auto slope = detail::make_call<detail::rule>(functor, x, target);                     \
+    return evaluate(                                                                            \
+        stream, detail::loss_gradient(#name, grad, slope, as_view(x).numel(), reduced), #name); \
+  }                                                                                             \
+  template <stream_like S, tensor_operand G, tensor_like X, tensor_operand T, tensor_like Out>  \
+  void name(const S& stream, const G& grad, const X& x, const T& target, Out&& out,             \
+            loss_reduction reduced FLAGGEMS_UNPACK parameters) {                                \
+    const auto slope = detail::make_call<detail::rule>(functor, x, target);                     \
+    assign(stream, out, detail::loss_gradient(#name, grad, slope, as_view(x).numel(), reduced), \
+           #name);                                                                              \
   }
-#define FLAGGEMS_LOSS(name, rule, ...) FLAGGEMS_LOSS_FORMS(name, (kernels::name##_fn{}), ())
+#define FLAGGEMS_LOSS(name, rule, ...) FLAGGEMS_LOSS_FORMS(name, rule, (kernels::name##_fn{}), ())
 #define FLAGGEMS_LOSS1(name, rule, p, p0, ...) \
-  FLAGGEMS_LOSS_FORMS(name, (kernels::name##_fn<f64>{p}), (, f64 p p0))
-#define FLAGGEMS_SLOPE(name, rule, ...) FLAGGEMS_SLOPE_FORMS(name, (kernels::name##_fn{}), ())
+  FLAGGEMS_LOSS_FORMS(name, rule, (kernels::name##_fn<f64>{p}), (, f64 p p0))
+#define FLAGGEMS_SLOPE(name, rule, ...) FLAGGEMS_SLOPE_FORMS(name, rule, (kernels::name##_fn{}), ())
 #define FLAGGEMS_SLOPE1(name, rule, p, p0, ...) \
-  FLAGGEMS_SLOPE_FORMS(name, (kernels::name##_fn<f64>{p}), (, f64 p p0))
+  FLAGGEMS_SLOPE_FORMS(name, rule, (kernels::name##_fn<f64>{p}), (, f64 p p0))
 FLAGGEMS_LOSS_TABLE(FLAGGEMS_LOSS, FLAGGEMS_LOSS1, FLAGGEMS_SLOPE, FLAGGEMS_SLOPE1)
 #undef FLAGGEMS_LOSS
 #undef FLAGGEMS_LOSS1
@@ -134,8 +175,9 @@ template <stream_like S, tensor_operand G, tensor_like X, tensor_operand T,
   const auto slope =
       detail::make_call<detail::floating>(kernels::binary_cross_entropy_backward_fn{}, x, target);
   return detail::with_weight(
-      detail::loss_gradient(grad, slope, as_view(x).numel(), reduced), weight,
-      [&](const auto& e) { return evaluate(stream, e, "binary_cross_entropy_backward"); });
+      detail::loss_gradient("binary_cross_entropy_backward", grad, slope, as_view(x).numel(),
+                            reduced),
+      weight, [&](const auto& e) { return evaluate(stream, e, "binary_cross_entropy_backward"); });
 }
 /// The same into `out`. aten::binary_cross_entropy_backward.grad_input(Tensor grad_output, Tensor
 /// self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) grad_input)
@@ -147,25 +189,10 @@ void binary_cross_entropy_backward(const S& stream, const G& grad, const X& x, c
   const auto slope =
       detail::make_call<detail::floating>(kernels::binary_cross_entropy_backward_fn{}, x, target);
   detail::with_weight(
-      detail::loss_gradient(grad, slope, as_view(x).numel(), reduced), weight,
-      [&](const auto& e) { assign(stream, out, e, "binary_cross_entropy_backward"); });
+      detail::loss_gradient("binary_cross_entropy_backward", grad, slope, as_view(x).numel(),
+                            reduced),
+      weight, [&](const auto& e) { assign(stream, out, e, "binary_cross_entropy_backward"); });
 }
-
-namespace detail {
-/// f(losses of logits) with a weight of targets of 1, if there is one.
-template <class X, class T, class P, class F>
-decltype(auto) logits_losses(const X& x, const T& target, const P& pos_weight, const F& f) {
-  const auto losses = [&](const auto& w) {
-    return f(make_call<floating>(kernels::logits_loss_fn{}, x, target, w));
-  };
-  if constexpr (std::is_same_v<P, std::nullopt_t>)
-    return losses(1);
-  else if constexpr (tensor_like<const P&>)
-    return losses(pos_weight);
-  else
-    return pos_weight.has_value() ? losses(*pos_weight) : losses(1);
-}
-}  // namespace detail
 
 /// binary_cross_entropy of sigmoid(x), without a loss of digits; where a target is 1, its loss
 /// counts `pos_weight` times. In a new tensor.

@@ -18,15 +18,6 @@ struct one_hot;
 
 namespace detail {
 
-/// x as a vector, of `memory` where it is no view of x.
-template <class S, class T, class D>
-tensor_view<const T, D> as_row(const char* op, const S& stream, const tensor_view<const T, D>& x,
-                               tensor<T, D>& memory) {
-  if (x.is_contiguous()) return x.view({x.numel()});
-  memory = copied<T>(op, stream, x);
-  return input_of(memory).view({x.numel()});
-}
-
 template <class S, class T, class U, class D>
 void isin_into(const S& stream, const tensor_view<const T, D>& elements,
                const tensor_view<const U, D>& tests, const tensor_view<bool, D>& out, bool invert) {
@@ -84,8 +75,9 @@ template <stream_like S, tensor_like X, tensor_like Tests>
 
 /// out[.., c] = 1 where x[..] = c, else 0, in a new tensor of i64 with `num_classes` as its last
 /// dimension; -1: one more than the largest of x, which it waits for. x: i64. Raises
-/// invalid_argument for numbers outside [0, num_classes) where the host can read them, or no number
-/// of classes for an empty x. aten::one_hot(Tensor self, int num_classes=-1)
+/// out_of_range for numbers outside [0, num_classes) where the host can read them, and
+/// invalid_argument for an empty x without a number of classes. aten::one_hot(Tensor self, int
+/// num_classes=-1)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto one_hot(const S& stream, const X& x, i64 num_classes = -1) {
   constexpr const char* op = "one_hot";

@@ -158,10 +158,6 @@ struct to_bool : numeric {
   template <class P>
   using result = bool;
 };
-struct float_to_bool : to_float {
-  template <class P>
-  using result = bool;
-};
 
 /// The device of a list of nodes; void for numbers.
 template <class... D>
@@ -174,7 +170,7 @@ template <class A, class B, class... Rest>
 struct common_device<A, B, Rest...> {
   static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>,
                 "flaggems: the operands of an expression are on different devices");
-  using type = typename common_device<std::conditional_t<std::is_void_v<A>, B, A>, Rest...>::type;
+  using type = typename common_device<type_or<A, B>, Rest...>::type;
 };
 
 /// E as values of C: itself when it has them already.

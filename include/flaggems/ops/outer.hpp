@@ -4,6 +4,7 @@
 // Products of vectors, and of matrices element by element: outer, dot, kron, and sums with them.
 #pragma once
 
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
@@ -18,33 +19,29 @@ void check_vector(const char* op, const X& x) {
 }
 
 /// The sizes of kron, and both operands with a dimension for each of the other's.
-template <class A, class B, class F>
-shape kron_views(const A& a, const B& b, const F& f) {
+template <class A, class B>
+struct kron_plan {
+  shape sizes;
+  A a;
+  B b;
+};
+template <class A, class B>
+kron_plan<A, B> plan_kron(const A& a, const B& b) {
   const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
   if (2 * rank > max_rank) [[unlikely]]
     raise(errc::invalid_argument, "kron", "at most 4 dimensions", text(rank));
-  shape sizes, sizes_a, strides_a, sizes_b, strides_b;
-  const auto at = [rank](const auto& v, int d, bool stride) {
-    const int own = d - (rank - v.rank());
-    return own < 0 ? (stride ? i64{0} : i64{1}) : stride ? v.stride(own) : v.size(own);
-  };
+  kron_plan<A, B> plan{{}, a, b};
+  while (plan.a.rank() < rank) plan.a = plan.a.unsqueeze(0);
+  while (plan.b.rank() < rank) plan.b = plan.b.unsqueeze(0);
   for (int d = 0; d < rank; ++d) {
     i64 n = 0;
-    if (!multiply(at(a, d, false), at(b, d, false), n)) [[unlikely]]
+    if (!multiply(plan.a.size(2 * d), plan.b.size(2 * d), n)) [[unlikely]]
       raise_shapes("kron", "fewer than 2^63 elements", a.shape_of(), b.shape_of());
-    sizes.push_back(n);
-    sizes_a.push_back(at(a, d, false)), sizes_a.push_back(1);
-    strides_a.push_back(at(a, d, true)), strides_a.push_back(0);
-    sizes_b.push_back(1), sizes_b.push_back(at(b, d, false));
-    strides_b.push_back(0), strides_b.push_back(at(b, d, true));
+    plan.sizes.push_back(n);
+    plan.a = plan.a.unsqueeze(2 * d + 1);
+    plan.b = plan.b.unsqueeze(2 * d);
   }
-  f(A(unchecked_t{}, a.data(), sizes_a, strides_a), B(unchecked_t{}, b.data(), sizes_b, strides_b));
-  return sizes;
-}
-
-template <class T, class S, class X>
-auto product_input(const S&, const X& x) {
-  return tensor_view<const T, device_of<S>>(as_view(x));
+  return plan;
 }
 
 }  // namespace detail
@@ -150,24 +147,18 @@ template <stream_like S, tensor_like Input, tensor_like A, tensor_like X>
 /// aten::kron.out(Tensor self, Tensor other, *, Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like Y, tensor_like Out>
 void kron(const S& stream, const X& x, const Y& y, Out&& out) {
-  const auto a = detail::product_input<value_t<const X&>>(stream, x);
-  const auto b = detail::product_input<value_t<const Y&>>(stream, y);
+  const auto plan = detail::plan_kron(detail::input_of(x), detail::input_of(y));
   const auto to = as_view(out);
-  const shape sizes = detail::kron_views(a, b, [](const auto&, const auto&) {});
-  detail::check_output_sizes("kron", sizes, to);
+  detail::check_output_sizes("kron", plan.sizes, to);
   if (to.empty()) return;
-  detail::kron_views(a, b, [&](const auto& of_x, const auto& of_y) {
-    auto parts = to;
-    for (int d = sizes.rank() - 1; d >= 0; --d)
-      parts = parts.unflatten(d, {of_x.size(2 * d), of_y.size(2 * d + 1)});
-    assign(stream, parts, mul(of_x, of_y), "kron");
-  });
+  auto parts = to;
+  for (int d = plan.sizes.rank() - 1; d >= 0; --d)
+    parts = parts.unflatten(d, {plan.a.size(2 * d), plan.b.size(2 * d + 1)});
+  assign(stream, parts, mul(plan.a, plan.b), "kron");
 }
 template <stream_like S, tensor_like X, tensor_like Y>
 [[nodiscard]] auto kron(const S& stream, const X& x, const Y& y) {
-  const auto a = detail::product_input<value_t<const X&>>(stream, x);
-  const auto b = detail::product_input<value_t<const Y&>>(stream, y);
-  const shape sizes = detail::kron_views(a, b, [](const auto&, const auto&) {});
+  const shape sizes = detail::plan_kron(detail::input_of(x), detail::input_of(y)).sizes;
   auto out = empty<promote_t<value_t<const X&>, value_t<const Y&>>>(stream, sizes, "kron");
   kron(stream, x, y, out);
   return out;

@@ -5,7 +5,8 @@
 // by copies from the output itself, dimension by dimension.
 #pragma once
 
-#include <flaggems/ops/arrange.hpp>
+#include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/moves.hpp>
 
 #include <optional>
 #include <string_view>
@@ -46,6 +47,8 @@ struct pad_move {
                    dims != 0 ? "two numbers for each of the operator's dimensions"
                              : "two numbers for each of some last dimensions",
                    x, pad);
+    if (mode != pad_mode::constant && value != V(0)) [[unlikely]]
+      raise(errc::invalid_argument, name, "a value for the mode constant only", text(value));
     shape r = x;
     for (int d = 0; d < x.rank(); ++d) {
       const i64 l = before(x.rank(), d), h = after(x.rank(), d);
@@ -113,9 +116,6 @@ struct pad_move {
   }
 };
 
-inline pad_move<> edge_pad(const char* name, int_list pad, pad_mode mode, int dims) {
-  return {name, pad, mode, 0, dims};
-}
 template <class V>
 pad_move<V> constant_pad(int_list pad, V value) {
   return {"constant_pad_nd", pad, pad_mode::constant, value};
@@ -123,71 +123,40 @@ pad_move<V> constant_pad(int_list pad, V value) {
 
 }  // namespace detail
 
-// One line an operator: name, the ATen parameters, and the move made of them.
-#define FLAGGEMS_COMMA ,
-#define FLAGGEMS_MOVE(name, move, ...)                                \
-  template <stream_like S, tensor_like X, tensor_like Out>            \
-  void name(const S& stream, const X& x, Out&& out, __VA_ARGS__) {    \
-    same_device<S, X, Out>();                                         \
-    detail::move_into(detail::move, stream, x, as_view(out));         \
-  }                                                                   \
-  template <stream_like S, tensor_like X>                             \
-  [[nodiscard]] auto name(const S& stream, const X& x, __VA_ARGS__) { \
-    same_device<S, X>();                                              \
-    return detail::move_new(detail::move, stream, x);                 \
-  }
-
+// One line an operator: name, the parameters of ATen, and the move made of them.
 /// out = x between `value`: pad[0] of them before and pad[1] after each row of the last dimension,
 /// pad[2] and pad[3] of the one before it, and so on; negative numbers take elements away. out has
 /// x's dtype and shares no memory with it. Raises shape_mismatch, or invalid_argument for a value
 /// that the dtype does not hold.
 /// aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)
-FLAGGEMS_MOVE(constant_pad_nd, constant_pad(pad FLAGGEMS_COMMA value), int_list pad,
-              scalar_operand auto value)
+FLAGGEMS_MOVE(constant_pad_nd, (int_list pad, scalar_operand auto value), constant_pad(pad, value))
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto constant_pad_nd(const S& stream, const X& x, int_list pad) {
   return constant_pad_nd(stream, x, pad, 0);
 }
 /// constant_pad_nd, or by a mode the input around itself: mirrored at its edge (reflect), its edge
-/// (replicate), its other end (circular). Raises shape_mismatch where it is too small for that.
+/// (replicate), its other end (circular). Raises shape_mismatch where it is too small for that, and
+/// invalid_argument for a value other than 0 there.
 /// aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None)
 FLAGGEMS_MOVE(pad,
-              pad_move<>{
-                  "pad" FLAGGEMS_COMMA pad FLAGGEMS_COMMA mode FLAGGEMS_COMMA value.value_or(0)},
-              int_list pad, pad_mode mode = pad_mode::constant, std::optional<f64> value = {})
+              (int_list pad, pad_mode mode = pad_mode::constant, std::optional<f64> value = {}),
+              pad_move<>{"pad", pad, mode, value.value_or(0)})
+#define FLAGGEMS_EDGE_PAD(name, how, count) \
+  FLAGGEMS_MOVE(name, (int_list padding), pad_move<>{#name, padding, pad_mode::how, 0, count})
 /// pad by reflection along the last dimension. aten::reflection_pad1d(Tensor self, SymInt[2]
 /// padding)
-FLAGGEMS_MOVE(reflection_pad1d,
-              edge_pad("reflection_pad1d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::reflect FLAGGEMS_COMMA 1),
-              int_list padding)
+FLAGGEMS_EDGE_PAD(reflection_pad1d, reflect, 1)
 /// pad by reflection along two dimensions. aten::reflection_pad2d(Tensor self, SymInt[4] padding)
-FLAGGEMS_MOVE(reflection_pad2d,
-              edge_pad("reflection_pad2d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::reflect FLAGGEMS_COMMA 2),
-              int_list padding)
+FLAGGEMS_EDGE_PAD(reflection_pad2d, reflect, 2)
 /// pad by reflection along three dimensions. aten::reflection_pad3d(Tensor self, SymInt[6] padding)
-FLAGGEMS_MOVE(reflection_pad3d,
-              edge_pad("reflection_pad3d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::reflect FLAGGEMS_COMMA 3),
-              int_list padding)
+FLAGGEMS_EDGE_PAD(reflection_pad3d, reflect, 3)
 /// pad by the edge along the last dimension. aten::replication_pad1d(Tensor self, SymInt[2]
 /// padding)
-FLAGGEMS_MOVE(replication_pad1d,
-              edge_pad("replication_pad1d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::replicate FLAGGEMS_COMMA 1),
-              int_list padding)
+FLAGGEMS_EDGE_PAD(replication_pad1d, replicate, 1)
 /// pad by the edge along two dimensions. aten::replication_pad2d(Tensor self, SymInt[4] padding)
-FLAGGEMS_MOVE(replication_pad2d,
-              edge_pad("replication_pad2d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::replicate FLAGGEMS_COMMA 2),
-              int_list padding)
+FLAGGEMS_EDGE_PAD(replication_pad2d, replicate, 2)
 /// pad by the edge along three dimensions. aten::replication_pad3d(Tensor self, SymInt[6] padding)
-FLAGGEMS_MOVE(replication_pad3d,
-              edge_pad("replication_pad3d" FLAGGEMS_COMMA padding FLAGGEMS_COMMA
-                           pad_mode::replicate FLAGGEMS_COMMA 3),
-              int_list padding)
-#undef FLAGGEMS_MOVE
-#undef FLAGGEMS_COMMA
+FLAGGEMS_EDGE_PAD(replication_pad3d, replicate, 3)
+#undef FLAGGEMS_EDGE_PAD
 
 }  // namespace flaggems

@@ -117,10 +117,6 @@ shape reduced_shape(const char* op, const X& x, int_list dims, bool keepdim) {
   return reduced_dims(op, sizes.sizes, dims, keepdim).out;
 }
 
-/// C++17's "type or default".
-template <class T, class Default>
-using type_or = std::conditional_t<std::is_void_v<T>, Default, T>;
-
 }  // namespace detail
 
 #define FLAGGEMS_COMMA ,

@@ -42,24 +42,29 @@ inline kernels::joining joining_of(scatter_reduction how) {
     default: return kernels::joining::sum;
   }
 }
+/// A number that elements of T are multiplied with, for integers truncated; raises invalid_argument
+/// for one that the type does not hold.
+template <class T, class V>
+kernels::joined_type<T> multiplier(const char* op, V value) {
+  using C = kernels::joined_type<T>;
+  using kept = std::conditional_t<kind_of<T> == kind::floating, C, T>;
+  const auto given = scalar_of(value);
+  check_range<kept>(op, given);
+  return kernels::number_cast<C>(kernels::number_cast<kept>(given));
+}
 /// What joins with any element to that element.
 template <class T>
 T neutral_of(scatter_reduction how) {
   using C = kernels::joined_type<T>;
   switch (how) {
     case scatter_reduction::prod: return kernels::number_cast<T>(C(1));
-    case scatter_reduction::amax: return kernels::number_cast<T>(kernels::lowest<C>());
+    case scatter_reduction::amax:
+      return kernels::number_cast<T>(std::is_same_v<T, bool> ? C(0) : kernels::lowest<C>());
     case scatter_reduction::amin: return kernels::number_cast<T>(kernels::highest<C>());
     default: return kernels::number_cast<T>(C(0));
   }
 }
 
-/// A number that elements are multiplied with.
-struct factor {
-  f64 value;
-  template <scalar_operand V>
-  constexpr factor(V v) : value(kernels::number_cast<f64>(v)) {}
-};
 template <class V>
 concept fills = scalar_operand<V> || tensor_like<V>;
 
@@ -89,12 +94,6 @@ void check_scatter_memory(const char* op, const Out& out, const X& x, const Inde
   check_no_overlap(op, written, layout_of(index));
   check_no_overlap(op, written, layout_of(source));
 }
-template <class S, class T, class D>
-void copy_unless_same(const char* op, const S& stream, const tensor_view<T, D>& out,
-                      const tensor_view<const T, D>& x) {
-  if (out.data() != x.data() || overlap(layout_of(out), layout_of(x)) != overlap_kind::exact)
-    copy_into(op, stream, out, x);
-}
 
 /// One write along a dimension: what all of scatter and index_* are. Its tensors have dimensions.
 template <class S, class T, class J, class D>
@@ -113,13 +112,13 @@ struct scatter_call {
     launch_scatter(op, stream, elements_along(out, dim, index), source, meeting_dims{1} << dim,
                    how);
   }
-  void add(f64 alpha) const {
-    if (alpha == 1) return write(kernels::joining::sum);
-    auto scaled = empty<T>(stream, source.shape_of(), op);
+  /// Adds the source times alpha, a number in the type that the product is computed in.
+  void add(kernels::joined_type<T> alpha) const {
     using C = kernels::joined_type<T>;
+    if (alpha == C(1)) return write(kernels::joining::sum);
+    auto scaled = empty<T>(stream, source.shape_of(), op);
     using times = call<numeric, kernels::mul_fn, leaf<T, D>, number<C>>;
-    assign_node(op, stream, scaled.view(),
-                as_type<T, times>{times{{}, {{source}, {kernels::number_cast<C>(alpha)}}}});
+    assign_node(op, stream, scaled.view(), as_type<T, times>{times{{}, {{source}, {alpha}}}});
     scatter_call r = *this;
     r.source = scaled.view();
     r.write(kernels::joining::sum);
@@ -175,12 +174,13 @@ void scatter_into(const char* op, const S& stream, const tensor_view<const T, D>
   copy_unless_same(op, stream, out, x);
   if (!index.empty()) run(scatter_call<S, T, J, D>{op, stream, out, d, index, used});
 }
-/// The same of index_*: an index vector for one dimension of the source.
+/// The same of index_*: an index vector for one dimension of the source. Indices below 0 count from
+/// the end if it `wraps`.
 template <class S, class T, class J, class D, class Run>
 void index_into_dim(const char* op, const S& stream, const tensor_view<const T, D>& given, i64 dim,
                     const tensor_view<const J, D>& given_index,
                     const tensor_view<const T, D>& given_source, const tensor_view<T, D>& given_out,
-                    const Run& run) {
+                    const Run& run, bool wraps = false) {
   const int d = normalize_dim(dim, given.rank(), op);
   const auto x = with_dims(given);
   const auto index = index_vector(op, given_index);
@@ -191,14 +191,27 @@ void index_into_dim(const char* op, const S& stream, const tensor_view<const T, 
     raise_other_sizes(op, wanted, source.sizes());
   check_scatter_memory(op, given_out, given, given_index, given_source);
   const auto out = with_dims(given_out);
-  check_indices(op, stream, index, x.size(d));
+  check_indices(op, stream, index, x.size(d), {}, wraps);
   if (out.empty()) return;
   copy_unless_same(op, stream, out, x);
-  tensor_view<const J, D> along = index;
-  for (int k = 0; k < d; ++k) along = along.unsqueeze(0);
-  for (int k = d + 1; k < x.rank(); ++k) along = along.unsqueeze(-1);
-  if (!source.empty())
-    run(scatter_call<S, T, J, D>{op, stream, out, d, along.expand(wanted), source});
+  if (source.empty()) return;
+  const auto run_at = [&](auto along) {
+    for (int k = 0; k < d; ++k) along = along.unsqueeze(0);
+    for (int k = d + 1; k < x.rank(); ++k) along = along.unsqueeze(-1);
+    using index_type = typename decltype(along)::value_type;
+    run(scatter_call<S, T, index_type, D>{op, stream, out, d, along.expand(wanted), source});
+  };
+  if (!wraps) return run_at(index);
+  auto places = empty<i64>(stream, index.shape_of(), op);
+  const auto at = cast<i64>(index);
+  assign_node(op, stream, places.view(), where(lt(at, 0), add(at, x.size(d)), at).node);
+  run_at(input_of(places));
+}
+template <class S, class X, class Index, class Source, class Out, class Run>
+void wrapped_index_into_dim(const char* op, const S& stream, const X& x, i64 dim,
+                            const Index& index, const Source& source, const Out& out,
+                            const Run& run) {
+  index_into_dim(op, stream, x, dim, index, source, out, run, true);
 }
 
 /// The sizes of a source of index_*.
@@ -217,50 +230,44 @@ constexpr bool check_scatter_types() {
   return check_lookup_types<X, Index, Out>() && std::is_same_v<value_t<X>, value_t<Source>>;
 }
 
-template <class T, class S, class X>
-auto input_view(const S&, const X& x) {
-  return tensor_view<const T, device_of<S>>(as_view(x));
-}
-
 }  // namespace detail
 
-// One line an operator along a dimension: name, the check that runs it, how, and the parameters
-// behind the source: out of place, into an output, and in place.
-#define FLAGGEMS_SCATTER(name, by, source, how, ...)                                              \
+// One line an operator along a dimension: name, the check that runs it, the source's name, the
+// argument, which is checked first, and the member of scatter_call that takes it, and the
+// parameters behind the source: into an output, out of place, and in place.
+#define FLAGGEMS_SCATTER_CALL(named, by, source, argument, how, to)           \
+  {                                                                           \
+    constexpr const char* op = named;                                         \
+    const auto with = argument;                                               \
+    detail::by(op, stream, detail::input_of(x), dim, detail::input_of(index), \
+               detail::input_of(source), to, [&](const auto& call) { how; }); \
+  }
+#define FLAGGEMS_SCATTER(name, by, source, argument, how, ...)                                    \
   template <stream_like S, tensor_like X, tensor_like Index, tensor_like Source, tensor_like Out> \
   void name(const S& stream, const X& x, i64 dim, const Index& index, const Source& source,       \
             Out&& out __VA_OPT__(, ) __VA_ARGS__) {                                               \
-    using T = value_t<const X&>;                                                                  \
+    using T [[maybe_unused]] = value_t<const X&>;                                                 \
     same_device<S, X, i64, Index, Source, Out>();                                                 \
     if constexpr (detail::check_scatter_types<const X&, Index, const Source&, Out>())             \
-      detail::by(#name, stream, detail::input_view<T>(stream, x), dim,                            \
-                 detail::input_view<value_t<Index>>(stream, index),                               \
-                 detail::input_view<T>(stream, source), as_view(out),                             \
-                 [&](const auto& call) { how; });                                                 \
+      FLAGGEMS_SCATTER_CALL(#name, by, source, argument, how, as_view(out))                       \
   }                                                                                               \
   template <stream_like S, tensor_like X, tensor_like Index, tensor_like Source>                  \
   [[nodiscard]] auto name(const S& stream, const X& x, i64 dim, const Index& index,               \
                           const Source& source __VA_OPT__(, ) __VA_ARGS__) {                      \
+    using T [[maybe_unused]] = value_t<const X&>;                                                 \
     auto out = empty_like(stream, x, #name);                                                      \
-    const auto run = [&](const auto& call) { how; };                                              \
-    using T = value_t<const X&>;                                                                  \
     same_device<S, X, i64, Index, Source>();                                                      \
     if constexpr (detail::check_scatter_types<const X&, Index, const Source&, decltype(out)&>())  \
-      detail::by(#name, stream, detail::input_view<T>(stream, x), dim,                            \
-                 detail::input_view<value_t<Index>>(stream, index),                               \
-                 detail::input_view<T>(stream, source), out.view(), run);                         \
+      FLAGGEMS_SCATTER_CALL(#name, by, source, argument, how, out.view())                         \
     return out;                                                                                   \
   }                                                                                               \
   template <stream_like S, tensor_like X, tensor_like Index, tensor_like Source>                  \
   void name##_(const S& stream, X&& x, i64 dim, const Index& index,                               \
                const Source& source __VA_OPT__(, ) __VA_ARGS__) {                                 \
-    using T = value_t<X>;                                                                         \
+    using T [[maybe_unused]] = value_t<X>;                                                        \
     same_device<S, X, i64, Index, Source>();                                                      \
     if constexpr (detail::check_scatter_types<X, Index, const Source&, X>())                      \
-      detail::by(#name "_", stream, detail::input_view<T>(stream, x), dim,                        \
-                 detail::input_view<value_t<Index>>(stream, index),                               \
-                 detail::input_view<T>(stream, source), as_view(x),                               \
-                 [&](const auto& call) { how; });                                                 \
+      FLAGGEMS_SCATTER_CALL(#name "_", by, source, argument, how, as_view(x))                     \
   }
 
 /// out = x, but out[.., index[.., i, ..], ..] = src[.., i, ..] along `dim`.
@@ -272,77 +279,80 @@ auto input_view(const S&, const X& x) {
 /// before anything is written. aten::scatter.src_out(Tensor self, int dim, Tensor index, Tensor
 /// src,
 /// *, Tensor(a!) out)
-FLAGGEMS_SCATTER(scatter, scatter_into, src, call.write(kernels::joining::replace))
+FLAGGEMS_SCATTER(scatter, scatter_into, src, kernels::joining::replace, call.write(with))
 /// scatter where elements are added to or multiplied with those of x (`reduce`), in the order of
 /// src: the same bits in every run. Sums of 16-bit floats are computed in f32.
 /// aten::scatter.reduce_out( Tensor self, int dim, Tensor index, Tensor src, *, str reduce,
 /// Tensor(a!) out)
-FLAGGEMS_SCATTER(scatter, scatter_into, src, call.reduce(reduce, true), scatter_reduction reduce)
+FLAGGEMS_SCATTER(scatter, scatter_into, src, reduce, call.reduce(with, true),
+                 scatter_reduction reduce)
 /// scatter where elements are added to those of x, in the order of src: the same bits in every run.
 /// aten::scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out)
-FLAGGEMS_SCATTER(scatter_add, scatter_into, src, call.write(kernels::joining::sum))
+FLAGGEMS_SCATTER(scatter_add, scatter_into, src, kernels::joining::sum, call.write(with))
 /// scatter where all elements for one place are reduced, with the one of x if `include_self`. The
 /// mean of integers is rounded down. aten::scatter_reduce.two_out(Tensor self, int dim, Tensor
 /// index, Tensor src, str reduce, *, bool include_self=True, Tensor(a!) out)
-FLAGGEMS_SCATTER(scatter_reduce, scatter_into, src, call.reduce(reduce, include_self),
+FLAGGEMS_SCATTER(scatter_reduce, scatter_into, src, reduce, call.reduce(with, include_self),
                  scatter_reduction reduce, bool include_self = true)
 /// out = x, but index i of `dim` of source in the place of index[i]. index has one dimension; the
 /// rest as scatter. aten::index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *,
 /// Tensor(a!) out)
-FLAGGEMS_SCATTER(index_copy, index_into_dim, source, call.write(kernels::joining::replace))
+FLAGGEMS_SCATTER(index_copy, index_into_dim, source, kernels::joining::replace, call.write(with))
 /// out = x, to whose index[i] of `dim` alpha times index i of source is added, in order: the same
-/// bits in every run. aten::index_add.out(Tensor self, int dim, Tensor index, Tensor source, *,
-/// Scalar alpha=1, Tensor(a!) out)
-FLAGGEMS_SCATTER(index_add, index_into_dim, source, call.add(alpha.value), detail::factor alpha = 1)
+/// bits in every run. alpha: a number, truncated for integers. Raises invalid_argument for an alpha
+/// that the dtype does not hold. aten::index_add.out(Tensor self, int dim, Tensor index, Tensor
+/// source, *, Scalar alpha=1, Tensor(a!) out)
+FLAGGEMS_SCATTER(index_add, index_into_dim, source, detail::multiplier<T>(op, alpha),
+                 call.add(with), scalar_operand auto alpha)
+/// index_add with alpha 1.
+FLAGGEMS_SCATTER(index_add, index_into_dim, source, kernels::joining::sum, call.write(with))
 /// index_copy where all elements for one place are reduced, with the one of x if `include_self`.
 /// aten::index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool
 /// include_self=True, Tensor(a!) out)
-FLAGGEMS_SCATTER(index_reduce, index_into_dim, source, call.reduce(reduce, include_self),
+FLAGGEMS_SCATTER(index_reduce, index_into_dim, source, reduce, call.reduce(with, include_self),
                  scatter_reduction reduce, bool include_self = true)
 #undef FLAGGEMS_SCATTER
+#undef FLAGGEMS_SCATTER_CALL
 
 // The same with a number, or the one of a tensor without dimensions, in the place of the source.
-#define FLAGGEMS_SCATTER_VALUE(name, by, takes, sizes_of_source, how, ...)                     \
-  template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out, class V>         \
-  requires takes<V>                                                                            \
-  void name(const S& stream, const X& x, i64 dim, const Index& index, Out&& out,               \
-            const V& value __VA_OPT__(, ) __VA_ARGS__) {                                       \
-    using T = value_t<const X&>;                                                               \
-    same_device<S, X, i64, Index, Out>();                                                      \
-    if constexpr (detail::check_lookup_types<const X&, Index, Out>()) {                        \
-      const auto from = detail::input_view<T>(stream, x);                                      \
-      const auto places = detail::input_view<value_t<Index>>(stream, index);                   \
-      const detail::everywhere<T, S> source(#name, stream,                                     \
-                                            detail::filling<T>(#name, stream, value));         \
-      detail::by(#name, stream, from, dim, places, source.view(sizes_of_source), as_view(out), \
-                 [&](const auto& call) { how; });                                              \
-    }                                                                                          \
-  }                                                                                            \
-  template <stream_like S, tensor_like X, tensor_like Index, class V>                          \
-  requires takes<V>                                                                            \
-  [[nodiscard]] auto name(const S& stream, const X& x, i64 dim, const Index& index,            \
-                          const V& value __VA_OPT__(, ) __VA_ARGS__) {                         \
-    using T = value_t<const X&>;                                                               \
-    auto out = empty_like(stream, x, #name);                                                   \
-    const auto from = detail::input_view<T>(stream, x);                                        \
-    const auto places = detail::input_view<value_t<Index>>(stream, index);                     \
-    const detail::everywhere<T, S> source(#name, stream,                                       \
-                                          detail::filling<T>(#name, stream, value));           \
-    detail::by(#name, stream, from, dim, places, source.view(sizes_of_source), out.view(),     \
-               [&](const auto& call) { how; });                                                \
-    return out;                                                                                \
-  }                                                                                            \
-  template <stream_like S, tensor_like X, tensor_like Index, class V>                          \
-  requires takes<V>                                                                            \
-  void name##_(const S& stream, X&& x, i64 dim, const Index& index,                            \
-               const V& value __VA_OPT__(, ) __VA_ARGS__) {                                    \
-    using T = value_t<X>;                                                                      \
-    const auto from = detail::input_view<T>(stream, x);                                        \
-    const auto places = detail::input_view<value_t<Index>>(stream, index);                     \
-    const detail::everywhere<T, S> source(#name "_", stream,                                   \
-                                          detail::filling<T>(#name "_", stream, value));       \
-    detail::by(#name "_", stream, from, dim, places, source.view(sizes_of_source), as_view(x), \
-               [&](const auto& call) { how; });                                                \
+#define FLAGGEMS_SCATTER_NUMBER(op, by, to, sizes_of_source, how)                           \
+  const auto from = detail::input_of(x);                                                    \
+  const auto places = detail::input_of(index);                                              \
+  const detail::everywhere<T, S> source(op, stream, detail::filling<T>(op, stream, value)); \
+  detail::by(op, stream, from, dim, places, source.view(sizes_of_source), to,               \
+             [&](const auto& call) { how; });
+#define FLAGGEMS_SCATTER_VALUE(name, by, takes, sizes_of_source, how, ...)             \
+  template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out, class V> \
+  requires takes<V>                                                                    \
+  void name(const S& stream, const X& x, i64 dim, const Index& index, Out&& out,       \
+            const V& value __VA_OPT__(, ) __VA_ARGS__) {                               \
+    using T = value_t<const X&>;                                                       \
+    same_device<S, X, i64, Index, Out>();                                              \
+    if constexpr (detail::check_lookup_types<const X&, Index, Out>()) {                \
+      FLAGGEMS_SCATTER_NUMBER(#name, by, as_view(out), sizes_of_source, how)           \
+    }                                                                                  \
+  }                                                                                    \
+  template <stream_like S, tensor_like X, tensor_like Index, class V>                  \
+  requires takes<V>                                                                    \
+  [[nodiscard]] auto name(const S& stream, const X& x, i64 dim, const Index& index,    \
+                          const V& value __VA_OPT__(, ) __VA_ARGS__) {                 \
+    using T = value_t<const X&>;                                                       \
+    auto out = empty_like(stream, x, #name);                                           \
+    same_device<S, X, i64, Index>();                                                   \
+    if constexpr (detail::check_lookup_types<const X&, Index, decltype(out)&>()) {     \
+      FLAGGEMS_SCATTER_NUMBER(#name, by, out.view(), sizes_of_source, how)             \
+    }                                                                                  \
+    return out;                                                                        \
+  }                                                                                    \
+  template <stream_like S, tensor_like X, tensor_like Index, class V>                  \
+  requires takes<V>                                                                    \
+  void name##_(const S& stream, X&& x, i64 dim, const Index& index,                    \
+               const V& value __VA_OPT__(, ) __VA_ARGS__) {                            \
+    using T = value_t<X>;                                                              \
+    same_device<S, X, i64, Index>();                                                   \
+    if constexpr (detail::check_lookup_types<X, Index, X>()) {                         \
+      FLAGGEMS_SCATTER_NUMBER(#name "_", by, as_view(x), sizes_of_source, how)         \
+    }                                                                                  \
   }
 
 /// scatter of a number. aten::scatter.value_out(Tensor self, int dim, Tensor index, Scalar value,
@@ -353,14 +363,15 @@ FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, places.shape_of(),
 /// Tensor index, Scalar value, *, str reduce, Tensor(a!) out)
 FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, places.shape_of(),
                        call.reduce(reduce, true), scatter_reduction reduce)
-/// out = x, but `value` at the indices of `dim`. value: a number, or a tensor without dimensions,
-/// for which it waits. aten::index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar
-/// value,
-/// *, Tensor(a!) out)
-FLAGGEMS_SCATTER_VALUE(index_fill, index_into_dim, detail::fills,
+/// out = x, but `value` at the indices of `dim`, of which those below 0 count from the end. value:
+/// a number, or a tensor without dimensions, for which it waits. Otherwise as index_copy.
+/// aten::index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!)
+/// out)
+FLAGGEMS_SCATTER_VALUE(index_fill, wrapped_index_into_dim, detail::fills,
                        detail::sizes_of_source("index_fill", from, dim, places),
                        call.write(kernels::joining::replace))
 #undef FLAGGEMS_SCATTER_VALUE
+#undef FLAGGEMS_SCATTER_NUMBER
 
 namespace detail {
 template <class S, class T, class D, class List>
@@ -379,11 +390,14 @@ void index_put_into(const char* op, const S& stream, const tensor_view<const T, 
   check_no_overlap(op, written, layout_of(values));
   list.check(written);
   if (out.empty()) return;
-  if (replaced<operators::index_put>(op, stream, x, list.views(), values, out, accumulate)) return;
+  const tensor_view<T, D> seen = list.operand(out);
+  if (replaced<operators::index_put>(op, stream, list.operand(x), list.views(), values, seen,
+                                     accumulate))
+    return;
   copy_unless_same(op, stream, out, x);
   if (sizes.numel() == 0) return;
   element_offsets<S, D> offsets(op, stream, list.index_sizes());
-  const auto to = list.elements(out, offsets);
+  const auto to = list.elements(seen, offsets);
   if (sizes.rank() == 0) sizes.push_back(1);
   launch_scatter(op, stream, to, values.expand(sizes), list.meeting(),
                  accumulate ? kernels::joining::sum : kernels::joining::replace);
@@ -405,8 +419,8 @@ requires(!tensor_like<List>) void index_put(const S& stream, const X& x, const L
   same_device<S, X, i64, Values, Out>();
   static_assert(std::is_same_v<T, value_t<Out>> && std::is_same_v<T, value_t<const Values&>>,
                 "flaggems: values and output have the dtype of the input");
-  detail::index_put_into("index_put", stream, detail::input_view<T>(stream, x), indices,
-                         detail::input_view<T>(stream, values), as_view(out), accumulate);
+  detail::index_put_into("index_put", stream, detail::input_of(x), indices,
+                         detail::input_of(values), as_view(out), accumulate);
 }
 template <stream_like S, tensor_like X, class List, tensor_like Values>
 requires(!tensor_like<List>)
@@ -425,8 +439,8 @@ requires(!tensor_like<List>) void index_put_(const S& stream, X&& x, const List&
   same_device<S, X, i64, Values>();
   static_assert(std::is_same_v<T, value_t<const Values&>>,
                 "flaggems: values have the dtype of the input");
-  detail::index_put_into("index_put_", stream, detail::input_view<T>(stream, x), indices,
-                         detail::input_view<T>(stream, values), as_view(x), accumulate);
+  detail::index_put_into("index_put_", stream, detail::input_of(x), indices,
+                         detail::input_of(values), as_view(x), accumulate);
 }
 
 }  // namespace flaggems

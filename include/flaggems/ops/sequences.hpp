@@ -26,6 +26,16 @@ inline auto spaced(f64 start, f64 end, i64 n) {
   return where(lt(numbers_from(0, 1), static_cast<f64>(n) / 2), numbers_from(start, step),
                add(mul(numbers_from(-last, 1), step), n > 1 ? end : start));
 }
+/// A bound of numbers of dtype T, in f64, for integers truncated. Raises invalid_argument if it is
+/// out of T's range.
+template <class T, class V>
+f64 bound_of(const char* op, V value) {
+  check_range<T>(op, scalar_of(value));
+  if constexpr (kernels::is_integer<T>)
+    return kernels::number_cast<f64>(kernels::number_cast<T>(scalar_of(value)));
+  else
+    return kernels::number_cast<f64>(scalar_of(value));
+}
 template <class T, class S, class E>
 auto sequence_of(const char* op, const S& stream, i64 n, const E& values) {
   auto out = empty<T>(stream, {n}, op);
@@ -49,24 +59,26 @@ template <element T = f32, stream_like S>
   return eye<T>(stream, n, n);
 }
 
-/// `steps` numbers from start to end at equal distances, in a new vector; computed in f64, for
-/// integers truncated. Raises invalid_argument for negative steps.
-/// aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None)
+/// `steps` numbers from start to end at equal distances, in a new vector; computed in f64. Of
+/// integers the bounds and the numbers are truncated. Raises invalid_argument for negative steps,
+/// or a number that the dtype does not hold. aten::linspace(Scalar start, Scalar end, int steps, *,
+/// ScalarType? dtype=None)
 template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2>
 [[nodiscard]] auto linspace(const S& stream, V1 start, V2 end, i64 steps) {
   detail::check_steps("linspace", steps);
-  return detail::sequence_of<T>(
-      "linspace", stream, steps,
-      detail::spaced(kernels::number_cast<f64>(start), kernels::number_cast<f64>(end), steps));
+  return detail::sequence_of<T>("linspace", stream, steps,
+                                detail::spaced(detail::bound_of<T>("linspace", start),
+                                               detail::bound_of<T>("linspace", end), steps));
 }
 /// base to the numbers of linspace, in a new vector. aten::logspace(Scalar start, Scalar end, int
 /// steps, float base=10.0, *, ScalarType? dtype=None)
 template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2>
 [[nodiscard]] auto logspace(const S& stream, V1 start, V2 end, i64 steps, f64 base = 10) {
   detail::check_steps("logspace", steps);
-  return detail::sequence_of<T>("logspace", stream, steps,
-                                pow(base, detail::spaced(kernels::number_cast<f64>(start),
-                                                         kernels::number_cast<f64>(end), steps)));
+  return detail::sequence_of<T>(
+      "logspace", stream, steps,
+      pow(base, detail::spaced(detail::bound_of<T>("logspace", start),
+                               detail::bound_of<T>("logspace", end), steps)));
 }
 /// start, start + step, ... up to `end` and with it, in a new vector: arange with its end. Raises
 /// invalid_argument as arange.
@@ -77,6 +89,8 @@ template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2,
   auto plan = detail::plan_arange<T>(start, end, step);
   const f64 from = kernels::number_cast<f64>(start), by = kernels::number_cast<f64>(step);
   plan.size = static_cast<i64>((kernels::number_cast<f64>(end) - from) / by) + 1;
+  if constexpr (kernels::is_integer<T>)
+    detail::check_integer<T>("range", plan.start + (plan.size - 1) * plan.step);
   auto out = empty<T>(stream, {plan.size}, "range");
   detail::assign_node("range", stream, out.view(), detail::sequence<T>{plan.start, plan.step});
   return out;

@@ -103,8 +103,7 @@ void softmax(const S& stream, const X& x, Out&& out, i64 dim) {
 /// softmax(x) along `dim` in a new tensor; T is its dtype if it shall not be x's.
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto softmax(const S& stream, const X& x, i64 dim) {
-  auto out = empty<std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>>(
-      stream, as_view(x).sizes(), "softmax");
+  auto out = empty<detail::type_or<T, value_t<const X&>>>(stream, as_view(x).sizes(), "softmax");
   softmax(stream, x, out, dim);
   return out;
 }
@@ -121,8 +120,8 @@ void log_softmax(const S& stream, const X& x, Out&& out, i64 dim) {
 /// log_softmax(x) along `dim` in a new tensor; T is its dtype if it shall not be x's.
 template <class T = void, stream_like S, tensor_like X>
 [[nodiscard]] auto log_softmax(const S& stream, const X& x, i64 dim) {
-  auto out = empty<std::conditional_t<std::is_void_v<T>, value_t<const X&>, T>>(
-      stream, as_view(x).sizes(), "log_softmax");
+  auto out =
+      empty<detail::type_or<T, value_t<const X&>>>(stream, as_view(x).sizes(), "log_softmax");
   log_softmax(stream, x, out, dim);
   return out;
 }

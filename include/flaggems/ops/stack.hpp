@@ -62,11 +62,12 @@ auto unsqueezed(const List& list, i64 dim, const char* op) {
   const int d = normalize_dim(dim, common_sizes(op, list).rank() + 1, op);
   return std::pair(seen_through(list, [d](const auto& v) { return v.unsqueeze(d); }), d);
 }
-/// With at least one dimension, and the dimension that hstack joins; with two.
+/// With at least one dimension, and the dimension that hstack joins, by the first of them; with
+/// two.
 template <class List>
 auto in_a_row(const List& list, int& dim) {
-  int rank = 0;
-  for_each_operand(list, [&](const auto& x) { rank = x.rank() > rank ? x.rank() : rank; });
+  int rank = -1;
+  for_each_operand(list, [&](const auto& x) { rank = rank < 0 ? x.rank() : rank; });
   dim = rank > 1 ? 1 : 0;
   return seen_through(list, [](const auto& v) { return v.rank() == 0 ? v.view({1}) : v.view(); });
 }

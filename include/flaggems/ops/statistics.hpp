@@ -5,6 +5,7 @@
 // tensors are equal.
 #pragma once
 
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/dispatch/scatter.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/pointwise.hpp>
@@ -24,14 +25,6 @@ void check_reduced(const char* op, const X& x, const Out& out, int_list dims, bo
   check_output_sizes(op, reduced_shape(op, x, dims, keepdim), out);
   check_writable(op, out);
   check_no_overlap(op, placed_layout(layout_of(out)), layout_of(x));
-}
-/// The elements that are reduced to one.
-inline i64 reduced_count(const char* op, const shape& sizes, int_list dims) {
-  const u32 mask = normalize_dims(dims, sizes.rank(), op);
-  i64 n = 1;
-  for (int d = 0; d < sizes.rank(); ++d)
-    if ((mask >> d & 1u) != 0) n *= sizes[d];
-  return n;
 }
 /// out = the sum of an expression, in C.
 template <class C, class S, class X, class T, class D>
@@ -91,7 +84,7 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
                                                      reduction_result::mean);
   auto total = empty<C>(stream, out.shape_of(), op);
   sum_into<C>(op, stream, square(sub(x, center)), total.view(), dims, keepdim);
-  const f64 left = static_cast<f64>(reduced_count(op, x.shape_of(), dims)) - correction.value_or(1);
+  const f64 left = static_cast<f64>(x.numel() / out.numel()) - correction.value_or(1);
   const C by = static_cast<C>(left > 0 ? left : 0);
   if (root)
     assign_node(op, stream, out, cast<T>(sqrt(div(total, by))).node);
@@ -108,9 +101,11 @@ void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x
   using C = arithmetic_t<T>;
   check_reduced(op, x, out, dims, keepdim);
   if (out.empty()) return;
+  if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
+    raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
+          "sizes " + to_string(x.shape_of()));
   const auto magnitude = abs(cast<C>(x));
   if (__builtin_isinf(ord)) {
-    if (ord > 0 && x.empty()) return fill(op, stream, out, 0);
     if (ord > 0)
       reduce_values<operators::amax, kernels::max_of_all, C>(op, stream, magnitude, out, dims,
                                                              keepdim, reduction_result::extreme);
@@ -161,11 +156,6 @@ bool all_true(const char* op, const S& stream, const X& x) {
   return read_element(stream, result.view());
 }
 
-template <class T, class S, class X>
-auto reduced_input(const S&, const X& x) {
-  return tensor_view<const T, device_of<S>>(as_view(x));
-}
-
 }  // namespace detail
 
 // One line an extreme: name, the operator of its place, that of all elements, whether the largest.
@@ -182,8 +172,7 @@ auto reduced_input(const S&, const X& x) {
     static_assert(std::is_same_v<T, value_t<Values>>,                                              \
                   "flaggems: values have the dtype of the input");                                 \
     if constexpr (detail::check_indices_written<Indices>())                                        \
-      detail::extreme_into<operators::place, largest>(#name, stream,                               \
-                                                      detail::reduced_input<T>(stream, x), dim,    \
+      detail::extreme_into<operators::place, largest>(#name, stream, detail::input_of(x), dim,     \
                                                       keepdim, as_view(values), as_view(indices)); \
   }                                                                                                \
   template <stream_like S, tensor_like X>                                                          \
@@ -292,7 +281,7 @@ requires(!tensor_like<Result>)
                   "flaggems: the output has the dtype of the input");                      \
     if constexpr (element_type_in<floating_types, 1, X>()) {                               \
       constexpr const char* op = #name;                                                    \
-      const auto v = detail::reduced_input<T>(stream, x);                                  \
+      const auto v = detail::input_of(x);                                                  \
       const auto to = as_view(out);                                                        \
       compute;                                                                             \
     }                                                                                      \
@@ -304,7 +293,7 @@ requires(!tensor_like<Result>)
     auto out = empty<T>(stream, detail::reduced_shape(op, as_view(x), dims, keepdim), op); \
     same_device<S, X>();                                                                   \
     if constexpr (element_type_in<floating_types, 1, X>()) {                               \
-      const auto v = detail::reduced_input<T>(stream, x);                                  \
+      const auto v = detail::input_of(x);                                                  \
       const auto to = out.view();                                                          \
       compute;                                                                             \
     }                                                                                      \
@@ -335,7 +324,8 @@ FLAGGEMS_STATISTIC(stddev,
                    bool keepdim = false)
 /// out[kept] = the norm of order `ord` over `dim` (all if empty): the root of order ord of the sum
 /// of |x|^ord; the largest |x| for infinity, the smallest for its negative, how many are not 0 for
-/// 0. Raises out_of_range, shape_mismatch or overlap. aten::linalg_vector_norm.out(Tensor self,
+/// 0. Raises out_of_range, shape_mismatch or overlap, and invalid_argument for norms of no elements
+/// of an order that is infinite or below 0. aten::linalg_vector_norm.out(Tensor self,
 /// Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out)
 FLAGGEMS_STATISTIC(linalg_vector_norm, (detail::norm_into(op, stream, v, ord, dims, keepdim, to)),
                    f64 ord = 2, const dim_list& dims = {}, bool keepdim = false)
@@ -357,9 +347,9 @@ void var_mean(const S& stream, const X& x, Var&& variance, Mean&& mean, const di
                 "flaggems: the outputs have the dtype of the input");
   if constexpr (element_type_in<floating_types, 1, X>()) {
     const tensor_view<T, device_of<S>> center(as_view(mean));
-    detail::variance_into<S, T, device_of<S>>("var_mean", stream,
-                                              detail::reduced_input<T>(stream, x), dims, correction,
-                                              keepdim, false, as_view(variance), &center);
+    detail::variance_into<S, T, device_of<S>>("var_mean", stream, detail::input_of(x), dims,
+                                              correction, keepdim, false, as_view(variance),
+                                              &center);
   }
 }
 template <stream_like S, tensor_like X>
@@ -402,8 +392,8 @@ template <stream_like S, tensor_like X, tensor_like Y>
 }
 /// Whether |x - y| <= atol + rtol |y| for all elements, which broadcast together; infinities are
 /// close to themselves, and NaN are with `equal_nan`. It waits for the stream. Raises
-/// shape_mismatch. aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08,
-/// bool equal_nan=False)
+/// shape_mismatch, or invalid_argument for tolerances below 0. aten::allclose(Tensor self, Tensor
+/// other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)
 template <stream_like S, tensor_like X, tensor_like Y>
 [[nodiscard]] bool allclose(const S& stream, const X& x, const Y& y, f64 rtol = 1e-5,
                             f64 atol = 1e-8, bool equal_nan = false) {
@@ -411,6 +401,8 @@ template <stream_like S, tensor_like X, tensor_like Y>
                                    detail::kind_of<value_t<const X&>> != detail::kind::floating,
                                f64, f32>;
   same_device<S, X, Y>();
+  check(rtol >= 0 && atol >= 0, errc::invalid_argument, "allclose",
+        "tolerances that are not negative", "one that is, or NaN");
   const auto given = as_view(x);
   const auto other = as_view(y);
   const auto a = cast<C>(given);

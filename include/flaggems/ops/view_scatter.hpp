@@ -13,6 +13,29 @@
 namespace flaggems {
 namespace detail {
 
+/// Raises invalid_argument unless a view of `out` lies within its first and last elements.
+template <class View>
+void check_within(const char* op, const View& out, const View& part) {
+  if (part.empty()) return;
+  const byte_range memory = memory_range(out), used = memory_range(part);
+  if (used.lo < memory.lo || used.hi > memory.hi || out.empty()) [[unlikely]]
+    raise(errc::invalid_argument, op, "a view within the output's elements",
+          "sizes " + to_string(part.shape_of()) + " under strides " +
+              to_string(shape(part.strides())));
+}
+/// A new tensor of x's sizes and strides. Raises invalid_argument where x has gaps or elements in
+/// one place.
+template <class S, class X>
+auto empty_under_strides(const S& stream, const X& x, const char* op) {
+  const auto v = as_view(x);
+  auto out = empty_as<value_t<const X&>>(stream, v, memory_format::preserve_format, op);
+  for (int d = 0; d < v.rank(); ++d)
+    if (v.size(d) > 1 && v.stride(d) != out.view().stride(d) && !v.empty()) [[unlikely]]
+      raise(errc::invalid_argument, op, "an input that addresses each element once, without gaps",
+            "strides " + to_string(shape(v.strides())));
+  return out;
+}
+
 /// out = x but where `part`, of out, is src.
 template <class S, class T, class D, class Part>
 void replace_view(const char* op, const S& stream, const tensor_view<const T, D>& x,
@@ -20,12 +43,13 @@ void replace_view(const char* op, const S& stream, const tensor_view<const T, D>
                   const Part& part) {
   check_output_sizes(op, x.shape_of(), out);
   const tensor_view<T, D> to = part(out);
+  check_within(op, out, to);
   check_same_sizes(op, to, src);
   check_writable(op, out);
   const placed_layout written(layout_of(out));
   check_no_partial_overlap(op, written, layout_of(x));
   check_no_overlap(op, written, layout_of(src));
-  if (overlap(layout_of(out), layout_of(x)) != overlap_kind::exact) copy_into(op, stream, out, x);
+  copy_unless_same(op, stream, out, x);
   copy_into(op, stream, to, src);
 }
 
@@ -35,6 +59,7 @@ void spread_view(const char* op, const S& stream, const tensor_view<const T, D>&
                  const shape& sizes, const tensor_view<T, D>& out, const Part& part) {
   check_output_sizes(op, sizes, out);
   const tensor_view<T, D> to = part(out);
+  check_within(op, out, to);
   check_same_sizes(op, to, grad);
   check_writable(op, out);
   check_no_overlap(op, placed_layout(layout_of(out)), layout_of(grad));
@@ -44,8 +69,8 @@ void spread_view(const char* op, const S& stream, const tensor_view<const T, D>&
 
 }  // namespace detail
 
-// One line an operator: name, the view of out, the schema's parameters.
-#define FLAGGEMS_VIEW_SCATTER(name, what, ...)                                                  \
+// One line an operator: name, what makes a new output, the view of out, the schema's parameters.
+#define FLAGGEMS_VIEW_SCATTER(name, made, what, ...)                                            \
   template <stream_like S, tensor_like X, tensor_like Source, tensor_like Out>                  \
   void name(const S& stream, const X& x, const Source& src, Out&& out, __VA_ARGS__) {           \
     using T = value_t<const X&>;                                                                \
@@ -59,7 +84,7 @@ void spread_view(const char* op, const S& stream, const tensor_view<const T, D>&
   }                                                                                             \
   template <stream_like S, tensor_like X, tensor_like Source>                                   \
   [[nodiscard]] auto name(const S& stream, const X& x, const Source& src, __VA_ARGS__) {        \
-    auto out = empty_like(stream, x, #name);                                                    \
+    auto out = made(stream, x, #name);                                                          \
     using T = value_t<const X&>;                                                                \
     using D = device_of<S>;                                                                     \
     same_device<S, X, Source>();                                                                \
@@ -73,21 +98,24 @@ void spread_view(const char* op, const S& stream, const tensor_view<const T, D>&
 /// sizes of the slice. Raises as the view, shape_mismatch or overlap, before anything is written.
 /// aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None,
 /// SymInt step=1)
-FLAGGEMS_VIEW_SCATTER(slice_scatter, slice(dim, start.value_or(0), detail::end_or_all(end), step),
-                      i64 dim = 0, std::optional<i64> start = {}, std::optional<i64> end = {},
-                      i64 step = 1)
+FLAGGEMS_VIEW_SCATTER(slice_scatter, empty_like,
+                      slice(dim, start.value_or(0), detail::end_or_all(end), step), i64 dim = 0,
+                      std::optional<i64> start = {}, std::optional<i64> end = {}, i64 step = 1)
 /// out = x but at one index of a dimension, where it is src; otherwise as slice_scatter.
 /// aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index)
-FLAGGEMS_VIEW_SCATTER(select_scatter, select(dim, index), i64 dim, i64 index)
+FLAGGEMS_VIEW_SCATTER(select_scatter, empty_like, select(dim, index), i64 dim, i64 index)
 /// out = x but for a diagonal, which is src; otherwise as slice_scatter.
 /// aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)
-FLAGGEMS_VIEW_SCATTER(diagonal_scatter, diagonal(offset, dim1, dim2), i64 offset = 0, i64 dim1 = 0,
-                      i64 dim2 = 1)
-/// out = x but for the elements under sizes and strides, counted from its first one, where it is
-/// src; otherwise as slice_scatter. aten::as_strided_scatter(Tensor self, Tensor src, SymInt[]
-/// size, SymInt[] stride, SymInt? storage_offset=None)
-FLAGGEMS_VIEW_SCATTER(as_strided_scatter, as_strided(size, stride, storage_offset.value_or(0)),
-                      int_list size, int_list stride, std::optional<i64> storage_offset = {})
+FLAGGEMS_VIEW_SCATTER(diagonal_scatter, empty_like, diagonal(offset, dim1, dim2), i64 offset = 0,
+                      i64 dim1 = 0, i64 dim2 = 1)
+/// out = x but for the elements of out under sizes and strides, counted from its first one, where
+/// it is src; a new out has x's strides. Raises invalid_argument for elements outside out's memory,
+/// and without an output for an x with gaps; otherwise as slice_scatter.
+/// aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt?
+/// storage_offset=None)
+FLAGGEMS_VIEW_SCATTER(as_strided_scatter, detail::empty_under_strides,
+                      as_strided(size, stride, storage_offset.value_or(0)), int_list size,
+                      int_list stride, std::optional<i64> storage_offset = {})
 #undef FLAGGEMS_VIEW_SCATTER
 
 // One line a gradient: name, the view, the schema's parameters.

@@ -100,31 +100,37 @@ FLAGGEMS_VIEW(tensor_split, (sections, dim), i64 sections, i64 dim = 0)
 template <tensor_like X>
 requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto alias(X&& x) { return as_view(x); }
 
-/// Parts of these sizes, whose sum is the dimension's. Raises invalid_argument for others.
-/// aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0)
-template <tensor_like X>
-requires(!detail::is_owning_temporary<X&&>)
-    [[nodiscard]] auto split_with_sizes(X&& x, int_list split_sizes, i64 dim = 0) {
+namespace detail {
+/// split_with_sizes of any kind of view.
+template <class View>
+std::vector<View> parts_of_sizes(const View& v, int_list split_sizes, i64 dim) {
   constexpr const char* op = "split_with_sizes";
-  const auto v = as_view(x);
-  const int d = detail::existing_dim(dim, v.rank(), op);
+  const int d = existing_dim(dim, v.rank(), op);
   i64 left = v.size(d);
+  bool fits = true;
   for (const i64 n : split_sizes) {
-    if (n < 0 || n > left) [[unlikely]]
-      raise(errc::invalid_argument, op, "sizes whose sum is " + detail::text(v.size(d)),
-            to_string(split_sizes));
-    left -= n;
+    fits = fits && n >= 0 && n <= left;
+    left -= fits ? n : 0;
   }
-  if (left != 0) [[unlikely]]
-    raise(errc::invalid_argument, op, "sizes whose sum is " + detail::text(v.size(d)),
+  if (!fits || left != 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "sizes whose sum is " + text(v.size(d)),
           to_string(split_sizes));
-  std::vector<std::remove_cvref_t<decltype(v)>> parts;
+  std::vector<View> parts;
   i64 start = 0;
   for (const i64 n : split_sizes) {
     parts.push_back(v.narrow(d, start, n));
     start += n;
   }
   return parts;
+}
+}  // namespace detail
+
+/// Parts of these sizes, whose sum is the dimension's. Raises invalid_argument for others.
+/// aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0)
+template <tensor_like X>
+requires(!detail::is_owning_temporary<X&&>)
+    [[nodiscard]] auto split_with_sizes(X&& x, int_list split_sizes, i64 dim = 0) {
+  return detail::parts_of_sizes(as_view(x), split_sizes, dim);
 }
 
 // ---- copies

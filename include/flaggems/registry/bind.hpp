@@ -10,6 +10,7 @@
 #pragma once
 
 #include <flaggems/registry/line.hpp>
+#include <flaggems/registry/results.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,12 +47,28 @@ struct bound {
   using write = Write;
   using in_place = InPlace;
   static constexpr bool passes_dtype = PassesDtype;
+  static constexpr bool gives_views = false;
+  static constexpr line_facts facts() { return Line{}(); }
+};
+/// A line of views: `create` makes them of an any_view, whatever its dtype.
+template <class Line, class View>
+struct bound_view {
+  using choice = no_choice;
+  using create = View;
+  using write = no_form;
+  using in_place = no_form;
+  static constexpr bool passes_dtype = false;
+  static constexpr bool gives_views = true;
   static constexpr line_facts facts() { return Line{}(); }
 };
 
 template <class Types, class Line, class Form, class InPlace = no_form>
 constexpr auto bind(Line, Form, InPlace = {}) {
   return bound<Types, Line, Form, Form, InPlace, false>{};
+}
+template <class Line, class View>
+constexpr auto bind_view(Line, View) {
+  return bound_view<Line, View>{};
 }
 template <class Types, class Line, class Create, class Write>
 constexpr auto bind_result(Line, Create, Write) {
@@ -80,8 +97,13 @@ struct plan {
   static constexpr schema text = schema_of<Bound, form::functional, -1>::value;
   static constexpr int count = static_cast<int>(text.parameters.size());
   static constexpr int new_results = text.new_results();
-  static constexpr bool has_in_place = !std::is_same_v<typename Bound::in_place, no_form>;
-  static constexpr bool has_out = line.has_out && new_results > 0;
+  static constexpr bool has_in_place =
+      !std::is_same_v<typename Bound::in_place, no_form> && may_be_in_place(text.name);
+  /// What the results are: tensors, or a list of them, or a bool.
+  static constexpr parameter_kind gives =
+      text.results.empty() ? parameter_kind::tensor : text.results[0].kind;
+  static constexpr bool has_out =
+      line.has_out && new_results > 0 && !Bound::gives_views && gives == parameter_kind::tensor;
 
   static constexpr role role_at(int i) {
     return role_of(line, Bound::choice::parameter, text.parameters[static_cast<std::size_t>(i)]);
@@ -132,6 +154,8 @@ struct plan {
         return k;
     return -1;
   }();
+  /// Whether numbers do not decide the dtype: nothing does, or an argument may.
+  static constexpr bool takes_any_number = line.rule == dtype_rule::same || Bound::passes_dtype;
   static constexpr bool has_scalars = [] {
     for (const parameter& p : text.parameters)
       if (p.kind == parameter_kind::scalar) return true;
@@ -145,11 +169,11 @@ struct plan {
 };
 
 /// The type of a number for an operator of dtype T: of T's kind, because promotion has seen to
-/// that; an operator without promotion takes any number (`Floating`) and decides itself.
-template <class T, dtype_rule Rule, bool Floating>
-using scalar_type = std::conditional_t<
-    is_floating_point(dtype_of<T>) || (Floating && Rule == dtype_rule::same), f64,
-    std::conditional_t<std::is_same_v<T, bool> && Rule != dtype_rule::same, bool, i64>>;
+/// that; without (`AnyKind`) the operator takes any number (`Floating`) and decides itself.
+template <class T, bool AnyKind, bool Floating>
+using scalar_type =
+    std::conditional_t<is_floating_point(dtype_of<T>) || (Floating && AnyKind), f64,
+                       std::conditional_t<std::is_same_v<T, bool> && !AnyKind, bool, i64>>;
 
 /// Argument k of what is passed, as the typed operator takes it.
 template <class Bound, int K, class T, bool Floating, class D>
@@ -166,14 +190,16 @@ auto unpack(const boxed<D>& v) {
     else
       return value(v);
   };
-  if constexpr (r == role::sizes)
+  if constexpr (Bound::gives_views && p.kind == parameter_kind::tensor)
+    return v.view();
+  else if constexpr (r == role::sizes)
     return sizes_of<T>(v.view());
   else if constexpr (p.kind == parameter_kind::tensor && p.written)
     return v.view().template as<E>();
   else if constexpr (p.kind == parameter_kind::tensor)
     return maybe([](const boxed<D>& x) { return x.view().template as<const E>(); });
   else if constexpr (p.kind == parameter_kind::tensors && r == role::index)
-    return indices_of<const E>(v);
+    return v.views();
   else if constexpr (p.kind == parameter_kind::tensors)
     return views_of<const E>(v);
   else if constexpr (p.kind == parameter_kind::integer)
@@ -184,7 +210,7 @@ auto unpack(const boxed<D>& v) {
     return v.boolean();
   else if constexpr (p.kind == parameter_kind::scalar)
     return maybe([](const boxed<D>& x) {
-      using Number = scalar_type<T, P::line.rule, Floating>;
+      using Number = scalar_type<T, P::takes_any_number, Floating>;
       return std::is_same_v<Number, f64> ? static_cast<Number>(x.number())
                                          : static_cast<Number>(x.integer());
     });
@@ -209,79 +235,6 @@ philox_generator& generator_of(const boxed<D>& v, std::string_view op) {
     raise(errc::invalid_argument, op, "a generator: there is none of the device's own", "None");
   return v.generator();
 }
-
-/// Takes a new result.
-template <class D, class T>
-void take(any_tensor<D>* to, tensor<T, D>&& x) {
-  *to = any_tensor<D>(std::move(x));
-}
-template <class D, class R>
-requires requires(R& r) { r.values, r.indices; }
-void take(any_tensor<D>* to, R&& r) {
-  to[0] = any_tensor<D>(std::move(r.values));
-  to[1] = any_tensor<D>(std::move(r.indices));
-}
-template <class D, class A, class B>
-void take(any_tensor<D>* to, std::pair<A, B>&& r) {
-  to[0] = any_tensor<D>(std::move(r.first));
-  to[1] = any_tensor<D>(std::move(r.second));
-}
-template <class D, class... R>
-void take(any_tensor<D>* to, std::tuple<R...>&& r) {
-  std::apply([&](auto&... x) { ((*to++ = any_tensor<D>(std::move(x))), ...); }, r);
-}
-
-/// Takes results with names, `tie()` of which are all; those that are absent stay empty.
-template <class D, class T>
-void take_one(any_tensor<D>& to, tensor<T, D>& x) {
-  to = any_tensor<D>(std::move(x));
-}
-template <class D, class T>
-void take_one(any_tensor<D>& to, std::optional<tensor<T, D>>& x) {
-  to = x ? any_tensor<D>(std::move(*x)) : any_tensor<D>();
-}
-template <class D, class R>
-requires requires(R& r) { r.tie(); }
-void take(any_tensor<D>* to, R&& r) {
-  std::apply([&](auto&... x) { (take_one(*to++, x), ...); }, r.tie());
-}
-
-template <class R>
-struct result_types {
-  using list = type_list<>;
-};
-template <class T, class D>
-struct result_types<tensor<T, D>> {
-  using list = type_list<T>;
-};
-template <class R>
-requires requires(R& r) { r.values, r.indices; }
-struct result_types<R> {
-  using list = type_list<value_t<decltype(std::declval<R&>().values)>, i64>;
-};
-template <class T>
-struct tensor_element {
-  using type = typename T::value_type;
-};
-template <class T>
-struct tensor_element<std::optional<T>> {
-  using type = typename T::value_type;
-};
-template <class R>
-requires requires(R& r) { r.tie(); }
-struct result_types<R> {
-  template <class... A>
-  static type_list<typename tensor_element<A>::type...> elements(const std::tuple<A&...>&);
-  using list = decltype(elements(std::declval<R&>().tie()));
-};
-template <class A, class B>
-struct result_types<std::pair<A, B>> {
-  using list = type_list<typename A::value_type, typename B::value_type>;
-};
-template <class... A>
-struct result_types<std::tuple<A...>> {
-  using list = type_list<typename A::value_type...>;
-};
 
 /// The functions of a line for a dtype.
 template <class Bound, class D, class T, class Dtypes>
@@ -334,8 +287,7 @@ struct instance_functions {
         }
         (std::make_integer_sequence<int, P::passed>{});
       };
-      if constexpr (P::has_scalars && P::line.rule == dtype_rule::same &&
-                    !is_floating_point(dtype_of<T>)) {
+      if constexpr (P::has_scalars && P::takes_any_number && !is_floating_point(dtype_of<T>)) {
         bool floating = false;
         for (int i = 0; i < P::count; ++i)
           floating = floating || f.arguments[i].kind() == boxed_kind::floating;
@@ -362,15 +314,20 @@ struct instance_functions {
   }
   /// Whether results have another dtype if it is given.
   static constexpr bool has_default_dtype = Bound::passes_dtype && P::has_elements;
+  static constexpr bool may_be_given = P::line.has_bool_results || !std::is_same_v<T, bool>;
   using default_dtype = std::conditional_t<has_default_dtype, void, T>;
 
   static void create(const frame& f) {
     with_arguments(f, [&](auto& all) {
-      if constexpr (P::new_results == 0) {
+      if constexpr (P::gives != parameter_kind::tensor) {
+        take<D>(f.any, created<T>(f, all));
+      } else if constexpr (P::new_results == 0) {
         static_cast<void>(created_in_arguments(f, all));
       } else if constexpr (has_default_dtype) {
         using R = decltype(created<void>(f, all));
-        if constexpr (std::is_same_v<typename result_types<R>::list, type_list<T>>)
+        if constexpr (!may_be_given)
+          take<D>(f.results, created<void>(f, all));
+        else if constexpr (std::is_same_v<typename result_types<R>::list, type_list<T>>)
           take<D>(f.results, created<T>(f, all));
         else if (f.with_dtype)
           take<D>(f.results, created<T>(f, all));
@@ -410,7 +367,7 @@ struct instance_functions {
         (std::index_sequence_for<E...>{});
       };
       using by_default = typename result_types<R>::list;
-      if constexpr (has_default_dtype && !std::is_same_v<by_default, type_list<T>>)
+      if constexpr (has_default_dtype && may_be_given && !std::is_same_v<by_default, type_list<T>>)
         if (f.with_dtype) return into(type_list<T>{});
       into(by_default{});
     });
@@ -424,6 +381,7 @@ struct instance_functions {
   static constexpr instance<D> all() {
     instance<D> r;
     r.create = &create;
+    r.may_be_given = may_be_given;
     if constexpr (P::new_results > 0) put_results(r, typename decltype(types_of_results())::type{});
     if constexpr (P::has_in_place)
       if constexpr (kind_number(first_result()) <= kind_number(dtype_of<T>)) r.in_place = &in_place;
@@ -467,7 +425,9 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
   operator_facts<D> r;
   r.rule = P::line.rule;
   r.new_results = P::new_results;
-  r.converts = P::line.sized_by.empty();
+  r.gives = P::gives;
+  r.gives_views = Bound::gives_views;
+  r.converts = P::line.sized_by.empty() && !Bound::gives_views;
   r.same_outputs = P::line.same_outputs;
   r.passes_dtype = Bound::passes_dtype;
   r.float_if_none = P::text.find(P::line.float_if_none);
@@ -475,7 +435,10 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
     if (P::text.parameters[static_cast<std::size_t>(i)].kind == parameter_kind::dtype)
       r.dtype_parameter = i;
   const auto put = [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_one_of<T>(typename Bound::types{}))
+    if constexpr (Bound::gives_views)
+      for (instance<D>& one : r.instances)
+        one = instance_functions<Bound, D, u8, type_list<Ts...>>::all();
+    else if constexpr (is_one_of<T>(typename Bound::types{}))
       r.instances[static_cast<int>(dtype_of<T>)] =
           instance_functions<Bound, D, T, type_list<Ts...>>::all();
   };
@@ -514,10 +477,16 @@ inline constexpr int alias_count = [] {
   for (const std::string_view name : Bound::facts().other_names) n += name.empty() ? 0 : 1;
   return n;
 }();
+/// Whether there is an in-place form under a name (of `other_names`; -1: its own).
+template <class Bound, int Alias>
+inline constexpr bool has_in_place = plan<Bound>::has_in_place &&
+                                     (Alias < 0 ||
+                                      may_be_in_place(Bound::facts().other_names[Alias]));
 template <class Bound>
-inline constexpr int entry_count = (1 + alias_count<Bound>)*(1 +
-                                                             (plan<Bound>::has_in_place ? 1 : 0) +
-                                                             (plan<Bound>::has_out ? 1 : 0));
+inline constexpr int entry_count = []<int... K>(std::integer_sequence<int, K...>) {
+  return ((1 + (has_in_place<Bound, K - 1> ? 1 : 0) + (plan<Bound>::has_out ? 1 : 0)) + ...);
+}
+(std::make_integer_sequence<int, 1 + alias_count<Bound>>{});
 
 template <class Family, class D, class Dtypes>
 constexpr auto entries_of() {
@@ -527,7 +496,7 @@ constexpr auto entries_of() {
     const auto put_forms = [&]<class B, int Alias>(std::type_identity<B>,
                                                    std::integral_constant<int, Alias>) {
       all[n++] = entry_of<B, form::functional, Alias, D, Dtypes>();
-      if constexpr (plan<B>::has_in_place)
+      if constexpr (has_in_place<B, Alias>)
         all[n++] = entry_of<B, form::in_place, Alias, D, Dtypes>();
       if constexpr (plan<B>::has_out) all[n++] = entry_of<B, form::out, Alias, D, Dtypes>();
     };
@@ -571,6 +540,13 @@ inline constexpr auto operator_table = entries_of<Family, D, Dtypes>();
 #define FLAGGEMS_BIND_RESULT(function, types, ...) \
   ::flaggems::bindings::bind_result<types>(        \
       FLAGGEMS_LINE(__VA_ARGS__), FLAGGEMS_BOUND_RESULT(function), FLAGGEMS_BOUND(function))
+
+/// A line of views, of any dtype: what it gives of an any_view x and the arguments a, and its
+/// schema: FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)").
+#define FLAGGEMS_BIND_VIEW(gives, ...) \
+  ::flaggems::bindings::bind_view(     \
+      FLAGGEMS_LINE(__VA_ARGS__),      \
+      [](const auto&, const auto& x, [[maybe_unused]] const auto&... a) { return gives; })
 
 /// Compiles the operators of a family for a device and these element types. In namespace scope of
 /// one source file of a program.

@@ -14,12 +14,14 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace flaggems {
 
 struct philox_generator;
 
-/// An owning tensor whose dtype is known at run time. Move only; views must not outlive it.
+/// A tensor whose dtype is known at run time: an owning one, or, of an operator that gives views,
+/// one in the memory of an argument, which must live as long. Move only; views must not outlive it.
 template <class Device = host>
 class any_tensor {
  public:
@@ -32,8 +34,13 @@ class any_tensor {
   any_tensor(tensor<T, Device>&& x)
       : view_(x.view()), memory_(std::move(x).release()), has_value_(true) {}
 
+  /// In memory that somebody else owns.
+  explicit any_tensor(const any_view<Device>& x) : view_(x), has_value_(true), is_view_(true) {}
+
   [[nodiscard]] const any_view<Device>& view() const& noexcept { return view_; }
   [[nodiscard]] any_view<Device> view() const&& = delete;
+  /// Whether it is in memory that somebody else owns.
+  [[nodiscard]] bool is_view() const noexcept { return is_view_; }
   /// Whether it has been given a tensor, be that empty.
   [[nodiscard]] bool has_value() const noexcept { return has_value_; }
   [[nodiscard]] flaggems::dtype dtype() const noexcept { return view_.dtype(); }
@@ -51,7 +58,15 @@ class any_tensor {
  private:
   any_view<Device> view_;
   pool_block<Device> memory_;
-  bool has_value_ = false;
+  bool has_value_ = false, is_view_ = false;
+};
+
+/// What a boxed call gives, whatever the operator: its tensors (those of a list one by one), or its
+/// bool.
+template <class Device = host>
+struct any_results {
+  std::vector<any_tensor<Device>> tensors;
+  bool truth = false;
 };
 
 /// An argument of a boxed call. It owns nothing: views, lists, strings and generators must live
@@ -150,13 +165,5 @@ class boxed {
     philox_generator* generator_;
   };
 };
-
-namespace bindings {
-/// Whether an index of a list is absent: any_view<Device>(), whose dtype is none of indices.
-template <class D>
-bool is_absent(const any_view<D>& x) {
-  return x.data() == nullptr && x.dtype() == any_view<D>().dtype();
-}
-}  // namespace bindings
 
 }  // namespace flaggems

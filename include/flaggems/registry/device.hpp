@@ -124,11 +124,6 @@ void copy_converted(const stream_ref<Device>& stream, std::string_view op,
   static_cast<void>(check_conversion<Device>(op, to.dtype(), from.dtype())(stream, {to, from}));
 }
 
-/// How a view lies in memory.
-template <class Device>
-detail::memory_layout layout_of(const any_view<Device>& x) {
-  return {static_cast<const unsigned char*>(x.data()), size_of(x.dtype()), x.sizes(), x.strides()};
-}
 /// Raises unless output k can be written, converted from `type`, and shares no memory with those
 /// before it.
 template <class Device>
@@ -138,11 +133,19 @@ void check_output(std::string_view op, const boxed<Device>* outputs, int k, dtyp
   if (to.is_const()) [[unlikely]]
     raise(errc::invalid_argument, op, "an output that can be written", "a view of const elements");
   check_conversion<Device>(op, to.dtype(), type);
-  detail::check_writable(name.c_str(), layout_of(to));
-  const detail::placed_layout written(layout_of(to));
+  detail::check_writable(name.c_str(), detail::layout_of(to));
+  const detail::placed_layout written(detail::layout_of(to));
   for (int j = 0; j < k; ++j)
-    if (overlap(written, layout_of(outputs[j].view())) != overlap_kind::none) [[unlikely]]
+    if (overlap(written, detail::layout_of(outputs[j].view())) != overlap_kind::none) [[unlikely]]
       raise(errc::overlap, op, "outputs that share no memory", "two that do");
+}
+
+/// Whether indices of a dtype go to the typed operators as they are: i64; in lists i32 and masks of
+/// bool, too.
+template <class Device>
+bool takes_index(const boxed<Device>& indices, dtype type) {
+  const bool in_list = indices.kind() == boxed_kind::tensors;
+  return type == dtype::i64 || (in_list && (type == dtype::i32 || type == dtype::bool_));
 }
 
 /// x as another dtype, in new memory.
@@ -186,7 +189,7 @@ class converted_arguments {
                bool of_indices = false) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
     for (const any_view<Device>& x : arguments_[i].views()) {
-      if (of_indices && is_absent(x)) {
+      if (of_indices && (detail::is_absent(x) || takes_index(arguments_[i], x.dtype()))) {
         list.push_back(x);
         continue;
       }
@@ -235,28 +238,51 @@ void registered_operator<Device>::call(const stream_ref<Device>& stream,
                                        std::span<any_tensor<Device>> results) const {
   using namespace bindings;
   const flaggems::schema& s = *schema_;
-  const std::size_t count = s.parameters.size();
-  const int wanted = form_ == form::functional ? facts_->new_results : 0;
+  if (facts_->gives != parameter_kind::tensor) [[unlikely]]
+    raise(errc::invalid_argument, s.key(), "any_results for what it gives", "tensors");
+  const int wanted = wanted_results();
   if (static_cast<int>(results.size()) != wanted) [[unlikely]]
     raise_count(s, " new tensors", wanted, static_cast<i64>(results.size()));
+  call_with_defaults(stream, given, results.data(), nullptr);
+}
+template <class Device>
+void registered_operator<Device>::call(const stream_ref<Device>& stream,
+                                       std::span<const boxed<Device>> given,
+                                       any_results<Device>& results) const {
+  results = {};
+  if (facts_->gives != parameter_kind::tensor)
+    return call_with_defaults(stream, given, nullptr, &results);
+  results.tensors.resize(static_cast<std::size_t>(wanted_results()));
+  call_with_defaults(stream, given, results.tensors.data(), nullptr);
+}
+
+template <class Device>
+void registered_operator<Device>::call_with_defaults(const stream_ref<Device>& stream,
+                                                     std::span<const boxed<Device>> given,
+                                                     any_tensor<Device>* results,
+                                                     any_results<Device>* any) const {
+  using namespace bindings;
+  const flaggems::schema& s = *schema_;
+  const std::size_t count = s.parameters.size();
   if (given.size() > count) [[unlikely]]
     raise_count(s, " arguments at most", static_cast<i64>(count), static_cast<i64>(given.size()));
   bool left_out = given.size() < count;
   for (const boxed<Device>& v : given) left_out = left_out || v.kind() == boxed_kind::unset;
-  if (!left_out) return call_complete(stream, given.data(), results.data());
+  if (!left_out) return call_complete(stream, given.data(), results, any);
 
   boxed<Device> complete[detail::max_parameters + detail::max_results];
   for (std::size_t i = 0; i < count; ++i) {
     const bool has = i < given.size() && given[i].kind() != boxed_kind::unset;
     complete[i] = has ? given[i] : default_of<Device>(s.parameters[i]);
   }
-  call_complete(stream, complete, results.data());
+  call_complete(stream, complete, results, any);
 }
 
 template <class Device>
 void registered_operator<Device>::call_complete(const stream_ref<Device>& stream,
                                                 const boxed<Device>* arguments,
-                                                any_tensor<Device>* results) const {
+                                                any_tensor<Device>* results,
+                                                any_results<Device>* any) const {
   using namespace bindings;
   const flaggems::schema& s = *schema_;
   const int count = static_cast<int>(s.parameters.size());
@@ -289,13 +315,18 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
         break;
       case role::index:
         for (const any_view<Device>& x : v.views()) {
-          if (is_absent(x)) continue;
-          if (kind_number(x.dtype()) != 1) [[unlikely]]
+          if (detail::is_absent(x)) continue;
+          const bool in_list = v.kind() == boxed_kind::tensors;
+          const bool as_is = takes_index(v, x.dtype());
+          // Bytes in lists are masks for ATen, which it deprecates.
+          if (!as_is && (kind_number(x.dtype()) != 1 || (in_list && x.dtype() == dtype::u8)))
+              [[unlikely]]
             raise(errc::dtype_mismatch, s.key(),
-                  detail::text("integers for argument ") +
+                  detail::text(in_list ? "signed integers or masks of bool for argument "
+                                       : "integers for argument ") +
                       s.parameters[static_cast<std::size_t>(i)].name,
                   to_string(x.dtype()));
-          direct = direct && x.dtype() == dtype::i64;
+          direct = direct && as_is;
         }
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
@@ -315,9 +346,9 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
   else if (!found)
     type = dtype_of_numbers(s, arguments);
-  else if (!one_dtype && facts_->rule == dtype_rule::same)
+  else if (!one_dtype && facts_->rule == dtype_rule::same && !facts_->gives_views)
     raise(errc::dtype_mismatch, s.key(), "tensors of one dtype", "several");
-  else if (!one_dtype || number > kind_number(own))
+  else if (!facts_->gives_views && (!one_dtype || number > kind_number(own)))
     type = promoted_dtype(s, slots_, arguments);
   const bool to_float = facts_->rule == dtype_rule::to_float ||
                         (facts_->float_if_none >= 0 && arguments[facts_->float_if_none].is_none());
@@ -327,6 +358,8 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   if (index >= static_cast<unsigned>(dtype_count) || instance_of(type) == nullptr) [[unlikely]]
     raise_no_instance(*this, type);
   const instance<Device>& one = facts_->instances[index];
+  if (with_dtype && !one.may_be_given) [[unlikely]]
+    raise(errc::dtype_mismatch, s.key(), "a dtype of integers or floats", to_string(type));
 
   const bool differ = found && facts_->converts && (!one_dtype || own != type);
   bool same_outputs = true;
@@ -336,9 +369,9 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   }
   direct = direct && (kept & ~(1u << static_cast<unsigned>(kept_dtype(type)))) == 0;
   if (direct && !differ && same_outputs) [[likely]]
-    function_of(one)({stream, arguments, results, with_dtype});
+    function_of(one)({stream, arguments, results, with_dtype, any});
   else
-    call_converted(one, {stream, arguments, results, with_dtype}, type, same_outputs);
+    call_converted(one, {stream, arguments, results, with_dtype, any}, type, same_outputs);
 }
 
 /// The call with operands of other dtypes converted, and results for outputs of other dtypes.
@@ -351,7 +384,8 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
   const converted_arguments<Device> operands(*this, slots_, frame.stream, frame.arguments, type,
                                              form_ == form::in_place && same_outputs);
   if (same_outputs)
-    return function_of(one)({frame.stream, operands.data(), frame.results, frame.with_dtype});
+    return function_of(one)(
+        {frame.stream, operands.data(), frame.results, frame.with_dtype, frame.any});
   any_tensor<Device> made[detail::max_results];
   one.create({frame.stream, operands.data(), made, frame.with_dtype});
   for (int k = 0; k < outputs(); ++k) {

@@ -25,7 +25,7 @@ struct line_facts {
   std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
   std::string_view output_name = "out";
   int outputs_at = -1;
-  bool has_out = true, same_outputs = false, has_values_as_target = false;
+  bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
   memory_format format_of_none = memory_format::contiguous_format;
 
   constexpr line_facts(const char* schema) : text(schema) {}
@@ -81,6 +81,12 @@ struct line_facts {
   constexpr line_facts exact_out() const {
     line_facts r = *this;
     r.same_outputs = true;
+    return r;
+  }
+  /// The results' dtype, where it is given, is not bool: ATen refuses it, too.
+  constexpr line_facts without_bool_results() const {
+    line_facts r = *this;
+    r.has_bool_results = false;
     return r;
   }
   /// `target` has the operands' dtype, and no indices.
@@ -142,6 +148,15 @@ struct no_choice {
 };
 
 // ---- the schemas of a line's forms
+
+/// Whether an operator of this name may have an in-place form: ATen has none of these, and a name
+/// of its own must not mean more.
+constexpr bool may_be_in_place(std::string_view name) {
+  for (const std::string_view none :
+       {"hardshrink", "softshrink", "softplus", "log_sigmoid", "signbit"})
+    if (name == none) return false;
+  return !name.starts_with("special_");
+}
 
 struct schema_text {
   char data[600] = {};
@@ -339,17 +354,6 @@ struct role_element<role::kept, T> {
 template <role Role, class T>
 using element_of_role = typename role_element<Role, T>::type;
 
-/// The views of a list of indices.
-template <class E, class D>
-auto indices_of(const boxed<D>& v) {
-  std::vector<std::optional<tensor_view<E, D>>> list;
-  list.reserve(v.views().size());
-  for (const any_view<D>& x : v.views()) {
-    list.emplace_back();
-    if (!is_absent(x)) list.back() = x.template as<E>();
-  }
-  return list;
-}
 /// The views of a list of tensors.
 template <class E, class D>
 std::vector<tensor_view<E, D>> views_of(const boxed<D>& v) {

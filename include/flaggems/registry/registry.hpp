@@ -66,7 +66,8 @@ struct call_frame {
   const stream_ref<Device>& stream;
   const boxed<Device>* arguments;
   any_tensor<Device>* results;
-  bool with_dtype = false;  // the result's dtype was given
+  bool with_dtype = false;             // the result's dtype was given
+  any_results<Device>* any = nullptr;  // for a list or a bool
 };
 
 /// An operator compiled for a dtype; null for forms that it does not have.
@@ -74,6 +75,7 @@ template <class Device>
 struct instance {
   using function = void (*)(const call_frame<Device>&);
   function create = nullptr, in_place = nullptr, write = nullptr;
+  bool may_be_given = true;                           // as the results' dtype
   flaggems::dtype results[detail::max_results] = {};  // of the new tensors
 };
 
@@ -84,6 +86,8 @@ struct operator_facts {
   int dtype_parameter = -1;  // the place of ScalarType
   int float_if_none = -1;    // of what makes the results f32 if it is None
   int new_results = 0;
+  parameter_kind gives = parameter_kind::tensor;  // tensors, or a list, or a bool
+  bool gives_views = false;   // it looks at no element, so that it takes any dtypes
   bool passes_dtype = false;  // ScalarType is the results' dtype; else that of the operands
   bool converts = true;       // operands of another dtype than the operator's
   bool same_outputs = false;  // outputs of the results' dtypes alone
@@ -124,21 +128,22 @@ class registered_operator {
   /// Calls the operator. Arguments are in the order of the schema, outputs among them; those at the
   /// end, and ones that are `{}`, have their defaults. New tensors come into `results`, as many as
   /// the schema has that are not `(a!)`. Operands are converted where the operator promotes. Raises
-  /// invalid_argument for an argument of the wrong kind, dtype_mismatch for dtypes that it was not
-  /// compiled for, and what the operator raises.
+  /// invalid_argument for an argument of the wrong kind or an operator that gives a list or a bool,
+  /// dtype_mismatch for dtypes that it was not compiled for, and what the operator raises.
   void call(const stream_ref<Device>& stream, std::span<const boxed<Device>> arguments,
             std::span<any_tensor<Device>> results) const;
   void call(const stream_ref<Device>& stream, std::initializer_list<boxed<Device>> arguments,
             std::span<any_tensor<Device>> results) const {
     call(stream, std::span<const boxed<Device>>(arguments.begin(), arguments.size()), results);
   }
+  /// The same for any operator.
+  void call(const stream_ref<Device>& stream, std::span<const boxed<Device>> arguments,
+            any_results<Device>& results) const;
   /// The same for an operator with one new tensor or none, which gives an empty one.
   any_tensor<Device> operator()(const stream_ref<Device>& stream,
                                 std::span<const boxed<Device>> arguments) const {
     any_tensor<Device> result;
-    call(stream, arguments,
-         std::span(&result,
-                   form_ == bindings::form::functional && facts_->new_results > 0 ? 1u : 0u));
+    call(stream, arguments, std::span(&result, wanted_results() > 0 ? 1u : 0u));
     return result;
   }
   any_tensor<Device> operator()(const stream_ref<Device>& stream,
@@ -169,8 +174,14 @@ class registered_operator {
                ? static_cast<int>(schema_->parameters.size()) - facts_->new_results
                : 0;
   }
+  /// How many results a call gives that are no arguments.
+  [[nodiscard]] constexpr int wanted_results() const noexcept {
+    return form_ == bindings::form::functional ? facts_->new_results : 0;
+  }
+  void call_with_defaults(const stream_ref<Device>& stream, std::span<const boxed<Device>> given,
+                          any_tensor<Device>* results, any_results<Device>* any) const;
   void call_complete(const stream_ref<Device>& stream, const boxed<Device>* arguments,
-                     any_tensor<Device>* results) const;
+                     any_tensor<Device>* results, any_results<Device>* any) const;
   void call_converted(const bindings::instance<Device>& one,
                       const bindings::call_frame<Device>& frame, dtype type,
                       bool same_outputs) const;

@@ -47,12 +47,12 @@ inline constexpr other_name no_names[] = {{}};
 #define FLAGGEMS_OTHER_NAME(other, name) {#other, #name},
 
 /// The line of a row's schema, with its other names; operands are promoted by the row's rule.
-template <class Rule, class Names>
+template <class Rule, int Operands, class Names>
 constexpr line_facts row_line(const char* text, const Names& names) {
   line_facts r(text);
   if constexpr (std::is_same_v<Rule, flaggems::detail::to_float>)
     r = r.to_float();
-  else if (std::string_view(text).find("other") != std::string_view::npos)
+  else if (Operands > 1)
     r = r.promotes();
   const std::string_view all(text);
   const auto end = all.find_first_of(".(");
@@ -69,35 +69,35 @@ constexpr auto lines(int, Line... line) {
 
 }  // namespace flaggems::bindings
 
-#define FLAGGEMS_ROW_LINE(bind, name, rule, text, names)                            \
+#define FLAGGEMS_ROW_LINE(bind, name, rule, operands, text, names)                  \
   , bind(flaggems::name, ::flaggems::bindings::row_types<::flaggems::detail::rule>, \
-         ::flaggems::bindings::row_line<::flaggems::detail::rule>(text, names))
+         ::flaggems::bindings::row_line<::flaggems::detail::rule, operands>(text, names))
 /// name(Tensor self), with an in-place form and without; `names`: an array of other_name.
 #define FLAGGEMS_UNARY_LINE(name, rule, names) \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, #name "(Tensor self) -> Tensor", names)
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1, #name "(Tensor self) -> Tensor", names)
 #define FLAGGEMS_PREDICATE_LINE(name, rule, names) \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND, name, rule, #name "(Tensor self) -> Tensor", names)
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND, name, rule, 1, #name "(Tensor self) -> Tensor", names)
 /// name(Tensor self, Tensor other), without overloads for numbers.
-#define FLAGGEMS_BINARY_LINE(name, rule, names)         \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, \
+#define FLAGGEMS_BINARY_LINE(name, rule, names)            \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 2, \
                     #name "(Tensor self, Tensor other) -> Tensor", names)
-/// name.Tensor and name.Scalar.
-#define FLAGGEMS_OVERLOADED_LINE(name, rule, names)                              \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                          \
+/// name.Tensor, and name with a number, whose overload is `scalar`.
+#define FLAGGEMS_OVERLOADED_LINE(name, rule, scalar, names)                      \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 2,                       \
                     #name ".Tensor(Tensor self, Tensor other) -> Tensor", names) \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                          \
-                    #name ".Scalar(Tensor self, Scalar other) -> Tensor", names)
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 2,                       \
+                    #name "." #scalar "(Tensor self, Scalar other) -> Tensor", names)
 /// name(Tensor self, Scalar option=...), with one option and more, without other names.
 #define FLAGGEMS_UNARY1_LINE(name, rule, p, p0, ...)                    \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                 \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1,              \
                     #name "(Tensor self, Scalar " #p #p0 ") -> Tensor", \
                     ::flaggems::bindings::no_names)
 #define FLAGGEMS_UNARY2_LINE(name, rule, p, p0, q, q0, ...)                                \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                                    \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1,                                 \
                     #name "(Tensor self, Scalar " #p #p0 ", Scalar " #q #q0 ") -> Tensor", \
                     ::flaggems::bindings::no_names)
 #define FLAGGEMS_UNARY3_LINE(name, rule, p, p0, q, q0, r, r0, ...)                             \
-  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule,                                        \
+  FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1,                                     \
                     #name "(Tensor self, Scalar " #p #p0 ", Scalar " #q #q0 ", Scalar " #r #r0 \
                           ") -> Tensor",                                                       \
                     ::flaggems::bindings::no_names)

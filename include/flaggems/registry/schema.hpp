@@ -71,10 +71,13 @@ struct parameter {
   default_value value;
 };
 
-/// A result of a schema. One that is written is an argument, not a new tensor.
+/// A result of a schema: a tensor, a list of tensors, or a bool. One that is written is an
+/// argument.
 struct schema_result {
   std::string_view name, type;
+  parameter_kind kind = parameter_kind::tensor;
   bool written = false;
+  bool is_view = false;  ///< Tensor(a): it has the memory of an argument
 };
 
 namespace detail {
@@ -109,7 +112,13 @@ struct schema {
       if (parameters[i].name == parameter_name) return static_cast<int>(i);
     return -1;
   }
-  /// How many results are new tensors.
+  /// Whether the results are new tensors and arguments, and no views, list or bool.
+  [[nodiscard]] constexpr bool gives_tensors() const {
+    for (const schema_result& r : results)
+      if (r.is_view || r.kind != parameter_kind::tensor) return false;
+    return true;
+  }
+  /// How many results are no arguments.
   [[nodiscard]] constexpr int new_results() const {
     int n = 0;
     for (const schema_result& r : results) n += r.written ? 0 : 1;
@@ -217,10 +226,11 @@ constexpr parameter_kind kind_of_type(std::string_view base, bool list) {
   raise_schema("a type of schemas", base);
 }
 
-/// The type `s`: its name, list, alias and optional parts. `(a!)` says that it is written.
+/// The type `s`: its name, list, alias and optional parts. `(a!)` says that it is written, `(a)`
+/// that results are views of it, `(a -> *)` that elements of a list are.
 struct parsed_type {
   parameter_kind kind = parameter_kind::tensor;
-  bool optional = false, written = false;
+  bool optional = false, written = false, is_alias = false;
 };
 constexpr parsed_type type_of_text(std::string_view s) {
   const std::string_view whole = s;
@@ -243,10 +253,12 @@ constexpr parsed_type type_of_text(std::string_view s) {
     const auto open = s.rfind('(');
     if (open == std::string_view::npos) raise_schema("( before )", whole);
     const std::string_view alias = s.substr(open + 1, s.size() - open - 2);
-    if (alias.empty() || !is_letter(alias.front()) || (alias.size() == 2 && alias[1] != '!') ||
-        alias.size() > 2)
-      raise_schema("an alias as (a) or (a!)", whole);
-    r.written = alias.size() == 2;
+    const std::string_view behind = alias.empty() ? alias : alias.substr(1);
+    if (alias.empty() || !is_letter(alias.front()) ||
+        !(behind.empty() || behind == "!" || behind == " -> *"))
+      raise_schema("an alias as (a), (a!) or (a -> *)", whole);
+    r.written = behind == "!";
+    r.is_alias = !r.written;
     s = s.substr(0, open);
   }
   r.kind = kind_of_type(s, list);
@@ -413,14 +425,19 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
     const std::string_view item = next_item(results);
     if (r.result_count == max_results) raise_schema("at most 4 results", text);
     const auto space = place_of(item, " ");
+    using enum parameter_kind;
     schema_result& one = r.results[r.result_count++];
     one.type = item.substr(0, space);
     if (space != std::string_view::npos)
       one.name = identifier(item.substr(space + 1), "the name of a result");
     const parsed_type type = type_of_text(one.type);
-    if (type.kind != parameter_kind::tensor || type.optional)
-      raise_schema("results of type Tensor", item);
+    if ((type.kind != tensor && type.kind != tensors && type.kind != boolean) || type.optional)
+      raise_schema("results of type Tensor, Tensor[] or bool", item);
+    if (r.result_count > 1 && (type.kind != tensor || r.results[0].kind != tensor))
+      raise_schema("a list or a bool as the only result", text);
+    one.kind = type.kind;
     one.written = type.written;
+    one.is_view = type.is_alias;
   }
   return r;
 }

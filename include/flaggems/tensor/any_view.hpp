@@ -140,9 +140,10 @@ class any_view {
     return with(detail::reshape(parts(), sizes, "reshape"));
   }
   [[nodiscard]] any_view squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
-  [[nodiscard]] any_view squeeze(i64 dim) const {
-    return with(detail::squeeze(parts(), 1u << normalize_dim(dim, rank(), "squeeze")));
+  [[nodiscard]] any_view squeeze(int_list dims) const {
+    return with(detail::squeeze(parts(), detail::squeezed(dims, rank())));
   }
+  [[nodiscard]] any_view squeeze(i64 dim) const { return squeeze(int_list(&dim, 1)); }
   [[nodiscard]] any_view unsqueeze(i64 dim) const { return with(detail::unsqueeze(parts(), dim)); }
   [[nodiscard]] any_view flip(int_list dims) const { return with(detail::flip(parts(), dims)); }
   [[nodiscard]] any_view flatten(i64 start_dim = 0, i64 end_dim = -1) const {
@@ -153,6 +154,28 @@ class any_view {
   }
   [[nodiscard]] any_view diagonal(i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1) const {
     return with(detail::diagonal(parts(), offset, dim1, dim2));
+  }
+  [[nodiscard]] any_view unfold(i64 dim, i64 window, i64 step) const {
+    return with(detail::unfold(parts(), dim, window, step));
+  }
+  [[nodiscard]] any_view as_strided(int_list sizes, int_list strides,
+                                    i64 storage_offset = 0) const {
+    detail::check_layout(sizes, strides, size_of(dtype_), "as_strided");
+    if (data_ == nullptr && shape(sizes).numel() != 0) [[unlikely]]
+      detail::raise_null("as_strided", sizes);
+    return with({sizes, strides, storage_offset});
+  }
+  [[nodiscard]] view_slices<any_view> unbind(i64 dim = 0) const {
+    return detail::unbind(*this, dim);
+  }
+  [[nodiscard]] view_parts<any_view> split(i64 split_size, i64 dim = 0) const {
+    return detail::split(*this, split_size, dim);
+  }
+  [[nodiscard]] view_parts<any_view> chunk(i64 chunks, i64 dim = 0) const {
+    return detail::chunk(*this, chunks, dim);
+  }
+  [[nodiscard]] view_parts<any_view> tensor_split(i64 sections, i64 dim = 0) const {
+    return detail::tensor_split(*this, sections, dim);
   }
 
  private:
@@ -179,6 +202,14 @@ class any_view {
 
 template <class T, class Device, class Extents>
 any_view(const tensor_view<T, Device, Extents>&) -> any_view<Device>;
+
+namespace detail {
+/// Whether an index of a list is left out: any_view<Device>(), whose dtype is none of indices.
+template <class Device>
+bool is_absent(const any_view<Device>& x) {
+  return x.data() == nullptr && x.dtype() == any_view<Device>().dtype();
+}
+}  // namespace detail
 
 /// Calls `f` with the typed view of `v`, whose element type is one of Ts, and returns its result:
 /// `tensor_view<const T, Device>`. Otherwise raises dtype_mismatch that names `op` and Ts.

@@ -4,7 +4,7 @@
 // Whether two views share memory: exact for common layouts, by a bounded search.
 #pragma once
 
-#include <flaggems/tensor/view.hpp>
+#include <flaggems/tensor/any_view.hpp>
 
 namespace flaggems {
 
@@ -174,6 +174,10 @@ template <class T, class Device>
           static_cast<i64>(sizeof(T)),
           {v.sizes().data(), v.rank()},
           {v.strides().data(), v.rank()}};
+}
+template <class Device>
+[[nodiscard]] memory_layout layout_of(const any_view<Device>& v) noexcept {
+  return {static_cast<const unsigned char*>(v.data()), size_of(v.dtype()), v.sizes(), v.strides()};
 }
 
 /// The view itself if its rank is known at run time, else a copy of that form, to avoid copies.

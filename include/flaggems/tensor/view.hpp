@@ -95,6 +95,21 @@ constexpr T& refuse_access(T* data) {
   return *data;
 }
 
+/// Walks over what computes its elements by operator[].
+template <class Range>
+class element_iterator {
+ public:
+  constexpr element_iterator(const Range& range, i64 i) : range_(&range), i_(i) {}
+  constexpr auto operator*() const { return (*range_)[i_]; }
+  constexpr element_iterator& operator++() { return ++i_, *this; }
+  friend constexpr bool operator==(element_iterator a, element_iterator b) { return a.i_ == b.i_; }
+  friend constexpr bool operator!=(element_iterator a, element_iterator b) { return a.i_ != b.i_; }
+
+ private:
+  const Range* range_;
+  i64 i_;
+};
+
 }  // namespace detail
 
 /// The parts of a view along one dimension, computed on access: the result of `split`, `chunk` and
@@ -116,20 +131,8 @@ class view_parts {
     return whole_.narrow(dim_, start, length < rest ? length : rest);
   }
 
-  class iterator {
-   public:
-    constexpr iterator(const view_parts& parts, i64 i) : parts_(&parts), i_(i) {}
-    constexpr View operator*() const { return (*parts_)[i_]; }
-    constexpr iterator& operator++() { return ++i_, *this; }
-    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
-    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
-
-   private:
-    const view_parts* parts_;
-    i64 i_;
-  };
-  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {*this, count_}; }
+  [[nodiscard]] constexpr auto begin() const { return detail::element_iterator(*this, 0); }
+  [[nodiscard]] constexpr auto end() const { return detail::element_iterator(*this, size()); }
 
  private:
   View whole_;
@@ -147,25 +150,53 @@ class view_slices {
   /// The view at index `i`, 0 <= i < size().
   [[nodiscard]] constexpr View operator[](i64 i) const { return whole_.select(dim_, i); }
 
-  class iterator {
-   public:
-    constexpr iterator(const view_slices& slices, i64 i) : slices_(&slices), i_(i) {}
-    constexpr View operator*() const { return (*slices_)[i_]; }
-    constexpr iterator& operator++() { return ++i_, *this; }
-    friend constexpr bool operator==(iterator a, iterator b) { return a.i_ == b.i_; }
-    friend constexpr bool operator!=(iterator a, iterator b) { return a.i_ != b.i_; }
-
-   private:
-    const view_slices* slices_;
-    i64 i_;
-  };
-  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {*this, size()}; }
+  [[nodiscard]] constexpr auto begin() const { return detail::element_iterator(*this, 0); }
+  [[nodiscard]] constexpr auto end() const { return detail::element_iterator(*this, size()); }
 
  private:
   View whole_;
   int dim_;
 };
+
+namespace detail {
+
+// Parts of any kind of view.
+template <class View>
+constexpr view_slices<View> unbind(const View& v, i64 dim) {
+  return {v, existing_dim(dim, v.rank(), "unbind")};
+}
+template <class View>
+constexpr view_parts<View> split(const View& v, i64 split_size, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "split");
+  const i64 n = v.size(d);
+  if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
+    raise(errc::invalid_argument, "split", "a positive split_size", text(split_size));
+  const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
+  return {v, d, split_size, count};
+}
+template <class View>
+constexpr view_parts<View> chunk(const View& v, i64 chunks, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "chunk");
+  if (chunks <= 0) [[unlikely]]
+    raise(errc::invalid_argument, "chunk", "a positive number of chunks", text(chunks));
+  const i64 n = v.size(d);
+  if (n == 0) return {v, d, 0, chunks};
+  return split(v, (n - 1) / chunks + 1, d);
+}
+template <class View>
+constexpr view_parts<View> tensor_split(const View& v, i64 sections, i64 dim) {
+  const int d = existing_dim(dim, v.rank(), "tensor_split");
+  if (sections <= 0) [[unlikely]]
+    raise(errc::invalid_argument, "tensor_split", "a positive number of sections", text(sections));
+  const i64 n = v.size(d);
+  return {v, d, n / sections, sections, n % sections};
+}
+/// The dimensions as bits.
+constexpr u32 squeezed(int_list dims, int rank) {
+  return dims.size() == 0 ? 0u : normalize_dims(dims, rank, "squeeze");
+}
+
+}  // namespace detail
 
 /// A view of elements of type T (const for input) in the memory of `Device`: the element at indices
 /// (i, j, ...) is data()[i * stride(0) + j * stride(1) + ...]. Non-owning; copies are shallow.
@@ -376,8 +407,7 @@ class tensor_view : public detail::view_base<Extents> {
   [[nodiscard]] constexpr view_type squeeze() const { return with(detail::squeeze(parts(), ~0u)); }
   /// Without those of the dimensions `dims` that have size 1.
   [[nodiscard]] constexpr view_type squeeze(int_list dims) const {
-    const u32 mask = dims.size() == 0 ? 0u : normalize_dims(dims, rank(), "squeeze");
-    return with(detail::squeeze(parts(), mask));
+    return with(detail::squeeze(parts(), detail::squeezed(dims, rank())));
   }
   [[nodiscard]] constexpr view_type squeeze(i64 dim) const { return squeeze(int_list(&dim, 1)); }
   /// Inserts a dimension of size 1 as dimension `dim`.
@@ -416,35 +446,20 @@ class tensor_view : public detail::view_base<Extents> {
   }
   /// The views at each index of `dim`, without the dimension.
   [[nodiscard]] constexpr view_slices<view_type> unbind(i64 dim = 0) const {
-    return {view(), detail::existing_dim(dim, rank(), "unbind")};
+    return detail::unbind(view(), dim);
   }
   /// Parts of `split_size` (the last may be smaller) along `dim`.
   [[nodiscard]] constexpr view_parts<view_type> split(i64 split_size, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "split");
-    const i64 n = this->size_at(d);
-    if (split_size < 0 || (split_size == 0 && n != 0)) [[unlikely]]
-      raise(errc::invalid_argument, "split", "a positive split_size", detail::text(split_size));
-    const i64 count = split_size == 0 || n == 0 ? 1 : (n - 1) / split_size + 1;
-    return {view(), d, split_size, count};
+    return detail::split(view(), split_size, dim);
   }
   /// At most `chunks` parts of equal size (the last may be smaller) along `dim`.
   [[nodiscard]] constexpr view_parts<view_type> chunk(i64 chunks, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "chunk");
-    if (chunks <= 0) [[unlikely]]
-      raise(errc::invalid_argument, "chunk", "a positive number of chunks", detail::text(chunks));
-    const i64 n = this->size_at(d);
-    if (n == 0) return {view(), d, 0, chunks};
-    return split((n - 1) / chunks + 1, d);
+    return detail::chunk(view(), chunks, dim);
   }
   /// Exactly `sections` parts along `dim`, whose sizes differ by at most one, the larger ones
   /// first.
   [[nodiscard]] constexpr view_parts<view_type> tensor_split(i64 sections, i64 dim = 0) const {
-    const int d = detail::existing_dim(dim, rank(), "tensor_split");
-    if (sections <= 0) [[unlikely]]
-      raise(errc::invalid_argument, "tensor_split", "a positive number of sections",
-            detail::text(sections));
-    const i64 n = this->size_at(d);
-    return {view(), d, n / sections, sections, n % sections};
+    return detail::tensor_split(view(), sections, dim);
   }
 
  private:

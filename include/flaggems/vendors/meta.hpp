@@ -7,6 +7,7 @@
 
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/execution.hpp>
+#include <flaggems/device/stream.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/tensor/view.hpp>
 
@@ -31,7 +32,7 @@ struct meta {
   static constexpr int current_device() { return 0; }
   static void set_device(int device) {
     if (device != 0) [[unlikely]]
-      raise(errc::device_unavailable, name, "device 0", std::to_string(device));
+      detail::raise_no_device<meta>("set_device", device);
   }
   static device_properties properties(int device) {
     set_device(device);

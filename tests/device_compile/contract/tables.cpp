@@ -82,7 +82,7 @@ void arithmetic() {
     (void)fg::rsub(s, a, b, 2);
     (void)fg::floor_divide(s, a, b);
     (void)fg::addcmul(s, a, b, b, 2);
-    (void)fg::addcdiv(s, a, b, 3);
+    (void)fg::addcdiv(s, a, b, 3.5);
     (void)fg::masked_fill(s, a, some<bool>(), 1);
   });
 }

@@ -23,8 +23,8 @@ struct values_and_indices {
 namespace detail {
 
 /// Raises out_of_range unless all indices are in [0, size), from -size on if they `wrap`, or
-/// `ignored`. Where the host cannot
-/// read them nothing is checked here: the kernels read nothing outside their operands.
+/// `ignored`. Where the host cannot read them nothing is checked here: the kernels read nothing
+/// outside their operands.
 template <class S, class J, class D>
 void check_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size,
                    std::optional<i64> ignored = {}, bool wrap = false) {

@@ -12,14 +12,18 @@ namespace flaggems {
 /// What becomes of the losses of a batch: a tensor of them, their mean, or their sum.
 enum class reduction { none, mean, sum };
 
-/// A reduction, or its number in ATen's schemas. Raises invalid_argument for another number.
+/// A reduction, or its number in ATen's schemas.
 struct loss_reduction {
-  reduction value;
-  constexpr loss_reduction(reduction how) : value(how) {}
-  loss_reduction(i64 number) : value(static_cast<reduction>(number)) {
+  i64 number;
+  constexpr loss_reduction(reduction how) : number(static_cast<i64>(how)) {}
+  constexpr loss_reduction(i64 n) : number(n) {}
+
+  /// The reduction. Raises invalid_argument for a number that is none's.
+  [[nodiscard]] reduction of(const char* op) const {
     if (number < 0 || number > 2) [[unlikely]]
-      raise(errc::invalid_argument, "loss", "a reduction of 0 (none), 1 (mean), 2 (sum)",
-            "another number");
+      raise(errc::invalid_argument, op, "a reduction of 0 (none), 1 (mean), 2 (sum)",
+            detail::text(number));
+    return static_cast<reduction>(number);
   }
 };
 

@@ -14,8 +14,12 @@ struct bitwise {
     using bindings::line;
     // clang-format off
 #define FLAGGEMS_LINE_OF(name, rule, ...) FLAGGEMS_UNARY_LINE(name, rule, bindings::no_names)
+// ATen calls the overload of a shift by a number otherwise.
+#define FLAGGEMS_SCALAR_OF_bits Scalar
+#define FLAGGEMS_SCALAR_OF_whole_number Tensor_Scalar
+#define FLAGGEMS_NAMED_LINES(name, rule, scalar) FLAGGEMS_OVERLOADED_LINE(name, rule, scalar, bindings::no_names)
 #define FLAGGEMS_LINES_OF(name, rule, ...)                                                                    \
-  FLAGGEMS_OVERLOADED_LINE(name, rule, bindings::no_names)                                                    \
+  FLAGGEMS_NAMED_LINES(name, rule, FLAGGEMS_SCALAR_OF_##rule)                                                 \
   , FLAGGEMS_BIND(flaggems::name, bindings::row_types<detail::rule>,                                          \
                   line(#name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor").promotes())
 // What Python calls for a & b and a &= b.
@@ -32,6 +36,9 @@ struct bitwise {
         FLAGGEMS_PYTHON_LINES(lshift, bitwise_left_shift, whole_types)
         FLAGGEMS_PYTHON_LINES(rshift, bitwise_right_shift, whole_types)
 #undef FLAGGEMS_LINE_OF
+#undef FLAGGEMS_SCALAR_OF_bits
+#undef FLAGGEMS_SCALAR_OF_whole_number
+#undef FLAGGEMS_NAMED_LINES
 #undef FLAGGEMS_LINES_OF
 #undef FLAGGEMS_PYTHON_LINES
     );

@@ -17,10 +17,7 @@ namespace flaggems {
 /// The options of cross_entropy_loss from the numbers of its schema; reduction: none, mean, sum.
 inline cross_entropy_options options_of(std::type_identity<cross_entropy_options>, i64 reduced,
                                         i64 ignore_index, f64 label_smoothing) {
-  if (reduced < 0 || reduced > 2) [[unlikely]]
-    raise(errc::invalid_argument, "cross_entropy_loss",
-          "a reduction of 0 (none), 1 (mean), 2 (sum)", detail::text(reduced));
-  return {static_cast<reduction>(reduced), ignore_index, label_smoothing};
+  return {loss_reduction(reduced).of("cross_entropy_loss"), ignore_index, label_smoothing};
 }
 
 namespace bindings {

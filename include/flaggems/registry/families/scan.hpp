@@ -15,9 +15,9 @@ struct scan {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND_RESULT(flaggems::cumsum, numeric_types, "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND_RESULT(flaggems::cumsum, numeric_types, line("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").without_bool_results()),
         FLAGGEMS_BIND(flaggems::cumsum_, arithmetic_types, "cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"),
-        FLAGGEMS_BIND_RESULT(flaggems::cumprod, numeric_types, "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND_RESULT(flaggems::cumprod, numeric_types, line("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").without_bool_results()),
         FLAGGEMS_BIND(flaggems::cumprod_, arithmetic_types, "cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::logcumsumexp, floating_types, "logcumsumexp(Tensor self, int dim) -> Tensor"),
         FLAGGEMS_BIND(flaggems::cummax, numeric_types, "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),

@@ -5,7 +5,6 @@
 // operands those of math/exp.hpp would be bound by instructions instead of memory bandwidth.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/activation.hpp>
 #include <flaggems/kernel/family/pointwise/pointwise.hpp>
 
 namespace flaggems::kernels {

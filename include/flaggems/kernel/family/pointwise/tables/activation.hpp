@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations, with their parameters as options: the table of ops/activation.hpp.
+// Activations, with their parameters as options: the table of ops/activation.hpp. (gelu, silu and
+// their gates are in pointwise.hpp.)
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/functors.hpp>
@@ -49,7 +50,8 @@ FLAGGEMS_INLINE V softshrink_of(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) lambd) {
                 select(mask_of<V>(x < -lambd), V(x + lambd), V(x * zero)));
 }
 
-/// log(x / (1 - x)) of x, or of x clamped to [eps, 1 - eps] if that is not negative.
+/// log(x / (1 - x)) of x, or of x clamped to [eps, 1 - eps] if eps is not negative: as PyTorch's,
+/// first from below, then from above what was not, which matters where eps > 1/2.
 template <class C>
 struct logit_fn {
   C eps;
@@ -60,7 +62,9 @@ struct logit_fn {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
     using T = element_of<V>;
-    const V one(T(1)), x = eps < C(0) ? a : clamped(a, eps, C(1) - eps);
+    const V one(T(1)), low = V(T(eps)), high = V(T(C(1) - eps));
+    const V within = select(mask_of<V>(a < low), low, select(mask_of<V>(a > high), high, a));
+    const V x = eps < C(0) ? a : within;
     const V rest = one - x;
     // 2 x - 1 and 1 - x are exact around 1/2, where the logarithm vanishes.
     const V middle = log1p(V(V(x - rest) / rest));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic beyond the basic table: remainders, divisors, magnitudes, interpolation; the table of
-// ops/arithmetic.hpp.
+// Arithmetic beyond the basic table: remainders, divisors, magnitudes, interpolation, and what
+// takes more than a line: alpha, rounding modes, optional bounds. For ops/arithmetic.hpp.
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/functors.hpp>
@@ -33,6 +33,90 @@ FLAGGEMS_INLINE V interpolated(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLAGGEM
   const V d = b - a;
   return select(mask_of<V>(abs(w) < V(T(0.5f))), V(a + w * d), V(b - d * (V(T(1)) - w)));
 }
+
+/// a + alpha * b
+struct add_scaled_fn {
+  template <class V>
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b,
+                                  FLAGGEMS_VALUE(V) alpha) const {
+    return a + alpha * b;
+  }
+};
+/// a - alpha * b
+struct sub_scaled_fn {
+  template <class V>
+  FLAGGEMS_INLINE auto operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b,
+                                  FLAGGEMS_VALUE(V) alpha) const {
+    return a - alpha * b;
+  }
+};
+
+/// a / b rounded toward zero, or down. Integers: a / 0 is 0, and least / -1 wraps, without a trap.
+template <bool Floor>
+struct div_rounded_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    using T = element_of<V>;
+    if constexpr (is_floating<T>)
+      return Floor ? floor_of(a, b) : trunc(V(a / b));
+    else
+      return integer(a, b);
+  }
+
+ private:
+  template <class V>
+  FLAGGEMS_INLINE static V integer(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+    using T = element_of<V>;
+    const V zero(T(0)), one(T(1));
+    const mask_of<V> by_zero = b == zero;
+    mask_of<V> by_minus_one = by_zero;
+    if constexpr (is_signed_integer<T>) by_minus_one = b == V(T(-1));
+    const V divisor = select(mask_of<V>(by_zero | by_minus_one), one, b);
+    V q = V(a / divisor);
+    if constexpr (is_signed_integer<T>) {
+      using U = rebind<V, uint_of_size<sizeof(T)>>;  // whose negation wraps
+      q = select(by_minus_one, V(convert<T>(U(U(element_of<U>(0)) - convert<element_of<U>>(a)))),
+                 q);
+      if constexpr (Floor) {
+        const V rest = V(a - q * divisor);
+        const mask_of<V> below = (rest != zero) & ((rest < zero) != (b < zero));
+        q = select(mask_of<V>(below & !by_minus_one), V(q - one), q);
+      }
+    }
+    return select(by_zero, zero, q);
+  }
+  /// floor(a / b), where the quotient itself may have been rounded up to an integer.
+  template <class V>
+  FLAGGEMS_INLINE static V floor_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+    using T = element_of<V>;
+    if constexpr (is_same<T, f32>) {
+      // Two f32 have a quotient that is an integer or differs from one by at least 2^-48 of itself.
+      using W = rebind<V, f64>;
+      return convert<f32>(W(floor(W(convert<f64>(a) / convert<f64>(b)))));
+    } else {
+      const V q = floor(V(a / b));
+      // a - q b, by products of significand halves, which are exact with and without FMA.
+      const V q_high = upper_half(q), b_high = upper_half(b);
+      const V q_low = q - q_high, b_low = b - b_high;
+      const V rest = ((a - q_high * b_high) - q_high * b_low - q_low * b_high) - q_low * b_low;
+      const mask_of<V> above = (rest != V(T(0))) & ((rest < V(T(0))) != (b < V(T(0))));
+      return select(mask_of<V>(above & isfinite(rest) & isfinite(b)), V(q - V(T(1))), q);
+    }
+  }
+};
+
+/// a clamped to bounds, each of which may be absent; a NaN operand gives NaN.
+struct clamp_optional_fn {
+  bool has_min, has_max;
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) low,
+                               FLAGGEMS_VALUE(V) high) const {
+    V r = a;
+    if (has_min) r = maximum(r, low);
+    if (has_max) r = minimum(r, high);
+    return r;
+  }
+};
 
 }  // namespace flaggems::kernels
 

@@ -24,17 +24,31 @@ FLAGGEMS_CLASS(is_positive_infinity, false, a == V(infinity_of<V>()))
 FLAGGEMS_CLASS(is_negative_infinity, false, a == V(-infinity_of<V>()))
 #undef FLAGGEMS_CLASS
 
-/// Whether |a - b| <= atol + rtol |b|, or a == b, or both are NaN if that counts.
+/// Whether |a - b| <= atol + rtol |b|, or a == b, or both are NaN if that counts. Integers are
+/// equal as they are, and close as f32, unless both tolerances are 0.
 template <class C>
 struct isclose_fn {
   C rtol, atol;
   bool equal_nan;
   template <class To>
-  FLAGGEMS_HD isclose_fn<To> in() const {
-    return {number_cast<To>(rtol), number_cast<To>(atol), equal_nan};
+  FLAGGEMS_HD auto in() const {
+    using number = conditional<is_integer<To>, f32, To>;
+    return isclose_fn<number>{number_cast<number>(rtol), number_cast<number>(atol), equal_nan};
   }
   template <class V>
   FLAGGEMS_INLINE mask_of<V> operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    if constexpr (is_math_value<V>) {
+      return of_numbers<V>(a, b);
+    } else {
+      const mask_of<V> equal = a == b;
+      if (rtol == C(0) && atol == C(0)) return equal;
+      return equal | of_numbers<rebind<V, f32>>(convert<f32>(a), convert<f32>(b));
+    }
+  }
+
+ private:
+  template <class V>
+  FLAGGEMS_INLINE mask_of<V> of_numbers(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     const V distance = abs(V(a - b)), allowed = V(atol) + abs(V(V(rtol) * b));
     const mask_of<V> close = (a == b) | (isfinite(distance) & (distance <= allowed));
     return equal_nan ? mask_of<V>(close | ((a != a) & (b != b))) : close;

@@ -20,7 +20,7 @@ FLAGGEMS_INLINE V smooth_l1_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
   const V weight(element_of<V>(0.5f)), z = abs(d);
   return select(mask_of<V>(z < bound), V(weight * z * z / bound), V(z - weight * bound));
 }
-/// d within [-bound, bound], and beyond it `low` and `high`.
+/// `inside` for |d| < bound, else `beyond` with the sign of d.
 template <class V>
 FLAGGEMS_INLINE V within_bound(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound,
                                FLAGGEMS_VALUE(V) inside, FLAGGEMS_VALUE(V) beyond) {

@@ -81,6 +81,34 @@
 
 namespace flaggems::kernels {
 FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR, FLAGGEMS_TERNARY_FUNCTOR)
+
+/// gelu by erf or tanh. The choice is uniform, so compilers hoist the branch out of the loop.
+struct gelu_fn {
+  bool by_tanh;
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a) const {
+    if (by_tanh) {
+      stay_in_branch();
+      return gelu_tanh(a);
+    }
+    stay_in_branch();
+    return gelu(a);
+  }
+};
+struct gelu_and_mul_fn {
+  gelu_fn gelu;
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return gelu(a) * b;
+  }
+};
+struct silu_and_mul_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return silu(a) * b;
+  }
+};
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/pointwise.hpp");

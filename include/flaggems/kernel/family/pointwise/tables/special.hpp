@@ -48,16 +48,16 @@ FLAGGEMS_INLINE V product_with_log(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLA
   BINARY(xlog1py,    to_float, product_with_log(a, b, log1p(b)))
 
 // (special_round, which takes decimals, is in ops/rounding.hpp.)
-#define FLAGGEMS_SPECIAL_ALIASES(ALSO) \
-  ALSO(special_erf,     erf)           \
-  ALSO(special_exp2,    exp2)          \
-  ALSO(special_expm1,   expm1)         \
-  ALSO(special_expit,   sigmoid)       \
-  ALSO(special_log1p,   log1p)         \
-  ALSO(special_erfc,    erfc)          \
-  ALSO(special_erfinv,  erfinv)        \
-  ALSO(special_xlogy,   xlogy)         \
-  ALSO(special_xlog1py, xlog1py)
+#define FLAGGEMS_SPECIAL_ALIASES(ALSO, ALSO2) \
+  ALSO(special_erf,     erf)                  \
+  ALSO(special_exp2,    exp2)                 \
+  ALSO(special_expm1,   expm1)                \
+  ALSO(special_expit,   sigmoid)              \
+  ALSO(special_log1p,   log1p)                \
+  ALSO(special_erfc,    erfc)                 \
+  ALSO(special_erfinv,  erfinv)               \
+  ALSO2(special_xlogy,   xlogy)               \
+  ALSO2(special_xlog1py, xlog1py)
 // clang-format on
 
 namespace flaggems::kernels {

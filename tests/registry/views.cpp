@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/views.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::views, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+using list = fg::int_list;
+using fg::c64;
+
+void expect_view(const fg::any_tensor<host>& got, const view<host>& want, const std::string& what) {
+  EXPECT_TRUE(got.has_value() && got.is_view()) << what;
+  EXPECT_EQ(got.view().data(), want.data()) << what;
+  EXPECT_EQ(got.dtype(), want.dtype()) << what;
+  EXPECT_EQ(got.view().is_const(), want.is_const()) << what;
+  EXPECT_EQ(shape(got.sizes()), shape(want.sizes())) << what;
+  EXPECT_EQ(shape(got.strides()), shape(want.strides())) << what;
+}
+template <class View>
+void check_view(const char* key, const arguments<host>& given, const View& want) {
+  const auto& op = fg::registry<host>::at(key);
+  note(op);
+  fg::any_tensor<host> got[1];
+  op.call(fg::ref(stream_of<host>()), given, got);
+  expect_view(got[0], want, key);
+}
+template <class Parts>
+void check_parts(const char* key, const arguments<host>& given, const Parts& want) {
+  const auto& op = fg::registry<host>::at(key);
+  note(op);
+  fg::any_results<host> got;
+  op.call(fg::ref(stream_of<host>()), given, got);
+  std::vector<view<host>> all;
+  for (const auto& part : want) all.emplace_back(part);
+  ASSERT_EQ(got.tensors.size(), all.size()) << key;
+  for (std::size_t k = 0; k < all.size(); ++k) expect_view(got.tensors[k], all[k], key);
+}
+
+/// The views of the library, of elements of T.
+template <class T>
+void check_all(const fg::tensor<T>& a) {  // [2, 1, 6]
+  const auto v = a.view();
+  const view<host> x(v), m(v.select(1, 0)), rows(v.view({2, 6}).t());
+  check_view("alias", {x}, v);
+  check_view("permute", {x, list{2, 0, 1}}, v.permute({2, 0, 1}));
+  check_view("transpose.int", {x, 0, -1}, v.transpose(0, -1));
+  check_view("t", {m}, v.select(1, 0).t());
+  check_view("movedim.int", {x, 0, 2}, v.movedim(0, 2));
+  check_view("expand", {x, list{2, 3, -1}}, v.expand({2, 3, -1}));
+  check_view("broadcast_to", {x, list{4, 2, 1, 6}}, v.broadcast_to({4, 2, 1, 6}));
+  const auto i = fg::empty<i64>(stream_of<host>(), {2, 5, 6});
+  check_view("expand_as", {x, view<host>(i)}, v.expand({2, 5, 6}));
+  check_view("view", {x, list{3, -1}}, v.view({3, -1}));
+  check_view("reshape", {x, list{4, 3}}, v.reshape({4, 3}));
+  check_view("flatten.using_ints", {x, 1}, v.flatten(1));
+  check_view("unflatten.int", {x, 2, list{2, -1}}, v.unflatten(2, {2, -1}));
+  check_view("squeeze", {x}, v.squeeze());
+  check_view("squeeze.dim", {x, 1}, v.squeeze(1));
+  check_view("squeeze.dims", {x, list{0, 1}}, v.squeeze({0, 1}));
+  check_view("unsqueeze", {x, -1}, v.unsqueeze(-1));
+  check_view("narrow", {x, 2, 1, 4}, v.narrow(2, 1, 4));
+  check_view("select.int", {x, 2, -2}, v.select(2, -2));
+  check_view("slice.Tensor", {x, 2, 1, std::nullopt, 2}, v.slice(2, 1, 6, 2));
+  check_view("diagonal", {x, 1, 0, 2}, v.diagonal(1, 0, 2));
+  check_view("unfold", {x, 2, 3, 2}, v.unfold(2, 3, 2));
+  check_parts("unbind.int", {x}, v.unbind());
+  check_parts("split.Tensor", {rows, 4}, v.view({2, 6}).t().split(4));
+  check_parts("split_with_sizes", {x, list{1, 0, 5}, 2}, fg::split_with_sizes(v, {1, 0, 5}, 2));
+  check_parts("chunk", {x, 4, 2}, v.chunk(4, 2));
+  check_parts("tensor_split.sections", {x, 4, 2}, v.tensor_split(4, 2));
+}
+
+TEST(registry_views, all) {
+  check_all(numbers({2, 1, 6}));
+  // Nothing looks at elements, so that the dtypes of the program do not matter.
+  check_all(numbers<bf16>({2, 1, 6}));
+  check_all(fg::empty<c64>(stream_of<host>(), {2, 1, 6}));
+}
+
+TEST(registry_views, write_through) {
+  const auto& s = stream_of<host>();
+  auto a = numbers({2, 3});
+  const view<host> x(a);
+  const auto row = fg::registry<host>::at("select.int")(s, {x, 0, 1});
+  row.as<f32>()(2) = 5;
+  EXPECT_EQ(a.view()(1, 2), 5);
+}
+
+TEST(registry_views, refusals) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 3});
+  const view<host> x(a);
+  const auto& at = [](const char* key) -> const auto& { return fg::registry<host>::at(key); };
+  EXPECT_ERROR(at("view")(s, {x, list{4}}), shape_mismatch, "view");
+  EXPECT_ERROR(at("select.int")(s, {x, 0, 2}), out_of_range, "select");
+  EXPECT_ERROR(at("permute")(s, {x}), invalid_argument, "int[] for argument dims");
+  EXPECT_ERROR(at("split.Tensor")(s, {x, 1}), invalid_argument, "split.Tensor", "any_results");
+  fg::any_results<host> parts;
+  EXPECT_ERROR(at("split_with_sizes").call(s, arguments<host>{x, list{1, 2}}, parts),
+               invalid_argument, "split_with_sizes", "sum is 2");
+  EXPECT_ERROR(at("split_with_sizes").call(s, arguments<host>{x, list{3, -1}}, parts),
+               invalid_argument, "split_with_sizes");
+  EXPECT_TRUE(parts.tensors.empty());
+}
+
+}  // namespace
+}  // namespace flaggems_test
