@@ -67,9 +67,9 @@ struct scan_extreme {
   FLAGGEMS_INLINE static C value(const state& s) { return s.value; }
 };
 
-/// The rows of a scan, tiled, and the dimension along them. With `columns` a tile is of several
-/// rows beside each other, each of which one thread walks along; else it is one row, shared by the
-/// threads.
+/// The rows of a scan, tiled, and the dimension along them. With `columns` a tile has several
+/// neighbouring rows, and one thread walks along each; else it has one row, which all threads
+/// share.
 struct scan_space {
   tiling rows;
   i64 length, chunk, chunks;  // of the dimension, and the pieces that it is cut into
@@ -77,8 +77,8 @@ struct scan_space {
   bool columns;
 };
 
-/// What a launch does with the chunks' states, if there are several chunks: the totals, which it
-/// writes in the place of results, or what is joined before each.
+/// What a launch does: the whole scan, or, of several chunks, first their totals, in the place of
+/// results, and then each chunk, joined to what comes before it.
 enum class scan_pass : int { whole, totals, joined };
 
 /// A row's element i for an operation: `first` is the place of its chunk in the dimension.
@@ -99,8 +99,8 @@ struct scan_row_data {
   }
 };
 
-/// Scans a row by one thread; gives the last state. The sides have forms of their own for rows that
-/// all threads share (simt/scan.hpp), and for several beside each other (vector/scan.hpp).
+/// Scans a row by one thread; gives the last state. The sides have forms of their own: for rows
+/// that all threads share (simt/scan.hpp), and for neighbouring rows (vector/scan.hpp).
 template <class Op, class Row>
 FLAGGEMS_INLINE typename Op::state walk_row(const Row& row, i64 n, typename Op::state s,
                                             bool writes) {

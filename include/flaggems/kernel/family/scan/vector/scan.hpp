@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// Scans on the host: a worker walks along a row; of rows beside each other along all at once, so
-// that it reads memory in order.
+// Scans on the host: a worker walks along a row, or along neighbouring rows at once, so that it
+// reads memory in order.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -12,7 +12,7 @@
 
 namespace flaggems::kernels {
 
-/// The most rows beside each other.
+/// The most rows that a worker walks along at once.
 inline constexpr i64 scan_columns = 64;
 
 template <class Op, class Isa, class Row>
