@@ -22,7 +22,7 @@ struct cuda;
 
 namespace detail {
 
-struct cuda_api {
+struct cuda_api : dialect_api {
   using device_type = cuda;
   using stream = CUstream_st*;
   using event = CUevent_st*;

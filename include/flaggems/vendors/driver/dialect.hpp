@@ -159,8 +159,18 @@ inline text name_within(std::string_view structure, std::string_view prefix) noe
   return text();
 }
 
+/// The numbers of a driver that tells none.
+inline constexpr driver_numbers no_numbers = [] {
+  driver_numbers n = numbers_of_runtime();
+  n.out_of_memory = n.not_ready = n.invalid_context = n.not_initialized = -1;
+  return n;
+}();
+
 /// What an Api has if nothing else is known of the vendor.
 struct dialect_api {
+  /// What devices have and the driver does not tell.
+  static constexpr driver_limits limits = {};
+
   using stream = void*;
   using event = void*;
   using module = void*;

@@ -111,9 +111,11 @@ struct driver_launch {
   X(error_string_text, const char*(int result))                                                    \
   X(set_device, int(int device))                                                                   \
   X(get_device, int(int* device))                                                                  \
+  X(device_capability, int(int* first, int* second, int device))                                   \
   X(device_structure, int(void* structure, int device))                                            \
   X(create_plain_stream, int(void** stream, unsigned flags))                                       \
   X(copy_any, int(void* to, const void* from, std::size_t bytes, int kind, void* stream))          \
+  X(copy_now, int(void* to, const void* from, std::size_t bytes, int kind))                        \
   X(copy_from_device,                                                                              \
     int(void* to, int device, const void* from, int from_device, std::size_t bytes, void* stream)) \
   X(enable_peer_device, int(int peer, unsigned flags))                                             \
@@ -173,6 +175,12 @@ struct driver_numbers {
   int is_active, capture_invalidated;
   // flags of user objects that are released asynchronously
   unsigned unsynchronized_object;
+};
+
+/// What devices have where no attribute tells it.
+struct driver_limits {
+  int compute_units = 0, max_threads_per_block = 0;
+  i64 shared_memory = 0;  ///< bytes a block
 };
 
 /// The driver of `Api`, opened at first use.

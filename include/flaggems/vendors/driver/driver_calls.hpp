@@ -8,6 +8,7 @@
 #include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/vendors/driver/driver.hpp>
+#include <flaggems/vendors/driver/synchronous.hpp>
 
 #include <type_traits>
 
@@ -142,9 +143,65 @@ struct driver_calls {
   }
 };
 
+/// Streams and events.
+template <class Api>
+struct driver_streams : driver_calls<Api> {
+  using stream_handle = typename Api::stream;
+  static stream_handle create_stream([[maybe_unused]] int priority) {
+    void* stream = nullptr;
+    if constexpr (names.create_stream.exists())
+      call("stream", functions().create_stream, &stream, Api::numbers.independent_stream, priority);
+    else
+      call("stream", functions().create_plain_stream, &stream, Api::numbers.independent_stream);
+    return static_cast<stream_handle>(stream);
+  }
+  static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
+  static void synchronize(stream_handle s) {
+    const relaxed_capture_scope scope;
+    call("synchronize", functions().synchronize, s);
+  }
+  static bool query(stream_handle s) {
+    const relaxed_capture_scope scope;
+    return is_done("query", functions().query, s);
+  }
+  static stream_handle default_stream() noexcept { return nullptr; }
+
+  // ---- events
+  using event_handle = typename Api::event;
+  static event_handle create_event() {
+    void* event = nullptr;
+    call("event", functions().create_event, &event, 0U);
+    return static_cast<event_handle>(event);
+  }
+  static void destroy_event(event_handle e) noexcept { functions().destroy_event.call(e); }
+  static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
+  static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
+  static void synchronize_event(event_handle e) {
+    const relaxed_capture_scope scope;
+    call("synchronize", functions().synchronize_event, e);
+  }
+  static bool query_event(event_handle e) {
+    const relaxed_capture_scope scope;
+    return is_done("query", functions().query_event, e);
+  }
+  static double elapsed_ms(event_handle from, event_handle to) {
+    float ms = 0;
+    call("elapsed_ms", functions().elapsed, &ms, from, to);
+    return static_cast<double>(ms);
+  }
+
+ protected:
+  using calls = driver_calls<Api>;
+  using calls::call;
+  using calls::functions;
+  using calls::is_done;
+  using calls::names;
+  using relaxed_capture_scope = typename calls::relaxed_capture_scope;
+};
+
 /// The graphs of a device type (`device_graphs`).
 template <class Api>
-struct driver_graphs : driver_calls<Api> {
+struct driver_graphs : driver_streams<Api> {
   using stream_handle = typename Api::stream;
   using graph_handle = typename Api::graph;
   static void begin_capture(stream_handle s) {
@@ -222,9 +279,15 @@ struct driver_graphs : driver_calls<Api> {
   }
 };
 
+/// Those of a driver without any: its calls return when their work is done.
+template <class Api>
+struct driver_without_streams : driver_calls<Api>, synchronous_streams {};
+
 /// What a device type with a driver of `Api` has before memory and launches.
 template <class Api>
-using driver_base = std::conditional_t<Api::functions.begin_capture.exists(), driver_graphs<Api>,
-                                       driver_calls<Api>>;
+using driver_base =
+    std::conditional_t<Api::functions.begin_capture.exists(), driver_graphs<Api>,
+                       std::conditional_t<Api::functions.synchronize.exists(), driver_streams<Api>,
+                                          driver_without_streams<Api>>>;
 
 }  // namespace flaggems::detail

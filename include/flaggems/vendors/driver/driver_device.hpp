@@ -51,7 +51,6 @@ struct driver_device : detail::driver_base<Api> {
   using calls::functions;
   using calls::has_attributes;
   using calls::has_contexts;
-  using calls::is_done;
   using calls::names;
   using calls::number_of;
   using calls::result_of;
@@ -74,20 +73,29 @@ struct driver_device : detail::driver_base<Api> {
       return value;
     };
     char name[256] = {};
-    call(op, functions().device_name, name, int{sizeof(name)}, device);
+    if constexpr (names.device_name.exists())
+      call(op, functions().device_name, name, int{sizeof(name)}, device);
     device_properties p;
-    p.name = name;
+    p.name = *name != '\0' ? name : Api::name;
     if constexpr (names.device_structure.exists()) {  // larger than all that are known
       char structure[8192] = {};
       call(op, functions().device_structure, static_cast<void*>(structure), device);
       p.arch = Api::target({structure, sizeof(structure)});
+    } else if constexpr (names.device_capability.exists()) {
+      int first = 0, second = 0;
+      call(op, functions().device_capability, &first, &second, device);
+      p.arch = Api::target(first, second);
     } else {
       p.arch = Api::target(attribute(n.capability_major), attribute(n.capability_minor));
     }
-    p.compute_units = attribute(n.compute_units);
     p.warp_size = n.warp_size >= 0 ? attribute(n.warp_size) : Api::warp_size;
-    p.max_threads_per_block = attribute(n.max_threads_per_block);
-    p.shared_memory_per_block = attribute(n.shared_memory);
+    const auto attribute_or = [&](int which, i64 limit) {
+      return which >= 0 ? i64{attribute(which)} : limit;
+    };
+    p.compute_units = static_cast<int>(attribute_or(n.compute_units, Api::limits.compute_units));
+    p.max_threads_per_block =
+        static_cast<int>(attribute_or(n.max_threads_per_block, Api::limits.max_threads_per_block));
+    p.shared_memory_per_block = attribute_or(n.shared_memory, Api::limits.shared_memory);
     if constexpr (has_attributes)
       p.max_cluster = attribute(n.has_clusters) != 0 ? n.most_cluster : 1;
     p.l2_cache = attribute(n.l2_cache);
@@ -96,56 +104,14 @@ struct driver_device : detail::driver_base<Api> {
     p.memory_bus_bits = attribute(n.memory_bus_bits);
     const device_guard<typename Api::device_type> guard(index);
     std::size_t unused = 0, total = 0;
-    call(op, functions().memory_info, &unused, &total);
+    if constexpr (names.memory_info.exists()) call(op, functions().memory_info, &unused, &total);
     p.total_memory = static_cast<i64>(total);
     p.free_memory = static_cast<i64>(unused);
     return p;
   }
 
-  // ---- streams
-  using stream_handle = typename Api::stream;
-  static stream_handle create_stream([[maybe_unused]] int priority) {
-    void* stream = nullptr;
-    if constexpr (names.create_stream.exists())
-      call("stream", functions().create_stream, &stream, Api::numbers.independent_stream, priority);
-    else
-      call("stream", functions().create_plain_stream, &stream, Api::numbers.independent_stream);
-    return static_cast<stream_handle>(stream);
-  }
-  static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
-  static void synchronize(stream_handle s) {
-    const relaxed_capture_scope scope;
-    call("synchronize", functions().synchronize, s);
-  }
-  static bool query(stream_handle s) {
-    const relaxed_capture_scope scope;
-    return is_done("query", functions().query, s);
-  }
-  static stream_handle default_stream() noexcept { return nullptr; }
-
-  // ---- events
-  using event_handle = typename Api::event;
-  static event_handle create_event() {
-    void* event = nullptr;
-    call("event", functions().create_event, &event, 0U);
-    return static_cast<event_handle>(event);
-  }
-  static void destroy_event(event_handle e) noexcept { functions().destroy_event.call(e); }
-  static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
-  static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
-  static void synchronize_event(event_handle e) {
-    const relaxed_capture_scope scope;
-    call("synchronize", functions().synchronize_event, e);
-  }
-  static bool query_event(event_handle e) {
-    const relaxed_capture_scope scope;
-    return is_done("query", functions().query_event, e);
-  }
-  static double elapsed_ms(event_handle from, event_handle to) {
-    float ms = 0;
-    call("elapsed_ms", functions().elapsed, &ms, from, to);
-    return static_cast<double>(ms);
-  }
+  // ---- streams and events: of the base
+  using stream_handle = typename detail::driver_base<Api>::stream_handle;
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
@@ -163,15 +129,18 @@ struct driver_device : detail::driver_base<Api> {
     const relaxed_capture_scope scope;
     functions().deallocate.call(address_of(data));
   }
-  static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
+  static void copy(void* to, const void* from, i64 bytes, copy_kind kind,
+                   [[maybe_unused]] stream_handle s) {
     if (bytes <= 0) return;
     const auto n = static_cast<std::size_t>(bytes);
-    if constexpr (names.copy_any.exists())  // all number the kinds as CUDA does
-      return call("copy", functions().copy_any, to, from, n,
-                  kind == copy_kind::host_to_device   ? 1
-                  : kind == copy_kind::device_to_host ? 2
-                                                      : 3,
-                  s);
+    // All number the kinds as CUDA does.
+    [[maybe_unused]] const int number = kind == copy_kind::host_to_device   ? 1
+                                        : kind == copy_kind::device_to_host ? 2
+                                                                            : 3;
+    if constexpr (names.copy_now.exists())
+      call("copy", functions().copy_now, to, from, n, number);
+    else if constexpr (names.copy_any.exists())
+      call("copy", functions().copy_any, to, from, n, number, s);
     else if (kind == copy_kind::host_to_device)
       call("copy", functions().copy_to_device, address_of(to), from, n, s);
     else if (kind == copy_kind::device_to_host)
@@ -184,8 +153,11 @@ struct driver_device : detail::driver_base<Api> {
     const auto n = static_cast<std::size_t>(bytes);
     if constexpr (names.fill.exists())
       call("fill", functions().fill, address_of(data), static_cast<unsigned char>(byte), n, s);
-    else
+    else if constexpr (names.fill_int.exists())
       call("fill", functions().fill_int, data, byte, n, s);
+    else
+      copy(data, std::string(n, static_cast<char>(byte)).data(), bytes, copy_kind::host_to_device,
+           s);
   }
 
   /// From the device `from_device` to the current one; `s` is a stream of the latter.
@@ -205,7 +177,7 @@ struct driver_device : detail::driver_base<Api> {
       call("copy", functions().copy_from_device, to, here, from, from_device,
            static_cast<std::size_t>(bytes), s);
   }
-  static void* allocate_pinned(i64 bytes) {
+  static void* allocate_pinned(i64 bytes) requires(Api::functions.allocate_pinned.exists()) {
     current_device();  // ensures a context
     const relaxed_capture_scope scope;
     void* address = nullptr;
@@ -216,7 +188,8 @@ struct driver_device : detail::driver_base<Api> {
       driver().raise_result("pinned", functions().allocate_pinned.name, result);
     return address;
   }
-  static void deallocate_pinned(void* data) noexcept {
+  static void deallocate_pinned(void* data) noexcept
+      requires(Api::functions.allocate_pinned.exists()) {
     const relaxed_capture_scope scope;
     functions().deallocate_pinned.call(data);
   }
@@ -356,10 +329,12 @@ struct driver_device : detail::driver_base<Api> {
             detail::text(p.name) + " with " + detail::text(p.warp_size));
     owned_module code;
     void* const function = find_image(op, instance, p.arch.view(), code);
-    call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
-         function);
-    if (p.max_threads_per_block > 0)
-      kernel.max_threads = (std::min)(kernel.max_threads, p.max_threads_per_block);
+    kernel.max_threads = p.max_threads_per_block;
+    if constexpr (names.function_attribute.exists()) {
+      int most = 0;
+      call(op, functions().function_attribute, &most, Api::numbers.function_max_threads, function);
+      if (kernel.max_threads <= 0 || most < kernel.max_threads) kernel.max_threads = most;
+    }
     kernel.max_threads -= kernel.max_threads % Api::warp_size;
     if (kernel.max_threads == 0)
       raise(errc::not_supported, op, "a device whose blocks have the threads of a warp",
@@ -449,6 +424,12 @@ struct driver_device : detail::driver_base<Api> {
            static_cast<int>(threads_of(kernel, config)), static_cast<std::size_t>(shared));
     return (std::max)(blocks, 1);
   }
+  static void* native([[maybe_unused]] stream_handle stream) noexcept {
+    if constexpr (std::is_pointer_v<stream_handle>)
+      return stream;
+    else
+      return nullptr;  // the driver has none
+  }
   static void start(const detail::loaded_kernel& kernel, stream_handle stream,
                     const launch_config& config, i64 grid, i64 shared, void* pack,
                     unsigned char* workspace, i64 slice) {
@@ -456,15 +437,15 @@ struct driver_device : detail::driver_base<Api> {
     if constexpr (!has_attributes)
       return call(config.op, functions().launch_grid,
                   kernel.function.load(detail::memory_order::relaxed), static_cast<unsigned>(grid),
-                  1U, 1U, threads_of(kernel, config), 1U, 1U, static_cast<unsigned>(shared), stream,
-                  static_cast<void**>(arguments), nullptr);
+                  1U, 1U, threads_of(kernel, config), 1U, 1U, static_cast<unsigned>(shared),
+                  native(stream), static_cast<void**>(arguments), nullptr);
     static constexpr detail::driver_launch_attribute overlaps{Api::numbers.launch_overlaps, 0, {1}};
     detail::driver_launch_attribute both[2];
     detail::driver_launch how;
     how.grid[0] = static_cast<unsigned>(grid);
     how.block[0] = threads_of(kernel, config);
     how.shared_bytes = static_cast<unsigned>(shared);
-    how.stream = stream;
+    how.stream = native(stream);
     how.attributes = &overlaps;
     how.attribute_count = kernel.overlaps ? 1 : 0;
     if (config.cluster > 1) {
