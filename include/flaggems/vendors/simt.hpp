@@ -62,6 +62,7 @@ struct simt : synchronous_streams {
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
+    if (bytes > (i64{1} << 47)) return nullptr;  // no address space has it: sanitizers would abort
     const std::size_t n = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
     void* const p = ::operator new(n, alignment, std::nothrow);
     if (p != nullptr) std::memset(p, 0xCD, n);
