@@ -6,6 +6,7 @@
 // programs.
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/flaggems.hpp>
+#include <flaggems/vendors/ascend.hpp>
 #include <flaggems/vendors/corex.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/gcu.hpp>
@@ -114,6 +115,7 @@ json everything() {
                     describe<flaggems::maca>("MetaX's GPUs"),
                     describe<flaggems::corex>("Iluvatar's GPUs"),
                     describe<flaggems::gcu>("Enflame's GCUs"),
+                    describe<flaggems::ascend>("Huawei's Ascend NPUs"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
   using compiler = flaggems::detail::runtime_compiler<flaggems::detail::cuda_api>;

@@ -19,11 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#define FLAGGEMS_DEFINED(Api)                   \
-  template class flaggems::detail::driver<Api>; \
-  template struct flaggems::driver_device<Api>;
-FLAGGEMS_SIMULATED_DIALECTS(FLAGGEMS_DEFINED)
-
 namespace {
 
 namespace fg = flaggems;

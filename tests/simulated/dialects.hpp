@@ -43,7 +43,7 @@ inline std::string_view precompiled_image_of<gcu_api>(const kernel_instance& ins
 
 }  // namespace flaggems::detail
 
-// What no kernel changes is compiled once a program, in dialects/dialects.cpp.
+// What no kernel changes is compiled once a program, in simulated/dialects.cpp.
 #define FLAGGEMS_SIMULATED_DIALECTS(X) \
   X(flaggems_test::hip_api)            \
   X(flaggems::detail::musa_api)        \

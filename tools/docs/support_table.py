@@ -68,6 +68,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a; some by HIPRTC 5.2 | HIP 5
 | maca | 64 lanes | as a dialect of CUDA, by clang | - |
 | corex | 64 lanes | as a dialect of CUDA, by clang | - |
 | gcu | 32 lanes, grids of 48 | - | - |
+| ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
 """
 
 
