@@ -419,6 +419,7 @@ int FLAGGEMS_SIMULATED(FuncGetAttribute)(int* value, int attribute, void*) {
   ENTER();
   if (attribute != 0 && attribute != 5) return invalid_value;
   *value = static_cast<int>(rules.most_threads);
+  if (attribute == 0) takes_fault("a function's threads", *value);
   if (attribute == 5 && !takes_fault("a function's target", *value)) *value = 90;
   return ok;
 }

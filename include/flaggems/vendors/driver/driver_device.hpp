@@ -262,6 +262,10 @@ struct driver_device : detail::driver_base<Api> {
   static int most_cluster_on(int device, const launch_config& config, const Args&...) {
     return loaded<Kernel, Args...>(device, config.op).max_cluster;
   }
+  template <class Kernel, class... Args>
+  static int most_threads_on(int device, const launch_config& config, const Args&...) {
+    return loaded<Kernel, Args...>(device, config.op).max_threads;
+  }
 
  private:
   static constexpr bool provides(image_provider wanted) noexcept {
