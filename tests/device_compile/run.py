@@ -364,7 +364,7 @@ HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib"
        "-S", "-O1"]
 # Waves of 64 lanes, and of 32: clang 14 knows no gfx942 and no gfx1100.
 HIP_TARGETS = ["gfx90a", "gfx1030"]
-DIALECT_SHARE = 8
+DIALECT_SHARE = 16
 
 
 def hip(files, instances, build, cxx, every=False):
