@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How attention is computed: tiles or blocks of queries on vector workers; on SIMT devices few
-// queries by split-K (kernel/family/attention/simt/decode.hpp), many of 16 bits by tiles on matrix
-// units (prefill_mma.hpp), others row by row.
+// queries by split-K (kernel/family/attention/simt/decode.hpp), many of 16 bits by warp groups
+// (warp_groups.hpp) or by tiles on matrix units (prefill_mma.hpp), others row by row.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -16,6 +16,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
+#include <flaggems/ops/dispatch/warp_group_attention.hpp>
 
 #include <utility>
 
@@ -74,13 +75,6 @@ template <class T>
 kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int rank) {
   const kernels::attention_arg<const T>& arg = x;
   return {decode_operand(arg, rank)};
-}
-
-/// Whether the lines of an operand are aligned to vectors of `width` elements.
-template <int width, class T>
-bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
-  return x.element == 1 && kernels::is_vec_aligned<width>(x.data) &&
-         ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
 }
 
 /// Attention by the kernels of SIMT devices for vector-aligned keys and values.
@@ -174,6 +168,13 @@ struct warp_attention {
         !is_countable(space.queries) || !is_countable(space.group) ||
         !is_countable(space.group * space.queries) || !(scale >= 0x1p-100F && scale <= 0x1p100F))
       return false;
+    if constexpr (attends_by_warp_groups<device_of<S>> &&
+                  (std::is_same_v<element_of_mask<kernel_mask>, bool> ||
+                   std::is_same_v<element_of_mask<kernel_mask>, T>))
+      if (warp_group_attention<S, T, Out, kernel_mask>{stream, space, q, k, v, mask, out, scale,
+                                                       config}
+              .run())
+        return true;
     const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
                                          i64{kernels::prefill_elements});
     // Twice the rows for a warp: fewer reads of keys, where blocks still occupy the device.
