@@ -144,7 +144,7 @@ class warp_group_attention {
   template <class Tile>
   auto boxes_of_mask(i64 positions, i64 heads) const {
     if constexpr (is_masked) {
-      const i64 line = kernels::min_of(i64{128}, Tile::n * i64{sizeof(element)});
+      const i64 line = kernels::min_of(i64{Tile::line}, Tile::n * i64{sizeof(element)});
       const auto size = [](i64 stride, i64 n) { return stride == 0 ? 1 : n; };
       const i64 outer_size = size(mask.outer, outer()), inner_size = size(mask.inner, inner()),
                 of_heads = size(mask.head, space.group),
@@ -206,23 +206,24 @@ class warp_group_attention {
     many.row_tiles = static_cast<u32>(row_tiles);
     many.batches = static_cast<u32>(space.batches * sharers);
     many.tiles = static_cast<u32>(turns * row_tiles * at_once);
-    many.is_out_aligned = are_vec_aligned < sizeof(Out) == 2 ? 8 : 2 > (out, space.value_size);
+    constexpr int width = sizeof(Out) == 2 ? 8 : 2;
+    many.is_out_aligned = are_vec_aligned<width>(out, space.value_size);
     many.sharers = divider_by(sharers);
     many.turns = static_cast<u32>(turns);
     many.admits = many.tiles <= units;
 
     const i64 last[] = {space.group, space.queries, q.head, q.position};
     const bool shares = rows_of_position > 1;
-    constexpr i64 line = 128;
+    constexpr i64 line = Tile::line;
     const i64 q_sizes[] = {outer(), inner(), last[shares ? 1 : 0], last[shares ? 0 : 1],
                            space.head_size};
     const i64 q_strides[] = {q.outer, q.inner, last[shares ? 3 : 2], last[shares ? 2 : 3], 1};
     const i64 q_box[] = {1, 1, shares ? Tile::m / rows_of_position : 1,
-                         shares ? rows_of_position : Tile::m, 64};
+                         shares ? rows_of_position : Tile::m, Tile::box};
     const auto map_of_keys = [&](const kernels::decode_arg<const T>& x, i64 size) {
       const i64 sizes[] = {outer(), inner(), space.keys, size};
       const i64 strides[] = {x.outer, x.inner, x.position, 1};
-      const i64 box[] = {1, 1, Tile::n, 64};
+      const i64 box[] = {1, 1, Tile::n, Tile::box};
       return map_of(x.data, sizes, strides, box, line);
     };
     const tensor_map of_q = map_of(q.data, q_sizes, q_strides, q_box, line);
