@@ -90,13 +90,14 @@ i64 wrong_results(const problem& p, int blocks, bool shares, i64 at_once, std::s
       s, config, space, map_q, of_keys(k.in().data(), p.e), of_keys(v.in().data(), p.ev),
       fk::no_mask{},
       fk::decode_arg<T>{out.view().data(), p.key_heads * of_out, of_out, narrow(p.queries * p.ev),
-                        narrow(p.ev), 1});
+                        narrow(p.ev), 1},
+      fk::no_logs{});
   return wrong_results(out.read(), p, q.values(), k.values(), v.values(), what);
 }
 
 template <class T, class Tile>
 struct kernel_of {
-  using type = fk::attention_warp_groups<T, T, fk::no_mask, Tile>;
+  using type = fk::attention_warp_groups<T, T, fk::no_mask, fk::no_logs, Tile>;
 };
 template <class Tile, class T = bf16>
 void check(const problem& p, int blocks = 2, bool shares = false, i64 at_once = 2) {

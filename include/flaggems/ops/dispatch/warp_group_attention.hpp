@@ -76,6 +76,7 @@ class warp_group_attention {
   const kernels::decode_arg<const T>&q, &k, &v;
   const Mask& mask;
   const kernels::decode_arg<Out>& out;
+  const kernels::decode_arg<f32>& logs;  // without data unless they are asked for
   f32 scale;
   launch_config& config;
 
@@ -190,7 +191,8 @@ class warp_group_attention {
         space.batches,
         kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes)));
     const i64 at_once = kernels::ceil_div(space.batches, turns) * sharers;
-    if (row_tiles * at_once > most / turns || row_tiles * space.batches * sharers < least_tiles)
+    if (row_tiles * at_once > most / turns ||
+        (logs.data == nullptr && row_tiles * space.batches * sharers < least_tiles))
       return false;
     kernels::attention_warp_space many{};
     many.keys = narrow(space.keys);
@@ -230,16 +232,20 @@ class warp_group_attention {
     const tensor_map of_k = map_of_keys(k, space.head_size);
     const tensor_map of_v = map_of_keys(v, space.value_size);
     const auto boxes = boxes_of_mask<Tile>(Tile::m / rows_of_position, rows_of_position);
-    using kernel =
-        kernels::attention_warp_groups<T, Out, std::remove_const_t<decltype(boxes)>, Tile>;
     launch_config taken = config;
     taken.tiles = kernels::min_of(i64{many.tiles}, units);
     taken.threads = Tile::threads;
-    taken.scratch = kernel::most_scratch;
-    if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out) < Tile::threads)
-      return false;
-    launch<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out);
-    return true;
+    const auto starts = [&](const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, Out, std::remove_const_t<decltype(boxes)>,
+                                                    std::remove_cvref_t<decltype(sums)>, Tile>;
+      taken.scratch = kernel::most_scratch;
+      if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums) <
+          Tile::threads)
+        return false;
+      launch<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums);
+      return true;
+    };
+    return logs.data == nullptr ? starts(kernels::no_logs{}) : starts(logs);
   }
 };
 

@@ -12,13 +12,13 @@
 namespace flaggems::kernels {
 
 /// A thread of such attention.
-template <class Block, class T, class Out, class Mask, class Tile>
+template <class Block, class T, class Out, class Mask, class Logs, class Tile>
 class attention_by_warp_groups {
  public:
   FLAGGEMS_INLINE attention_by_warp_groups(Block& block, const attention_warp_space& space,
                                            const tensor_map& q, const tensor_map& k,
                                            const tensor_map& v, const Mask& mask,
-                                           const decode_arg<Out>& out)
+                                           const decode_arg<Out>& out, const Logs& logs)
       : block_(block),
         unit_(block.machine()),
         space_(space),
@@ -27,6 +27,7 @@ class attention_by_warp_groups {
         v_(v),
         mask_(mask),
         out_(out),
+        logs_(logs),
         thread_(static_cast<u32>(block.thread())),
         base_(unit_.address(
             block.template scratch<u64>(Tile::scratch(mask_element<Mask>::bytes) / 8))) {}
@@ -64,6 +65,7 @@ class attention_by_warp_groups {
   using scores_type = f32[n / 2];
   using sums_type = f32[d / 2];
   using weights_type = u32[n / 4];
+  using ln2 = ln2_constants<f32>;
 
   // A mask's boxes have lines of up to 128 bytes.
   static constexpr u32 mask_bytes = mask_element<Mask>::bytes;
@@ -218,9 +220,7 @@ class attention_by_warp_groups {
   FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
   /// Whether a mask is added to the scores, which are scaled before that.
   static constexpr bool is_added = mask_bytes > 1;
-  FLAGGEMS_INLINE f32 factor() const {
-    return (is_added ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
-  }
+  FLAGGEMS_INLINE f32 factor() const { return (is_added ? 1.0F : space_.scale) * ln2::inverse; }
 
   /// Scores of keys that a row does not see become -inf.
   FLAGGEMS_INLINE static void hide(scores_type& s, const rows_type& x) {
@@ -432,7 +432,12 @@ class attention_by_warp_groups {
       const f32 share = 1.0F / (sum == 0.0F ? 1.0F : sum);  // no key seen: 0, an empty sum
       const i32 row = u.first + row_in_tile() + 8 * r;
       const bool exists = row <= u.last;
-      const auto to = out_.at(u.place) + out_.offset(u.query(space_, row));
+      const prefill_query query = u.query(space_, row);
+      const auto to = out_.at(u.place) + out_.offset(query);
+      if constexpr (!is_same<Logs, no_logs>)
+        if (exists && column() == 0)
+          logs_.at(u.place)[logs_.offset(query)] =
+              attention_log_sum<f32>(fma(x.top[r], ln2::high, x.top[r] * ln2::low), sum);
       if constexpr (sizeof(Out) == 2) {
         if (space_.is_out_aligned) {
           store_vectors(o + 2 * r, share, to, exists);
@@ -486,13 +491,14 @@ class attention_by_warp_groups {
   const tensor_map &q_, &k_, &v_;
   const Mask& mask_;
   const decode_arg<Out>& out_;
+  const Logs& logs_;
   u32 thread_, base_;
 };
 
-/// Queries, keys and values of T (bf16 or f16), with no_mask or attention_mask_boxes. Code for
-/// CUDA's other targets has no such kernel and takes one warp a block, by which the host knows it
-/// (most_threads in launch/launch.hpp).
-template <class T, class Out, class Mask, class Tile>
+/// Queries, keys and values of T (bf16 or f16), with no_mask or attention_mask_boxes, and no_logs
+/// or where logarithms go. Code for CUDA's other targets has no such kernel and takes one warp a
+/// block, by which the host knows it (most_threads in launch/launch.hpp).
+template <class T, class Out, class Mask, class Logs, class Tile>
 struct attention_warp_groups {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
   static constexpr int max_threads = 32;
@@ -505,9 +511,11 @@ struct attention_warp_groups {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const attention_warp_space& space,
                                   const tensor_map& q, const tensor_map& k, const tensor_map& v,
-                                  const Mask& mask, const decode_arg<Out>& out) {
+                                  const Mask& mask, const decode_arg<Out>& out, const Logs& logs) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      attention_by_warp_groups<Block, T, Out, Mask, Tile>(block, space, q, k, v, mask, out).run();
+      attention_by_warp_groups<Block, T, Out, Mask, Logs, Tile>(block, space, q, k, v, mask, out,
+                                                                logs)
+          .run();
   }
 };
 
