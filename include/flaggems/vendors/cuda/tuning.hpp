@@ -58,7 +58,7 @@ struct tuning<families::attention, Device> : default_tuning<families::attention,
   // rows, heads of 64 are faster by smaller tiles of more blocks (8 x 1024 rows: 42 us, by these
   // 61).
   static constexpr attention_warp_numbers warp_group_tiles[] = {
-      {64, 128, 2, 2, true, false, i64{1} << 40, 1, 100},
+      {64, 128, 2, 3, true, false, i64{1} << 40, 1, 100},
       {64, 128, 3, 2, true, false, 1, 2048, 100},
       {64, 128, 3, 2, false, false, 4096, 8192, 100},
       {96, 128, 2, 2, true, false, 1, 1, 1},
