@@ -100,6 +100,22 @@ TYPED_TEST(attention_logs, of_many_queries) {
   check<D, bf16>(p);
   check<D, f32>(p);
 }
+// Keys and values that the copy engine does not take: the same for all batches.
+TYPED_TEST(attention_logs, of_shared_keys) {
+  using D = TypeParam;
+  const problem one{.queries = 40, .keys = 70, .e = 64, .ev = 64};
+  const problem p{.batch = 2, .queries = 40, .keys = 70, .e = 64, .ev = 64};
+  test_tensor<bf16, D> q(p.q(), layout::contiguous, random_values(p.q())),
+      k(one.k(), layout::contiguous, random_values(one.k())), out(p.out());
+  test_tensor<f32, D> logs({2, 1, 40});
+  const auto keys = k.in().expand(p.k());
+  fg::scaled_dot_product_flash_attention(test_stream<D>(), q.in(), keys, keys, out.view(),
+                                         logs.view());
+  auto all = k.values();
+  all.insert(all.end(), all.begin(), all.begin() + one.k().numel());
+  const auto want = logs_of(p, q.values(), all, {}), got = logs.read();
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 2e-5) << i;
+}
 TYPED_TEST(attention_logs, of_nothing) {
   using D = TypeParam;
   check<D, bf16>({.queries = 20, .keys = 0, .e = 64, .ev = 64});

@@ -179,7 +179,6 @@ struct warp_attention {
                                                        scale, config}
               .run())
         return true;
-    if (logs.data != nullptr) return false;
     const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
                                          i64{kernels::prefill_elements});
     // Twice the rows for a warp: fewer reads of keys, where blocks still occupy the device.
@@ -194,8 +193,13 @@ struct warp_attention {
 
   template <int Blocks, int RowTiles>
   bool prefill() {
+    return logs.data == nullptr ? prefill<Blocks, RowTiles>(kernels::no_logs{})
+                                : prefill<Blocks, RowTiles>(logs);
+  }
+  template <int Blocks, int RowTiles, class Logs>
+  bool prefill(const Logs& sums) {
     using kernel =
-        kernels::attention_prefill_tiles<T, Out, kernel_mask, Blocks, RowTiles,
+        kernels::attention_prefill_tiles<T, Out, kernel_mask, Logs, Blocks, RowTiles,
                                          numbers::prefill_keys(Blocks), numbers::prefill_warps>;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     const i64 rows = space.group * space.queries;
@@ -226,7 +230,7 @@ struct warp_attention {
     config.blocks_per_unit = 0;
     config.threads = kernel::max_threads;
     config.scratch = kernel::most_scratch;
-    launch<kernel>(stream, config, many, q, k, v, mask, out);
+    launch<kernel>(stream, config, many, q, k, v, mask, out, sums);
     return true;
   }
 

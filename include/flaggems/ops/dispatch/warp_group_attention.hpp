@@ -191,8 +191,7 @@ class warp_group_attention {
         space.batches,
         kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes)));
     const i64 at_once = kernels::ceil_div(space.batches, turns) * sharers;
-    if (row_tiles * at_once > most / turns ||
-        (logs.data == nullptr && row_tiles * space.batches * sharers < least_tiles))
+    if (row_tiles * at_once > most / turns || row_tiles * space.batches * sharers < least_tiles)
       return false;
     kernels::attention_warp_space many{};
     many.keys = narrow(space.keys);

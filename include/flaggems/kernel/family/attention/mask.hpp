@@ -9,6 +9,9 @@
 
 namespace flaggems::kernels {
 
+/// Where logarithms of the sums of exponentials go: nowhere.
+struct no_logs {};
+
 /// The logarithm of the sum of exponentials of a row's scores: -inf of no scores.
 template <class C>
 FLAGGEMS_INLINE C attention_log_sum(C largest, C total) {

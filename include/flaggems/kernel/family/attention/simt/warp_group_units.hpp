@@ -39,9 +39,6 @@ struct attention_mask_boxes {
   tensor_map map;
   i32 outer, inner, head, position;
 };
-/// Where logarithms of the sums of exponentials go: nowhere.
-struct no_logs {};
-
 /// The elements of a mask of attention_warp_groups: of none, 0 bytes.
 template <class Mask>
 struct mask_element {

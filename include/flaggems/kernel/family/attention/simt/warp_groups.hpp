@@ -65,7 +65,6 @@ class attention_by_warp_groups {
   using scores_type = f32[n / 2];
   using sums_type = f32[d / 2];
   using weights_type = u32[n / 4];
-  using ln2 = ln2_constants<f32>;
 
   // A mask's boxes have lines of up to 128 bytes.
   static constexpr u32 mask_bytes = mask_element<Mask>::bytes;
@@ -220,7 +219,9 @@ class attention_by_warp_groups {
   FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
   /// Whether a mask is added to the scores, which are scaled before that.
   static constexpr bool is_added = mask_bytes > 1;
-  FLAGGEMS_INLINE f32 factor() const { return (is_added ? 1.0F : space_.scale) * ln2::inverse; }
+  FLAGGEMS_INLINE f32 factor() const {
+    return (is_added ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
+  }
 
   /// Scores of keys that a row does not see become -inf.
   FLAGGEMS_INLINE static void hide(scores_type& s, const rows_type& x) {
@@ -436,8 +437,7 @@ class attention_by_warp_groups {
       const auto to = out_.at(u.place) + out_.offset(query);
       if constexpr (!is_same<Logs, no_logs>)
         if (exists && column() == 0)
-          logs_.at(u.place)[logs_.offset(query)] =
-              attention_log_sum<f32>(fma(x.top[r], ln2::high, x.top[r] * ln2::low), sum);
+          logs_.at(u.place)[logs_.offset(query)] = prefill_log_sum(x.top[r], sum);
       if constexpr (sizeof(Out) == 2) {
         if (space_.is_out_aligned) {
           store_vectors(o + 2 * r, share, to, exists);
