@@ -242,6 +242,15 @@ struct default_tuning<families::gemm, Device, execution::vector_workers>
   static constexpr i64 few_columns = 64;  ///< columns from which on rows of few are read whole
 };
 
+/// A tile of attention by warp groups (kernels::attention_warp_tile), which a device with those
+/// lists as tuning<families::attention, Device>::warp_group_tiles: of heads of up to `size`
+/// elements, with a mask or without, from so many keys and tiles of the launch on.
+struct attention_warp_numbers {
+  int size, keys, consumers, stages;
+  bool streams, is_masked;
+  i64 least_keys, least_causal_keys, least_tiles;
+};
+
 /// Attention.
 template <class Device, execution Model>
 struct default_tuning<families::attention, Device, Model> {
