@@ -13,7 +13,7 @@ import triton_kernels as tk
 
 aten = torch.ops.aten
 F32, BF16 = torch.float32, torch.bfloat16
-DTYPES = [F32, BF16, torch.int64]  # as operators/bridge.hpp numbers them
+DTYPES = [F32, BF16, torch.int64, torch.bool]  # as operators/bridge.hpp numbers them
 NAMES = {F32: "f32", BF16: "bf16"}
 KIB, MIB = 2**10, 2**20
 
@@ -514,5 +514,8 @@ GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": 
 
 
 def select(families, match=None):
+    import surface  # which takes from here
+
+    GENERATORS["surface"] = surface.surface
     found = [c for name, generate in GENERATORS.items() if not families or name in families for c in generate()]
     return [c for c in found if not match or all(m in c.key() for m in match)]

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // flaggems::cuda over the simulated driver: what the driver refuses, what fails, what is left.
+#include <flaggems/launch/hooks.hpp>
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
+#include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <support/user_kernels.hpp>
 
@@ -275,6 +277,23 @@ TEST_F(cuda_driver, long_rows_are_shared_by_clusters_where_code_knows_them) {
   fail("a function's target", 1, 80);
   EXPECT_EQ(values_of(s, fg::log_softmax(s, x, 1)), all(-std::log(static_cast<f32>(n))));
   EXPECT_EQ(calls("launches of clusters"), before + 1);
+}
+
+// As that compiled for sm_90, without wgmma, has on a device of sm_90a.
+TEST_F(cuda_driver, products_have_other_tiles_where_code_has_no_warp_groups) {
+  const fg::stream<cuda> s;
+  const auto ones = fg::full<fg::f16>(s, {40, 64}, 1);
+  auto out = fg::zeros<fg::f16>(s, {40, 40});
+  static std::string launched;
+  launched.clear();
+  const auto before = fg::set_launch_hook(
+      [](const fg::launch_event& e) { launched += std::string(e.kernel) + " "; });
+  fail("a function's threads", 1, 32);
+  fg::linear(s, ones, ones, out);
+  fg::set_launch_hook(before);
+  EXPECT_NE(launched.find("gemm_tiles"), std::string::npos) << launched;
+  EXPECT_EQ(launched.find("gemm_warp_groups"), std::string::npos) << launched;
+  EXPECT_EQ(values_of(s, fg::to<f32>(s, out)), std::vector<f32>(40 * 40, 64));
 }
 
 TEST_F(cuda_driver, a_kernel_that_begins_early_finds_memory_shut_until_it_awaits) {

@@ -15,9 +15,6 @@ FLAGGEMS_INSTANCE(
     fk::gemm_skinny_across<float, float, float, float, fk::gemm_bias<bf16, float>, 4, 8, 8, 256>,
     fk::skinny_space, fk::skinny_arg<float>, fk::skinny_arg<float>, fk::skinny_out<float, float>,
     fk::gemm_bias<bf16, float>, bool, fk::divider, int, fk::global_ptr<float>)
-FLAGGEMS_INSTANCE(gemm_skinny_merge_bf16, fk::gemm_skinny_merge<bf16, float, fk::no_bias, 256>,
-                  fk::skinny_space, fk::skinny_out<bf16, float>, fk::no_bias, int,
-                  fk::global_ptr<const float>)
 FLAGGEMS_INSTANCE(gemm_skinny_tiles_bf16,
                   fk::gemm_skinny_tiles<bf16, bf16, fk::no_bias, 1, 1, 2, 256>, fk::skinny_space,
                   fk::skinny_arg<bf16>, fk::skinny_arg<bf16>, fk::skinny_out<bf16, float>,

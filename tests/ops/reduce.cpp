@@ -9,6 +9,7 @@
 #include <support/ops.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 
@@ -423,6 +424,29 @@ TEST(reduce, expression_as_input) {
     for (std::size_t j = 0; j < 33; ++j)
       want[i] += x.values()[i * 33 + j] * x.values()[i * 33 + j] * y.values()[j];
   expect_close<f32>(out.read(), want, {1e-5, 1e-5});
+}
+
+/// The identity, which once sums another tensor.
+struct sums_within {
+  template <class V>
+  V operator()(const V& x) const {
+    if (left.fetch_sub(1) == 1) (void)fg::sum(test_stream<host>(), *other);
+    return x;
+  }
+  static inline std::atomic<i64> left{0};
+  static inline const fg::tensor<f32>* other = nullptr;
+};
+TEST(reduce, functors_may_reduce) {
+  const auto& s = test_stream<host>();
+  const auto x = fg::full<f32>(s, {1 << 22}, 1), other = fg::full<f32>(s, {1 << 24}, 2);
+  sums_within::other = &other;
+  const int threads = host::num_threads();
+  for (const int n : {1, 2}) {
+    host::set_num_threads(n);
+    sums_within::left = 1000;  // while partial results are there
+    EXPECT_EQ(values_of(fg::sum(s, fg::apply(sums_within{}, x)))[0], 1 << 22) << n;
+  }
+  host::set_num_threads(threads);
 }
 
 TEST(reduce, integers_wrap) {

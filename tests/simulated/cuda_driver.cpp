@@ -442,6 +442,7 @@ int cuFuncGetAttribute(int* value, int attribute, void*) {
   ENTER();
   if (attribute != 0 && attribute != 5) return invalid_value;
   *value = 1024;
+  if (attribute == 0) takes_fault("a function's threads", *value);
   if (attribute == 5 && !takes_fault("a function's target", *value)) *value = 90;
   return ok;
 }

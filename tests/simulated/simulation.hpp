@@ -14,8 +14,8 @@ extern "C" {
 /// `entry` runs the instance whose types are written so.
 void flaggems_sim_register(const char* types, flaggems_sim_entry entry);
 /// The nth call from now (from 1) of the driver's function `name` answers `result` and does nothing
-/// else; "cuLaunchKernelEx later" fails when the work is waited for, and "a function's target"
-/// answers what a function was compiled for. 0 takes all such orders back.
+/// else; "cuLaunchKernelEx later" fails when the work is waited for, and "a function's target" and
+/// "a function's threads" answer what a function was compiled for. 0 takes all such orders back.
 void flaggems_sim_fail(const char* name, int nth, int result);
 /// How many bytes each device has from now on; 8 GiB at first.
 void flaggems_sim_capacity(long bytes);

@@ -124,7 +124,7 @@ R rsqrt(R x) {
   X(acosh, std::acosh, 2.5, 3)                  \
   X(atanh, std::atanh, 2, 2)                    \
   X(erfc, std::erfc, 6, 6)                      \
-  X(erfinv, math_test::erfinv, 1, 4)            \
+  X(erfinv, math_test::erfinv, 2.5, 4)          \
   X(rsqrt, math_test::rsqrt, 2, 2)              \
   X(silu, math_test::silu, 2, 2)                \
   X(gelu, math_test::gelu, 6, 7)                \

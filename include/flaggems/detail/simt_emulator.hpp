@@ -244,10 +244,6 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
     }
     all().set_fenced(thread(), false);
   }
-  template <class T>
-  static u32 pair(f32 low, f32 high) {
-    return u32{bit_cast<u16>(number_cast<T>(low))} | u32{bit_cast<u16>(number_cast<T>(high))} << 16;
-  }
   void await_earlier(bool) const {
     if constexpr (beginning_early<Machine>) machine_.await_earlier([] {});
   }

@@ -16,7 +16,7 @@
 namespace flaggems::detail {
 
 /// The state of a cluster's warp groups. Addresses are block << 20 | byte, as threads compute with
-/// them. Errors are reported through the thread group, `Group`.
+/// them. Members return false where threads are wrong, which the thread group raises.
 class simt_warp_groups {
  public:
   static constexpr int group_threads = 128, block_shift = 20, names = 16;

@@ -86,6 +86,20 @@ template <class Kernel, stream_like S, class... Args>
     return 1;
 }
 
+/// The threads of a block that a kernel's code for the stream's device takes: fewer than it was
+/// written for say that it was compiled for a target without what it needs.
+template <class Kernel, stream_like S, class... Args>
+[[nodiscard]] int most_threads(const S& stream, const launch_config& config, const Args&... args) {
+  using device = device_of<S>;
+  if constexpr (requires { device::template most_threads_on<Kernel>(0, config, args...); }) {
+    const stream_ref<device> on = ref(stream);
+    const detail::on_device<device> scope(on.device_index());
+    return device::template most_threads_on<Kernel>(on.device_index(), config, args...);
+  } else {
+    return device::properties(ref(stream).device_index()).max_threads_per_block;
+  }
+}
+
 /// The bytes of `launch_config::scratch` that `block.scratch<T>(n)` takes on any device.
 template <class T>
 [[nodiscard]] constexpr i64 scratch_bytes(i64 n) noexcept {

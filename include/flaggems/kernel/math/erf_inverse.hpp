@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The complement of the error function, and its inverse, which an approximation starts and steps of
+// The complement of the error function, and its inverse: an approximation, which for f64 steps of
 // Halley's method on erf or erfc finish.
 #pragma once
 
@@ -41,23 +41,36 @@ FLAGGEMS_INLINE V erfinv_start(FLAGGEMS_VALUE(V) w) {
                         T(-5.250785849e-5), T(2.250222337e-5), T(-3.538619522e-6));
   return select(mask_of<V>(w < V(T(5))), low, high);
 }
+/// The same to the digits of f32, for w <= 16.
+template <class V>
+FLAGGEMS_INLINE V erfinv_ratio(FLAGGEMS_VALUE(V) w) {
+  const V s = sqrt(w) - V(3.0f);
+  const V low =
+      horner(w, 0.8862269205f, 0.232013818f, 0.01154865403f, -0.002334296433f, -0.0001274814009f,
+             4.456507831e-5f, 3.983283001e-6f, -1.976469929e-6f, 2.21031415e-7f, -8.791056475e-9f);
+  const V high = horner(s, 2.832976796f, 1.001675074f, 0.009445655027f, -0.007639174876f,
+                        0.005683477878f, -0.003588180165f, 0.001494934993f, -7.432669767e-5f,
+                        -0.0003179026637f, 0.0001274459621f);
+  return select(mask_of<V>(w < V(5.0f)), low, high);
+}
 /// The y with erf(y) = x: infinite for |x| = 1, NaN beyond.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V erfinv(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V a = abs(x), one(T(1)), rest = one - a, w = -log(V(rest * (one + a)));
+  V y;
   if constexpr (is_f32_value<V>) {
-    return convert<f32>(erfinv(convert<f64>(x)));
+    y = a * erfinv_ratio(w);
   } else {
-    using T = element_of<V>;
-    const V a = abs(x), one(T(1)), rest = one - a;
-    V y = a * erfinv_start(V(-log(V(rest * (one + a)))));
+    y = a * erfinv_start(w);
     const mask_of<V> central = a < V(T(0.5f));
     for (int step = 0; step < 2; ++step) {
       const V error = select(central, V(erf(y) - a), V(rest - erfc(y)));
       const V d = error * V(T(0.88622692545275801365)) * exp(V(y * y));
       y = y - d / fma(y, d, one);
     }
-    return copysign(select(mask_of<V>(a == one), V(infinity_of<V>()), y), x);
   }
+  return copysign(select(mask_of<V>(a == one), V(infinity_of<V>()), y), x);
 }
 
 }  // namespace flaggems::kernels

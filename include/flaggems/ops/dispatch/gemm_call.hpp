@@ -315,7 +315,10 @@ struct gemm_call {
     if constexpr (has_simt<device_of<S>>) {
       if constexpr (!has_prologue)
         if (skinny_product<S, A, B, Out, Added>(stream, *this, aux).run()) return;
-      if (space.m > tuning<families::gemm, device_of<S>>::few_rows) {
+      constexpr i64 few = tuning<families::gemm, device_of<S>>::few_rows;
+      if (space.m > few && space.n > few) {
+        if constexpr (can_exchange)
+          if (out.column != 1 && out.row == 1) exchange();
         if constexpr (!has_prologue && multiplies_by_warp_groups<device_of<S>, A, B>)
           if (warp_group_gemm<S, A, B, Out, Added>(stream, *this, aux).run()) return;
         return tiled_product<S, A, B, Out, Added>(stream, *this, aux).run();
@@ -458,6 +461,29 @@ struct gemm_call {
     space.tile_columns = columns;
     space.row_tiles = kernels::ceil_div(space.m, rows);
     space.column_tiles = kernels::ceil_div(space.n, columns);
+  }
+
+  /// For kernels with a one-dimensional batch: one matrix is a batch of one.
+  void give_batch() {
+    if (space.rank > 0) return;
+    space.rank = 1;
+    space.sizes[0] = 1;
+    a.batch[0] = b.batch[0] = out.batch[0] = 0;
+    for (added_strides& v : added) v.batch[0] = 0;
+  }
+
+  /// The second launch of split-K: adds up the sums at `partial`, [parts, batches, m, n].
+  template <class S>
+  void merge_parts(const S& stream, const Added& aux, i64 parts, C* partial) {
+    using kernel = kernels::gemm_merge<stored, C, kernel_bias>;
+    config.threads = tuning<families::gemm, device_of<S>>::merge_threads;
+    tiles(1, config.threads * kernel::count);
+    space.group = 1;
+    config.tiles = space.tiles();
+    config.cluster = 1;
+    config.scratch = 0;
+    launch<kernel>(stream, config, space, out, finish(aux),
+                   kernels::sum_parts<C>{static_cast<i32>(parts), space.k, partial});
   }
 
   template <int Rows, int Columns, kernels::stepping Steps, class S>

@@ -9,6 +9,8 @@
 #include <flaggems/ops/dispatch/simt_reduce.hpp>
 #include <flaggems/ops/plan/reduce.hpp>
 
+#include <optional>
+
 namespace flaggems::detail {
 
 template <class T, class D>
@@ -117,6 +119,9 @@ void run_reduction(const char* op, const S& stream, const reduction_layout& layo
     indices = reinterpret_cast<i64*>(allocate_partials<D>(op, stream, bytes, memory));
     values = reinterpret_cast<C*>(indices + places);
   }
+  std::optional<inside_launch> kept;  // the thread's memory, from what functors call
+  if constexpr (is_synchronous<D>)
+    if (cut) kept.emplace();
   const auto to_values = partial_target(space, values);
   if constexpr (Indexed) {
     const auto to_indices = partial_target(space, indices);

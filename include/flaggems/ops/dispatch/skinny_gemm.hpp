@@ -51,11 +51,7 @@ class skinny_product {
     if (space.m > numbers::few_rows || space.rank > 1 || space.k >= most || space.n >= most ||
         space.batches * space.m >= most / space.n)
       return false;
-    if (space.rank == 0) {  // kernels have a one-dimensional batch
-      space.rank = 1;
-      space.sizes[0] = 1;
-      call_.a.batch[0] = call_.b.batch[0] = call_.out.batch[0] = 0;
-    }
+    call_.give_batch();
     const bool a_along = call_.a.along == 1;
     if (call_.b.along == 1 && a_along && space.k > 0 && space.k % width == 0 &&
         are_vec_aligned<width>(call_.b, call_.b.line) &&
@@ -196,23 +192,16 @@ class skinny_product {
         kernels::round_up(kernels::max_of(kernels::ceil_div(k, wanted), shortest), i64{shortest});
     const i64 parts = kernels::max_of(kernels::ceil_div(k, length), i64{1});
     const i64 results = i64{space.batches} * space.m * space.n;
-    const auto partial = empty<C>(stream_, shape{parts > 1 ? parts * results : 0}, config.op);
+    auto partial = empty<C>(stream_, shape{parts > 1 ? parts * results : 0}, config.op);
     const bool vectorized =
         call_.a.along == 1 &&
         are_vec_aligned<kernels::min_of(Depth, kernels::vec_size<A>)>(call_.a, call_.a.line);
     config.tiles = space.tiles * parts;
     config.threads = numbers::threads;
     config.scratch = scratch_bytes<C>(kernel::scratch(numbers::threads));
-    const auto last = call_.finish(aux_);
-    launch<kernel>(stream_, config, space, a(), b(), out(), last, vectorized, divider_by(parts),
-                   static_cast<i32>(length), const_cast<C*>(partial.data()));
-    if (parts == 1) return;
-    const kernels::skinny_space merged = cut(1, numbers::threads);
-    config.tiles = merged.tiles;
-    config.scratch = 0;
-    launch<kernels::gemm_skinny_merge<stored, C, bias, numbers::threads>>(
-        stream_, config, merged, out(), last, static_cast<i32>(parts),
-        static_cast<const C*>(partial.data()));
+    launch<kernel>(stream_, config, space, a(), b(), out(), call_.finish(aux_), vectorized,
+                   divider_by(parts), static_cast<i32>(length), partial.data());
+    if (parts > 1) call_.merge_parts(stream_, aux_, parts, partial.data());
   }
 
   const S& stream_;

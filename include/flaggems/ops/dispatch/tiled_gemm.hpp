@@ -22,6 +22,18 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
+/// Bytes of a block's local memory on a device, asked for once.
+template <class Device>
+i64 block_memory_of(int device) {
+  static atomic<i64> known[max_devices];
+  i64 bytes = known[device].load(memory_order::relaxed);
+  if (bytes == 0) {
+    bytes = Device::properties(device).shared_memory_per_block;
+    known[device].store(bytes, memory_order::relaxed);
+  }
+  return bytes;
+}
+
 template <class S, class A, class B, class Out, class Added>
 class tiled_product {
  public:
@@ -44,7 +56,7 @@ class tiled_product {
     if constexpr (has_tiles) {
       const f64 work = f64(space_.m) * f64(space_.n) * f64(space_.k);
       const bool copies = work >= numbers::work_to_align;
-      if (space_.k > 0 &&
+      if (space_.k > 0 && space_.k <= most_terms &&
           (copies || (is_aligned(call_.a, space_.m) && is_aligned(call_.b, space_.n))))
         return on_matrix_units();
     }
@@ -53,6 +65,7 @@ class tiled_product {
 
  private:
   static constexpr i64 vector = kernels::vec_size<A>;
+  static constexpr i64 most_terms = i64{1} << 30;  ///< which the kernel counts in 32 bits
 
   // ---- matrix units
 
@@ -116,11 +129,14 @@ class tiled_product {
           tile_of<index, kernels::major::across, kernels::major::across>(a, b);
       }
     };
-    constexpr int count = static_cast<int>(std::size(numbers::tiles));
     const int best = best_tile();
-    kernels::static_for<count>([&](auto index) {
+    const auto when_best = [&](auto index) {
       if (index == best) with_tile(index);
-    });
+    };
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (when_best(std::integral_constant<int, K>{}), ...);
+    }
+    (std::make_integer_sequence<int, static_cast<int>(std::size(numbers::tiles))>{});
   }
   /// The tile with which all blocks end first, each wave as long as its results take, of those that
   /// fit in block-local memory.
@@ -134,21 +150,11 @@ class tiled_product {
                         kernels::ceil_div(space_.n, i64{t.columns});
       const f64 waves = static_cast<f64>(kernels::ceil_div(tiles, numbers::units));
       const f64 time = waves * t.rows * t.columns / t.percent;
-      if (least == 0 || (time < least && kernels::exchange_bytes + bytes <= shared_memory()))
+      if (least == 0 || (time < least && kernels::exchange_bytes + bytes <=
+                                             block_memory_of<device>(ref(stream_).device_index())))
         best = i, least = time;
     }
     return best;
-  }
-  /// Bytes of a block's local memory.
-  i64 shared_memory() const {
-    static atomic<i64> known[max_devices];
-    const int index = ref(stream_).device_index();
-    i64 bytes = known[index].load(memory_order::relaxed);
-    if (bytes == 0) {
-      bytes = device::properties(index).shared_memory_per_block;
-      known[index].store(bytes, memory_order::relaxed);
-    }
-    return bytes;
   }
   template <int Index, kernels::major MajorA, kernels::major MajorB>
   void tile_of(const kernels::gemm_arg<A>& a, const kernels::gemm_arg<B>& b) {
@@ -199,23 +205,15 @@ class tiled_product {
         parts.count = static_cast<i32>(kernels::ceil_div(space_.k, parts.length));
       }
     }
-    const auto partial = empty<C>(
-        stream_, shape{parts.count > 1 ? parts.count * space_.m * space_.n : 0}, call_.config.op);
-    parts.partial = const_cast<C*>(partial.data());
+    auto partial = empty<C>(stream_, shape{parts.count > 1 ? parts.count * space_.m * space_.n : 0},
+                            call_.config.op);
+    parts.partial = partial.data();
     launch_config& config = call_.config;
     config.tiles = tiles * parts.count;
     config.threads = threads;
     config.scratch = scratch;
-    const bias last = call_.finish(aux_);
-    launch<Kernel>(stream_, config, space_, a, b, call_.out, last, parts, order...);
-    if (parts.count == 1) return;
-    using merge = kernels::gemm_merge<stored, C, bias>;
-    config.threads = numbers::merge_threads;
-    call_.tiles(1, config.threads * merge::count);
-    space_.group = 1;
-    config.tiles = space_.tiles();
-    config.scratch = 0;
-    launch<merge>(stream_, config, space_, call_.out, last, parts);
+    launch<Kernel>(stream_, config, space_, a, b, call_.out, call_.finish(aux_), parts, order...);
+    if (parts.count > 1) call_.merge_parts(stream_, aux_, parts.count, parts.partial);
   }
 
   const S& stream_;

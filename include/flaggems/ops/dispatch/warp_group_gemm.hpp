@@ -6,12 +6,10 @@
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
-#include <flaggems/kernel/family/gemm/simt/skinny.hpp>
 #include <flaggems/kernel/family/gemm/simt/warp_groups.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/steps.hpp>
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>
@@ -88,30 +86,25 @@ class warp_group_gemm {
   warp_group_gemm(const S& stream, call_type& call, const Added& aux)
       : stream_(stream), call_(call), aux_(aux) {}
 
-  /// Runs the product; false, having done nothing but exchange the operands, if it does not apply.
+  /// Runs the product; false, having written nothing, if it does not apply.
   bool run() {
     kernels::gemm_space& space = call_.space;
-    if (space.rank > 1 || space.k == 0 || space.k > most || space.n > most ||
-        space.batches * space.m > most / space.n)
+    if (space.rank > 1 || space.k == 0 || space.k > most || space.m > most || space.n > most ||
+        space.batches >
+            most / (kernels::ceil_div(space.m, least) * kernels::ceil_div(space.n, least)))
       return false;
     const i64 units = device::warp_group_units(ref(stream_).device_index());
     if (units == 0) return false;
-    if (call_.out.column != 1 && call_.out.row == 1) call_.exchange();
-    if (space.rank == 0) {  // kernels have a one-dimensional batch
-      call_.a.batch[0] = call_.b.batch[0] = call_.out.batch[0] = 0;
-      for (auto& v : call_.added) v.batch[0] = 0;
-    }
+    call_.give_batch();
     const bool a_along = is_along(call_.a), b_along = is_along(call_.b);
     if ((!a_along && !is_across(call_.a)) || (!b_along && !is_across(call_.b))) return false;
-    space.rank = 1;
     plan_ = plan_warp_groups(numbers::warp_group_tiles, numbers::warp_group_other_costs,
                              space.batches, space.m, space.n, space.k, sizeof(A), adds, units);
     cut(units, a_along, b_along);
-    if (plan_.parts > 1)
-      split();
-    else
-      by_tile<false>(call_.out, call_.finish(aux_), tile_indices{});
-    return true;
+    if (plan_.parts > 1 ? split() : by_tile<false>(call_.out, call_.finish(aux_), tile_indices{}))
+      return true;
+    call_.config.cluster = 1;
+    return false;
   }
 
  private:
@@ -121,8 +114,8 @@ class warp_group_gemm {
   template <std::size_t K>
   using tile_at = kernels::warp_group_tile<tiles[K].m, tiles[K].n, tiles[K].stages,
                                            tiles[K].cluster, tiles[K].ping_pong>;
-  /// Limits of 32-bit counts, and of strides of a map.
-  static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38;
+  /// Limits of 32-bit counts, and of strides of a map; the least rows and columns of a tile.
+  static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38, least = 64;
 
   /// Whether the copy engine takes a matrix whose elements are `inner` and `outer` apart.
   template <class T>
@@ -188,17 +181,21 @@ class warp_group_gemm {
                          box, static_cast<box_swizzle>(columns / kernels::vec_size<T>));
   }
 
-  /// Launches the plan's tile; `OfParts`: one that is split.
+  /// Launches the plan's tile; `OfParts`: one that is split. False if the program's code for this
+  /// device is for another target, which has no such kernels.
   template <bool OfParts, class To, class Bias, std::size_t... K>
-  void by_tile(const kernels::gemm_out<To, f32>& out, const Bias& last, std::index_sequence<K...>) {
+  bool by_tile(const kernels::gemm_out<To, f32>& out, const Bias& last, std::index_sequence<K...>) {
     const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
       if constexpr (OfParts ? tiles[Tile].cluster == 1 : !adds || !tiles[Tile].is_plain)
-        if (Tile == plan_.tile) start<tile_at<Tile>>(out, last);
+        return Tile == plan_.tile && start<tile_at<Tile>>(out, last);
+      else
+        return false;
     };
-    (starts(std::integral_constant<std::size_t, K>{}), ...);
+    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
   }
   template <class Tile, class To, class Bias>
-  void start(const kernels::gemm_out<To, f32>& out, const Bias& last) {
+  bool start(const kernels::gemm_out<To, f32>& out, const Bias& last) {
+    using kernel = kernels::gemm_warp_groups<A, To, Bias, Tile>;
     call_.config.threads = Tile::threads;
     call_.config.scratch = Tile::scratch;
     tensor_map to = a_;  // unless it is used
@@ -211,42 +208,21 @@ class warp_group_gemm {
       space_.stores_boxes = out.column == 1 && out.row % 2 == 0 && out.batch[0] % 2 == 0 &&
                             kernels::is_vec_aligned<2>(out.data);
     }
-    launch<kernels::gemm_warp_groups<A, To, Bias, Tile>>(stream_, call_.config, space_, a_, b_, to,
-                                                         out, last);
+    if (most_threads<kernel>(stream_, call_.config, space_, a_, b_, to, out, last) < Tile::threads)
+      return false;
+    launch<kernel>(stream_, call_.config, space_, a_, b_, to, out, last);
+    return true;
   }
 
-  /// The parts of all sums, and a second launch that combines them.
-  void split() {
+  /// The parts of all sums, and a second launch that adds them up.
+  bool split() {
     const kernels::gemm_space& s = call_.space;
     const i64 results = s.m * s.n;
-    const auto partial =
-        empty<f32>(stream_, shape{plan_.parts * s.batches * results}, call_.config.op);
-    f32* const sums = const_cast<f32*>(partial.data());
-    const kernels::gemm_out<f32, f32> out{sums, s.n, 1, {results}, 1.0F};
-    by_tile<true>(out, kernels::no_bias{}, tile_indices{});
-    constexpr int threads = numbers::threads;
-    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
-    const i64 column_tiles = kernels::ceil_div(s.n, i64{threads});
-    const kernels::skinny_space merged = {space_.batches,
-                                          space_.m,
-                                          space_.n,
-                                          narrow(s.k),
-                                          1,
-                                          threads,
-                                          divider_by(s.m),
-                                          divider_by(column_tiles),
-                                          static_cast<u32>(s.batches * s.m * column_tiles),
-                                          0};
-    launch_config& config = call_.config;
-    config.tiles = merged.tiles;
-    config.cluster = 1;
-    config.threads = threads;
-    config.scratch = 0;
-    const auto& to = call_.out;
-    launch<kernels::gemm_skinny_merge<stored, f32, bias, threads>>(
-        stream_, config, merged,
-        kernels::skinny_out<stored, f32>{to.data, to.row, to.column, to.batch[0], to.alpha},
-        call_.finish(aux_), narrow(plan_.parts), static_cast<const f32*>(sums));
+    auto partial = empty<f32>(stream_, shape{plan_.parts * s.batches * results}, call_.config.op);
+    const kernels::gemm_out<f32, f32> out{partial.data(), s.n, 1, {results}, 1.0F};
+    if (!by_tile<true>(out, kernels::no_bias{}, tile_indices{})) return false;
+    call_.merge_parts(stream_, aux_, plan_.parts, partial.data());
+    return true;
   }
 
   const S& stream_;

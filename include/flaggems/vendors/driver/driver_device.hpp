@@ -331,6 +331,10 @@ struct driver_device {
   static int most_cluster_on(int device, const launch_config& config, const Args&...) {
     return loaded<Kernel, Args...>(device, config.op).max_cluster;
   }
+  template <class Kernel, class... Args>
+  static int most_threads_on(int device, const launch_config& config, const Args&...) {
+    return loaded<Kernel, Args...>(device, config.op).max_threads;
+  }
 
  private:
   // During its lifetime the thread may allocate, free, load code, and wait for streams that are not

@@ -38,6 +38,22 @@ FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
 #endif
 }
 
+/// Two numbers as a word of T, the lower half first.
+template <class T>
+FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
+#if FLAGGEMS_CUDA_TILES
+  u32 r;
+  if constexpr (is_same<T, bf16>)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+#else
+  return static_cast<u32>(number_cast<T>(low).bits) | static_cast<u32>(number_cast<T>(high).bits)
+                                                          << 16;
+#endif
+}
+
 /// The number of bits set; the index of the lowest.
 FLAGGEMS_INLINE int count_bits(u32 x) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -304,6 +320,19 @@ struct cuda_machine : block_memory {
     if constexpr (Rank == 5) FLAGGEMS_LOAD_BOX("5d", "{%3, %4, %5, %6, %7}");
 #undef FLAGGEMS_LOAD_BOX
   }
+  /// Waits for the end of an mbarrier's phase. (At the scope of the block: messages are in its own
+  /// memory when they are counted, and cluster scope would invalidate the SM's L1 cache each time.)
+  FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
+    u32 done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(bar), "r"(phase)
+          : "memory");
+  }
   /// Called by all threads: waits for the boxes loaded since the last call; `phase` is its parity.
   FLAGGEMS_INLINE void await_boxes(array_type<u64> arrival, u32 phase) const {
     const u32 bar = shared_address(arrival.data);
@@ -389,19 +418,6 @@ struct cuda_machine : block_memory {
     u32 bytes;
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
     return shared_address(exchange_data) + bytes - static_cast<u32>(mailbox_bytes);
-  }
-  /// (At the scope of the block: messages are in its own memory when they are counted, and cluster
-  /// scope would invalidate the SM's L1 cache each time.)
-  FLAGGEMS_INLINE static void await_phase(u32 bar, u32 phase) {
-    u32 done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(bar), "r"(phase)
-          : "memory");
   }
 #endif
 #endif

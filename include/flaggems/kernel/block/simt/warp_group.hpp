@@ -41,7 +41,7 @@ FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
 ///   commit and before they are read, so that the compiler moves no use of them across
 /// elements:
 ///   store_tiles(to, x): stmatrix of four 8 x 8 matrices, a row's address a lane
-///   pair<T>(low, high): rounded to T of 16 bits;  read<T>(address)
+///   read<T>(address)
 /// await_earlier(admits): programmatic dependent launch, wait, and trigger if `admits`
 template <class Machine, class = int>
 struct warp_group_unit {
@@ -125,16 +125,7 @@ struct warp_group_unit<cuda_machine, int> {
         "r"(block)
         : "memory");
   }
-  FLAGGEMS_INLINE void wait(u32 bar, u32 parity) const {
-    u32 done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(bar), "r"(parity)
-          : "memory");
-  }
+  FLAGGEMS_INLINE void wait(u32 bar, u32 parity) const { cuda_machine::await_phase(bar, parity); }
 
   FLAGGEMS_INLINE void prefetch(const tensor_map& map) const {
     asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<u64>(&map)) : "memory");
@@ -222,15 +213,6 @@ struct warp_group_unit<cuda_machine, int> {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
                  "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
                  : "memory");
-  }
-  template <class T>
-  FLAGGEMS_INLINE static u32 pair(f32 low, f32 high) {
-    u32 r;
-    if constexpr (is_same<T, bf16>)
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    else
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
   }
   FLAGGEMS_INLINE void await_earlier(bool admits) const {
     if (admits) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");

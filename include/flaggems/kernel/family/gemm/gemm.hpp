@@ -70,6 +70,18 @@ struct gemm_space {
   }
 };
 
+/// The row and the column of a tile in the order of gemm_space, in 32 bits.
+struct tile_in_order {
+  u32 row, column;
+  FLAGGEMS_INLINE tile_in_order(u32 tile, u32 group, u32 row_tiles, u32 column_tiles) {
+    const u32 first = tile / (group * column_tiles) * group;
+    const u32 members = min_of(group, row_tiles - first);
+    tile -= first * column_tiles;
+    column = tile / members;
+    row = first + tile - column * members;
+  }
+};
+
 /// An operand: strides in elements from one line to the next and along the summed dimension. The
 /// first one may be an expression instead (family/gemm/prologue.hpp); `row` is what kernels keep of
 /// a line.

@@ -10,22 +10,6 @@
 
 namespace flaggems::kernels {
 
-/// Two numbers as a word of T, the lower half first.
-template <class T>
-FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
-#if FLAGGEMS_CUDA_TILES
-  u32 r;
-  if constexpr (is_same<T, bf16>)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  return r;
-#else
-  return static_cast<u32>(static_cast<T>(low).bits) | static_cast<u32>(static_cast<T>(high).bits)
-                                                          << 16;
-#endif
-}
-
 /// 2^x, as precise as softmax_power where there is an instruction.
 FLAGGEMS_INLINE f32 softmax_power_of_two(f32 x) {
   if constexpr (has_exp2_at_once<f32>)

@@ -15,7 +15,7 @@ template <class C>
 struct sum_parts {
   i32 count;
   i64 length;             // terms of a part, a multiple of what a kernel takes in a step
-  global_ptr<C> partial;  // [count, m, n] if count > 1, for gemm_merge
+  global_ptr<C> partial;  // [count, batches, m, n] if count > 1, for gemm_merge
 };
 
 /// A unit of work: a tile of a batch's product, or a part of its sum.
@@ -38,13 +38,10 @@ struct tile_part {
       p.batch = index / tiles;
     }
     tile = static_cast<u32>(index - (p.batch + p.part) * tiles);
-    // Groups of rows pass over all columns together (gemm_space::group).
-    const u32 group = static_cast<u32>(space.group), first = tile / (group * columns) * group;
-    const u32 members = min_of(group, static_cast<u32>(space.row_tiles) - first);
-    tile -= first * columns;
-    const u32 column = tile / members;
-    p.i = i64{first + tile - column * members} * space.tile_rows;
-    p.j = i64{column} * space.tile_columns;
+    const tile_in_order at(tile, static_cast<u32>(space.group), static_cast<u32>(space.row_tiles),
+                           columns);
+    p.i = i64{at.row} * space.tile_rows;
+    p.j = i64{at.column} * space.tile_columns;
     return p;
   }
 };
@@ -139,18 +136,21 @@ class tile_results {
 template <class Out, class C, class Bias>
 struct gemm_merge {
   static constexpr int count = vec_size<C>;
+  static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space,
                                   const gemm_out<Out, C>& out, const Bias& bias,
                                   const sum_parts<C>& parts) {
     const sum_parts<C> whole{1, space.k, nullptr};
-    const i64 step = space.m * space.n;
+    const i64 step = space.batches * space.m * space.n;
+    block.await_earlier();
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, whole, tile);
       const tile_results<Out, C, Bias, count> results(space, out, bias, whole, unit);
       const i64 j = unit.j + block.thread() * count, left = space.n - j;
       if (left <= 0) return;
-      const global_ptr<const C> from = parts.partial + unit.i * space.n + j;
+      const global_ptr<const C> from =
+          parts.partial + (unit.batch * space.m + unit.i) * space.n + j;
       C sums[count] = {};
       for (int p = 0; p < parts.count; ++p) {
         if (space.n % count == 0) {

@@ -221,7 +221,7 @@ struct gemm_skinny {
 
 /// Lanes along the columns of the result, where `b` is contiguous and vector-aligned. A subwarp of
 /// `Lanes` threads reads Depth lines at once; all subwarps of a block share the same columns. With
-/// split-K, the results of the parts go to `partial` for gemm_skinny_merge.
+/// split-K, the results of the parts go to `partial` for gemm_merge.
 // If `vectorized`, Depth elements of `a` along the sum are read as a vector.
 template <class A, class B, class Out, class C, class Bias, int Rows, int Lanes, int Depth,
           int Threads>
@@ -314,33 +314,6 @@ struct gemm_skinny_across {
         else
           store(to + r * out.row, out.column, j,
                 finish.template add<C>(r, j, static_cast<C>(out.alpha * sum)));
-      });
-    }
-  }
-};
-
-/// Combines the parts of gemm_skinny_across. A tile is space.tile_columns results of a line.
-template <class Out, class C, class Bias, int Threads>
-struct gemm_skinny_merge {
-  static constexpr int max_threads = Threads;
-  static constexpr bool awaits_earlier = true;
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const skinny_space& space,
-                                  const skinny_out<Out, C>& out, const Bias& bias, i32 parts,
-                                  global_ptr<const C> partial) {
-    for (u32 tile = static_cast<u32>(block.index()); tile < space.tiles;
-         tile += static_cast<u32>(block.count())) {
-      const skinny_place at = skinny_place::of(space, tile);
-      const auto to = out.at(at.batch) + at.i * out.row;
-      const auto finish = bias.at(at.batch, at.i);
-      const i64 step = i64(space.batches) * space.m * space.n;
-      const auto from = partial + (at.batch.at[0] * space.m + at.i) * space.n;
-      block.await_earlier();
-      block.for_each(min_of(space.tile_columns, space.n - at.j), [&](i64 column) FLAGGEMS_LAMBDA {
-        const lane_scalar j{at.j + column};
-        C sum = from[j.begin];
-        for (int p = 1; p < parts; ++p) sum = wrapping_add<C>(sum, from[p * step + j.begin]);
-        store(to, out.column, j, finish.template add<C>(0, j, static_cast<C>(out.alpha * sum)));
       });
     }
   }

@@ -53,18 +53,15 @@ struct warp_group_space {
   FLAGGEMS_INLINE place locate(i32 tile, i32 rows, i32 columns) const {
     const u32 of_result = static_cast<u32>(row_tiles) * static_cast<u32>(column_tiles);
     const u32 result = static_cast<u32>(tile) / of_result;
-    u32 rest = static_cast<u32>(tile) - result * of_result;
-    const u32 in_group = static_cast<u32>(group) * static_cast<u32>(column_tiles);
-    const u32 first = rest / in_group * static_cast<u32>(group);
-    const u32 members = min_of(static_cast<u32>(group), static_cast<u32>(row_tiles) - first);
-    rest -= first * static_cast<u32>(column_tiles);
-    const u32 column = rest / members, part = result / static_cast<u32>(batches);
+    const u32 part = result / static_cast<u32>(batches);
+    const tile_in_order in(static_cast<u32>(tile) - result * of_result, static_cast<u32>(group),
+                           static_cast<u32>(row_tiles), static_cast<u32>(column_tiles));
     place at;
     at.result = static_cast<i32>(result);
     at.batch = at.result - static_cast<i32>(part) * batches;
     at.step = static_cast<i32>(part) * steps;
-    at.i = static_cast<i32>(first + rest - column * members) * rows;
-    at.j = static_cast<i32>(column) * columns;
+    at.i = static_cast<i32>(in.row) * rows;
+    at.j = static_cast<i32>(in.column) * columns;
     return at;
   }
 };
@@ -335,7 +332,7 @@ class warp_group_product {
     const auto low = result<Column>(add, sums[0], row, column);
     const auto high = result<Column>(add, sums[1], row, column + 1);
     if constexpr (is_same<decltype(copy_of(low)), f32>)
-      return unit_.template pair<Out>(low, high);
+      return pack_halves<Out>(low, high);
     else
       return u32{bit_cast<u16>(number_cast<Out>(low))} | u32{bit_cast<u16>(number_cast<Out>(high))}
                                                              << 16;
@@ -437,10 +434,16 @@ class warp_group_product {
   i32 first_, stride_;
 };
 
-/// The product of T by T (bf16 or f16); elsewhere than on devices with warp groups, nothing.
+/// The product of T by T (bf16 or f16). Code for CUDA's other targets has no such product and
+/// takes one warp a block, by which the host knows it (most_threads in launch/launch.hpp).
 template <class T, class Out, class Bias, class Tile>
 struct gemm_warp_groups {
-  static constexpr int max_threads = Tile::threads, min_blocks = 1;
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
+  static constexpr int max_threads = 32;
+#else
+  static constexpr int max_threads = Tile::threads;
+#endif
+  static constexpr int min_blocks = 1;
   static constexpr int most_scratch = Tile::scratch;
   static constexpr bool awaits_earlier = true;
 
