@@ -8,6 +8,7 @@
 
 #include <flaggems/error.hpp>
 #include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/memory_format.hpp>
 
 #include <span>
