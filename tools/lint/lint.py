@@ -299,7 +299,7 @@ DOORS = {
     "pointwise": {"pointwise", "functors"},
     "pointwise/tables": {"*"},
     "quantized": {"linear", "scale"},
-    "random": {"multinomial", "philox"},
+    "random": {"draw", "multinomial", "philox", "poisson"},
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},
     "scan": {"scan"},

@@ -68,6 +68,28 @@ FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_and_mul_fn f, vec_values<R,
   return for_values<Narrow, R>(mul_fn{}, for_values<Narrow, R>(f.gelu, x), y);
 }
 
+/// Of places, by groups where these are consecutive.
+template <class R, int Width, class F>
+FLAGGEMS_INLINE vec_values<R, Width> for_groups(F f, vec_values<i64, Width> place) {
+  if constexpr (Width % F::group == 0) {
+    const bool in_order = place.at[Width - 1] - place.at[0] == Width - 1;
+    if (in_order && place.at[0] % F::group == 0) {
+      vec_values<R, Width> r;
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < Width; k += F::group) {
+        const auto shared = f.shared_by(place.at[k]);
+        FLAGGEMS_SIMT_UNROLL
+        for (int j = 0; j < F::group; ++j) r.at[k + j] = as_result<R>(f.of(shared, j));
+      }
+      return r;
+    }
+  }
+  vec_values<R, Width> r;
+  FLAGGEMS_SIMT_NO_UNROLL
+  for (int k = 0; k < Width; ++k) r.at[k] = as_result<R>(f(place.at[k]));
+  return r;
+}
+
 template <bool Narrow, int Width, class E>
 FLAGGEMS_INLINE vec_values<typename E::value_type, Width> values_of(E leaf) {
   vec_values<typename E::value_type, Width> r;
@@ -83,7 +105,10 @@ FLAGGEMS_INLINE vec_values<C, Width> values_of(fetched<T, C, Width> leaf) {
 }
 template <bool Narrow, int Width, class R, class F, class A>
 FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A> e) {
-  return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
+  if constexpr (has_group_form<F>)
+    return for_groups<R>(e.f, values_of<Narrow, Width>(e.a));
+  else
+    return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
 }
 template <bool Narrow, int Width, class R, class F, class A, class B>
 FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A, B> e) {
