@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/index/scatter.hpp>
 #include <flaggems/kernel/family/index/simt/looked_up.hpp>
 #include <flaggems/kernel/family/index/simt/writes.hpp>
 
