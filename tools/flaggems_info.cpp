@@ -6,8 +6,14 @@
 // programs.
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/flaggems.hpp>
+#include <flaggems/vendors/ascend.hpp>
+#include <flaggems/vendors/corex.hpp>
 #include <flaggems/vendors/cuda.hpp>
+#include <flaggems/vendors/gcu.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/hygon.hpp>
+#include <flaggems/vendors/maca.hpp>
+#include <flaggems/vendors/musa.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <flaggems/version.hpp>
 
@@ -102,6 +108,14 @@ json everything() {
   all["threads"] = flaggems::host::num_threads();
   all["devices"] = {describe<flaggems::host>("the processor"),
                     describe<flaggems::cuda>("NVIDIA's GPUs"),
+                    describe<flaggems::hip>("AMD's GPUs, 64 lanes a wave"),
+                    describe<flaggems::hip32>("AMD's GPUs, 32 lanes a wave"),
+                    describe<flaggems::hygon>("Hygon's DCUs"),
+                    describe<flaggems::musa>("Moore Threads' GPUs"),
+                    describe<flaggems::maca>("MetaX's GPUs"),
+                    describe<flaggems::corex>("Iluvatar's GPUs"),
+                    describe<flaggems::gcu>("Enflame's GCUs"),
+                    describe<flaggems::ascend>("Huawei's Ascend NPUs"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
   using compiler = flaggems::detail::runtime_compiler<flaggems::detail::cuda_api>;

@@ -493,19 +493,42 @@ def attention():
     def by(backend, causal):
         def call(q, k, v, *_):
             with torch.nn.attention.sdpa_kernel([backend]):
-                return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+                return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] > k.shape[1])
         return call
 
     backends = torch.nn.attention.SDPBackend
+    shapes = [(16384 // n, 2048 // d, 2048 // d, n, d) for d in (64, 128)
+              for n in (512, 1024, 2048, 4096, 8192, 16384)]
+    others = [(4, 32, 8, 4096, 128), (4, 21, 21, 4096, 96), (4, 10, 10, 4096, 192), (4, 8, 8, 4096, 256)]
     for causal in (False, True):
-        for d in (64, 128):
-            for n in (512, 1024, 2048, 4096, 8192, 16384):
-                b, h = 16384 // n, 2048 // d
-                yield Case("attention", "causal prefill" if causal else "prefill", f"{b} x {h} heads of {d}, {n}", BF16,
-                           4 * b * h * n * d * size_of(BF16), lambda b=b, h=h, n=n, d=d: make(b, h, h, n, n, d, BF16),
-                           ("attention", (int(causal),)), 1,
-                           lambda q, k, v, c=causal: F.scaled_dot_product_attention(q, k, v, is_causal=c),
-                           {"cudnn": by(backends.CUDNN_ATTENTION, causal), "flash": by(backends.FLASH_ATTENTION, causal)})
+        for b, h, kh, n, d in shapes + others:
+            heads = f"{h}/{kh}" if h > kh else f"{h}"
+            yield Case("attention", "causal prefill" if causal else "prefill", f"{b} x {heads} heads of {d}, {n}", BF16,
+                       2 * b * (h + kh) * n * d * size_of(BF16),
+                       lambda b=b, h=h, kh=kh, n=n, d=d: make(b, h, kh, n, n, d, BF16), ("attention", (int(causal),)), 1,
+                       lambda q, k, v, c=causal: F.scaled_dot_product_attention(q, k, v, is_causal=c, enable_gqa=True),
+                       {"cudnn": by(backends.CUDNN_ATTENTION, causal), "flash": by(backends.FLASH_ATTENTION, causal)})
+
+    def masked(q, k, v, mask, *_):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    def masked_by(backend):
+        def call(*tensors):
+            with torch.nn.attention.sdpa_kernel([backend]):
+                return masked(*tensors)
+        return call
+
+    for is_bool in (True, False):
+        for b, h, n, d in ((4, 16, 4096, 128), (4, 32, 4096, 64)):
+            def make_masked(b=b, h=h, n=n, d=d, is_bool=is_bool):
+                *inputs, out = make(b, h, h, n, n, d, BF16)
+                mask = random(1, 1, n, n)
+                return [*inputs, mask > -1 if is_bool else mask, out]
+            yield Case("attention", "prefill, bool mask" if is_bool else "prefill, added mask",
+                       f"{b} x {h} heads of {d}, {n}", BF16, (4 * b * h * n * d + n * n) * size_of(BF16), make_masked,
+                       ("masked_attention", (int(is_bool),)), 1, masked,
+                       {"cudnn": masked_by(backends.CUDNN_ATTENTION), "efficient":
+                        masked_by(backends.EFFICIENT_ATTENTION)})
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,

@@ -6,7 +6,10 @@
 #pragma once
 
 // ---- the language
-#if defined(__CUDACC_RTC__)
+#if defined(FLAGGEMS_DIALECT_LANES)  // told to the compilers of vendors/driver/dialect.hpp
+#define FLAGGEMS_LANGUAGE_DIALECT 1
+#define FLAGGEMS_FREESTANDING 1
+#elif defined(__CUDACC_RTC__)
 #define FLAGGEMS_LANGUAGE_CUDA 1
 #define FLAGGEMS_FREESTANDING 1
 #elif defined(__CUDACC__)
@@ -16,8 +19,9 @@
 #define FLAGGEMS_FREESTANDING 1
 #elif defined(__HIP__)
 #define FLAGGEMS_LANGUAGE_HIP 1
-#if !defined(__HIP_RUNTIME_WRAPPER_INCLUDED__) && !defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H)
-#define FLAGGEMS_FREESTANDING 1  // -nogpuinc: no vendor header, no std header
+#if defined(__HIPCC_RTC__) || \
+    (!defined(__HIP_RUNTIME_WRAPPER_INCLUDED__) && !defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H))
+#define FLAGGEMS_FREESTANDING 1  // HIPRTC, or -nogpuinc: no std header
 #endif
 #endif
 
@@ -38,6 +42,11 @@
 #ifndef FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_LANGUAGE_OPENCL 0
 #endif
+/// 1 for a vendor's language that has CUDA's keywords and functions, but no instructions of
+/// NVIDIA's: clang's, with FLAGGEMS_DIALECT_LANES lanes a warp.
+#ifndef FLAGGEMS_LANGUAGE_DIALECT
+#define FLAGGEMS_LANGUAGE_DIALECT 0
+#endif
 #ifndef FLAGGEMS_FREESTANDING
 #define FLAGGEMS_FREESTANDING 0
 #endif
@@ -51,14 +60,14 @@
 
 /// 1 while device code is compiled, 0 for host code.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || FLAGGEMS_LANGUAGE_OPENCL || \
-    defined(__CUDACC_RTC__)
+    FLAGGEMS_LANGUAGE_DIALECT || defined(__CUDACC_RTC__)
 #define FLAGGEMS_DEVICE_CODE 1
 #else
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
 /// 1 where CUDA's target has programmatic dependent launch and clusters.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
 #define FLAGGEMS_CUDA_CLUSTERS 1
 #else
@@ -68,7 +77,7 @@
 
 /// 1 where CUDA's target rounds f32 to bf16, and has NaN-propagating maximum and minimum, by one
 /// instruction.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define FLAGGEMS_CUDA_ROUNDS_BF16 1
 #define FLAGGEMS_CUDA_EXTREMA_OF_NAN 1
 #else
@@ -107,8 +116,9 @@
 
 /// 1 where the host's vectors can be compiled: plain C++ with the vector extensions of g++ or
 /// clang.
-#define FLAGGEMS_HOST_SIMD \
-  (!FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_LANGUAGE_HIP && !FLAGGEMS_LANGUAGE_OPENCL)
+#define FLAGGEMS_HOST_SIMD                                                           \
+  (!FLAGGEMS_LANGUAGE_CUDA && !FLAGGEMS_LANGUAGE_HIP && !FLAGGEMS_LANGUAGE_OPENCL && \
+   !FLAGGEMS_LANGUAGE_DIALECT)
 
 // ---- the compiler
 #if defined(__clang__)
@@ -158,7 +168,7 @@
 #define FLAGGEMS_HD __host__ __device__
 #define FLAGGEMS_INLINE __host__ __device__ __forceinline__
 #define FLAGGEMS_LAMBDA
-#elif FLAGGEMS_LANGUAGE_HIP
+#elif FLAGGEMS_LANGUAGE_HIP || FLAGGEMS_LANGUAGE_DIALECT
 #define FLAGGEMS_HD __attribute__((host)) __attribute__((device))
 #define FLAGGEMS_INLINE __attribute__((host)) __attribute__((device)) inline FLAGGEMS_ALWAYS_INLINE
 #define FLAGGEMS_LAMBDA __attribute__((host)) __attribute__((device)) FLAGGEMS_ALWAYS_INLINE

@@ -41,6 +41,7 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/dropout.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/expr.hpp>
@@ -69,6 +70,7 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
+#include <flaggems/ops/random.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rounding.hpp>

@@ -5,14 +5,8 @@
 //
 // expect: flaggems: kernels have no form for execution::vector_core yet
 #include <flaggems/ops/pointwise.hpp>
-#include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/ascend.hpp>
 
 using namespace flaggems;
 
-struct npu : host {
-  struct capabilities : host::capabilities {
-    static constexpr execution model = execution::vector_core;
-  };
-};
-
-void f(stream<npu>& s, tensor<float, npu>& x) { exp_(s, x); }
+void f(stream<ascend>& s, tensor<float, ascend>& x) { exp_(s, x); }

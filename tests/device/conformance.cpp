@@ -435,6 +435,60 @@ TYPED_TEST(conformance, blocks_have_the_threads_that_a_launch_asks_for) {
   }
 }
 
+TYPED_TEST(conformance, exhausted_memory_is_an_error_and_not_the_end) {
+  using D = TypeParam;
+  flaggems::stream<D> s;
+  try {
+    static_cast<void>(flaggems::empty<i32>(s, {i64{1} << 50}));
+    ADD_FAILURE() << "4 PiB";
+  } catch (const flaggems::error& e) {
+    EXPECT_EQ(e.code(), flaggems::errc::out_of_memory) << e.what();
+  }
+  EXPECT_EQ((array<D>(s, 10, 3).values(s)), std::vector<i32>(10, 3));
+}
+
+// What work is queued for may go before it is done, in any order.
+TYPED_TEST(conformance, streams_events_and_memory_end_in_any_order) {
+  using D = TypeParam;
+  for (int order = 0; order < 6; ++order) {
+    flaggems::stream<D> other;
+    array<D> result(other, 100);
+    std::optional<flaggems::stream<D>> s(std::in_place);
+    std::optional<flaggems::event<D>> e(std::in_place);
+    std::optional<array<D>> x(std::in_place, *s, 100, order);
+    launch_add_one<D>(*s, x->memory.data(), 100);
+    {
+      const flaggems::detail::on_device<D> scope(s->device_index());
+      D::copy(result.memory.data(), x->memory.data(), 400, copy_kind::device_to_device,
+              s->handle());
+    }
+    e->record(*s);
+    other.wait(*e);
+    const auto end = [&](int which) {
+      if (which == 0) s.reset();
+      if (which == 1) e.reset();
+      if (which == 2) x.reset();
+    };
+    end(order / 2);
+    end((order / 2 + 1 + order % 2) % 3);
+    end((order / 2 + 2 - order % 2) % 3);
+    EXPECT_EQ(result.values(other), std::vector<i32>(100, order + 1)) << order;
+  }
+}
+
+TYPED_TEST(conformance, what_is_no_image_is_no_module) {
+  using D = TypeParam;
+  if constexpr (flaggems::device_modules<D>) {
+    const char image[] = "this is no image of any device";
+    for (int k = 0; k < 2; ++k)
+      EXPECT_THROW(static_cast<void>(D::load_module(image, sizeof(image))), flaggems::error);
+    flaggems::stream<D> s;
+    array<D> x(s, 100, 1);
+    launch_add_one<D>(s, x.memory.data(), 100);
+    EXPECT_EQ(x.values(s), std::vector<i32>(100, 2));
+  }
+}
+
 TYPED_TEST(conformance, threads_work_at_the_same_time) {
   using D = TypeParam;
   flaggems::stream<D> shared;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the device subset with the compilers of chips: nvrtc, opencl or hip.
+"""Compiles the device subset with the compilers of chips: nvrtc, opencl, hip or dialect.
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
-kernel/block/simt/entry.hpp), whose instances must come out as code. Or, as `declarations`, compares our
-declarations of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
+kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
+HIP_TARGETS in turn; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the files of
+instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
+of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
 launch on flaggems::cuda to machine code: each for one of TARGETS in turn, with --all for all of
 them, which takes four times as long. As `contract`, compiles those of every operator with every
@@ -60,13 +62,29 @@ def found(*arguments):
     return None if done.returncode else done.stdout.strip()
 
 
+def folder_with(header):
+    """The folder of a vendor's headers, Debian's or the vendor's own; None without them."""
+    roots = [os.environ.get("ROCM_PATH"), "/usr", "/opt/rocm", os.environ.get("ASCEND_HOME_PATH"),
+             *(f"{folder}/torch_npu" for folder in sys.path)]
+    return next((f"{root}/include" for root in roots if root and os.path.exists(f"{root}/include/{header}")), None)
+
+
+OPTIONAL_HEADERS = {"ascend"}  # of a wheel of 44 MB, torch-npu
+
+
 def declarations(cxx):
-    headers = found("--headers")
-    if not headers:
-        return SKIP
-    return subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
-                           str(ROOT / "include"), "-isystem", headers,
-                           str(HERE / "declarations" / "cuda.cpp")]).returncode
+    folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h")}
+    failed, missing = [], []
+    for vendor, folder in folders.items():
+        source = str(HERE / "declarations" / f"{vendor}.cpp")
+        if not folder:
+            missing.append(vendor)
+        elif subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
+                             str(ROOT / "include"), "-isystem", folder, source]).returncode:
+            failed.append(vendor)
+    print(f"declarations of {', '.join(v for v in folders if v not in missing) or 'none'} compared;",
+          f"no headers of {', '.join(missing) or 'none'} here; different: {', '.join(failed) or 'none'}")
+    return 1 if failed else SKIP if set(missing) - OPTIONAL_HEADERS else 0
 
 
 # Parts of mangled names: arange, the two lambdas of main and softmax, in each form that the
@@ -307,16 +325,17 @@ def nvrtc(files, instances, build, cxx):
                            "-I", str(HERE), *map(str, files + instances)]).returncode
 
 
-def with_clang(files, instances, build, options, suffix, entry_line):
+def with_clang(files, instances, build, options, suffix, entry_line, turns=((),)):
+    """Each file with the options, and those of one turn after the other, from the commit's on."""
     clang = shutil.which("clang++-14") or shutil.which("clang-14")
     if not clang:
         print("no clang 14 here")
         return SKIP
     failed = 0
-    for file in files + instances:
+    for number, file in enumerate(files + instances, commit_number()):
         start = time.monotonic()
         out = build / (file.stem + suffix)
-        command = [clang, *options, "-Wall", "-Wextra", "-Werror", "-I",
+        command = [clang, *options, *turns[number % len(turns)], "-Wall", "-Wextra", "-Werror", "-I",
                    str(ROOT / "include"), "-I", str(HERE), str(file), "-o", str(out)]
         done = subprocess.run(command, capture_output=True, text=True)
         problem = done.stdout + done.stderr
@@ -340,17 +359,35 @@ def opencl(files, instances, build, cxx):
                       ".ll", lambda name: f"spir_kernel void @{name}(")
 
 
-def hip(files, instances, build, cxx):
+# -S -O1: machine instructions, as text; an object would need the chip's linker.
+HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-Wno-cuda-compat",
+       "-S", "-O1"]
+# Waves of 64 lanes, and of 32: clang 14 knows no gfx942 and no gfx1100.
+HIP_TARGETS = ["gfx90a", "gfx1030"]
+DIALECT_SHARE = 16
+
+
+def hip(files, instances, build, cxx, every=False):
     del cxx
-    # -S -O1: machine instructions of gfx90a, as text; an object would need the chip's linker.
-    return with_clang(files, instances, build,
-                      ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib",
-                       "--offload-arch=gfx90a", "-Wno-cuda-compat", "-S", "-O1"],
-                      ".s", lambda name: f".amdhsa_kernel {name}")
+    def on(targets):
+        return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
+                          [[f"--offload-arch={target}"] for target in targets])
+    return max(on([target]) for target in HIP_TARGETS) if every else on(HIP_TARGETS)
+
+
+def dialect(files, instances, build, cxx, every=False):
+    """Languages with CUDA's names, of vendors whose compilers are clang's: for AMD's instructions, as
+    clang has no other chip's but NVIDIA's."""
+    del cxx
+    def on(lanes):
+        return with_clang(files, instances, build,
+                          [*HIP, "--offload-arch=gfx90a", "-include", str(HERE / "dialect.hpp")], ".s",
+                          lambda name: f".amdhsa_kernel {name}", [[f"-DFLAGGEMS_DIALECT_LANES={n}"] for n in lanes])
+    return max(on([lanes]) for lanes in (32, 64)) if every else on((32, 64))
 
 
 def main():
-    compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip}
+    compilers = {"nvrtc": nvrtc, "opencl": opencl, "hip": hip, "dialect": dialect}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("compiler", choices=[*compilers, "declarations", "linked", "instances",
                                              "contract"])
@@ -360,7 +397,7 @@ def main():
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
                         help="instances: flaggems-compile, then the programs with the kernels; "
                              "contract: flaggems-compile")
-    parser.add_argument("--all", action="store_true", help="instances: for all targets; contract: everything")
+    parser.add_argument("--all", action="store_true", help="instances, hip, dialect: for all targets; contract: everything")
     options = parser.parse_args()
     if options.compiler == "instances":
         return instances_of(options.program, options.all, options.build / "refusals", options.cxx)
@@ -371,14 +408,19 @@ def main():
     if options.compiler == "linked":
         return linked(options.build / "linked")
     files, instances = sources(options.build / options.compiler)
+    if options.compiler == "dialect":  # the other languages' compilers read every header alone
+        files = []
+        if not options.all and not options.only:
+            instances = instances[commit_number() % DIALECT_SHARE::DIALECT_SHARE]
     if options.only:
         files = [f for f in files if f.stem.endswith(f"_{options.only}")]
         instances = [f for f in instances if f.stem == options.only]
     if not files and not instances:
         print("no kernel headers or instances found", file=sys.stderr)
         return 1
+    every = {"every": True} if options.all and options.compiler in ("hip", "dialect") else {}
     status = compilers[options.compiler](files, instances, options.build / options.compiler,
-                                         options.cxx)
+                                         options.cxx, **every)
     sys.stdout.flush()
     if status == 0:
         print(f"{len(files)} headers, {sum(len(names(f)) for f in instances)} instances")

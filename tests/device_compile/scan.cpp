@@ -31,4 +31,5 @@ FLAGGEMS_INSTANCE(cummax_bf16, fk::scan<largest_f32, bf16, bf16>, fk::scan_space
 FLAGGEMS_INSTANCE(cummin_f32, fk::scan<smallest_f32, float, float>, fk::scan_space,
                   fk::arg<float, float>, fk::target<float>, fk::target<i64>,
                   fk::global_ptr<smallest_f32::state>, fk::scan_pass)
-FLAGGEMS_INSTANCE(cumsum_states, fk::scan_states<sum_f32>, i64, i64, fk::global_ptr<float>)
+FLAGGEMS_INSTANCE(cumsum_states, fk::scan_states<sum_f32>, i64, i64, fk::global_ptr<const float>,
+                  fk::global_ptr<float>)

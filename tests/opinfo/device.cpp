@@ -143,17 +143,23 @@ int call(void* self, const TVMFFIAny* arguments, std::int32_t size, TVMFFIAny* r
                                                 {arguments, static_cast<std::size_t>(size)}, here);
     const copied_arguments copied(stream, given.get());
 
-    const bool makes = op.form() == fg::bindings::form::functional;
-    const auto n = static_cast<std::size_t>(makes ? op.schema().new_results() : 0);
-    fg::any_tensor<device> made[detail::max_results];
-    op.call(stream, copied.get(), std::span(made, n));
+    fg::any_results<device> made;
+    op.call(stream, copied.get(), made);
     copied.copy_back();
     stream.synchronize();
-    detail::tvm_ffi_value values[detail::max_results];
-    for (std::size_t k = 0; k < n; ++k)
-      if (made[k].has_value()) values[k] = on_host(stream, made[k].view());
-    if (n > 1) values[0] = detail::tvm_ffi_array(std::span<const detail::tvm_ffi_value>(values, n));
-    *result = values[0].release();
+    const auto& gives = op.schema().results;
+    const auto kind = gives.empty() ? fg::parameter_kind::tensor : gives[0].kind;
+    if (kind == fg::parameter_kind::boolean) {
+      result->type_index = kTVMFFIBool;
+      result->v_int64 = made.truth ? 1 : 0;
+      return;
+    }
+    std::vector<detail::tvm_ffi_value> values(made.tensors.size());
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (made.tensors[k].has_value()) values[k] = on_host(stream, made.tensors[k].view());
+    const bool is_array = kind == fg::parameter_kind::tensors || values.size() > 1;
+    if (values.empty() && !is_array) values.emplace_back();  // None
+    *result = (is_array ? detail::tvm_ffi_array(values) : std::move(values[0])).release();
   });
 }
 

@@ -259,8 +259,8 @@ TYPED_TEST(attention_prefill, nothing_to_see) {
 template <int Blocks, int RowTiles, int Keys, int Warps>
 void check_tiles(const problem& p, i64 at_once) {
   namespace fk = fg::kernels;
-  using kernel =
-      fk::attention_prefill_tiles<bf16, bf16, fk::no_mask, Blocks, RowTiles, Keys, Warps>;
+  using kernel = fk::attention_prefill_tiles<bf16, bf16, fk::no_mask, fk::no_logs, Blocks, RowTiles,
+                                             Keys, Warps>;
   using D = chip32;
   SCOPED_TRACE(fg::to_string(shape{Blocks, RowTiles, Keys, Warps, at_once}));
   test_tensor<bf16, D> q(p.q(), layout::contiguous, random_values(p.q())),
@@ -295,7 +295,7 @@ void check_tiles(const problem& p, i64 at_once) {
   config.scratch = kernel::most_scratch;
   fg::launch<kernel>(test_stream<D>(), config, space, arg(q.in().data(), group, p.queries, p.e),
                      arg(k.in().data(), 1, p.keys, p.e), arg(v.in().data(), 1, p.keys, p.ev),
-                     fk::no_mask{}, arg(out.view().data(), group, p.queries, p.ev));
+                     fk::no_mask{}, arg(out.view().data(), group, p.queries, p.ev), fk::no_logs{});
   expect_within(out.read(), p, q.values(), k.values(), v.values());
 }
 

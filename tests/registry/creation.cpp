@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/registry/families/copy.hpp>
 #include <flaggems/registry/families/creation.hpp>
-#include <flaggems/registry/families/random.hpp>
 #include <registry/support.hpp>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::host, flaggems::f32,
                          flaggems::f64, flaggems::i64, bool);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::creation, flaggems::host, flaggems::f32,
                          flaggems::i64, bool);
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::random, flaggems::host, flaggems::f32);
 
 namespace flaggems_test {
 namespace {
@@ -93,20 +91,6 @@ TEST(registry_creation, sequences_and_values) {
   expect_same(memory.view(), boxed_results(fg::full<i64>(s, {4}, 3))[0], "fill_.Tensor");
   at("zero_")(s, {memory});
   expect_same(memory.view(), boxed_results(fg::zeros<i64>(s, {4}))[0], "zero_");
-}
-
-TEST(registry_random, multinomial) {
-  const auto a = numbers({2, 6}, 0.1, 1);
-  const view<host> x(a);
-  fg::philox_generator boxed_one{7}, typed_one{7};
-  const auto got = at("multinomial")(s, {x, 3, false, boxed_one});
-  expect_same(got.view(), boxed_results(fg::multinomial(s, a, 3, false, typed_one))[0],
-              "multinomial");
-  EXPECT_EQ(boxed_one.offset, typed_one.offset);
-  const auto memory = garbage<host>(fg::dtype::i64, {2, 3});
-  at("multinomial.out")(s, {x, 3, true, boxed_one, memory});
-  expect_same(memory.view(), boxed_results(fg::multinomial(s, a, 3, true, typed_one))[0], "out");
-  EXPECT_ERROR(at("multinomial")(s, {x, 3}), invalid_argument, "a generator");
 }
 
 TEST(registry_creation, of_sizes_and_sequences) {

@@ -51,6 +51,13 @@ TEST(registry_attention, masks_and_options) {
   });
   EXPECT_ERROR(fg::registry<host>::at(name)(s, {query, key, value, {}, 0.5}), not_supported,
                "dropout");
+  const auto k4 = numbers({2, 4, 5, 8}), v4 = numbers({2, 4, 5, 8}, -1, 1, 2);
+  const view<host> keys(k4), values(v4);
+  const char* const with_logs = "_scaled_dot_product_flash_attention_for_cpu";
+  check(with_logs, {query, keys, values, {}, true},
+        [&] { return fg::scaled_dot_product_flash_attention(s, a, k4, v4, 0, true); });
+  check(with_logs, {query, keys, values, 0.0, false, mask, 0.3},
+        [&] { return fg::scaled_dot_product_flash_attention(s, a, k4, v4, 0, false, m, 0.3); });
 }
 
 }  // namespace

@@ -6,28 +6,16 @@
 // FLAGGEMS_CUDA_LIBRARY and FLAGGEMS_NVRTC_LIBRARY set to that library, and cuda.cpp in it.
 #pragma once
 
-#include "simulation.hpp"
+#include "device.hpp"
 
-#include <flaggems/detail/simt_emulator.hpp>
 #include <flaggems/vendors/cuda.hpp>
-
-#include <dlfcn.h>
-#include <cstdlib>
-#include <string>
 
 namespace flaggems_test {
 
 /// A function of the simulated driver.
 template <class F>
 F* simulated(const char* name) {
-  static void* const library =
-      dlopen(std::getenv("FLAGGEMS_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
-  void* const symbol = library != nullptr ? dlsym(library, name) : nullptr;
-  if (symbol == nullptr) {
-    std::fprintf(stderr, "the driver is not the simulated one\n");
-    std::abort();
-  }
-  return reinterpret_cast<F*>(symbol);
+  return simulated_of<flaggems::detail::cuda_api, F>(name);
 }
 
 /// Device memory is shut until a thread of a launch that begins early awaits the ones ahead of it:

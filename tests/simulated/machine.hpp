@@ -77,7 +77,6 @@ inline const char* name_of(int code) {
 }
 
 constexpr int devices = 2;
-constexpr size default_shared = 48 * 1024, most_shared = 227 * 1024;
 constexpr long exchange_bytes =
     1024;  // of shared memory, before the scratch (kernel/block/simt/machine.hpp)
 constexpr long mailbox_bytes = 272;          // and behind it, in a cluster
@@ -137,7 +136,7 @@ struct event {
 };
 struct function {
   flaggems_sim_entry entry;
-  size shared = default_shared;
+  size shared;
 };
 // CUlaunchConfig and CUlaunchAttribute
 struct launch_attribute {

@@ -99,9 +99,14 @@ struct cases<Host<H...>, Chips<C...>, Wide<W...>>
                  on<flaggems::simt64, W>..., on<own_device, C>...> {};
 }  // namespace detail
 
-/// D..., and yours.
+/// D..., and yours; several of yours, FLAGGEMS_TEST_DEVICES, alone.
+#ifdef FLAGGEMS_TEST_DEVICES
+template <class...>
+using devices_and_own = ::testing::Types<FLAGGEMS_TEST_DEVICES>;
+#else
 template <class... D>
 using devices_and_own = typename detail::those_here<std::tuple<>, D..., detail::own_device>::type;
+#endif
 
 /// The types to test on the host, those on a chip, ours and yours, and those on warps of 64 lanes:
 /// cases<on_host<f32, bf16>, on_chips<bf16>, on_wide<f32>> are the on<D, T>.

@@ -46,10 +46,15 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "linalg_vector_norm", "trace", "dot", "vdot"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
+           **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
+           **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
+           **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
+           **dict.fromkeys(("feature_dropout", "alpha_dropout", "feature_alpha_dropout"), "bernoulli"),
+           "rrelu": "mul", "rrelu_with_noise": "mul",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
-           "promotion.hpp",           "rows.hpp"}  # headers for authors of operators
+           "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
@@ -327,11 +332,18 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
          "VIEW_SCATTER": ("", ["{name}(stream, x, src, out{given})", "{name}(stream, x, src{given}) -> tensor"]),
          "VIEW_BACKWARD": ("", ["{name}(stream, grad_output, out, int_list input_sizes{given})",
                                 "{name}(stream, grad_output, int_list input_sizes{given}) -> tensor"]),
+         **{kind: ("", ["{name}(stream, x{given}, generator, out)",
+                        "{name}(stream, x{given}, generator) -> tensor", "{name}_(stream, x{given}, generator)"])
+            for kind in ("DRAW1", "DRAW2")},
+         "DROPOUT": ("f64 p, bool train", ["{name}(stream, x{given}, generator, out)",
+                                           "{name}(stream, x{given}, generator) -> tensor",
+                                           "{name}_(stream, x{given}, generator)"]),
          "TRIANGLE": ("i64 diagonal = 0", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor",
                                           "{name}_(stream, x{given})"])}
 
 
-MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3}  # arguments of a line before the operator's own
+# Arguments of a line before the operator's own.
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
 
 
 def from_headers(root):

@@ -60,6 +60,18 @@ def compiled_operators():
     return found
 
 
+# Of device types whose chips nobody had: what CI shows instead.
+DIALECTS = """| hip | 64 lanes | by clang for gfx90a; some by HIPRTC 5.2 | HIP 5.2 |
+| hip32 | - | by clang for gfx1030; some by HIPRTC 5.2 | HIP 5.2 |
+| hygon | properties, over the driver of hip | as hip | - |
+| musa | 32 lanes | as a dialect of CUDA, by clang | - |
+| maca | 64 lanes | as a dialect of CUDA, by clang | - |
+| corex | 64 lanes | as a dialect of CUDA, by clang | - |
+| gcu | 32 lanes, grids of 48 | - | - |
+| ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
+"""
+
+
 def kernel_of(name):
     """The operator whose kernel the operator `name` launches on a chip."""
     if operators.is_copy(name):
@@ -140,8 +152,18 @@ What is known of each operator, from passing tests: **run** on the hardware{on},
 SIMT emulator, which checks barriers and races), **simulated** (run on flaggems::cuda over a simulated
 driver, whose launches the emulator runs with warps of 32), **compiled** (an instance of its kernel in
 tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
-OpenCL for spir64, as HIP for gfx90a; not run). The host's levels in these results:
+OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The host's levels in these results:
 {in_order(levels)}.{at_fewer}
+
+## Device types of other vendors
+
+No chip has run these. Those with lanes below pass the suite of devices (tests/device/conformance.cpp), and pointwise
+operators, reductions, softmax and sorting (tests/dialects), over a simulated driver whose launches the emulator runs.
+
+| type | simulated | kernels compiled | declarations compared with |
+|---|---|---|---|
+{DIALECTS}
+## Operators
 
 | operator | header | host | cuda | simt64 | CUDA, OpenCL, HIP |
 |---|---|---|---|---|---|

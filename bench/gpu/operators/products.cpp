@@ -4,7 +4,6 @@
 
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
-#include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 
@@ -45,13 +44,6 @@ const entry addmm("addmm", [](const call& c) {
 const entry bmm("bmm", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::bmm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
-  });
-});
-const entry attention("attention", [](const call& c) {
-  with_float(c, 0, [&]<class T>(T) {
-    const fg::attention_options options{.is_causal = c.integer(0) != 0, .enable_gqa = true};
-    fg::scaled_dot_product_attention(c.on, c.view<const T>(0), c.view<const T>(1),
-                                     c.view<const T>(2), std::nullopt, c.view<T>(3), options);
   });
 });
 

@@ -34,6 +34,9 @@ class dynamic_library {
   /// The path it was opened by.
   [[nodiscard]] const text& path() const noexcept { return path_; }
 
+  [[nodiscard]] bool has(const char* name) const noexcept {
+    return handle_ != nullptr && dlsym(handle_, name) != nullptr;
+  }
   /// Sets `function` to the symbol `name`; false, with a reason, if there is none.
   template <class F>
   bool bind(const char* name, F*& function) noexcept {

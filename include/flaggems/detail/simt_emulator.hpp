@@ -160,12 +160,15 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   }
 
   void prefetch(const tensor_map&) const {}
-  void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar,
+  template <int Rank>
+  void load_box(u32 to, const tensor_map& map, const box_corner<Rank>& first, u32 bar,
                 int line = FLAGGEMS_CALLER_LINE) const {
     load_box(to, map, first, bar, static_cast<u16>(1U << machine_.own_block), line);
   }
-  void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar, u16 blocks,
+  template <int Rank>
+  void load_box(u32 to, const tensor_map& map, const box_corner<Rank>& first, u32 bar, u16 blocks,
                 int line = FLAGGEMS_CALLER_LINE) const {
+    if (map.rank != Rank) group().refuse("a map of the corner's dimensions", "another", line);
     std::vector<unsigned char> data(map.box_elements() * map.element);
     for_each_element(map, first, to, [&](const unsigned char* from, u32 byte) {
       if (from != nullptr) __builtin_memcpy(&data[byte], from, map.element);
@@ -220,13 +223,21 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
                                  2 * Count,
                                  {a, A == major::across},
                                  {b, B == major::across},
+                                 nullptr,
                                  adds != 0,
                                  &element<T>,
                                  0,
                                  line});
   }
-  template <int Count>
-  void hold(f32 (&)[Count]) const {}
+  template <class T, major B, int Count>
+  void multiply_rows(f32 (&sums)[Count], const u32* a, u64 b, i32 adds,
+                     int line = FLAGGEMS_CALLER_LINE) const {
+    all().add_product(
+        thread(),
+        {sums, 2 * Count, {}, {b, B == major::across}, a, adds != 0, &element<T>, 0, line});
+  }
+  template <class W, int Count>
+  void hold(W (&)[Count]) const {}
   void begin() const {}
   void commit() const { all().commit(thread()); }
   template <int Left>
@@ -269,8 +280,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   }
   /// f(address in global memory or null outside, byte in the box) for the elements of a box of
   /// which `local` is the address in block-local memory.
-  template <class F>
-  static void for_each_element(const tensor_map& map, const box_corner<3>& first, u32 local,
+  template <int Rank, class F>
+  static void for_each_element(const tensor_map& map, const box_corner<Rank>& first, u32 local,
                                const F& f) {
     for (u32 i = 0; i < map.box_elements(); ++i) {
       u64 at = map.address;

@@ -31,6 +31,7 @@ class simt_warp_groups {
     f32* sums;
     int columns;
     operand a, b;
+    const u32* rows;  // of a, each thread's words of two elements, instead of a descriptor; or null
     bool adds;
     f32 (*element)(const unsigned char*);
     int group, line;
@@ -176,7 +177,7 @@ class simt_warp_groups {
     return x.a.descriptor == y.a.descriptor && x.b.descriptor == y.b.descriptor &&
            x.a.is_across == y.a.is_across && x.b.is_across == y.b.is_across &&
            x.columns == y.columns && x.adds == y.adds && x.element == y.element &&
-           x.group == y.group;
+           x.group == y.group && (x.rows == nullptr) == (y.rows == nullptr);
   }
 
   /// The byte of element (line, term) that a descriptor of 128-byte swizzled rows leads to.
@@ -205,7 +206,22 @@ class simt_warp_groups {
               p.element(memory(byte_of(x, i, q), p.line));
       return values;
     };
-    const std::vector<f32> a = decoded(p.a, rows), b = decoded(p.b, p.columns);
+    // Registers are read now, so a thread that overwrote them too early is found out.
+    const auto of_registers = [&] {
+      std::vector<f32> values(static_cast<std::size_t>(rows) * terms);
+      for (int t = 0; t < group_threads; ++t)
+        for (int e = 0; e < 8; ++e) {
+          const int row = t / 32 * 16 + t % 32 / 4 + e / 2 % 2 * 8;
+          const int q = e / 4 * 8 + t % 4 * 2 + e % 2;
+          const unsigned char* const own =
+              reinterpret_cast<const unsigned char*>(at(first + t).products[k].rows);
+          values[static_cast<std::size_t>(row) * terms + static_cast<std::size_t>(q)] =
+              p.element(own + 2 * e);
+        }
+      return values;
+    };
+    const std::vector<f32> a = p.rows != nullptr ? of_registers() : decoded(p.a, rows);
+    const std::vector<f32> b = decoded(p.b, p.columns);
     for (int t = 0; t < group_threads; ++t) {
       f32* const sums = at(first + t).products[k].sums;
       for (int j = 0; j < p.columns / 8; ++j)

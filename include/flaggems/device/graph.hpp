@@ -166,10 +166,10 @@ template <stream_like S, class F>
 /// Warms up `f()`: loads every kernel that it launches in `stream`, compiling those missing from
 /// the disk cache, and reserves its memory in the pool, so that its first run is not slower. `f` is
 /// called once under the rules of `capture`; its work does not run. Does nothing for device types
-/// whose kernels are all linked.
+/// whose kernels are all linked, or without graphs.
 template <stream_like S, class F>
 void warm_up(const S& stream, F&& f) {
-  if constexpr (detail::needs_modules<device_of<S>>)
+  if constexpr (detail::needs_modules<device_of<S>> && device_graphs<device_of<S>>)
     static_cast<void>(detail::captured(ref(stream), std::forward<F>(f)));
 }
 

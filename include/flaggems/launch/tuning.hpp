@@ -75,7 +75,7 @@ struct default_tuning<families::scan, Device, Model> {
   static constexpr i64 few_rows = 64;            ///< fewer rows are cut into chunks,
   static constexpr i64 long_row = i64{1} << 16;  ///< if they are as long as this,
   static constexpr i64 least_chunk = 4096;       ///< of as many elements at least,
-  static constexpr i64 most_chunks = 256;        ///< and at most so many of a row
+  static constexpr i64 most_chunks = 1024;       ///< and at most so many of a row
   static constexpr i64 short_row = 1024;         ///< rows below are for blocks of few threads
   static constexpr int threads = 256, threads_of_few = 64;
 };
@@ -96,15 +96,11 @@ struct default_tuning<families::index, Device, Model> {
   static constexpr i64 access = 32;  ///< bytes that memory gives at least: a sector of NVIDIA's L2
   static constexpr i64 many_picks = 32;  ///< a thread's picks of a row; more need least_rows (H200)
   static constexpr i64 least_rows = 128;  ///< rows: about a block a unit
-  /// Elements of a block that writes at indices, and its threads: several for each.
-  static constexpr i64 written = 512;
-  static constexpr int writing_threads = 128;
 };
 template <class Device>
 struct default_tuning<families::index, Device, execution::vector_workers> {
-  static constexpr i64 tile = 8192;  ///< elements: as of pointwise operators
-  static constexpr i64 written = 1024;
-  static constexpr int writing_threads = 1;
+  static constexpr i64 tile = 8192;     ///< elements: as of pointwise operators
+  static constexpr i64 written = 1024;  ///< elements of a tile that is written at indices
 };
 
 /// Reductions. What is the same input gives the same bits: nothing here may depend on the machine
@@ -244,6 +240,15 @@ template <class Device>
 struct default_tuning<families::gemm, Device, execution::vector_workers>
     : detail::portable_gemm_tuning {
   static constexpr i64 few_columns = 64;  ///< columns from which on rows of few are read whole
+};
+
+/// A tile of attention by warp groups (kernels::attention_warp_tile), which a device with those
+/// lists as tuning<families::attention, Device>::warp_group_tiles: of heads of up to `size`
+/// elements, with a mask or without, from so many keys and tiles of the launch on.
+struct attention_warp_numbers {
+  int size, keys, consumers, stages;
+  bool streams, is_masked;
+  i64 least_keys, least_causal_keys, least_tiles;
 };
 
 /// Attention.

@@ -14,7 +14,8 @@ namespace flaggems {
 
 namespace operators {
 struct scaled_dot_product_attention;
-}
+struct scaled_dot_product_flash_attention;
+}  // namespace operators
 
 /// The keys that a position sees under `is_causal`, for `queries` positions and `keys` keys.
 enum class causal_alignment {
@@ -46,6 +47,7 @@ template <tensor_like X>
 namespace detail {
 
 struct no_mask_view {};
+struct no_logs_view {};
 
 /// Query, key and value of one rank: their batch sizes broadcast, but for the heads where
 /// `enable_gqa` shares them. The rest is checked by attention_call.
@@ -153,9 +155,10 @@ struct attention_call {
     return result;
   }
 
-  template <class S>
+  template <class S, class Logs = no_logs_view>
   static void run(const S& stream, const Q& q, const K& k, const V& v, const Mask& mask,
-                  const Out& out, const attention_options& options) {
+                  const Out& out, const attention_options& options, const Logs& logs = {}) {
+    constexpr bool has_logs = !std::is_same_v<Logs, no_logs_view>;
     check_sizes(op, out, check(q, k, v, options));
     check_separate_output(op, out, q, k, v);
     const int rank = q.rank();
@@ -170,16 +173,27 @@ struct attention_call {
       check_broadcasts(op, mask, scores());
       check_separate_output(op, out, mask);
     }
-    if (out.empty()) return;
+    if constexpr (has_logs) {
+      check_sizes(op, logs, shape(q.sizes().first(static_cast<std::size_t>(rank - 1))));
+      check_separate_output(op, logs, q, k, v, out);
+      if constexpr (masked) check_separate_output(op, logs, mask);
+    }
+    if (out.empty() && (!has_logs || q.empty())) return;
     const auto absent_or_mask = [&] {
       if constexpr (masked)
         return mask;
       else
         return std::nullopt;
     }();
-    if (replaced<operators::scaled_dot_product_attention>(op, stream, q, k, v, absent_or_mask, out,
-                                                          options))
+    if constexpr (has_logs) {
+      if (replaced<operators::scaled_dot_product_flash_attention>(
+              "scaled_dot_product_flash_attention", stream, q, k, v, absent_or_mask, out, logs,
+              options))
+        return;
+    } else if (replaced<operators::scaled_dot_product_attention>(op, stream, q, k, v,
+                                                                 absent_or_mask, out, options)) {
       return;
+    }
 
     // The heads of a group are rows, not batch: the batch has the key's heads.
     const int heads = options.enable_gqa ? rank - 3 : -1;
@@ -207,6 +221,7 @@ struct attention_call {
         return 0;
       }
     }();
+    if constexpr (has_logs) add(logs, group);
     it.collapse();
 
     kernels::attention_space space;
@@ -224,12 +239,11 @@ struct attention_call {
                                                                        : space.keys - space.queries;
     const auto fill = [&](int operand, auto& to, const auto& view) {
       const auto strides = view.strides();
-      const auto last = static_cast<std::size_t>(rank - 1);
       to.data = view.data();
       it.copy_strides(operand, to.batch);
       to.head = heads >= 0 ? strides[static_cast<std::size_t>(heads)] : 0;
-      to.position = strides[last - 1];
-      to.element = strides[last];
+      to.position = strides[lead];
+      to.element = view.rank() == rank ? strides[lead + 1] : 0;
     };
     kernels::attention_arg<O> kernel_out;
     kernels::attention_arg<const T> kernel_q;
@@ -247,11 +261,13 @@ struct attention_call {
         return kernels::no_mask{};
       }
     }();
+    kernels::attention_arg<C> kernel_logs{};
+    if constexpr (has_logs) fill(masked ? 5 : 4, kernel_logs, logs);
     const C scale = static_cast<C>(
         options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));
 
     launch_attention(op, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
-                     scale, out.numel());
+                     kernel_logs, scale, out.numel());
   }
 };
 
@@ -361,6 +377,68 @@ void scaled_dot_product_attention(const S&, const Q&, const K&, const V&, X&&,
   static_assert(detail::says_what_the_tensor_behind_value_is<X>,
                 "flaggems: one tensor behind value may be the mask or the output: give "
                 "with_mask(mask) for a new tensor, or std::nullopt and the output");
+}
+
+/// The dtype of the logarithms of attention in T: f64 for f64, else f32.
+template <class T>
+using attention_log_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+
+/// out = softmax(scale * query * key^T + attn_mask) * value, and logsumexp = log(sum(exp(scale *
+/// query * key^T + attn_mask))) over the keys, which a backward pass needs.
+///
+/// As scaled_dot_product_attention; query, key and value have as many heads. logsumexp [..., heads,
+/// queries] is of f32, of f64 for f64; -inf where a position sees no key. The options stand one by
+/// one, as in the schema. Raises the same.
+/// aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float
+/// dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor
+/// output, Tensor logsumexp)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Out,
+          tensor_like Logs, optional_tensor Mask = std::nullopt_t>
+void scaled_dot_product_flash_attention(const S& stream, const Q& query, const K& key,
+                                        const V& value, Out&& out, Logs&& logsumexp,
+                                        f64 dropout_p = 0, bool is_causal = false,
+                                        const Mask& attn_mask = std::nullopt,
+                                        std::optional<f64> scale = {}) {
+  same_device<S, Q, K, V, Out, Logs>();
+  static_assert(std::is_same_v<value_t<Logs>, attention_log_type<value_t<const Q&>>>,
+                "flaggems: logsumexp is of f32, of f64 if the inputs are");
+  const attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
+  const detail::attention_inputs in(query, key, value, options);
+  const auto attend = [&](const auto& mask) {
+    detail::attention_call_of<decltype(in), decltype(as_view(out)),
+                              std::remove_cvref_t<decltype(mask)>>::run(stream, in.q, in.k, in.v,
+                                                                        mask, as_view(out), options,
+                                                                        as_view(logsumexp));
+  };
+  if constexpr (tensor_like<const Mask&>) {
+    attend(as_view(attn_mask));
+  } else {
+    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
+      if (attn_mask.has_value()) return attend(as_view(*attn_mask));
+    attend(detail::no_mask_view{});
+  }
+}
+/// The same in new tensors, of query's dtype and of f32 or f64.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V,
+          optional_tensor Mask = std::nullopt_t>
+[[nodiscard]] auto scaled_dot_product_flash_attention(const S& stream, const Q& query, const K& key,
+                                                      const V& value, f64 dropout_p = 0,
+                                                      bool is_causal = false,
+                                                      const Mask& attn_mask = std::nullopt,
+                                                      std::optional<f64> scale = {}) {
+  same_device<S, Q, K, V>();
+  using T = value_t<const Q&>;
+  const char* const op = "scaled_dot_product_flash_attention";
+  const attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
+  const detail::attention_inputs in(query, key, value, options);
+  const shape sizes =
+      detail::attention_call_of<decltype(in), tensor_view<T, device_of<S>>,
+                                detail::no_mask_view>::check(in.q, in.k, in.v, options);
+  const shape rows(in.q.sizes().first(static_cast<std::size_t>(in.q.rank() - 1)));
+  std::pair result(empty<T>(stream, sizes, op), empty<attention_log_type<T>>(stream, rows, op));
+  scaled_dot_product_flash_attention(stream, query, key, value, result.first, result.second,
+                                     dropout_p, is_causal, attn_mask, scale);
+  return result;
 }
 
 }  // namespace flaggems

@@ -64,12 +64,7 @@ void skip_layer_norm(const S& stream, const X& x, const R& residual, const shape
   detail::check_not_written(op, to, bias);
   auto sum = empty<C>(stream, a.shape_of(), op);
   detail::assign_node(op, stream, sum.view(), add(cast<C>(a), cast<C>(b)).node);
-  if constexpr (std::is_same_v<T, C>) {
-    layer_norm(stream, sum, normalized_shape, weight, bias, to, eps);
-  } else {
-    layer_norm(stream, sum, normalized_shape, weight, bias, sum, eps);
-    detail::copy_into(op, stream, to, detail::input_of(sum));
-  }
+  layer_norm(stream, sum, normalized_shape, weight, bias, to, eps);
 }
 template <stream_like S, tensor_like X, tensor_like R, optional_tensor W = std::nullopt_t,
           optional_tensor B = std::nullopt_t>

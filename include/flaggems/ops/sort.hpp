@@ -56,10 +56,12 @@ constexpr bool check_sorted_types() {
          check_elements_written<element_t<Values>>() && check_indices_written<Indices>();
 }
 
-/// Sorts, after the last checks. `values` has no data if only the order is requested.
+/// Sorts, after the last checks. `values` has no data if only the order is requested. Integers may
+/// differ in their lowest `bits` alone.
 template <class S, class T, class D, class X>
 void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T, D>& values,
-               const tensor_view<i64, D>& indices, int dim, bool descending) {
+               const tensor_view<i64, D>& indices, int dim, bool descending,
+               int bits = bits_of_keys<T>) {
   const bool with_values = values.data() != nullptr;
   const bool dense = dim + 1 == x.rank() && x.is_contiguous() && indices.is_contiguous() &&
                      (!with_values || values.is_contiguous());
@@ -72,7 +74,7 @@ void sort_into(const char* op, const S& stream, const X& x, const tensor_view<T,
   const auto from = plan.arg(0, x);
   const auto places = plan.target(1, indices);
   const kernels::row_target<T> to = with_values ? plan.target(2, values) : kernels::row_target<T>{};
-  sort_rows(op, stream, space, from, to, places, descending);
+  sort_rows(op, stream, space, from, to, places, descending, bits);
 }
 
 }  // namespace detail

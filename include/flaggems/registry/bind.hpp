@@ -207,7 +207,7 @@ auto unpack(const boxed<D>& v) {
   else if constexpr (p.kind == parameter_kind::floating)
     return maybe([](const boxed<D>& x) { return x.number(); });
   else if constexpr (p.kind == parameter_kind::boolean)
-    return v.boolean();
+    return maybe([](const boxed<D>& x) { return x.boolean(); });
   else if constexpr (p.kind == parameter_kind::scalar)
     return maybe([](const boxed<D>& x) {
       using Number = scalar_type<T, P::takes_any_number, Floating>;

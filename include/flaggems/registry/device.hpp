@@ -65,6 +65,7 @@ boxed<Device> default_of(const parameter& p) {
     case integers: return int_list(v.list, v.count);
     case string: return v.text;
     case memory_format: return static_cast<flaggems::memory_format>(v.integer);
+    case dtype: return static_cast<flaggems::dtype>(v.integer);
     default: return {};
   }
 }

@@ -8,6 +8,7 @@
 
 #include <flaggems/error.hpp>
 #include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/memory_format.hpp>
 
 #include <span>
@@ -54,7 +55,7 @@ enum class parameter_kind : u8 {
 /// A default value.
 struct default_value {
   boxed_kind kind = boxed_kind::unset;
-  i64 integer = 0;   // also bool, a memory format, and the single element of a list
+  i64 integer = 0;   // also bool, a dtype, a memory format, and the single element of a list
   i64 list[4] = {};  // of integers
   int count = 0;
   f64 number = 0;
@@ -167,7 +168,8 @@ constexpr std::string_view identifier(std::string_view s, const char* expected) 
   return s;
 }
 
-/// A decimal number with at most 15 digits and a small exponent, which one product rounds right.
+/// A decimal number whose digits are an integer of f64, with a small exponent, which one product
+/// rounds right.
 constexpr f64 decimal_number(std::string_view s) {
   const std::string_view whole = s;
   const bool negative = !s.empty() && s.front() == '-';
@@ -196,8 +198,8 @@ constexpr f64 decimal_number(std::string_view s) {
     }
     scale += down ? -exponent : exponent;
   }
-  if (!s.empty() || count == 0 || count > 15 || scale > 22 || scale < -22)
-    raise_schema("a number of at most 15 digits", whole);
+  if (!s.empty() || count == 0 || digits >= 9007199254740992.0 || scale > 22 || scale < -22)
+    raise_schema("a number of at most 15 digits, or 16 below 2^53", whole);
   f64 power = 1;
   for (int k = 0; k < (scale < 0 ? -scale : scale); ++k) power *= 10;
   const f64 value = scale < 0 ? digits / power : digits * power;
@@ -333,6 +335,11 @@ constexpr default_value default_of_text(std::string_view s, const parameter& p) 
         if (to_string(format) == s) return r;
       }
       raise_schema("the name of a memory format", s);
+    case dtype:
+      if (s != "long") raise_schema("long, the one default of a ScalarType", s);
+      r.kind = boxed_kind::dtype;
+      r.integer = static_cast<i64>(flaggems::dtype::i64);
+      return r;
     default: raise_schema("no default but None for this type", s);
   }
 }

@@ -6,9 +6,8 @@
 // the names below.
 #pragma once
 
-#include <flaggems/device/execution.hpp>
 #include <flaggems/vendors/cuda/tuning.hpp>
-#include <flaggems/vendors/driver/driver_device.hpp>
+#include <flaggems/vendors/driver/dialect.hpp>
 
 // The driver's own types, so that handles are those of <cuda.h> and the runtime API.
 struct CUstream_st;
@@ -23,7 +22,7 @@ struct cuda;
 
 namespace detail {
 
-struct cuda_api {
+struct cuda_api : dialect_api {
   using device_type = cuda;
   using stream = CUstream_st*;
   using event = CUevent_st*;
@@ -36,102 +35,27 @@ struct cuda_api {
   static constexpr const char* library_variable = "FLAGGEMS_CUDA_LIBRARY";
   static constexpr const char* libraries[] = {"libcuda.so.1", "libcuda.so"};
 
-  static constexpr driver_functions functions = {
-      .init = {"cuInit"},
-      .version = {"cuDriverGetVersion"},
-      .error_name = {"cuGetErrorName"},
-      .error_string = {"cuGetErrorString"},
-      .device_count = {"cuDeviceGetCount"},
-      .device_get = {"cuDeviceGet"},
-      .device_name = {"cuDeviceGetName"},
-      .device_attribute = {"cuDeviceGetAttribute"},
-      .device_memory = {"cuDeviceTotalMem_v2"},
-      .context_retain = {"cuDevicePrimaryCtxRetain"},
-      .context_set = {"cuCtxSetCurrent"},
-      .context_get = {"cuCtxGetCurrent"},
-      .context_device = {"cuCtxGetDevice"},
-      .memory_info = {"cuMemGetInfo_v2"},
-      .allocate = {"cuMemAlloc_v2"},
-      .deallocate = {"cuMemFree_v2"},
-      .copy_to_device = {"cuMemcpyHtoDAsync_v2"},
-      .copy_to_host = {"cuMemcpyDtoHAsync_v2"},
-      .copy_on_device = {"cuMemcpyDtoDAsync_v2"},
-      .copy_peer = {"cuMemcpyPeerAsync"},
-      .can_access_peer = {"cuDeviceCanAccessPeer"},
-      .enable_peer = {"cuCtxEnablePeerAccess"},
-      .allocate_pinned = {"cuMemHostAlloc"},
-      .deallocate_pinned = {"cuMemFreeHost"},
-      .fill = {"cuMemsetD8Async"},
-      .create_stream = {"cuStreamCreateWithPriority"},
-      .destroy_stream = {"cuStreamDestroy_v2"},
-      .synchronize = {"cuStreamSynchronize"},
-      .query = {"cuStreamQuery"},
-      .wait = {"cuStreamWaitEvent"},
-      .create_event = {"cuEventCreate"},
-      .destroy_event = {"cuEventDestroy_v2"},
-      .record = {"cuEventRecord"},
-      .synchronize_event = {"cuEventSynchronize"},
-      .query_event = {"cuEventQuery"},
-      .elapsed = {"cuEventElapsedTime"},
-      .begin_capture = {"cuStreamBeginCapture_v2"},
-      .end_capture = {"cuStreamEndCapture"},
-      .is_capturing = {"cuStreamIsCapturing"},
-      .capture_info = {"cuStreamGetCaptureInfo_v2"},
-      .create_user_object = {"cuUserObjectCreate"},
-      .release_user_object = {"cuUserObjectRelease"},
-      .retain_user_object = {"cuGraphRetainUserObject"},
-      .exchange_capture_mode = {"cuThreadExchangeStreamCaptureMode"},
-      .instantiate = {"cuGraphInstantiateWithFlags"},
-      .destroy_graph = {"cuGraphDestroy"},
-      .launch_graph = {"cuGraphLaunch"},
-      .destroy_executable = {"cuGraphExecDestroy"},
-      .load_module = {"cuModuleLoadData"},
-      .unload_module = {"cuModuleUnload"},
-      .find_function = {"cuModuleGetFunction"},
-      .function_attribute = {"cuFuncGetAttribute"},
-      .set_function_attribute = {"cuFuncSetAttribute"},
-      .occupancy = {"cuOccupancyMaxActiveBlocksPerMultiprocessor"},
-      .launch = {"cuLaunchKernelEx"},
-      .encode_tensor_map = {"cuTensorMapEncodeTiled"},
-  };
-  static constexpr driver_numbers numbers = {
-      .out_of_memory = 2,
-      .not_ready = 600,
-      .invalid_context = 201,
-      .not_initialized = 3,
-      .peer_already_enabled = 704,
-      .compute_units = 16,
-      .warp_size = 10,
-      .max_threads_per_block = 1,
-      .shared_memory = 97,  // the opt-in maximum per block
-      .l2_cache = 38,
-      .clock_khz = 13,
-      .memory_clock_khz = 36,
-      .memory_bus_bits = 37,
-      .capability_major = 75,
-      .capability_minor = 76,
-      .function_max_threads = 0,
-      .function_max_shared = 8,
-      .function_target = 5,
-      .has_clusters = 120,
-      .launch_cluster = 4,
-      .most_cluster = 8,
-      .cluster_target = 90,
-      .has_tensor_maps = 127,
-      .l2_promotion = 2,
-      .launch_overlaps = 6,
-      .overlapping_target = 90,
-      .overlapping_version = 12030,
-      .independent_stream = 1,
-      .portable_memory = 1,
-      .capture_of_thread = 1,
-      .capture_relaxed = 2,
-      .first_capture_error = 900,
-      .last_capture_error = 908,
-      .is_active = 1,
-      .capture_invalidated = 901,
-      .unsynchronized_object = 1,
-  };
+  static constexpr driver_functions functions = [] {
+    driver_functions f;
+    FLAGGEMS_DRIVER_NAMES(f, "cu")
+    f.launch_grid = {};
+    f.begin_capture.name = "cuStreamBeginCapture_v2";
+    f.end_capture.name = "cuStreamEndCapture";
+    f.is_capturing.name = "cuStreamIsCapturing";
+    f.capture_info.name = "cuStreamGetCaptureInfo_v2";
+    f.create_user_object.name = "cuUserObjectCreate";
+    f.release_user_object.name = "cuUserObjectRelease";
+    f.retain_user_object.name = "cuGraphRetainUserObject";
+    f.exchange_capture_mode.name = "cuThreadExchangeStreamCaptureMode";
+    f.instantiate.name = "cuGraphInstantiateWithFlags";
+    f.destroy_graph.name = "cuGraphDestroy";
+    f.launch_graph.name = "cuGraphLaunch";
+    f.destroy_executable.name = "cuGraphExecDestroy";
+    f.launch.name = "cuLaunchKernelEx";
+    f.encode_tensor_map.name = "cuTensorMapEncodeTiled";
+    return f;
+  }();
+  static constexpr driver_numbers numbers = cuda_numbers;
 
   /// "sm_90a": with architecture-specific instructions, since the code is for this machine.
   static text target(int capability_major, int capability_minor) {
@@ -156,10 +80,7 @@ struct cuda_api {
   static constexpr const char* compiler_variable = "FLAGGEMS_NVRTC_LIBRARY";
   static constexpr const char* compiler_libraries[] = {
       "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"};
-  static constexpr const char* compiler_symbols[] = {
-      "nvrtcVersion",        "nvrtcGetErrorString", "nvrtcCreateProgram",
-      "nvrtcDestroyProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize",
-      "nvrtcGetProgramLog",  "nvrtcGetCUBINSize",   "nvrtcGetCUBIN"};
+  static constexpr const char* compiler_symbols[] = FLAGGEMS_COMPILER_NAMES("nvrtc", "CUBIN");
   static std::vector<std::string> compiler_options(std::string_view target) {
     // Only the program's own sources: files on disk are not in the cache's key.
     return {"--std=c++17", "-default-device", "--no-source-include",
@@ -181,22 +102,11 @@ struct cuda_api {
 
 /// NVIDIA's GPUs. Streams are CUstream (cudaStream_t); contexts are the primary ones, so it works
 /// together with the CUDA runtime and PyTorch.
-struct cuda : driver_device<detail::cuda_api> {
+struct cuda : driver_device<detail::cuda_api>, detail::dialect_policies<32> {
   static constexpr const char* name = "cuda";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA
   static constexpr int dlpack_device_type = 2;  // kDLCUDA
 
-  struct geometry {
-    static constexpr int warp_size = 32;
-    static constexpr int preferred_warps = 8;
-    static constexpr i64 max_grid = 0x7fffffff;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = false;
-  };
-  struct argument_abi {
-    static constexpr argument_kind kind = argument_kind::pointer_array;
-    static constexpr int alignment = 1;
-  };
   struct images {
     static constexpr image_provider providers[] = {
         image_provider::linked, image_provider::precompiled, image_provider::runtime_compiled};

@@ -10,22 +10,15 @@
 #include <flaggems/device/execution.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/tensor/view.hpp>
+#include <flaggems/vendors/driver/synchronous.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <new>
 #include <string>
 
 namespace flaggems {
-
-namespace detail {
-struct simt_event {
-  std::chrono::steady_clock::time_point time{};
-  bool recorded = false;
-};
-}  // namespace detail
 
 /// An emulated SIMT device with warps of `WarpSize` (32 or 64) lanes.
 ///
@@ -38,7 +31,7 @@ struct simt_event {
 /// Memory is initialised with 0xCD, to expose elements that kernels miss. Races in global memory
 /// are not found: kernels access it by plain pointers.
 template <int WarpSize>
-struct simt {
+struct simt : synchronous_streams {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
 
   // ---- identity
@@ -67,19 +60,9 @@ struct simt {
     return p;
   }
 
-  // ---- streams: synchronous, so a stream is a number
-  using stream_handle = i64;
-  static stream_handle create_stream(int /*priority*/) {
-    static std::atomic<i64> last{0};
-    return ++last;
-  }
-  static void destroy_stream(stream_handle) noexcept {}
-  static void synchronize(stream_handle) {}
-  static bool query(stream_handle) { return true; }
-  static stream_handle default_stream() { return 0; }
-
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
+    if (bytes > (i64{1} << 47)) return nullptr;  // no address space has it: sanitizers would abort
     const std::size_t n = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
     void* const p = ::operator new(n, alignment, std::nothrow);
     if (p != nullptr) std::memset(p, 0xCD, n);
@@ -93,21 +76,6 @@ struct simt {
   }
   static void fill(void* p, int byte, i64 bytes, stream_handle) {
     if (bytes > 0) std::memset(p, byte, static_cast<std::size_t>(bytes));
-  }
-
-  // ---- events
-  using event_handle = detail::simt_event*;
-  static event_handle create_event() { return new detail::simt_event; }
-  static void destroy_event(event_handle event) noexcept { delete event; }
-  static void record(event_handle event, stream_handle) {
-    *event = {std::chrono::steady_clock::now(), true};
-  }
-  static void wait(stream_handle, event_handle) {}
-  static void synchronize_event(event_handle) {}
-  static bool query_event(event_handle) { return true; }
-  static double elapsed_ms(event_handle from, event_handle to) {
-    check(from->recorded && to->recorded, errc::invalid_argument, name, "two recorded events");
-    return std::chrono::duration<double, std::milli>(to->time - from->time).count();
   }
 
   static std::string error_text(int code) {

@@ -27,4 +27,13 @@ void masked() {
        });
 }
 
+void with_logarithms() {
+  each(fg::floating_types{},
+       [](const auto& x) { (void)fg::scaled_dot_product_flash_attention(s, x, x, x); });
+  each(types<pair<bf16, bool>, pair<f16, f16>, pair<f32, bool>, pair<f64, f64>>{},
+       [](const auto& x, const auto& mask) {
+         (void)fg::scaled_dot_product_flash_attention(s, x, x, x, 0, false, mask);
+       });
+}
+
 }  // namespace contract

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/dropout.hpp>
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/softmax.hpp>
 
@@ -83,6 +85,27 @@ void rotations() {
 void draws() {
   each(fg::floating_types{},
        [](const auto& x) { (void)fg::multinomial(s, x, 2, false, generator); });
+  each(fg::floating_types{}, [](const auto& x) {
+    (void)fg::uniform(s, x, 0, 1, generator);
+    (void)fg::normal(s, x, 0, 1, generator);
+    (void)fg::log_normal(s, x, 0, 1, generator);
+    (void)fg::cauchy(s, x, 0, 1, generator);
+    (void)fg::exponential(s, x, 1, generator);
+    (void)fg::poisson(s, x, generator);
+    (void)fg::bernoulli(s, x, generator);
+    (void)fg::normal(s, x, x, generator);
+    (void)fg::native_dropout(s, x, 0.5, true, generator);
+    (void)fg::dropout(s, x, 0.5, true, generator);
+    (void)fg::alpha_dropout(s, x, 0.5, true, generator);
+    (void)fg::feature_dropout(s, x, 0.5, true, generator);
+    (void)fg::feature_alpha_dropout(s, x, 0.5, true, generator);
+    (void)fg::rrelu(s, x, 0.125, 0.5, true, generator);
+  });
+  each(fg::detail::drawn_types{}, [](const auto& x) {
+    (void)fg::geometric(s, x, 0.5, generator);
+    (void)fg::bernoulli(s, x, 0.5, generator);
+    (void)fg::randint_like(s, x, 0, 1, generator);
+  });
 }
 
 void fused() {

@@ -10,6 +10,8 @@
 #include <cuda.h>
 #include <nvrtc.h>
 
+#include "same_call.hpp"
+
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -19,33 +21,7 @@ namespace {
 using flaggems::detail::compiler_functions;
 using flaggems::detail::cuda_api;
 using flaggems::detail::driver_functions;
-
-template <class A, class B>
-constexpr bool same_bytes() {
-  if constexpr (std::is_void_v<A> || std::is_void_v<B> || std::is_function_v<A>)
-    return true;
-  else if constexpr (
-      !requires { sizeof(A); } || !requires { sizeof(B); })
-    return true;  // a type that NVIDIA keeps to itself
-  else
-    return sizeof(A) == sizeof(B);
-}
-/// Whether a value of type A arrives as one of type B in a C call.
-template <class A, class B>
-constexpr bool same_parameter() {
-  if constexpr (std::is_pointer_v<A> != std::is_pointer_v<B>)
-    return false;
-  else if constexpr (std::is_pointer_v<A>)
-    return same_bytes<std::remove_pointer_t<A>, std::remove_pointer_t<B>>();
-  else
-    return std::is_floating_point_v<A> == std::is_floating_point_v<B> && sizeof(A) == sizeof(B);
-}
-template <class A, class B>
-struct same_call : std::false_type {};
-template <class R, class... A, class S, class... B>
-requires(sizeof...(A) == sizeof...(B)) struct same_call<R (*)(A...), S(B...)>
-    : std::bool_constant<same_parameter<R, S>() && (same_parameter<A, B>() && ...)> {
-};
+using flaggems_test::same_call;
 
 #define FLAGGEMS_SAME(member, symbol)                                          \
   static_assert(std::string_view(cuda_api::functions.member.name) == #symbol); \
@@ -58,7 +34,6 @@ FLAGGEMS_SAME(device_count, cuDeviceGetCount);
 FLAGGEMS_SAME(device_get, cuDeviceGet);
 FLAGGEMS_SAME(device_name, cuDeviceGetName);
 FLAGGEMS_SAME(device_attribute, cuDeviceGetAttribute);
-FLAGGEMS_SAME(device_memory, cuDeviceTotalMem_v2);
 FLAGGEMS_SAME(context_retain, cuDevicePrimaryCtxRetain);
 FLAGGEMS_SAME(context_set, cuCtxSetCurrent);
 FLAGGEMS_SAME(context_get, cuCtxGetCurrent);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How attention is computed: tiles or blocks of queries on vector workers; on SIMT devices few
-// queries by split-K (kernel/family/attention/simt/decode.hpp), many of 16 bits by tiles on matrix
-// units (prefill_mma.hpp), others row by row.
+// queries by split-K (kernel/family/attention/simt/decode.hpp), many of 16 bits by warp groups
+// (warp_groups.hpp) or by tiles on matrix units (prefill_mma.hpp), others row by row.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -16,6 +16,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
+#include <flaggems/ops/dispatch/warp_group_attention.hpp>
 
 #include <utility>
 
@@ -76,13 +77,6 @@ kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int 
   return {decode_operand(arg, rank)};
 }
 
-/// Whether the lines of an operand are aligned to vectors of `width` elements.
-template <int width, class T>
-bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
-  return x.element == 1 && kernels::is_vec_aligned<width>(x.data) &&
-         ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
-}
-
 /// Attention by the kernels of SIMT devices for vector-aligned keys and values.
 template <class S, class T, class Key, class Out, class Mask>
 struct warp_attention {
@@ -104,6 +98,7 @@ struct warp_attention {
   const kernels::attention_arg<const Key>&k_arg, &v_arg;
   const Mask& mask_arg;
   const kernels::attention_arg<Out>& out_arg;
+  const kernels::attention_arg<f32>& logs_arg;
   f32 scale;
   launch_config& config;
 
@@ -111,10 +106,11 @@ struct warp_attention {
   kernels::decode_arg<const Key> k{}, v{};
   kernel_mask mask{};
   kernels::decode_arg<Out> out{};
+  kernels::decode_arg<f32> logs{};
 
   /// Runs it; false, having done nothing, if no kernel applies.
   bool run() {
-    const bool are_few = space.queries <= numbers::few_queries &&
+    const bool are_few = logs_arg.data == nullptr && space.queries <= numbers::few_queries &&
                          space.group <= numbers::few_queries &&
                          space.group * space.queries <= numbers::few_queries;
     if ((!are_few && !has_prefill) || space.rank > 2 || space.keys > policy::most ||
@@ -126,6 +122,7 @@ struct warp_attention {
     v = decode_operand(v_arg, space.rank);
     mask = decode_operand(mask_arg, space.rank);
     out = decode_operand(out_arg, space.rank);
+    logs = decode_operand(logs_arg, space.rank);
     if (!are_vec_aligned<width>(k, space.head_size) || !are_vec_aligned<width>(v, space.value_size))
       return false;
     if (!are_few) {
@@ -162,6 +159,7 @@ struct warp_attention {
     look(k_arg.position);
     look(v_arg.position);
     look_at(out_arg);
+    look_at(logs_arg);
     if constexpr (!std::is_same_v<Mask, kernels::no_mask>) look_at(mask_arg);
     return all >> 31 == 0;
   }
@@ -174,6 +172,13 @@ struct warp_attention {
         !is_countable(space.queries) || !is_countable(space.group) ||
         !is_countable(space.group * space.queries) || !(scale >= 0x1p-100F && scale <= 0x1p100F))
       return false;
+    if constexpr (attends_by_warp_groups<device_of<S>> &&
+                  (std::is_same_v<element_of_mask<kernel_mask>, bool> ||
+                   std::is_same_v<element_of_mask<kernel_mask>, T>))
+      if (warp_group_attention<S, T, Out, kernel_mask>{stream, space, q, k, v, mask, out, logs,
+                                                       scale, config}
+              .run())
+        return true;
     const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
                                          i64{kernels::prefill_elements});
     // Twice the rows for a warp: fewer reads of keys, where blocks still occupy the device.
@@ -188,8 +193,13 @@ struct warp_attention {
 
   template <int Blocks, int RowTiles>
   bool prefill() {
+    return logs.data == nullptr ? prefill<Blocks, RowTiles>(kernels::no_logs{})
+                                : prefill<Blocks, RowTiles>(logs);
+  }
+  template <int Blocks, int RowTiles, class Logs>
+  bool prefill(const Logs& sums) {
     using kernel =
-        kernels::attention_prefill_tiles<T, Out, kernel_mask, Blocks, RowTiles,
+        kernels::attention_prefill_tiles<T, Out, kernel_mask, Logs, Blocks, RowTiles,
                                          numbers::prefill_keys(Blocks), numbers::prefill_warps>;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     const i64 rows = space.group * space.queries;
@@ -220,7 +230,7 @@ struct warp_attention {
     config.blocks_per_unit = 0;
     config.threads = kernel::max_threads;
     config.scratch = kernel::most_scratch;
-    launch<kernel>(stream, config, many, q, k, v, mask, out);
+    launch<kernel>(stream, config, many, q, k, v, mask, out, sums);
     return true;
   }
 
@@ -301,13 +311,14 @@ struct warp_attention {
 };
 
 /// Attends by the kernels that suit the device, the dtypes and the sizes; `outputs`: the elements
-/// of the result.
+/// of the result. If `logs` has data, the logarithms of the sums of exponentials go there.
 template <class S, class T, class Key, class O, class Mask, class C>
 void launch_attention(const char* op, const S& stream, const kernels::attention_space& space,
                       const kernels::attention_arg<const T>& q,
                       const kernels::attention_arg<const Key>& k,
                       const kernels::attention_arg<const Key>& v, const Mask& mask,
-                      const kernels::attention_arg<O>& out, C scale, i64 outputs) {
+                      const kernels::attention_arg<O>& out, const kernels::attention_arg<C>& logs,
+                      C scale, i64 outputs) {
   launch_config config;
   config.op = op;
   config.tiles = space.batches * space.row_tiles;
@@ -320,7 +331,8 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
   using numbers = tuning<families::attention, device_of<S>>;
   config.threads = numbers::threads;
   if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>) {
-    warp_attention<S, T, Key, O, Mask> by_warps{stream, space, q, k, v, mask, out, scale, config};
+    warp_attention<S, T, Key, O, Mask> by_warps{stream, space, q,    k,     v,
+                                                mask,   out,   logs, scale, config};
     if (by_warps.run()) return;
   }
   const bool contiguous =
@@ -331,16 +343,16 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
     const i64 rows = space.group * space.queries;
     if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Key, T> && std::is_same_v<O, T>) {
       using tiles = kernels::attention_tiles<Mask>;
-      if (rows > few::most_rows && isa() == isa_level::amx) {
+      if (rows > few::most_rows && isa() == isa_level::amx && logs.data == nullptr) {
         config.tiles = space.batches * kernels::ceil_div(rows, tiles::least_rows);
         config.scratch = tiles::scratch(space.head_size, space.value_size);
         return launch<tiles>(stream, config, space, q, k, v, mask, out, scale);
       }
     }
-    if (rows > few::most_rows || !contiguous) {
+    if (rows > few::most_rows || !contiguous || logs.data != nullptr) {
       config.tiles = space.batches * kernels::ceil_div(rows, i64{many::least_rows});
       config.scratch = many::scratch(space.head_size, space.value_size);
-      launch<many>(stream, config, space, q, k, v, mask, out, scale);
+      launch<many>(stream, config, space, q, k, v, mask, out, scale, logs);
       return;
     }
     // Parts of at least 256 keys; independent of the number of threads, so that results are too.
@@ -363,10 +375,10 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
     launch<kernels::attention_host_merge<O, C>>(stream, config, space, out, parts,
                                                 static_cast<const C*>(partial.data()));
   } else if (contiguous)
-    launch<one>(stream, config, space, q, k, v, mask, out, scale);
+    launch<one>(stream, config, space, q, k, v, mask, out, scale, logs);
   else
     launch<kernels::attention<T, Key, O, C, Mask, kernels::stepping::strided>>(
-        stream, config, space, q, k, v, mask, out, scale);
+        stream, config, space, q, k, v, mask, out, scale, logs);
 }
 
 }  // namespace flaggems::detail

@@ -66,23 +66,24 @@ void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>&
   config.threads = space.columns                      ? static_cast<int>(kernels::scan_columns)
                    : space.chunk < numbers::short_row ? numbers::threads_of_few
                                                       : numbers::threads;
-  config.scratch = scratch_bytes<state>(config.threads);
   using kernel = kernels::scan<Op, T, O>;
   using kernels::scan_pass;
   if (space.chunks == 1)
     return launch<kernel>(stream, config, space, from, to, to_places, static_cast<state*>(nullptr),
                           scan_pass::whole);
-  const i64 slots = space.rows.tiles * space.rows.chunk;
-  auto memory = empty<u8>(stream, {slots * space.chunks * static_cast<i64>(sizeof(state))}, op);
-  auto* const states = reinterpret_cast<state*>(memory.data());
-  launch<kernel>(stream, config, space, from, to, to_places, states, scan_pass::totals);
+  const i64 slots = space.rows.tiles * space.rows.chunk, all = slots * space.chunks;
+  auto memory = empty<u8>(stream, {2 * all * static_cast<i64>(sizeof(state))}, op);
+  auto* const totals = reinterpret_cast<state*>(memory.data());
+  auto* const before = totals + all;
+  launch<kernel>(stream, config, space, from, to, to_places, totals, scan_pass::totals);
   launch_config joining;
   joining.op = op;
-  joining.tiles = kernels::ceil_div(slots, kernels::scan_states<Op>::tile);
+  joining.tiles = slots;
   joining.work = work_of(slots, space.chunks, sizeof(state));
-  joining.threads = static_cast<int>(kernels::scan_states<Op>::tile);
-  launch<kernels::scan_states<Op>>(stream, joining, slots, space.chunks, states);
-  launch<kernel>(stream, config, space, from, to, to_places, states, scan_pass::joined);
+  joining.threads = numbers::threads_of_few;
+  launch<kernels::scan_states<Op>>(stream, joining, slots, space.chunks,
+                                   static_cast<const state*>(totals), before);
+  launch<kernel>(stream, config, space, from, to, to_places, before, scan_pass::joined);
 }
 
 }  // namespace flaggems::detail

@@ -5,10 +5,13 @@
 // the kernels of lookups; writes by one thread for each place, or sorted.
 #pragma once
 
-#include <flaggems/kernel/family/index/scatter.hpp>
+#include <flaggems/kernel/family/index/simt/writes.hpp>
+#include <flaggems/kernel/family/index/vector/scatter.hpp>
 #include <flaggems/ops/dispatch/index_select.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/triangle.hpp>
+
+#include <bit>
 
 namespace flaggems::detail {
 
@@ -31,38 +34,73 @@ indexed_elements<T, J, D> elements_along(const tensor_view<T, D>& x, int d,
   return {x.data(), strides, x.size(d), x.stride(d), index};
 }
 
+/// Elements beside each other that go by one index to elements beside each other: as many as
+/// `Bytes` have, where all rows of them are whole words of so many on both sides, else 1.
+template <int Bytes, class T, class J, class D>
+int common_width(const indexed_elements<T, J, D>& x, const memory_layout& other) {
+  constexpr int width = Bytes / static_cast<int>(sizeof(T));
+  const int last = other.sizes.size() - 1;
+  const auto is_whole = [](i64 n) { return n % width == 0; };
+  const auto is_aligned = [](const void* p) { return reinterpret_cast<u64>(p) % Bytes == 0; };
+  if (width == 1 || last < 0 || x.strides[last] != 1 || other.strides[last] != 1 ||
+      x.index.stride(last) != 0 || !is_whole(other.sizes[last]) || !is_whole(x.step) ||
+      !is_aligned(x.base) || !is_aligned(other.data))
+    return 1;
+  for (int d = 0; d < last; ++d)
+    if (other.sizes[d] != 1 && (!is_whole(x.strides[d]) || !is_whole(other.strides[d]))) return 1;
+  return width;
+}
+/// Sizes, or strides, in words of `width` elements along the last dimension.
+inline shape sizes_in_words(int_list sizes, int width) {
+  shape r(sizes);
+  if (width > 1) r[r.rank() - 1] /= width;
+  return r;
+}
+inline shape strides_in_words(int_list strides, int width) {
+  shape r(strides);
+  for (int d = 0; d + 1 < r.rank(); ++d) r[d] /= width;
+  return r;
+}
+
 /// out = the elements. There are some, and all checks have passed; an index out of range gives 0.
 template <class S, class T, class J, class D>
 void launch_gather(const char* op, const S& stream, const indexed_elements<const T, J, D>& x,
                    const tensor_view<T, D>& out) {
-  using word = typename word_of<T>::type;
-  iteration it(out.sizes());
-  it.add(out.sizes(), out.strides());
-  it.add(out.sizes(), x.strides);
-  it.add(out.sizes(), x.index.strides());
+  const memory_layout layout = layout_of(out);
+  const int width = has_vectors<D> ? 1 : common_width<8>(x, layout);
+  const shape sizes = sizes_in_words(out.sizes(), width);
+  iteration it(sizes);
+  it.add(sizes, strides_in_words(out.strides(), width));
+  it.add(sizes, strides_in_words(x.strides, width));
+  it.add(sizes, x.index.strides());
   it.collapse();
-  kernels::target<word> to{reinterpret_cast<word*>(out.data()), {}};
-  kernels::lookup<word, J> from{};
-  from.data = reinterpret_cast<const word*>(x.base);
-  from.index = x.index.data();
-  from.size = x.size;
-  from.step = x.step;
-  it.copy_strides(0, to.strides);
-  it.copy_strides(1, from.strides);
-  it.copy_strides(2, from.index_strides);
   launch_config config;
   config.op = op;
-  config.work = work_of(it.numel(), sizeof(T), 2);
-  if constexpr (has_vectors<D>) {
-    kernels::tiling space = it.tiles(tuning<families::index, D>::tile);
-    config.tiles = space.tiles;
-    launch<kernels::index_select<word, J>>(stream, config, space, to, from);
-  } else {
-    const memory_layout layouts[] = {layout_of(out)};
-    if (x.size == 0)
-      return launch_strided(stream, config, it, layouts, to, kernels::literal<word>{0});
-    launch_strided(stream, config, it, layouts, to, kernels::looked_up<word, J>{from}, false);
-  }
+  config.work = work_of(out.numel(), sizeof(T), 2);
+  const auto with = [&]<class W>(W) {
+    kernels::target<W> to{reinterpret_cast<W*>(out.data()), {}};
+    kernels::lookup<W, J> from{};
+    from.data = reinterpret_cast<const W*>(x.base);
+    from.index = x.index.data();
+    from.size = x.size;
+    from.step = x.step / width;
+    it.copy_strides(0, to.strides);
+    it.copy_strides(1, from.strides);
+    it.copy_strides(2, from.index_strides);
+    if constexpr (has_vectors<D>) {
+      const kernels::tiling space = it.tiles(tuning<families::index, D>::tile);
+      config.tiles = space.tiles;
+      launch<kernels::index_select<W, J>>(stream, config, space, to, from);
+    } else if (x.size == 0) {
+      launch_strided(stream, config, it, std::span(&layout, 1), to, kernels::literal<W>{0});
+    } else {
+      launch_strided(stream, config, it, std::span(&layout, 1), to, kernels::looked_up<W, J>{from},
+                     false);
+    }
+  };
+  if constexpr (has_simt<D> && sizeof(T) < 8)
+    if (width > 1) return with(u64{});
+  with(typename word_of<T>::type{});
 }
 
 /// The dimensions of an operation in which several elements may go to one place, as a bit mask.
@@ -166,8 +204,6 @@ template <class T, class S, class U, class J, class D>
 void launch_scatter_as(const char* op, const S& stream, const indexed_elements<U, J, D>& to,
                        const tensor_view<const U, D>& source, meeting_dims meeting,
                        kernels::joining how) {
-  // A device of many threads writes all at once; elements of one place are then in any order.
-  if (has_simt<D> && how == kernels::joining::replace) meeting = 0;
   const scatter_plan plan(source.sizes(), to.strides, source.strides(), to.index.strides(),
                           meeting);
   kernels::target<T> out{reinterpret_cast<T*>(to.base), {}};
@@ -182,8 +218,93 @@ void launch_scatter_as(const char* op, const S& stream, const indexed_elements<U
   config.op = op;
   config.tiles = space.tiles;
   config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
-  config.threads = tuning<families::index, D>::writing_threads;
   launch<kernels::scatter<T, J>>(stream, config, space, plan.walk, out, from, how);
+}
+
+/// Launches writes by threads of a SIMT device with a few steps each (kernels::write_strided).
+template <class S, class Writes>
+void launch_writes(const S& stream, launch_config& config, const iteration& it,
+                   const Writes& writes) {
+  constexpr i64 many = tuning<families::pointwise, device_of<S>>::many_vectors;
+  const auto run = [&](const iteration& part, const Writes& own) {
+    const kernels::strided_space space =
+        strided_space_of(part, false, 1, kernels::steps_of_write, 3, many / 2);
+    plan_steps<device_of<S>>(config, space.threads);
+    launch<kernels::write_strided<Writes>>(stream, config, space, own);
+  };
+  if (it.is_small()) return run(it, writes);
+  it.for_each_narrow_part([&](const iteration& part, const kernels::coordinates& first) {
+    Writes own = writes;
+    own.move(first);
+    run(part, own);
+  });
+}
+
+/// Replaces elements, as words, by many threads at once: of those that meet any one is there.
+template <class S, class T, class J, class D>
+void launch_scatter_words(const char* op, const S& stream, const indexed_elements<T, J, D>& to,
+                          const tensor_view<const T, D>& source) {
+  const int width = common_width<16>(to, layout_of(source));
+  const shape sizes = sizes_in_words(source.sizes(), width);
+  iteration it(sizes);
+  it.add(sizes, strides_in_words(to.strides, width));
+  it.add(sizes, strides_in_words(source.strides(), width));
+  it.add(sizes, to.index.strides());
+  it.collapse();
+  launch_config config;
+  config.op = op;
+  config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
+  const auto with = [&]<class W>(W) {
+    kernels::scattered_words<W, J> writes{};
+    writes.out.data = reinterpret_cast<W*>(to.base);
+    writes.source.data = reinterpret_cast<const W*>(source.data());
+    writes.source.index = to.index.data();
+    writes.source.size = to.size;
+    writes.source.step = to.step / width;
+    it.copy_strides(0, writes.out.strides);
+    it.copy_strides(1, writes.source.strides);
+    it.copy_strides(2, writes.source.index_strides);
+    launch_writes(stream, config, it, writes);
+  };
+  if (width > 1) return with(kernels::vec<u32, 4>{});
+  with(typename word_of<T>::type{});
+}
+
+/// Joins the elements of sorted places on a SIMT device, by vectors of Width elements.
+template <int Width, class S, class T, class D>
+void join_sorted(launch_config& config, const S& stream, T* base, int_list out_strides,
+                 const tensor_view<const T, D>& source, meeting_dims meeting,
+                 const kernels::sorted_places& places, const scatter_plan& plan,
+                 kernels::joining how) {
+  // Of the dimensions that meet the first stands for the order of the walk.
+  shape sizes = sizes_in_words(source.sizes(), Width), to = strides_in_words(out_strides, Width),
+        from = strides_in_words(source.strides(), Width), along(sizes);
+  bool is_first = true;
+  for (int d = 0; d < sizes.rank(); ++d) {
+    along[d] = 0;
+    if ((meeting >> d & 1u) == 0) continue;
+    sizes[d] = is_first ? places.walk.count : 1;
+    along[d] = is_first ? 1 : 0;
+    to[d] = from[d] = 0;
+    is_first = false;
+  }
+  iteration it(sizes);
+  it.add(sizes, to);
+  it.add(sizes, from);
+  it.add(sizes, along);
+  it.collapse();
+  using writes_type = kernels::joined_vectors<T, Width>;
+  using word = typename writes_type::word;
+  writes_type writes{};
+  writes.out.data = reinterpret_cast<word*>(base);
+  writes.source = reinterpret_cast<const word*>(source.data());
+  writes.places = places;
+  writes.how = how;
+  it.copy_strides(0, writes.out.strides);
+  it.copy_strides(1, writes.strides);
+  it.copy_strides(2, writes.k_strides);
+  copy_few(writes.source_walk, plan.source_walk, max_rank);
+  launch_writes(stream, config, it, writes);
 }
 
 /// The same where elements meet, by sorting them.
@@ -210,21 +331,31 @@ void launch_scatter_sorted(const char* op, const S& stream, const indexed_elemen
       offsets.add(coordinate<D>(index.shape_of(), d), index.size(d), strides[d], false);
   const auto keys = offsets.written().view({plan.walk.count});
   auto order = empty<i64>(stream, {plan.walk.count}, op);
-  sort_into(op, stream, tensor_view<const i64, D>(keys), keys, order.view(), 0, false);
+  // Less than all bits are set in a place, and all in -1.
+  const int bits = static_cast<int>(std::bit_width(static_cast<u64>(offsets.reach())));
+  sort_into(op, stream, tensor_view<const i64, D>(keys), keys, order.view(), 0, false, bits);
 
-  using kernel = kernels::scatter_sorted<T>;
-  kernels::target<T> out{to.base + offsets.lowest(), {}};
-  kernels::scatter_source<T, i64> from{};
-  plan.put(out, from);
-  from.data = source.data();
-  const kernels::tiling space = plan.tiles(tuning<families::index, D>::written);
+  const kernels::sorted_places places{keys.data(), order.data(), plan.walk};
+  T* const base = to.base + offsets.lowest();
   launch_config config;
   config.op = op;
-  config.tiles = kernel::tiles(space, plan.walk.count);
   config.work = work_of(source.numel(), sizeof(T) + sizeof(i64), 2);
-  config.threads = tuning<families::index, D>::writing_threads;
-  launch<kernel>(stream, config, space,
-                 kernels::sorted_places{keys.data(), order.data(), plan.walk}, out, from, how);
+  if constexpr (has_simt<D>) {
+    constexpr int width = kernels::vec_size<T>;
+    if (width > 1 && common_width<16>(to, layout_of(source)) == width)
+      join_sorted<width>(config, stream, base, to.strides, source, meeting, places, plan, how);
+    else
+      join_sorted<1>(config, stream, base, to.strides, source, meeting, places, plan, how);
+  } else {
+    using kernel = kernels::scatter_sorted<T>;
+    kernels::target<T> out{base, {}};
+    kernels::scatter_source<T, i64> from{};
+    plan.put(out, from);
+    from.data = source.data();
+    const kernels::tiling space = plan.tiles(tuning<families::index, D>::written);
+    config.tiles = kernel::tiles(space, plan.walk.count);
+    launch<kernel>(stream, config, space, places, out, from, how);
+  }
 }
 
 /// By the kernels that suit: what only replaces moves words; sums of small floats are rounded once,
@@ -233,12 +364,18 @@ template <class S, class T, class J, class D>
 void launch_scatter(const char* op, const S& stream, const indexed_elements<T, J, D>& to,
                     const tensor_view<const T, D>& source, meeting_dims meeting,
                     kernels::joining how) {
-  if (how == kernels::joining::replace)
-    launch_scatter_as<typename word_of<T>::type>(op, stream, to, source, meeting, how);
-  else if constexpr (has_simt<D> || kernels::is_small_float<T>)
+  const bool replaces = how == kernels::joining::replace;
+  if constexpr (has_simt<D>) {
+    if (replaces) return launch_scatter_words(op, stream, to, source);
     launch_scatter_sorted(op, stream, to, source, meeting, how);
-  else
-    launch_scatter_as<T>(op, stream, to, source, meeting, how);
+  } else {
+    if (replaces)
+      return launch_scatter_as<typename word_of<T>::type>(op, stream, to, source, meeting, how);
+    if constexpr (kernels::is_small_float<T>)
+      launch_scatter_sorted(op, stream, to, source, meeting, how);
+    else
+      launch_scatter_as<T>(op, stream, to, source, meeting, how);
+  }
 }
 
 }  // namespace flaggems::detail

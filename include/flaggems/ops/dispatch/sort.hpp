@@ -50,6 +50,10 @@ i64 parts_of_row(i64 rows, i64 length) {
   return kernels::max_of(i64{1}, kernels::min_of(most, length / least));
 }
 
+/// The bits of a key that orders elements of T.
+template <class T>
+inline constexpr int bits_of_keys = 8 * static_cast<int>(sizeof(kernels::bits_type<T>));
+
 /// Sorts the rows one after the other, each by all threads of the host.
 template <class S, class T>
 void sort_long(const char* op, const S& stream, const kernels::row_space& space,
@@ -119,23 +123,24 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
 }
 
 /// Sorts longer rows on a SIMT device, in batches of about `most` elements, at least one row. J: an
-/// unsigned integer for indices in a row.
+/// unsigned integer for indices in a row. The keys differ in their lowest `bits` alone.
 template <class J, class S, class T>
 void sort_by_radix(const char* op, const S& stream, const kernels::row_space& space,
                    const kernels::row_arg<T>& x, const kernels::row_target<T>& values,
                    const kernels::row_target<i64>& indices, bool descending,
-                   i64 most = tuning<families::sort, device_of<S>>::elements_per_pass) {
+                   i64 most = tuning<families::sort, device_of<S>>::elements_per_pass,
+                   int bits = bits_of_keys<T>) {
   using numbers = tuning<families::sort, device_of<S>>;
   using U = kernels::bits_type<T>;
   using pass_type = kernels::radix_pass<U, J>;
   using tile = kernels::radix_tile;
-  constexpr int passes = sizeof(U);
+  const int passes = kernels::max_of(1, kernels::ceil_div(bits, tile::bits));
   const i64 n = space.length;
   const i64 rows_per_pass = kernels::min_of(space.rows, kernels::max_of(i64{1}, most / n));
   const i64 size = i64{tile::threads} * tile::keys, tiles = kernels::ceil_div(n, size);
   const i64 lines = rows_per_pass * tile::digits;
   // Pass by pass they go from one half to the other; those of the last pass are the result.
-  constexpr int halves = passes < 3 ? passes - 1 : 2;
+  const int halves = passes < 3 ? passes - 1 : 2;
   auto keys = empty<U>(stream, {kernels::max_of(halves, 1), rows_per_pass, n}, op);
   auto places = empty<J>(stream, {halves, rows_per_pass, n}, op);
   auto counts = empty<J>(stream, {lines, tiles + 1}, op);
@@ -195,11 +200,12 @@ void sort_in_workspace(const char* op, const S& stream, const kernels::row_space
 }
 
 /// Sorts rows by the kernels that suit the device and their length. `values` has no data if only
-/// the order is requested.
+/// the order is requested. Integers may differ in their lowest `bits` alone.
 template <class S, class T>
 void sort_rows(const char* op, const S& stream, const kernels::row_space& space,
                const kernels::row_arg<T>& from, const kernels::row_target<T>& to,
-               const kernels::row_target<i64>& places, bool descending) {
+               const kernels::row_target<i64>& places, bool descending,
+               [[maybe_unused]] int bits = bits_of_keys<T>) {
   if constexpr (has_vectors<device_of<S>>) {
     if (const i64 parts = parts_of_row<device_of<S>>(space.rows, space.length); parts > 1)
       sort_long(op, stream, space, from, to, places, parts, descending);
@@ -207,10 +213,11 @@ void sort_rows(const char* op, const S& stream, const kernels::row_space& space,
       sort_in_workspace(op, stream, space, from, to, places, descending);
   } else {
     if (sort_in_blocks(op, stream, space, from, to, places, descending)) return;
+    constexpr i64 most = tuning<families::sort, device_of<S>>::elements_per_pass;
     if (space.length >> 32 == 0)
-      sort_by_radix<u32>(op, stream, space, from, to, places, descending);
+      sort_by_radix<u32>(op, stream, space, from, to, places, descending, most, bits);
     else
-      sort_by_radix<u64>(op, stream, space, from, to, places, descending);
+      sort_by_radix<u64>(op, stream, space, from, to, places, descending, most, bits);
   }
 }
 

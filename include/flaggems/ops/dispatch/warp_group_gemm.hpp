@@ -115,7 +115,8 @@ class warp_group_gemm {
   using tile_at = kernels::warp_group_tile<tiles[K].m, tiles[K].n, tiles[K].stages,
                                            tiles[K].cluster, tiles[K].ping_pong>;
   /// Limits of 32-bit counts, and of strides of a map; the least rows and columns of a tile.
-  static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38, least = 64;
+  static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38;
+  static constexpr i64 least = 64;  // limit
 
   /// Whether the copy engine takes a matrix whose elements are `inner` and `outer` apart.
   template <class T>

@@ -46,7 +46,8 @@ struct attention {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND(flaggems::scaled_dot_product_attention, masked_types, line("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor").options_from("dropout_p")));
+        FLAGGEMS_BIND(flaggems::scaled_dot_product_attention, masked_types, line("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor").options_from("dropout_p")),
+        FLAGGEMS_BIND(flaggems::scaled_dot_product_flash_attention, masked_types, line("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)").without_out()));
     // clang-format on
   }
 };

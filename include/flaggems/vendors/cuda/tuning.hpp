@@ -49,4 +49,25 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
   static constexpr int warp_group_rows = 1024;
 };
 
+template <detail::cuda_like Device>
+struct tuning<families::attention, Device> : default_tuning<families::attention, Device> {
+  // TFLOP/s of the full square, 16,384 positions in heads of 128 of 512, 1024, .. 16,384 positions:
+  // 128 keys of two groups 524, 605, 676, 715, 707, 671, of three groups 80 keys 467, 565, 668,
+  // 706, 726, 737. Of 64: three groups 386, 418, 489, 504, 513, 498, two 363, 416, 440, 460, 467,
+  // 456, and without streaming three 360, 398, 468, 511, 527, 507. With fewer than 100 tiles of
+  // rows, heads of 64 are faster by smaller tiles of more blocks (8 x 1024 rows: 42 us, by these
+  // 61).
+  static constexpr attention_warp_numbers warp_group_tiles[] = {
+      {64, 128, 2, 3, true, false, i64{1} << 40, 1, 100},
+      {64, 128, 3, 2, true, false, 1, 2048, 100},
+      {64, 128, 3, 2, false, false, 4096, 8192, 100},
+      {96, 128, 2, 2, true, false, 1, 1, 1},
+      {128, 128, 2, 2, true, false, 1, 1, 1},
+      {192, 80, 2, 2, true, false, 1, 1, 1},
+      {256, 64, 2, 2, false, false, 1, 1, 1},
+      {64, 128, 2, 2, true, true, 1, 1, 100},
+      {128, 128, 2, 2, false, true, 1, 1, 1},
+      {256, 64, 2, 2, false, true, 1, 1, 1}};
+};
+
 }  // namespace flaggems

@@ -5,11 +5,10 @@
 // driver_device<Api>; its Api has the names of libraries and functions, and the constants.
 #pragma once
 
-#include <flaggems/detail/atomic.hpp>
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/kernel/block/simt/tensor_map.hpp>
-#include <flaggems/vendors/driver/driver.hpp>
+#include <flaggems/vendors/driver/driver_calls.hpp>
 #include <flaggems/vendors/driver/linked.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>
 #include <flaggems/vendors/driver/runtime_compiler.hpp>
@@ -41,107 +40,78 @@ inline pool_mutex loading;
 }  // namespace detail
 
 template <class Api>
-struct driver_device {
+struct driver_device : detail::driver_base<Api> {
+ private:
+  using calls = detail::driver_calls<Api>;
+  using calls::address_of;
+  using calls::call;
+  using calls::context_of;
+  using calls::driver;
+  using calls::enable_peer;
+  using calls::functions;
+  using calls::has_attributes;
+  using calls::has_contexts;
+  using calls::names;
+  using calls::number_of;
+  using calls::result_of;
+  using relaxed_capture_scope = typename calls::relaxed_capture_scope;
+
+ public:
   // ---- discovery
-  static int device_count() noexcept { return driver().device_count(); }
+  using calls::current_device;
+  using calls::device_count;
   static detail::text unavailable_reason() { return driver().reason(); }
-  /// The calling thread's: 0 until set, as in the vendor's runtime.
-  static int current_device() {
-    if (device_count() == 0) return 0;
-    thread_local bool has_context = false;
-    if (!has_context) [[unlikely]]
-      has_context = adopt_context();
-    int device = 0;
-    const int result = functions().context_device.call(&device);
-    if (result != 0 && result != Api::numbers.invalid_context) [[unlikely]]
-      driver().raise_result("current_device", functions().context_device.name, result);
-    return device;
-  }
-  /// Makes a device's primary context current for the calling thread: the one that the vendor's
-  /// runtime, and so PyTorch, uses. It is retained until the program ends. Raises
-  /// device_unavailable.
-  static void set_device(int index) {
-    if (index < 0 || index >= device_count()) [[unlikely]]
-      detail::raise_no_device<typename Api::device_type>("set_device", index);
-    call("set_device", functions().context_set, context_of(index));
-  }
   static device_properties properties(int index) {
     if (index < 0 || index >= device_count()) [[unlikely]]
       detail::raise_no_device<typename Api::device_type>("properties", index);
     const detail::driver_numbers& n = Api::numbers;
     const char* const op = "properties";
-    int device = 0;
-    call(op, functions().device_get, &device, index);
+    const int device = number_of(op, index);
     const auto attribute = [&](int which) {
       int value = 0;
-      call(op, functions().device_attribute, &value, which, device);
+      if (which >= 0) call(op, functions().device_attribute, &value, which, device);
       return value;
     };
     char name[256] = {};
-    call(op, functions().device_name, name, int{sizeof(name)}, device);
-    std::size_t total = 0;
-    call(op, functions().device_memory, &total, device);
+    if constexpr (names.device_name.exists())
+      call(op, functions().device_name, name, int{sizeof(name)}, device);
     device_properties p;
-    p.name = name;
-    p.arch = Api::target(attribute(n.capability_major), attribute(n.capability_minor));
-    p.compute_units = attribute(n.compute_units);
-    p.warp_size = attribute(n.warp_size);
-    p.max_threads_per_block = attribute(n.max_threads_per_block);
-    p.shared_memory_per_block = attribute(n.shared_memory);
-    p.max_cluster = attribute(n.has_clusters) != 0 ? n.most_cluster : 1;
+    p.name = *name != '\0' ? name : Api::name;
+    if constexpr (names.device_structure.exists()) {  // larger than all that are known
+      char structure[8192] = {};
+      call(op, functions().device_structure, static_cast<void*>(structure), device);
+      p.arch = Api::target({structure, sizeof(structure)});
+    } else if constexpr (names.device_capability.exists()) {
+      int first = 0, second = 0;
+      call(op, functions().device_capability, &first, &second, device);
+      p.arch = Api::target(first, second);
+    } else {
+      p.arch = Api::target(attribute(n.capability_major), attribute(n.capability_minor));
+    }
+    p.warp_size = n.warp_size >= 0 ? attribute(n.warp_size) : Api::warp_size;
+    const auto attribute_or = [&](int which, i64 limit) {
+      return which >= 0 ? i64{attribute(which)} : limit;
+    };
+    p.compute_units = static_cast<int>(attribute_or(n.compute_units, Api::limits.compute_units));
+    p.max_threads_per_block =
+        static_cast<int>(attribute_or(n.max_threads_per_block, Api::limits.max_threads_per_block));
+    p.shared_memory_per_block = attribute_or(n.shared_memory, Api::limits.shared_memory);
+    if constexpr (has_attributes)
+      p.max_cluster = attribute(n.has_clusters) != 0 ? n.most_cluster : 1;
     p.l2_cache = attribute(n.l2_cache);
     p.clock_khz = attribute(n.clock_khz);
     p.memory_clock_khz = attribute(n.memory_clock_khz);
     p.memory_bus_bits = attribute(n.memory_bus_bits);
-    p.total_memory = static_cast<i64>(total);
     const device_guard<typename Api::device_type> guard(index);
-    std::size_t unused = 0;
-    call(op, functions().memory_info, &unused, &total);
+    std::size_t unused = 0, total = 0;
+    if constexpr (names.memory_info.exists()) call(op, functions().memory_info, &unused, &total);
+    p.total_memory = static_cast<i64>(total);
     p.free_memory = static_cast<i64>(unused);
     return p;
   }
 
-  // ---- streams
-  using stream_handle = typename Api::stream;
-  static stream_handle create_stream(int priority) {
-    void* stream = nullptr;
-    call("stream", functions().create_stream, &stream, Api::numbers.independent_stream, priority);
-    return static_cast<stream_handle>(stream);
-  }
-  static void destroy_stream(stream_handle s) noexcept { functions().destroy_stream.call(s); }
-  static void synchronize(stream_handle s) {
-    const relaxed_capture_scope scope;
-    call("synchronize", functions().synchronize, s);
-  }
-  static bool query(stream_handle s) {
-    const relaxed_capture_scope scope;
-    return is_done("query", functions().query, s);
-  }
-  static stream_handle default_stream() noexcept { return nullptr; }
-
-  // ---- events
-  using event_handle = typename Api::event;
-  static event_handle create_event() {
-    void* event = nullptr;
-    call("event", functions().create_event, &event, 0U);
-    return static_cast<event_handle>(event);
-  }
-  static void destroy_event(event_handle e) noexcept { functions().destroy_event.call(e); }
-  static void record(event_handle e, stream_handle s) { call("record", functions().record, e, s); }
-  static void wait(stream_handle s, event_handle e) { call("wait", functions().wait, s, e, 0U); }
-  static void synchronize_event(event_handle e) {
-    const relaxed_capture_scope scope;
-    call("synchronize", functions().synchronize_event, e);
-  }
-  static bool query_event(event_handle e) {
-    const relaxed_capture_scope scope;
-    return is_done("query", functions().query_event, e);
-  }
-  static double elapsed_ms(event_handle from, event_handle to) {
-    float ms = 0;
-    call("elapsed_ms", functions().elapsed, &ms, from, to);
-    return static_cast<double>(ms);
-  }
+  // ---- streams and events: of the base
+  using stream_handle = typename detail::driver_base<Api>::stream_handle;
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
@@ -159,37 +129,55 @@ struct driver_device {
     const relaxed_capture_scope scope;
     functions().deallocate.call(address_of(data));
   }
-  static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
+  static void copy(void* to, const void* from, i64 bytes, copy_kind kind,
+                   [[maybe_unused]] stream_handle s) {
     if (bytes <= 0) return;
     const auto n = static_cast<std::size_t>(bytes);
-    switch (kind) {
-      case copy_kind::host_to_device:
-        return call("copy", functions().copy_to_device, address_of(to), from, n, s);
-      case copy_kind::device_to_host:
-        return call("copy", functions().copy_to_host, to, address_of(from), n, s);
-      case copy_kind::device_to_device:
-        return call("copy", functions().copy_on_device, address_of(to), address_of(from), n, s);
-    }
+    // All number the kinds as CUDA does.
+    [[maybe_unused]] const int number = kind == copy_kind::host_to_device   ? 1
+                                        : kind == copy_kind::device_to_host ? 2
+                                                                            : 3;
+    if constexpr (names.copy_now.exists())
+      call("copy", functions().copy_now, to, from, n, number);
+    else if constexpr (names.copy_any.exists())
+      call("copy", functions().copy_any, to, from, n, number, s);
+    else if (kind == copy_kind::host_to_device)
+      call("copy", functions().copy_to_device, address_of(to), from, n, s);
+    else if (kind == copy_kind::device_to_host)
+      call("copy", functions().copy_to_host, to, address_of(from), n, s);
+    else
+      call("copy", functions().copy_on_device, address_of(to), address_of(from), n, s);
   }
   static void fill(void* data, int byte, i64 bytes, stream_handle s) {
-    if (bytes > 0)
-      call("fill", functions().fill, address_of(data), static_cast<unsigned char>(byte),
-           static_cast<std::size_t>(bytes), s);
+    if (bytes <= 0) return;
+    const auto n = static_cast<std::size_t>(bytes);
+    if constexpr (names.fill.exists())
+      call("fill", functions().fill, address_of(data), static_cast<unsigned char>(byte), n, s);
+    else if constexpr (names.fill_int.exists())
+      call("fill", functions().fill_int, data, byte, n, s);
+    else
+      copy(data, std::string(n, static_cast<char>(byte)).data(), bytes, copy_kind::host_to_device,
+           s);
   }
 
   /// From the device `from_device` to the current one; `s` is a stream of the latter.
   static void copy_from_peer(void* to, const void* from, i64 bytes, int from_device,
-                             stream_handle s) {
+                             stream_handle s) requires(Api::functions.copy_peer.exists() ||
+                                                       Api::functions.copy_from_device.exists()) {
     static detail::atomic<bool> is_enabled[detail::max_devices][detail::max_devices];
     const int here = current_device();
     if (!is_enabled[here][from_device].load(detail::memory_order::acquire)) [[unlikely]] {
       enable_peer(here, from_device);
       is_enabled[here][from_device].store(true, detail::memory_order::release);
     }
-    call("copy", functions().copy_peer, address_of(to), context_of(here), address_of(from),
-         context_of(from_device), static_cast<std::size_t>(bytes), s);
+    if constexpr (has_contexts)
+      call("copy", functions().copy_peer, address_of(to), context_of(here), address_of(from),
+           context_of(from_device), static_cast<std::size_t>(bytes), s);
+    else
+      call("copy", functions().copy_from_device, to, here, from, from_device,
+           static_cast<std::size_t>(bytes), s);
   }
-  static void* allocate_pinned(i64 bytes) {
+  static void* allocate_pinned(i64 bytes) requires(Api::functions.allocate_pinned.exists()) {
     current_device();  // ensures a context
     const relaxed_capture_scope scope;
     void* address = nullptr;
@@ -200,69 +188,11 @@ struct driver_device {
       driver().raise_result("pinned", functions().allocate_pinned.name, result);
     return address;
   }
-  static void deallocate_pinned(void* data) noexcept {
+  static void deallocate_pinned(void* data) noexcept
+      requires(Api::functions.allocate_pinned.exists()) {
     const relaxed_capture_scope scope;
     functions().deallocate_pinned.call(data);
   }
-
-  // ---- graphs
-  using graph_handle = typename Api::graph;
-  static void begin_capture(stream_handle s) {
-    call("capture", functions().begin_capture, s, Api::numbers.capture_of_thread);
-  }
-  static graph_handle end_capture(stream_handle s) {
-    void *graph = nullptr, *executable = nullptr;
-    call("capture", functions().end_capture, s, &graph);
-    const int result = result_of(functions().instantiate, &executable, graph, 0ULL);
-    functions().destroy_graph.call(graph);
-    if (result != 0) [[unlikely]]
-      driver().raise_result("capture", functions().instantiate.name, result);
-    return static_cast<graph_handle>(executable);
-  }
-  static void abandon_capture(stream_handle s) noexcept {
-    void* graph = nullptr;
-    functions().end_capture.call(s, &graph);
-    if (graph != nullptr) functions().destroy_graph.call(graph);
-  }
-  static bool is_capturing(stream_handle s) {
-    int status = 0;
-    call("capture", functions().is_capturing, s, &status);
-    return status != 0;
-  }
-  static u64 capture_id(stream_handle s) {
-    u64 id = 0;
-    void* graph = nullptr;
-    if (const int result = capture_of(s, id, graph); result != 0) [[unlikely]]
-      driver().raise_result("capture", functions().capture_info.name, result);
-    return id;
-  }
-  /// By a driver's user object, which the graph and its executables reference.
-  static void at_graph_end(stream_handle s, void (*f)(void*), void* data) {
-    const relaxed_capture_scope scope;
-    u64 id = 0;
-    void *graph = nullptr, *object = nullptr;
-    const char* name = functions().capture_info.name;
-    int result = capture_of(s, id, graph);
-    if (result == 0) {
-      name = functions().create_user_object.name;
-      result = result_of(functions().create_user_object, &object, data, f, 1U,
-                         Api::numbers.unsynchronized_object);
-    }
-    if (object != nullptr) {
-      name = functions().retain_user_object.name;
-      result = result_of(functions().retain_user_object, graph, object, 1U, 0U);
-      // only the graph's reference remains, if any
-      functions().release_user_object.call(object, 1U);
-    } else {
-      f(data);
-    }
-    if (result != 0) [[unlikely]]
-      driver().raise_result("capture", name, result);
-  }
-  static void launch_graph(graph_handle g, stream_handle s) {
-    call("graph", functions().launch_graph, g, s);
-  }
-  static void destroy_graph(graph_handle g) noexcept { functions().destroy_executable.call(g); }
 
   // ---- modules
   using module_handle = typename Api::module;
@@ -283,9 +213,10 @@ struct driver_device {
   /// Encodes a map for a device's copy engine, if it has one. The map has been checked.
   static void encode_tensor_map(kernels::tensor_map& map, int index) {
     const char* const op = "tensor_map_of";
-    int device = 0, can = 0;
-    call(op, functions().device_get, &device, index);
-    call(op, functions().device_attribute, &can, Api::numbers.has_tensor_maps, device);
+    int can = 0;
+    if (!names.encode_tensor_map.exists()) return;
+    call(op, functions().device_attribute, &can, Api::numbers.has_tensor_maps,
+         number_of(op, index));
     if (can == 0) return;
     const auto& encode = functions().encode_tensor_map;
     if (encode.call == nullptr)
@@ -337,96 +268,11 @@ struct driver_device {
   }
 
  private:
-  // During its lifetime the thread may allocate, free, load code, and wait for streams that are not
-  // being captured, while others are, by this library or by PyTorch in another thread.
-  class relaxed_capture_scope {
-   public:
-    relaxed_capture_scope() noexcept : is_set_(exchange()) {}
-    ~relaxed_capture_scope() {
-      if (is_set_) exchange();
-    }
-    relaxed_capture_scope(const relaxed_capture_scope&) = delete;
-    relaxed_capture_scope& operator=(const relaxed_capture_scope&) = delete;
-
-   private:
-    bool exchange() noexcept {
-      const auto swap = functions().exchange_capture_mode.call;
-      return swap != nullptr && swap(&mode_) == 0;
-    }
-    int mode_ = Api::numbers.capture_relaxed;
-    bool is_set_;
-  };
-
-  // The capture of a stream, and its graph; id 0 if there is none.
-  static int capture_of(stream_handle s, u64& id, void*& graph) {
-    int status = 0;
-    const int result =
-        result_of(functions().capture_info, s, &status, &id, &graph, nullptr, nullptr);
-    id = result == 0 && status == Api::numbers.is_active ? id + 1 : 0;
-    return result != 0 || status == 0 || id != 0 ? result : Api::numbers.capture_invalidated;
+  static constexpr bool provides(image_provider wanted) noexcept {
+    for (const image_provider p : Api::device_type::images::providers)
+      if (p == wanted) return true;
+    return false;
   }
-
-  static const detail::driver<Api>& driver() noexcept { return detail::driver<Api>::get(); }
-  static const detail::driver_functions& functions() noexcept { return driver().functions(); }
-  static u64 address_of(const void* p) noexcept { return reinterpret_cast<u64>(p); }
-
-  static void* context_of(int index) {
-    static detail::atomic<void*> contexts[detail::max_devices];
-    void* context = contexts[index].load(detail::memory_order::acquire);
-    if (context == nullptr) {
-      int device = 0;
-      call("set_device", functions().device_get, &device, index);
-      call("set_device", functions().context_retain, &context, device);
-      contexts[index].store(context, detail::memory_order::release);
-    }
-    return context;
-  }
-  // Enables peer access to the other device's memory, where supported: otherwise copies go through
-  // the host.
-  FLAGGEMS_COLD static void enable_peer(int here, int there) {
-    const relaxed_capture_scope scope;
-    int device = 0, peer = 0, can = 0;
-    call("copy", functions().device_get, &device, here);
-    call("copy", functions().device_get, &peer, there);
-    call("copy", functions().can_access_peer, &can, device, peer);
-    if (can == 0) return;
-    const int result = result_of(functions().enable_peer, context_of(there), 0U);
-    if (result != 0 && result != Api::numbers.peer_already_enabled) [[unlikely]]
-      driver().raise_result("copy", functions().enable_peer.name, result);
-  }
-
-  // Threads that set no device use the first. False without its context: the first call that needs
-  // it reports why.
-  static bool adopt_context() noexcept {
-    void* context = nullptr;
-    if (functions().context_get.call(&context) != 0) return false;
-    return context != nullptr || detail::succeeds([] { set_device(0); });
-  }
-  // The thread's context may have been replaced.
-  template <class... Params, class... Args>
-  static int result_of(const detail::driver_function<int(Params...)>& function, Args... args) {
-    if (function.call == nullptr) [[unlikely]]
-      detail::raise_no_device<typename Api::device_type>(Api::name, 0);
-    const int result = function.call(static_cast<Params>(args)...);
-    if (result != Api::numbers.invalid_context) [[likely]]
-      return result;
-    set_device(0);
-    return function.call(static_cast<Params>(args)...);
-  }
-  template <class F, class... Args>
-  static void call(const char* op, const F& function, Args... args) {
-    const int result = result_of(function, args...);
-    if (result != 0) [[unlikely]]
-      driver().raise_result(op, function.name, result);
-  }
-  template <class F, class Handle>
-  static bool is_done(const char* op, const F& function, Handle handle) {
-    const int result = result_of(function, handle);
-    if (result != 0 && result != Api::numbers.not_ready) [[unlikely]]
-      driver().raise_result(op, function.name, result);
-    return result == 0;
-  }
-
   struct owned_module {
     ~owned_module() {
       if (module != module_handle{}) unload_module(module);
@@ -437,7 +283,8 @@ struct driver_device {
   static void* find_image(const char* op, const detail::kernel_instance& instance,
                           std::string_view target, owned_module& code) {
     using compiler = detail::runtime_compiler<Api>;
-    if (const detail::linked_kernel* linked = detail::linked_kernel::of(instance)) {
+    if (const detail::linked_kernel* linked =
+            provides(image_provider::linked) ? detail::linked_kernel::of(instance) : nullptr) {
       void* function = nullptr;
       const int result = linked->find(&function);
       if (result == 0) return function;
@@ -448,7 +295,13 @@ struct driver_device {
     }
     std::string compiled;
     std::string_view image = detail::precompiled_image_of<Api>(instance, target);
-    if (image.empty()) image = compiled = compiler::get().image_of(op, instance, target);
+    if (image.empty()) {
+      if constexpr (provides(image_provider::runtime_compiled))
+        image = compiled = compiler::get().image_of(op, instance, target);
+      else
+        raise(errc::not_supported, op,
+              "an image in the program, as the vendor has no runtime compiler", instance.types());
+    }
     code.module = load_module(image.data(), static_cast<i64>(image.size()));
     return find_function(code.module, detail::entry_name);
   }
@@ -460,7 +313,7 @@ struct driver_device {
     if (kernel.function.load(detail::memory_order::acquire) == nullptr) [[unlikely]] {
       constexpr const detail::kernel_instance& instance = detail::instance_of<Kernel, Args...>;
       detail::instance_observer<Api>::template on_first_launch<Kernel, Args...>(instance);
-      detail::register_linked<Kernel, Args...>();
+      if constexpr (provides(image_provider::linked)) detail::register_linked<Kernel, Args...>();
       load(kernel, op, instance, device);
     }
     return kernel;
@@ -474,22 +327,36 @@ struct driver_device {
     static device_properties known[detail::max_devices];  // querying takes longer than loading
     device_properties& p = known[device];
     if (p.compute_units == 0) p = properties(device);
+    if (p.warp_size != Api::warp_size)
+      raise(errc::not_supported, op,
+            detail::text("a device with warps of ") + detail::text(Api::warp_size) + " lanes",
+            detail::text(p.name) + " with " + detail::text(p.warp_size));
     owned_module code;
     void* const function = find_image(op, instance, p.arch.view(), code);
-    call(op, functions().function_attribute, &kernel.max_threads, Api::numbers.function_max_threads,
-         function);
+    kernel.max_threads = p.max_threads_per_block;
+    if constexpr (names.function_attribute.exists()) {
+      int most = 0;
+      call(op, functions().function_attribute, &most, Api::numbers.function_max_threads, function);
+      if (kernel.max_threads <= 0 || most < kernel.max_threads) kernel.max_threads = most;
+    }
     kernel.max_threads -= kernel.max_threads % Api::warp_size;
-    // Shared memory beyond the default limit needs an opt-in.
+    if (kernel.max_threads == 0)
+      raise(errc::not_supported, op, "a device whose blocks have the threads of a warp",
+            detail::text(p.max_threads_per_block) + " threads a block");
     kernel.max_shared = p.shared_memory_per_block;
-    call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
-         static_cast<int>(kernel.max_shared));
+    // Shared memory beyond the default limit needs an opt-in on some.
+    if constexpr (names.set_function_attribute.exists())
+      call(op, functions().set_function_attribute, function, Api::numbers.function_max_shared,
+           static_cast<int>(kernel.max_shared));
     kernel.compute_units = p.compute_units;
-    int target = 0, version = 0;
-    call(op, functions().function_attribute, &target, Api::numbers.function_target, function);
-    call(op, functions().version, &version);
-    kernel.max_cluster = target >= Api::numbers.cluster_target ? p.max_cluster : 1;
-    kernel.overlaps =
-        target >= Api::numbers.overlapping_target && version >= Api::numbers.overlapping_version;
+    if constexpr (has_attributes) {
+      int target = 0, version = 0;
+      call(op, functions().function_attribute, &target, Api::numbers.function_target, function);
+      call(op, functions().version, &version);
+      kernel.max_cluster = target >= Api::numbers.cluster_target ? p.max_cluster : 1;
+      kernel.overlaps =
+          target >= Api::numbers.overlapping_target && version >= Api::numbers.overlapping_version;
+    }
     code.module = {};  // it stays loaded until the program ends
     kernel.function.store(function, detail::memory_order::release);
   }
@@ -503,7 +370,8 @@ struct driver_device {
     const i64 most_blocks = config.blocks_per_unit > 0
                                 ? i64{kernel.compute_units} * config.blocks_per_unit
                                 : i64{Api::device_type::geometry::max_grid};
-    start(kernel, stream, config, (std::min)(config.tiles, most_blocks), shared, pack, nullptr, 0);
+    start(kernel, stream, config, legal_grid(kernel, (std::min)(config.tiles, most_blocks)), shared,
+          pack, nullptr, 0);
   }
   static void launch_clusters(const detail::loaded_kernel& kernel, stream_handle stream,
                               launch_config config, int device, void* pack) {
@@ -523,6 +391,14 @@ struct driver_device {
           (std::min)(config.tiles, (std::max)(most / blocks, i64{1})) * blocks, shared, pack,
           nullptr, 0);
   }
+  /// A grid of the geometry that has no more blocks: kernels stride over tiles.
+  static i64 legal_grid(const detail::loaded_kernel& kernel, i64 wanted) {
+    using geometry = typename Api::device_type::geometry;
+    i64 grid = (std::min)(wanted, i64{geometry::max_grid});
+    if (geometry::cap_grid_to_units) grid = (std::min)(grid, i64{kernel.compute_units});
+    if (grid > geometry::grid_quantum) grid -= grid % geometry::grid_quantum;
+    return grid;
+  }
   /// Blocks per SM with scratch in a workspace: two hide each other's latency.
   static constexpr i64 workspace_blocks = 2;
   /// Scratch beyond shared memory is in global memory, a slice per block.
@@ -533,7 +409,8 @@ struct driver_device {
     // Only for blocks that are resident at once: more slices would be unused.
     const i64 at_once = blocks_per_unit(kernel, config, kernels::exchange_bytes);
     const i64 grid =
-        (std::min)(config.tiles, i64{kernel.compute_units} * (std::min)(at_once, workspace_blocks));
+        legal_grid(kernel, (std::min)(config.tiles, i64{kernel.compute_units} *
+                                                        (std::min)(at_once, workspace_blocks)));
     const pool_block<typename Api::device_type> memory =
         pool_allocate(slice * grid, stream_ref<typename Api::device_type>(stream, device));
     start(kernel, stream, config, grid, kernels::exchange_bytes, pack,
@@ -546,21 +423,33 @@ struct driver_device {
   static i64 blocks_per_unit(const detail::loaded_kernel& kernel, const launch_config& config,
                              i64 shared) {
     int blocks = 0;
-    call(config.op, functions().occupancy, &blocks, kernel.function.load(),
-         static_cast<int>(threads_of(kernel, config)), static_cast<std::size_t>(shared));
+    if constexpr (names.occupancy.exists())  // else one, as is always possible
+      call(config.op, functions().occupancy, &blocks, kernel.function.load(),
+           static_cast<int>(threads_of(kernel, config)), static_cast<std::size_t>(shared));
     return (std::max)(blocks, 1);
+  }
+  static void* native([[maybe_unused]] stream_handle stream) noexcept {
+    if constexpr (std::is_pointer_v<stream_handle>)
+      return stream;
+    else
+      return nullptr;  // the driver has none
   }
   static void start(const detail::loaded_kernel& kernel, stream_handle stream,
                     const launch_config& config, i64 grid, i64 shared, void* pack,
                     unsigned char* workspace, i64 slice) {
     void* arguments[] = {pack, &workspace, &slice};
+    if constexpr (!has_attributes)
+      return call(config.op, functions().launch_grid,
+                  kernel.function.load(detail::memory_order::relaxed), static_cast<unsigned>(grid),
+                  1U, 1U, threads_of(kernel, config), 1U, 1U, static_cast<unsigned>(shared),
+                  native(stream), static_cast<void**>(arguments), nullptr);
     static constexpr detail::driver_launch_attribute overlaps{Api::numbers.launch_overlaps, 0, {1}};
     detail::driver_launch_attribute both[2];
     detail::driver_launch how;
     how.grid[0] = static_cast<unsigned>(grid);
     how.block[0] = threads_of(kernel, config);
     how.shared_bytes = static_cast<unsigned>(shared);
-    how.stream = stream;
+    how.stream = native(stream);
     how.attributes = &overlaps;
     how.attribute_count = kernel.overlaps ? 1 : 0;
     if (config.cluster > 1) {

@@ -193,6 +193,31 @@ class simt_block {
     return carry;
   }
 
+  /// The states of the threads before this one, joined in their order, and of all: `total`.
+  /// `neutral` is the identity of `op`.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S exclusive_scan_block(const S& mine, const S& neutral, Op op, S& total,
+                                         int line = FLAGGEMS_CALLER_LINE) const {
+    const int lane = thread() % warp_size, warp = thread() / warp_size;
+    const int warps = threads() / warp_size;
+    S inclusive = mine;
+    for (int delta = 1; delta < warp_size; delta *= 2) {
+      const S below = shuffle_up(inclusive, delta, line);
+      if (lane >= delta) inclusive = op(below, inclusive);
+    }
+    const S below = shuffle_up(inclusive, 1, line);
+    S before = neutral;
+    total = neutral;
+    const auto totals = next_exchange<S>();
+    if (lane == warp_size - 1) totals.write(warp, inclusive, line);
+    machine_.sync(line);
+    for (int w = 0; w < warps; ++w) {
+      if (w == warp) before = total;
+      total = op(total, totals.read(w, line));
+    }
+    return lane > 0 ? op(before, below) : before;
+  }
+
   /// Reduces one state per thread over the block. All threads get the same bits if `op` is
   /// commutative. `neutral` is the identity of `op`.
   template <class S, class Op>

@@ -6,7 +6,8 @@
 // the compiler: extern "C" __global__ for CUDA and HIP, __kernel for OpenCL. The kernel and its
 // argument types may contain commas. Signatures:
 //
-//   CUDA, HIP  name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
+//   CUDA, its dialects, HIP
+//              name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
 //              with exchange_bytes + scratch bytes of dynamic shared memory
 //   OpenCL     name(the same bytes as 64-bit words, local uchar* shared,
 //              global uchar* workspace, i64 slice)
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/block.hpp>
+#include <flaggems/kernel/block/simt/dialect.hpp>
 #include <flaggems/kernel/block/simt/machine.hpp>
 
 namespace flaggems::kernels {
@@ -136,20 +138,28 @@ __device__ __forceinline__ void run_entry(const argument_pack<Args...>& args,
     flaggems::kernels::run_entry<__VA_ARGS__>(args, workspace, slice);        \
   }
 
-#elif FLAGGEMS_LANGUAGE_HIP
+#elif FLAGGEMS_LANGUAGE_HIP || FLAGGEMS_LANGUAGE_DIALECT
 
 extern __attribute__((device)) __attribute__((shared))
 __attribute__((aligned(16))) unsigned char flaggems_shared[];
+
+namespace flaggems::kernels {
+#if FLAGGEMS_LANGUAGE_HIP
+using entry_machine = hip_machine<>;
+#else
+using entry_machine = dialect_machine;
+#endif
+}  // namespace flaggems::kernels
 
 #define FLAGGEMS_INSTANCE(name, ...)                                                               \
   extern "C" __attribute__((global)) void name(                                                    \
       typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
       flaggems::i64 slice) {                                                                       \
     unsigned char* scratch = flaggems_shared + flaggems::kernels::exchange_bytes;                  \
-    const flaggems::kernels::hip_machine<> machine(flaggems_shared, scratch);                      \
+    const flaggems::kernels::entry_machine machine(flaggems_shared, scratch);                      \
     if (slice > 0) scratch = workspace + machine.block() * slice;                                  \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::hip_machine<>>(               \
-        args, flaggems::kernels::hip_machine<>(flaggems_shared, scratch));                         \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::entry_machine>(               \
+        args, flaggems::kernels::entry_machine(flaggems_shared, scratch));                         \
   }
 
 #elif FLAGGEMS_LANGUAGE_OPENCL

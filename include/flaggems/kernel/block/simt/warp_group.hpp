@@ -11,12 +11,26 @@
 namespace flaggems::kernels {
 
 /// A matrix in block-local memory for wgmma: rows of 128 bytes, swizzled by 8 pieces, in groups of
-/// 8 rows; of major::across, the next 64 elements across are 64 rows further.
-template <major Major>
+/// 8 rows; of major::across, the next 64 elements across are `Rows` rows further.
+template <major Major, int Rows = 64>
 FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
-  constexpr u64 leading = Major == major::across ? 64 * 128 : 16, stride = 8 * 128;
+  constexpr u64 leading = Major == major::across ? Rows * 128 : 16, stride = 8 * 128;
   return u64{(address & 0x3FFFF) >> 4} | leading >> 4 << 16 | stride >> 4 << 32 | u64{1} << 62;
 }
+
+/// Where a warp group is in a ring of stages, of which mbarriers say whether they are full.
+template <int Stages>
+struct pipeline_position {
+  u32 stage = 0, phase = 0;
+  FLAGGEMS_INLINE void next() {
+    if (++stage == Stages) stage = 0, phase ^= 1;
+  }
+  FLAGGEMS_INLINE void skip(u32 steps) {
+    stage += steps;
+    phase ^= stage / Stages & 1;
+    stage %= Stages;
+  }
+};
 
 /// What warp groups of a machine do; `exists` says whether they have these members.
 ///
@@ -25,10 +39,10 @@ FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
 ///   expect(bar, bytes): arrives, and expects bytes of boxes;  arrive(bar);
 ///   arrive_at(bar, block): of a block of the cluster;  wait(bar, parity): for the phase's end
 /// boxes, by one thread:
-///   load_box(to, map, first, bar);  load_box(to, map, first, bar, blocks): to those of a mask, at
-///   the same address;  store_box(map, first, from);  await_reads<Left>(): until all but the last
-///   Left boxes that the thread stores have been read;  fence_writes(): before a store_box, by each
-///   thread that wrote
+///   load_box(to, map, first, bar), of 3 to 5 dimensions;  load_box(to, map, first, bar, blocks):
+///   to those of a mask, at the same address;  store_box(map, first, from);  await_reads<Left>():
+///   until all but the last Left boxes that the thread stores have been read;  fence_writes():
+///   before a store_box, by each thread that wrote
 /// barriers of threads:
 ///   sync_named(id, threads), arrive_named(id, threads): id 1 to 15;  sync_warp();  sync_cluster()
 /// registers of a warp group:
@@ -36,9 +50,11 @@ FLAGGEMS_INLINE constexpr u64 matrix_descriptor(u32 address) {
 /// products, by all threads of a warp group. A thread's sums[4 * j + e] are at row 16 * w + l / 4 +
 /// e / 2 * 8 and column 8 * j + l % 4 * 2 + e % 2, of its warp w and lane l:
 ///   multiply<T, A, B>(sums, a, b, adds): sums (+)= a b of 64 x 16 and 16 x Columns elements T,
-///   from descriptors;  begin(), commit(): before and after products that end together;
-///   await<Left>(): until at most Left such groups are pending;  hold(sums): before begin, after
-///   commit and before they are read, so that the compiler moves no use of them across
+///   from descriptors;  multiply_rows<T, B>(sums, a, b, adds): the same of rows in registers, a
+///   word a[i] of which is the pair at 16 * w + l / 4 + i % 2 * 8 and i / 2 * 8 + l % 4 * 2
+///   begin(), commit(): before and after products that end together;  await<Left>(): until at most
+///   Left such groups are pending;  hold(x), of sums and of rows in registers: before begin, after
+///   commit and before they are read or written, so that the compiler moves no use of them across
 /// elements:
 ///   store_tiles(to, x): stmatrix of four 8 x 8 matrices, a row's address a lane
 ///   read<T>(address)
@@ -60,6 +76,9 @@ struct warp_group_unit {
 #define FLAGGEMS_AT_32                                                                             \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
+#define FLAGGEMS_AT_40 FLAGGEMS_AT_32 ",%32,%33,%34,%35,%36,%37,%38,%39"
+#define FLAGGEMS_AT_48 FLAGGEMS_AT_40 ",%40,%41,%42,%43,%44,%45,%46,%47"
+#define FLAGGEMS_AT_56 FLAGGEMS_AT_48 ",%48,%49,%50,%51,%52,%53,%54,%55"
 #define FLAGGEMS_AT_64                                                            \
   FLAGGEMS_AT_32                                                                  \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50," \
@@ -86,6 +105,21 @@ struct warp_group_unit {
     else                                                                               \
       FLAGGEMS_WGMMA_OF("f16", columns, at, a, b, p, ta, tb, __VA_ARGS__);             \
   }
+#define FLAGGEMS_WGMMA_ROWS_OF(type, columns, at, a0, a1, a2, a3, b, p, tb, ...)            \
+  asm volatile(                                                                             \
+      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #p                                           \
+      ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {" at \
+      "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b ", p, 1, 1, %" #tb ";\n\t}"       \
+      : __VA_ARGS__                                                                         \
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(y), "r"(adds), "n"(B == major::across))
+#define FLAGGEMS_WGMMA_ROWS(columns, at, a0, a1, a2, a3, b, p, tb, ...)                            \
+  template <class T, major B>                                                                      \
+  FLAGGEMS_INLINE static void multiply_rows(f32(&d)[columns / 2], const u32* x, u64 y, i32 adds) { \
+    if constexpr (is_same<T, bf16>)                                                                \
+      FLAGGEMS_WGMMA_ROWS_OF("bf16", columns, at, a0, a1, a2, a3, b, p, tb, __VA_ARGS__);          \
+    else                                                                                           \
+      FLAGGEMS_WGMMA_ROWS_OF("f16", columns, at, a0, a1, a2, a3, b, p, tb, __VA_ARGS__);           \
+  }
 
 template <>
 struct warp_group_unit<cuda_machine, int> {
@@ -98,10 +132,16 @@ struct warp_group_unit<cuda_machine, int> {
   }
   template <class T>
   FLAGGEMS_INLINE T read(u32 at) const {
-    static_assert(sizeof(T) == 2);
-    u16 x;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
-    return bit_cast<T>(x);
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4);
+    if constexpr (sizeof(T) == 2) {
+      u16 x;
+      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
+      return bit_cast<T>(x);
+    } else {
+      u32 x;
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+      return bit_cast<T>(x);
+    }
   }
 
   FLAGGEMS_INLINE void init_barrier(u32 bar, u32 count) const {
@@ -130,14 +170,21 @@ struct warp_group_unit<cuda_machine, int> {
   FLAGGEMS_INLINE void prefetch(const tensor_map& map) const {
     asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<u64>(&map)) : "memory");
   }
-  FLAGGEMS_INLINE void load_box(u32 to, const tensor_map& map, const box_corner<3>& first,
+  template <int Rank>
+  FLAGGEMS_INLINE void load_box(u32 to, const tensor_map& map, const box_corner<Rank>& first,
                                 u32 bar) const {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
-        "[%1, {%2, %3, %4}], [%5];" ::"r"(to),
-        "l"(reinterpret_cast<u64>(&map)), "r"(first.at[0]), "r"(first.at[1]), "r"(first.at[2]),
-        "r"(bar)
-        : "memory");
+    static_assert(Rank >= 3 && Rank <= 5);
+#define FLAGGEMS_LOAD_BOX(dims, at_dims)                                                          \
+  asm volatile("cp.async.bulk.tensor." dims                                                       \
+               ".shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, " at_dims    \
+               "], [%2];" ::"r"(to),                                                              \
+               "l"(reinterpret_cast<u64>(&map)), "r"(bar), "r"(first.at[0]), "r"(first.at[1]),    \
+               "r"(first.at[2]), "r"(first.at[Rank > 3 ? 3 : 0]), "r"(first.at[Rank > 4 ? 4 : 0]) \
+               : "memory")
+    if constexpr (Rank == 3) FLAGGEMS_LOAD_BOX("3d", "{%3, %4, %5}");
+    if constexpr (Rank == 4) FLAGGEMS_LOAD_BOX("4d", "{%3, %4, %5, %6}");
+    if constexpr (Rank == 5) FLAGGEMS_LOAD_BOX("5d", "{%3, %4, %5, %6, %7}");
+#undef FLAGGEMS_LOAD_BOX
   }
   FLAGGEMS_INLINE void load_box(u32 to, const tensor_map& map, const box_corner<3>& first, u32 bar,
                                 u16 blocks) const {
@@ -184,6 +231,9 @@ struct warp_group_unit<cuda_machine, int> {
   }
 
   FLAGGEMS_WGMMA(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, FLAGGEMS_SUMS_32(0))
+  FLAGGEMS_WGMMA(80, FLAGGEMS_AT_40, 40, 41, 42, 43, 44, FLAGGEMS_SUMS_32(0), FLAGGEMS_SUMS_8(32))
+  FLAGGEMS_WGMMA(112, FLAGGEMS_AT_56, 56, 57, 58, 59, 60, FLAGGEMS_SUMS_32(0), FLAGGEMS_SUMS_8(32),
+                 FLAGGEMS_SUMS_8(40), FLAGGEMS_SUMS_8(48))
   FLAGGEMS_WGMMA(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, FLAGGEMS_SUMS_64(0))
   FLAGGEMS_WGMMA(144, FLAGGEMS_AT_72, 72, 73, 74, 75, 76, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64))
   FLAGGEMS_WGMMA(160, FLAGGEMS_AT_80, 80, 81, 82, 83, 84, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64),
@@ -195,10 +245,24 @@ struct warp_group_unit<cuda_machine, int> {
   FLAGGEMS_WGMMA(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, FLAGGEMS_SUMS_64(0),
                  FLAGGEMS_SUMS_64(64))
 
-  template <int Count>
-  FLAGGEMS_INLINE void hold(f32 (&sums)[Count]) const {
+  FLAGGEMS_WGMMA_ROWS(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, 37, 38, FLAGGEMS_SUMS_32(0))
+  FLAGGEMS_WGMMA_ROWS(96, FLAGGEMS_AT_48, 48, 49, 50, 51, 52, 53, 54, FLAGGEMS_SUMS_32(0),
+                      FLAGGEMS_SUMS_8(32), FLAGGEMS_SUMS_8(40))
+  FLAGGEMS_WGMMA_ROWS(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, 69, 70, FLAGGEMS_SUMS_64(0))
+  FLAGGEMS_WGMMA_ROWS(192, FLAGGEMS_AT_96, 96, 97, 98, 99, 100, 101, 102, FLAGGEMS_SUMS_64(0),
+                      FLAGGEMS_SUMS_32(64))
+  FLAGGEMS_WGMMA_ROWS(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, 133, 134, FLAGGEMS_SUMS_64(0),
+                      FLAGGEMS_SUMS_64(64))
+
+  template <class W, int Count>
+  FLAGGEMS_INLINE void hold(W (&x)[Count]) const {
     FLAGGEMS_SIMT_UNROLL
-    for (int i = 0; i < Count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+    for (int i = 0; i < Count; ++i) {
+      if constexpr (is_same<W, f32>)
+        asm volatile("" : "+f"(x[i])::"memory");
+      else
+        asm volatile("" : "+r"(x[i])::"memory");
+    }
   }
   FLAGGEMS_INLINE void begin() const { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
   FLAGGEMS_INLINE void commit() const {
@@ -220,6 +284,8 @@ struct warp_group_unit<cuda_machine, int> {
   }
 };
 
+#undef FLAGGEMS_WGMMA_ROWS
+#undef FLAGGEMS_WGMMA_ROWS_OF
 #undef FLAGGEMS_WGMMA
 #undef FLAGGEMS_WGMMA_OF
 #undef FLAGGEMS_AT_128
@@ -228,6 +294,9 @@ struct warp_group_unit<cuda_machine, int> {
 #undef FLAGGEMS_AT_80
 #undef FLAGGEMS_AT_72
 #undef FLAGGEMS_AT_64
+#undef FLAGGEMS_AT_56
+#undef FLAGGEMS_AT_48
+#undef FLAGGEMS_AT_40
 #undef FLAGGEMS_AT_32
 #undef FLAGGEMS_SUMS_64
 #undef FLAGGEMS_SUMS_32

@@ -96,7 +96,8 @@ FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 s
   return correction;
 }
 
-/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C.
+/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C, whose logarithms
+/// are stored if `logs` has data.
 template <class T, class Key, class Out, class C, class Mask, stepping Steps>
 struct attention {
   static constexpr int rows = 4;     // queries at a time
@@ -106,7 +107,7 @@ struct attention {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, C scale) {
+                                  attention_arg<Out> out, C scale, attention_arg<C> logs) {
     const i64 width = round_up(space.value_size, 16), depth = round_up(space.head_size, 16);
     const auto query = block.template scratch<C>(rows * depth);
     const auto score = block.template scratch<C>(rows * tile);
@@ -217,6 +218,11 @@ struct attention {
             using V = lane_value<decltype(lane), C>;
             store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
           });
+          if (logs.data != nullptr)
+            block.single([&]() FLAGGEMS_LAMBDA {
+              logs.at(c)[head[r] * logs.head + position[r] * logs.position] =
+                  attention_log_sum<C>(largest[r], total[r]);
+            });
         }
       }
     });

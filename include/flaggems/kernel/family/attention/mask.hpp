@@ -1,12 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What attention adds to the scores of a query.
+// What attention adds to the scores of a query, and what it says of them.
 #pragma once
 
 #include <flaggems/kernel/lang/lanes.hpp>
+#include <flaggems/kernel/math/log.hpp>
 
 namespace flaggems::kernels {
+
+/// Where logarithms of the sums of exponentials go: nowhere.
+struct no_logs {};
+
+/// The logarithm of the sum of exponentials of a row's scores: -inf of no scores.
+template <class C>
+FLAGGEMS_INLINE C attention_log_sum(C largest, C total) {
+  return total == C(0) ? lowest<C>() : C(largest + log(total));
+}
 
 /// A query's scores as they are, and with what a mask says of each.
 struct no_mask {

@@ -9,6 +9,13 @@
 
 #include <flaggems/kernel/math/math.hpp>
 
+namespace flaggems::kernels {
+/// Whether elements at consecutive places share work: then F::group of them from a multiple of that
+/// on are computed together (drawn_fn).
+template <class F>
+inline constexpr bool has_group_form = false;
+}  // namespace flaggems::kernels
+
 #define FLAGGEMS_UNARY_FUNCTOR(name, rule, ...)                  \
   struct name##_fn {                                             \
     template <class V>                                           \

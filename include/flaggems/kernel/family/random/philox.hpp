@@ -6,7 +6,7 @@
 // integers and exact floating-point operations are derived from the bits here.
 #pragma once
 
-#include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/kernel/lang/value.hpp>
 
 namespace flaggems {
 
@@ -20,22 +20,51 @@ struct philox_generator {
 
 namespace kernels {
 
-/// 128 bits as four words.
-struct philox_block {
-  u32 word[4];
+/// 128 bits as four words; W: u32, or a vector of them with a block in each lane.
+template <class W>
+struct philox_words {
+  W word[4];
 };
+using philox_block = philox_words<u32>;
 
-/// The 128 random bits at `counter` under a key of two words.
-FLAGGEMS_INLINE constexpr philox_block philox4x32(philox_block counter, u32 key0, u32 key1) {
+/// Integers with another number of bits, modulo 2^n.
+template <class To, class V>
+FLAGGEMS_INLINE constexpr rebind<V, To> integer_cast(FLAGGEMS_VALUE(V) x) {
+  if constexpr (is_simd<V>)
+    return convert<To>(x);
+  else
+    return static_cast<To>(x);
+}
+
+/// The 128 random bits at each `counter` under a key of two words.
+template <class W>
+FLAGGEMS_INLINE constexpr philox_words<W> philox4x32_of(FLAGGEMS_VALUE(philox_words<W>) first,
+                                                        u32 key0, u32 key1) {
+  using D = rebind<W, u64>;
+  philox_words<W> counter = first;
   for (int round = 0; round < 10; ++round) {
-    const u64 even = u64(0xD2511F53U) * counter.word[0];
-    const u64 odd = u64(0xCD9E8D57U) * counter.word[2];
-    counter = {{static_cast<u32>(odd >> 32) ^ counter.word[1] ^ key0, static_cast<u32>(odd),
-                static_cast<u32>(even >> 32) ^ counter.word[3] ^ key1, static_cast<u32>(even)}};
+    const D even = D(u64(0xD2511F53U)) * integer_cast<u64>(counter.word[0]);
+    const D odd = D(u64(0xCD9E8D57U)) * integer_cast<u64>(counter.word[2]);
+    counter = {{integer_cast<u32>(D(odd >> 32)) ^ counter.word[1] ^ W(key0), integer_cast<u32>(odd),
+                integer_cast<u32>(D(even >> 32)) ^ counter.word[3] ^ W(key1),
+                integer_cast<u32>(even)}};
     key0 += 0x9E3779B9U;  // Weyl sequences of the golden ratio and of sqrt(3) - 1
     key1 += 0xBB67AE85U;
   }
   return counter;
+}
+FLAGGEMS_INLINE constexpr philox_block philox4x32(philox_block counter, u32 key0, u32 key1) {
+  return philox4x32_of(counter, key0, key1);
+}
+/// Block k after the generator's offset; K: u64 or a vector of them.
+template <class K>
+FLAGGEMS_INLINE constexpr philox_words<rebind<K, u32>> random_block(philox_generator from,
+                                                                    FLAGGEMS_VALUE(K) k) {
+  using W = rebind<K, u32>;
+  const K at = k + K(from.offset);
+  return philox4x32_of(philox_words<W>{{integer_cast<u32>(at), integer_cast<u32>(K(at >> 32)),
+                                        W(u32(0)), W(u32(0))}},
+                       static_cast<u32>(from.seed), static_cast<u32>(from.seed >> 32));
 }
 
 /// Two 64-bit numbers of a generator.
@@ -44,10 +73,7 @@ struct random_pair {
 };
 /// Numbers 2 k and 2 k + 1 after the generator's offset.
 FLAGGEMS_INLINE constexpr random_pair random_bits_of_pair(philox_generator from, u64 k) {
-  const u64 at = from.offset + k;
-  const philox_block block =
-      philox4x32({{static_cast<u32>(at), static_cast<u32>(at >> 32), 0, 0}},
-                 static_cast<u32>(from.seed), static_cast<u32>(from.seed >> 32));
+  const philox_block block = random_block(from, k);
   return {{block.word[0] | (static_cast<u64>(block.word[1]) << 32),
            block.word[2] | (static_cast<u64>(block.word[3]) << 32)}};
 }
@@ -69,15 +95,21 @@ FLAGGEMS_INLINE constexpr T uniform(u64 bits) {
     return static_cast<f32>(static_cast<i32>(bits >> 40)) * (1.0F / 16777216.0F);
 }
 
+/// The upper half of each product of two u64, by words.
+template <class V>
+FLAGGEMS_INLINE constexpr V multiply_high_by_words(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+  const V word(u64(0xffffffffU));
+  const V a0 = a & word, a1 = a >> 32, b0 = b & word, b1 = b >> 32;
+  const V cross = a1 * b0 + V(V(a0 * b0) >> 32), other = a0 * b1 + V(cross & word);
+  return a1 * b1 + V(cross >> 32) + V(other >> 32);
+}
 /// The upper half of the product of two integers.
 FLAGGEMS_INLINE constexpr u64 multiply_high(u64 a, u64 b) {
 #if FLAGGEMS_ARCH_X86 || FLAGGEMS_ARCH_ARM64
   __extension__ typedef unsigned __int128 wide;  // one instruction
   return static_cast<u64>((static_cast<wide>(a) * b) >> 64);
 #else
-  const u64 a0 = a & 0xffffffffU, a1 = a >> 32, b0 = b & 0xffffffffU, b1 = b >> 32;
-  const u64 low = a0 * b0, cross = a1 * b0 + (low >> 32), other = a0 * b1 + (cross & 0xffffffffU);
-  return a1 * b1 + (cross >> 32) + (other >> 32);
+  return multiply_high_by_words(a, b);
 #endif
 }
 /// Terms K to 11 of the series of atanh(s) / s without its first, in 2^-63: s^2k / (2k + 1). A

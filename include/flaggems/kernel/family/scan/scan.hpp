@@ -27,16 +27,27 @@ struct scan_prod : scan_sum<C> {
   FLAGGEMS_INLINE static C identity() { return C(1); }
   FLAGGEMS_INLINE static C join(const C& a, const C& b) { return wrapping_mul(a, b); }
 };
-/// log(e^a + e^b).
+/// sum * e^most.
 template <class C>
-struct scan_log_sum_exp : scan_sum<C> {
-  FLAGGEMS_INLINE static C identity() { return lowest<C>(); }
-  FLAGGEMS_INLINE static C join(const C& a, const C& b) {
-    if (a != a || b != b) return a + b;
-    const C most = a > b ? a : b, least = a > b ? b : a;
-    if (most == lowest<C>() || most == highest<C>()) return most;
-    return most + log1p(exp(least - most));
+struct scaled_power {
+  C most, sum;
+};
+/// The logarithm of sums of e^x.
+template <class C>
+struct scan_log_sum_exp {
+  using compute = C;
+  using state = scaled_power<C>;
+  static constexpr bool has_places = false;
+  FLAGGEMS_INLINE static state identity() { return {lowest<C>(), C(0)}; }
+  FLAGGEMS_INLINE static state of(C x, i64) { return {x, C(1)}; }
+  FLAGGEMS_INLINE static state join(const state& a, const state& b) {
+    const bool first = a.most > b.most;
+    const C most = first ? a.most : b.most, least = first ? b.most : a.most;
+    // Infinities that are equal have no distance. (A NaN gets into the sum.)
+    const C factor = least == most ? C(1) : exp(C(least - most));
+    return {most, first ? a.sum + b.sum * factor : b.sum + a.sum * factor};
   }
+  FLAGGEMS_INLINE static C value(const state& s) { return s.most + log(s.sum); }
 };
 /// The largest (smallest) element and the last place where it is; the first NaN wins, and later
 /// ones after it.
@@ -56,9 +67,9 @@ struct scan_extreme {
   FLAGGEMS_INLINE static C value(const state& s) { return s.value; }
 };
 
-/// The rows of a scan, tiled, and the dimension along them. With `columns` a tile is of several
-/// rows beside each other, each of which one thread walks along; else it is one row, shared by the
-/// threads.
+/// The rows of a scan, tiled, and the dimension along them. With `columns` a tile has several
+/// neighbouring rows, and one thread walks along each; else it has one row, which all threads
+/// share.
 struct scan_space {
   tiling rows;
   i64 length, chunk, chunks;  // of the dimension, and the pieces that it is cut into
@@ -66,8 +77,8 @@ struct scan_space {
   bool columns;
 };
 
-/// What a launch does with the chunks' states, if there are several chunks: the totals, which it
-/// writes in the place of results, or what is joined before each.
+/// What a launch does: the whole scan, or, of several chunks, first their totals, in the place of
+/// results, and then each chunk, joined to what comes before it.
 enum class scan_pass : int { whole, totals, joined };
 
 /// A row's element i for an operation: `first` is the place of its chunk in the dimension.
@@ -78,17 +89,18 @@ struct scan_row_data {
   global_ptr<i64> places;
   i64 from_step, to_step, place_step, first;
 
-  FLAGGEMS_INLINE typename Op::state read(i64 i) const {
-    return Op::of(number_cast<typename Op::compute>(from[i * from_step]), first + i);
+  FLAGGEMS_INLINE typename Op::state state_of(const T& x, i64 i) const {
+    return Op::of(number_cast<typename Op::compute>(x), first + i);
   }
+  FLAGGEMS_INLINE typename Op::state read(i64 i) const { return state_of(from[i * from_step], i); }
   FLAGGEMS_INLINE void write(i64 i, const typename Op::state& s) const {
     to[i * to_step] = number_cast<O>(Op::value(s));
     if constexpr (Op::has_places) places[i * place_step] = s.index;
   }
 };
 
-/// Scans a row by one thread; gives the last state. The sides have forms of their own for rows that
-/// all threads share (simt/scan.hpp), and for several beside each other (vector/scan.hpp).
+/// Scans a row by one thread; gives the last state. The sides have forms of their own: for rows
+/// that all threads share (simt/scan.hpp), and for neighbouring rows (vector/scan.hpp).
 template <class Op, class Row>
 FLAGGEMS_INLINE typename Op::state walk_row(const Row& row, i64 n, typename Op::state s,
                                             bool writes) {
@@ -104,11 +116,6 @@ FLAGGEMS_INLINE void walk_columns(Op, const Block& block, i64 columns, i64 n, bo
   block.for_each(
       columns, [&](i64 j) FLAGGEMS_LAMBDA { end(j, walk_row<Op>(rows(j), n, begin(j), writes)); });
 }
-/// The scratch of a launch, by threads.
-template <class Op, class Block>
-FLAGGEMS_INLINE auto scan_scratch(Block& block) {
-  return block.template scratch<typename Op::state>(block.threads());
-}
 
 /// out = the scan of `in`. `states`: of each row's chunks, for those passes.
 template <class Op, class T, class O>
@@ -118,7 +125,6 @@ struct scan {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, scan_space space, arg<T, T> in, target<O> out,
                                   target<i64> places, global_ptr<state> states, scan_pass pass) {
-    const auto scratch = scan_scratch<Op>(block);
     block.for_each_tile(space.rows.tiles * space.chunks, [&](i64 tile) FLAGGEMS_LAMBDA {
       const i64 t = tile / space.chunks, k = tile - t * space.chunks;
       const coordinates c = space.rows.locate(t);
@@ -158,7 +164,7 @@ struct scan {
               if (pass == scan_pass::totals) *state_of(j) = s;
             });
       } else {
-        const state s = share_row(Op(), block, scratch, row, n, begin(0), writes);
+        const state s = share_row(Op(), block, row, n, begin(0), writes);
         block.single([&]() FLAGGEMS_LAMBDA {
           if (pass == scan_pass::totals) *state_of(0) = s;
         });
@@ -167,23 +173,30 @@ struct scan {
   }
 };
 
-/// states[row, k] = the chunks before k joined, for rows of `chunks` states.
+/// The totals of a row's chunks, and what is joined before each, which a scan of them writes.
+template <class Op>
+struct scan_totals {
+  global_ptr<const typename Op::state> totals;
+  global_ptr<typename Op::state> before;
+  i64 chunks;
+  FLAGGEMS_INLINE typename Op::state read(i64 k) const { return totals[k]; }
+  FLAGGEMS_INLINE void write(i64 k, const typename Op::state& s) const {
+    if (k + 1 < chunks) before[k + 1] = s;
+  }
+};
+
+/// before[row, k] = the totals of the chunks before k joined.
 template <class Op>
 struct scan_states {
   using state = typename Op::state;
-  static constexpr i64 tile = 64;
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, i64 rows, i64 chunks, global_ptr<state> states) {
-    block.for_each_tile(ceil_div(rows, tile), [&](i64 t) FLAGGEMS_LAMBDA {
-      block.for_each(min_of(tile, rows - t * tile), [&](i64 j) FLAGGEMS_LAMBDA {
-        const global_ptr<state> own = states + (t * tile + j) * chunks;
-        state before = Op::identity();
-        for (i64 k = 0; k < chunks; ++k) {
-          const state s = own[k];
-          own[k] = before;
-          before = Op::join(before, s);
-        }
-      });
+  FLAGGEMS_INLINE static void run(Block& block, i64 rows, i64 chunks,
+                                  global_ptr<const state> totals, global_ptr<state> before) {
+    block.for_each_tile(rows, [&](i64 row) FLAGGEMS_LAMBDA {
+      const i64 first = row * chunks;
+      block.single([&]() FLAGGEMS_LAMBDA { before[first] = Op::identity(); });
+      share_row(Op(), block, scan_totals<Op>{totals + first, before + first, chunks}, chunks,
+                Op::identity(), true);
     });
   }
 };

@@ -18,6 +18,12 @@ FLAGGEMS_INLINE f32 softmax_power_of_two(f32 x) {
     return exp2(x);
 }
 
+/// The logarithm of the sum of a row's exponentials, given the sum relative to 2^shift.
+FLAGGEMS_INLINE f32 prefill_log_sum(f32 shift, f32 sum) {
+  using ln2 = ln2_constants<f32>;
+  return attention_log_sum<f32>(fma(shift, ln2::high, shift * ln2::low), sum);
+}
+
 /// A prefill problem: counts of 32 bits, and precomputed divisors. Queries that share keys are
 /// rows: row r is position r / group of head r % group, so that rows nearby see the same keys.
 struct prefill_space {
@@ -59,7 +65,7 @@ inline constexpr int prefill_elements = 64;
 /// elements. A warp (32 threads) has 16 * RowTiles rows; a block takes Keys keys at a time, and
 /// copies the next ones meanwhile.
 // Scores are scaled to powers of two; a scale below 0 would make the largest the smallest.
-template <class T, class Out, class Mask, int Blocks, int RowTiles, int Keys, int Warps>
+template <class T, class Out, class Mask, class Logs, int Blocks, int RowTiles, int Keys, int Warps>
 struct attention_prefill_tiles {
   static constexpr int max_threads = 32 * Warps;
   static constexpr int size = prefill_elements * Blocks, vectors = size / 8;
@@ -107,7 +113,7 @@ struct attention_prefill_tiles {
   FLAGGEMS_INLINE static void run(Block& block, const prefill_space& space,
                                   const decode_arg<const T>& q, const decode_arg<const T>& k,
                                   const decode_arg<const T>& v, const Mask& mask,
-                                  const decode_arg<Out>& out) {
+                                  const decode_arg<Out>& out, const Logs& logs) {
     using array = typename Block::template scratch_type<words>;
     const auto queries = block.template scratch<words>(most_scratch / 16);
     const auto tiles = queries.from(rows * vectors);
@@ -364,6 +370,12 @@ struct attention_prefill_tiles {
           FLAGGEMS_SIMT_UNROLL
           for (int beyond = 1; beyond < 4; beyond *= 2)
             sum += block.template shuffle_xor<f32>(sum, beyond);
+          if constexpr (!is_same<Logs, no_logs>) {
+            const i32 row = first + mine.row + r * 16 + h * 8;
+            if (row <= last && mine.column == 0)
+              logs.at(at)[logs.offset(prefill_query(space, row))] =
+                  prefill_log_sum(shift[r][h], sum);
+          }
           const f32 share = 1.0F / (sum == 0.0F ? 1.0F : sum);  // no key seen: 0, an empty sum
           const auto pairs = results.template as<vec<Out, 2>>();
           FLAGGEMS_SIMT_UNROLL

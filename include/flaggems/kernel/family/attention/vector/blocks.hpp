@@ -285,7 +285,7 @@ struct attention_host {
   FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
                                        attention_arg<const T> q, attention_arg<const Key> k,
                                        attention_arg<const Key> v, Mask mask,
-                                       attention_arg<Out> out, C scale) {
+                                       attention_arg<Out> out, C scale, attention_arg<C> logs) {
     using reading_query = read_lines<C, T, true>;
     using reading = read_lines<C, Key, false>;
     using transposing = transpose_lines<C>;
@@ -373,6 +373,9 @@ struct attention_host {
         Out* const to =
             out.at(c) + row / space.queries * out.head + row % space.queries * out.position;
         divide.call({sum + r * width, space.value_size, total[r], to, out.element});
+        if (logs.data != nullptr)
+          logs.at(c)[row / space.queries * logs.head + row % space.queries * logs.position] =
+              attention_log_sum<C>(largest[r], total[r]);
       }
     });
   }

@@ -95,20 +95,6 @@ struct operand_boxes {
   }
 };
 
-/// Where a warp group is in the ring of stages.
-template <int Stages>
-struct pipeline_position {
-  u32 stage = 0, phase = 0;
-  FLAGGEMS_INLINE void next() {
-    if (++stage == Stages) stage = 0, phase ^= 1;
-  }
-  FLAGGEMS_INLINE void skip(u32 steps) {
-    stage += steps;
-    phase ^= stage / Stages & 1;
-    stage %= Stages;
-  }
-};
-
 /// A thread of such a product.
 template <class Block, class T, class Out, class Bias, class Tile>
 class warp_group_product {

@@ -68,6 +68,28 @@ FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_and_mul_fn f, vec_values<R,
   return for_values<Narrow, R>(mul_fn{}, for_values<Narrow, R>(f.gelu, x), y);
 }
 
+/// Of places, by groups where these are consecutive.
+template <class R, int Width, class F>
+FLAGGEMS_INLINE vec_values<R, Width> for_groups(F f, vec_values<i64, Width> place) {
+  if constexpr (Width % F::group == 0) {
+    const bool in_order = place.at[Width - 1] - place.at[0] == Width - 1;
+    if (in_order && place.at[0] % F::group == 0) {
+      vec_values<R, Width> r;
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < Width; k += F::group) {
+        const auto shared = f.shared_by(place.at[k]);
+        FLAGGEMS_SIMT_UNROLL
+        for (int j = 0; j < F::group; ++j) r.at[k + j] = as_result<R>(f.of(shared, j));
+      }
+      return r;
+    }
+  }
+  vec_values<R, Width> r;
+  FLAGGEMS_SIMT_NO_UNROLL
+  for (int k = 0; k < Width; ++k) r.at[k] = as_result<R>(f(place.at[k]));
+  return r;
+}
+
 template <bool Narrow, int Width, class E>
 FLAGGEMS_INLINE vec_values<typename E::value_type, Width> values_of(E leaf) {
   vec_values<typename E::value_type, Width> r;
@@ -83,7 +105,10 @@ FLAGGEMS_INLINE vec_values<C, Width> values_of(fetched<T, C, Width> leaf) {
 }
 template <bool Narrow, int Width, class R, class F, class A>
 FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A> e) {
-  return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
+  if constexpr (has_group_form<F>)
+    return for_groups<R>(e.f, values_of<Narrow, Width>(e.a));
+  else
+    return for_values<Narrow, R>(e.f, values_of<Narrow, Width>(e.a));
 }
 template <bool Narrow, int Width, class R, class F, class A, class B>
 FLAGGEMS_INLINE vec_values<R, Width> values_of(node<R, F, A, B> e) {
@@ -232,6 +257,34 @@ struct strided_place {
 /// Steps that a thread loads before it computes: vectors or single elements.
 FLAGGEMS_INLINE constexpr int steps_per_thread(bool vectorized) { return vectorized ? 2 : 4; }
 
+/// Calls f(first, left) for each of a block's threads: the place of its first step, to which
+/// advance(place, d, n) goes n elements along d, and how far its steps reach along space.shared.
+template <class Place, class Block, class Advance, class F>
+FLAGGEMS_INLINE void for_each_first_step(Block& block, const strided_space& space,
+                                         const Advance& advance, const F& f) {
+  const u32 threads = static_cast<u32>(block.threads());
+  const u32 grid = static_cast<u32>(block.count()) * threads;
+  FLAGGEMS_SIMT_NO_UNROLL
+  for (u32 start = static_cast<u32>(block.index()) * threads; start < space.threads;
+       start += grid) {
+    const u32 i = start + static_cast<u32>(block.thread());
+    Place first{};
+    first.inner = space.inner;
+    u32 rest = min_of(i, space.threads - 1), begin = 0;
+    int d = space.inner;
+    FLAGGEMS_SIMT_NO_UNROLL
+    do {
+      const auto& dimension = space.dimensions[d];
+      const u32 next = dimension.size.quotient(rest);
+      const u32 at = (rest - next * dimension.size.divisor) * dimension.unit;
+      rest = next;
+      if (d == space.shared) begin = at;
+      advance(first, d, at);
+    } while (--d >= 0);
+    f(first, i < space.threads ? space.length - begin : 0);
+  }
+}
+
 /// out = e for operands of any strides.
 template <class T, class E>
 struct pointwise_strided {
@@ -241,32 +294,17 @@ struct pointwise_strided {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const strided_space& space, const target<T>& out,
                                   const E& e) {
-    const u32 threads = static_cast<u32>(block.threads());
-    const u32 grid = static_cast<u32>(block.count()) * threads;
-    FLAGGEMS_SIMT_NO_UNROLL
-    for (u32 start = static_cast<u32>(block.index()) * threads; start < space.threads;
-         start += grid) {
-      const u32 i = start + static_cast<u32>(block.thread());
-      place first{};
-      first.inner = space.inner;
-      u32 rest = min_of(i, space.threads - 1), begin = 0;
-      int d = space.inner;
-      FLAGGEMS_SIMT_NO_UNROLL
-      do {
-        const auto& dimension = space.dimensions[d];
-        const u32 next = dimension.size.quotient(rest);
-        const u32 at = (rest - next * dimension.size.divisor) * dimension.unit;
-        rest = next;
-        if (d == space.shared) begin = at;
-        advance(first, out, e, d, at);
-      } while (--d >= 0);
-      const u32 left = i < space.threads ? space.length - begin : 0;
-      if (space.vectorized)
-        several<size>(block, first, left, space, out, e,
-                      make_int_sequence<steps_per_thread(true)>{});
-      else
-        several<1>(block, first, left, space, out, e, make_int_sequence<steps_per_thread(false)>{});
-    }
+    for_each_first_step<place>(
+        block, space,
+        [&](place& p, int d, u32 steps) FLAGGEMS_LAMBDA { advance(p, out, e, d, steps); },
+        [&](const place& first, u32 left) FLAGGEMS_LAMBDA {
+          if (space.vectorized)
+            several<size>(block, first, left, space, out, e,
+                          make_int_sequence<steps_per_thread(true)>{});
+          else
+            several<1>(block, first, left, space, out, e,
+                       make_int_sequence<steps_per_thread(false)>{});
+        });
   }
 
  private:

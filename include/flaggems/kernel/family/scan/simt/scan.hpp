@@ -2,45 +2,108 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A scan of a row by the threads of a block: each joins a few consecutive elements, the threads'
-// totals are joined in shared memory, and each writes its elements.
+// totals are joined by shuffles, and each writes its elements.
 #pragma once
 
 #include <flaggems/kernel/family/scan/scan.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
 
 namespace flaggems::kernels {
 
-template <class Op, class Block, class Scratch, class Row>
-FLAGGEMS_INLINE typename Op::state share_row(Op, const Block& block, const Scratch& totals,
-                                             const Row& row, i64 n, typename Op::state carry,
-                                             bool writes) {
-  using state = typename Op::state;
-  constexpr int each = 4;
-  const int threads = block.threads(), me = block.thread();
-  for (i64 start = 0; start < n; start += i64{each} * threads) {
-    const i64 mine = start + i64{each} * me;
-    state own[each], sum = Op::identity();
+/// Consecutive elements that a thread joins.
+inline constexpr int scanned_at_once = 8;
+
+/// Elements i and following of a row of n, as states; identities after its end.
+template <class Op, int Count, class Row>
+FLAGGEMS_INLINE void read_some(Op, const Row& row, i64 i, i64 n, typename Op::state (&to)[Count]) {
+  FLAGGEMS_SIMT_UNROLL
+  for (int k = 0; k < Count; ++k) to[k] = i + k < n ? row.read(i + k) : Op::identity();
+}
+template <class Op, int Count, class Row>
+FLAGGEMS_INLINE void write_some(Op, const Row& row, i64 i, i64 n,
+                                const typename Op::state (&from)[Count]) {
+  FLAGGEMS_SIMT_UNROLL
+  for (int k = 0; k < Count; ++k)
+    if (i + k < n) row.write(i + k, from[k]);
+}
+
+/// The elements that a vector of Count or less has.
+template <class T, int Count>
+inline constexpr int scan_width = min_of(vec_size<T>, Count);
+template <int Count, class T>
+FLAGGEMS_INLINE bool are_vectors(global_ptr<T> p, i64 step, i64 left) {
+  return step == 1 && left >= Count && is_vec_aligned<scan_width<T, Count>>(p);
+}
+/// f(k)'s values to p[0 .. Count), by vectors.
+template <int Count, class T, class F>
+FLAGGEMS_INLINE void store_some(global_ptr<T> p, const F& f) {
+  constexpr int width = scan_width<T, Count>;
+  FLAGGEMS_SIMT_UNROLL
+  for (int v = 0; v < Count; v += width) {
+    vec<T, width> some;
     FLAGGEMS_SIMT_UNROLL
-    for (int k = 0; k < each; ++k) {
-      if (mine + k < n) sum = Op::join(sum, row.read(mine + k));
-      own[k] = sum;
-    }
-    totals.write(me, sum);
-    block.sync();
-    for (int d = 1; d < threads; d *= 2) {
-      const state before = me >= d ? totals.read(me - d) : Op::identity();
-      block.sync();
-      sum = Op::join(before, sum);
-      totals.write(me, sum);
-      block.sync();
-    }
-    const state before = Op::join(carry, me > 0 ? totals.read(me - 1) : Op::identity());
-    carry = Op::join(carry, totals.read(threads - 1));
-    if (writes) {
+    for (int k = 0; k < width; ++k) some.at[k] = f(v + k);
+    store_vec<width>(p + v, some);
+  }
+}
+
+/// The same of a tensor's row, by vectors where it has them.
+template <class Op, int Count, class T, class O>
+FLAGGEMS_INLINE void read_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
+                               typename Op::state (&to)[Count]) {
+  constexpr int width = scan_width<T, Count>;
+  const global_ptr<const T> p = row.from + i;
+  if (are_vectors<Count>(p, row.from_step, n - i)) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int v = 0; v < Count; v += width) {
+      const vec<T, width> some = load_vec<width>(p + v);
       FLAGGEMS_SIMT_UNROLL
-      for (int k = 0; k < each; ++k)
-        if (mine + k < n) row.write(mine + k, Op::join(before, own[k]));
+      for (int k = 0; k < width; ++k) to[v + k] = row.state_of(some.at[k], i + v + k);
     }
-    block.sync();  // the next round overwrites the totals
+    return;
+  }
+  FLAGGEMS_SIMT_UNROLL
+  for (int k = 0; k < Count; ++k) to[k] = i + k < n ? row.read(i + k) : Op::identity();
+}
+template <class Op, int Count, class T, class O>
+FLAGGEMS_INLINE void write_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
+                                const typename Op::state (&from)[Count]) {
+  const global_ptr<O> p = row.to + i;
+  bool whole = are_vectors<Count>(p, row.to_step, n - i);
+  if constexpr (Op::has_places)
+    whole = whole && are_vectors<Count>(row.places + i, row.place_step, n - i);
+  if (whole) {
+    store_some<Count>(p, [&](int k) FLAGGEMS_LAMBDA { return number_cast<O>(Op::value(from[k])); });
+    if constexpr (Op::has_places)
+      store_some<Count>(row.places + i, [&](int k) FLAGGEMS_LAMBDA { return from[k].index; });
+    return;
+  }
+  FLAGGEMS_SIMT_UNROLL
+  for (int k = 0; k < Count; ++k)
+    if (i + k < n) row.write(i + k, from[k]);
+}
+
+template <class Op, class Block, class Row>
+FLAGGEMS_INLINE typename Op::state share_row(Op, const Block& block, const Row& row, i64 n,
+                                             typename Op::state carry, bool writes) {
+  using state = typename Op::state;
+  constexpr int each = scanned_at_once;
+  const auto join = [](const state& a, const state& b) FLAGGEMS_LAMBDA { return Op::join(a, b); };
+  for (i64 start = 0; start < n; start += i64{each} * block.threads()) {
+    const i64 mine = start + i64{each} * block.thread();
+    state own[each];
+    read_some(Op(), row, mine, n, own);
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 1; k < each; ++k) own[k] = Op::join(own[k - 1], own[k]);
+    state total;
+    const state others = block.exclusive_scan_block(own[each - 1], Op::identity(), join, total);
+    if (writes) {
+      const state before = Op::join(carry, others);
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < each; ++k) own[k] = Op::join(before, own[k]);
+      write_some(Op(), row, mine, n, own);
+    }
+    carry = Op::join(carry, total);
   }
   return carry;
 }

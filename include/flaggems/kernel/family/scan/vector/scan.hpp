@@ -3,8 +3,8 @@
 //
 // flaggems: host only
 //
-// Scans on the host: a worker walks along a row; of rows beside each other along all at once, so
-// that it reads memory in order.
+// Scans on the host: a worker walks along a row, or along neighbouring rows at once, so that it
+// reads memory in order.
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
@@ -12,13 +12,12 @@
 
 namespace flaggems::kernels {
 
-/// The most rows beside each other.
+/// The most rows that a worker walks along at once.
 inline constexpr i64 scan_columns = 64;
 
-template <class Op, class Isa, class Scratch, class Row>
-FLAGGEMS_HOST_INLINE typename Op::state share_row(Op, const host_block<Isa>&, const Scratch&,
-                                                  const Row& row, i64 n, typename Op::state carry,
-                                                  bool writes) {
+template <class Op, class Isa, class Row>
+FLAGGEMS_HOST_INLINE typename Op::state share_row(Op, const host_block<Isa>&, const Row& row, i64 n,
+                                                  typename Op::state carry, bool writes) {
   return walk_row<Op>(row, n, carry, writes);
 }
 template <class Op, class Isa, class Rows, class Begin, class End>

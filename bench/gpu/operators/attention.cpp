@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge.hpp"
+
+#include <flaggems/ops/attention.hpp>
+
+namespace bridge {
+namespace {
+
+const entry attention("attention", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    const fg::attention_options options{.is_causal = c.integer(0) != 0, .enable_gqa = true};
+    fg::scaled_dot_product_attention(c.on, c.view<const T>(0), c.view<const T>(1),
+                                     c.view<const T>(2), std::nullopt, c.view<T>(3), options);
+  });
+});
+/// The mask is of bool if the first number is 1, else of the query's dtype.
+const entry masked_attention("masked_attention", [](const call& c) {
+  const auto attend = [&]<class T>(const auto& mask) {
+    fg::scaled_dot_product_attention(c.on, c.view<const T>(0), c.view<const T>(1),
+                                     c.view<const T>(2), mask, c.view<T>(4), {});
+  };
+  using T = fg::bf16;
+  if (c.integer(0) != 0)
+    attend.template operator()<T>(c.view<const bool>(3));
+  else
+    attend.template operator()<T>(c.view<const T>(3));
+});
+
+}  // namespace
+}  // namespace bridge

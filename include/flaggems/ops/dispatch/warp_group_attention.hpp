@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention of many queries on SIMT devices with warp groups: whether
+// kernel/family/attention/simt/warp_groups.hpp takes it, and by which tile.
+#pragma once
+
+#include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/simt/warp_groups.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/tensor_map.hpp>
+#include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/steps.hpp>
+#include <flaggems/tensor/view.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace flaggems::detail {
+
+/// Whether the lines of an operand are aligned to vectors of `width` elements.
+template <int width, class T>
+bool are_vec_aligned(const kernels::decode_arg<T>& x, i64 size) {
+  return x.element == 1 && kernels::is_vec_aligned<width>(x.data) &&
+         ((size | x.outer | x.inner | x.head | x.position) & (width - 1)) == 0;
+}
+
+/// Device types some of whose devices have warp groups, and a list of tiles for attention by them.
+template <class Device>
+concept attends_by_warp_groups = requires {
+  Device::warp_group_units(0);
+  tuning<families::attention, Device>::warp_group_tiles;
+};
+
+/// The elements of a mask.
+template <class Mask>
+struct mask_elements {
+  using type = bool;  // of none
+};
+template <class M>
+struct mask_elements<kernels::decode_mask<M>> {
+  using type = M;
+};
+template <class Mask>
+using element_of_mask = typename mask_elements<Mask>::type;
+
+/// The tile of a list for heads of up to `size` elements and so many keys: the last one that is
+/// listed for fewer. As many as there are if none is.
+template <std::size_t Count>
+[[nodiscard]] constexpr std::size_t attention_tile_of(const attention_warp_numbers (&tiles)[Count],
+                                                      i64 size, i64 keys, bool is_causal,
+                                                      bool is_masked) {
+  std::size_t found = Count;
+  for (std::size_t t = 0; t < Count; ++t) {
+    const attention_warp_numbers& tile = tiles[t];
+    if (size > tile.size || is_masked != tile.is_masked ||
+        keys < (is_causal ? tile.least_causal_keys : tile.least_keys))
+      continue;
+    if (found == Count || tile.size == tiles[found].size) found = t;
+  }
+  return found;
+}
+
+/// Attention of T (bf16 or f16), with a mask of T or bool if any; operands and mask as the kernels
+/// of SIMT devices take them.
+template <class S, class T, class Out, class Mask>
+class warp_group_attention {
+ public:
+  using device = device_of<S>;
+  using numbers = tuning<families::attention, device>;
+
+  const S& stream;
+  const kernels::attention_space& space;
+  const kernels::decode_arg<const T>&q, &k, &v;
+  const Mask& mask;
+  const kernels::decode_arg<Out>& out;
+  const kernels::decode_arg<f32>& logs;  // without data unless they are asked for
+  f32 scale;
+  launch_config& config;
+
+  /// Runs it; false, having written nothing, if it does not apply.
+  bool run() const {
+    const i64 units = device::warp_group_units(ref(stream).device_index());
+    if (units == 0 || space.keys == 0 || !is_mapped(q, space.group, space.queries) ||
+        !is_mapped(k, 1, space.keys) || !is_mapped(v, 1, space.keys) || !is_mask_mapped())
+      return false;
+    return by_tile(attention_tile_of(numbers::warp_group_tiles,
+                                     kernels::max_of(space.head_size, space.value_size), space.keys,
+                                     space.diagonal < space.keys, is_masked),
+                   units, tile_indices{});
+  }
+
+ private:
+  static constexpr const auto& tiles = numbers::warp_group_tiles;
+  static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask>;
+  using element = element_of_mask<Mask>;
+  using tile_indices = std::make_index_sequence<std::size(tiles)>;
+  template <std::size_t K>
+  using tile_at = kernels::attention_warp_tile<tiles[K].size, tiles[K].keys, tiles[K].consumers,
+                                               tiles[K].stages, tiles[K].streams>;
+  /// Limits of 32-bit counts, and of strides of a map.
+  static constexpr i64 most = i64{1} << 28, most_stride = i64{1} << 38;
+
+  i64 outer() const { return space.rank > 1 ? space.sizes[0] : 1; }
+  i64 inner() const { return space.rank > 0 ? space.sizes[space.rank - 1] : 1; }
+
+  static bool is_stride(i64 stride, i64 size) {
+    return size == 1 || (stride > 0 && stride < most_stride);
+  }
+  /// Whether the copy engine takes an operand, whose lines are vector-aligned.
+  bool is_mapped(const kernels::decode_arg<const T>& x, i64 heads, i64 positions) const {
+    return is_stride(x.outer, outer()) && is_stride(x.inner, inner()) && is_stride(x.head, heads) &&
+           is_stride(x.position, positions);
+  }
+  /// The map of data of such sizes and strides, by boxes with lines of so many bytes. What has size
+  /// 1 may have any stride.
+  template <class E, std::size_t Rank>
+  tensor_map map_of(const E* data, const i64 (&sizes)[Rank], const i64 (&strides)[Rank],
+                    const i64 (&box)[Rank], i64 line) const {
+    i64 taken[Rank];
+    for (std::size_t d = 0; d < Rank; ++d)
+      taken[d] = sizes[d] == 1 && d + 1 < Rank ? i64{kernels::vec_size<E>} : strides[d];
+    return tensor_map_of(
+        stream, tensor_view<const E, device>(data, int_list(sizes, Rank), int_list(taken, Rank)),
+        box, static_cast<box_swizzle>(line / 16));
+  }
+
+  /// Whether it takes the mask, along some dimensions of which strides may be 0.
+  bool is_mask_mapped() const {
+    if constexpr (is_masked) {
+      constexpr i64 width = 16 / i64{sizeof(element)};
+      const auto is_taken = [](i64 stride) {
+        return stride >= 0 && stride < most_stride && stride % width == 0;
+      };
+      return mask.element == 1 && kernels::is_vec_aligned<width>(mask.data) &&
+             is_taken(mask.outer) && is_taken(mask.inner) && is_taken(mask.head) &&
+             is_taken(mask.position);
+    } else {
+      return true;
+    }
+  }
+  /// The mask as the kernel takes it, in boxes of so many rows of `heads` heads.
+  template <class Tile>
+  auto boxes_of_mask(i64 positions, i64 heads) const {
+    if constexpr (is_masked) {
+      const i64 line = kernels::min_of(i64{Tile::line}, Tile::n * i64{sizeof(element)});
+      const auto size = [](i64 stride, i64 n) { return stride == 0 ? 1 : n; };
+      const i64 outer_size = size(mask.outer, outer()), inner_size = size(mask.inner, inner()),
+                of_heads = size(mask.head, space.group),
+                of_positions = size(mask.position, space.queries);
+      const bool shares = heads > 1;
+      const i64 sizes[] = {outer_size, inner_size, shares ? of_positions : of_heads,
+                           shares ? of_heads : of_positions, space.keys};
+      const i64 strides[] = {mask.outer, mask.inner, shares ? mask.position : mask.head,
+                             shares ? mask.head : mask.position, 1};
+      const i64 box[] = {1, 1, shares ? positions : 1, shares ? heads : positions,
+                         line / i64{sizeof(element)}};
+      const auto is = [](i64 n) { return n > 1 ? 1 : 0; };
+      return kernels::attention_mask_boxes<element>{map_of(mask.data, sizes, strides, box, line),
+                                                    is(outer_size), is(inner_size), is(of_heads),
+                                                    is(of_positions)};
+    } else {
+      return mask;
+    }
+  }
+
+  template <std::size_t... K>
+  bool by_tile(std::size_t chosen, i64 units, std::index_sequence<K...>) const {
+    const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
+      if constexpr (tiles[Tile].is_masked == is_masked)
+        return Tile == chosen && start<tile_at<Tile>>(units, tiles[Tile].least_tiles);
+      else
+        return false;
+    };
+    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
+  }
+
+  template <class Tile>
+  bool start(i64 units, i64 least_tiles) const {
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    // Heads that share keys are rows of a tile where that has whole positions; else batches.
+    const i64 rows_of_position = Tile::m % space.group == 0 ? space.group : 1;
+    const i64 sharers = space.group / rows_of_position;
+    const i64 rows = rows_of_position * space.queries;
+    const i64 row_tiles = kernels::ceil_div(rows, i64{Tile::m});
+    const i64 bytes =
+        kernels::max_of(i64{1}, space.keys * (space.head_size + space.value_size) * i64{sizeof(T)});
+    const i64 turns = kernels::ceil_div(
+        space.batches,
+        kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes)));
+    const i64 at_once = kernels::ceil_div(space.batches, turns) * sharers;
+    if (row_tiles * at_once > most / turns || row_tiles * space.batches * sharers < least_tiles)
+      return false;
+    kernels::attention_warp_space many{};
+    many.keys = narrow(space.keys);
+    many.head_size = narrow(space.head_size);
+    many.value_size = narrow(space.value_size);
+    many.rows = narrow(rows);
+    many.diagonal = narrow(space.diagonal);
+    many.scale = scale;
+    many.group = divider_by(rows_of_position);
+    many.heads = divider_by(inner());
+    many.at_once = divider_by(at_once);
+    many.tiles_at_once = divider_by(row_tiles * at_once);
+    many.row_tiles = static_cast<u32>(row_tiles);
+    many.batches = static_cast<u32>(space.batches * sharers);
+    many.tiles = static_cast<u32>(turns * row_tiles * at_once);
+    constexpr int width = sizeof(Out) == 2 ? 8 : 2;
+    many.is_out_aligned = are_vec_aligned<width>(out, space.value_size);
+    many.sharers = divider_by(sharers);
+    many.turns = static_cast<u32>(turns);
+    many.admits = many.tiles <= units;
+
+    const i64 last[] = {space.group, space.queries, q.head, q.position};
+    const bool shares = rows_of_position > 1;
+    constexpr i64 line = Tile::line;
+    const i64 q_sizes[] = {outer(), inner(), last[shares ? 1 : 0], last[shares ? 0 : 1],
+                           space.head_size};
+    const i64 q_strides[] = {q.outer, q.inner, last[shares ? 3 : 2], last[shares ? 2 : 3], 1};
+    const i64 q_box[] = {1, 1, shares ? Tile::m / rows_of_position : 1,
+                         shares ? rows_of_position : Tile::m, Tile::box};
+    const auto map_of_keys = [&](const kernels::decode_arg<const T>& x, i64 size) {
+      const i64 sizes[] = {outer(), inner(), space.keys, size};
+      const i64 strides[] = {x.outer, x.inner, x.position, 1};
+      const i64 box[] = {1, 1, Tile::n, Tile::box};
+      return map_of(x.data, sizes, strides, box, line);
+    };
+    const tensor_map of_q = map_of(q.data, q_sizes, q_strides, q_box, line);
+    const tensor_map of_k = map_of_keys(k, space.head_size);
+    const tensor_map of_v = map_of_keys(v, space.value_size);
+    const auto boxes = boxes_of_mask<Tile>(Tile::m / rows_of_position, rows_of_position);
+    launch_config taken = config;
+    taken.tiles = kernels::min_of(i64{many.tiles}, units);
+    taken.threads = Tile::threads;
+    const auto starts = [&](const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, Out, std::remove_const_t<decltype(boxes)>,
+                                                    std::remove_cvref_t<decltype(sums)>, Tile>;
+      taken.scratch = kernel::most_scratch;
+      if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums) <
+          Tile::threads)
+        return false;
+      launch<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums);
+      return true;
+    };
+    return logs.data == nullptr ? starts(kernels::no_logs{}) : starts(logs);
+  }
+};
+
+}  // namespace flaggems::detail
