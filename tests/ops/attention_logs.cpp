@@ -78,7 +78,7 @@ void check(const problem& p, layout how = layout::contiguous) {
 
 template <class Device>
 class attention_logs : public testing::Test {};
-using devices = devices_and_own<host, chip32>;
+using devices = all_devices;
 TYPED_TEST_SUITE(attention_logs, devices);
 
 TYPED_TEST(attention_logs, of_all_types) {

@@ -12,7 +12,8 @@ using fg::u64;
 
 template <class Case>
 class dropout : public ::testing::Test {};
-using dropout_cases = unless_reduced<cases<on_host<f32, bf16, f64>, on_chips<f32, bf16>>>;
+using dropout_cases =
+    unless_reduced<cases<on_host<f32, bf16, f64>, on_chips<f32, bf16>, on_wide<f32>>>;
 TYPED_TEST_SUITE(dropout, dropout_cases);
 
 /// Which elements stay: what bernoulli_ draws with probability 1 - p.

@@ -113,7 +113,8 @@ void check_formulas(const shape& sizes, layout to) {
 
 template <class Case>
 class random_test : public ::testing::Test {};
-using random_cases = unless_reduced<cases<on_host<f32, bf16, f16, f64>, on_chips<f32, bf16, f64>>>;
+using random_cases =
+    unless_reduced<cases<on_host<f32, bf16, f16, f64>, on_chips<f32, bf16, f64>, on_wide<f32>>>;
 TYPED_TEST_SUITE(random_test, random_cases);
 
 // The same formulas for all devices, levels and strides.

@@ -159,8 +159,9 @@ struct attention_call {
   static void run(const S& stream, const Q& q, const K& k, const V& v, const Mask& mask,
                   const Out& out, const attention_options& options, const Logs& logs = {}) {
     constexpr bool has_logs = !std::is_same_v<Logs, no_logs_view>;
-    check_sizes(op, out, check(q, k, v, options));
-    check_separate_output(op, out, q, k, v);
+    constexpr const char* name = has_logs ? "scaled_dot_product_flash_attention" : op;
+    check_sizes(name, out, check(q, k, v, options));
+    check_separate_output(name, out, q, k, v);
     const int rank = q.rank();
     const auto scores = [&] {
       shape sizes = q.shape_of();
@@ -170,13 +171,13 @@ struct attention_call {
     if constexpr (masked) {
       if (options.is_causal) [[unlikely]]
         raise(errc::invalid_argument, op, "either attn_mask or is_causal", "both");
-      check_broadcasts(op, mask, scores());
-      check_separate_output(op, out, mask);
+      check_broadcasts(name, mask, scores());
+      check_separate_output(name, out, mask);
     }
     if constexpr (has_logs) {
-      check_sizes(op, logs, shape(q.sizes().first(static_cast<std::size_t>(rank - 1))));
-      check_separate_output(op, logs, q, k, v, out);
-      if constexpr (masked) check_separate_output(op, logs, mask);
+      check_sizes(name, logs, shape(q.sizes().first(static_cast<std::size_t>(rank - 1))));
+      check_separate_output(name, logs, q, k, v, out);
+      if constexpr (masked) check_separate_output(name, logs, mask);
     }
     if (out.empty() && (!has_logs || q.empty())) return;
     const auto absent_or_mask = [&] {
@@ -187,10 +188,9 @@ struct attention_call {
     }();
     if constexpr (has_logs) {
       if (replaced<operators::scaled_dot_product_flash_attention>(
-              "scaled_dot_product_flash_attention", stream, q, k, v, absent_or_mask, out, logs,
-              options))
+              name, stream, q, k, v, absent_or_mask, out, logs, options))
         return;
-    } else if (replaced<operators::scaled_dot_product_attention>(op, stream, q, k, v,
+    } else if (replaced<operators::scaled_dot_product_attention>(name, stream, q, k, v,
                                                                  absent_or_mask, out, options)) {
       return;
     }
@@ -266,7 +266,7 @@ struct attention_call {
     const C scale = static_cast<C>(
         options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));
 
-    launch_attention(op, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
+    launch_attention(name, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
                      kernel_logs, scale, out.numel());
   }
 };
