@@ -329,6 +329,9 @@ TYPED_TEST(random_devices, refuse_options) {
   EXPECT_RAISES(fg::uniform_(stream, x.view(), 0, 1e39, g), invalid_argument, "uniform_");
   EXPECT_RAISES(fg::uniform_(stream, x.view(), -3e38, 3e38, g), invalid_argument, "uniform_");
   EXPECT_RAISES(fg::random_(stream, x.view(), 3, 3, g), invalid_argument, "random_");
+  auto bits = fg::zeros<bool>(stream, {4});
+  EXPECT_RAISES(fg::random_(stream, bits.view(), 0, 3, g), invalid_argument, "random_");
+  EXPECT_RAISES(fg::random_(stream, bits.view(), -1, g), invalid_argument, "random_");
   EXPECT_RAISES(fg::random_(stream, x.view(), 20000000, std::nullopt, g), invalid_argument,
                 "random_");
   EXPECT_RAISES((void)fg::randint<fg::u8>(stream, -1, 3, {2}, g), invalid_argument, "randint");

@@ -189,6 +189,11 @@ TYPED_TEST(extremes, special_cases) {
   EXPECT_FALSE(fg::allclose(s, x.in(), y.in()) || fg::allclose(s, nan.in(), nan.in()));
   EXPECT_TRUE(fg::allclose(s, nan.in(), nan.in(), 1e-5, 1e-8, true));
   EXPECT_FALSE(fg::allclose(s, high.in(), nan.in(), 1e-5, 1e-8, true));
+  // Integers that are one f64.
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  const auto great = fg::full<i64>(s, {2}, most), less = fg::full<i64>(s, {2}, most - 1);
+  EXPECT_FALSE(fg::allclose(s, great, less, 0, 0));
+  EXPECT_TRUE(fg::allclose(s, great, great, 0, 0) && fg::allclose(s, great, less));
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

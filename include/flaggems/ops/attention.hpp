@@ -386,12 +386,11 @@ using attention_log_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
 /// out = softmax(scale * query * key^T + attn_mask) * value, and logsumexp = log(sum(exp(scale *
 /// query * key^T + attn_mask))) over the keys, which a backward pass needs.
 ///
-/// As scaled_dot_product_attention; query, key and value have as many heads. logsumexp [..., heads,
-/// queries] is of f32, of f64 for f64; -inf where a position sees no key. The options stand one by
-/// one, as in the schema. Raises the same.
-/// aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float
-/// dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor
-/// output, Tensor logsumexp)
+/// As scaled_dot_product_attention without enable_gqa. logsumexp [..., heads, queries] is of f32,
+/// of f64 for f64; -inf where a position sees no key. The options stand one by one, as in the
+/// schema. Raises the same. aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor
+/// key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float?
+/// scale=None) -> (Tensor output, Tensor logsumexp)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Out,
           tensor_like Logs, optional_tensor Mask = std::nullopt_t>
 void scaled_dot_product_flash_attention(const S& stream, const Q& query, const K& key,

@@ -263,12 +263,17 @@ kernels::integer_fn integers_of(const char* op, i64 low, i64 high) {
           text(low) + " and " + text(high));
   check_range<T>(op, low);
   check_range<T>(op, high - 1);
+  if constexpr (std::is_same_v<T, bool>)
+    check_option_of(low >= 0 && high <= 2, op, "bounds from 0 to 2 for bool",
+                    static_cast<f64>(low < 0 ? low : high));
   return {low, static_cast<u64>(high) - static_cast<u64>(low)};
 }
 /// From `low` on up to the greatest of all_integers.
 template <class T>
 kernels::integer_fn integers_since(const char* op, i64 low) {
   check_range<T>(op, low);
+  if constexpr (std::is_same_v<T, bool>)
+    check_option_of(low >= 0, op, "a bound from 0 on for bool", static_cast<f64>(low));
   const u64 all = all_integers<T>().count;  // 0: 2^64
   if (low > 0 && all != 0 && static_cast<u64>(low) >= all) [[unlikely]]
     raise(errc::invalid_argument, op, "a lower bound below the greatest integer", text(low));

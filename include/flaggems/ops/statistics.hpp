@@ -391,8 +391,9 @@ template <stream_like S, tensor_like X, tensor_like Y>
   return a.empty() || detail::all_true("equal", stream, eq(a, b));
 }
 /// Whether |x - y| <= atol + rtol |y| for all elements, which broadcast together; infinities are
-/// close to themselves, and NaN are with `equal_nan`. It waits for the stream. Raises
-/// shape_mismatch, or invalid_argument for tolerances below 0. aten::allclose(Tensor self, Tensor
+/// close to themselves, and NaN are with `equal_nan`. Integers are compared as f64, unless both
+/// tolerances are 0. It waits for the stream. Raises shape_mismatch, or invalid_argument for
+/// tolerances below 0. aten::allclose(Tensor self, Tensor
 /// other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)
 template <stream_like S, tensor_like X, tensor_like Y>
 [[nodiscard]] bool allclose(const S& stream, const X& x, const Y& y, f64 rtol = 1e-5,
@@ -412,6 +413,9 @@ template <stream_like S, tensor_like X, tensor_like Y>
   const auto close = logical_or(
       eq(a, b), logical_and(le(away, most), lt(away, std::numeric_limits<C>::infinity())));
   if (broadcast_shapes(given.shape_of(), other.shape_of(), "allclose").numel() == 0) return true;
+  if constexpr (detail::kind_of<value_t<const X&>> != detail::kind::floating &&
+                detail::kind_of<value_t<const Y&>> != detail::kind::floating)
+    if (rtol == 0 && atol == 0) return detail::all_true("allclose", stream, eq(given, other));
   if (!equal_nan) return detail::all_true("allclose", stream, close);
   return detail::all_true("allclose", stream, logical_or(close, logical_and(ne(a, a), ne(b, b))));
 }

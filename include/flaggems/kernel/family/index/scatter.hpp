@@ -19,9 +19,10 @@ struct index_offset_fn {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) before, FLAGGEMS_VALUE(V) index) const {
     const V n(size), zero(i64(0));
-    const V at = select(index < zero, wraps ? V(index + n) : V(index), index);
+    const V at = wraps ? V(index + select(index < zero, n, zero)) : V(index);
     const auto wrong = (at < zero) | (at >= n) | (before < zero);
-    return select(wrong, V(i64(-1)), V(before + at * V(stride) + V(bias)));
+    const V place = before + select(wrong, zero, at) * V(stride) + V(bias);
+    return select(wrong, V(i64(-1)), place);
   }
 };
 
