@@ -36,7 +36,7 @@ TEST(any_view, keeps_what_a_typed_view_says) {
 }
 
 TEST(any_view, views_of_a_typed_view) {
-  f64 a[12];
+  f64 a[12] = {};
   const tensor_view<const f64> v(a, {1, 3, 4});
   const any_view w = v;
   const auto expect = [](const any_view<>& got, const any_view<>& want) {
