@@ -48,7 +48,7 @@ struct driver_calls {
 
  protected:
   // What the driver has.
-  static constexpr const driver_functions& names = Api::functions;
+  static constexpr driver_functions names = Api::functions;
   static constexpr bool has_contexts = names.context_retain.exists();
   static constexpr bool has_attributes = names.launch.exists();  // of launches
 

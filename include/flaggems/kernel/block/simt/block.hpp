@@ -215,7 +215,8 @@ class simt_block {
       if (w == warp) before = total;
       total = op(total, totals.read(w, line));
     }
-    return lane > 0 ? op(before, below) : before;
+    if (lane > 0) before = op(before, below);
+    return before;
   }
 
   /// Reduces one state per thread over the block. All threads get the same bits if `op` is

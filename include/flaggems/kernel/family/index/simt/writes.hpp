@@ -79,8 +79,8 @@ struct scattered_words {
     FLAGGEMS_SIMT_UNROLL
     for (int u = 0; u < steps_of_write; ++u)
       if (exists[u] && indices[u] >= 0 && indices[u] < source.size)
-        store_word(out.data + (places[u].template offset<2>() + indices[u] * source.step),
-                   words[u]);
+        store_word<W>(out.data + (places[u].template offset<2>() + indices[u] * source.step),
+                      words[u]);
   }
 };
 

@@ -96,7 +96,8 @@ FLAGGEMS_INLINE typename Op::state share_row(Op, const Block& block, const Row& 
     FLAGGEMS_SIMT_UNROLL
     for (int k = 1; k < each; ++k) own[k] = Op::join(own[k - 1], own[k]);
     state total;
-    const state others = block.exclusive_scan_block(own[each - 1], Op::identity(), join, total);
+    const state others =
+        block.template exclusive_scan_block<state>(own[each - 1], Op::identity(), join, total);
     if (writes) {
       const state before = Op::join(carry, others);
       FLAGGEMS_SIMT_UNROLL
