@@ -79,8 +79,9 @@ def declarations(cxx):
         source = str(HERE / "declarations" / f"{vendor}.cpp")
         if not folder:
             missing.append(vendor)
+        # (-isystem /usr/include would put C's headers before C++'s.)
         elif subprocess.run([cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I",
-                             str(ROOT / "include"), "-isystem", folder, source]).returncode:
+                             str(ROOT / "include"), "-idirafter", folder, source]).returncode:
             failed.append(vendor)
     print(f"declarations of {', '.join(v for v in folders if v not in missing) or 'none'} compared;",
           f"no headers of {', '.join(missing) or 'none'} here; different: {', '.join(failed) or 'none'}")
