@@ -91,8 +91,10 @@ TEST(torch, memory_of_pytorchs_allocator) {
     EXPECT_EQ(reports->returned, 0);
   }
   EXPECT_EQ(reports->returned, -reports->taken) << "the pool keeps nothing";
+#if !FLAGGEMS_ASAN  // which ends a program that asks for so much
   expect_error(fg::errc::out_of_memory, "in use",
                [] { return fg::empty<float>(s, {i64{1} << 50}); });
+#endif
   pool.set_source(nullptr);
   const i64 before = reports->taken;
   static_cast<void>(fg::empty<float>(s, {3}));

@@ -29,7 +29,7 @@ void expect_compiled(const char* target) {
 }
 
 TEST(hip, kernels_compile_with_hiprtc) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FLAGGEMS_ASAN || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "AMD's libraries are compiled without";
 #endif
   auto& compiler = fd::runtime_compiler<fd::amd_api<flaggems::hip, 64>>::get();
