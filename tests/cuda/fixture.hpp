@@ -7,6 +7,7 @@
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <support/errors.hpp>
 
 #include <gtest/gtest.h>
 
@@ -34,16 +35,6 @@ inline long calls(const char* function) {
   return simulated<decltype(flaggems_sim_calls)>("flaggems_sim_calls")(function);
 }
 
-template <class F>
-fg::error error_of(F&& f) {
-  try {
-    f();
-  } catch (const fg::error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {errc::invalid_argument, "", "", ""};
-}
 inline bool contains(const fg::error& e, std::string_view words) {
   return std::string_view(e.what()).find(words) != std::string_view::npos;
 }

@@ -8,6 +8,8 @@
 #include <flaggems/vendors/ascend.hpp>
 #include <flaggems/vendors/host.hpp>
 
+#include <support/errors.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,6 +23,7 @@ using fg::ascend;
 using fg::copy_kind;
 using fg::i32;
 using fg::i64;
+using flaggems_test::error_of;
 
 template <class F>
 F* simulated(const char* name) {
@@ -29,16 +32,6 @@ F* simulated(const char* name) {
 }
 long live(const char* what) {
   return simulated<decltype(flaggems_sim_live)>("flaggems_sim_live")(what);
-}
-template <class F>
-fg::error error_of(F&& f) {
-  try {
-    f();
-  } catch (const fg::error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {fg::errc::invalid_argument, "", "", ""};
 }
 
 class ascend_device : public testing::Test {

@@ -11,6 +11,7 @@
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <support/errors.hpp>
 #include <support/user_kernels.hpp>
 
 #include <gtest/gtest.h>
@@ -26,6 +27,7 @@ using fg::errc;
 using fg::f32;
 using fg::i32;
 using fg::i64;
+using flaggems_test::error_of;
 
 template <class D>
 struct api_of;
@@ -44,16 +46,6 @@ struct api_of<fg::corex> : named<fg::detail::corex_api> {};
 template <>
 struct api_of<fg::gcu> : named<fg::detail::gcu_api> {};
 
-template <class F>
-fg::error error_of(F&& f) {
-  try {
-    f();
-  } catch (const fg::error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {errc::invalid_argument, "", "", ""};
-}
 bool contains(const fg::error& e, std::string_view words) {
   return std::string_view(e.what()).find(words) != std::string_view::npos;
 }

@@ -9,6 +9,7 @@
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <support/attention.hpp>
+#include <support/warp_group_faults.hpp>
 
 namespace flaggems_test {
 namespace {
@@ -242,76 +243,12 @@ TYPED_TEST(attention_of_many_queries, by_warp_groups_where_aligned) {
 
 // ---- planted mistakes: one of a warp group's operations goes wrong
 
-enum class fault { none, late_products, wrong_phase, no_wait, few_bytes, wrong_rows };
-template <fault Fault>
-struct faulty_machine : fk::emulated_machine<32, true> {
-  static constexpr fault planted_in_attention = Fault;
-  static constexpr void* emulates_warp_groups = nullptr;
-};
-
-/// A kernel on such a machine.
-template <class Kernel, fault Fault>
-struct on_faulty {
-  template <class Block, class... Args>
-  static void run(Block& block, const Args&... args) {
-    fk::simt_block<faulty_machine<Fault>> faulty({block.machine()});
-    Kernel::run(faulty, args...);
-  }
-};
-
-}  // namespace
-}  // namespace flaggems_test
-
-namespace flaggems::kernels {
-
-template <class Machine>
-struct warp_group_unit<Machine, decltype(static_cast<int>(Machine::planted_in_attention))>
-    : warp_group_unit<emulated_machine<32, true>> {
-  using base = warp_group_unit<emulated_machine<32, true>>;
-  using fault = flaggems_test::fault;
-  static constexpr fault planted = Machine::planted_in_attention;
-  explicit warp_group_unit(const Machine& machine) : base(machine) {}
-
-  void expect(u32 bar, u32 bytes, int line = __builtin_LINE()) const {
-    base::expect(bar, planted == fault::few_bytes && bytes > 0 ? bytes - 128 : bytes, line);
-  }
-  void wait(u32 bar, u32 parity, int line = __builtin_LINE()) const {
-    if constexpr (planted != fault::no_wait)
-      base::wait(bar, planted == fault::wrong_phase ? parity ^ 1 : parity, line);
-  }
-  template <int Left>
-  void await(int line = __builtin_LINE()) const {
-    base::template await<Left + (planted == fault::late_products ? 1 : 0)>(line);
-  }
-  template <class T, major B, int Count>
-  void multiply_rows(f32 (&sums)[Count], const u32* a, u64 b, i32 adds,
-                     int line = __builtin_LINE()) const {
-    const u64 off = planted == fault::wrong_rows ? u64{1} << 16 : 0;  // of the next elements
-    base::template multiply_rows<T, B>(sums, a, b + off, adds, line);
-  }
-};
-
-}  // namespace flaggems::kernels
-
-namespace flaggems_test {
-namespace {
-
-template <class Kernel, fault Fault>
-struct faulty_kernel : Kernel {
-  using type = on_faulty<typename Kernel::type, Fault>;
-};
-
-/// Whether a mistake is noticed: an error, or wrong results.
 template <fault Fault, class Tile>
 bool is_noticed() {
   using kernel = faulty_kernel<kernel_of<bf16, Tile>, Fault>;
   const problem p{.queries = 130, .keys = 300, .e = Tile::d, .ev = Tile::d};
   std::string what;
-  try {
-    return wrong_results<Tile, bf16, kernel>(p, 1, false, 1, what) > 0;
-  } catch (const fg::error&) {
-    return true;
-  }
+  return is_noticed([&] { return wrong_results<Tile, bf16, kernel>(p, 1, false, 1, what); });
 }
 TEST(attention_warp_groups, mistakes_are_noticed) {
   EXPECT_FALSE((is_noticed<fault::none, alone>()));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/error.hpp>
+#include <support/errors.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,18 +24,6 @@ inline unsigned seed() {
                                          : std::random_device{}();
   std::printf("FLAGGEMS_TEST_SEED=%u\n", value);
   return value;
-}
-
-/// The error that `f` raises; fails the test if there is none.
-template <class F>
-flaggems::error error_of(F&& f) {
-  try {
-    f();
-  } catch (const flaggems::error& failure) {
-    return failure;
-  }
-  ADD_FAILURE() << "no error was raised";
-  return flaggems::error(flaggems::errc::driver_error, "none", "none", "none");
 }
 
 /// A file name that no other process uses; the file is removed in the end.
