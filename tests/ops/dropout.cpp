@@ -180,6 +180,12 @@ TYPED_TEST(dropout, refuses) {
                 shape_mismatch, "rrelu_with_noise");
   EXPECT_RAISES(fg::rrelu_with_noise(stream, x.in(), x.view(), 0.25, 0.5, true, g, out.view()),
                 overlap, "rrelu_with_noise");
+  auto both = fg::zeros<f32>(stream, {4});
+  auto slopes = fg::full<f32>(stream, {3}, 7);
+  EXPECT_RAISES(fg::rrelu_with_noise(stream, both.view().narrow(0, 0, 3), slopes.view(), 0.25, 0.5,
+                                     true, g, both.view().narrow(0, 1, 3)),
+                overlap, "rrelu_with_noise");
+  EXPECT_EQ(values_of(slopes), std::vector<double>(3, 7));
   EXPECT_TRUE(x.untouched() && out.untouched() && mask.untouched() && noise.untouched());
   EXPECT_EQ(g.offset, 3U);
 }

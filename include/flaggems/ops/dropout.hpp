@@ -23,24 +23,25 @@ template <class T>
 void advance_kept(philox_generator& generator, i64 n) {
   generator = after_draws<T, kernels::bernoulli_fn<f64>>(generator, n);
 }
-/// What the elements that stay are multiplied by.
-inline f64 dropout_scale(f64 p) { return p < 1 ? 1 / (1 - p) : 0; }
-
-/// The parameters of alpha dropout, which keeps the mean 0 and the variance 1 of selu's results:
-/// x * mask * scale + mask * step + base.
-struct alpha_dropout_line {
-  f64 scale, step, base;
+/// x with what the mask keeps, scaled so that the mean stays.
+struct plain_kind {
+  template <class X, class M>
+  auto operator()(const X& x, const M& mask, f64 p) const {
+    return masked_scale(x, mask, scale(p));
+  }
+  static f64 scale(f64 p) { return p < 1 ? 1 / (1 - p) : 0; }
 };
-inline alpha_dropout_line alpha_dropout_of(f64 p) {
-  if (p >= 1) return {0, 0, 0};
-  constexpr f64 alpha = 1.7580993408473766;
-  const f64 scale = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
-  return {scale, alpha * scale, alpha * scale * (p - 1)};
-}
-template <class X, class M>
-auto alpha_dropped(const X& x, const M& mask, const alpha_dropout_line& line) {
-  return add(add(mul(x, mul(mask, line.scale)), mul(mask, line.step)), line.base);
-}
+/// The same with the least value of selu in the place of what is dropped: x * mask * scale + mask *
+/// step + base, so that the mean 0 and the variance 1 of selu's results stay.
+struct alpha_kind {
+  template <class X, class M>
+  auto operator()(const X& x, const M& mask, f64 p) const {
+    constexpr f64 alpha = 1.7580993408473766;
+    const f64 scale = p < 1 ? 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
+    const f64 step = alpha * scale;
+    return add(add(mul(x, mul(mask, scale)), mul(mask, step)), step * (p - 1));
+  }
+};
 
 /// The sizes of what decides about features: [N, C, 1, ...].
 inline shape feature_sizes(const char* op, int_list sizes) {
@@ -52,66 +53,40 @@ inline shape feature_sizes(const char* op, int_list sizes) {
   return r;
 }
 
-// The kinds of dropout: into `out`, which may be x.
-template <class S, class X, class Out>
-void dropout_into(const char* op, const S& stream, const X& x, f64 p, bool train,
-                  philox_generator& generator, Out&& out) {
+/// Dropout of a kind into `out`, which may be x: of elements, each on its own.
+template <class Kind, class S, class X, class Out>
+void drop_elements(const char* op, const S& stream, const X& x, f64 p, bool train,
+                   philox_generator& generator, Out&& out) {
   using T = value_t<const X&>;
   check_probability(op, p);
   if (!train || p == 0) return assign(stream, out, x, op);
-  assign(stream, out, masked_scale(x, kept<T>(op, p, generator), dropout_scale(p)), op);
+  assign(stream, out, Kind()(x, kept<T>(op, p, generator), p), op);
   advance_kept<T>(generator, as_view(x).numel());
 }
-template <class S, class X, class Out>
-void alpha_dropout_into(const char* op, const S& stream, const X& x, f64 p, bool train,
-                        philox_generator& generator, Out&& out) {
-  using T = value_t<const X&>;
+/// Of features, by a mask in a tensor that broadcasts to x.
+template <class Kind, class S, class X, class Out>
+void drop_features(const char* op, const S& stream, const X& x, f64 p, bool train,
+                   philox_generator& generator, Out&& out) {
   check_probability(op, p);
-  if (!train || p == 0) return assign(stream, out, x, op);
-  assign(stream, out, alpha_dropped(x, kept<T>(op, p, generator), alpha_dropout_of(p)), op);
-  advance_kept<T>(generator, as_view(x).numel());
-}
-/// The mask of features, in a tensor that broadcasts to x.
-template <class S, class X>
-auto feature_mask(const char* op, const S& stream, const X& x, f64 p, philox_generator& generator) {
-  using T = value_t<const X&>;
-  auto mask = empty<T>(stream, feature_sizes(op, as_view(x).sizes()), op);
-  draw_into(op, stream, mask, bernoulli_of(op, 1 - p), generator);
-  return mask;
-}
-template <class S, class X, class Out>
-void feature_dropout_into(const char* op, const S& stream, const X& x, f64 p, bool train,
-                          philox_generator& generator, Out&& out) {
-  check_probability(op, p);
-  static_cast<void>(feature_sizes(op, as_view(x).sizes()));
+  const shape sizes = feature_sizes(op, as_view(x).sizes());
   if (!train || p == 0) return assign(stream, out, x, op);
   philox_generator next = generator;
-  const auto mask = feature_mask(op, stream, x, p, next);
-  assign(stream, out, masked_scale(x, mask, dropout_scale(p)), op);
-  generator = next;
-}
-template <class S, class X, class Out>
-void feature_alpha_dropout_into(const char* op, const S& stream, const X& x, f64 p, bool train,
-                                philox_generator& generator, Out&& out) {
-  check_probability(op, p);
-  static_cast<void>(feature_sizes(op, as_view(x).sizes()));
-  if (!train || p == 0) return assign(stream, out, x, op);
-  philox_generator next = generator;
-  const auto mask = feature_mask(op, stream, x, p, next);
-  assign(stream, out, alpha_dropped(x, mask, alpha_dropout_of(p)), op);
+  auto mask = empty<value_t<const X&>>(stream, sizes, op);
+  draw_into(op, stream, mask, bernoulli_of(op, 1 - p), next);
+  assign(stream, out, Kind()(x, mask, p), op);
   generator = next;
 }
 
 }  // namespace detail
 
 // name(stream, x, p, train, generator, out), in a new tensor, and name_ in place.
-#define FLAGGEMS_DROPOUT(name, into)                                                     \
+#define FLAGGEMS_DROPOUT(name, drop, kind)                                               \
   template <stream_like S, tensor_like X, tensor_like Out>                               \
   void name(const S& stream, const X& x, f64 p, bool train, philox_generator& generator, \
             Out&& out) {                                                                 \
     if constexpr (element_type_in<floating_types, 1, X>()) {                             \
       detail::check_output_sizes(#name, shape(as_view(x).sizes()), as_view(out));        \
-      detail::into(#name, stream, x, p, train, generator, out);                          \
+      detail::drop<detail::kind>(#name, stream, x, p, train, generator, out);            \
     }                                                                                    \
   }                                                                                      \
   template <stream_like S, tensor_like X>                                                \
@@ -124,22 +99,22 @@ void feature_alpha_dropout_into(const char* op, const S& stream, const X& x, f64
   template <stream_like S, tensor_like X>                                                \
   void name##_(const S& stream, X&& x, f64 p, bool train, philox_generator& generator) { \
     if constexpr (element_type_in<floating_types, 1, X>())                               \
-      detail::into(#name "_", stream, x, p, train, generator, x);                        \
+      detail::drop<detail::kind>(#name "_", stream, x, p, train, generator, x);          \
   }
 /// x / (1 - p) with probability 1 - p, else 0, each element on its own; x itself if not `train`.
 /// Floating-point only. A NaN or an infinity that is dropped becomes NaN, as in ATen. Raises
 /// invalid_argument for p outside [0, 1], shape_mismatch or overlap before anything is written.
 /// aten::dropout(Tensor input, float p, bool train)
-FLAGGEMS_DROPOUT(dropout, dropout_into)
+FLAGGEMS_DROPOUT(dropout, drop_elements, plain_kind)
 /// As dropout, but all elements of a channel, x[n, c, ...], together. Raises invalid_argument for
 /// an x of fewer than 2 dimensions, too. aten::feature_dropout(Tensor input, float p, bool train)
-FLAGGEMS_DROPOUT(feature_dropout, feature_dropout_into)
+FLAGGEMS_DROPOUT(feature_dropout, drop_features, plain_kind)
 /// As dropout, but what is dropped becomes the least value of selu, and all is scaled so that mean
 /// and variance stay. aten::alpha_dropout(Tensor input, float p, bool train)
-FLAGGEMS_DROPOUT(alpha_dropout, alpha_dropout_into)
+FLAGGEMS_DROPOUT(alpha_dropout, drop_elements, alpha_kind)
 /// alpha_dropout by channels, as feature_dropout. aten::feature_alpha_dropout(Tensor input, float
 /// p, bool train)
-FLAGGEMS_DROPOUT(feature_alpha_dropout, feature_alpha_dropout_into)
+FLAGGEMS_DROPOUT(feature_alpha_dropout, drop_features, alpha_kind)
 #undef FLAGGEMS_DROPOUT
 
 /// out = dropout of x, and mask = whether an element was kept, for masked_scale of the gradient;
@@ -163,7 +138,7 @@ void native_dropout(const S& stream, const X& x, f64 p, std::optional<bool> trai
       return detail::fill(op, stream, as_view(mask), true);
     }
     const auto kept = detail::kept<T>(op, p, generator);
-    assign(stream, out, masked_scale(x, kept, detail::dropout_scale(p)), op);
+    assign(stream, out, masked_scale(x, kept, detail::plain_kind::scale(p)), op);
     assign(stream, mask, ne(kept, 0), op);
     detail::advance_kept<T>(generator, as_view(x).numel());
   }
@@ -197,6 +172,7 @@ void rrelu_with_noise(const S& stream, const X& x, Noise&& noise, f64 lower, f64
     if (!training) return assign(stream, out, leaky_relu(x, (lower + upper) / 2), op);
     detail::check_output_sizes(op, sizes, as_view(noise));
     check_disjoint_output(op, as_view(noise), as_view(x), as_view(out));
+    check_output(op, as_view(out), as_view(x));
     using node = detail::draws<T, kernels::uniform_fn<f64>>;
     assign(stream, noise, where(le(x, 0), expr<node>(node{slopes, generator}), 1), op);
     assign(stream, out, mul(x, noise), op);
