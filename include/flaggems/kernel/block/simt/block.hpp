@@ -168,27 +168,14 @@ class simt_block {
   template <class T, class In, class Out>
   FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out,
                                    int line = FLAGGEMS_CALLER_LINE) const {
-    const int lane = thread() % warp_size, warp = thread() / Machine::warp_size;
-    const int warps = threads() / Machine::warp_size;
     T carry = init;
     for (i64 start = 0; start < n; start += threads()) {
       const i64 i = start + thread();
       const T x = i < n ? in(i) : T(0);
-      T inclusive = x;
-      for (int delta = 1; delta < Machine::warp_size; delta *= 2) {
-        const T below = shuffle_up(inclusive, delta, line);
-        if (lane >= delta) inclusive = static_cast<T>(inclusive + below);
-      }
-      const auto totals = next_exchange<T>();
-      if (lane == Machine::warp_size - 1) totals.write(warp, inclusive, line);
-      machine_.sync(line);
-      T before = carry;
-      for (int w = 0; w < warps; ++w) {
-        const T t = totals.read(w, line);
-        if (w < warp) before = static_cast<T>(before + t);
-        carry = static_cast<T>(carry + t);
-      }
-      if (i < n) out(i, static_cast<T>(before + inclusive - x));
+      T total;
+      const T before = exclusive_scan_block<T>(x, T(0), plus{}, total, line);
+      if (i < n) out(i, static_cast<T>(carry + before));
+      carry = static_cast<T>(carry + total);
     }
     return carry;
   }

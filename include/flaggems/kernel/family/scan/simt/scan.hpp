@@ -13,14 +13,14 @@ namespace flaggems::kernels {
 /// Consecutive elements that a thread joins.
 inline constexpr int scanned_at_once = 8;
 
-/// Elements i and following of a row of n, as states; identities after its end.
+/// Elements i and following of a row of n, as states; identities after its end. One by one:
 template <class Op, int Count, class Row>
-FLAGGEMS_INLINE void read_some(Op, const Row& row, i64 i, i64 n, typename Op::state (&to)[Count]) {
+FLAGGEMS_INLINE void read_each(Op, const Row& row, i64 i, i64 n, typename Op::state (&to)[Count]) {
   FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Count; ++k) to[k] = i + k < n ? row.read(i + k) : Op::identity();
 }
 template <class Op, int Count, class Row>
-FLAGGEMS_INLINE void write_some(Op, const Row& row, i64 i, i64 n,
+FLAGGEMS_INLINE void write_each(Op, const Row& row, i64 i, i64 n,
                                 const typename Op::state (&from)[Count]) {
   FLAGGEMS_SIMT_UNROLL
   for (int k = 0; k < Count; ++k)
@@ -47,9 +47,19 @@ FLAGGEMS_INLINE void store_some(global_ptr<T> p, const F& f) {
   }
 }
 
-/// The same of a tensor's row, by vectors where it has them.
+/// The same, of a tensor's row by vectors where it has them.
+template <class Op, int Count, class Row>
+FLAGGEMS_INLINE void read_some(Op op, const Row& row, i64 i, i64 n,
+                               typename Op::state (&to)[Count]) {
+  read_each(op, row, i, n, to);
+}
+template <class Op, int Count, class Row>
+FLAGGEMS_INLINE void write_some(Op op, const Row& row, i64 i, i64 n,
+                                const typename Op::state (&from)[Count]) {
+  write_each(op, row, i, n, from);
+}
 template <class Op, int Count, class T, class O>
-FLAGGEMS_INLINE void read_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
+FLAGGEMS_INLINE void read_some(Op op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
                                typename Op::state (&to)[Count]) {
   constexpr int width = scan_width<T, Count>;
   const global_ptr<const T> p = row.from + i;
@@ -62,11 +72,10 @@ FLAGGEMS_INLINE void read_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i6
     }
     return;
   }
-  FLAGGEMS_SIMT_UNROLL
-  for (int k = 0; k < Count; ++k) to[k] = i + k < n ? row.read(i + k) : Op::identity();
+  read_each(op, row, i, n, to);
 }
 template <class Op, int Count, class T, class O>
-FLAGGEMS_INLINE void write_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
+FLAGGEMS_INLINE void write_some(Op op, const scan_row_data<Op, T, O>& row, i64 i, i64 n,
                                 const typename Op::state (&from)[Count]) {
   const global_ptr<O> p = row.to + i;
   bool whole = are_vectors<Count>(p, row.to_step, n - i);
@@ -78,9 +87,7 @@ FLAGGEMS_INLINE void write_some(Op, const scan_row_data<Op, T, O>& row, i64 i, i
       store_some<Count>(row.places + i, [&](int k) FLAGGEMS_LAMBDA { return from[k].index; });
     return;
   }
-  FLAGGEMS_SIMT_UNROLL
-  for (int k = 0; k < Count; ++k)
-    if (i + k < n) row.write(i + k, from[k]);
+  write_each(op, row, i, n, from);
 }
 
 template <class Op, class Block, class Row>
