@@ -145,7 +145,8 @@ def others():
         yield case("cummax", "65536x512, dim 1", 65536 * 512 * (2 * size + 8),
                    given(floats(65536, 512), result(65536, 512), result(65536, 512, d=torch.int64)), (1,), None,
                    lambda x, v, i: torch.cummax(x, 1, out=(v, i)), results=2,
-                   exact=lambda t: torch.equal(t[1], torch.cummax(t[0], 1).values))
+                   exact=lambda t: torch.equal(t[1], torch.cummax(t[0], 1).values) and torch.equal(
+                       t[0].gather(1, t[2]), t[1]))
 
         # ---- at indices
         for dim, sizes in ((1, (8192, 4096)), (0, (4096, 8192))):

@@ -38,8 +38,8 @@ template <>
 struct option_limits<kernels::softshrink_fn<f64>> {
   template <class P>
   static void check(const kernels::softshrink_fn<f64>& f) {
-    flaggems::check(f.lambd >= 0, errc::invalid_argument, "softshrink",
-                    "a lambd that is not negative", "a negative one or NaN");
+    if (!(f.lambd >= 0)) [[unlikely]]
+      raise(errc::invalid_argument, "softshrink", "a lambd that is not negative", text(f.lambd));
   }
 };
 template <>

@@ -84,16 +84,16 @@ template <>
 struct option_limits<kernels::huber_loss_fn<f64>> {
   template <class P>
   static void check(const kernels::huber_loss_fn<f64>& f) {
-    flaggems::check(f.delta > 0, errc::invalid_argument, "huber_loss", "a positive delta",
-                    "another number");
+    if (!(f.delta > 0)) [[unlikely]]
+      raise(errc::invalid_argument, "huber_loss", "a positive delta", text(f.delta));
   }
 };
 template <>
 struct option_limits<kernels::smooth_l1_loss_fn<f64>> {
   template <class P>
   static void check(const kernels::smooth_l1_loss_fn<f64>& f) {
-    flaggems::check(f.beta >= 0, errc::invalid_argument, "smooth_l1_loss",
-                    "a beta that is not negative", "a negative one or NaN");
+    if (!(f.beta >= 0)) [[unlikely]]
+      raise(errc::invalid_argument, "smooth_l1_loss", "a beta that is not negative", text(f.beta));
   }
 };
 

@@ -161,8 +161,9 @@ inline auto exponential_of(const char* op, f64 lambd) {
   return kernels::exponential_fn<f64>{lambd};
 }
 inline auto uniform_of(const char* op, f64 from, f64 to) {
-  check_option_of(from <= to && std::isfinite(to - from), op, "finite bounds, from <= to",
-                  to - from);
+  if (!(from <= to && std::isfinite(to - from))) [[unlikely]]
+    raise(errc::invalid_argument, op, "finite bounds, from <= to, and such a difference",
+          text(from) + " and " + text(to));
   return kernels::uniform_fn<f64>{from, to};
 }
 inline auto normal_of(const char* op, f64 mean, f64 std) {
@@ -231,9 +232,8 @@ FLAGGEMS_DRAW2(cauchy, floating_types, median, sigma)
 /// lambd=1, *, Generator? generator=None)
 FLAGGEMS_DRAW1(exponential, floating_types, lambd)
 /// How many trials of probability p it takes to succeed: 1, 2, ...; any dtype, otherwise as
-/// uniform. Raises invalid_argument for p outside (0, 1). aten::geometric_(Tensor(a!) self, float
-/// p,
-/// *, Generator? generator=None)
+/// uniform. Raises invalid_argument for p outside (0, 1).
+/// aten::geometric_(Tensor(a!) self, float p, *, Generator? generator=None)
 FLAGGEMS_DRAW1(geometric, detail::drawn_types, p)
 /// 1 with probability p, else 0; any dtype, otherwise as uniform. Raises invalid_argument for p
 /// outside [0, 1]. aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator?

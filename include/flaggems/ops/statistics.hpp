@@ -402,8 +402,9 @@ template <stream_like S, tensor_like X, tensor_like Y>
                                    detail::kind_of<value_t<const X&>> != detail::kind::floating,
                                f64, f32>;
   same_device<S, X, Y>();
-  check(rtol >= 0 && atol >= 0, errc::invalid_argument, "allclose",
-        "tolerances that are not negative", "one that is, or NaN");
+  if (!(rtol >= 0 && atol >= 0)) [[unlikely]]
+    raise(errc::invalid_argument, "allclose", "tolerances that are not negative",
+          detail::text(rtol) + " and " + detail::text(atol));
   const auto given = as_view(x);
   const auto other = as_view(y);
   const auto a = cast<C>(given);

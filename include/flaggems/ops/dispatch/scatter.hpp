@@ -34,8 +34,8 @@ indexed_elements<T, J, D> elements_along(const tensor_view<T, D>& x, int d,
   return {x.data(), strides, x.size(d), x.stride(d), index};
 }
 
-/// Elements beside each other that go by one index to elements beside each other: as many as
-/// `Bytes` have, where all rows of them are whole words of so many on both sides, else 1.
+/// The elements of a word of `Bytes`, if one index moves whole words: rows are contiguous and
+/// aligned on both sides. Else 1.
 template <int Bytes, class T, class J, class D>
 int common_width(const indexed_elements<T, J, D>& x, const memory_layout& other) {
   constexpr int width = Bytes / static_cast<int>(sizeof(T));

@@ -47,7 +47,7 @@ struct scatter {
 };
 
 /// out[.. + keys[k]] joined with the source's elements of that key, in their order. A tile has one
-/// k, and elements beside each other; or single elements of several k.
+/// k and neighbouring elements, or single elements of several k.
 template <class T>
 struct scatter_sorted {
   static constexpr i64 several = 64;
