@@ -248,7 +248,7 @@ bool is_noticed() {
   using kernel = faulty_kernel<kernel_of<bf16, Tile>, Fault>;
   const problem p{.queries = 130, .keys = 300, .e = Tile::d, .ev = Tile::d};
   std::string what;
-  return is_noticed([&] { return wrong_results<Tile, bf16, kernel>(p, 1, false, 1, what); });
+  return has_mistake([&] { return wrong_results<Tile, bf16, kernel>(p, 1, false, 1, what); });
 }
 TEST(attention_warp_groups, mistakes_are_noticed) {
   EXPECT_FALSE((is_noticed<fault::none, alone>()));

@@ -262,7 +262,7 @@ bool is_noticed() {
   using kernel = faulty_kernel<kernel_of<bf16, bf16, Tile>, Fault>;
   const problem<bf16, bf16> p{1, 130, 200, 300, along, along};
   std::string what;
-  return is_noticed([&] { return wrong_results<Tile, bf16, bf16, kernel>(p, 1, what); });
+  return has_mistake([&] { return wrong_results<Tile, bf16, bf16, kernel>(p, 1, what); });
 }
 TEST(warp_groups, mistakes_are_noticed) {
   EXPECT_FALSE((is_noticed<fault::none, turns>()));

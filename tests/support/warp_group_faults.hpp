@@ -42,9 +42,9 @@ struct faulty_kernel : Kernel {
   using type = on_faulty<typename Kernel::type, Fault>;
 };
 
-/// Whether a mistake is noticed by a call that counts wrong results: there are some, or an error.
+/// Whether a call that counts wrong results finds some, or raises an error.
 template <class F>
-bool is_noticed(const F& wrong_results) {
+bool has_mistake(const F& wrong_results) {
   try {
     return wrong_results() > 0;
   } catch (const flaggems::error&) {
