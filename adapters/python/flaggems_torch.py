@@ -18,7 +18,14 @@ def load(library):
     module = _module(name)
     torch._register_device_module(name, module)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
+    _print_by_cpu(name)
     return module
+
+
+def _print_by_cpu(name):
+    """PyTorch formats numbers where they are, by operators that a device may lack."""
+    formatted = torch._tensor_str._tensor_str
+    torch._tensor_str._tensor_str = lambda x, indent: formatted(x.cpu() if x.device.type == name else x, indent)
 
 
 def _module(name):
