@@ -58,6 +58,19 @@ class Devices(Case):
         self.assertIsInstance(device.get_device_name(), str)
         device.synchronize()
 
+    def test_several(self):
+        if device.device_count() < 2:
+            return
+        x = torch.randn(5, 6)
+        a = x.to(f"{name()}:1")
+        for made in (a + 1, a @ a.t(), a.clone(), torch.arange(3, device=a.device), torch.exp(a, out=a.new_empty(0))):
+            self.assertEqual(made.device, torch.device(name(), 1))
+        self.same((a + 1).to(f"{name()}:0"), x + 1)
+        with self.assertRaisesRegex(RuntimeError, "same device"):
+            a + x.to(f"{name()}:0")
+        with device.device(1):
+            self.assertEqual(torch.rand(2, device=name()).device, a.device)
+
     def test_streams_and_events(self):
         x = torch.randn(64, 64)
         side = device.Stream()
@@ -404,12 +417,22 @@ class Compiling(Case):
     def test_backends(self):
         model, x = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16)), torch.randn(4, 8)
         expected = gradients(copy.deepcopy(model), x)
-        for backend in ("eager", "aot_eager"):
+        for options in ({"backend": "eager"}, {"backend": "aot_eager"}, {"mode": "lite"}):
             torch._dynamo.reset()
             other = copy.deepcopy(model).to(name())
-            got = gradients(torch.compile(other, backend=backend, fullgraph=True), there(x))
+            device.count_calls()
+            got = gradients(torch.compile(other, fullgraph=True, **options), there(x))
+            calls = device.take_calls()
+            device.count_calls(False)
+            for called in ("addmm", "gelu", "native_layer_norm", "gelu_backward", "native_layer_norm_backward"):
+                self.assertEqual(calls["aten::" + called], (1, 0))
             for g, e in zip(got, expected):
                 self.same(g, e, rtol=1e-3, atol=1e-4)
+
+    def test_kernels_of_inductor(self):  # for which there is no code
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, 'mode="lite"'):
+            torch.compile(lambda x: (x + 1).sin() * 2)(there(torch.randn(4, 8)))
 
 
 if __name__ == "__main__":
