@@ -258,17 +258,26 @@ void launch_writes(const S& stream, launch_config& config, const iteration& it,
   });
 }
 
+/// How far from each other the places of a write's elements are, for the order in which threads
+/// take them: where the index decides, its step.
+inline shape write_order(int_list strides, i64 step) {
+  shape r(strides);
+  for (i64& k : r) k = k == 0 ? step : k;
+  return r;
+}
+
 /// Replaces elements, as words, by many threads at once: of those that meet any one is there.
 template <class S, class T, class J, class D>
 void launch_scatter_words(const char* op, const S& stream, const indexed_elements<T, J, D>& to,
                           const tensor_view<const T, D>& source) {
   const int width = common_width<16>(to, layout_of(source));
-  const shape sizes = sizes_in_words(source.sizes(), width);
+  const shape sizes = sizes_in_words(source.sizes(), width),
+              strides = strides_in_words(to.strides, width);
   iteration it(sizes);
-  it.add(sizes, strides_in_words(to.strides, width));
+  it.add(sizes, strides);
   it.add(sizes, strides_in_words(source.strides(), width));
   it.add(sizes, to.index.strides());
-  it.collapse();
+  it.collapse(sizes, write_order(strides, to.step / width));
   launch_config config;
   config.op = op;
   config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
@@ -310,7 +319,7 @@ void join_sorted(launch_config& config, const S& stream, T* base, int_list out_s
   it.add(sizes, to);
   it.add(sizes, from);
   it.add(sizes, along);
-  it.collapse();
+  it.collapse(sizes, write_order(to, places.step / Width));
   using writes_type = kernels::joined_vectors<T, Width>;
   using word = typename writes_type::word;
   writes_type writes{};
