@@ -58,6 +58,14 @@ TEST(registry_attention, masks_and_options) {
         [&] { return fg::scaled_dot_product_flash_attention(s, a, k4, v4, 0, true); });
   check(with_logs, {query, keys, values, 0.0, false, mask, 0.3},
         [&] { return fg::scaled_dot_product_flash_attention(s, a, k4, v4, 0, false, m, 0.3); });
+  const auto g = numbers({2, 4, 3, 8}, -1, 1, 3);
+  const auto [o, l] = fg::scaled_dot_product_flash_attention(s, a, k4, v4, 0, false, m);
+  const view<host> grad(g), out(o), logs(l);
+  check("_scaled_dot_product_flash_attention_for_cpu_backward",
+        {grad, query, keys, values, out, logs, 0.0, false, mask, {}}, [&] {
+          return fg::scaled_dot_product_flash_attention_backward(s, g, a, k4, v4, o, l, 0, false,
+                                                                 m);
+        });
 }
 
 }  // namespace

@@ -291,7 +291,7 @@ def kernel_rooms(tree):
 # The doors of each family's folder: what may be included from outside it, besides its sides, which
 # ops/dispatch/ chooses from. And what the same side of another family may include of a side.
 DOORS = {
-    "attention": {"attention"},
+    "attention": {"attention", "backward"},
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue"},
     "index": {"index_select", "embedding", "scatter"},
@@ -382,7 +382,7 @@ def room_sizes(tree):
 
 
 # Rooms where one header a public name is what a reader looks for.
-ROOM_SIZES = {"ops": 64, "registry/families": 32, "ops/dispatch": 25, "device": 16, "tensor": 16, "detail": 18}
+ROOM_SIZES = {"ops": 64, "registry/families": 32, "ops/dispatch": 28, "device": 16, "tensor": 16, "detail": 18}
 
 
 @check
