@@ -258,10 +258,13 @@ void launch_writes(const S& stream, launch_config& config, const iteration& it,
   });
 }
 
-/// How far from each other the places of a write's elements are, for the order in which threads
-/// take them: where the index decides, its step.
-inline shape write_order(int_list strides, i64 step) {
+/// Strides for the order in which threads take a write's elements. Rows of an index lie a step
+/// apart; where each element has an index of its own, the indexed dimension is innermost, so that
+/// its few places meet in the cache.
+inline shape write_order(int_list sizes, int_list strides, int_list index, i64 step) {
   shape r(strides);
+  for (int d = 0; d < r.rank(); ++d)
+    if (strides[d] != 0 && index[d] != 0 && sizes[d] != 1) return r;
   for (i64& k : r) k = k == 0 ? step : k;
   return r;
 }
@@ -277,7 +280,7 @@ void launch_scatter_words(const char* op, const S& stream, const indexed_element
   it.add(sizes, strides);
   it.add(sizes, strides_in_words(source.strides(), width));
   it.add(sizes, to.index.strides());
-  it.collapse(sizes, write_order(strides, to.step / width));
+  it.collapse(sizes, write_order(sizes, strides, to.index.strides(), to.step / width));
   launch_config config;
   config.op = op;
   config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
@@ -319,7 +322,7 @@ void join_sorted(launch_config& config, const S& stream, T* base, int_list out_s
   it.add(sizes, to);
   it.add(sizes, from);
   it.add(sizes, along);
-  it.collapse(sizes, write_order(to, places.step / Width));
+  it.collapse(sizes, write_order(sizes, to, along, places.step / Width));
   using writes_type = kernels::joined_vectors<T, Width>;
   using word = typename writes_type::word;
   writes_type writes{};
