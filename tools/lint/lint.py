@@ -506,7 +506,7 @@ def registered(tree):
 # compile or run all of it in some other way, and examples.
 OTHER_TESTS = {
     "tests": {"allocation", "callables", "compile_fail", "consumer", "cuda", "cuda_precompiled", "device_compile",
-              "dialects", "fuzz", "headers", "isa_entries", "llama", "opinfo", "simulated", "support"},
+              "dialects", "fuzz", "headers", "isa_entries", "llama", "opencl", "opinfo", "simulated", "support"},
     "bench": {"compare", "compile_time", "gpu", "instructions"},
 }
 
