@@ -121,6 +121,13 @@ TEST_F(opencl_device, modules_good_and_bad) {
   opencl::unload_module(module);
 }
 
+TEST_F(opencl_device, takes_the_image_that_the_program_has) {
+  constexpr auto& instance = fd::instance_of<flaggems_test::sum_in_scratch, i64*, i64, i64>;
+  EXPECT_FALSE(fd::precompiled_image_of<fd::opencl_api>(instance, fd::opencl_api::target).empty());
+  constexpr auto& other = fd::instance_of<flaggems_test::add_by_pointer, i64* const*>;
+  EXPECT_TRUE(fd::precompiled_image_of<fd::opencl_api>(other, fd::opencl_api::target).empty());
+}
+
 TEST_F(opencl_device, what_does_not_compile_says_why) {
   using compiler = fd::runtime_compiler<fd::opencl_api>;
   const flaggems::error refused = error_of([] {
