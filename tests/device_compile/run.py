@@ -8,12 +8,12 @@ kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compi
 HIP_TARGETS in turn; `opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the files of
 instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
-runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
-launch on flaggems::cuda to machine code: each for one of TARGETS in turn, with --all for all of
-them, which takes four times as long. As `contract`, compiles those of every operator with every
-element type that it takes (contract/): a share that the commit chooses, each for one of
-CONTRACT_TARGETS in turn; with --all everything, which takes 30 times as long. Exit status 77: the
-compiler or the headers are not here.
+runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
+on flaggems::cuda to machine code: a third that the commit chooses, each for one of TARGETS in turn;
+with --all every one for all of them, which takes twelve times as long. As `contract`, compiles those
+of every operator with every element type that it takes (contract/): a share that the commit chooses,
+each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 60 times as long. Exit
+status 77: the compiler or the headers are not here.
 """
 import argparse
 import concurrent.futures
@@ -117,7 +117,7 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        command += ["--every", "2", "--from", str(commit_number() % (2 * len(TARGETS)))]
+        command += ["--every", "3", "--from", str(commit_number() % (3 * len(TARGETS)))]
     for target in TARGETS:
         command += ["--target", target]
     environment = environment_of(library)
@@ -198,7 +198,7 @@ def contract(compile_program, every, build, cxx):
     number = commit_number()
     parts = range(CONTRACT_PARTS) if every else [number % CONTRACT_PARTS]
     if not every:
-        command += ["--every", "1", "--from", str(number // CONTRACT_PARTS % len(CONTRACT_TARGETS))]
+        command += ["--every", "2", "--from", str(number // CONTRACT_PARTS % (2 * len(CONTRACT_TARGETS)))]
     failed = 0
     for part in parts:
         print(f"part {part} of {CONTRACT_PARTS}:", flush=True)

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
@@ -25,6 +26,14 @@ void plain() {
        [](const auto& to, const auto& x) { fg::linear(s, x, x, to); });
   each(cross<types<i8, u8>, types<i8, u8>>{},
        [](const auto& a, const auto& b) { fg::mm(s, a, b, some<i32>()); });
+}
+
+void convolutions() {
+  each(floats{}, [](const auto& x) {
+    (void)fg::conv1d(s, x, x, x);
+    (void)fg::conv2d(s, x, x, x, {1}, fg::conv_padding::same);
+    (void)fg::conv3d(s, x, x);
+  });
 }
 
 void with_expressions() {

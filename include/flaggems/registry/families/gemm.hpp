@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/gemm.hpp>
 
 #include <flaggems/registry/bind.hpp>
@@ -11,7 +12,7 @@ namespace flaggems::operator_families {
 
 using product_types = arithmetic_types;
 
-/// Matrix products.
+/// Matrix products, and convolutions.
 struct gemm {
   static constexpr auto lines() {
     using bindings::line;
@@ -22,7 +23,13 @@ struct gemm {
         FLAGGEMS_BIND(flaggems::mv, product_types, "mv(Tensor self, Tensor vec) -> Tensor"),
         FLAGGEMS_BIND(flaggems::addmm, product_types, line("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
         FLAGGEMS_BIND(flaggems::baddbmm, product_types, line("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
-        FLAGGEMS_BIND(flaggems::linear, product_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"));
+        FLAGGEMS_BIND(flaggems::linear, product_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding='valid', SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv2d, floating_types, line("conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv2d, floating_types, line("conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding='valid', SymInt[2] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv3d, floating_types, line("conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv3d, floating_types, line("conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding='valid', SymInt[3] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)));
     // clang-format on
   }
 };
