@@ -288,8 +288,9 @@
 #endif
 
 /// Unroll, or do not unroll, the loop of few iterations that follows in device code: unrolled,
-/// indexed arrays stay in registers. The emulator keeps loops, which compile faster.
-#if FLAGGEMS_DEVICE_CODE
+/// indexed arrays stay in registers. The emulator keeps loops, which compile faster, and so does
+/// OpenCL, whose drivers compile once more.
+#if FLAGGEMS_DEVICE_CODE && !FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_SIMT_UNROLL _Pragma("unroll")
 #define FLAGGEMS_SIMT_NO_UNROLL _Pragma("unroll 1")
 #else

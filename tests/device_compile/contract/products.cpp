@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
@@ -42,6 +43,14 @@ void with_scales() {
   each(types<f32, bf16, f16>{}, [](const auto& to) {
     const auto a = some<f8e4m3>();
     fg::fp8_matmul(s, a, some<f32>(), a, some<f32>(), to);
+  });
+}
+
+void convolutions() {
+  each(floats{}, [](const auto& x) {
+    (void)fg::conv1d(s, x, x, x);
+    (void)fg::conv2d(s, x, x, x, {1}, fg::conv_padding::same);
+    (void)fg::conv3d(s, x, x);
   });
 }
 

@@ -477,36 +477,27 @@ struct hip_machine : block_memory {
 
 #if FLAGGEMS_LANGUAGE_OPENCL
 
-template <class T>
-struct opencl_atomic;
-template <>
-struct opencl_atomic<i32> {
-  using type = atomic_int;
-};
-template <>
-struct opencl_atomic<u32> {
-  using type = atomic_uint;
-};
-template <>
-struct opencl_atomic<i64> {
-  using type = atomic_long;
-};
-template <>
-struct opencl_atomic<u64> {
-  using type = atomic_ulong;
-};
-
-/// A work-item under C++ for OpenCL. Shuffles go through local memory (`slots`, one word per
+/// A work-item under C++ for OpenCL. Shuffles go through local memory (`slots`, 16 bytes per
 /// work-item) between barriers, so no extension is needed and `WarpSize` need not be the size of a
 /// sub-group. That is legal because a block shuffles only in collectives that all work-items reach.
 template <int WarpSize = 32>
 struct opencl_machine : block_memory {
   static constexpr int warp_size = WarpSize;
   static constexpr bool shuffles_by_blocks = true;
+  static constexpr int slot_bytes = 16;
   u32* slots;
 
-  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch, u32* slot)
-      : block_memory{exchange, scratch}, slots(slot) {}
+  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch,
+                                 unsigned char* slots_of_items)
+      : block_memory{exchange, scratch}, slots(reinterpret_cast<u32*>(slots_of_items)) {}
+
+  /// A state of each work-item.
+  template <class S>
+  FLAGGEMS_INLINE array_type<S> states() const {
+    static_assert(sizeof(S) <= slot_bytes,
+                  "flaggems: a state that is reduced has at most 16 bytes");
+    return {reinterpret_cast<S*>(slots)};
+  }
 
   FLAGGEMS_INLINE int thread() const { return static_cast<int>(get_local_id(0)); }
   FLAGGEMS_INLINE int threads() const { return static_cast<int>(get_local_size(0)); }
@@ -536,19 +527,18 @@ struct opencl_machine : block_memory {
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
-    // OpenCL's own functions: under SPIR, clang's atomic builtins become library calls.
+    // clang's __sync builtins are instructions; its others become library calls under SPIR, and
+    // drivers lack OpenCL's functions on generic pointers.
     if constexpr (is_integer<T>) {
-      auto* const p = reinterpret_cast<volatile typename opencl_atomic<T>::type*>(s.data + i);
-      return atomic_fetch_add_explicit(p, x, memory_order_relaxed, memory_scope_work_group);
+      return __sync_fetch_and_add(s.data + i, x);
     } else {
       using word = uint_of_size<sizeof(T)>;
-      auto* const p = reinterpret_cast<volatile typename opencl_atomic<word>::type*>(s.data + i);
-      word old = atomic_load_explicit(p, memory_order_relaxed, memory_scope_work_group);
-      while (!atomic_compare_exchange_strong_explicit(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
-                                                      memory_order_relaxed, memory_order_relaxed,
-                                                      memory_scope_work_group)) {
+      auto* const p = reinterpret_cast<volatile word*>(s.data + i);
+      for (word old = *p;;) {
+        const word seen = __sync_val_compare_and_swap(p, old, bit_cast<word>(bit_cast<T>(old) + x));
+        if (seen == old) return bit_cast<T>(old);
+        old = seen;
       }
-      return bit_cast<T>(old);
     }
   }
 
