@@ -34,10 +34,12 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
@@ -75,7 +77,9 @@
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/scan.hpp>
+#include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
