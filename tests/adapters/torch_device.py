@@ -293,6 +293,8 @@ class Operators(Case):
             for _ in range(2):
                 self.same(torch.special.i0(there(x)), torch.special.i0(x))
         self.assertEqual(len([w for w in told if "aten::i0" in str(w.message)]), 1)
+        device.set_fallback(["igamma"])  # its result goes where the other tensor is
+        self.same(torch.igamma(torch.tensor(2.0), there(x)), torch.igamma(torch.tensor(2.0), x))
         with self.assertRaisesRegex(NotImplementedError, "digamma"):
             torch.digamma(there(x))
         device.set_fallback(True)

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -82,7 +83,12 @@ class torch_fallback {
                           std::string_view reason) {
     const auto& name = op.operator_name();
     enter(name.overload_name.empty() ? name.name : name.name + "." + name.overload_name, reason);
+    const auto where = device_if_number_leads(op, *stack);
     at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+    const auto results = static_cast<std::ptrdiff_t>(op.schema().returns().size());
+    for (auto r = stack->end() - results; where && r != stack->end(); ++r)
+      if (r->isTensor() && r->toTensor().defined() && r->toTensor().is_cpu())
+        *r = r->toTensor().to(*where);
   }
 
  private:
@@ -97,6 +103,20 @@ class torch_fallback {
   static state& get() {
     static auto* const one = new state;
     return *one;
+  }
+  /// PyTorch's fallback gives results to the device of the first tensor, be that a number of the
+  /// CPU's. Then: the device of the others.
+  static std::optional<c10::Device> device_if_number_leads(const c10::OperatorHandle& op,
+                                                           const c10::Stack& stack) {
+    bool leads = false;
+    for (auto n = op.schema().arguments().size(); n > 0; --n) {
+      const c10::IValue& v = *(stack.end() - static_cast<std::ptrdiff_t>(n));
+      if (!v.isTensor() || !v.toTensor().defined()) continue;
+      const at::Tensor& t = v.toTensor();
+      if (!t.is_cpu()) return leads ? std::optional(t.device()) : std::nullopt;
+      if (t.dim() == 0) leads = true;
+    }
+    return std::nullopt;
   }
   static std::string_view without_space(std::string_view name) {
     return name.starts_with("aten::") ? name.substr(6) : name;
