@@ -291,7 +291,7 @@ def kernel_rooms(tree):
 # The doors of each family's folder: what may be included from outside it, besides its sides, which
 # ops/dispatch/ chooses from. And what the same side of another family may include of a side.
 DOORS = {
-    "attention": {"attention", "backward"},
+    "attention": {"attention", "backward", "rules"},
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue"},
     "index": {"index_select", "embedding", "scatter"},
