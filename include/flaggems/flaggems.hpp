@@ -39,6 +39,7 @@
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
@@ -76,6 +77,8 @@
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
+#include <flaggems/ops/rwkv.hpp>
+#include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sequences.hpp>

@@ -22,6 +22,16 @@ TEST(registry_fused, norms) {
                invalid_argument, "e4");
 }
 
+TEST(registry_fused, rwkv) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 8}), b = numbers({2, 8}, -2, 2, 2), c = numbers({8}, -2, 2, 3),
+             d = numbers({8}, -2, 2, 4), e = numbers({2}, -2, 2, 5);
+  const view<host> k(a), gate(b), kk(c), ka(d), few(e);
+  check("flaggems::rwkv_ka_fusion", {k, kk, gate, ka, 2, 4},
+        [&] { return fg::rwkv_ka_fusion(s, a, c, b, d, 2, 4); });
+  check("flaggems::rwkv_mm_sparsity", {few, k}, [&] { return fg::rwkv_mm_sparsity(s, e, a); });
+}
+
 TEST(registry_fused, caches) {
   const auto& s = stream_of<host>();
   const auto a = numbers({2, 1, 4});

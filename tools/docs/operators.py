@@ -27,7 +27,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "new_ones": "fill_", "eye": "fill_", "linspace": "copy_", "logspace": "copy_", "range": "arange",
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
            "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
-           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "rsub": "sub_scaled",
+           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "rsub": "sub_scaled",
            "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
            "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
            "rrelu_with_noise_backward": "leaky_relu_backward", "glu": "mul", "swiglu": "silu_and_mul",
@@ -45,6 +45,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
                             "linalg_vector_norm", "trace", "dot", "vdot"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
+           **dict.fromkeys(("conv1d", "conv2d", "conv3d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
            **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
            **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
@@ -55,7 +56,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
+VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
          "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
@@ -322,6 +323,10 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
                           "{name}(stream, x, i64 dim, bool keepdim = false) -> values and indices"]),
          "STATISTIC": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "WINDOW": ("", ["{name}<T = f32>(stream, i64 window_length, bool periodic = true{given}) -> tensor"]),
+         "CONVOLUTION": ("int_list stride = {1}, int_list or conv_padding padding = {0}, int_list dilation = {1}, "
+                         "i64 groups = 1",
+                         ["{name}(stream, input, weight, bias, out{given})",
+                          "{name}(stream, input, weight, bias = std::nullopt{given}) -> tensor"]),
          "DOT": ("", ["{name}(stream, x, y, out)", "{name}(stream, x, y) -> tensor"]),
          "SCATTER": ("", ["{name}(stream, x, i64 dim, index, source, out{given})",
                           "{name}(stream, x, i64 dim, index, source{given}) -> tensor",

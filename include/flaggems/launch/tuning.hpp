@@ -192,9 +192,9 @@ struct portable_gemm_tuning {
 };
 }  // namespace detail
 
-/// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step, steps in
-/// block-local memory, warps, blocks of a unit; and what it reaches of the best tile's speed, as it
-/// decides between tiles.
+/// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step (of 16 bits;
+/// twice as many bytes), steps in block-local memory, warps, blocks of a unit; and what it reaches
+/// of the best tile's speed, as it decides between tiles.
 struct gemm_tile {
   int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent;
 };

@@ -9,6 +9,7 @@
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
+#include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/softmax.hpp>
 
 #include "contract.hpp"
@@ -112,6 +113,10 @@ void fused() {
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
     (void)fg::skip_layer_norm(s, x, x, {8});
     (void)fg::gemma_rms_norm(s, x, x);
+  });
+  each(floats{}, [](const auto& x) {
+    (void)fg::rwkv_ka_fusion(s, x, x, x, x, 2, 4);
+    (void)fg::rwkv_mm_sparsity(s, x, x);
   });
   each(types<f32, bf16, f16>{}, [](const auto& x) {
     for (const auto format : {fg::scale_format::none, fg::scale_format::ue8m0})

@@ -10,7 +10,6 @@
 #include <random>
 #include <type_traits>
 
-#include <flaggems/kernel/family/pointwise/simt/narrow_math.hpp>
 #include <support/math_functions.hpp>
 
 namespace {
@@ -256,30 +255,6 @@ TEST(math_order, scalars_and_vectors) {
   check_order<f64>();
   check_order<kernels::simd<f32, kernels::isa_baseline>>();
   check_order<kernels::simd<f64, kernels::isa_baseline>>();
-}
-
-/// The form whose result is rounded to 16 bits, for all inputs of T: they are few.
-template <class T>
-void check_narrow_gelu() {
-  for (std::uint32_t i = 0; i < 65536; ++i) {
-    const f32 x = T::from_bits(static_cast<std::uint16_t>(i));
-    const f32 got = kernels::gelu_narrow(x);
-    const double want = 0.5 * double(x) * std::erfc(double(x) * -0.70710678118654752);
-    if (std::isnan(want)) {
-      EXPECT_TRUE(std::isnan(got)) << x;
-    } else {
-      const bool close = got == want || std::fabs(got - want) <= std::fabs(want) * 0x1p-15 + 1e-37;
-      EXPECT_TRUE(close) << x << ": " << got << ", want " << want;
-      EXPECT_EQ(std::signbit(got), std::signbit(x)) << x;
-      if (x < -15) {
-        EXPECT_EQ(got, 0) << x;  // not the least number below it
-      }
-    }
-  }
-}
-TEST(math_narrow, gelu) {
-  check_narrow_gelu<flaggems::bf16>();
-  check_narrow_gelu<flaggems::f16>();
 }
 
 // The sample must be able to fail: one unit in the last place more than allowed is seen.

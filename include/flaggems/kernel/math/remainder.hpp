@@ -48,22 +48,37 @@ FLAGGEMS_INLINE V fmod(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
         (dividend < infinity) & (divisor < infinity) & (divisor > zero) & (dividend >= divisor);
     V r = select(regular, dividend, zero);
     const V m = select(regular, divisor, one);
-    V lifted, base, ignored, exponent;
-    const V normal = as_normal(m, lifted, base);
-    while (any_lane(mask_of<V>(r >= m))) {
-      // t = m 2^k, so that r / t has at most `digit` + 1 bits.
-      as_normal(r, ignored, exponent);
-      const V k = maximum(V(exponent - base - V(T(digit))), zero);
-      const V shift(exponent_shift<V, exponent_bias<V>>());
-      const V n = k - lifted;
-      const V first = V(n * V(T(0.5f))) + shift;
-      const V second = V(n - (first - shift)) + shift;
-      const V t = V(normal * power_from(first)) * power_from(second);
-      const V q = trunc(V(r / t));
-      const V high = upper_half(t), low = t - high;
-      r = (r - q * high) - q * low;
-      // The quotient may have been rounded up to an integer.
-      r = select(mask_of<V>(r < zero), V(r + t), r);
+    {
+      // A quotient of few bits is the only digit: its nearest integer, so that an error of the
+      // quotient matters only where the rest is near 0.
+      const V shift(rounding_shift<V>());
+      const V q = (near_quotient(r, m) + shift) - shift;
+      const V high = upper_half(m), low = m - high;
+      const V nearest = (r - q * high) - q * low;
+      const V rest = select(mask_of<V>(nearest < zero), V(nearest + m), nearest);
+      const mask_of<V> few_bits = r < m * V(power_of_two<V>(digit));
+      const mask_of<V> large = r >= V(power_of_two<V>(format::bias));
+      const mask_of<V> tiny = m < V(power_of_two<V>(1 - format::bias));
+      r = select(mask_of<V>(few_bits & !large & !tiny), rest, r);
+    }
+    if (any_lane(mask_of<V>(r >= m))) {
+      V lifted, base, ignored, exponent;
+      const V normal = as_normal(m, lifted, base);
+      do {
+        // t = m 2^k, so that r / t has at most `digit` + 1 bits.
+        as_normal(r, ignored, exponent);
+        const V k = maximum(V(exponent - base - V(T(digit))), zero);
+        const V shift(exponent_shift<V, exponent_bias<V>>());
+        const V n = k - lifted;
+        const V first = V(n * V(T(0.5f))) + shift;
+        const V second = V(n - (first - shift)) + shift;
+        const V t = V(normal * power_from(first)) * power_from(second);
+        const V q = trunc(V(r / t));
+        const V high = upper_half(t), low = t - high;
+        r = (r - q * high) - q * low;
+        // The quotient may have been rounded up to an integer.
+        r = select(mask_of<V>(r < zero), V(r + t), r);
+      } while (any_lane(mask_of<V>(r >= m)));
     }
     r = copysign(select(regular, r, dividend), a);
     const mask_of<V> none = !((dividend < infinity) & (divisor > zero));  // NaN, too

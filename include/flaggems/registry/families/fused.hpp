@@ -4,6 +4,7 @@
 
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/kv_cache.hpp>
+#include <flaggems/ops/rwkv.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -21,6 +22,8 @@ struct fused {
         FLAGGEMS_BIND(flaggems::skip_layer_norm, floating_types, line("flaggems::skip_layer_norm(Tensor x, Tensor residual, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor").outputs_after(5)),
         FLAGGEMS_BIND(flaggems::gemma_rms_norm, floating_types, "flaggems::gemma_rms_norm(Tensor input, Tensor weight, float epsilon=1e-06) -> Tensor"),
         FLAGGEMS_BIND(flaggems::act_quant, quantized_types, "flaggems::act_quant(Tensor x, int block_size=128, str scale_fmt='none') -> (Tensor, Tensor)"),
+        FLAGGEMS_BIND(flaggems::rwkv_ka_fusion, floating_types, line("flaggems::rwkv_ka_fusion(Tensor k, Tensor kk, Tensor a, Tensor ka, int H, int N) -> (Tensor, Tensor, Tensor)").outputs_after(4)),
+        FLAGGEMS_BIND(flaggems::rwkv_mm_sparsity, floating_types, "flaggems::rwkv_mm_sparsity(Tensor k, Tensor v) -> Tensor"),
         FLAGGEMS_BIND(flaggems::reshape_and_cache, floating_types, "flaggems::reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"),
         FLAGGEMS_BIND(flaggems::reshape_and_cache_flash, floating_types, "flaggems::reshape_and_cache_flash(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"));
     // clang-format on

@@ -43,6 +43,14 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
       {128, 128, 6, 1, true, 798, 130},  {128, 176, 4, 2, false, 813, 241},
       {128, 144, 4, 1, false, 805, 223}, {64, 128, 8, 2, true, 613, 250},
       {64, 64, 8, 1, true, 397, 80},     {128, 64, 8, 1, false, 606, 70}};
+  // Each step by itself. Not of turns: nothing would use the unit while a group adds.
+  static constexpr warp_group_numbers warp_group_step_tiles[] = {{128, 128, 6, 2, false, 798, 130},
+                                                                 {128, 176, 4, 1, false, 813, 241},
+                                                                 {128, 144, 4, 1, false, 805, 223},
+                                                                 {128, 64, 8, 1, false, 606, 70}};
+  /// The same with scales of 128 lines, all of a tile.
+  static constexpr warp_group_numbers warp_group_block_tiles[] = {{128, 128, 6, 2, false, 798, 130},
+                                                                  {128, 64, 8, 1, false, 606, 70}};
   static constexpr warp_group_costs warp_group_other_costs = {0.00095, 8100, 0.0113, 256};
   /// Rows of a cluster's blocks that pass over all columns together: 8192^3 in 797 TFLOP/s, by half
   /// as many 787, by twice as many 789.

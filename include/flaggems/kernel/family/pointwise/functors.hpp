@@ -7,13 +7,24 @@
 // formula names, which the host holds as f64 and a kernel in the type that it computes in (C).
 #pragma once
 
-#include <flaggems/kernel/math/math.hpp>
+#include <flaggems/kernel/math/narrow.hpp>
 
 namespace flaggems::kernels {
 /// Whether elements at consecutive places share work: then F::group of them from a multiple of that
 /// on are computed together (drawn_fn).
 template <class F>
 inline constexpr bool has_group_form = false;
+
+/// The functor that SIMT devices take for results of 16 bits.
+template <class F>
+FLAGGEMS_INLINE F narrow_form(F f) {
+  return f;
+}
+/// Calls `next` with f, or with what a uniform branch of f chooses.
+template <class F, class Next>
+FLAGGEMS_INLINE auto with_choice(F f, Next next) {
+  return next(f);
+}
 }  // namespace flaggems::kernels
 
 #define FLAGGEMS_UNARY_FUNCTOR(name, rule, ...)                  \
@@ -38,6 +49,18 @@ inline constexpr bool has_group_form = false;
       return __VA_ARGS__;                                                     \
     }                                                                         \
   };
+
+// The narrow form of a row: kernel/math/narrow.hpp has the function.
+#define FLAGGEMS_UNARY_NARROW(name)                                          \
+  struct name##_narrow_fn {                                                  \
+    FLAGGEMS_INLINE f32 operator()(f32 a) const { return name##_narrow(a); } \
+  };                                                                         \
+  FLAGGEMS_INLINE name##_narrow_fn narrow_form(name##_fn) { return {}; }
+#define FLAGGEMS_BINARY_NARROW(name)                                                   \
+  struct name##_narrow_fn {                                                            \
+    FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return name##_narrow(a, b); } \
+  };                                                                                   \
+  FLAGGEMS_INLINE name##_narrow_fn narrow_form(name##_fn) { return {}; }
 
 #define FLAGGEMS_UNARY1_FUNCTOR(name, rule, p, p0, ...)          \
   template <class C>                                             \

@@ -6,7 +6,7 @@
 // coordinates are computed by multiplications.
 #pragma once
 
-#include <flaggems/kernel/family/pointwise/simt/narrow_math.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 #include <flaggems/kernel/lang/divider.hpp>
 
 namespace flaggems::kernels {
@@ -39,28 +39,21 @@ struct vec_values {
   C at[Width];
 };
 
-/// f for each; `Narrow`: its narrow form.
+/// f for each; `Narrow`: its narrow form. One branch of f for all elements, so that their
+/// instructions interleave.
 template <bool Narrow, class R, int Width, class F, class... C>
 FLAGGEMS_INLINE vec_values<R, Width> for_values(F f, vec_values<C, Width>... x) {
-  vec_values<R, Width> r;
-  FLAGGEMS_SIMT_UNROLL
-  for (int k = 0; k < Width; ++k) {
-    if constexpr (Narrow)
-      r.at[k] = as_result<R>(narrow_form(f)(x.at[k]...));
-    else
-      r.at[k] = as_result<R>(f(x.at[k]...));
-  }
-  return r;
-}
-/// One branch for all elements, so that their instructions interleave.
-template <bool Narrow, class R, int Width>
-FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_fn f, vec_values<R, Width> x) {
-  if (f.by_tanh) {
-    stay_in_branch();
-    return for_values<Narrow, R>(gelu_tanh_fn{}, x);
-  }
-  stay_in_branch();
-  return for_values<Narrow, R>(gelu_none_fn{}, x);
+  return with_choice(f, [x...](auto chosen) FLAGGEMS_LAMBDA {
+    vec_values<R, Width> r;
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < Width; ++k) {
+      if constexpr (Narrow)
+        r.at[k] = as_result<R>(narrow_form(chosen)(x.at[k]...));
+      else
+        r.at[k] = as_result<R>(chosen(x.at[k]...));
+    }
+    return r;
+  });
 }
 template <bool Narrow, class R, int Width>
 FLAGGEMS_INLINE vec_values<R, Width> for_values(gelu_and_mul_fn f, vec_values<R, Width> x,

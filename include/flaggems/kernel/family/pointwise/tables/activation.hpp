@@ -121,6 +121,16 @@ namespace flaggems::kernels {
 FLAGGEMS_ACTIVATION_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_UNARY1_FUNCTOR, FLAGGEMS_UNARY2_FUNCTOR,
                           FLAGGEMS_UNARY3_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR,
                           FLAGGEMS_BINARY1_FUNCTOR)
+FLAGGEMS_UNARY_NARROW(log_sigmoid)
+
+struct softplus_narrow_fn {
+  f32 beta, threshold;
+  FLAGGEMS_INLINE f32 operator()(f32 a) const {
+    const f32 z = a * beta;
+    return z > threshold ? a : near_quotient(softplus_narrow(z), beta);
+  }
+};
+FLAGGEMS_INLINE softplus_narrow_fn narrow_form(softplus_fn<f32> f) { return {f.beta, f.threshold}; }
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/activation.hpp");

@@ -55,18 +55,45 @@ struct leaky_relu_backward_fn {
     return select(mask_of<V>(b > V(element_of<V>(0))), a, V(a * V(negative_slope)));
   }
 };
+struct gelu_none_backward_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return a * gelu_slope(b);
+  }
+};
+struct gelu_tanh_backward_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
+    return a * gelu_tanh_slope(b);
+  }
+};
+FLAGGEMS_INLINE f32 gelu_none_backward_narrow(f32 a, f32 b) { return a * gelu_slope_narrow(b); }
+FLAGGEMS_INLINE f32 gelu_tanh_backward_narrow(f32 a, f32 b) {
+  return a * gelu_tanh_slope_narrow(b);
+}
+FLAGGEMS_BINARY_NARROW(gelu_none_backward)
+FLAGGEMS_BINARY_NARROW(gelu_tanh_backward)
 struct gelu_backward_fn {
   bool by_tanh;
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) const {
     if (by_tanh) {
       stay_in_branch();
-      return a * gelu_tanh_slope(b);
+      return gelu_tanh_backward_fn{}(a, b);
     }
     stay_in_branch();
-    return a * gelu_slope(b);
+    return gelu_none_backward_fn{}(a, b);
   }
 };
+template <class Next>
+FLAGGEMS_INLINE auto with_choice(gelu_backward_fn f, Next next) {
+  if (f.by_tanh) {
+    stay_in_branch();
+    return next(gelu_tanh_backward_fn{});
+  }
+  stay_in_branch();
+  return next(gelu_none_backward_fn{});
+}
 /// Of elu, given its input, or its result if `is_result`.
 template <class C>
 struct elu_backward_fn {

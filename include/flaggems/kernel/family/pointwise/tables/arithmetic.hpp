@@ -145,6 +145,7 @@ struct clamp_optional_fn {
 namespace flaggems::kernels {
 FLAGGEMS_ARITHMETIC_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR, FLAGGEMS_BINARY1_FUNCTOR,
                           FLAGGEMS_TERNARY_FUNCTOR)
+FLAGGEMS_BINARY_NARROW(hypot)
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/arithmetic.hpp");

@@ -81,6 +81,15 @@
 
 namespace flaggems::kernels {
 FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR, FLAGGEMS_TERNARY_FUNCTOR)
+FLAGGEMS_UNARY_NARROW(exp)
+FLAGGEMS_UNARY_NARROW(expm1)
+FLAGGEMS_UNARY_NARROW(log)
+FLAGGEMS_UNARY_NARROW(log1p)
+FLAGGEMS_UNARY_NARROW(log2)
+FLAGGEMS_UNARY_NARROW(tanh)
+FLAGGEMS_UNARY_NARROW(erf)
+FLAGGEMS_UNARY_NARROW(silu)
+FLAGGEMS_UNARY_NARROW(gelu_none)
 
 /// gelu by erf or tanh. The choice is uniform, so compilers hoist the branch out of the loop.
 struct gelu_fn {
@@ -95,6 +104,15 @@ struct gelu_fn {
     return gelu(a);
   }
 };
+template <class Next>
+FLAGGEMS_INLINE auto with_choice(gelu_fn f, Next next) {
+  if (f.by_tanh) {
+    stay_in_branch();
+    return next(gelu_tanh_fn{});
+  }
+  stay_in_branch();
+  return next(gelu_none_fn{});
+}
 struct gelu_and_mul_fn {
   gelu_fn gelu;
   template <class V>
@@ -108,6 +126,8 @@ struct silu_and_mul_fn {
     return silu(a) * b;
   }
 };
+FLAGGEMS_INLINE f32 silu_and_mul_narrow(f32 a, f32 b) { return silu_narrow(a) * b; }
+FLAGGEMS_BINARY_NARROW(silu_and_mul)
 
 }  // namespace flaggems::kernels
 

@@ -62,6 +62,18 @@ FLAGGEMS_INLINE V product_with_log(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, FLA
 
 namespace flaggems::kernels {
 FLAGGEMS_SPECIAL_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR)
+
+FLAGGEMS_INLINE f32 logaddexp_narrow(f32 a, f32 b) {
+  return log_of_sum(a, b, [](f32 d) FLAGGEMS_LAMBDA { return log1p_of_exp_narrow(d); });
+}
+FLAGGEMS_INLINE f32 logaddexp2_narrow(f32 a, f32 b) {
+  return log_of_sum(a, b, [](f32 d) FLAGGEMS_LAMBDA { return log1p_of_exp2_narrow(d); });
+}
+FLAGGEMS_UNARY_NARROW(log10)
+FLAGGEMS_UNARY_NARROW(erfc)
+FLAGGEMS_UNARY_NARROW(erfinv)
+FLAGGEMS_BINARY_NARROW(logaddexp)
+FLAGGEMS_BINARY_NARROW(logaddexp2)
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/special.hpp");
