@@ -197,6 +197,14 @@
 #define FLAGGEMS_VALUE(V) const V&
 #endif
 
+/// The default capture of a lambda that copies what its loop reads: in OpenCL references, as clang
+/// casts copies of classes to another address space in a way that LLVM does not read.
+#if FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_COPIES &
+#else
+#define FLAGGEMS_COPIES =
+#endif
+
 // Address spaces, for the languages that have them.
 #if FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_GLOBAL __global

@@ -29,15 +29,17 @@ struct opencl_api {
   // Code is read by the driver's LLVM, which must not be older: Debian 12's PoCL has LLVM 15.
   static constexpr const char* compiler_programs[] = {"clang-15", "clang"};
 
+  /// Without optimisation, which also tells the driver's compiler to leave the code so: PoCL 3.1
+  /// compiles what it has optimised wrongly where a branch that all threads take leads to a
+  /// barrier.
   static std::vector<std::string> compiler_options(std::string_view of) {
     return {"-x",
             "cl",
             "-cl-std=CLC++2021",
             "-target",
             std::string(of),
-            "-O2",
+            "-O0",
             "-w",
-            "-fno-unroll-loops",
             "-c",
             "-emit-llvm",
             "-o",

@@ -26,6 +26,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
   using functions = torch_functions<Device>;
   using fallback = torch_fallback<Device>;
   using values_list = c10::ArrayRef<c10::IValue>;
+  using changed_values = c10::SmallVector<c10::IValue, 0>;  // the arguments, some of them others
 
  public:
   /// `twin`: of one with outputs, the form that makes new results; null if there is none.
@@ -35,8 +36,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
 
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, c10::Stack* stack) const {
     const std::size_t n = op_.schema().parameters.size();
-    c10::SmallVector<c10::IValue, 8> values(stack->end() - static_cast<std::ptrdiff_t>(n),
-                                            stack->end());
+    const values_list values(stack->data() + (stack->size() - n), n);
     c10::SmallVector<c10::IValue, max_results> results;
     std::string left;
     try {
@@ -62,12 +62,13 @@ class torch_device_kernel final : public c10::OperatorKernel {
 
  private:
   /// Why the call is not ours; empty if it has run.
-  std::string run(const c10::OperatorHandle& handle, c10::SmallVectorImpl<c10::IValue>& values,
+  std::string run(const c10::OperatorHandle& handle, values_list values,
                   c10::SmallVectorImpl<c10::IValue>& results) const {
     const int device_index = device_of(values);
     const on_device<Device> scope(device_index);
-    const auto refused = bring_numbers(values, device_index);
-    if (!refused.empty()) return refused;
+    changed_values changed;
+    if (const auto refused = bring_numbers(values, changed, device_index); !refused.empty())
+      return std::string(refused);
 
     std::optional<std::lock_guard<std::mutex>> lock;
     philox_generator* generator = nullptr;
@@ -83,11 +84,11 @@ class torch_device_kernel final : public c10::OperatorKernel {
     const torch_argument_rules rules{generator, true, device_index};
 
     std::optional<torch_arguments<Device>> arguments;
-    arguments.emplace(op_.schema(), list_of(values), rules);
+    arguments.emplace(op_.schema(), values, rules);
     if (!arguments->left_because.empty()) return std::string(arguments->left_because);
     if (op_.promotes() && !arguments->other_dtype().empty()) {
-      if (!promote(values)) return std::string(arguments->other_dtype());
-      arguments.emplace(op_.schema(), list_of(values), rules);
+      if (!promote(values, changed)) return std::string(arguments->other_dtype());
+      arguments.emplace(op_.schema(), values, rules);
     }
     const auto stream = torch_stream<Device>(device_index);
     if (op_.form() == bindings::form::out) {
@@ -100,9 +101,6 @@ class torch_device_kernel final : public c10::OperatorKernel {
     return {};
   }
 
-  static values_list list_of(const c10::SmallVectorImpl<c10::IValue>& values) {
-    return values_list(values.data(), values.size());
-  }
   template <class F>
   static void for_each_tensor(const c10::IValue& v, F&& f) {
     if (v.isTensor()) {
@@ -115,7 +113,10 @@ class torch_device_kernel final : public c10::OperatorKernel {
     }
   }
   /// That of the first tensor or device among the arguments, else the current one.
-  static int device_of(const c10::SmallVectorImpl<c10::IValue>& values) {
+  static int device_of(values_list values) {
+    if (values[0].isTensor() && values[0].toTensor().defined() &&
+        functions::is_here(values[0].toTensor())) [[likely]]
+      return values[0].toTensor().device().index();
     int index = -1;
     for (const c10::IValue& v : values) {
       if (index < 0)
@@ -127,27 +128,35 @@ class torch_device_kernel final : public c10::OperatorKernel {
     }
     return torch_device_of<Device>(index).index();
   }
+  static void change(values_list& values, changed_values& changed, std::size_t i, at::Tensor t) {
+    if (changed.empty()) {
+      changed.append(values.begin(), values.end());
+      values = values_list(changed.data(), changed.size());
+    }
+    changed[i] = std::move(t);
+  }
   /// Python's numbers come as tensors of the CPU without dimensions: they go to the device.
-  static std::string bring_numbers(c10::SmallVectorImpl<c10::IValue>& values, int device_index) {
-    for (c10::IValue& v : values) {
-      if (!v.isTensor() || !v.toTensor().defined() || functions::is_here(v.toTensor())) continue;
-      const at::Tensor& t = v.toTensor();
-      if (t.dim() > 0 || t.device().type() != c10::DeviceType::CPU)
-        TORCH_CHECK(false,
-                    "Expected all tensors to be on the same device, but found at least two "
-                    "devices, ",
-                    torch_device_of<Device>(device_index), " and ", t.device());
+  static std::string_view bring_numbers(values_list& values, changed_values& changed,
+                                        int device_index) {
+    const c10::Device here = torch_device_of<Device>(device_index);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].isTensor() || !values[i].toTensor().defined()) continue;
+      const at::Tensor& t = values[i].toTensor();
+      if (t.device() == here) continue;
+      TORCH_CHECK(t.dim() == 0 && t.device().type() == c10::DeviceType::CPU,
+                  "Expected all tensors to be on the same device, but found at least two devices, ",
+                  here, " and ", t.device());
       if (dtype_of_scalar_type[static_cast<std::size_t>(t.scalar_type())] < 0)
         return "a type that is not ours";
-      at::Tensor there = at::empty({}, t.options().device(torch_device_of<Device>(device_index)));
+      at::Tensor there = at::empty({}, t.options().device(here));
       functions::from_host(t, there);
       there.unsafeGetTensorImpl()->set_wrapped_number(t.unsafeGetTensorImpl()->is_wrapped_number());
-      v = std::move(there);
+      change(values, changed, i, std::move(there));
     }
     return {};
   }
   /// Operands that are not written get the dtype that ATen computes in. False if it has none.
-  bool promote(c10::SmallVectorImpl<c10::IValue>& values) const {
+  bool promote(values_list& values, changed_values& changed) const {
     const schema& s = op_.schema();
     at::native::ResultTypeState state = {};
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -168,15 +177,15 @@ class torch_device_kernel final : public c10::OperatorKernel {
       }
       at::Tensor other = t.scalar_type() == common ? t.alias() : t.to(common);
       if (t.dim() == 0) other.unsafeGetTensorImpl()->set_wrapped_number(false);
-      values[i] = std::move(other);
+      change(values, changed, i, std::move(other));
     }
     return true;
   }
 
   /// New results, or arguments that are written.
   void make(const c10::OperatorHandle& handle, const torch_arguments<Device>& arguments,
-            const c10::SmallVectorImpl<c10::IValue>& values, const stream_ref<Device>& stream,
-            int device_index, c10::SmallVectorImpl<c10::IValue>& results) const {
+            values_list values, const stream_ref<Device>& stream, int device_index,
+            c10::SmallVectorImpl<c10::IValue>& results) const {
     const schema& s = op_.schema();
     any_tensor<Device> made[max_results];
     any_results<Device> made_otherwise;
@@ -206,7 +215,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
     if (next != made && may_be_permuted(values)) lay_out(handle, values, results);
   }
   /// ATen gives results the order of dimensions that operands have; ours are row-major.
-  static bool may_be_permuted(const c10::SmallVectorImpl<c10::IValue>& values) {
+  static bool may_be_permuted(values_list values) {
     bool r = false;
     for (const c10::IValue& v : values)
       for_each_tensor(v, [&](const at::Tensor& t) {
@@ -215,8 +224,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
     return r;
   }
   /// Strides as those of ATen's results without elements, where it can make them.
-  static void lay_out(const c10::OperatorHandle& handle,
-                      const c10::SmallVectorImpl<c10::IValue>& values,
+  static void lay_out(const c10::OperatorHandle& handle, values_list values,
                       c10::SmallVectorImpl<c10::IValue>& results) {
     if (!handle.hasKernelForDispatchKey(c10::DispatchKey::Meta) &&
         !handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd))
@@ -259,9 +267,8 @@ class torch_device_kernel final : public c10::OperatorKernel {
   }
 
   /// Into outputs, which ATen gives the sizes of the results.
-  void write(const torch_arguments<Device>& arguments,
-             const c10::SmallVectorImpl<c10::IValue>& values, const stream_ref<Device>& stream,
-             int device_index) const {
+  void write(const torch_arguments<Device>& arguments, values_list values,
+             const stream_ref<Device>& stream, int device_index) const {
     const std::size_t outputs = op_.schema().results.size(), inputs = values.size() - outputs;
     bool is_sized = !arguments.repeats_into(outputs);
     for (std::size_t k = inputs; k < values.size(); ++k)

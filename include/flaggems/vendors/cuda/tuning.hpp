@@ -76,6 +76,8 @@ struct tuning<families::attention, Device> : default_tuning<families::attention,
       {64, 128, 2, 2, true, true, 1, 1, 100},
       {128, 128, 2, 2, false, true, 1, 1, 1},
       {256, 64, 2, 2, false, true, 1, 1, 1}};
+  static constexpr attention_gradient_numbers warp_group_gradient_tiles[] = {
+      {64, 2, 64, 4, 64, 4}, {128, 2, 64, 3, 64, 3}};
 };
 
 }  // namespace flaggems

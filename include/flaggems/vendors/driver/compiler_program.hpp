@@ -32,36 +32,40 @@ class flat_source {
   explicit flat_source(const kernel_texts& texts) : texts_(texts) {}
 
   [[nodiscard]] std::string of(std::string_view source) {
-    add(source);
+    add(source_name, source);
     return std::move(all_);
   }
 
  private:
-  void add(std::string_view code) {
+  void add(std::string_view name, std::string_view code) {
     constexpr std::string_view include = "#include <", once = "#pragma once";
-    while (!code.empty()) {
+    tell(name, 1);
+    for (int number = 1; !code.empty(); ++number) {
       const std::string_view line = code.substr(0, code.find('\n'));
       code.remove_prefix((std::min)(code.size(), line.size() + 1));
-      if (line.substr(0, once.size()) == once) continue;
-      if (line.substr(0, include.size()) == include &&
-          add_text(line.substr(include.size(), line.find('>') - include.size())))
-        continue;
-      all_.append(line).push_back('\n');
+      const bool includes = line.substr(0, include.size()) == include;
+      const std::size_t found =
+          includes ? find(line.substr(include.size(), line.find('>') - include.size())) : none;
+      if (found != none && done_.insert(found).second) {
+        add(texts_.names[found], texts_.texts[found]);
+        tell(name, number + 1);
+      } else {
+        if (found == none && line.substr(0, once.size()) != once) all_ += line;
+        all_ += '\n';
+      }
     }
   }
-  // False for what is no text of the program.
-  bool add_text(std::string_view name) {
+  // For messages: what follows is this line of that file.
+  void tell(std::string_view name, int number) {
+    all_.append("# ").append(std::to_string(number)).append(" \"").append(name).append("\"\n");
+  }
+  [[nodiscard]] std::size_t find(std::string_view name) const noexcept {
     for (std::size_t k = 0; k < texts_.names.size(); ++k)
-      if (texts_.names[k] == name) {
-        if (done_.insert(k).second) {
-          all_.append("# 1 \"").append(name).append("\"\n");
-          add(texts_.texts[k]);
-        }
-        return true;
-      }
-    return false;
+      if (texts_.names[k] == name) return k;
+    return none;
   }
 
+  static constexpr std::size_t none = ~std::size_t{0};
   const kernel_texts& texts_;
   std::set<std::size_t> done_;
   std::string all_;

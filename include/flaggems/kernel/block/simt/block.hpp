@@ -96,7 +96,6 @@ class simt_block {
   using scratch_type = typename Machine::template array_type<T>;
 
   using machine_type = Machine;
-  static constexpr bool shuffles_by_blocks = shuffling_by_blocks<Machine>;
 
   FLAGGEMS_INLINE explicit simt_block(const Machine& machine) : machine_(machine) {}
 

@@ -163,8 +163,12 @@ struct warp_group_unit<cuda_machine, int> {
   }
   template <class T>
   FLAGGEMS_INLINE T read(u32 at) const {
-    static_assert(sizeof(T) == 2 || sizeof(T) == 4);
-    if constexpr (sizeof(T) == 2) {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 8) {
+      u64 x;
+      asm volatile("ld.shared.u64 %0, [%1];" : "=l"(x) : "r"(at) : "memory");
+      return bit_cast<T>(x);
+    } else if constexpr (sizeof(T) == 2) {
       u16 x;
       asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
       return bit_cast<T>(x);

@@ -178,9 +178,8 @@ struct simt_reduce_outer {
       for (int k = 0; k < Width; ++k) state[k] = Reducer::neutral();
       if (lane < shares.items && y < down)
         fold_down<Width>(space, e, index, kept, start, part * shares.per_part, end, y, down, state);
-      // (With indices, find() locates the best element after meet_columns. OpenCL's drivers compile
-      // no way around barriers rightly.)
-      if (!Block::shuffles_by_blocks && !counts && down == 1 && space.parts == 1) {
+      // (With indices, find() locates the best element after meet_columns.)
+      if (!counts && down == 1 && space.parts == 1) {
         if (lane < shares.items && y == 0)
           sink.template put_vec<Width>(space.locate(kept, 0, start), state);
         return;
