@@ -11,7 +11,6 @@
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/convolution.hpp>
-#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/gated.hpp>
