@@ -15,6 +15,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/flaggems" DESTINATION "${CMAKE_
 if(flaggems_adapter_headers)
   install(FILES ${flaggems_adapter_headers}
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/flaggems/adapters")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/adapters/flaggems/adapters/torch_operators"
+                    "${PROJECT_SOURCE_DIR}/adapters/flaggems/adapters/torch_device"
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/flaggems/adapters")
   # The name of another library's header, for programs that are written for it.
   install(FILES "${PROJECT_SOURCE_DIR}/adapters/flag_gems/operators.h"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/flag_gems")

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// flaggems-compile: compiles ahead of time the kernels that a program may launch on flaggems::cuda.
-// They are found in the program itself, a library, an archive or object files: the names of the
-// instances and the texts of the headers stand there. No GPU and no driver is needed, only NVRTC.
+// flaggems-compile: compiles ahead of time the kernels that a program may launch on flaggems::cuda
+// or, for the target spir64, on flaggems::opencl. They are found in the program itself, a library,
+// an archive or object files: the names of the instances and the texts of the headers stand there.
+// No GPU and no driver is needed, only NVRTC or clang.
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>
+#include <flaggems/vendors/opencl.hpp>
 
 #include <elf.h>
 #include <sys/wait.h>
@@ -28,14 +30,24 @@ namespace {
 
 namespace fd = flaggems::detail;
 using compiler_type = fd::runtime_compiler<fd::cuda_api>;
+using opencl_compiler = fd::runtime_compiler<fd::opencl_api>;
+
+bool is_opencl(std::string_view target) { return target == fd::opencl_api::target; }
+/// f(the compiler for this target).
+template <class F>
+decltype(auto) with_compiler(std::string_view target, F&& f) {
+  return is_opencl(target) ? f(opencl_compiler::get()) : f(compiler_type::get());
+}
 
 constexpr const char* usage =
     R"(usage: flaggems-compile [OPTION].. FILE..
 Compiles the kernels that programs, shared libraries, archives or object files (ELF) may launch on
-flaggems::cuda, and keeps the machine code in the disk cache that programs look into
-(FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY names the compiler if it is not found.
+flaggems::cuda or flaggems::opencl, and keeps the machine code in the disk cache that programs look
+into (FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY and FLAGGEMS_OPENCL_COMPILER name the compilers if
+they are not found.
 
-  --target sm_90a   for this chip; may be repeated. Without: for the GPUs of this machine
+  --target sm_90a   for this chip, or spir64 for OpenCL; may be repeated. Without: for the GPUs of
+                    this machine
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
   --allow-nameless  leaves out kernels of types without names (lambdas, those of unnamed namespaces),
@@ -191,13 +203,14 @@ struct failure {
   std::string what, said;
 
   failure(std::string of, std::string words) : what(std::move(of)), said(std::move(words)) {}
-  failure(std::string of, const flaggems::error& raised) : what(std::move(of)) {
-    said = compiler_type::get().log();
+  failure(std::string of, std::string_view target, const flaggems::error& raised)
+      : what(std::move(of)) {
+    said = with_compiler(target, [](auto& compiler) { return compiler.log(); });
     if (said.empty())
       said = "expected " + std::string(raised.expected()) + ", got " + std::string(raised.got());
   }
   failure(const job& todo, const flaggems::error& raised)
-      : failure(todo.target + ": " + std::string(todo.instance.types()), raised) {}
+      : failure(todo.target + ": " + std::string(todo.instance.types()), todo.target, raised) {}
 
   /// What failures with one cause have in common: all up to the first error, without its line.
   [[nodiscard]] std::string cause() const {
@@ -208,10 +221,20 @@ struct failure {
 };
 using failures = std::vector<failure>;
 
+std::string image_of(const job& todo, const contents& found) {
+  return with_compiler(todo.target, [&](auto& compiler) {
+    return compiler.image_of("flaggems-compile", todo.instance, todo.target, found.texts);
+  });
+}
+std::string compile(const char* what, const fd::kernel_texts& texts, const std::string& lines,
+                    const std::string& target) {
+  return with_compiler(target, [&](auto& compiler) {
+    return compiler.compile("flaggems-compile", what, texts, lines, target);
+  });
+}
 void compile_one(const job& todo, const contents& found, failures& failed) {
   try {
-    (void)compiler_type::get().image_of("flaggems-compile", todo.instance, todo.target,
-                                        found.texts);
+    (void)image_of(todo, found);
   } catch (const flaggems::error& raised) {
     failed.emplace_back(todo, raised);
   }
@@ -222,8 +245,7 @@ void compile_unit(const std::vector<job>& unit, const contents& found, failures&
   for (std::size_t k = 0; k < unit.size(); ++k)
     lines += source_of(unit[k].instance, "flaggems_entry_" + std::to_string(k));
   try {
-    (void)compiler_type::get().compile("flaggems-compile", "a unit", found.texts, lines,
-                                       unit.front().target);
+    (void)compile("a unit", found.texts, lines, unit.front().target);
   } catch (const flaggems::error& raised) {
     if (unit.size() == 1)
       failed.emplace_back(unit.front(), raised);
@@ -234,9 +256,9 @@ void compile_unit(const std::vector<job>& unit, const contents& found, failures&
 // Nothing at all, which fails where there is no compiler or it does not know the target.
 void compile_nothing(const std::string& target, failures& failed) {
   try {
-    (void)compiler_type::get().compile("flaggems-compile", "nothing", {}, "", target);
+    (void)compile("nothing", {}, "", target);
   } catch (const flaggems::error& raised) {
-    failed.emplace_back(target, raised);
+    failed.emplace_back(target, target, raised);
   }
 }
 
@@ -324,8 +346,8 @@ options parse(int count, char** arguments) {
       std::exit(0);
     } else if (word == "--target") {
       o.targets.push_back(value());
-      if (o.targets.back().rfind("sm_", 0) != 0)
-        fail("--target: expected sm_..., got " + o.targets.back());
+      if (o.targets.back().rfind("sm_", 0) != 0 && !is_opencl(o.targets.back()))
+        fail("--target: expected sm_... or spir64, got " + o.targets.back());
     } else if (word == "--match") {
       o.match = value();
     } else if (word == "--object") {
@@ -435,8 +457,7 @@ int run(options o) {
   if (failed.empty() && !o.object.empty()) {
     std::string images;
     for (const job& one : jobs) {
-      const std::string image =
-          compiler_type::get().image_of("flaggems-compile", one.instance, one.target, found.texts);
+      const std::string image = image_of(one, found);
       fd::precompiled_image{one.target, one.instance.types(), image}.append_to(images);
     }
     write_object(o.object, images, found);

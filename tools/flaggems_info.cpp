@@ -14,6 +14,7 @@
 #include <flaggems/vendors/hygon.hpp>
 #include <flaggems/vendors/maca.hpp>
 #include <flaggems/vendors/musa.hpp>
+#include <flaggems/vendors/opencl.hpp>
 #include <flaggems/vendors/simt.hpp>
 #include <flaggems/version.hpp>
 
@@ -116,6 +117,7 @@ json everything() {
                     describe<flaggems::corex>("Iluvatar's GPUs"),
                     describe<flaggems::gcu>("Enflame's GCUs"),
                     describe<flaggems::ascend>("Huawei's Ascend NPUs"),
+                    describe<flaggems::opencl>("OpenCL devices that take LLVM's code"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};
   using compiler = flaggems::detail::runtime_compiler<flaggems::detail::cuda_api>;

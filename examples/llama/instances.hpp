@@ -10,6 +10,7 @@
 
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
+#include <flaggems/vendors/opencl.hpp>
 
 extern template class llama::matrix<flaggems::host>;
 extern template class llama::weight_source<flaggems::host>;
@@ -20,3 +21,8 @@ extern template class llama::matrix<flaggems::cuda>;
 extern template class llama::weight_source<flaggems::cuda>;
 extern template class llama::model<flaggems::cuda>;
 extern template class llama::sampler<flaggems::cuda>;
+
+extern template class llama::matrix<flaggems::opencl>;
+extern template class llama::weight_source<flaggems::opencl>;
+extern template class llama::model<flaggems::opencl>;
+extern template class llama::sampler<flaggems::opencl>;

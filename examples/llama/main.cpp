@@ -276,6 +276,8 @@ void run(const llama::options& chosen) {
   if (chosen.threads > 0) flaggems::host::set_num_threads(chosen.threads);
   if (chosen.device == llama::device_kind::cuda)
     run_on<flaggems::cuda>(chosen);
+  else if (chosen.device == llama::device_kind::opencl)
+    run_on<flaggems::opencl>(chosen);
   else
     run_on<flaggems::host>(chosen);
   if (!std::cout) throw failure{"the output cannot be written"};

@@ -30,7 +30,7 @@ enum class cache_dtype { f16, bf16, f32 };
 enum class activation_dtype { f32, q8 };
 
 /// Where the model runs.
-enum class device_kind { host, cuda };
+enum class device_kind { host, cuda, opencl };
 
 /// What the command line asks for.
 struct options {
@@ -66,7 +66,8 @@ inline constexpr std::string_view usage =
     "Generates text with a model of the Llama architecture from a GGUF file.\n"
     "\n"
     "  --model FILE         the model (default: SmolLM2-135M-Instruct, from fetch_model.py)\n"
-    "  --device host|cuda   where it runs (default host)\n"
+    "  --device host|cuda|opencl\n"
+    "                       where it runs (default host)\n"
     "  --synthetic NAME     random weights of the shapes of llama-3-8b, smollm2-135m or tiny, "
     "instead\n"
     "                       of a file: prints the rate at which tokens are generated (--n, "
@@ -189,8 +190,10 @@ template <class Integer>
         result.device = device_kind::host;
       else if (value == "cuda")
         result.device = device_kind::cuda;
+      else if (value == "opencl")
+        result.device = device_kind::opencl;
       else
-        refuse("host or cuda");
+        refuse("host, cuda or opencl");
     } else if (name == "--prompt") {
       result.prompt = value;
     } else if (name == "--n") {

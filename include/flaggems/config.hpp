@@ -86,6 +86,12 @@
 #endif
 /// 1 where CUDA's target has mma of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
+/// 1 where it has mma of 8-bit floats.
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define FLAGGEMS_CUDA_F8_TILES 1
+#else
+#define FLAGGEMS_CUDA_F8_TILES 0
+#endif
 
 /// 1 where CUDA's target has wgmma and setmaxnreg: sm_90a alone.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -191,6 +197,14 @@
 #define FLAGGEMS_VALUE(V) const V&
 #endif
 
+/// The default capture of a lambda that copies what its loop reads: in OpenCL references, as clang
+/// casts copies of classes to another address space in a way that LLVM does not read.
+#if FLAGGEMS_LANGUAGE_OPENCL
+#define FLAGGEMS_COPIES &
+#else
+#define FLAGGEMS_COPIES =
+#endif
+
 // Address spaces, for the languages that have them.
 #if FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_GLOBAL __global
@@ -282,8 +296,9 @@
 #endif
 
 /// Unroll, or do not unroll, the loop of few iterations that follows in device code: unrolled,
-/// indexed arrays stay in registers. The emulator keeps loops, which compile faster.
-#if FLAGGEMS_DEVICE_CODE
+/// indexed arrays stay in registers. The emulator keeps loops, which compile faster, and so does
+/// OpenCL, whose drivers compile once more.
+#if FLAGGEMS_DEVICE_CODE && !FLAGGEMS_LANGUAGE_OPENCL
 #define FLAGGEMS_SIMT_UNROLL _Pragma("unroll")
 #define FLAGGEMS_SIMT_NO_UNROLL _Pragma("unroll 1")
 #else

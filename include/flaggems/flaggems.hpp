@@ -34,6 +34,7 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
@@ -78,6 +79,7 @@
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/scan.hpp>
+#include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>

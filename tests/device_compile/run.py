@@ -5,15 +5,15 @@
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
 kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
-HIP_TARGETS in turn; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the files of
+HIP_TARGETS in turn; `opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the files of
 instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
-runs it, where there is a GPU to use. As `instances`, compiles every kernel that test programs may
-launch on flaggems::cuda to machine code: each for one of TARGETS in turn, with --all for all of
-them, which takes four times as long. As `contract`, compiles those of every operator with every
-element type that it takes (contract/): a share that the commit chooses, each for one of
-CONTRACT_TARGETS in turn; with --all everything, which takes 30 times as long. Exit status 77: the
-compiler or the headers are not here.
+runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
+on flaggems::cuda to machine code: a third that the commit chooses, each for one of TARGETS in turn;
+with --all every one for all of them, which takes twelve times as long. As `contract`, compiles those
+of every operator with every element type that it takes (contract/): a share that the commit chooses,
+each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 60 times as long. Exit
+status 77: the compiler or the headers are not here.
 """
 import argparse
 import concurrent.futures
@@ -73,7 +73,8 @@ OPTIONAL_HEADERS = {"ascend"}  # of a wheel of 44 MB, torch-npu
 
 
 def declarations(cxx):
-    folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h")}
+    folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h"),
+               "opencl": folder_with("CL/cl.h")}
     failed, missing = [], []
     for vendor, folder in folders.items():
         source = str(HERE / "declarations" / f"{vendor}.cpp")
@@ -116,7 +117,7 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        command += ["--every", "2", "--from", str(commit_number() % (2 * len(TARGETS)))]
+        command += ["--every", "3", "--from", str(commit_number() % (3 * len(TARGETS)))]
     for target in TARGETS:
         command += ["--target", target]
     environment = environment_of(library)
@@ -197,7 +198,7 @@ def contract(compile_program, every, build, cxx):
     number = commit_number()
     parts = range(CONTRACT_PARTS) if every else [number % CONTRACT_PARTS]
     if not every:
-        command += ["--every", "1", "--from", str(number // CONTRACT_PARTS % len(CONTRACT_TARGETS))]
+        command += ["--every", "2", "--from", str(number // CONTRACT_PARTS % (2 * len(CONTRACT_TARGETS)))]
     failed = 0
     for part in parts:
         print(f"part {part} of {CONTRACT_PARTS}:", flush=True)
@@ -326,7 +327,8 @@ def nvrtc(files, instances, build, cxx):
                            "-I", str(HERE), *map(str, files + instances)]).returncode
 
 
-def with_clang(files, instances, build, options, suffix, entry_line, turns=((),)):
+def with_clang(files, instances, build, options, suffix, entry_line, turns=((),),
+               problem_of=lambda text: ""):
     """Each file with the options, and those of one turn after the other, from the commit's on."""
     clang = shutil.which("clang++-14") or shutil.which("clang-14")
     if not clang:
@@ -343,7 +345,7 @@ def with_clang(files, instances, build, options, suffix, entry_line, turns=((),)
         if not problem and file in instances:
             text = out.read_text()
             problem = "".join(f"no code for {n}\n" for n in names(file)
-                              if entry_line(n) not in text)
+                              if entry_line(n) not in text) + problem_of(text)
         if problem or done.returncode:
             failed += 1
             print(f"{file}:\n{problem}", file=sys.stderr)
@@ -352,12 +354,43 @@ def with_clang(files, instances, build, options, suffix, entry_line, turns=((),)
     return 1 if failed else 0
 
 
+# What an image may leave to the driver: OpenCL C's own functions, by their mangled names.
+OPENCL_BUILTINS = re.compile(r"_Z\d+(get_(local|group)_id|get_local_size|get_num_groups|barrier|fma|sqrt)[a-z]+$|llvm\.")
+
+
+def opencl_problem(text):
+    """What clang lets pass and an OpenCL driver refuses: casts that LLVM does not read, from an address
+    space to the same one, and functions that drivers lack."""
+    casts = re.findall(r"= (addrspacecast (.+) %\S+ to \2)$", text, re.MULTILINE)
+    unknown = [name for name in re.findall(r'^declare [^@]*@"?([^"(]+)', text, re.MULTILINE)
+               if not OPENCL_BUILTINS.match(name)]
+    return "".join(f"no cast: {cast[0]}\n" for cast in casts) + "".join(f"no function {name}\n" for name in unknown)
+
+
+OPENCL = ["-x", "cl", "-cl-std=CLC++2021", "-target", "spir64"]
+
+
 def opencl(files, instances, build, cxx):
+    """The headers' and instances' language by clang 14; what images are by the clang whose LLVM reads them."""
     del cxx
-    return with_clang(files, instances, build,
-                      ["-x", "cl", "-cl-std=CLC++2021", "-target", "spir64", "-S", "-emit-llvm", "-O1",
-                       "-Xclang", "-disable-llvm-passes"],
-                      ".ll", lambda name: f"spir_kernel void @{name}(")
+    failed = with_clang(files, instances, build, [*OPENCL, "-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"],
+                        ".ll", lambda name: f"spir_kernel void @{name}(", problem_of=opencl_problem)
+    newer = shutil.which("clang-15")
+    if failed or not newer:
+        print("" if failed else "no clang-15 here")
+        return failed or SKIP
+    options = [*OPENCL, "-O0", "-Xclang", "-opaque-pointers", "-w", "-I", str(ROOT / "include"),
+               "-I", str(HERE), "-c", "-emit-llvm"]
+    for file in instances:
+        image, text = build / (file.stem + ".bc"), build / (file.stem + ".read.ll")
+        subprocess.run([newer, *options, str(file), "-o", str(image)], check=True)
+        done = subprocess.run([newer, "-x", "ir", "-S", "-emit-llvm", str(image), "-o", str(text)],
+                              capture_output=True, text=True)
+        problem = done.stderr if done.returncode else opencl_problem(text.read_text())
+        if problem:
+            failed = 1
+            print(f"{file}, as an image:\n{problem}", file=sys.stderr)
+    return failed
 
 
 # -S -O1: machine instructions, as text; an object would need the chip's linker.

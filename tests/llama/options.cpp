@@ -66,6 +66,7 @@ TEST(Options, ReadsEach) {
   EXPECT_TRUE(good({"-h"}).help);
   EXPECT_TRUE(good({"--score"}).score);
   EXPECT_EQ(good({"--device", "cuda"}).device, llama::device_kind::cuda);
+  EXPECT_EQ(good({"--device", "opencl"}).device, llama::device_kind::opencl);
   EXPECT_EQ(good({"--device", "cuda"}).kv, llama::cache_dtype::bf16);
   EXPECT_EQ(good({"--kv", "f16", "--device", "cuda"}).kv, llama::cache_dtype::f16);
   EXPECT_EQ(good({"--synthetic", "llama-3-8b"}).synthetic, "llama-3-8b");

@@ -9,6 +9,7 @@
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/meta.hpp>
+#include <flaggems/vendors/opencl.hpp>
 #include <flaggems/vendors/simt.hpp>
 
 #include <deque>

@@ -247,6 +247,46 @@ TYPED_TEST(scatters, index_put) {
   }
 }
 
+// Rows of whole vectors, at the indices of one and of two dimensions.
+TYPED_TEST(scatters, index_put_of_rows) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const shape sizes{5, 3, 16}, rows{7, 3, 16}, few{7, 16};
+  for (const layout in : output_layouts)
+    for (const bool accumulate : {true, false}) {
+      SCOPED_TRACE(to_string(in) + std::string(accumulate ? ", added" : ""));
+      // Of what only replaces, several for one place are the same.
+      const auto some = [&](const shape& like) {
+        return accumulate ? random_integers(like, 0, 9)
+                          : filled_by(like, [](const std::vector<i64>& at) {
+                              return static_cast<double>(at.back());
+                            });
+      };
+      test_tensor<f32, D> x(sizes, in, random_integers(sizes, 0, 9)), both(sizes, in, x.values()),
+          values(rows, layout::contiguous, some(rows)), pairs(few, layout::contiguous, some(few));
+      test_tensor<i64, D> a({7}, layout::contiguous, {4, 0, -1, 2, 4, 4, 0}),
+          b({7}, layout::strided, {0, 1, 0, -1, 0, 2, 1});
+      const grid v{rows, values.values()}, p{few, pairs.values()};
+      std::vector<double> expected = x.values(), paired = expected;
+      const auto put = [&](std::vector<double>& to, std::vector<i64> at, double value) {
+        double& old = to[place(sizes, at)];
+        old = accumulate ? old + value : value;
+      };
+      for (i64 i = 0; i < 7; ++i)
+        for (i64 k = 0; k < 16; ++k) {
+          const i64 first = (static_cast<i64>(a.values()[static_cast<std::size_t>(i)]) + 5) % 5,
+                    second = (static_cast<i64>(b.values()[static_cast<std::size_t>(i)]) + 3) % 3;
+          put(paired, {first, second, k}, p.at({i, k}));
+          for (i64 j = 0; j < 3; ++j) put(expected, {first, j, k}, v.at({i, j, k}));
+        }
+      fg::index_put_(s, x.view(), std::tuple(a.in()), values.in(), accumulate);
+      expect_equal(x.read(), expected);
+      fg::index_put_(s, both.view(), std::tuple(a.in(), b.in()), pairs.in(), accumulate);
+      expect_equal(both.read(), paired);
+      EXPECT_TRUE(x.gaps_untouched() && both.gaps_untouched());
+    }
+}
+
 // Sums of small floats are rounded once; of bool they are whether any is true.
 TYPED_TEST(scatters, masks_without_dimensions) {
   using D = TypeParam;

@@ -44,7 +44,7 @@ SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatt
                "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"} | operators.VIEWS
+NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"} | operators.VIEWS
 
 
 def compiled_operators():
@@ -69,6 +69,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a; some by HIPRTC 5.2 | HIP 5
 | corex | 64 lanes | as a dialect of CUDA, by clang | - |
 | gcu | 32 lanes, grids of 48 | - | - |
 | ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
+| opencl | run on a real driver, PoCL 3.1: the suites of devices, some operators | by clang 15 for spir64 | OpenCL 3.0 |
 """
 
 

@@ -227,23 +227,31 @@ def include_direction(tree):
                     yield f"{place}: {layer} includes {other} ({found[2]})"
 
 
+# Adapters that add to another, whose names do not say so.
+ADDING_ADAPTERS = {("flag_gems", "torch_operators"), ("torch_device", "torch_operators")}
+
+
 @check
 def adapters(tree):
-    """An adapter includes no other but DLPack's and one that it adds to (name_more.hpp to name.hpp; FlagGems' interface
-    to PyTorch's operators), and has a file of tests and a line in adapters/README.md."""
-    page = tree.root / "adapters/README.md"
+    """An adapter includes no other but DLPack's and one that it adds to (name_more.hpp to name.hpp, and
+    ADDING_ADAPTERS), and has a file of tests and a line in adapters/README.md. A folder of its name has its parts."""
+    page, home = tree.root / "adapters/README.md", tree.root / "adapters/flaggems/adapters"
     text = page.read_text() if page.is_file() else ""
     for path in sorted((tree.root / "adapters").rglob("*.hpp")):
-        name = tree.name(path)
-        if path.parent != tree.root / "adapters/flaggems/adapters":
+        name, stem = tree.name(path), path.stem
+        is_part = path.parent.parent == home and path.parent.with_suffix(".hpp").is_file()
+        if is_part:
+            stem = path.parent.name
+        elif path.parent != home:
             yield f"{name}: adapters are in adapters/flaggems/adapters/"
-        if not (tree.root / f"tests/adapters/{path.stem}.cpp").is_file():
-            yield f"{name}: no tests/adapters/{path.stem}.cpp"
-        if f"flaggems::{path.stem}" not in text:
-            yield f"{name}: adapters/README.md does not name flaggems::{path.stem}"
+        if not any((tree.root / f"tests/adapters/{stem}{suffix}").is_file() for suffix in (".cpp", ".py")):
+            yield f"{name}: no tests/adapters/{stem}.cpp"
+        if f"flaggems::{stem}" not in text:
+            yield f"{name}: adapters/README.md does not name flaggems::{stem}"
         for other in re.findall(r"^\s*#\s*include <(flaggems/adapters/[^>]+)>", path.read_text(), re.M):
-            adds = path.stem.startswith(pathlib.Path(other).stem + "_") or \
-                (path.stem == "flag_gems" and other == "flaggems/adapters/torch_operators.hpp")
+            if other.startswith(f"flaggems/adapters/{stem}/"):
+                continue
+            adds = stem.startswith(pathlib.Path(other).stem + "_") or (stem, pathlib.Path(other).stem) in ADDING_ADAPTERS
             if other != "flaggems/adapters/dlpack.hpp" and not adds:
                 yield f"{name}: includes another adapter ({other})"
 
@@ -291,9 +299,9 @@ def kernel_rooms(tree):
 # The doors of each family's folder: what may be included from outside it, besides its sides, which
 # ops/dispatch/ chooses from. And what the same side of another family may include of a side.
 DOORS = {
-    "attention": {"attention"},
+    "attention": {"attention", "backward"},
     "copy": {"rows", "space"},
-    "gemm": {"gemm", "epilogue", "prologue"},
+    "gemm": {"gemm", "epilogue", "prologue", "scaled"},
     "index": {"index_select", "embedding", "scatter"},
     "order": {"sort", "topk"},
     "pointwise": {"pointwise", "functors"},
@@ -382,7 +390,8 @@ def room_sizes(tree):
 
 
 # Rooms where one header a public name is what a reader looks for.
-ROOM_SIZES = {"ops": 64, "registry/families": 32, "ops/dispatch": 25, "device": 16, "tensor": 16, "detail": 18}
+ROOM_SIZES = {"ops": 64, "registry/families": 32, "ops/dispatch": 28, "device": 16, "tensor": 16,
+              "vendors": 16, "detail": 18}
 
 
 @check
@@ -476,7 +485,7 @@ def stems(tree):
 
 
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
-NOT_REGISTERED = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
+NOT_REGISTERED = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
                   "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear",
                   # Views, lists of tensors, and bools, which the registry's results are not.
                   "allclose", "equal", *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}
@@ -506,7 +515,7 @@ def registered(tree):
 # compile or run all of it in some other way, and examples.
 OTHER_TESTS = {
     "tests": {"allocation", "callables", "compile_fail", "consumer", "cuda", "cuda_precompiled", "device_compile",
-              "dialects", "fuzz", "headers", "isa_entries", "llama", "opinfo", "simulated", "support"},
+              "dialects", "fuzz", "headers", "isa_entries", "llama", "opencl", "opinfo", "simulated", "support"},
     "bench": {"compare", "compile_time", "gpu", "instructions"},
 }
 

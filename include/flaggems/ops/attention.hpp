@@ -5,6 +5,7 @@
 #include <flaggems/kernel/family/attention/attention.hpp>
 #include <flaggems/ops/dispatch/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/plan/attention.hpp>
 #include <flaggems/tensor/optional.hpp>
 
 #include <algorithm>
@@ -49,6 +50,27 @@ namespace detail {
 struct no_mask_view {};
 struct no_logs_view {};
 
+/// Raises unless there is no dropout.
+inline void check_dropout(const char* op, const attention_options& options) {
+  if (!(options.dropout_p >= 0 && options.dropout_p <= 1)) [[unlikely]]
+    raise(errc::invalid_argument, op, "a dropout_p from 0 to 1", text(options.dropout_p));
+  if (options.dropout_p > 0) [[unlikely]]
+    raise(errc::not_supported, op, "a dropout_p of 0: there is no dropout",
+          text(options.dropout_p));
+}
+/// What scores are multiplied by.
+template <class C>
+C attention_scale(const attention_options& options, i64 head_size) {
+  return static_cast<C>(options.scale ? *options.scale
+                                      : 1 / __builtin_sqrt(static_cast<f64>(head_size)));
+}
+/// Whether key and value have the same heads, fewer than query.
+template <class Q, class K, class V>
+bool shares_heads(const Q& q, const K& k, const V& v) {
+  return q.rank() >= 3 && k.rank() == q.rank() && v.rank() == q.rank() &&
+         k.size(-3) == v.size(-3) && k.size(-3) < q.size(-3);
+}
+
 /// Query, key and value of one rank: their batch sizes broadcast, but for the heads where
 /// `enable_gqa` shares them. The rest is checked by attention_call.
 template <class T, class Key, class Value, class D>
@@ -60,12 +82,7 @@ struct attention_inputs {
   template <class Q, class K, class V>
   attention_inputs(const Q& query, const K& key, const V& value, const attention_options& options)
       : q(as_view(query)), k(as_view(key)), v(as_view(value)) {
-    const char* const op = "scaled_dot_product_attention";
-    if (!(options.dropout_p >= 0 && options.dropout_p <= 1)) [[unlikely]]
-      raise(errc::invalid_argument, op, "a dropout_p from 0 to 1", text(options.dropout_p));
-    if (options.dropout_p > 0) [[unlikely]]
-      raise(errc::not_supported, op, "a dropout_p of 0: there is no dropout",
-            text(options.dropout_p));
+    check_dropout("scaled_dot_product_attention", options);
     const int rank = (std::max)({q.rank(), k.rank(), v.rank()});
     const int heads = options.enable_gqa ? rank - 3 : -1;
     if ((std::min)({q.rank(), k.rank(), v.rank()}) < (heads >= 0 ? 3 : 2)) return;
@@ -195,77 +212,47 @@ struct attention_call {
       return;
     }
 
-    // The heads of a group are rows, not batch: the batch has the key's heads.
-    const int heads = options.enable_gqa ? rank - 3 : -1;
-    const i64 group = heads >= 0 ? q.size(heads) / k.size(heads) : 1;
-    const auto lead = static_cast<std::size_t>(rank - 2);
-    shape batch(q.sizes().first(lead));
-    if (heads >= 0) batch[heads] = k.size(heads);
-    iteration it(batch);
-    const auto add = [&](const auto& view, i64 factor) {
-      i64 strides[max_rank] = {};
-      copy_few(strides, view.strides().data(), rank - 2);
-      if (heads >= 0) strides[heads] *= factor;
-      it.add(view.sizes().first(lead), std::span<const i64>(strides, lead));
-    };
-    add(out, group);
-    add(q, group);
-    add(k, 1);
-    add(v, 1);
+    attention_batches batches(q, k, options.enable_gqa);
+    batches.add_by_queries(out);
+    batches.add_by_queries(q);
+    batches.add_by_keys(k);
+    batches.add_by_keys(v);
     const auto whole_mask = [&] {
       if constexpr (masked) {
         const auto whole = mask.expand(scores());
-        add(whole, group);
+        batches.add_by_queries(whole);
         return whole;
       } else {
         return 0;
       }
     }();
-    if constexpr (has_logs) add(logs, group);
-    it.collapse();
+    if constexpr (has_logs) batches.add_by_queries(logs);
+    batches.collapse();
 
-    kernels::attention_space space;
-    space.rank = it.rank();
-    space.batches = it.numel();
-    for (int d = 0; d < it.rank(); ++d) space.sizes[d] = it.size(d);
-    space.group = group;
-    space.queries = q.size(-2);
-    space.keys = k.size(-2);
-    space.head_size = q.size(-1);
-    space.value_size = v.size(-1);
-    space.row_tiles = kernels::ceil_div(group * space.queries, i64{4});
-    space.diagonal = !options.is_causal                                ? space.keys
-                     : options.alignment == causal_alignment::top_left ? 0
-                                                                       : space.keys - space.queries;
-    const auto fill = [&](int operand, auto& to, const auto& view) {
-      const auto strides = view.strides();
-      to.data = view.data();
-      it.copy_strides(operand, to.batch);
-      to.head = heads >= 0 ? strides[static_cast<std::size_t>(heads)] : 0;
-      to.position = strides[lead];
-      to.element = view.rank() == rank ? strides[lead + 1] : 0;
-    };
+    const kernels::attention_space space = batches.space_of(
+        q, k, v,
+        !options.is_causal                                ? k.size(-2)
+        : options.alignment == causal_alignment::top_left ? 0
+                                                          : k.size(-2) - q.size(-2));
     kernels::attention_arg<O> kernel_out;
     kernels::attention_arg<const T> kernel_q;
     kernels::attention_arg<const Key> kernel_k, kernel_v;
-    fill(0, kernel_out, out);
-    fill(1, kernel_q, q);
-    fill(2, kernel_k, k);
-    fill(3, kernel_v, v);
+    batches.place(0, kernel_out, out);
+    batches.place(1, kernel_q, q);
+    batches.place(2, kernel_k, k);
+    batches.place(3, kernel_v, v);
     auto kernel_mask = [&] {
       if constexpr (masked) {
         kernels::attention_mask<typename Mask::value_type> to{};
-        fill(4, to, whole_mask);
+        batches.place(4, to, whole_mask);
         return to;
       } else {
         return kernels::no_mask{};
       }
     }();
     kernels::attention_arg<C> kernel_logs{};
-    if constexpr (has_logs) fill(masked ? 5 : 4, kernel_logs, logs);
-    const C scale = static_cast<C>(
-        options.scale ? *options.scale : 1 / __builtin_sqrt(static_cast<f64>(space.head_size)));
-
+    if constexpr (has_logs) batches.place(masked ? 5 : 4, kernel_logs, logs);
+    const C scale = attention_scale<C>(options, space.head_size);
     launch_attention(name, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
                      kernel_logs, scale, out.numel());
   }
@@ -386,11 +373,12 @@ using attention_log_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
 /// out = softmax(scale * query * key^T + attn_mask) * value, and logsumexp = log(sum(exp(scale *
 /// query * key^T + attn_mask))) over the keys, which a backward pass needs.
 ///
-/// As scaled_dot_product_attention without enable_gqa. logsumexp [..., heads, queries] is of f32,
-/// of f64 for f64; -inf where a position sees no key. The options stand one by one, as in the
-/// schema. Raises the same. aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor
-/// key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float?
-/// scale=None) -> (Tensor output, Tensor logsumexp)
+/// As scaled_dot_product_attention; key and value may have the same fewer heads, as with
+/// enable_gqa. logsumexp [..., heads, queries] is of f32, of f64 for f64; -inf where a position
+/// sees no key. The options stand one by one, as in the schema. Raises the same.
+/// aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float
+/// dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor
+/// output, Tensor logsumexp)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, tensor_like Out,
           tensor_like Logs, optional_tensor Mask = std::nullopt_t>
 void scaled_dot_product_flash_attention(const S& stream, const Q& query, const K& key,
@@ -401,7 +389,11 @@ void scaled_dot_product_flash_attention(const S& stream, const Q& query, const K
   same_device<S, Q, K, V, Out, Logs>();
   static_assert(std::is_same_v<value_t<Logs>, attention_log_type<value_t<const Q&>>>,
                 "flaggems: logsumexp is of f32, of f64 if the inputs are");
-  const attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
+  const attention_options options{
+      .dropout_p = dropout_p,
+      .is_causal = is_causal,
+      .scale = scale,
+      .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))};
   const detail::attention_inputs in(query, key, value, options);
   const auto attend = [&](const auto& mask) {
     detail::attention_call_of<decltype(in), decltype(as_view(out)),
@@ -428,7 +420,11 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V,
   same_device<S, Q, K, V>();
   using T = value_t<const Q&>;
   const char* const op = "scaled_dot_product_flash_attention";
-  const attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
+  const attention_options options{
+      .dropout_p = dropout_p,
+      .is_causal = is_causal,
+      .scale = scale,
+      .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))};
   const detail::attention_inputs in(query, key, value, options);
   const shape sizes =
       detail::attention_call_of<decltype(in), tensor_view<T, device_of<S>>,

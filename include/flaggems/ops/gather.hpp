@@ -67,7 +67,7 @@ void take_into(const S& stream, const tensor_view<const T, D>& x,
   if (out.empty() || replaced<operators::take>(op, stream, x, index, out)) return;
   tensor<T, D> own;
   const auto row = as_row(op, stream, x, own);
-  element_offsets<S, D> offsets(op, stream, index.shape_of());
+  element_offsets<S, D> offsets(op, stream, index.shape_of(), {});
   offsets.add(leaf<J, D>{index}, x.numel(), 1, true);
   const shape none = with_dims(index).shape_of();
   shape strides(none);
@@ -134,7 +134,7 @@ void index_into(const S& stream, const tensor_view<const T, D>& x, const index_l
   list.check(written);
   const tensor_view<const T, D> seen = list.operand(x);
   if (out.empty() || replaced<operators::index>(op, stream, seen, list.views(), out)) return;
-  element_offsets<S, D> offsets(op, stream, list.index_sizes());
+  element_offsets<S, D> offsets(op, stream, list.index_sizes(), list.step_of(seen));
   launch_gather(op, stream, list.elements(seen, offsets), with_dims(out));
 }
 }  // namespace detail

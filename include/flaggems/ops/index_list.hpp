@@ -82,6 +82,14 @@ class index_list {
       if ((added_ >> d & 1u) != 0) x = x.unsqueeze(d);
     return x;
   }
+  /// What the strides of an operand's indexed dimensions are multiples of.
+  template <class T>
+  [[nodiscard]] common_step step_of(const tensor_view<T, D>& x) const {
+    common_step step;
+    for (int d = 0; d < x_.rank(); ++d)
+      if (is_indexed(d)) step.add(x_[d], x.stride(d));
+    return step;
+  }
   /// The elements of an operand that are meant, over the result's dimensions (one, if it has none);
   /// writes their offsets.
   template <class T>
@@ -98,8 +106,8 @@ class index_list {
     tensor_view<const i64, D> index = offsets.view();
     for (int d = place_ + sizes_.rank(); d < sizes.rank(); ++d) index = index.unsqueeze(-1);
     if (sizes.rank() == 0) sizes.push_back(1), strides.push_back(0);
-    return indexed_elements<T, i64, D>{x.data() + offsets.lowest(), strides, offsets.reach(), 1,
-                                       index.expand(sizes)};
+    return indexed_elements<T, i64, D>{x.data() + offsets.lowest(), strides, offsets.reach(),
+                                       offsets.step(), index.expand(sizes)};
   }
   /// The result's dimensions in which several elements may be of one place.
   [[nodiscard]] u32 meeting() const {

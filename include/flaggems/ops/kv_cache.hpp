@@ -48,7 +48,10 @@ void put_tokens(const char* op, const S& stream, const tensor_view<const T, D>& 
                 const tensor_view<T, D>& cache, const tensor_view<const i64, D>& slots) {
   const i64 n = slots.numel(), size = cache.size(1);
   if (n == 0 || cache.empty()) return;
-  element_offsets<S, D> offsets(op, stream, {n});
+  common_step step;
+  step.add(cache.size(0), cache.stride(0));
+  step.add(size, cache.stride(1));
+  element_offsets<S, D> offsets(op, stream, {n}, step);
   offsets.add(div(slots, size, rounding_mode::floor).node, cache.size(0), cache.stride(0), false);
   offsets.add(sub(slots, mul(div(slots, size, rounding_mode::floor), size)).node, size,
               cache.stride(1), false);
@@ -58,10 +61,11 @@ void put_tokens(const char* op, const S& stream, const tensor_view<const T, D>& 
   tensor_view<const i64, D> index = offsets.view();
   for (int d = 1; d < x.rank(); ++d) index = index.unsqueeze(-1);
   const tensor_view<const T, D> source = x.narrow(0, 0, n);
-  launch_scatter(op, stream,
-                 indexed_elements<T, i64, D>{cache.data() + offsets.lowest(), strides,
-                                             offsets.reach(), 1, index.expand(source.shape_of())},
-                 source, meeting_dims{1}, kernels::joining::replace);
+  launch_scatter(
+      op, stream,
+      indexed_elements<T, i64, D>{cache.data() + offsets.lowest(), strides, offsets.reach(),
+                                  offsets.step(), index.expand(source.shape_of())},
+      source, meeting_dims{1}, kernels::joining::replace);
 }
 /// Writes keys and values; both caches as [blocks, block size, ...]. `is_replaced` is asked once
 /// all is checked.

@@ -396,7 +396,7 @@ void index_put_into(const char* op, const S& stream, const tensor_view<const T, 
     return;
   copy_unless_same(op, stream, out, x);
   if (sizes.numel() == 0) return;
-  element_offsets<S, D> offsets(op, stream, list.index_sizes());
+  element_offsets<S, D> offsets(op, stream, list.index_sizes(), list.step_of(seen));
   const auto to = list.elements(seen, offsets);
   if (sizes.rank() == 0) sizes.push_back(1);
   launch_scatter(op, stream, to, values.expand(sizes), list.meeting(),

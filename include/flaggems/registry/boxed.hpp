@@ -54,6 +54,8 @@ class any_tensor {
   }
   template <class T>
   tensor_view<T, Device> as() const&& = delete;
+  /// The memory of a tensor that ends here; none of a view.
+  [[nodiscard]] pool_block<Device> release() && noexcept { return std::move(memory_); }
 
  private:
   any_view<Device> view_;

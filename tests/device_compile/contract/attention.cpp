@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_backward.hpp>
 
 #include "contract.hpp"
 
@@ -34,6 +35,15 @@ void with_logarithms() {
        [](const auto& x, const auto& mask) {
          (void)fg::scaled_dot_product_flash_attention(s, x, x, x, 0, false, mask);
        });
+}
+
+void backward() {
+  const auto differentiate = [](const auto& x, const auto& mask) {
+    const auto [out, logs] = fg::scaled_dot_product_flash_attention(s, x, x, x);
+    (void)fg::scaled_dot_product_flash_attention_backward(s, x, x, x, x, out, logs, 0, false, mask);
+  };
+  each(fg::floating_types{}, [&](const auto& x) { differentiate(x, std::nullopt); });
+  each(types<pair<bf16, bool>, pair<f16, f16>, pair<f32, bool>, pair<f64, f64>>{}, differentiate);
 }
 
 }  // namespace contract

@@ -24,7 +24,9 @@ constexpr bool same_bytes() {
 /// here, and pointers with some.
 template <class A, class B>
 constexpr bool same_parameter() {
-  if constexpr (std::is_pointer_v<A> != std::is_pointer_v<B>)
+  if constexpr (std::is_void_v<A> || std::is_void_v<B>)
+    return std::is_same_v<A, B>;
+  else if constexpr (std::is_pointer_v<A> != std::is_pointer_v<B>)
     return sizeof(A) == sizeof(B) && (std::is_pointer_v<A> || std::is_same_v<A, flaggems::u64>)&&(
                                          std::is_pointer_v<B> || std::is_same_v<B, flaggems::u64>);
   else if constexpr (std::is_pointer_v<A>)

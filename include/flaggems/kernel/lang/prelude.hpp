@@ -131,7 +131,7 @@ using shared_ptr = FLAGGEMS_SHARED T*;
 // ---- bits
 /// The value of type To with the bits of `from`. sizeof(To) == sizeof(From).
 template <class To, class From>
-FLAGGEMS_INLINE constexpr To bit_cast(const From& from) {
+FLAGGEMS_INLINE constexpr To bit_cast(FLAGGEMS_VALUE(From) from) {
   return __builtin_bit_cast(To, from);
 }
 

@@ -12,6 +12,7 @@
 #include <flaggems/ops/triangle.hpp>
 
 #include <bit>
+#include <numeric>
 
 namespace flaggems::detail {
 
@@ -156,20 +157,34 @@ struct scatter_plan {
   }
 };
 
-/// The elements' offsets from the lowest address of x, in new memory of the sizes of an index:
-/// add(v, size, stride, wraps) adds a dimension whose indices are v's, an index or a coordinate.
+/// The largest number of which the strides of all dimensions are multiples.
+class common_step {
+ public:
+  void add(i64 size, i64 stride) {
+    if (size > 1) step_ = std::gcd(step_, stride);
+  }
+  [[nodiscard]] i64 value() const { return step_ == 0 ? 1 : step_; }
+
+ private:
+  i64 step_ = 0;
+};
+
+/// The elements' offsets from the lowest address of x, in steps, in new memory of the sizes of an
+/// index: add(v, size, stride, wraps) adds a dimension whose indices are v's, an index or a
+/// coordinate. All strides are multiples of the step.
 template <class S, class D>
 class element_offsets {
  public:
-  element_offsets(const char* op, const S& stream, const shape& sizes)
-      : op_(op), stream_(stream), offsets_(empty<i64>(stream, sizes, op)) {}
+  element_offsets(const char* op, const S& stream, const shape& sizes, common_step step)
+      : op_(op), stream_(stream), offsets_(empty<i64>(stream, sizes, op)), step_(step.value()) {}
 
   template <class Node>
-  void add(const Node& node, i64 size, i64 stride, bool wraps) {
+  void add(const Node& node, i64 size, i64 elements, bool wraps) {
     using index =
         std::conditional_t<std::is_same_v<typename Node::element, i64>, Node, as_type<i64, Node>>;
+    const i64 stride = elements / step_;
     const i64 bias = stride < 0 ? -(size - 1) * stride : 0;
-    lowest_ -= bias;
+    lowest_ -= bias * step_;
     reach_ += (size - 1) * (stride < 0 ? -stride : stride);
     const kernels::index_offset_fn f{size, stride, bias, wraps};
     const auto assign = [&](const auto& before) {
@@ -185,14 +200,17 @@ class element_offsets {
   }
   [[nodiscard]] tensor_view<const i64, D> view() const { return offsets_.view(); }
   [[nodiscard]] tensor_view<i64, D> written() { return offsets_.view(); }
-  /// From the first element to the lowest one; and how many places offsets may be.
+  /// From the first element to the lowest one, and the step, in elements; and how many places
+  /// offsets may be.
   [[nodiscard]] i64 lowest() const { return lowest_; }
+  [[nodiscard]] i64 step() const { return step_; }
   [[nodiscard]] i64 reach() const { return reach_ + 1; }
 
  private:
   const char* op_;
   const S& stream_;
   tensor<i64, D> offsets_;
+  i64 step_;
   i64 lowest_ = 0, reach_ = 0;
   bool any_ = false;
 };
@@ -240,17 +258,29 @@ void launch_writes(const S& stream, launch_config& config, const iteration& it,
   });
 }
 
+/// Strides for the order in which threads take a write's elements. Rows of an index lie a step
+/// apart; where each element has an index of its own, the indexed dimension is innermost, so that
+/// its few places meet in the cache.
+inline shape write_order(int_list sizes, int_list strides, int_list index, i64 step) {
+  shape r(strides);
+  for (int d = 0; d < r.rank(); ++d)
+    if (strides[d] != 0 && index[d] != 0 && sizes[d] != 1) return r;
+  for (i64& k : r) k = k == 0 ? step : k;
+  return r;
+}
+
 /// Replaces elements, as words, by many threads at once: of those that meet any one is there.
 template <class S, class T, class J, class D>
 void launch_scatter_words(const char* op, const S& stream, const indexed_elements<T, J, D>& to,
                           const tensor_view<const T, D>& source) {
   const int width = common_width<16>(to, layout_of(source));
-  const shape sizes = sizes_in_words(source.sizes(), width);
+  const shape sizes = sizes_in_words(source.sizes(), width),
+              strides = strides_in_words(to.strides, width);
   iteration it(sizes);
-  it.add(sizes, strides_in_words(to.strides, width));
+  it.add(sizes, strides);
   it.add(sizes, strides_in_words(source.strides(), width));
   it.add(sizes, to.index.strides());
-  it.collapse();
+  it.collapse(sizes, write_order(sizes, strides, to.index.strides(), to.step / width));
   launch_config config;
   config.op = op;
   config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
@@ -292,7 +322,7 @@ void join_sorted(launch_config& config, const S& stream, T* base, int_list out_s
   it.add(sizes, to);
   it.add(sizes, from);
   it.add(sizes, along);
-  it.collapse();
+  it.collapse(sizes, write_order(sizes, to, along, places.step / Width));
   using writes_type = kernels::joined_vectors<T, Width>;
   using word = typename writes_type::word;
   writes_type writes{};
@@ -324,7 +354,10 @@ void launch_scatter_sorted(const char* op, const S& stream, const indexed_elemen
     index = index.select(d, 0);
     strides.erase(d);
   }
-  element_offsets<S, D> offsets(op, stream, index.shape_of());
+  common_step step;
+  step.add(to.size, to.step);
+  for (int d = 0; d < index.rank(); ++d) step.add(index.size(d), strides[d]);
+  element_offsets<S, D> offsets(op, stream, index.shape_of(), step);
   offsets.add(leaf<J, D>{index}, to.size, to.step, false);
   for (int d = 0; d < index.rank(); ++d)
     if (strides[d] != 0 && index.size(d) != 1)
@@ -335,7 +368,7 @@ void launch_scatter_sorted(const char* op, const S& stream, const indexed_elemen
   const int bits = static_cast<int>(std::bit_width(static_cast<u64>(offsets.reach())));
   sort_into(op, stream, tensor_view<const i64, D>(keys), keys, order.view(), 0, false, bits);
 
-  const kernels::sorted_places places{keys.data(), order.data(), plan.walk};
+  const kernels::sorted_places places{keys.data(), order.data(), plan.walk, offsets.step()};
   T* const base = to.base + offsets.lowest();
   launch_config config;
   config.op = op;

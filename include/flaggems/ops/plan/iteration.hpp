@@ -79,8 +79,14 @@ class iteration {
 
   /// Sorts the dimensions by the first operand's strides, smallest innermost, and merges them.
   void collapse() {
-    for (int i = 1; i < rank_; ++i)
-      for (int j = i; j > 0 && before(j, j - 1); --j) swap(j, j - 1);
+    sort(0);
+    merge();
+  }
+  /// The same, but sorted by these strides first, given as an operand's.
+  void collapse(std::span<const i64> sizes, std::span<const i64> strides) {
+    add(sizes, strides);
+    sort(operands_ - 1);
+    --operands_;
     merge();
   }
   /// Merges adjacent dimensions that every operand traverses with one stride.
@@ -211,7 +217,14 @@ class iteration {
     }
     return (narrow && elements < limit) || most >= memory;
   }
-  [[nodiscard]] bool before(int a, int b) const {
+  void sort(int first) {
+    for (int i = 1; i < rank_; ++i)
+      for (int j = i; j > 0 && before(j, j - 1, first); --j) swap(j, j - 1);
+  }
+  /// By the strides of operand `first`, then of all.
+  [[nodiscard]] bool before(int a, int b, int first) const {
+    const i64 fa = magnitude(strides_[first][a]), fb = magnitude(strides_[first][b]);
+    if (fa != fb) return fa > fb;
     for (int k = 0; k < operands_; ++k) {
       const i64 sa = magnitude(strides_[k][a]), sb = magnitude(strides_[k][b]);
       if (sa != sb) return sa > sb;

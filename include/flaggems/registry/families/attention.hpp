@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_backward.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -47,7 +48,8 @@ struct attention {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND(flaggems::scaled_dot_product_attention, masked_types, line("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor").options_from("dropout_p")),
-        FLAGGEMS_BIND(flaggems::scaled_dot_product_flash_attention, masked_types, line("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)").without_out()));
+        FLAGGEMS_BIND(flaggems::scaled_dot_product_flash_attention, masked_types, line("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)").without_out()),
+        FLAGGEMS_BIND(flaggems::scaled_dot_product_flash_attention_backward, masked_types, line("_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)").keeps("logsumexp").without_out()));
     // clang-format on
   }
 };

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// An NVRTC-like runtime compiler, opened at run time, and its kernel images, cached on disk.
+// Kernel images, made by a runtime compiler and cached on disk.
 #pragma once
 
 #include <flaggems/detail/disk_cache.hpp>
-#include <flaggems/detail/dynamic_library.hpp>
 #include <flaggems/error.hpp>
+#include <flaggems/vendors/driver/compiler_library.hpp>
 #include <flaggems/vendors/driver/kernel_text.hpp>
 
 #include <string>
@@ -14,18 +14,15 @@
 
 namespace flaggems::detail {
 
-/// The functions of a runtime compiler, by NVRTC's names without prefix.
-struct compiler_functions {
-  int (*version)(int* major_number, int* minor_number);
-  const char* (*error_string)(int result);
-  int (*create)(void** program, const char* source, const char* name, int headers,
-                const char* const* texts, const char* const* names);
-  int (*destroy)(void** program);
-  int (*compile)(void* program, int count, const char* const* options);
-  int (*log_size)(void* program, std::size_t* bytes);
-  int (*log)(void* program, char* text);
-  int (*image_size)(void* program, std::size_t* bytes);
-  int (*image)(void* program, char* bytes);
+/// How `Api` compiles: by a library with NVRTC's functions, or as its member says.
+template <class Api>
+struct compiler_of {
+  using type = compiler_library<Api>;
+};
+template <class Api>
+requires requires { typename Api::compiler; }
+struct compiler_of<Api> {
+  using type = typename Api::compiler;
 };
 
 /// The compiler of `Api`. Opening its library is slow, so it is deferred until something must be
@@ -72,28 +69,13 @@ class runtime_compiler {
   [[nodiscard]] std::string compile(const char* op, std::string_view what,
                                     const kernel_texts& texts, const std::string& lines,
                                     std::string_view target) {
-    require(op);
-    const std::string source = source_of(texts, lines);
-    const std::vector<std::string> options = Api::compiler_options(target);
-    std::vector<const char*> words =
-        Api::other_options(library().major_number, library().minor_number, cache_.reason().empty());
-    for (const std::string& option : options) words.push_back(option.c_str());
-    const compiler_functions& call = library().call;
-    program unit;
-    int result =
-        call.create(&unit.handle, source.c_str(), source_name, static_cast<int>(texts.names.size()),
-                    texts.texts.data(), texts.names.data());
-    std::string image;
-    std::size_t bytes = 0;
-    if (result == 0)
-      result = call.compile(unit.handle, static_cast<int>(words.size()), words.data());
-    if (result == 0) result = call.image_size(unit.handle, &bytes);
-    if (result == 0) {
-      image.resize(bytes);
-      result = call.image(unit.handle, image.data());
-    }
-    if (result != 0) raise_failure(op, what, lines, unit.handle, result);
-    return image;
+    if (backend().version().empty())
+      raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
+            backend().reason());
+    compiled_source made =
+        backend().compile(texts, lines, Api::compiler_options(target), cache_.reason().empty());
+    if (!made.failure.empty()) raise_failure(op, what, lines, made);
+    return std::move(made.image);
   }
 
   /// Whether all types can be named in a source.
@@ -126,54 +108,19 @@ class runtime_compiler {
   }
   [[nodiscard]] const disk_cache& cache() const noexcept { return cache_; }
   /// "13.0"; empty without a compiler.
-  [[nodiscard]] std::string_view version() const noexcept { return library().version.view(); }
+  [[nodiscard]] std::string_view version() const noexcept { return backend().version(); }
   /// The compiler's log of the last kernel that failed to compile.
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
   /// Why nothing can be compiled; empty if it can.
-  [[nodiscard]] const text& reason() const noexcept { return library().functions.reason(); }
+  [[nodiscard]] const text& reason() const noexcept { return backend().reason(); }
 
  private:
   runtime_compiler() : cache_(disk_cache::of_user()) {}
 
-  // The library, opened at first use.
-  struct opened {
-    dynamic_library functions;
-    compiler_functions call{};
-    text version;
-    int major_number = 0, minor_number = 0;
-
-    opened() : functions(Api::compiler_variable, Api::compiler_libraries) {
-      const bool found = functions.bind(Api::compiler_symbols[0], call.version) &&
-                         functions.bind(Api::compiler_symbols[1], call.error_string) &&
-                         functions.bind(Api::compiler_symbols[2], call.create) &&
-                         functions.bind(Api::compiler_symbols[3], call.destroy) &&
-                         functions.bind(Api::compiler_symbols[4], call.compile) &&
-                         functions.bind(Api::compiler_symbols[5], call.log_size) &&
-                         functions.bind(Api::compiler_symbols[6], call.log) &&
-                         functions.bind(Api::compiler_symbols[7], call.image_size) &&
-                         functions.bind(Api::compiler_symbols[8], call.image);
-      if (found && call.version(&major_number, &minor_number) == 0)
-        version = text(major_number) + "." + text(minor_number);
-    }
-  };
-  static const opened& library() {
-    static const opened once;
-    return once;
-  }
-  static void require(const char* op) {
-    if (library().version.empty())
-      raise(errc::not_supported, op, text("the runtime compiler ") + Api::compiler_name,
-            library().functions.reason());
-  }
+  static const auto& backend() { return compiler_of<Api>::type::get(); }
   [[noreturn]] void raise_failure(const char* op, std::string_view what, std::string_view lines,
-                                  void* unit, int result) {
-    const compiler_functions& call = library().call;
-    std::size_t bytes = 0;
-    log_.clear();
-    if (unit != nullptr && call.log_size(unit, &bytes) == 0 && bytes > 1) {
-      log_.resize(bytes - 1);
-      call.log(unit, log_.data());
-    }
+                                  const compiled_source& made) {
+    log_ = made.log;
     // Errors hold some hundred bytes: of a long log, its first error.
     const std::size_t error_at = log_.find("error");
     std::size_t line = error_at == log_.npos ? 0 : log_.rfind('\n', error_at) + 1;
@@ -186,7 +133,7 @@ class runtime_compiler {
     raise(
         errc::driver_error, op,
         text("code, made of headers that end with FLAGGEMS_TEXT and include no others, of ") + what,
-        text(call.error_string(result)) + ": " + std::string_view(log_).substr(line));
+        made.failure + ": " + std::string_view(log_).substr(line));
   }
   // The unknown name in the instances' lines that the compiler reported; empty if none.
   static std::string_view unknown_name(std::string_view said, std::string_view lines) noexcept {
@@ -210,16 +157,6 @@ class runtime_compiler {
     }
     return {};
   }
-
-  struct program {
-    program() = default;
-    ~program() {
-      if (handle != nullptr) library().call.destroy(&handle);
-    }
-    program(const program&) = delete;
-    program& operator=(const program&) = delete;
-    void* handle = nullptr;
-  };
 
   std::string log_;
   disk_cache cache_;

@@ -12,11 +12,11 @@ namespace flaggems::kernels {
 
 /// Access to block-local memory by a lane. Arrays of a machine have `is_scratch` and value_type.
 template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
-FLAGGEMS_INLINE C load(const Array& s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
+FLAGGEMS_INLINE C load(FLAGGEMS_VALUE(Array) s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
   return number_cast<C>(s.read(lane.begin, line));
 }
 template <class Array, class V, conditional<Array::is_scratch, int, void> = 0>
-FLAGGEMS_INLINE void store(const Array& s, lane_scalar lane, FLAGGEMS_VALUE(V) x,
+FLAGGEMS_INLINE void store(FLAGGEMS_VALUE(Array) s, lane_scalar lane, FLAGGEMS_VALUE(V) x,
                            int line = FLAGGEMS_CALLER_LINE) {
   s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
 }
@@ -75,7 +75,8 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
 ///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
 /// and, depending on its constants,
-///   shuffles_by_blocks: shuffles that all threads of a block must take part in;
+///   shuffles_by_blocks: shuffles that all threads of a block must take part in, and states<S>(),
+///     block-local memory of 16 bytes a thread;
 ///   has_matrix_unit: multiply_tiles, transpose_tile and load_tiles, as the block has them, and
 ///     reaches_tiles, whether load_tiles takes an array's memory;
 ///   has_async_copies: copy_async, commit_copies and wait_copies;
@@ -216,11 +217,17 @@ class simt_block {
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
     const int warps = threads() / warp_size;
-    if (warps == 1) return mine;
+    if constexpr (!shuffling_by_blocks<Machine>)
+      if (warps == 1) return mine;
     const auto partial = next_exchange<S>();
     const int lane = thread() % warp_size;
     if (lane == 0) partial.write(thread() / warp_size, mine, line);
     machine_.sync(line);
+    if constexpr (shuffling_by_blocks<Machine>) {
+      S all = partial.read(0, line);
+      for (int w = 1; w < warps; ++w) all = op(all, partial.read(w, line));
+      return all;
+    }
     const int lanes = lanes_of(warps);
     const int from = lane & (lanes - 1);
     mine = neutral;
@@ -228,10 +235,21 @@ class simt_block {
     return reduce_subwarp(mine, op, lanes, line);
   }
   /// Reduces over each `size` consecutive threads, a power of two up to a warp. All threads of the
-  /// block take part.
+  /// block take part. Where shuffles are barriers of the block, two barriers serve all steps.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_subwarp(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
-    for (int mask = size >> 1; mask > 0; mask >>= 1) mine = op(mine, shuffle_xor(mine, mask, line));
+    if constexpr (shuffling_by_blocks<Machine>) {
+      const auto states = machine_.template states<S>();
+      const int first = thread() & -size;
+      states.write(thread(), mine, line);
+      machine_.sync(line);
+      mine = states.read(first, line);
+      for (int k = 1; k < size; ++k) mine = op(mine, states.read(first + k, line));
+      machine_.sync(line);
+    } else {
+      for (int mask = size >> 1; mask > 0; mask >>= 1)
+        mine = op(mine, shuffle_xor(mine, mask, line));
+    }
     return mine;
   }
 
@@ -262,12 +280,20 @@ class simt_block {
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_group(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
     mine = reduce_subwarp(mine, op, min_of(size, warp_size), line);
-    if (size <= warp_size) return mine;
+    if constexpr (!shuffling_by_blocks<Machine>)
+      if (size <= warp_size) return mine;
     const int lane = thread() % warp_size, warp = thread() / warp_size;
     const auto partial = next_exchange<S>();
     if (lane == 0) partial.write(warp, mine, line);
     machine_.sync(line);
     const int warps = size / warp_size;
+    if constexpr (shuffling_by_blocks<Machine>) {
+      if (size <= warp_size) return mine;
+      const int first = warp & -warps, last = min_of(first + warps, threads() / warp_size);
+      mine = partial.read(first, line);
+      for (int w = first + 1; w < last; ++w) mine = op(mine, partial.read(w, line));
+      return mine;
+    }
     const int from = (warp & -warps) + (lane & (warps - 1));
     if (from < threads() / warp_size) mine = partial.read(from, line);
     return reduce_subwarp(mine, op, warps, line);
@@ -302,15 +328,18 @@ class simt_block {
     }
   }
 
-  /// mma of 32 consecutive threads: c += a * b with a of 16 x 16 and b of 16 x 8 elements of T
-  /// (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4, a thread has, in
-  /// words of two elements, lowest first,
+  /// mma of 32 consecutive threads: c += a * b with a of 16 x 16 and b of 16 x 8 elements of T, c
+  /// of 16 x 8. With g = thread % 32 / 4 and t = thread % 4, a thread has, in words of two
+  /// elements, lowest first,
   ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and the elements to their right,
   ///   b: (2t, g), (2t + 8, g) and the elements below,
   ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
-  /// All threads of the block take part.
+  /// That is of bf16 and f16; of 8 bits there are two elements for each of these, of f32 half of
+  /// one (so the columns of a are t and t + 4), which is rounded to tf32. All threads of the block
+  /// take part.
   template <class T>
-  FLAGGEMS_INLINE void multiply_tiles(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) const {
+  FLAGGEMS_INLINE void multiply_tiles(mma_sum<T> (&c)[4], const u32 (&a)[4],
+                                      const u32 (&b)[2]) const {
     if constexpr (matrix_unit<Machine>)
       machine_.template multiply_tiles<T>(c, a, b);
     else

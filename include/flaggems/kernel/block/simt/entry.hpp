@@ -9,9 +9,10 @@
 //   CUDA, its dialects, HIP
 //              name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
 //              with exchange_bytes + scratch bytes of dynamic shared memory
-//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared,
-//              global uchar* workspace, i64 slice)
-//              where `shared` has exchange_bytes + 4 * work-items + scratch bytes
+//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared, global uchar* memory,
+//              u64 workspace, i64 slice)
+//              where `shared` has exchange_bytes + slot_bytes * work-items + scratch bytes, and
+//              `memory` is the buffer that all addresses are in, or null
 //
 // With slice > 0, scratch is not in shared memory but at block * slice bytes in the workspace. The
 // arguments are one struct by value, laid out as separate arguments would be.
@@ -22,6 +23,19 @@
 #include <flaggems/kernel/block/simt/machine.hpp>
 
 namespace flaggems::kernels {
+
+/// An argument as a kernel's parameter takes it: in OpenCL a pointer that is an argument points
+/// into global memory, and must say so.
+template <class T>
+struct parameter {
+  FLAGGEMS_INLINE static const T& of(const T& x) { return x; }
+};
+#if FLAGGEMS_LANGUAGE_OPENCL
+template <class T>
+struct parameter<__generic T*> {
+  FLAGGEMS_INLINE static __global T* of(__generic T* x) { return (__global T*)x; }
+};
+#endif
 
 template <class... Args>
 struct argument_pack;
@@ -38,7 +52,7 @@ struct argument_pack<First, Rest...> {
   argument_pack<Rest...> rest;
   template <class Kernel, class Block, class... Before>
   FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
-    rest.template run<Kernel>(block, before..., first);
+    rest.template run<Kernel>(block, before..., parameter<First>::of(first));
   }
 };
 template <class Last>
@@ -46,7 +60,7 @@ struct argument_pack<Last> {  // no empty member after the last argument: it wou
   Last last;
   template <class Kernel, class Block, class... Before>
   FLAGGEMS_INLINE void run(Block& block, const Before&... before) const {
-    Kernel::run(block, before..., last);
+    Kernel::run(block, before..., parameter<Last>::of(last));
   }
 };
 
@@ -165,19 +179,20 @@ using entry_machine = dialect_machine;
 #elif FLAGGEMS_LANGUAGE_OPENCL
 
 // In OpenCL a kernel's struct parameter may hold no pointers, so the arguments are passed as words.
-#define FLAGGEMS_INSTANCE(name, ...)                                                             \
-  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                    \
-  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                       \
-                     __local unsigned char* shared, __global unsigned char* workspace,           \
-                     flaggems::i64 slice) {                                                      \
-    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                     \
-    unsigned char* scratch = slots + 4 * get_local_size(0);                                      \
-    if (slice > 0) scratch = workspace + static_cast<flaggems::i64>(get_group_id(0)) * slice;    \
-    flaggems::kernels::entry_of<__VA_ARGS__>::arguments unpacked;                                \
-    __builtin_memcpy(&unpacked, &args, sizeof(unpacked));                                        \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::opencl_machine<>>(          \
-        unpacked, flaggems::kernels::opencl_machine<>(shared, scratch,                           \
-                                                      reinterpret_cast<flaggems::u32*>(slots))); \
+#define FLAGGEMS_INSTANCE(name, ...)                                                         \
+  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                \
+  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                   \
+                     __local unsigned char* shared, __global unsigned char*,                 \
+                     flaggems::u64 workspace, flaggems::i64 slice) {                         \
+    using machine = flaggems::kernels::opencl_machine<>;                                     \
+    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                 \
+    unsigned char* scratch = slots + machine::slot_bytes * get_local_size(0);                \
+    if (slice > 0)                                                                           \
+      scratch = reinterpret_cast<unsigned char*>(workspace + get_group_id(0) * slice);       \
+    flaggems::kernels::entry_of<__VA_ARGS__>::arguments unpacked;                            \
+    __builtin_memcpy(&unpacked, &args, sizeof(unpacked));                                    \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<machine>(unpacked,                         \
+                                                           machine(shared, scratch, slots)); \
   }
 
 #endif

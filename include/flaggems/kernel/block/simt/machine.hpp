@@ -7,7 +7,7 @@
 // slice of a global workspace).
 #pragma once
 
-#include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/kernel/block/simt/mma.hpp>
 
 namespace flaggems::kernels {
 
@@ -35,22 +35,6 @@ FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
   return r;
 #else
   return b < a || b != b ? b : a;
-#endif
-}
-
-/// Two numbers as a word of T, the lower half first.
-template <class T>
-FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
-#if FLAGGEMS_CUDA_TILES
-  u32 r;
-  if constexpr (is_same<T, bf16>)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  return r;
-#else
-  return static_cast<u32>(number_cast<T>(low).bits) | static_cast<u32>(number_cast<T>(high).bits)
-                                                          << 16;
 #endif
 }
 
@@ -364,17 +348,8 @@ struct cuda_machine : block_memory {
   }
   static constexpr bool has_matrix_unit = true;
   template <class T>
-  FLAGGEMS_INLINE void multiply_tiles(f32* c, const u32* a, const u32* b) const {
-    if constexpr (is_same<T, bf16>)
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-          "{%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    else
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-          "{%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  FLAGGEMS_INLINE void multiply_tiles(mma_sum<T>* c, const u32* a, const u32* b) const {
+    cuda_mma::multiply<T>(c, a, b);
   }
   template <class Vec>
   FLAGGEMS_INLINE bool reaches_tiles(array_type<Vec> from) const {
@@ -502,36 +477,27 @@ struct hip_machine : block_memory {
 
 #if FLAGGEMS_LANGUAGE_OPENCL
 
-template <class T>
-struct opencl_atomic;
-template <>
-struct opencl_atomic<i32> {
-  using type = atomic_int;
-};
-template <>
-struct opencl_atomic<u32> {
-  using type = atomic_uint;
-};
-template <>
-struct opencl_atomic<i64> {
-  using type = atomic_long;
-};
-template <>
-struct opencl_atomic<u64> {
-  using type = atomic_ulong;
-};
-
-/// A work-item under C++ for OpenCL. Shuffles go through local memory (`slots`, one word per
+/// A work-item under C++ for OpenCL. Shuffles go through local memory (`slots`, 16 bytes per
 /// work-item) between barriers, so no extension is needed and `WarpSize` need not be the size of a
 /// sub-group. That is legal because a block shuffles only in collectives that all work-items reach.
 template <int WarpSize = 32>
 struct opencl_machine : block_memory {
   static constexpr int warp_size = WarpSize;
   static constexpr bool shuffles_by_blocks = true;
+  static constexpr int slot_bytes = 16;
   u32* slots;
 
-  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch, u32* slot)
-      : block_memory{exchange, scratch}, slots(slot) {}
+  FLAGGEMS_INLINE opencl_machine(unsigned char* exchange, unsigned char* scratch,
+                                 unsigned char* slots_of_items)
+      : block_memory{exchange, scratch}, slots(reinterpret_cast<u32*>(slots_of_items)) {}
+
+  /// A state of each work-item.
+  template <class S>
+  FLAGGEMS_INLINE array_type<S> states() const {
+    static_assert(sizeof(S) <= slot_bytes,
+                  "flaggems: a state that is reduced has at most 16 bytes");
+    return {reinterpret_cast<S*>(slots)};
+  }
 
   FLAGGEMS_INLINE int thread() const { return static_cast<int>(get_local_id(0)); }
   FLAGGEMS_INLINE int threads() const { return static_cast<int>(get_local_size(0)); }
@@ -561,19 +527,18 @@ struct opencl_machine : block_memory {
   }
   template <class T>
   FLAGGEMS_INLINE T atomic_add(array_type<T> s, i64 i, identity<T> x, int = 0) const {
-    // OpenCL's own functions: under SPIR, clang's atomic builtins become library calls.
+    // clang's __sync builtins are instructions; its others become library calls under SPIR, and
+    // drivers lack OpenCL's functions on generic pointers.
     if constexpr (is_integer<T>) {
-      auto* const p = reinterpret_cast<volatile typename opencl_atomic<T>::type*>(s.data + i);
-      return atomic_fetch_add_explicit(p, x, memory_order_relaxed, memory_scope_work_group);
+      return __sync_fetch_and_add(s.data + i, x);
     } else {
       using word = uint_of_size<sizeof(T)>;
-      auto* const p = reinterpret_cast<volatile typename opencl_atomic<word>::type*>(s.data + i);
-      word old = atomic_load_explicit(p, memory_order_relaxed, memory_scope_work_group);
-      while (!atomic_compare_exchange_strong_explicit(p, &old, bit_cast<word>(bit_cast<T>(old) + x),
-                                                      memory_order_relaxed, memory_order_relaxed,
-                                                      memory_scope_work_group)) {
+      auto* const p = reinterpret_cast<volatile word*>(s.data + i);
+      for (word old = *p;;) {
+        const word seen = __sync_val_compare_and_swap(p, old, bit_cast<word>(bit_cast<T>(old) + x));
+        if (seen == old) return bit_cast<T>(old);
+        old = seen;
       }
-      return bit_cast<T>(old);
     }
   }
 

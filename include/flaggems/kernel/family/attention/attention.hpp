@@ -60,9 +60,19 @@ struct attention_mask : attention_arg<const T> {
   /// Of one query, from a key on.
   FLAGGEMS_INLINE attention_mask_row<T> row(const coordinates& c, i64 head_index, i64 query,
                                             i64 key) const {
+    return {from(c, head_index, query, key), this->element};
+  }
+  /// Of one key, from a query on.
+  FLAGGEMS_INLINE attention_mask_row<T> column(const coordinates& c, i64 head_index, i64 query,
+                                               i64 key) const {
+    return {from(c, head_index, query, key), this->position};
+  }
+
+ private:
+  FLAGGEMS_INLINE global_ptr<const T> from(const coordinates& c, i64 head_index, i64 query,
+                                           i64 key) const {
     const auto& self = *this;
-    return {self.at(c) + head_index * self.head + query * self.position + key * self.element,
-            self.element};
+    return self.at(c) + head_index * self.head + query * self.position + key * self.element;
   }
 };
 

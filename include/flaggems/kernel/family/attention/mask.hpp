@@ -24,6 +24,10 @@ struct no_mask {
   FLAGGEMS_INLINE no_mask row(const Place&...) const {
     return {};
   }
+  template <class... Place>
+  FLAGGEMS_INLINE no_mask column(const Place&...) const {
+    return {};
+  }
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane, const lane_value<Lane, C>& score) const {
     return score;

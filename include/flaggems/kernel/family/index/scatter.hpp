@@ -75,11 +75,12 @@ struct scatter_source {
   i64 size, step;
 };
 
-/// The elements of a walk in the order of their places: keys are offsets of out, sorted, and
-/// element k of them is that of `order[k]`.
+/// The elements of a walk in the order of their places: keys are offsets of out in steps, sorted,
+/// and element k of them is that of `order[k]`.
 struct sorted_places {
   global_ptr<const i64> keys, order;
   walk_space walk;
+  i64 step;  // in elements
   /// Whether element k, of this key, is the first of a place that exists.
   FLAGGEMS_INLINE bool is_first(i64 k, i64 key) const {
     return key >= 0 && (k == 0 || keys[k - 1] != key);

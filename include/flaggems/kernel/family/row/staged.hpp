@@ -228,7 +228,7 @@ class staged_rows_view {
     const C pivot = pivots_[r];
     // (Copies: what a loop reads by a reference it would read again after each store.)
     const auto work = [&](auto... other) FLAGGEMS_LAMBDA {
-      block_.for_each_lane(n_, [=](auto i) FLAGGEMS_LAMBDA {
+      block_.for_each_lane(n_, [FLAGGEMS_COPIES](auto i) FLAGGEMS_LAMBDA {
         if constexpr (M::keeps || Program::traits.has_updates) {
           const auto t = x.kept(i);
           y.store(i, f(t, value_at(other, i)..., known...));

@@ -62,7 +62,7 @@ struct decode_arg {
     return data + (p.outer * outer + p.inner * inner);
   }
   template <class Query>
-  FLAGGEMS_INLINE i64 offset(const Query& row) const {
+  FLAGGEMS_INLINE i64 offset(FLAGGEMS_VALUE(Query) row) const {
     return i64{row.head} * head + i64{row.position} * position;
   }
 };

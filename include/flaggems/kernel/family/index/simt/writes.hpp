@@ -84,8 +84,8 @@ struct scattered_words {
   }
 };
 
-/// out[.. + keys[k]] joined with the source's vectors of that key, in their order. Strides are in
-/// vectors, keys and the walk in elements.
+/// out[.. + keys[k] * step] joined with the source's vectors of that key, in their order. Strides
+/// are in vectors, the step and the walk in elements.
 template <class T, int Width>
 struct joined_vectors {
   using word = vec<T, Width>;
@@ -121,7 +121,7 @@ struct joined_vectors {
     using C = joined_type<T>;
     const i64 key = places.keys[first];
     if (!places.is_first(first, key)) return;
-    const global_ptr<T> place = reinterpret_cast<global_ptr<T>>(to) + key;
+    const global_ptr<T> place = reinterpret_cast<global_ptr<T>>(to) + key * places.step;
     C sums[Width];
     unpack<C>(load_vec<Width>(global_ptr<const T>(place)), sums);
     for (i64 j = first; j < places.walk.count && places.keys[j] == key; ++j) {

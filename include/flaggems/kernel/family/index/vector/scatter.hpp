@@ -90,13 +90,14 @@ struct scatter_sorted {
     using C = joined_type<T>;
     const i64 key = places.keys[k];
     if (!places.is_first(k, key)) return;
-    C sum = number_cast<C>(to[key]);
+    const global_ptr<T> place = to + key * places.step;
+    C sum = number_cast<C>(*place);
     for (i64 j = k; j < places.walk.count && places.keys[j] == key; ++j) {
       i64 at = 0, unused = 0;
       places.walk.locate(places.order[j], source.walk, source.walk, at, unused);
       sum = joined<C>(how, sum, number_cast<C>(from[at]));
     }
-    to[key] = number_cast<T>(sum);
+    *place = number_cast<T>(sum);
   }
 };
 

@@ -311,8 +311,11 @@ struct take_sorted {
       const row_out<T> sorted{values.data + to, values.strides[space.rank]};
       block.for_each(min_of(size, space.length - begin), [&](i64 k) FLAGGEMS_LAMBDA {
         const i64 i = begin + k;
-        const T one = from != 0 ? spare[row * space.length + i]
-                                : elements.template read<T>(places.template read<i64>(i));
+        T one{};  // (clang's OpenCL has no ?: of classes)
+        if (from != 0)
+          one = spare[row * space.length + i];
+        else
+          one = elements.template read<T>(places.template read<i64>(i));
         if (spare != nullptr && from == 0)
           spare[row * space.length + i] = one;
         else

@@ -82,8 +82,11 @@ struct sort_short {
         for (int r = 0; r < keys; ++r) take(r, some.at[r]);
       } else {
         FLAGGEMS_SIMT_UNROLL
-        for (int r = 0; r < keys; ++r)
-          take(r, first + r < count ? x.template read<T>(first + r) : T{});
+        for (int r = 0; r < keys; ++r) {  // (clang's OpenCL has no ?: of classes)
+          T element{};
+          if (first + r < count) element = x.template read<T>(first + r);
+          take(r, element);
+        }
       }
       sort_group(block, own, lane, 1 << shift);
       if (values.data != nullptr) {  // all are read before any is written, possibly in place

@@ -254,7 +254,9 @@ class row_weights {
  public:
   /// `neutral` in the place of a parameter that is absent.
   FLAGGEMS_INLINE row_weights(const row_arg<W>& weight, int neutral, i64 n, int lane, int size)
-      : data_(weight.data), neutral_(number_cast<W>(static_cast<f32>(neutral))) {
+      : data_(weight.data) {
+    // (As an initialiser, clang's OpenCL makes code of it that LLVM does not read.)
+    neutral_ = number_cast<W>(static_cast<f32>(neutral));
     if constexpr (access::stays) {
       Share x;
       x.place(nullptr, n, lane, size);

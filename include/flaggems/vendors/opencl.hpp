@@ -1,0 +1,387 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// OpenCL devices whose drivers take LLVM's code (cl_khr_spir), as PoCL does; the library is opened
+// at first use. clang compiles kernels when they are first launched, unless the program has them
+// already. Run on PoCL 3.1.
+#pragma once
+
+#include <flaggems/device/check_device.hpp>
+#include <flaggems/device/execution.hpp>
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/vendors/driver/compiler_program.hpp>
+#include <flaggems/vendors/driver/precompiled.hpp>
+#include <flaggems/vendors/driver/runtime_compiler.hpp>
+#include <flaggems/vendors/opencl/queue.hpp>
+
+namespace flaggems {
+
+namespace detail {
+
+/// How kernels are compiled for OpenCL. The code is for no device in particular: the driver
+/// compiles it once more for its own.
+struct opencl_api {
+  static constexpr const char* name = "opencl";
+  static constexpr const char* target = "spir64";
+  using compiler = compiler_program<opencl_api>;
+  static constexpr const char* compiler_name = "clang for OpenCL";
+  static constexpr const char* compiler_variable = "FLAGGEMS_OPENCL_COMPILER";
+  // Code is read by the driver's LLVM, which must not be older: Debian 12's PoCL has LLVM 15.
+  static constexpr const char* compiler_programs[] = {"clang-15", "clang"};
+
+  /// Without optimisation, which also tells the driver's compiler to leave the code so: PoCL 3.1
+  /// compiles what it has optimised wrongly where a branch that all threads take leads to a
+  /// barrier.
+  static std::vector<std::string> compiler_options(std::string_view of) {
+    return {"-x",
+            "cl",
+            "-cl-std=CLC++2021",
+            "-target",
+            std::string(of),
+            "-O0",
+            "-w",
+            "-c",
+            "-emit-llvm",
+            "-o",
+            "-",
+            "-"};
+  }
+  /// Typed pointers, clang 15's default, become casts that LLVM does not read.
+  static std::vector<const char*> other_options(int major_number) {
+    if (major_number < 16) return {"-Xclang", "-opaque-pointers"};
+    return {};
+  }
+  static bool runs(std::string_view device, std::string_view image) noexcept {
+    return device == image;
+  }
+};
+
+/// A kernel's instance on one device.
+struct opencl_kernel {
+  atomic<void*> native{nullptr};
+  pool_mutex arguments;  // a kernel has one set of them, which a launch takes
+  u64 known_memory = 0;
+  int max_threads = 0;
+};
+
+}  // namespace detail
+
+/// OpenCL devices. A stream's handle is an opencl_queue, whose member `native` is the
+/// cl_command_queue.
+struct opencl {
+  static constexpr const char* name = "opencl";
+  static constexpr int torch_device_type = 20;  // c10::DeviceType::PrivateUse1
+  static constexpr int dlpack_device_type = 4;  // kDLOpenCL
+
+  // ---- discovery
+  static int device_count() noexcept { return driver().device_count(); }
+  static detail::text unavailable_reason() {
+    return device_count() > 0 ? detail::text() : driver().reason();
+  }
+  static int current_device() noexcept { return current(); }
+  static void set_device(int index) {
+    require("set_device", index);
+    current() = index;
+  }
+  static device_properties properties(int index) {
+    require("properties", index);
+    const detail::opencl_device& d = detail::opencl_device::of("properties", index);
+    device_properties p;
+    p.name = driver().words(d.id, detail::cl::device_name);
+    p.arch = detail::opencl_api::target;
+    p.compute_units = d.compute_units;
+    p.warp_size = geometry::warp_size;
+    p.max_threads_per_block = d.max_threads;
+    p.shared_memory_per_block = d.local_memory;
+    p.total_memory = driver().number<i64>(d.id, detail::cl::device_global_mem_size);
+    p.clock_khz = i64{1000} * driver().number<u32>(d.id, detail::cl::device_max_clock_frequency);
+    return p;
+  }
+
+  // ---- streams
+  using stream_handle = opencl_queue*;
+  static stream_handle create_stream(int /*priority*/) {
+    return new opencl_queue{device("stream").new_queue("stream")};
+  }
+  static void destroy_stream(stream_handle s) noexcept {
+    calls().clFlush.call(s->native);  // it may have work, which goes on
+    calls().clReleaseCommandQueue.call(s->native);
+    delete s;
+  }
+  static void synchronize(stream_handle s) {
+    const u64 given = s->given.load();
+    detail::opencl_call("synchronize", calls().clFinish, s->native);
+    s->done.store(given);
+  }
+  /// By its count where that suffices: a mark in an empty queue is not reached at once.
+  static bool query(stream_handle s) {
+    const u64 given = s->given.load();
+    if (s->done.load() == given) return true;
+    void* const mark = detail::opencl_mark("query", *s);
+    const bool done = detail::opencl_is_complete("query", mark);
+    calls().clReleaseEvent.call(mark);
+    if (done) s->done.store(given);
+    return done;
+  }
+  static stream_handle default_stream() {
+    return device_count() == 0 ? nullptr : &device("stream").queue;
+  }
+
+  // ---- events
+  using event_handle = opencl_event*;
+  static event_handle create_event() { return new opencl_event; }
+  static void destroy_event(event_handle e) noexcept {
+    if (e->mark != nullptr) calls().clReleaseEvent.call(e->mark);
+    delete e;
+  }
+  static void record(event_handle e, stream_handle s) {
+    void* mark = detail::opencl_mark("record", *s);
+    {
+      const detail::pool_lock lock(e->mutex);
+      std::swap(e->mark, mark);
+    }
+    if (mark != nullptr) calls().clReleaseEvent.call(mark);
+  }
+  static void wait(stream_handle s, event_handle e) {
+    const detail::opencl_held_mark mark(*e);
+    if (mark.get() == nullptr) return;
+    detail::opencl_call("wait", calls().clEnqueueBarrierWithWaitList, s->native, 1U, &mark.get(),
+                        nullptr);
+    submit(s);
+  }
+  static void synchronize_event(event_handle e) {
+    const detail::opencl_held_mark mark(*e);
+    if (mark.get() != nullptr)
+      detail::opencl_call("synchronize", calls().clWaitForEvents, 1U, &mark.get());
+  }
+  static bool query_event(event_handle e) {
+    const detail::opencl_held_mark mark(*e);
+    return mark.get() == nullptr || detail::opencl_is_complete("query", mark.get());
+  }
+  static double elapsed_ms(event_handle from, event_handle to) {
+    u64 times[2] = {};
+    int k = 0;
+    for (const event_handle e : {from, to}) {
+      const detail::opencl_held_mark mark(*e);
+      check(mark.get() != nullptr, errc::invalid_argument, "elapsed_ms", "two recorded events");
+      detail::opencl_call("elapsed_ms", calls().clWaitForEvents, 1U, &mark.get());
+      detail::opencl_call("elapsed_ms", calls().clGetEventProfilingInfo, mark.get(),
+                          detail::cl::profiling_command_end, sizeof(u64), times + k++, nullptr);
+    }
+    return static_cast<double>(static_cast<i64>(times[1] - times[0])) * 1e-6;
+  }
+
+  // ---- memory
+  static void* allocate(i64 bytes, stream_handle) {
+    return device("allocate").memory.allocate(static_cast<u64>(bytes < 1 ? 1 : bytes));
+  }
+  static void deallocate(void* data, i64, stream_handle s) noexcept {
+    detail::opencl_device& d = device("deallocate");
+    d.memory.deallocate(data, s != nullptr ? s->native : d.queue.native);
+  }
+  static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
+    if (bytes <= 0) return;
+    device("copy").memory.copy(to, from, static_cast<std::size_t>(bytes), kind, s->native);
+    submit(s);
+  }
+  static void fill(void* data, int byte, i64 bytes, stream_handle s) {
+    if (bytes <= 0) return;
+    device("fill").memory.fill(data, static_cast<unsigned char>(byte),
+                               static_cast<std::size_t>(bytes), s->native);
+    submit(s);
+  }
+
+  // ---- modules: programs, and their kernels
+  using module_handle = void*;
+  using function_handle = void*;
+  static module_handle load_module(const void* image, i64 bytes) {
+    const detail::opencl_device& d = device("load_module");
+    const auto size = static_cast<std::size_t>(bytes);
+    const auto* data = static_cast<const unsigned char*>(image);
+    int status = 0;
+    void* const program = detail::opencl_make("load_module", calls().clCreateProgramWithBinary,
+                                              d.context, 1U, &d.id, &size, &data, &status);
+    const int result =
+        calls().clBuildProgram.call(program, 1, &d.id, "-x spir -spir-std=1.2", nullptr, nullptr);
+    if (result == 0) return program;
+    char log[256] = {};
+    calls().clGetProgramBuildInfo.call(program, d.id, detail::cl::program_build_log,
+                                       sizeof(log) - 1, log, nullptr);
+    calls().clReleaseProgram.call(program);
+    raise(errc::driver_error, "load_module", "success of clBuildProgram",
+          detail::opencl_error_text(result) + ": " + static_cast<const char*>(log));
+  }
+  static void unload_module(module_handle m) noexcept { calls().clReleaseProgram.call(m); }
+  static function_handle find_function(module_handle m, const char* entry) {
+    return detail::opencl_make("find_function", calls().clCreateKernel, m, entry);
+  }
+
+  // ---- errors, launch
+  static detail::text error_text(int code) { return detail::opencl_error_text(code); }
+
+  template <class Kernel, class... Args>
+  static void launch(stream_handle s, const launch_config& config, const Args&... args) {
+    launch_on<Kernel>(current(), s, config, args...);
+  }
+  template <class Kernel, class... Args>
+  static void launch_on(int index, stream_handle s, const launch_config& config,
+                        const Args&... args) {
+    detail::opencl_kernel& kernel = loaded<Kernel, Args...>(index, config.op);
+    union {  // whole words
+      kernels::argument_pack<Args...> pack;
+      u64 words[(sizeof(kernels::argument_pack<Args...>) + 7) / 8];
+    } bytes = {kernels::pack_of(args...)};
+    start(kernel, index, s, config, &bytes, sizeof(bytes));
+  }
+  template <class Kernel, class... Args>
+  static int most_threads_on(int index, const launch_config& config, const Args&...) {
+    return loaded<Kernel, Args...>(index, config.op).max_threads;
+  }
+
+  // ---- policies
+  struct geometry {
+    static constexpr int warp_size = 32;
+    static constexpr int preferred_warps = 4;
+    static constexpr i64 max_grid = 0x7fffffff;
+    static constexpr int grid_quantum = 1;
+    static constexpr bool cap_grid_to_units = false;
+  };
+  struct argument_abi {
+    static constexpr argument_kind kind = argument_kind::packed_buffer;
+    static constexpr int alignment = 8;
+  };
+  struct images {
+    static constexpr image_provider providers[] = {image_provider::precompiled,
+                                                   image_provider::runtime_compiled};
+  };
+  struct capabilities {
+    static constexpr execution model = execution::simt;
+    static constexpr bool matrix_units = false;
+    static constexpr bool async_copy = false;
+    static constexpr bool clusters = false;
+    static constexpr bool fp64 = true;
+    static constexpr bool fp8 = false;
+    static constexpr bool host_accessible = false;
+  };
+
+ private:
+  static const detail::opencl_driver& driver() noexcept { return detail::opencl_driver::get(); }
+  static const detail::opencl_functions& calls() noexcept { return driver().functions(); }
+  static int& current() noexcept {
+    thread_local int index = 0;
+    return index;
+  }
+  static void require(const char* op, int index) {
+    if (index < 0 || index >= device_count()) [[unlikely]]
+      detail::raise_no_device<opencl>(op, index);
+  }
+  static detail::opencl_device& device(const char* op) {
+    require(op, current());
+    return detail::opencl_device::of(op, current());
+  }
+  // Begins what was queued, which others may wait for.
+  static void submit(stream_handle s) {
+    calls().clFlush.call(s->native);
+    s->given.fetch_add(1, detail::memory_order::relaxed);
+  }
+
+  template <class Kernel, class... Args>
+  FLAGGEMS_HOST_INLINE static detail::opencl_kernel& loaded(int index, const char* op) {
+    static detail::opencl_kernel kernels[detail::max_devices];
+    detail::opencl_kernel& kernel = kernels[index];
+    if (kernel.native.load(detail::memory_order::acquire) == nullptr) [[unlikely]]
+      load(kernel, op, detail::instance_of<Kernel, Args...>, index);
+    return kernel;
+  }
+  FLAGGEMS_COLD static void load(detail::opencl_kernel& kernel, const char* op,
+                                 const detail::kernel_instance& instance, int index) {
+    static detail::pool_mutex loading;
+    require(op, index);
+    const detail::pool_lock lock(loading);
+    if (kernel.native.load() != nullptr) return;  // another thread was faster
+    const detail::opencl_device& d = detail::opencl_device::of(op, index);
+    using compiler = detail::runtime_compiler<detail::opencl_api>;
+    constexpr const char* target = detail::opencl_api::target;
+    std::string compiled;
+    std::string_view image = detail::precompiled_image_of<detail::opencl_api>(instance, target);
+    if (image.empty()) image = compiled = compiler::get().image_of(op, instance, target);
+    const module_handle program = load_module(image.data(), static_cast<i64>(image.size()));
+    void* const native = find_function(program, detail::entry_name);  // it keeps the program
+    calls().clReleaseProgram.call(program);
+    std::size_t most = 0;
+    detail::opencl_call(op, calls().clGetKernelWorkGroupInfo, native, d.id,
+                        detail::cl::kernel_work_group_size, sizeof(most), &most, nullptr);
+    kernel.max_threads =
+        (std::min)(static_cast<int>((std::min)(most, std::size_t{1024})), d.max_threads) /
+        geometry::warp_size * geometry::warp_size;
+    if (kernel.max_threads == 0)
+      raise(errc::not_supported, op, "a device whose groups have the work-items of a warp",
+            detail::text(most) + " work-items a group");
+    kernel.native.store(native, detail::memory_order::release);
+  }
+
+  static void start(detail::opencl_kernel& kernel, int index, stream_handle s,
+                    const launch_config& config, const void* words, std::size_t bytes) {
+    detail::opencl_device& d = detail::opencl_device::of(config.op, index);
+    const int wanted =
+        kernels::round_up((std::max)(config.threads, 1) * config.cluster, int{geometry::warp_size});
+    const int threads = (std::min)(wanted, kernel.max_threads);
+    const i64 fixed = kernels::exchange_bytes + i64{slot_bytes} * threads;
+    i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
+                                            ? i64{d.compute_units} * config.blocks_per_unit
+                                            : i64{geometry::max_grid});
+    if (fixed + config.scratch <= d.local_memory) [[likely]]
+      return enqueue(kernel, d, s, config, {grid, threads, fixed + config.scratch, nullptr, 0},
+                     words, bytes);
+    const i64 slice = kernels::round_up(config.scratch, i64{256});
+    grid = (std::min)(grid, workspace_blocks * d.compute_units);
+    const pool_block<opencl> memory = pool_allocate(slice * grid, stream_ref<opencl>(s, index));
+    enqueue(kernel, d, s, config, {grid, threads, fixed, memory.data(), slice}, words, bytes);
+  }
+  static constexpr int slot_bytes = 16;       // opencl_machine::slot_bytes
+  static constexpr i64 workspace_blocks = 2;  // a unit, where scratch is in a workspace
+
+  struct shape_of_launch {
+    i64 grid;
+    int threads;
+    i64 shared;
+    void* workspace;
+    i64 slice;
+  };
+  static void enqueue(detail::opencl_kernel& kernel, detail::opencl_device& d, stream_handle s,
+                      const launch_config& config, const shape_of_launch& how, const void* words,
+                      std::size_t bytes) {
+    if (static_cast<i64>(bytes) > d.parameter_bytes) [[unlikely]]
+      raise(errc::not_supported, config.op,
+            detail::text("at most ") + detail::text(d.parameter_bytes) +
+                " bytes of arguments, the device's limit",
+            detail::text(bytes));
+    void* const native = kernel.native.load(detail::memory_order::relaxed);
+    const auto workspace = reinterpret_cast<u64>(how.workspace);
+    const struct {
+      std::size_t bytes;
+      const void* value;
+    } arguments[] = {{bytes, words},
+                     {static_cast<std::size_t>(how.shared), nullptr},
+                     {sizeof(void*), &d.memory.arena()},
+                     {sizeof(workspace), &workspace},
+                     {sizeof(how.slice), &how.slice}};
+    const std::size_t local = static_cast<std::size_t>(how.threads),
+                      global = static_cast<std::size_t>(how.grid) * local;
+    const detail::pool_lock lock(kernel.arguments);
+    d.memory.list_for(config.op, native, kernel.known_memory);
+    u32 k = 0;
+    for (const auto& one : arguments)
+      detail::opencl_call(config.op, calls().clSetKernelArg, native, k++, one.bytes, one.value);
+    detail::opencl_call(config.op, calls().clEnqueueNDRangeKernel, s->native, native, 1U, nullptr,
+                        &global, &local, 0U, nullptr, nullptr);
+    submit(s);
+  }
+};
+
+template <>
+inline constexpr bool host_accessible<opencl> = false;
+
+static_assert(check_device<opencl>());
+
+}  // namespace flaggems
