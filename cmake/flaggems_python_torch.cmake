@@ -3,7 +3,10 @@
 #
 # The target python_torch: the PyTorch of Python, for libraries that it loads; python_torch_FOUND. Its own
 # CMake package asks for the CUDA that it was built with.
-include_guard(GLOBAL)
+if(TARGET python_torch)
+  set(python_torch_FOUND TRUE)
+  return()
+endif()
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 execute_process(
   COMMAND "${Python3_EXECUTABLE}" -c

@@ -18,7 +18,14 @@ def load(library):
     module = _module(name)
     torch._register_device_module(name, module)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
+    _print_by_cpu(name)
     return module
+
+
+def _print_by_cpu(name):
+    """PyTorch formats numbers where they are, by operators that a device may lack."""
+    formatted = torch._tensor_str._tensor_str
+    torch._tensor_str._tensor_str = lambda x, indent: formatted(x.cpu() if x.device.type == name else x, indent)
 
 
 def _module(name):
@@ -46,6 +53,12 @@ def _module(name):
 
         def __exit__(self, *_):
             accelerator.set_device_index(self.before)
+
+    def exchange_device(index):
+        before = accelerator.current_device_index()
+        if index >= 0:
+            accelerator.set_device_index(index)
+        return before
 
     def make_stream(device=None, priority=0):
         """A stream of the device, in turn one of 32."""
@@ -89,6 +102,7 @@ def _module(name):
         "device_count": calls.device_count,
         "current_device": accelerator.current_device_index,
         "set_device": lambda device: accelerator.set_device_index(index_of(device)),
+        "exchange_device": exchange_device,
         "synchronize": lambda device=None: accelerator.synchronize(index_of(device)),
         "device": DeviceContext,
         "get_device_properties": get_device_properties,
@@ -120,4 +134,64 @@ def _module(name):
     }
     for key, function in functions.items():
         setattr(module, key, function)
+    module._inductor_backend_init = lambda: _register_with_inductor(name, module)
     return module
+
+
+def _register_with_inductor(name, module):
+    """What Inductor asks of a device, so that torch.compile(f, mode="lite") calls the operators of the device. It
+    makes no kernels for it."""
+    from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
+    from torch._inductor.codegen import common
+    from torch._inductor.codegen.wrapper import PythonWrapperCodegen
+    from torch._inductor.scheduler import BaseScheduling
+
+    members = ("current_device", "set_device", "device_count", "is_available", "current_stream", "set_stream",
+               "synchronize", "get_device_properties", "memory_allocated")
+    interface = type(f"{name}_interface", (DeviceInterface,), {
+        **{member: staticmethod(getattr(module, member)) for member in members},
+        "device": module.device,
+        "get_raw_stream": staticmethod(lambda index: 0),
+        "is_bf16_supported": staticmethod(lambda including_emulation=False: True),
+        "exchange_device": staticmethod(module.exchange_device),
+        "maybe_exchange_device": staticmethod(module.exchange_device),
+    })
+
+    class Overrides(common.DeviceOpOverrides):
+        def import_get_raw_stream_as(self, name_in_code):
+            return f"def {name_in_code}(index):\n    return 0\n"
+
+        def set_device(self, index):
+            return f"torch.{name}.set_device({index})"
+
+        def synchronize(self):
+            return f"torch.{name}.synchronize()"
+
+        def device_guard(self, index):
+            return f"torch.{name}.device({index})"
+
+    class Scheduling(BaseScheduling):
+        def get_backend_features(self, device):
+            return set()
+
+        def can_fuse_vertical(self, node1, node2):
+            return False
+
+        def can_fuse_horizontal(self, node1, node2):
+            return False
+
+        def group_fn(self, sizes):  # of what is to become a kernel
+            raise NotImplementedError(f'Inductor makes no kernels for {name}: torch.compile(f, mode="lite")')
+
+        def ready_to_flush(self):
+            return False
+
+        def codegen_sync(self):
+            pass
+
+        def flush(self):
+            pass
+
+    register_interface_for_device(name, interface)
+    common.register_device_op_overrides(name, Overrides())
+    common.register_backend_for_device(name, Scheduling, PythonWrapperCodegen)

@@ -13,8 +13,9 @@ import triton_kernels as tk
 
 aten = torch.ops.aten
 F32, BF16 = torch.float32, torch.bfloat16
-DTYPES = [F32, BF16, torch.int64, torch.bool]  # as operators/bridge.hpp numbers them
-NAMES = {F32: "f32", BF16: "bf16"}
+F8, I8 = torch.float8_e4m3fn, torch.int8
+DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32]  # as operators/bridge.hpp numbers them
+NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8"}
 KIB, MIB = 2**10, 2**20
 
 
@@ -508,6 +509,43 @@ def attention():
                        lambda b=b, h=h, kh=kh, n=n, d=d: make(b, h, kh, n, n, d, BF16), ("attention", (int(causal),)), 1,
                        lambda q, k, v, c=causal: F.scaled_dot_product_attention(q, k, v, is_causal=c, enable_gqa=True),
                        {"cudnn": by(backends.CUDNN_ATTENTION, causal), "flash": by(backends.FLASH_ATTENTION, causal)})
+
+    aten = torch.ops.aten
+
+    def make_gradients(b, h, kh, n, d, causal):
+        q, k, v, grad = (random(b, heads, n, d) for heads in (h, kh, kh, h))
+        out, logs = aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[:2]
+        return [q, k, v, grad, out, logs, *(empty(b, heads, n, d, dtype=BF16) for heads in (h, kh, kh))]
+
+    def gradients(causal):
+        def call(q, k, v, grad, *_):
+            inputs = [x.requires_grad_() for x in (q, k, v)]
+            out = F.scaled_dot_product_attention(*inputs, is_causal=causal, enable_gqa=q.shape[1] > k.shape[1])
+            return torch.autograd.grad(out, inputs, grad)
+        return call
+
+    def gradients_by_flash(causal):
+        def call(q, k, v, grad, out, logs, *_):
+            none, n = torch.empty(0, dtype=torch.int64, device="cuda"), q.shape[2]
+            return aten._scaled_dot_product_flash_attention_backward(grad, q, k, v, out, logs, None, None, n, n, 0.0,
+                                                                     causal, none, none)
+        return call
+
+    def gradients_by_cudnn(causal):
+        def call(q, k, v, grad, out, logs, *_):
+            none, n = torch.empty(0, dtype=torch.int64, device="cuda"), q.shape[2]
+            return aten._scaled_dot_product_cudnn_attention_backward(grad, q, k, v, out, logs.unsqueeze(-1), none, none,
+                                                                     None, None, None, n, n, 0.0, causal)
+        return call
+
+    for causal in (False, True):
+        for b, h, kh, n, d in [*shapes, others[0]]:
+            heads = f"{h}/{kh}" if h > kh else f"{h}"
+            yield Case("attention", "causal backward" if causal else "backward", f"{b} x {heads} heads of {d}, {n}", BF16,
+                       4 * b * (h + kh) * n * d * size_of(BF16),
+                       lambda b=b, h=h, kh=kh, n=n, d=d, c=causal: make_gradients(b, h, kh, n, d, c),
+                       ("attention_backward", (int(causal),)), 3, gradients(causal),
+                       {"cudnn": gradients_by_cudnn(causal), "flash": gradients_by_flash(causal)})
 
     def masked(q, k, v, mask, *_):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)

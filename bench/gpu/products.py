@@ -8,7 +8,8 @@
     bench/gpu/products.py --prepare 12        before that: fills NVRTC's cache, 12 processes at once
     bench/gpu/products.py --name h100         and writes bench/results/products-h100.txt
 
-bf16. NT: a is [m, k], b [n, k]; N and T say whether a is as it is and b transposed, as BLAS does.
+bf16, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is as it is and b transposed, as
+BLAS does. Scales: of tensors, of rows and columns, of blocks of 128; "fast" where sums may be the matrix unit's alone.
 """
 import argparse
 import datetime
@@ -28,6 +29,9 @@ SHAPES = ((64, 7168, 7168), (128, 576, 7168), (128, 2112, 7168), (128, 7168, 204
           (4096, 4096, 7168), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 24576, 1536), (4096, 32768, 512),
           (4096, 1536, 24576), (4096, 512, 32768), (4096, 7168, 256), (7168, 4096, 16384), (8192, 8192, 512))
 LAYOUTS = ("NT", "NN", "TN", "TT")
+# Of 8 bits.
+SMALL = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (128, 7168, 16384),
+         (512, 4096, 4096), (4096, 2112, 7168), (4096, 7168, 2048))
 
 
 def products(cases, torch):
@@ -70,6 +74,65 @@ def products(cases, torch):
                    peer=lambda x, w, b, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t()), out=o))
         yield case("addmm", m, n, k, operation="addmm", added=(m, n), reference=lambda a, b, c: torch.addmm(c, a, b),
                    peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
+    yield from quantized(cases, torch)
+
+
+def quantized(cases, torch):
+    def case(op, m, n, k, dtype, make, operation, numbers, reference, peer):
+        found = cases.Case("products", op, f"{cases.text(m, n, k)} NT", dtype, m * k + n * k + 2 * m * n, make,
+                           (operation, numbers), 1, reference, {"torch": peer} if peer else {})
+        found.operations = 2 * m * n * k
+        return found
+
+    def tf32(a, b, out):
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.mm(a, b, out=out)
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+    def near(tensors):
+        a, b, out = tensors
+        return float((out - a.double() @ b.double()).norm() / out.double().norm()) < 1e-3
+
+    for m, n, k in SMALL:
+        found = case("mm tf32", m, n, k, cases.F32,
+                     lambda m=m, n=n, k=k: [cases.random(m, k, dtype=cases.F32), cases.random(n, k, dtype=cases.F32).t(),
+                                            cases.empty(m, n, dtype=cases.F32)],
+                     "mm_tf32", (), torch.mm, tf32)
+        found.bytes, found.exact = 4 * (m * k + n * k + m * n), near
+        yield found
+
+    def scale(*sizes):
+        return cases.uniform(*sizes, dtype=cases.F32) + 0.5
+
+    def scaled(a, b, by_a, by_b):
+        return (a @ b) * by_a * by_b
+
+    def blocks(a, by_a, b, by_b):
+        def each(x, by, lines):
+            return x * by.repeat_interleave(lines, 0)[:x.shape[0]].repeat_interleave(128, 1)[:, :x.shape[1]]
+        return each(a, by_a, 1) @ each(b, by_b, 128).t()
+
+    def elements(*sizes):
+        return cases.random(*sizes, dtype=cases.F8)
+
+    for m, n, k in SMALL:
+        for rows in (False, True):
+            for fast in (False, True):
+                yield case(f"scaled_mm {'rows' if rows else 'tensor'}{' fast' if fast else ''}", m, n, k, cases.F8,
+                           lambda m=m, n=n, k=k, r=rows: [elements(m, k), elements(n, k).t(), scale(m if r else 1, 1),
+                                                          scale(1, n if r else 1), cases.empty(m, n)],
+                           "scaled_mm", (float(fast),), scaled,
+                           lambda a, b, s, t, o, f=fast: torch._scaled_mm(a, b, s, t, out_dtype=cases.BF16,
+                                                                          use_fast_accum=f, out=o))
+        yield case("fp8_matmul", m, n, k, cases.F8,
+                   lambda m=m, n=n, k=k: [elements(m, k), scale(m, k // 128), elements(n, k),
+                                          scale(-(-n // 128), k // 128), cases.empty(m, n)],
+                   "fp8_matmul", (), blocks, None)
+        yield case("int_mm", m, n, k, cases.I8,
+                   lambda m=m, n=n, k=k: [cases.integers(255, m, k).sub(127).to(cases.I8),
+                                          cases.integers(255, n, k).sub(127).to(cases.I8).t(),
+                                          cases.empty(m, n, dtype=torch.int32)],
+                   "int_mm", (), lambda a, b: a.double() @ b.double(), lambda a, b, o: torch._int_mm(a, b, out=o))
 
 
 def line(case, row):
@@ -82,6 +145,7 @@ def line(case, row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--match", nargs="+", help="words in the names of the cases")
+    parser.add_argument("--quantized", action="store_true", help="only what is of 8 bits, and tf32")
     parser.add_argument("--name", help="of the machine: writes bench/results/products-NAME.txt")
     parser.add_argument("--prepare", type=int, default=0)
     parser.add_argument("--share", type=int, nargs=2, help=argparse.SUPPRESS)
@@ -98,10 +162,12 @@ def main():
     import cases
     import measure
     torch.backends.cuda.matmul.allow_tf32 = False
-    chosen = [c for c in products(cases, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
+    which = quantized if arguments.quantized else products
+    chosen = [c for c in which(cases, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
     if arguments.prepare:
         command = [sys.executable, __file__, "--build", str(arguments.build)]
         command += ["--match", *arguments.match] if arguments.match else []
+        command += ["--quantized"] if arguments.quantized else []
         shares = [subprocess.Popen([*command, "--share", str(k), str(arguments.prepare)])
                   for k in range(arguments.prepare)]
         return max(p.wait() for p in shares)

@@ -86,6 +86,12 @@
 #endif
 /// 1 where CUDA's target has mma of bf16.
 #define FLAGGEMS_CUDA_TILES FLAGGEMS_CUDA_ROUNDS_BF16
+/// 1 where it has mma of 8-bit floats.
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define FLAGGEMS_CUDA_F8_TILES 1
+#else
+#define FLAGGEMS_CUDA_F8_TILES 0
+#endif
 
 /// 1 where CUDA's target has wgmma and setmaxnreg: sm_90a alone.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

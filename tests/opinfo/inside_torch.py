@@ -86,8 +86,9 @@ def as_array(t):
     return (t.double() if t.is_floating_point() else t).numpy()
 
 
-def difference(got, expected):
-    """Why results are not equal, or None. By NumPy: PyTorch's comparisons may be ours."""
+def difference(got, expected, of_largest=0.0):
+    """Why results are not equal, or None. By NumPy: PyTorch's comparisons may be ours. `of_largest`: what elements may
+    be off by, as a part of the largest."""
     if isinstance(got, str) or isinstance(expected, str):
         return None if isinstance(got, str) and isinstance(expected, str) else f"{got}, not {expected}"
     if len(got) != len(expected):
@@ -103,6 +104,8 @@ def difference(got, expected):
             continue  # never ours
         rtol, atol = (1.3e-6, 1e-5) if g.is_floating_point() or g.is_complex() else (0, 0)
         g, e = as_array(g), as_array(e)
+        if of_largest > 0 and atol > 0:
+            atol += of_largest * numpy.abs(e, where=numpy.isfinite(e), out=numpy.zeros(e.shape)).max(initial=0)
         if not numpy.allclose(g, e, rtol, atol, equal_nan=True):
             off = numpy.nan_to_num(numpy.abs(g.astype("complex128") - e), nan=numpy.inf)
             return f"elements off by {off.max():.3g}, of at most {numpy.abs(e).max():.3g}"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradients of attention.
+#include <flaggems/launch/hooks.hpp>
 #include <flaggems/ops/attention_backward.hpp>
 #include <support/attention.hpp>
 
@@ -51,7 +52,7 @@ gradients reference(const problem& p, const values& grad, const values& q, const
     for (i64 j = 0; j < p.keys; ++j) {
       const double w = weight[index(j)];
       const double s = scale * w * (slope[index(j)] - dot),
-                   s_most = scale * w * (rough[index(j)] + rough_dot);
+                   s_most = std::abs(scale) * w * (rough[index(j)] + rough_dot);
       for (i64 d = 0; d < p.e; ++d) {
         const std::size_t at = index(row * p.e + d), of = index((first + j) * p.e + d);
         r.q[at] += s * k[of];
@@ -149,7 +150,7 @@ TYPED_TEST_SUITE(attention_backward, devices);
 TYPED_TEST(attention_backward, of_all_types_and_layouts) {
   using D = TypeParam;
   const problem p{
-      .batch = 2, .heads = 3, .key_heads = 3, .queries = 5, .keys = 66, .e = 16, .ev = 24};
+      .batch = 2, .heads = 2, .key_heads = 2, .queries = 3, .keys = 11, .e = 8, .ev = 12};
   for (const layout how : {layout::contiguous, layout::strided, layout::negative})
     check<D, f32>(p, how);
   check<D, f64>(p);
@@ -176,13 +177,13 @@ TYPED_TEST(attention_backward, heads_that_share_keys) {
 }
 TYPED_TEST(attention_backward, masks) {
   using D = TypeParam;
-  const problem p{
-      .batch = 2, .heads = 2, .key_heads = 2, .queries = 3, .keys = 67, .e = 16, .ev = 16};
-  for (const shape& sizes : {shape{2, 2, 3, 67}, shape{1, 2, 3, 1}, shape{2, 1, 1, 67}}) {
+  const problem p{.batch = 2, .heads = 2, .key_heads = 2, .queries = 3, .keys = 9, .e = 8, .ev = 8};
+  for (const shape& sizes : {shape{2, 2, 3, 9}, shape{1, 2, 3, 1}, shape{2, 1, 1, 9}}) {
     check<D, f32, bool>(p, layout::contiguous, sizes);
     check<D, f32, f32>(p, layout::negative, sizes);
   }
-  check<D, bf16, bf16>(p, layout::contiguous, {1, 1, 3, 67});
+  check<D, bf16, bf16>({.queries = 3, .keys = 67, .e = 16, .ev = 16}, layout::contiguous,
+                       {1, 1, 3, 67});
 }
 TYPED_TEST(attention_backward, nothing) {
   using D = TypeParam;
@@ -238,6 +239,34 @@ TYPED_TEST(attention_backward, errors) {
   EXPECT_EQ(code(x.in(), logs.in(), a.view(), mask.in(), 0, true), fg::errc::invalid_argument);
   EXPECT_EQ(code(x.in(), logs.in(), a.view(), wide.in(), 0, false), fg::errc::shape_mismatch);
   EXPECT_TRUE(a.untouched() && b.untouched() && c.untouched());
+}
+
+int launches_of_warp_groups = 0;
+
+// What the copy engine takes goes to warp groups on devices that have them.
+TYPED_TEST(attention_backward, by_warp_groups_where_aligned) {
+  using D = TypeParam;
+  launches_of_warp_groups = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_of_warp_groups += e.kernel.find("attention_warp_gradients") != e.kernel.npos;
+  });
+  check<D, bf16>({.batch = 2, .queries = 70, .keys = 130, .e = 64, .ev = 40});
+  check<D, f16>({.heads = 4,
+                 .key_heads = 2,
+                 .queries = 130,
+                 .keys = 150,
+                 .e = 64,
+                 .ev = 64,
+                 .options = {.is_causal = true, .enable_gqa = true}});
+  check<D, bf16>({.queries = 140,
+                  .keys = 70,
+                  .e = 128,
+                  .ev = 104,
+                  .options = {.is_causal = true, .scale = -0.2}});
+  fg::set_launch_hook(before);
+  if constexpr (fg::detail::differentiates_by_warp_groups<D>) {
+    EXPECT_EQ(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 12 : 0);
+  }
 }
 
 }  // namespace

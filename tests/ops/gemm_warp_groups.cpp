@@ -14,48 +14,62 @@ namespace flaggems_test {
 namespace {
 
 namespace fk = fg::kernels;
-using fg::f16, fg::i32, fg::u32;
+using fg::f16, fg::f8e4m3, fg::f8e5m2, fg::i32, fg::i8, fg::u32, fg::u8;
 using fk::major;
 
-/// A product of integers, which is exact, by a kernel; `m` x `n`, NaN around the operands.
+/// A product of integers, which is exact, by a kernel; `m` x `n`, NaN (or 77) around the operands.
 template <class T, class Out>
 struct problem {
-  static constexpr i64 padding = 8;
+  using C = fk::mma_sum<T>;
+  static constexpr i64 padding = fk::vec_size<T>, terms = 128 / sizeof(T);
   i64 batches, m, n, k;
   major of_a, of_b;
   i64 out_row = 0, out_column = 1;  // 0: as many as columns
-  f32 alpha = 2, beta = 0;
+  C alpha = 2, beta = 0;
 
   [[nodiscard]] i64 sizes(major of, i64 lines) const {  // of a matrix with padding
-    return of == major::along ? lines * (fk::round_up(k, 8) + padding)
-                              : k * (fk::round_up(lines, 8) + padding);
+    return of == major::along ? lines * (fk::round_up(k, padding) + padding)
+                              : k * (fk::round_up(lines, padding) + padding);
   }
   [[nodiscard]] i64 line(major of) const {
-    return of == major::along ? fk::round_up(k, 8) + padding : 1;
+    return of == major::along ? fk::round_up(k, padding) + padding : 1;
   }
   [[nodiscard]] i64 along(major of, i64 lines) const {
-    return of == major::along ? 1 : fk::round_up(lines, 8) + padding;
+    return of == major::along ? 1 : fk::round_up(lines, padding) + padding;
   }
 };
+
+/// An integer as an element; as a result, modulo 2^32.
+template <class T>
+T number(f32 x) {
+  if constexpr (fk::is_floating<T>)
+    return fk::number_cast<T>(x);
+  else
+    return static_cast<T>(static_cast<i64>(x));
+}
 
 f32 value(i64 seed, i64 batch, i64 i, i64 q) {
   return static_cast<f32>((seed + batch * 5 + i * 7 + q * 3 + i * q) % 5 - 2);
 }
 
 /// The number of wrong results; some of them are described in `what`.
-template <class Tile, class T, class Out, class Kernel>
-i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
+template <class Tile, class T, class Out, class Kernel, class Sums = fk::sums_of_unit>
+i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what, const Sums& how = {}) {
   using D = fg::simt32;
+  using C = fk::mma_sum<T>;
   const auto& s = test_stream<D>();
+  // Of u8 there are no numbers below 0.
+  const auto value = [](i64 seed, i64 batch, i64 i, i64 q) {
+    return flaggems_test::value(seed, batch, i, q) + (std::is_same_v<T, u8> ? 2 : 0);
+  };
   const auto matrix = [&](major of, i64 lines, i64 seed) {
     std::vector<T> all(static_cast<std::size_t>(p.batches * p.sizes(of, lines)),
-                       fk::number_cast<T>(std::numeric_limits<f32>::quiet_NaN()));
+                       number<T>(fk::is_floating<T> ? std::numeric_limits<f32>::quiet_NaN() : 77));
     for (i64 b = 0; b < p.batches; ++b)
       for (i64 i = 0; i < lines; ++i)
         for (i64 q = 0; q < p.k; ++q)
           all[static_cast<std::size_t>(b * p.sizes(of, lines) + i * p.line(of) +
-                                       q * p.along(of, lines))] =
-              fk::number_cast<T>(value(seed, b, i, q));
+                                       q * p.along(of, lines))] = number<T>(value(seed, b, i, q));
     return fg::from_values<T>(s, std::span<const T>(all), {static_cast<i64>(all.size())});
   };
   auto a = matrix(p.of_a, p.m, 1), b = matrix(p.of_b, p.n, 2);
@@ -63,20 +77,19 @@ i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
     const bool is_along = of == major::along;
     const i64 sizes[] = {p.batches, is_along ? lines : p.k, is_along ? p.k : lines};
     const i64 strides[] = {p.sizes(of, lines), is_along ? p.line(of) : p.along(of, lines), 1};
-    const i64 box[] = {1, rows, 64};
+    const i64 box[] = {1, rows, p.terms};
     return fg::tensor_map_of(
         s, fg::tensor_view<T, D>(x.data(), fg::int_list(sizes, 3), fg::int_list(strides, 3)), box,
         fg::box_swizzle::pieces_8);
   };
   const i64 row = p.out_row == 0 ? p.n * p.out_column : p.out_row;
-  const std::vector<Out> sevens(static_cast<std::size_t>(p.batches * p.m * row),
-                                fk::number_cast<Out>(7.0F));
+  const std::vector<Out> sevens(static_cast<std::size_t>(p.batches * p.m * row), number<Out>(7.0F));
   auto out = fg::from_values<Out>(s, std::span<const Out>(sevens), {p.batches, p.m, row});
   const auto narrow = [](i64 x) { return static_cast<i32>(x); };
   fk::warp_group_space space{};
   space.m = narrow(p.m);
   space.n = narrow(p.n);
-  space.steps = narrow(fk::ceil_div(p.k, i64{64}));
+  space.steps = narrow(fk::ceil_div(p.k, p.terms));
   space.row_tiles = narrow(fk::ceil_div(p.m, i64{Tile::m} * Tile::cluster));
   space.column_tiles = narrow(fk::ceil_div(p.n, i64{Tile::n}));
   space.tiles = narrow(p.batches) * space.row_tiles * space.column_tiles;
@@ -104,36 +117,43 @@ i64 wrong_results(const problem<T, Out>& p, int blocks, std::string& what) {
   config.cluster = Tile::cluster;
   config.threads = Tile::threads;
   config.scratch = Tile::scratch;
-  const fk::gemm_out<Out, f32> result{out.data(), row, p.out_column, {p.m * row}, p.alpha};
+  const fk::gemm_out<Out, C> result{out.data(), row, p.out_column, {p.m * row}, p.alpha};
   // What is added is the result itself, in place.
-  const fk::gemm_bias<Out, f32> bias{out.data(), row, p.out_column, {p.m * row}, p.beta};
-  fg::launch<typename Kernel::type>(s, config, space, map_a, map_b, to, result, bias);
+  const fk::gemm_bias<Out, C> bias{out.data(), row, p.out_column, {p.m * row}, p.beta};
+  fg::launch<typename Kernel::type>(s, config, space, map_a, map_b, to, result, bias, how);
   const auto got = fg::to_host(s, out);
   i64 wrong = 0;
   for (i64 e = 0; e < p.batches * p.m * row; ++e) {
     const i64 batch = e / (p.m * row), i = e / row % p.m, j = e % row;
     f32 want = 7;
-    if (j % p.out_column == 0 && j / p.out_column < p.n) {
-      want = 7 * p.beta;
-      for (i64 q = 0; q < p.k; ++q)
-        want += p.alpha * value(1, batch, i, q) * value(2, batch, j / p.out_column, q);
+    if (const i64 column = j / p.out_column; j % p.out_column == 0 && column < p.n) {
+      want = 7 * static_cast<f32>(p.beta);
+      for (i64 q = 0; q < p.k; ++q) {
+        f32 by = static_cast<f32>(p.alpha);
+        if constexpr (std::is_same_v<Sums, fk::sums_of_blocks>)
+          by *= how.a[i * how.a_row + q / 128 * how.a_step] *
+                how.b[column / 128 * how.b_row + q / 128 * how.b_step];
+        want += by * value(1, batch, i, q) * value(2, batch, column, q);
+      }
     }
-    const f32 x = static_cast<f32>(got.data()[e]);
-    if (x != static_cast<f32>(fk::number_cast<Out>(want)) && ++wrong < 4)
+    const Out x = got.data()[e];
+    if (static_cast<f32>(x) != static_cast<f32>(number<Out>(want)) && ++wrong < 4)
       what += " batch " + std::to_string(batch) + ", row " + std::to_string(i) + ", column " +
-              std::to_string(j) + ": " + std::to_string(x) + " instead of " + std::to_string(want);
+              std::to_string(j) + ": " + std::to_string(static_cast<f32>(x)) + " instead of " +
+              std::to_string(want);
   }
   return wrong;
 }
 
-template <class T, class Out, class Tile>
+template <class T, class Out, class Tile, class Sums = fk::sums_of_unit>
 struct kernel_of {
-  using type = fk::gemm_warp_groups<T, Out, fk::gemm_bias<Out, f32>, Tile>;
+  using type = fk::gemm_warp_groups<T, Out, fk::gemm_bias<Out, fk::mma_sum<T>>, Tile, Sums>;
 };
-template <class Tile, class T = bf16, class Out = bf16>
-void check(const problem<T, Out>& p, int blocks = 2) {
+template <class Tile, class T = bf16, class Out = bf16, class Sums = fk::sums_of_unit>
+void check(const problem<T, Out>& p, int blocks = 2, const Sums& how = {}) {
   std::string what;
-  EXPECT_EQ((wrong_results<Tile, T, Out, kernel_of<T, Out, Tile>>(p, blocks, what)), 0) << what;
+  EXPECT_EQ((wrong_results<Tile, T, Out, kernel_of<T, Out, Tile, Sums>>(p, blocks, what, how)), 0)
+      << what;
 }
 
 // Tiles of every kind: two warp groups a tile, one each, clusters; columns by slabs of 64, 32, 16.
@@ -171,6 +191,40 @@ TEST(warp_groups, in_place) {
   check<joint_cluster>(
       problem<bf16, bf16>{2, 130, 72, 64, major::along, major::across, 0, 1, 0.5F, 2});
 }
+TEST(warp_groups, bytes) {
+  constexpr major along = major::along;
+  // 300 terms are three steps, the last one cut short.
+  check<joint, i8, u32>(problem<i8, u32>{1, 150, 136, 300, along, along, 0, 1, 1});
+  check<turns_cluster, i8, u32>(problem<i8, u32>{2, 130, 45, 128, along, along, 91, 2, 3});
+  check<joint_cluster, u8, u32>(problem<u8, u32>{1, 70, 72, 200, along, along, 0, 1, 2, 5});
+}
+TEST(warp_groups, eight_bit_floats) {
+  constexpr major along = major::along;
+  check<joint, f8e4m3, bf16>(problem<f8e4m3, bf16>{1, 150, 136, 300, along, along});
+  check<joint_cluster, f8e5m2, f16>(problem<f8e5m2, f16>{2, 70, 72, 200, along, along});
+  check<joint, f8e4m3, f32>(problem<f8e4m3, f32>{1, 150, 136, 300, along, along, 0, 1, 1, 3}, 2,
+                            fk::sums_in_f32{});
+  check<turns, f8e5m2, bf16>(problem<f8e5m2, bf16>{2, 70, 200, 130, along, along}, 3,
+                             fk::sums_in_f32{});
+}
+TEST(warp_groups, scales_of_blocks) {
+  const auto& s = test_stream<fg::simt32>();
+  std::vector<f32> of_a, of_b;
+  for (int e = 0; e < 150 * 3; ++e) of_a.push_back(static_cast<f32>(1 << e % 4));
+  for (int e = 0; e < 3 * 3; ++e) of_b.push_back(static_cast<f32>(1 << e % 5) / 4);
+  const auto a = fg::from_values<f32>(s, std::span<const f32>(of_a), {150, 3});
+  const auto b = fg::from_values<f32>(s, std::span<const f32>(of_b), {3, 3});
+  constexpr major along = major::along;
+  const problem<f8e4m3, f32> p{1, 150, 360, 300, along, along, 0, 1, 1};
+  const fk::sums_of_blocks scales{a.data(), b.data(), 3, 1, 3, 1};
+  check<joint, f8e4m3, f32>(p, 2, scales);
+  check<joint_cluster, f8e4m3, f32>(p, 2, scales);
+}
+TEST(warp_groups, tf32) {
+  constexpr major along = major::along;
+  check<joint, f32, f32>(problem<f32, f32>{1, 150, 136, 100, along, along, 0, 1, 1, 2});
+  check<turns_cluster, f32, f32>(problem<f32, f32>{2, 130, 45, 32, along, along, 91, 2});
+}
 
 // ---- the choice
 
@@ -178,7 +232,7 @@ TEST(warp_groups, tiles_by_cost) {
   using numbers = fg::tuning<fg::families::gemm, fg::cuda>;
   constexpr auto& tiles = numbers::warp_group_tiles;
   const auto plan = [&](i64 m, i64 n, i64 k, bool adds = false) {
-    return fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 1, m, n, k, 2, adds,
+    return fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 1, m, n, k, adds,
                                         132);
   };
   EXPECT_EQ(tiles[plan(4096, 576, 7168).tile].n, 144);
@@ -252,6 +306,44 @@ TYPED_TEST(products_of_many_rows, by_warp_groups_where_aligned) {
   if constexpr (fg::detail::has_warp_groups<D>) {
     EXPECT_GE(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 8 : 0);
   }
+}
+
+TYPED_TEST(products_of_many_rows, f32_as_tf32_where_allowed) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  launches_of_warp_groups = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_of_warp_groups += e.kernel.find("gemm_warp_groups") != e.kernel.npos;
+  });
+  const auto product = [&](const auto& on, i64 m, i64 n, i64 k, layout of_a, f32 low) {
+    std::vector<double> of_a_values, of_b_values, want;
+    for (i64 e = 0; e < m * k; ++e) of_a_values.push_back(value(1, 0, e / k, e % k) + low);
+    for (i64 e = 0; e < n * k; ++e) of_b_values.push_back(value(2, 0, e / k, e % k));
+    for (i64 e = 0; e < m * n; ++e) {
+      double sum = 0;
+      for (i64 q = 0; q < k; ++q)
+        sum += of_a_values[static_cast<std::size_t>(e / n * k + q)] *
+               of_b_values[static_cast<std::size_t>(e % n * k + q)];
+      want.push_back(sum);
+    }
+    test_tensor<f32, D> a({m, k}, of_a, of_a_values), b({n, k}, layout::contiguous, of_b_values);
+    return values_of(fg::linear(on, a.in(), b.in())) == want;
+  };
+  // Integers, and of some of them bits that tf32 does not hold.
+  const f32 more = 1 + 0x1p-12F;
+  EXPECT_TRUE(product(s, 72, 40, 100, layout::contiguous, 0));
+  EXPECT_TRUE(product(s, 72, 40, 100, layout::contiguous, more));
+  EXPECT_EQ(launches_of_warp_groups, 0);
+  const auto on = fg::allow_tf32(s);
+  EXPECT_TRUE(product(on, 72, 40, 100, layout::contiguous, 0));
+  EXPECT_TRUE(product(on, 264, 200, 196, layout::transposed, 0));  // copied first
+  EXPECT_TRUE(product(on, 24, 40, 33, layout::contiguous, 0));
+  fg::set_launch_hook(before);
+  if constexpr (fg::detail::has_warp_groups<D>)
+    if (D::warp_group_units(0) > 0) {
+      EXPECT_EQ(launches_of_warp_groups, 2);
+      EXPECT_FALSE(product(on, 72, 40, 100, layout::contiguous, more));
+    }
 }
 
 // ---- planted mistakes: one of a warp group's operations goes wrong

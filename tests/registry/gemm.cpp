@@ -6,7 +6,8 @@
 #include <registry/support.hpp>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::attention, flaggems::host, flaggems::f32);
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::gemm, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::gemm, flaggems::host, flaggems::f32,
+                         flaggems::bf16, flaggems::i8, flaggems::f8e4m3);
 
 namespace flaggems_test {
 namespace {
@@ -27,6 +28,28 @@ TEST(registry_gemm, products) {
   check("linear", {x3, weight, added}, [&] { return fg::linear(s, a3, w, fg::with_bias(c)); });
   check("linear", {x, weight}, [&] { return fg::linear(s, a, w); });
   EXPECT_ERROR(fg::registry<host>::at("mm")(s, {x, x}), shape_mismatch, "mm");
+}
+
+TEST(registry_gemm, quantized_products) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers<fg::i8>({3, 5}, 0, 3), b = numbers<fg::i8>({5, 4}, 0, 3);
+  const view<host> x(a), y(b);
+  check("_int_mm", {x, y}, [&] { return fg::int_mm(s, a, b); });
+  const auto c = numbers<fg::f8e4m3>({3, 16}), d = numbers<fg::f8e4m3>({16, 4});
+  const auto e = numbers<fg::f8e4m3>({4, 16});
+  const auto one = numbers({1}, 1, 2), rows = numbers({3, 1}), columns = numbers({1, 4}),
+             bias = numbers({4});
+  const view<host> first(c), second(d), lines(e), scale(one), of_rows(rows), of_columns(columns),
+      added(bias);
+  const char* const name = "_scaled_mm";
+  check(name, {first, second, scale, scale}, [&] { return fg::scaled_mm(s, c, d, one, one); });
+  check(name, {first, second, of_rows, of_columns, added, {}, fg::dtype::f32},
+        [&] { return fg::scaled_mm<f32>(s, c, d, rows, columns, bias); });
+  check(name, {first, second, of_rows, scale, {}, scale, fg::dtype::bf16, true},
+        [&] { return fg::scaled_mm<fg::bf16>(s, c, d, rows, one, std::nullopt, one, true); });
+  check("flaggems::fp8_matmul", {first, of_rows, lines, view<host>(one.view().unsqueeze(0))},
+        [&] { return fg::fp8_matmul(s, c, rows, e, one.view().unsqueeze(0)); });
+  EXPECT_ERROR(fg::registry<host>::at(name)(s, {x, y, scale, scale}), dtype_mismatch, "f8e4m3");
 }
 
 TEST(registry_gemm, convolutions) {

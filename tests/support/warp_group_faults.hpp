@@ -75,8 +75,8 @@ struct warp_group_unit<Machine, decltype(static_cast<int>(Machine::planted))>
   void await(int line = __builtin_LINE()) const {
     base::template await<Left + (planted == fault::late_products ? 1 : 0)>(line);
   }
-  template <class T, major A, major B, int Count>
-  void multiply(f32 (&sums)[Count], u64 a, u64 b, i32 adds, int line = __builtin_LINE()) const {
+  template <class T, major A, major B, class C, int Count>
+  void multiply(C (&sums)[Count], u64 a, u64 b, i32 adds, int line = __builtin_LINE()) const {
     const u64 off = planted == fault::wrong_descriptor ? u64{1} << 32 : 0;  // of eights of lines
     base::template multiply<T, A, B>(sums, a, b + off, adds, line);
   }

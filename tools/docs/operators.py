@@ -27,7 +27,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "new_ones": "fill_", "eye": "fill_", "linspace": "copy_", "logspace": "copy_", "range": "arange",
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
            "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
-           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "rsub": "sub_scaled",
+           "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "rsub": "sub_scaled",
            "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
            "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
            "rrelu_with_noise_backward": "leaky_relu_backward", "glu": "mul", "swiglu": "silu_and_mul",
@@ -56,8 +56,8 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
-              "with_bias", "with_mask"}
+VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
+              "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
          "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
          "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view"}  # they launch nothing

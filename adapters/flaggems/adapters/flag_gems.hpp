@@ -467,14 +467,16 @@ inline void set_aten_patch_installed(bool installed) {
 inline bool aten_patch_installed() { return flaggems::detail::flag_gems_patch(); }
 
 /// flaggems::act_quant: 8-bit floats and the scales of their blocks. Raises not_supported if this
-/// libtorch has no 8-bit floats, which came with 2.1.
+/// Raises where libtorch has no 8-bit floats, which came with 2.1.
+inline void check_f8(const char* function) {
+  constexpr auto f8 = static_cast<std::size_t>(flaggems::dtype::f8e4m3);
+  flaggems::check(flaggems::detail::scalar_type_of[f8] != c10::ScalarType::Undefined,
+                  flaggems::errc::not_supported, function, "a libtorch that has 8-bit floats");
+}
 inline std::vector<at::Tensor> act_quant_triton(
     const at::Tensor& x, int block_size = 128,
     std::optional<std::string> scale_fmt = std::nullopt) {
-  constexpr auto f8 = static_cast<std::size_t>(flaggems::dtype::f8e4m3);
-  flaggems::check(flaggems::detail::scalar_type_of[f8] != c10::ScalarType::Undefined,
-                  flaggems::errc::not_supported, "flag_gems::act_quant_triton",
-                  "a libtorch that has 8-bit floats");
+  check_f8("flag_gems::act_quant_triton");
   auto [elements, scales] =
       flaggems_call("flag_gems::act_quant_triton", "flaggems::act_quant",
                     {x, static_cast<int64_t>(block_size), scale_fmt.value_or("none")})
@@ -482,17 +484,18 @@ inline std::vector<at::Tensor> act_quant_triton(
   return {std::move(elements), std::move(scales)};
 }
 
-// ---- of operators that are not there: each raises not_supported
-
-[[noreturn]] inline at::Tensor fp8_matmul(const at::Tensor& /*a*/, const at::Tensor& /*a_s*/,
-                                          const at::Tensor& /*b*/, const at::Tensor& /*b_s*/,
-                                          at::ScalarType /*scale_dtype*/ = at::kFloat) {
-  flaggems_call::raise_missing("flag_gems::fp8_matmul", "fp8_matmul");
+/// Scales of another dtype, as 8-bit powers of two, become f32.
+inline at::Tensor fp8_matmul(const at::Tensor& a, const at::Tensor& a_s, const at::Tensor& b,
+                             const at::Tensor& b_s, at::ScalarType /*scale_dtype*/ = at::kFloat) {
+  check_f8("flag_gems::fp8_matmul");
+  return flaggems_call("flag_gems::fp8_matmul", "flaggems::fp8_matmul",
+                       {a, a_s.to(at::kFloat), b, b_s.to(at::kFloat)})
+      .one();
 }
-[[noreturn]] inline at::Tensor fp8_matmul_direct(const at::Tensor& /*a*/, const at::Tensor& /*a_s*/,
-                                                 const at::Tensor& /*b*/, const at::Tensor& /*b_s*/,
-                                                 at::ScalarType /*scale_dtype*/ = at::kFloat) {
-  flaggems_call::raise_missing("flag_gems::fp8_matmul_direct", "fp8_matmul");
+inline at::Tensor fp8_matmul_direct(const at::Tensor& a, const at::Tensor& a_s, const at::Tensor& b,
+                                    const at::Tensor& b_s,
+                                    at::ScalarType scale_dtype = at::kFloat) {
+  return fp8_matmul(a, a_s, b, b_s, scale_dtype);
 }
 
 }  // namespace flag_gems

@@ -3,6 +3,7 @@
 #include "bridge.hpp"
 
 #include <flaggems/ops/attention.hpp>
+#include <flaggems/ops/attention_backward.hpp>
 
 namespace bridge {
 namespace {
@@ -25,6 +26,16 @@ const entry masked_attention("masked_attention", [](const call& c) {
     attend.template operator()<T>(c.view<const bool>(3));
   else
     attend.template operator()<T>(c.view<const T>(3));
+});
+/// Query, key, value, grad_out, out, logsumexp, and the gradients.
+const entry attention_backward("attention_backward", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, fg::f64>)
+      fg::scaled_dot_product_flash_attention_backward(
+          c.on, c.view<const T>(3), c.view<const T>(0), c.view<const T>(1), c.view<const T>(2),
+          c.view<const T>(4), c.view<const fg::f32>(5), c.view<T>(6), c.view<T>(7), c.view<T>(8), 0,
+          c.integer(0) != 0);
+  });
 });
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
+#include <flaggems/ops/scaled_mm.hpp>
+
+#include <optional>
 
 namespace bridge {
 namespace {
@@ -24,6 +27,10 @@ const entry mm("mm", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::mm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
   });
+});
+const entry mm_tf32("mm_tf32", [](const call& c) {
+  fg::mm(fg::allow_tf32(c.on), c.view<const fg::f32>(0), c.view<const fg::f32>(1),
+         c.view<fg::f32>(2));
 });
 const entry linear_bias("linear_bias", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
@@ -45,6 +52,18 @@ const entry bmm("bmm", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::bmm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
   });
+});
+const entry int_mm("int_mm", [](const call& c) {
+  fg::int_mm(c.on, c.view<const fg::i8>(0), c.view<const fg::i8>(1), c.view<fg::i32>(2));
+});
+const entry scaled_mm("scaled_mm", [](const call& c) {
+  fg::scaled_mm(c.on, c.view<const fg::f8e4m3>(0), c.view<const fg::f8e4m3>(1),
+                c.view<const fg::f32>(2), c.view<const fg::f32>(3), std::nullopt, std::nullopt,
+                c.view<fg::bf16>(4), c.number(0) != 0);
+});
+const entry fp8_matmul("fp8_matmul", [](const call& c) {
+  fg::fp8_matmul(c.on, c.view<const fg::f8e4m3>(0), c.view<const fg::f32>(1),
+                 c.view<const fg::f8e4m3>(2), c.view<const fg::f32>(3), c.view<fg::bf16>(4));
 });
 
 }  // namespace

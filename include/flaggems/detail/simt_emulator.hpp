@@ -217,24 +217,18 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   template <int Count>
   void give_registers() const {}
 
-  template <class T, major A, major B, int Count>
-  void multiply(f32 (&sums)[Count], u64 a, u64 b, i32 adds, int line = FLAGGEMS_CALLER_LINE) const {
-    all().add_product(thread(), {sums,
-                                 2 * Count,
-                                 {a, A == major::across},
-                                 {b, B == major::across},
-                                 nullptr,
-                                 adds != 0,
-                                 &element<T>,
-                                 0,
-                                 line});
+  template <class T, major A, major B, class C, int Count>
+  void multiply(C (&sums)[Count], u64 a, u64 b, i32 adds, int line = FLAGGEMS_CALLER_LINE) const {
+    static_assert(is_same<C, mma_sum<T>>);
+    static_assert(sizeof(T) == 2 || (A == major::along && B == major::along));
+    add_product<T>(sums, 2 * Count, {a, A == major::across}, {b, B == major::across}, nullptr, adds,
+                   line);
   }
   template <class T, major B, int Count>
   void multiply_rows(f32 (&sums)[Count], const u32* a, u64 b, i32 adds,
                      int line = FLAGGEMS_CALLER_LINE) const {
-    all().add_product(
-        thread(),
-        {sums, 2 * Count, {}, {b, B == major::across}, a, adds != 0, &element<T>, 0, line});
+    static_assert(sizeof(T) == 2);
+    add_product<T>(sums, 2 * Count, {}, {b, B == major::across}, a, adds, line);
   }
   template <class W, int Count>
   void hold(W (&)[Count]) const {}
@@ -273,10 +267,22 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
                    line);
   }
   template <class T>
-  static f32 element(const unsigned char* at) {
+  void add_product(mma_sum<T>* sums, int columns, detail::simt_warp_groups::operand a,
+                   detail::simt_warp_groups::operand b, const u32* rows, i32 adds, int line) const {
+    all().add_product(thread(), {sums, columns, a, b, rows, adds != 0, static_cast<int>(sizeof(T)),
+                                 is_same<mma_sum<T>, u32>, &element<T>, 0, line});
+  }
+  /// The bits of an element as it is multiplied; f32 without what tf32 does not hold.
+  template <class T>
+  static u32 element(const unsigned char* at) {
     T x;
     __builtin_memcpy(&x, at, sizeof(T));
-    return static_cast<f32>(x);
+    if constexpr (is_same<mma_sum<T>, u32>)
+      return static_cast<u32>(x);
+    else if constexpr (is_same<T, f32>)
+      return bit_cast<u32>(x) & ~u32{0x1FFF};
+    else
+      return bit_cast<u32>(static_cast<f32>(x));
   }
   /// f(address in global memory or null outside, byte in the box) for the elements of a box of
   /// which `local` is the address in block-local memory.

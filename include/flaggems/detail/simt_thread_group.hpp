@@ -283,18 +283,18 @@ class simt_thread_group {
         if (together != last) continue;
         int line = self.line;
         bool is_written = true;
-        if (!warp_groups_.multiply(t, self.argument, line, [&](u32 byte, int at_product) {
-              line = at_product;
-              is_written =
-                  is_written && is_within(block + byte, 2) && are_initialised(block + byte, 2);
-              return memory_.data() + byte_at(is_within(block + byte, 2) ? block + byte : block);
-            }))
+        const auto read = [&](u32 byte, int bytes, int at_product) {
+          line = at_product;
+          const bool is_inside = is_within(block + byte, bytes);
+          is_written = is_written && is_inside && are_initialised(block + byte, bytes);
+          return memory_.data() + byte_at(is_inside ? block + byte : block);
+        };
+        if (!warp_groups_.multiply(t, self.argument, line, read))
           fail("the same products by all threads of a warp group", "others", line);
         if (!is_written)
           fail("block-local memory that has been written and is not waited for",
                "a product of other memory", line);
-        for (int k = t; k < last; ++k) at(k).now = state::ready;
-        woke = true;
+        for (int k = t; k < last; ++k) at(k).now = state::ready, woke = true;
       }
       if (ended) self.now = state::ready, woke = true;
     }

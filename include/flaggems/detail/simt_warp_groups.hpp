@@ -22,18 +22,22 @@ class simt_warp_groups {
   static constexpr int group_threads = 128, block_shift = 20, names = 16;
   static constexpr u32 byte_mask = (1U << block_shift) - 1;
 
-  /// A matrix in block-local memory, and how its elements of 16 bits are read.
+  /// A matrix in block-local memory; if `is_across`, of elements of 16 bits.
   struct operand {
     u64 descriptor;
     bool is_across;
   };
+  /// 32 bytes of terms. An element is read as what it is multiplied as: a number of f32, or the
+  /// bits of an integer if `is_integer`, whose sums are modulo 2^32.
   struct product {
-    f32* sums;
+    void* sums;
     int columns;
     operand a, b;
     const u32* rows;  // of a, each thread's words of two elements, instead of a descriptor; or null
     bool adds;
-    f32 (*element)(const unsigned char*);
+    int element_bytes;
+    bool is_integer;
+    u32 (*element)(const unsigned char*);
     int group, line;
   };
 
@@ -103,8 +107,8 @@ class simt_warp_groups {
   }
   void commit(int thread) { ++at(thread).groups; }
   /// Runs all but the last `left` groups of products of a warp group; false, with the line, where
-  /// its threads did not issue the same ones. `memory(byte, line)` is 2 bytes of the block,
-  /// checked.
+  /// its threads did not issue the same ones. `memory(byte, bytes, line)` is some of the
+  /// block's, checked.
   template <class Memory>
   bool multiply(int first, int left, int& line, const Memory& memory) {
     const std::vector<product>& all = at(first).products;
@@ -177,63 +181,68 @@ class simt_warp_groups {
     return x.a.descriptor == y.a.descriptor && x.b.descriptor == y.b.descriptor &&
            x.a.is_across == y.a.is_across && x.b.is_across == y.b.is_across &&
            x.columns == y.columns && x.adds == y.adds && x.element == y.element &&
+           x.element_bytes == y.element_bytes && x.is_integer == y.is_integer &&
            x.group == y.group && (x.rows == nullptr) == (y.rows == nullptr);
   }
 
   /// The byte of element (line, term) that a descriptor of 128-byte swizzled rows leads to.
-  static u32 byte_of(const operand& x, int line, int term) {
+  static u32 byte_of(const operand& x, int line, int term, int element_bytes) {
     const auto field = [&](int shift) {
       return static_cast<u32>(x.descriptor >> shift & 0x3FFF) << 4;
     };
     const u32 leading = field(16), stride = field(32);
     const auto part = [](int i) { return static_cast<u32>(i); };
-    const u32 offset = x.is_across
-                           ? part(line / 64) * leading + part(term / 8) * stride +
-                                 part(term % 8) * 128 + part(line % 64) * 2
-                           : part(line / 8) * stride + part(line % 8) * 128 + part(term) * 2;
+    const u32 offset =
+        x.is_across ? part(line / 64) * leading + part(term / 8) * stride + part(term % 8) * 128 +
+                          part(line % 64) * 2
+                    : part(line / 8) * stride + part(line % 8) * 128 + part(term * element_bytes);
     const u32 at = field(0) + offset;
     return at ^ ((at >> 7 & 7) << 4);
   }
   template <class Memory>
   void multiply_one(int first, std::size_t k, const Memory& memory) {
-    constexpr int rows = 64, terms = 16;
     const product& p = at(first).products[k];
+    const int rows = 64, terms = 32 / p.element_bytes;
     const auto decoded = [&](const operand& x, int lines) {
-      std::vector<f32> values(static_cast<std::size_t>(lines) * terms);
+      std::vector<u32> values(static_cast<std::size_t>(lines * terms));
       for (int i = 0; i < lines; ++i)
         for (int q = 0; q < terms; ++q)
-          values[static_cast<std::size_t>(i) * terms + static_cast<std::size_t>(q)] =
-              p.element(memory(byte_of(x, i, q), p.line));
+          values[static_cast<std::size_t>(i * terms + q)] =
+              p.element(memory(byte_of(x, i, q, p.element_bytes), p.element_bytes, p.line));
       return values;
     };
     // Registers are read now, so a thread that overwrote them too early is found out.
     const auto of_registers = [&] {
-      std::vector<f32> values(static_cast<std::size_t>(rows) * terms);
+      std::vector<u32> values(static_cast<std::size_t>(rows * terms));
       for (int t = 0; t < group_threads; ++t)
         for (int e = 0; e < 8; ++e) {
           const int row = t / 32 * 16 + t % 32 / 4 + e / 2 % 2 * 8;
           const int q = e / 4 * 8 + t % 4 * 2 + e % 2;
           const unsigned char* const own =
               reinterpret_cast<const unsigned char*>(at(first + t).products[k].rows);
-          values[static_cast<std::size_t>(row) * terms + static_cast<std::size_t>(q)] =
-              p.element(own + 2 * e);
+          values[static_cast<std::size_t>(row * terms + q)] = p.element(own + 2 * e);
         }
       return values;
     };
-    const std::vector<f32> a = p.rows != nullptr ? of_registers() : decoded(p.a, rows);
-    const std::vector<f32> b = decoded(p.b, p.columns);
-    for (int t = 0; t < group_threads; ++t) {
-      f32* const sums = at(first + t).products[k].sums;
-      for (int j = 0; j < p.columns / 8; ++j)
-        for (int e = 0; e < 4; ++e) {
-          const int row = t / 32 * 16 + t % 32 / 4 + e / 2 * 8, column = 8 * j + t % 4 * 2 + e % 2;
-          f32 sum = p.adds ? sums[4 * j + e] : 0.0F;
-          const f32* const x = a.data() + row * terms;
-          const f32* const y = b.data() + column * terms;
-          for (int q = 0; q < terms; ++q) sum += x[q] * y[q];
-          sums[4 * j + e] = sum;
-        }
-    }
+    const std::vector<u32> a = p.rows != nullptr ? of_registers() : decoded(p.a, rows);
+    const std::vector<u32> b = decoded(p.b, p.columns);
+    const auto add_all = [&]<class C>(C) {
+      for (int t = 0; t < group_threads; ++t) {
+        C* const sums = static_cast<C*>(at(first + t).products[k].sums);
+        for (int j = 0; j < p.columns / 8; ++j)
+          for (int e = 0; e < 4; ++e) {
+            const int row = t / 32 * 16 + t % 32 / 4 + e / 2 * 8,
+                      column = 8 * j + t % 4 * 2 + e % 2;
+            C sum = p.adds ? sums[4 * j + e] : C(0);
+            const u32* const x = a.data() + row * terms;
+            const u32* const y = b.data() + column * terms;
+            for (int q = 0; q < terms; ++q)
+              sum += kernels::bit_cast<C>(x[q]) * kernels::bit_cast<C>(y[q]);
+            sums[4 * j + e] = sum;
+          }
+      }
+    };
+    p.is_integer ? add_all(u32{}) : add_all(f32{});
   }
 
   std::vector<mbarrier> barriers_;

@@ -192,9 +192,9 @@ struct portable_gemm_tuning {
 };
 }  // namespace detail
 
-/// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step, steps in
-/// block-local memory, warps, blocks of a unit; and what it reaches of the best tile's speed, as it
-/// decides between tiles.
+/// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step (of 16 bits;
+/// twice as many bytes), steps in block-local memory, warps, blocks of a unit; and what it reaches
+/// of the best tile's speed, as it decides between tiles.
 struct gemm_tile {
   int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent;
 };
@@ -251,6 +251,15 @@ struct attention_warp_numbers {
   i64 least_keys, least_causal_keys, least_tiles;
 };
 
+/// The tiles of attention's gradients by warp groups (kernels::attention_gradient_tile): the pass
+/// over queries takes so many keys at a time, the one over keys so many queries. Listed as
+/// tuning<families::attention, Device>::warp_group_gradient_tiles by the size of heads.
+struct attention_gradient_numbers {
+  int size, consumers;
+  int keys, key_stages;
+  int queries, query_stages;
+};
+
 /// Attention.
 template <class Device, execution Model>
 struct default_tuning<families::attention, Device, Model> {
@@ -268,6 +277,7 @@ struct default_tuning<families::attention, Device, Model> {
   static constexpr int prefill_warps = 4;     ///< warps a block of many queries (H200)
   /// Bytes of keys and values that blocks with many queries read at a time: of an L2 cache, half.
   static constexpr i64 prefill_bytes = i64{24} << 20;
+  static constexpr i64 gradient_bytes = i64{40} << 20;  ///< the same of a pass of gradients
   /// Keys that such a block takes at a time, of heads of 64 * blocks elements (H200).
   static constexpr int prefill_keys(int blocks) { return blocks <= 2 ? 64 : 32; }
 };

@@ -86,21 +86,17 @@ struct attention_backward_call {
             op, stream, grad_out, q, k, v, out, logs, absent_or_mask, grad_q, grad_k, grad_v,
             options))
       return;
-    // The slopes of a query's scores are weights times what differs from this sum.
-    auto dots = empty<C>(stream, logs.shape_of(), op);
-    const i64 last = -1;
-    reduce_values<operators::sum, kernels::sum_of, C>(op, stream, mul(grad_out, out), dots.view(),
-                                                      int_list(&last, 1), false,
-                                                      reduction_result::total);
-    const tensor_view<const C, D> own_dots = dots.view();
-
+    // Where sums of a query's grad_out * out would be, if a kernel asks for them.
+    const tensor_view<const C, D> dots(unchecked_t{}, nullptr, logs.shape_of(),
+                                       contiguous_strides(logs.shape_of()));
     attention_batches batches(q, k, options.enable_gqa);
     batches.add_by_queries(q);
     batches.add_by_keys(k);
     batches.add_by_keys(v);
     batches.add_by_queries(grad_out);
     batches.add_by_queries(logs);
-    batches.add_by_queries(own_dots);
+    batches.add_by_queries(out);
+    batches.add_by_queries(dots);
     batches.add_by_queries(grad_q);
     batches.add_by_keys(grad_k);
     batches.add_by_keys(grad_v);
@@ -120,22 +116,32 @@ struct attention_backward_call {
     batches.place(2, x.v, v);
     batches.place(3, x.grad_out, grad_out);
     batches.place(4, x.logs, logs);
-    batches.place(5, x.dots, own_dots);
-    batches.place(6, x.grad_q, grad_q);
-    batches.place(7, x.grad_k, grad_k);
-    batches.place(8, x.grad_v, grad_v);
+    batches.place(5, x.out, out);
+    batches.place(6, x.dots, dots);
+    batches.place(7, x.grad_q, grad_q);
+    batches.place(8, x.grad_k, grad_k);
+    batches.place(9, x.grad_v, grad_v);
     const auto kernel_mask = [&] {
       if constexpr (masked) {
         kernels::attention_mask<typename Mask::value_type> to{};
-        batches.place(9, to, whole_mask);
+        batches.place(10, to, whole_mask);
         return to;
       } else {
         return kernels::no_mask{};
       }
     }();
     x.scale = attention_scale<C>(options, q.size(-1));
-    launch_attention_backward(
-        op, stream, batches.space_of(q, k, v, options.is_causal ? 0 : k.size(-2)), x, kernel_mask);
+    const auto sum_dots = [&] {
+      auto sums = empty<C>(stream, logs.shape_of(), op);
+      const i64 last = -1;
+      reduce_values<operators::sum, kernels::sum_of, C>(op, stream, mul(grad_out, out), sums.view(),
+                                                        int_list(&last, 1), false,
+                                                        reduction_result::total);
+      return sums;
+    };
+    launch_attention_backward(op, stream,
+                              batches.space_of(q, k, v, options.is_causal ? 0 : k.size(-2)), x,
+                              kernel_mask, sum_dots);
   }
 
  private:

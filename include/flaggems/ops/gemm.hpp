@@ -268,6 +268,15 @@ void linear_into(const S& stream, const X& x, const W& w, const Out& out, const 
 
 }  // namespace detail
 
+/// The stream, on which matrix products of f32 may round their operands to tf32, numbers of 10 bits
+/// behind the first, for matrix units; sums are in f32. `mm(allow_tf32(stream), a, b, out)`; where
+/// there are no such units, or without it, products are in full precision. (PyTorch's
+/// torch.backends.cuda.matmul.allow_tf32, for a call.)
+template <stream_like S>
+[[nodiscard]] auto allow_tf32(const S& stream) {
+  return tf32_stream<device_of<S>>{ref(stream)};
+}
+
 /// out = mat1 * mat2, the matrix product.
 ///
 /// mat1 [m, k], mat2 [k, n], out [m, n], any strides; out shares no memory with an input. 16-bit

@@ -292,6 +292,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   bool found = false, one_dtype = true, direct = true;
   int number = -1, alpha = -1;
   u32 kept = 0;  // dtypes, as bits
+  bool encoded = false;
   for (int i = 0; i < count; ++i) {
     const boxed<Device>& v = arguments[i];
     const slot& at = slots_[i];
@@ -332,6 +333,11 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
       case role::kept: kept |= 1u << static_cast<unsigned>(v.view().dtype()); break;
+      case role::encoded:
+        if (v.view().dtype() != dtype::f8e4m3) [[unlikely]]
+          raise(errc::dtype_mismatch, s.key(), "f8e4m3", to_string(v.view().dtype()));
+        encoded = true;
+        break;
       case role::choice:
       case role::output: break;
     }
@@ -346,7 +352,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   else if (with_dtype && (arguments[facts_->dtype_parameter].dtype() != own || !one_dtype))
     raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
   else if (!found)
-    type = dtype_of_numbers(s, arguments);
+    type = encoded ? dtype::f8e4m3 : dtype_of_numbers(s, arguments);
   else if (!one_dtype && facts_->rule == dtype_rule::same && !facts_->gives_views)
     raise(errc::dtype_mismatch, s.key(), "tensors of one dtype", "several");
   else if (!facts_->gives_views && (!one_dtype || number > kind_number(own)))

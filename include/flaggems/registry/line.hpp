@@ -22,7 +22,9 @@ struct line_facts {
   dtype_rule rule = dtype_rule::same;
   int number = 1;
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
-  std::string_view braced_from{}, sized_by{}, float_if_none{}, kept_one{}, kept_other{};
+  std::string_view braced_from{}, sized_by{}, float_if_none{};
+  std::string_view kept_one{}, kept_other{}, kept_third{}, kept_fourth{};
+  std::string_view encoded_one{}, encoded_other{};
   std::string_view output_name = "out";
   int outputs_at = -1;
   bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
@@ -114,10 +116,20 @@ struct line_facts {
     return r;
   }
   /// Tensors of the dtype in which norms keep statistics.
-  constexpr line_facts keeps(std::string_view one, std::string_view other = {}) const {
+  constexpr line_facts keeps(std::string_view one, std::string_view other = {},
+                             std::string_view third = {}, std::string_view fourth = {}) const {
     line_facts r = *this;
     r.kept_one = one;
     r.kept_other = other;
+    r.kept_third = third;
+    r.kept_fourth = fourth;
+    return r;
+  }
+  /// Tensors of f8e4m3.
+  constexpr line_facts encodes(std::string_view one, std::string_view other) const {
+    line_facts r = *this;
+    r.encoded_one = one;
+    r.encoded_other = other;
     return r;
   }
   /// What MemoryFormat? None means.
@@ -277,7 +289,10 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.kind != parameter_kind::tensor && p.kind != parameter_kind::tensors) return role::no_tensor;
   if (p.name == choice) return role::choice;
   if (p.name == line.sized_by) return role::sizes;
-  if (p.name == line.kept_one || p.name == line.kept_other) return role::kept;
+  if (p.name == line.kept_one || p.name == line.kept_other || p.name == line.kept_third ||
+      p.name == line.kept_fourth)
+    return role::kept;
+  if (p.name == line.encoded_one || p.name == line.encoded_other) return role::encoded;
   for (const std::string_view index :
        {"index", "indices", "position_ids", "target", "repeats", "slot_mapping"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
@@ -350,6 +365,10 @@ struct role_element<role::condition, T> {
 template <class T>
 struct role_element<role::kept, T> {
   using type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+};
+template <class T>
+struct role_element<role::encoded, T> {
+  using type = f8e4m3;
 };
 template <role Role, class T>
 using element_of_role = typename role_element<Role, T>::type;

@@ -32,6 +32,7 @@ enum class role : u8 {
   index,      ///< i64
   condition,  ///< bool
   kept,       ///< what norms keep: f64 of f64, else f32
+  encoded,    ///< f8e4m3, which is not converted: the result's dtype unless one is given
   choice,     ///< one of several: a choice of the line decides
   sizes,      ///< any: only sizes and strides are read
   output,     ///< a result's dtype

@@ -7,6 +7,7 @@
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
+#include <flaggems/ops/scaled_mm.hpp>
 
 #include "contract.hpp"
 
@@ -22,10 +23,27 @@ void plain() {
          (void)fg::addmm(s, a, a, b, {1, 2});
          (void)fg::baddbmm(s, a, a, b, {1, 2});
        });
+  each(types<f32>{}, [](const auto& x) { (void)fg::mm(fg::allow_tf32(s), x, x); });
   each(types<pair<f32, bf16>, pair<bf16, f32>, pair<f16, f32>>{},
        [](const auto& to, const auto& x) { fg::linear(s, x, x, to); });
   each(cross<types<i8, u8>, types<i8, u8>>{},
        [](const auto& a, const auto& b) { fg::mm(s, a, b, some<i32>()); });
+}
+
+void with_scales() {
+  using f8 = types<f8e4m3, f8e5m2>;
+  each(twice<types<i8, u8>>{}, [](const auto& a, const auto& b) { (void)fg::int_mm(s, a, b); });
+  each(cross<f8, f8>{}, [](const auto& a, const auto& b) {
+    (void)fg::scaled_mm<bf16>(s, a, b, some<f32>(), some<f32>(), some<bf16>());
+  });
+  each(types<f32, f16, f8e4m3, f8e5m2>{}, [](const auto& to) {
+    const auto a = some<f8e4m3>();
+    fg::scaled_mm(s, a, a, some<f32>(), some<f32>(), some<f32>(), std::nullopt, to);
+  });
+  each(types<f32, bf16, f16>{}, [](const auto& to) {
+    const auto a = some<f8e4m3>();
+    fg::fp8_matmul(s, a, some<f32>(), a, some<f32>(), to);
+  });
 }
 
 void convolutions() {

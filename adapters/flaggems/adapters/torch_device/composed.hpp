@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <tuple>
@@ -67,6 +68,79 @@ struct torch_composed {
     const at::Tensor rows = p.weights.mul(g).neg().masked_fill(p.ignored, 0).unsqueeze(1);
     const at::Tensor r = at::zeros(p.rows.sizes(), self.options());
     return r.scatter(1, p.classes.unsqueeze(1), rows).reshape(self.sizes());
+  }
+
+  // ---- batch norms, which write their running statistics, as PyTorch's fallback would not
+  struct channels {  // of [N, C, ...]
+    at::DimVector others;
+    at::DimVector shape;
+    explicit channels(const at::Tensor& x) : shape(static_cast<std::size_t>(x.dim()), 1) {
+      for (std::int64_t d = 0; d < x.dim(); ++d)
+        if (d != 1) others.push_back(d);
+      shape[1] = x.size(1);
+    }
+    [[nodiscard]] at::Tensor spread(const at::Tensor& t) const { return t.reshape(shape); }
+    [[nodiscard]] at::Tensor sum(const at::Tensor& t) const { return t.sum(others); }
+  };
+  static at::Tensor inverse_deviation(const at::Tensor& variance, double eps) {
+    return variance.add(eps).rsqrt();
+  }
+  static std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
+      const at::Tensor& x, const optional_tensor& weight, const optional_tensor& bias,
+      const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
+      double momentum, double eps) {
+    const channels c(x);
+    at::Tensor mean, inverse, saved_mean, saved_inverse;
+    if (training) {
+      const auto n = x.numel() / (std::max)(x.size(1), std::int64_t{1});
+      mean = c.sum(x).div(n);
+      const at::Tensor variance = c.sum(x.sub(c.spread(mean)).square()).div(n);
+      inverse = inverse_deviation(variance, eps);
+      saved_mean = mean, saved_inverse = inverse;
+      if (has(running_mean)) running_mean->mul_(1 - momentum).add_(mean, momentum);
+      if (has(running_var))
+        running_var->mul_(1 - momentum)
+            .add_(variance, momentum * static_cast<double>(n) / static_cast<double>(n - 1));
+    } else {
+      mean = *running_mean, inverse = inverse_deviation(*running_var, eps);
+      saved_mean = saved_inverse = at::empty({0}, mean.options());
+    }
+    at::Tensor y = x.sub(c.spread(mean)).mul(c.spread(inverse));
+    if (has(weight)) y = y.mul(c.spread(*weight));
+    if (has(bias)) y = y.add(c.spread(*bias));
+    return {y, saved_mean, saved_inverse};
+  }
+  static std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_backward(
+      const at::Tensor& grad, const at::Tensor& x, const optional_tensor& weight,
+      const optional_tensor& running_mean, const optional_tensor& running_var,
+      const optional_tensor& saved_mean, const optional_tensor& saved_inverse, bool training,
+      double eps, std::array<bool, 3> wanted) {
+    const channels c(x);
+    const at::Tensor mean = training ? *saved_mean : *running_mean;
+    const at::Tensor inverse = training ? *saved_inverse : inverse_deviation(*running_var, eps);
+    const at::Tensor normal = x.sub(c.spread(mean)).mul(c.spread(inverse));
+    const at::Tensor of_weight = c.sum(grad.mul(normal)), of_bias = c.sum(grad);
+    at::Tensor of_x;
+    if (wanted[0]) {
+      of_x = grad;
+      if (training) {
+        const auto n = x.numel() / (std::max)(x.size(1), std::int64_t{1});
+        of_x = grad.sub(c.spread(of_bias.div(n))).sub(normal.mul(c.spread(of_weight.div(n))));
+      }
+      of_x = of_x.mul(c.spread(has(weight) ? inverse.mul(*weight) : inverse));
+    }
+    return {of_x, wanted[1] ? of_weight : at::Tensor(), wanted[2] ? of_bias : at::Tensor()};
+  }
+  static std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_legit(
+      const at::Tensor& x, const optional_tensor& weight, const optional_tensor& bias,
+      at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum,
+      double eps) {
+    return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
+  }
+  static std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_without_stats(
+      const at::Tensor& x, const optional_tensor& weight, const optional_tensor& bias,
+      bool training, double momentum, double eps) {
+    return batch_norm(x, weight, bias, {}, {}, training, momentum, eps);
   }
 
   // ---- cells of recurrent networks, whose workspace is ours to choose
@@ -159,6 +233,10 @@ struct torch_composed {
   static void add_to(torch::Library& m) {
     m.impl("nll_loss_forward", TORCH_FN(nll_loss_forward));
     m.impl("nll_loss_backward", TORCH_FN(nll_loss_backward));
+    m.impl("native_batch_norm", TORCH_FN(batch_norm));
+    m.impl("_native_batch_norm_legit", TORCH_FN(batch_norm_legit));
+    m.impl("_native_batch_norm_legit.no_stats", TORCH_FN(batch_norm_without_stats));
+    m.impl("native_batch_norm_backward", TORCH_FN(batch_norm_backward));
     m.impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
     m.impl("_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
     m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));

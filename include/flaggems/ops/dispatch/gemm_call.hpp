@@ -14,9 +14,8 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm_policy.hpp>
+#include <flaggems/ops/dispatch/many_rows_gemm.hpp>
 #include <flaggems/ops/dispatch/skinny_gemm.hpp>
-#include <flaggems/ops/dispatch/tiled_gemm.hpp>
-#include <flaggems/ops/dispatch/warp_group_gemm.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>
@@ -220,11 +219,21 @@ struct gemm_call {
       }
     }
     gemm_call call;
-    call.config.op = op;
+    call.set_problem(op, va, vb, vo, aux, alpha);
+    if constexpr (is_blocked<S>)
+      if (has_prologue || packed != nullptr) return call.blocked(stream, aux, packed);
+    if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, aux);
+  }
+
+  /// Sets the problem; the result is not empty.
+  template <class VA, class VB, class VO>
+  void set_problem(const char* op, const VA& va, const VB& vb, const VO& vo, const Added& aux,
+                   C alpha) {
+    config.op = op;
     const int rank = vo.rank(), batch = rank - 2;
-    call.space.m = vo.size(-2);
-    call.space.n = vo.size(-1);
-    call.space.k = va.size(-1);
+    space.m = vo.size(-2);
+    space.n = vo.size(-1);
+    space.k = va.size(-1);
     const auto front = [batch](const auto& list) { return list.first(std::size_t(batch)); };
     iteration it(front(vo.sizes()));
     it.add(front(vo.sizes()), front(vo.strides()));
@@ -233,35 +242,32 @@ struct gemm_call {
     int next = 0;
     aux.for_each_leaf([&](const auto& v) {
       it.add(front(vo.sizes()), front(v.strides()));
-      call.added[next++] = {v.stride(-2), v.stride(-1), {}};
+      added[next++] = {v.stride(-2), v.stride(-1), {}};
     });
     it.collapse();
-    call.space.rank = it.rank();
-    call.space.batches = it.numel();
+    space.rank = it.rank();
+    space.batches = it.numel();
     for (int d = 0; d < it.rank(); ++d) {
-      call.space.sizes[d] = it.size(d);
-      call.out.batch[d] = it.stride(0, d);
-      call.a.batch[d] = it.stride(1, d);
-      call.b.batch[d] = it.stride(2, d);
-      for (int k = 0; k < Added::leaves; ++k) call.added[k].batch[d] = it.stride(3 + k, d);
+      space.sizes[d] = it.size(d);
+      out.batch[d] = it.stride(0, d);
+      a.batch[d] = it.stride(1, d);
+      b.batch[d] = it.stride(2, d);
+      for (int k = 0; k < Added::leaves; ++k) added[k].batch[d] = it.stride(3 + k, d);
     }
-    call.out.data = reinterpret_cast<stored*>(vo.data());  // Out, or its unsigned form
-    call.out.row = vo.stride(-2);
-    call.out.column = vo.stride(-1);
-    call.out.alpha = alpha;
-    call.a.data = va.data();
-    call.a.line = va.stride(-2);
-    call.a.along = va.stride(-1);
-    call.b.data = vb.data();
-    call.b.line = vb.stride(-2);
-    call.b.along = vb.stride(-1);
+    out.data = reinterpret_cast<stored*>(vo.data());  // Out, or its unsigned form
+    out.row = vo.stride(-2);
+    out.column = vo.stride(-1);
+    out.alpha = alpha;
+    a.data = va.data();
+    a.line = va.stride(-2);
+    a.along = va.stride(-1);
+    b.data = vb.data();
+    b.line = vb.stride(-2);
+    b.along = vb.stride(-1);
     // No terms: nothing is read, and of a null pointer every other address would be undefined.
-    if (call.space.k == 0) call.a = {}, call.b = {};
-    call.join_rows();
-    call.config.work = work_of(2, call.space.m, call.space.n, call.space.k, call.space.batches);
-    if constexpr (is_blocked<S>)
-      if (has_prologue || packed != nullptr) return call.blocked(stream, aux, packed);
-    if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, aux);
+    if (space.k == 0) a = {}, b = {};
+    join_rows();
+    config.work = work_of(2, space.m, space.n, space.k, space.batches);
   }
 
   /// Rows of one matrix and the batch around them become the rows of a larger one where `b` is
@@ -319,9 +325,7 @@ struct gemm_call {
       if (space.m > few && space.n > few) {
         if constexpr (can_exchange)
           if (out.column != 1 && out.row == 1) exchange();
-        if constexpr (!has_prologue && multiplies_by_warp_groups<device_of<S>, A, B>)
-          if (warp_group_gemm<S, A, B, Out, Added>(stream, *this, aux).run()) return;
-        return tiled_product<S, A, B, Out, Added>(stream, *this, aux).run();
+        return multiply_many_rows(stream, *this, aux);
       }
     }
     const i64 m = space.m, n = space.n, k = space.k;

@@ -13,6 +13,7 @@
 #include <flaggems/kernel/family/gemm/simt/tiles.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/gemm_operands.hpp>
 
 #include <iterator>
 #include <utility>
@@ -45,9 +46,8 @@ class tiled_product {
   using bias = typename call_type::kernel_bias;
   using first = typename call_type::kernel_first;
   static constexpr bool has_tiles =
-      device::capabilities::matrix_units && std::is_same_v<A, B> &&
-      (std::is_same_v<B, bf16> || std::is_same_v<B, f16>)&&std::is_same_v<C, f32> &&
-      !call_type::has_prologue;
+      device::capabilities::matrix_units && std::is_same_v<A, B> && has_matrix_unit_type<S, A> &&
+      std::is_same_v<C, kernels::mma_sum<A>> && !call_type::has_prologue;
 
   tiled_product(const S& stream, call_type& call, const Added& aux)
       : stream_(stream), call_(call), aux_(aux), space_(call.space) {}
@@ -57,67 +57,28 @@ class tiled_product {
       const f64 work = f64(space_.m) * f64(space_.n) * f64(space_.k);
       const bool copies = work >= numbers::work_to_align;
       if (space_.k > 0 && space_.k <= most_terms &&
-          (copies || (is_aligned(call_.a, space_.m) && is_aligned(call_.b, space_.n))))
+          (copies ||
+           (is_aligned(space_, call_.a, space_.m) && is_aligned(space_, call_.b, space_.n))))
         return on_matrix_units();
     }
     in_registers();
   }
 
  private:
-  static constexpr i64 vector = kernels::vec_size<A>;
   static constexpr i64 most_terms = i64{1} << 30;  ///< which the kernel counts in 32 bits
 
   // ---- matrix units
 
-  static kernels::major major_of(const kernels::gemm_arg<A>& x, i64 lines) {
-    return x.along == 1 || (x.line != 1 && lines > 1) ? kernels::major::along
-                                                      : kernels::major::across;
-  }
-  /// Whether an operand's rows, along its contiguous dimension, are vectors of 16 bytes.
-  bool is_aligned(const kernels::gemm_arg<A>& x, i64 lines) const {
-    const bool by_terms = major_of(x, lines) == kernels::major::across;
-    i64 odd = by_terms ? lines | x.along : space_.k | x.line;
-    for (int d = 0; d < space_.rank; ++d) odd |= x.batch[d];
-    return (by_terms ? x.line : x.along) == 1 && odd % vector == 0 &&
-           kernels::is_vec_aligned<vector>(x.data);
-  }
-  /// Copies an operand to `copy` so that it is.
-  kernels::major align(kernels::gemm_arg<A>& x, i64 lines, tensor<A, device>& copy) const {
-    const kernels::major major = major_of(x, lines);
-    if (is_aligned(x, lines)) return major;
-    const bool by_terms = major == kernels::major::across;
-    const i64 rows = by_terms ? space_.k : lines, length = by_terms ? lines : space_.k;
-    const i64 pitch = kernels::round_up(length, vector);
-    kernels::gemm_space batches;  // one if all have the same operand
-    batches.rank = 0;
-    batches.batches = 1;
-    for (int d = 0; d < space_.rank; ++d)
-      if (x.batch[d] != 0) {
-        batches.rank = space_.rank;
-        batches.batches = space_.batches;
-      }
-    for (int d = 0; d < batches.rank; ++d) batches.sizes[d] = space_.sizes[d];
-    copy = empty<A>(stream_, shape{batches.batches, rows, pitch}, call_.config.op);
-    launch_config config{};
-    config.op = call_.config.op;
-    config.threads = numbers::align_threads;
-    config.tiles = kernels::ceil_div(copy.numel() / vector, i64{config.threads});
-    launch<kernels::gemm_align<A>>(stream_, config, batches, x, copy.data(), rows, length,
-                                   by_terms);
-    x.data = copy.data();
-    (by_terms ? x.along : x.line) = pitch;
-    (by_terms ? x.line : x.along) = 1;
-    i64 stride = rows * pitch;
-    for (int d = batches.rank; --d >= 0; stride *= batches.sizes[d]) x.batch[d] = stride;
-    return major;
-  }
-
   void on_matrix_units() {
     tensor<A, device> copy_a, copy_b;
     kernels::gemm_arg<A> a = call_.a, b = call_.b;
-    const kernels::major of_a = align(a, space_.m, copy_a), of_b = align(b, space_.n, copy_b);
+    const char* const op = call_.config.op;
+    const kernels::major of_a = align_operand(op, stream_, space_, a, space_.m, copy_a);
+    const kernels::major of_b = align_operand(op, stream_, space_, b, space_.n, copy_b);
     const auto with_tile = [&](auto index) {
-      if (of_a == kernels::major::along) {
+      if constexpr (is_multiplied_along<A>) {
+        tile_of<index, kernels::major::along, kernels::major::along>(a, b);
+      } else if (of_a == kernels::major::along) {
         if (of_b == kernels::major::along)
           tile_of<index, kernels::major::along, kernels::major::along>(a, b);
         else
@@ -145,7 +106,7 @@ class tiled_product {
     f64 least = 0;
     for (int i = best; i >= 0; --i) {
       const gemm_tile& t = numbers::tiles[i];
-      const i64 bytes = i64{t.stages} * (t.rows + t.columns) * t.depth * i64{sizeof(A)};
+      const i64 bytes = i64{t.stages} * (t.rows + t.columns) * t.depth * 2;
       const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{t.rows}) *
                         kernels::ceil_div(space_.n, i64{t.columns});
       const f64 waves = static_cast<f64>(kernels::ceil_div(tiles, numbers::units));
@@ -162,7 +123,7 @@ class tiled_product {
     using tile = kernels::mma_tile<t.rows, t.columns, t.depth, t.stages, t.warp_rows,
                                    t.warp_columns, t.blocks>;
     using kernel = kernels::gemm_tiles<B, stored, bias, tile, MajorA, MajorB>;
-    start<kernel>(t.rows, t.columns, t.depth, t.blocks, tile::threads,
+    start<kernel>(t.rows, t.columns, kernel::depth, t.blocks, tile::threads,
                   scratch_bytes<typename kernel::words>(kernel::all), a, b);
   }
 

@@ -10,6 +10,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/gemm_operands.hpp>
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>
@@ -29,11 +30,10 @@ concept has_warp_groups = requires {
   tuning<families::gemm, Device>::warp_group_tiles;
 };
 
-/// Whether they may multiply A by B.
-template <class Device, class A, class B>
-inline constexpr bool multiplies_by_warp_groups = has_warp_groups<Device>&& std::is_same_v<A, B> &&
-                                                  (std::is_same_v<A, bf16> ||
-                                                   std::is_same_v<A, f16>);
+/// Whether they may multiply A by B on a stream.
+template <class S, class A, class B>
+inline constexpr bool multiplies_by_warp_groups =
+    has_warp_groups<device_of<S>>&& std::is_same_v<A, B>&& has_matrix_unit_type<S, A>;
 
 /// A tile of a list, and how many parts each sum is cut into.
 struct warp_group_plan {
@@ -41,15 +41,16 @@ struct warp_group_plan {
   i64 parts = 1;
 };
 
-/// The tile of least time for `batches` products of m x n results and k terms of `bytes` each on so
-/// many units; `adds`: something to the sums. Only tiles of single blocks are split, into as many
-/// parts as keep all units busy.
+/// The tile of least time for `batches` products of m x n results and k terms of 16 bits (or half
+/// as many of 32, twice as many of 8, for which units take as long) on so many units; `adds`:
+/// something to the sums. Only tiles of single blocks are split, into as many parts as keep all
+/// units busy.
 template <std::size_t Count>
 [[nodiscard]] constexpr warp_group_plan plan_warp_groups(const warp_group_numbers (&tiles)[Count],
                                                          const warp_group_costs& costs, i64 batches,
-                                                         i64 m, i64 n, i64 k, i64 bytes, bool adds,
+                                                         i64 m, i64 n, i64 k, bool adds,
                                                          i64 units) {
-  const double memory = costs.byte * static_cast<double>(bytes * batches * (m + n) * k);
+  const double memory = costs.byte * static_cast<double>(2 * batches * (m + n) * k);
   warp_group_plan best;
   double least = 0;
   for (std::size_t t = 0; t < Count; ++t) {
@@ -74,17 +75,16 @@ template <std::size_t Count>
   return best;
 }
 
-template <class S, class A, class B, class Out, class Added>
+template <class S, class A, class B, class Out, class Added, class Sums>
 class warp_group_gemm {
  public:
   using device = device_of<S>;
   using numbers = tuning<families::gemm, device>;
   using call_type = gemm_call<A, B, Out, Added>;
-  using stored = typename call_type::stored;
-  using bias = typename call_type::kernel_bias;
+  using C = kernels::mma_sum<A>;
 
-  warp_group_gemm(const S& stream, call_type& call, const Added& aux)
-      : stream_(stream), call_(call), aux_(aux) {}
+  warp_group_gemm(const S& stream, call_type& call, const Added& aux, const Sums& how)
+      : stream_(stream), call_(call), aux_(aux), how_(how) {}
 
   /// Runs the product; false, having written nothing, if it does not apply.
   bool run() {
@@ -98,8 +98,9 @@ class warp_group_gemm {
     call_.give_batch();
     const bool a_along = is_along(call_.a), b_along = is_along(call_.b);
     if ((!a_along && !is_across(call_.a)) || (!b_along && !is_across(call_.b))) return false;
-    plan_ = plan_warp_groups(numbers::warp_group_tiles, numbers::warp_group_other_costs,
-                             space.batches, space.m, space.n, space.k, sizeof(A), adds, units);
+    plan_ =
+        plan_warp_groups(tiles, numbers::warp_group_other_costs, space.batches, space.m, space.n,
+                         kernels::ceil_div(space.k * i64{sizeof(A)}, i64{2}), adds, units);
     cut(units, a_along, b_along);
     if (plan_.parts > 1 ? split() : by_tile<false>(call_.out, call_.finish(aux_), tile_indices{}))
       return true;
@@ -108,8 +109,19 @@ class warp_group_gemm {
   }
 
  private:
-  static constexpr const auto& tiles = numbers::warp_group_tiles;
+  /// Those of sums by steps, where each group has sums of a step besides.
+  static constexpr const auto& tiles = []() -> const auto& {
+    if constexpr (!Sums::by_step)
+      return numbers::warp_group_tiles;
+    else if constexpr (Sums::scales)
+      return numbers::warp_group_block_tiles;
+    else
+      return numbers::warp_group_step_tiles;
+  }
+  ();
   static constexpr bool adds = Added::leaves > 0 || Added::replaces;
+  /// Whether what is added reads elements that are equal in all columns as such.
+  static constexpr bool reads_equal_columns = requires { Added::reads_equal_columns; };
   using tile_indices = std::make_index_sequence<std::size(tiles)>;
   template <std::size_t K>
   using tile_at = kernels::warp_group_tile<tiles[K].m, tiles[K].n, tiles[K].stages,
@@ -129,7 +141,7 @@ class warp_group_gemm {
     return is_taken(x.data, x.along, x.line, x.batch[0]);
   }
   static bool is_across(const kernels::gemm_arg<A>& x) {
-    return is_taken(x.data, x.line, x.along, x.batch[0]);
+    return !is_multiplied_along<A> && is_taken(x.data, x.line, x.along, x.batch[0]);
   }
 
   /// The space and the maps of the plan's tile.
@@ -155,7 +167,9 @@ class warp_group_gemm {
     space_.b_across = !b_along;
     space_.reads_contiguous = true;
     for (int k = 0; k < Added::leaves; ++k)
-      space_.reads_contiguous = space_.reads_contiguous && call_.added[k].column == 1;
+      space_.reads_contiguous =
+          space_.reads_contiguous &&
+          (call_.added[k].column == 1 || (reads_equal_columns && call_.added[k].column == 0));
     const i64 at_once = units / tile.cluster;
     space_.admits = space_.tiles <= at_once;
     a_ = map_of(call_.a, a_along, s.m, tile.m, 1);
@@ -163,7 +177,7 @@ class warp_group_gemm {
     call_.config.tiles = kernels::min_of(i64{space_.tiles}, at_once);
     call_.config.cluster = tile.cluster;
   }
-  static constexpr i64 terms = tile_at<0>::k;
+  static constexpr i64 terms = tile_at<0>::line_bytes / i64{sizeof(A)};  // of a step
 
   /// The map of `lines` lines of x, of which `rows` and a step are in boxes of so many blocks.
   tensor_map map_of(const kernels::gemm_arg<A>& x, bool along, i64 lines, i64 rows,
@@ -185,7 +199,7 @@ class warp_group_gemm {
   /// Launches the plan's tile; `OfParts`: one that is split. False if the program's code for this
   /// device is for another target, which has no such kernels.
   template <bool OfParts, class To, class Bias, std::size_t... K>
-  bool by_tile(const kernels::gemm_out<To, f32>& out, const Bias& last, std::index_sequence<K...>) {
+  bool by_tile(const kernels::gemm_out<To, C>& out, const Bias& last, std::index_sequence<K...>) {
     const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
       if constexpr (OfParts ? tiles[Tile].cluster == 1 : !adds || !tiles[Tile].is_plain)
         return Tile == plan_.tile && start<tile_at<Tile>>(out, last);
@@ -195,8 +209,8 @@ class warp_group_gemm {
     return (starts(std::integral_constant<std::size_t, K>{}) || ...);
   }
   template <class Tile, class To, class Bias>
-  bool start(const kernels::gemm_out<To, f32>& out, const Bias& last) {
-    using kernel = kernels::gemm_warp_groups<A, To, Bias, Tile>;
+  bool start(const kernels::gemm_out<To, C>& out, const Bias& last) {
+    using kernel = kernels::gemm_warp_groups<A, To, Bias, Tile, Sums>;
     call_.config.threads = Tile::threads;
     call_.config.scratch = Tile::scratch;
     tensor_map to = a_;  // unless it is used
@@ -209,9 +223,10 @@ class warp_group_gemm {
       space_.stores_boxes = out.column == 1 && out.row % 2 == 0 && out.batch[0] % 2 == 0 &&
                             kernels::is_vec_aligned<2>(out.data);
     }
-    if (most_threads<kernel>(stream_, call_.config, space_, a_, b_, to, out, last) < Tile::threads)
+    if (most_threads<kernel>(stream_, call_.config, space_, a_, b_, to, out, last, how_) <
+        Tile::threads)
       return false;
-    launch<kernel>(stream_, call_.config, space_, a_, b_, to, out, last);
+    launch<kernel>(stream_, call_.config, space_, a_, b_, to, out, last, how_);
     return true;
   }
 
@@ -219,8 +234,8 @@ class warp_group_gemm {
   bool split() {
     const kernels::gemm_space& s = call_.space;
     const i64 results = s.m * s.n;
-    auto partial = empty<f32>(stream_, shape{plan_.parts * s.batches * results}, call_.config.op);
-    const kernels::gemm_out<f32, f32> out{partial.data(), s.n, 1, {results}, 1.0F};
+    auto partial = empty<C>(stream_, shape{plan_.parts * s.batches * results}, call_.config.op);
+    const kernels::gemm_out<C, C> out{partial.data(), s.n, 1, {results}, C(1)};
     if (!by_tile<true>(out, kernels::no_bias{}, tile_indices{})) return false;
     call_.merge_parts(stream_, aux_, plan_.parts, partial.data());
     return true;
@@ -229,6 +244,7 @@ class warp_group_gemm {
   const S& stream_;
   call_type& call_;
   const Added& aux_;
+  const Sums& how_;
   warp_group_plan plan_;
   kernels::warp_group_space space_{};
   tensor_map a_, b_;

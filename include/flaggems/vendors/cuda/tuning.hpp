@@ -43,6 +43,14 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
       {128, 128, 6, 1, true, 798, 130},  {128, 176, 4, 2, false, 813, 241},
       {128, 144, 4, 1, false, 805, 223}, {64, 128, 8, 2, true, 613, 250},
       {64, 64, 8, 1, true, 397, 80},     {128, 64, 8, 1, false, 606, 70}};
+  // Each step by itself. Not of turns: nothing would use the unit while a group adds.
+  static constexpr warp_group_numbers warp_group_step_tiles[] = {{128, 128, 6, 2, false, 798, 130},
+                                                                 {128, 176, 4, 1, false, 813, 241},
+                                                                 {128, 144, 4, 1, false, 805, 223},
+                                                                 {128, 64, 8, 1, false, 606, 70}};
+  /// The same with scales of 128 lines, all of a tile.
+  static constexpr warp_group_numbers warp_group_block_tiles[] = {{128, 128, 6, 2, false, 798, 130},
+                                                                  {128, 64, 8, 1, false, 606, 70}};
   static constexpr warp_group_costs warp_group_other_costs = {0.00095, 8100, 0.0113, 256};
   /// Rows of a cluster's blocks that pass over all columns together: 8192^3 in 797 TFLOP/s, by half
   /// as many 787, by twice as many 789.
@@ -68,6 +76,8 @@ struct tuning<families::attention, Device> : default_tuning<families::attention,
       {64, 128, 2, 2, true, true, 1, 1, 100},
       {128, 128, 2, 2, false, true, 1, 1, 1},
       {256, 64, 2, 2, false, true, 1, 1, 1}};
+  static constexpr attention_gradient_numbers warp_group_gradient_tiles[] = {
+      {64, 2, 64, 4, 64, 4}, {128, 2, 64, 3, 64, 3}};
 };
 
 }  // namespace flaggems

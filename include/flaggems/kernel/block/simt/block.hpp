@@ -328,15 +328,18 @@ class simt_block {
     }
   }
 
-  /// mma of 32 consecutive threads: c += a * b with a of 16 x 16 and b of 16 x 8 elements of T
-  /// (bf16 or f16), c of 16 x 8. With g = thread % 32 / 4 and t = thread % 4, a thread has, in
-  /// words of two elements, lowest first,
+  /// mma of 32 consecutive threads: c += a * b with a of 16 x 16 and b of 16 x 8 elements of T, c
+  /// of 16 x 8. With g = thread % 32 / 4 and t = thread % 4, a thread has, in words of two
+  /// elements, lowest first,
   ///   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and the elements to their right,
   ///   b: (2t, g), (2t + 8, g) and the elements below,
   ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
-  /// All threads of the block take part.
+  /// That is of bf16 and f16; of 8 bits there are two elements for each of these, of f32 half of
+  /// one (so the columns of a are t and t + 4), which is rounded to tf32. All threads of the block
+  /// take part.
   template <class T>
-  FLAGGEMS_INLINE void multiply_tiles(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) const {
+  FLAGGEMS_INLINE void multiply_tiles(mma_sum<T> (&c)[4], const u32 (&a)[4],
+                                      const u32 (&b)[2]) const {
     if constexpr (matrix_unit<Machine>)
       machine_.template multiply_tiles<T>(c, a, b);
     else

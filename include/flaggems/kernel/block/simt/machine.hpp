@@ -7,7 +7,7 @@
 // slice of a global workspace).
 #pragma once
 
-#include <flaggems/kernel/lang/number.hpp>
+#include <flaggems/kernel/block/simt/mma.hpp>
 
 namespace flaggems::kernels {
 
@@ -35,22 +35,6 @@ FLAGGEMS_INLINE f32 lesser_or_nan(f32 a, f32 b) {
   return r;
 #else
   return b < a || b != b ? b : a;
-#endif
-}
-
-/// Two numbers as a word of T, the lower half first.
-template <class T>
-FLAGGEMS_INLINE u32 pack_halves(f32 low, f32 high) {
-#if FLAGGEMS_CUDA_TILES
-  u32 r;
-  if constexpr (is_same<T, bf16>)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  return r;
-#else
-  return static_cast<u32>(number_cast<T>(low).bits) | static_cast<u32>(number_cast<T>(high).bits)
-                                                          << 16;
 #endif
 }
 
@@ -364,17 +348,8 @@ struct cuda_machine : block_memory {
   }
   static constexpr bool has_matrix_unit = true;
   template <class T>
-  FLAGGEMS_INLINE void multiply_tiles(f32* c, const u32* a, const u32* b) const {
-    if constexpr (is_same<T, bf16>)
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-          "{%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    else
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-          "{%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  FLAGGEMS_INLINE void multiply_tiles(mma_sum<T>* c, const u32* a, const u32* b) const {
+    cuda_mma::multiply<T>(c, a, b);
   }
   template <class Vec>
   FLAGGEMS_INLINE bool reaches_tiles(array_type<Vec> from) const {

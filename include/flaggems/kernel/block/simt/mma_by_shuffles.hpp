@@ -5,35 +5,39 @@
 // block/simt/block.hpp documents the layout.
 #pragma once
 
+#include <flaggems/kernel/block/simt/mma.hpp>
 #include <flaggems/kernel/lang/lanes.hpp>
 
 namespace flaggems::kernels {
 
 struct small_tiles {
   template <class T, class Block>
-  FLAGGEMS_INLINE static void multiply(const Block& block, f32* c, const u32* a, const u32* b) {
+  FLAGGEMS_INLINE static void multiply(const Block& block, mma_sum<T>* c, const u32* a,
+                                       const u32* b) {
+    using C = mma_sum<T>;
+    constexpr int each = 4 / static_cast<int>(sizeof(T)), terms = 8 * each;  // of a word
     const int lane = block.thread() % 32, t = lane % 4;
-    f32 left[2][16], right[2][16];  // rows g and g + 8 of a, columns 2t and 2t + 1 of b
+    C left[2][terms], right[2][terms];  // rows g and g + 8 of a, columns 2t and 2t + 1 of b
     FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 4; ++mask)
       for (int word = 0; word < 4; ++word) {
         const u32 x = block.template shuffle_xor<u32>(a[word], mask);
-        const int q = 2 * (t ^ mask) + word / 2 * 8;
-        left[word % 2][q] = half_of<T>(x, 0);
-        left[word % 2][q + 1] = half_of<T>(x, 1);
+        const int q = (t ^ mask) + word / 2 * 4;
+        FLAGGEMS_SIMT_NO_UNROLL
+        for (int e = 0; e < each; ++e) left[word % 2][q * each + e] = element_of<T>(x, e);
       }
     FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 32; ++mask)
       for (int word = 0; word < 2; ++word) {
         const u32 x = block.template shuffle_xor<u32>(b[word], mask);
-        const int from = lane ^ mask, column = from / 4 - 2 * t, q = 2 * (from % 4) + word * 8;
+        const int from = lane ^ mask, column = from / 4 - 2 * t, q = from % 4 + word * 4;
         if (column < 0 || column > 1) continue;
-        right[column][q] = half_of<T>(x, 0);
-        right[column][q + 1] = half_of<T>(x, 1);
+        FLAGGEMS_SIMT_NO_UNROLL
+        for (int e = 0; e < each; ++e) right[column][q * each + e] = element_of<T>(x, e);
       }
     FLAGGEMS_SIMT_NO_UNROLL
     for (int e = 0; e < 4; ++e) FLAGGEMS_SIMT_NO_UNROLL
-    for (int q = 0; q < 16; ++q) c[e] = left[e / 2][q] * right[e % 2][q] + c[e];
+    for (int q = 0; q < terms; ++q) c[e] = left[e / 2][q] * right[e % 2][q] + c[e];
   }
 
   template <class Block>
@@ -52,9 +56,19 @@ struct small_tiles {
   }
 
  private:
+  /// An element of a word, the first one lowest; of f32 what tf32 holds.
   template <class T>
-  FLAGGEMS_INLINE static f32 half_of(u32 word, int which) {
-    return T::from_bits(static_cast<u16>(which != 0 ? word >> 16 : word & 0xffffu));
+  FLAGGEMS_INLINE static mma_sum<T> element_of(u32 word, int which) {
+    if constexpr (is_same<T, f32>)
+      return bit_cast<f32>(word & ~u32{0x1fff});
+    else if constexpr (is_same<T, i8>)
+      return static_cast<u32>(static_cast<i8>(word >> 8 * which & 0xffu));
+    else if constexpr (is_same<T, u8>)
+      return word >> 8 * which & 0xffu;
+    else if constexpr (sizeof(T) == 1)
+      return T::from_bits(static_cast<u8>(word >> 8 * which & 0xffu));
+    else
+      return T::from_bits(static_cast<u16>(word >> 16 * which & 0xffffu));
   }
 };
 

@@ -49,9 +49,10 @@ struct pipeline_position {
 ///   take_registers<Count>(), give_registers<Count>()
 /// products, by all threads of a warp group. A thread's sums[4 * j + e] are at row 16 * w + l / 4 +
 /// e / 2 * 8 and column 8 * j + l % 4 * 2 + e % 2, of its warp w and lane l:
-///   multiply<T, A, B>(sums, a, b, adds): sums (+)= a b of 64 x 16 and 16 x Columns elements T,
-///   from descriptors;  multiply_rows<T, B>(sums, a, b, adds): the same of rows in registers, a
-///   word a[i] of which is the pair at 16 * w + l / 4 + i % 2 * 8 and i / 2 * 8 + l % 4 * 2
+///   multiply<T, A, B>(sums, a, b, adds): sums (+)= a b of 64 x 32 and 32 x Columns bytes of T,
+///   from descriptors, sums a mma_sum<T>; of other types than those of 16 bits both along;
+///   multiply_rows<T, B>(sums, a, b, adds): the same of 16 bits and rows in registers, a word a[i]
+///   of which is the pair at 16 * w + l / 4 + i % 2 * 8 and i / 2 * 8 + l % 4 * 2
 ///   begin(), commit(): before and after products that end together;  await<Left>(): until at most
 ///   Left such groups are pending;  hold(x), of sums and of rows in registers: before begin, after
 ///   commit and before they are read or written, so that the compiler moves no use of them across
@@ -67,12 +68,20 @@ struct warp_group_unit {
 #if FLAGGEMS_CUDA_WARP_GROUPS
 
 // The registers of a warp group's sums, by eights: their operands and their numbers.
-#define FLAGGEMS_SUMS_8(i)                                                                    \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
-      "+f"(d[i + 6]), "+f"(d[i + 7])
-#define FLAGGEMS_SUMS_32(i) \
-  FLAGGEMS_SUMS_8(i), FLAGGEMS_SUMS_8(i + 8), FLAGGEMS_SUMS_8(i + 16), FLAGGEMS_SUMS_8(i + 24)
-#define FLAGGEMS_SUMS_64(i) FLAGGEMS_SUMS_32(i), FLAGGEMS_SUMS_32(i + 32)
+#define FLAGGEMS_SUMS_8(r, i)                                                      \
+  "+" r(d[i]), "+" r(d[i + 1]), "+" r(d[i + 2]), "+" r(d[i + 3]), "+" r(d[i + 4]), \
+      "+" r(d[i + 5]), "+" r(d[i + 6]), "+" r(d[i + 7])
+#define FLAGGEMS_SUMS_16(r, i) FLAGGEMS_SUMS_8(r, i), FLAGGEMS_SUMS_8(r, i + 8)
+#define FLAGGEMS_SUMS_32(r, i) FLAGGEMS_SUMS_16(r, i), FLAGGEMS_SUMS_16(r, i + 16)
+#define FLAGGEMS_SUMS_40(r, i) FLAGGEMS_SUMS_32(r, i), FLAGGEMS_SUMS_8(r, i + 32)
+#define FLAGGEMS_SUMS_48(r, i) FLAGGEMS_SUMS_32(r, i), FLAGGEMS_SUMS_16(r, i + 32)
+#define FLAGGEMS_SUMS_56(r, i) FLAGGEMS_SUMS_48(r, i), FLAGGEMS_SUMS_8(r, i + 48)
+#define FLAGGEMS_SUMS_64(r, i) FLAGGEMS_SUMS_32(r, i), FLAGGEMS_SUMS_32(r, i + 32)
+#define FLAGGEMS_SUMS_72(r, i) FLAGGEMS_SUMS_64(r, i), FLAGGEMS_SUMS_8(r, i + 64)
+#define FLAGGEMS_SUMS_80(r, i) FLAGGEMS_SUMS_64(r, i), FLAGGEMS_SUMS_16(r, i + 64)
+#define FLAGGEMS_SUMS_88(r, i) FLAGGEMS_SUMS_80(r, i), FLAGGEMS_SUMS_8(r, i + 80)
+#define FLAGGEMS_SUMS_96(r, i) FLAGGEMS_SUMS_64(r, i), FLAGGEMS_SUMS_32(r, i + 64)
+#define FLAGGEMS_SUMS_128(r, i) FLAGGEMS_SUMS_64(r, i), FLAGGEMS_SUMS_64(r, i + 64)
 #define FLAGGEMS_AT_32                                                                             \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
@@ -91,19 +100,41 @@ struct warp_group_unit {
   FLAGGEMS_AT_96                                                                  \
   ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111," \
   "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
-#define FLAGGEMS_WGMMA_OF(type, columns, at, a, b, p, ta, tb, ...)                           \
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #p                                   \
-               ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type \
-               " {" at "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n\t}"              \
-               : __VA_ARGS__                                                                 \
+// `form`: terms and types; `options`: factors of -1 and transpositions, if the form has them.
+#define FLAGGEMS_WGMMA_OF(form, options, columns, at, a, b, p, ta, tb, ...)                \
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #p                                 \
+               ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #columns form " {" at "}, %" #a \
+               ", %" #b ", p" options ";\n\t}"                                             \
+               : __VA_ARGS__                                                               \
                : "l"(x), "l"(y), "r"(adds), "n"(A == major::across), "n"(B == major::across))
-#define FLAGGEMS_WGMMA(columns, at, a, b, p, ta, tb, ...)                              \
-  template <class T, major A, major B>                                                 \
-  FLAGGEMS_INLINE static void multiply(f32(&d)[columns / 2], u64 x, u64 y, i32 adds) { \
-    if constexpr (is_same<T, bf16>)                                                    \
-      FLAGGEMS_WGMMA_OF("bf16", columns, at, a, b, p, ta, tb, __VA_ARGS__);            \
-    else                                                                               \
-      FLAGGEMS_WGMMA_OF("f16", columns, at, a, b, p, ta, tb, __VA_ARGS__);             \
+#define FLAGGEMS_WGMMA_F32(form, options, columns, sums, ...) \
+  FLAGGEMS_WGMMA_OF(form, options, columns, __VA_ARGS__, FLAGGEMS_SUMS_##sums("f", 0))
+#define FLAGGEMS_WGMMA_S32(form, columns, sums, ...) \
+  FLAGGEMS_WGMMA_OF(form, "", columns, __VA_ARGS__, FLAGGEMS_SUMS_##sums("r", 0))
+#define FLAGGEMS_WGMMA(columns, sums, at, a, b, p, ta, tb)                                         \
+  template <class T, major A, major B>                                                             \
+  FLAGGEMS_INLINE static void multiply(f32(&d)[columns / 2], u64 x, u64 y, i32 adds) {             \
+    static_assert(sizeof(T) == 2 || (A == major::along && B == major::along));                     \
+    if constexpr (is_same<T, bf16>)                                                                \
+      FLAGGEMS_WGMMA_F32("k16.f32.bf16.bf16", ", 1, 1, %" #ta ", %" #tb, columns, sums, at, a, b,  \
+                         p, ta, tb);                                                               \
+    else if constexpr (is_same<T, f16>)                                                            \
+      FLAGGEMS_WGMMA_F32("k16.f32.f16.f16", ", 1, 1, %" #ta ", %" #tb, columns, sums, at, a, b, p, \
+                         ta, tb);                                                                  \
+    else if constexpr (is_same<T, f8e4m3>)                                                         \
+      FLAGGEMS_WGMMA_F32("k32.f32.e4m3.e4m3", ", 1, 1", columns, sums, at, a, b, p, ta, tb);       \
+    else if constexpr (is_same<T, f8e5m2>)                                                         \
+      FLAGGEMS_WGMMA_F32("k32.f32.e5m2.e5m2", ", 1, 1", columns, sums, at, a, b, p, ta, tb);       \
+    else                                                                                           \
+      FLAGGEMS_WGMMA_F32("k8.f32.tf32.tf32", ", 1, 1", columns, sums, at, a, b, p, ta, tb);        \
+  }                                                                                                \
+  template <class T, major A, major B>                                                             \
+  FLAGGEMS_INLINE static void multiply(u32(&d)[columns / 2], u64 x, u64 y, i32 adds) {             \
+    static_assert(A == major::along && B == major::along);                                         \
+    if constexpr (is_same<T, i8>)                                                                  \
+      FLAGGEMS_WGMMA_S32("k32.s32.s8.s8", columns, sums, at, a, b, p, ta, tb);                     \
+    else                                                                                           \
+      FLAGGEMS_WGMMA_S32("k32.s32.u8.u8", columns, sums, at, a, b, p, ta, tb);                     \
   }
 #define FLAGGEMS_WGMMA_ROWS_OF(type, columns, at, a0, a1, a2, a3, b, p, tb, ...)            \
   asm volatile(                                                                             \
@@ -132,8 +163,12 @@ struct warp_group_unit<cuda_machine, int> {
   }
   template <class T>
   FLAGGEMS_INLINE T read(u32 at) const {
-    static_assert(sizeof(T) == 2 || sizeof(T) == 4);
-    if constexpr (sizeof(T) == 2) {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 8) {
+      u64 x;
+      asm volatile("ld.shared.u64 %0, [%1];" : "=l"(x) : "r"(at) : "memory");
+      return bit_cast<T>(x);
+    } else if constexpr (sizeof(T) == 2) {
       u16 x;
       asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
       return bit_cast<T>(x);
@@ -230,29 +265,22 @@ struct warp_group_unit<cuda_machine, int> {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
   }
 
-  FLAGGEMS_WGMMA(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, FLAGGEMS_SUMS_32(0))
-  FLAGGEMS_WGMMA(80, FLAGGEMS_AT_40, 40, 41, 42, 43, 44, FLAGGEMS_SUMS_32(0), FLAGGEMS_SUMS_8(32))
-  FLAGGEMS_WGMMA(112, FLAGGEMS_AT_56, 56, 57, 58, 59, 60, FLAGGEMS_SUMS_32(0), FLAGGEMS_SUMS_8(32),
-                 FLAGGEMS_SUMS_8(40), FLAGGEMS_SUMS_8(48))
-  FLAGGEMS_WGMMA(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, FLAGGEMS_SUMS_64(0))
-  FLAGGEMS_WGMMA(144, FLAGGEMS_AT_72, 72, 73, 74, 75, 76, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64))
-  FLAGGEMS_WGMMA(160, FLAGGEMS_AT_80, 80, 81, 82, 83, 84, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64),
-                 FLAGGEMS_SUMS_8(72))
-  FLAGGEMS_WGMMA(176, FLAGGEMS_AT_88, 88, 89, 90, 91, 92, FLAGGEMS_SUMS_64(0), FLAGGEMS_SUMS_8(64),
-                 FLAGGEMS_SUMS_8(72), FLAGGEMS_SUMS_8(80))
-  FLAGGEMS_WGMMA(192, FLAGGEMS_AT_96, 96, 97, 98, 99, 100, FLAGGEMS_SUMS_64(0),
-                 FLAGGEMS_SUMS_32(64))
-  FLAGGEMS_WGMMA(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, FLAGGEMS_SUMS_64(0),
-                 FLAGGEMS_SUMS_64(64))
+  FLAGGEMS_WGMMA(64, 32, FLAGGEMS_AT_32, 32, 33, 34, 35, 36)
+  FLAGGEMS_WGMMA(80, 40, FLAGGEMS_AT_40, 40, 41, 42, 43, 44)
+  FLAGGEMS_WGMMA(112, 56, FLAGGEMS_AT_56, 56, 57, 58, 59, 60)
+  FLAGGEMS_WGMMA(128, 64, FLAGGEMS_AT_64, 64, 65, 66, 67, 68)
+  FLAGGEMS_WGMMA(144, 72, FLAGGEMS_AT_72, 72, 73, 74, 75, 76)
+  FLAGGEMS_WGMMA(160, 80, FLAGGEMS_AT_80, 80, 81, 82, 83, 84)
+  FLAGGEMS_WGMMA(176, 88, FLAGGEMS_AT_88, 88, 89, 90, 91, 92)
+  FLAGGEMS_WGMMA(192, 96, FLAGGEMS_AT_96, 96, 97, 98, 99, 100)
+  FLAGGEMS_WGMMA(256, 128, FLAGGEMS_AT_128, 128, 129, 130, 131, 132)
 
-  FLAGGEMS_WGMMA_ROWS(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, 37, 38, FLAGGEMS_SUMS_32(0))
-  FLAGGEMS_WGMMA_ROWS(96, FLAGGEMS_AT_48, 48, 49, 50, 51, 52, 53, 54, FLAGGEMS_SUMS_32(0),
-                      FLAGGEMS_SUMS_8(32), FLAGGEMS_SUMS_8(40))
-  FLAGGEMS_WGMMA_ROWS(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, 69, 70, FLAGGEMS_SUMS_64(0))
-  FLAGGEMS_WGMMA_ROWS(192, FLAGGEMS_AT_96, 96, 97, 98, 99, 100, 101, 102, FLAGGEMS_SUMS_64(0),
-                      FLAGGEMS_SUMS_32(64))
-  FLAGGEMS_WGMMA_ROWS(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, 133, 134, FLAGGEMS_SUMS_64(0),
-                      FLAGGEMS_SUMS_64(64))
+  FLAGGEMS_WGMMA_ROWS(64, FLAGGEMS_AT_32, 32, 33, 34, 35, 36, 37, 38, FLAGGEMS_SUMS_32("f", 0))
+  FLAGGEMS_WGMMA_ROWS(96, FLAGGEMS_AT_48, 48, 49, 50, 51, 52, 53, 54, FLAGGEMS_SUMS_48("f", 0))
+  FLAGGEMS_WGMMA_ROWS(128, FLAGGEMS_AT_64, 64, 65, 66, 67, 68, 69, 70, FLAGGEMS_SUMS_64("f", 0))
+  FLAGGEMS_WGMMA_ROWS(192, FLAGGEMS_AT_96, 96, 97, 98, 99, 100, 101, 102, FLAGGEMS_SUMS_96("f", 0))
+  FLAGGEMS_WGMMA_ROWS(256, FLAGGEMS_AT_128, 128, 129, 130, 131, 132, 133, 134,
+                      FLAGGEMS_SUMS_128("f", 0))
 
   template <class W, int Count>
   FLAGGEMS_INLINE void hold(W (&x)[Count]) const {
@@ -287,6 +315,8 @@ struct warp_group_unit<cuda_machine, int> {
 #undef FLAGGEMS_WGMMA_ROWS
 #undef FLAGGEMS_WGMMA_ROWS_OF
 #undef FLAGGEMS_WGMMA
+#undef FLAGGEMS_WGMMA_S32
+#undef FLAGGEMS_WGMMA_F32
 #undef FLAGGEMS_WGMMA_OF
 #undef FLAGGEMS_AT_128
 #undef FLAGGEMS_AT_96
@@ -298,8 +328,17 @@ struct warp_group_unit<cuda_machine, int> {
 #undef FLAGGEMS_AT_48
 #undef FLAGGEMS_AT_40
 #undef FLAGGEMS_AT_32
+#undef FLAGGEMS_SUMS_128
+#undef FLAGGEMS_SUMS_96
+#undef FLAGGEMS_SUMS_88
+#undef FLAGGEMS_SUMS_80
+#undef FLAGGEMS_SUMS_72
 #undef FLAGGEMS_SUMS_64
+#undef FLAGGEMS_SUMS_56
+#undef FLAGGEMS_SUMS_48
+#undef FLAGGEMS_SUMS_40
 #undef FLAGGEMS_SUMS_32
+#undef FLAGGEMS_SUMS_16
 #undef FLAGGEMS_SUMS_8
 
 #endif

@@ -64,6 +64,24 @@ struct attention_warp_space : prefill_space {
   }
 };
 
+/// What a unit is of: a batch, and a tile of its rows, of which those of rank 0 see most. Of
+/// `at_once` batches the units of one rank are neighbours; from turn to turn lengths fall and rise,
+/// and fall in the last one.
+struct attention_turn {
+  u32 batch, rank;
+  bool exists;
+  template <class Space>
+  FLAGGEMS_INLINE attention_turn(const Space& space, u32 index) {
+    const u32 turn = space.tiles_at_once.quotient(index);
+    const u32 rest = index - turn * space.tiles_at_once.divisor;
+    const u32 before = space.at_once.quotient(rest);
+    batch = turn * space.at_once.divisor + rest - before * space.at_once.divisor;
+    exists = batch < space.batches;
+    const bool rises = (space.turns - 1 - turn) % 2 != 0;
+    rank = rises ? space.row_tiles - 1 - before : before;
+  }
+};
+
 /// A tile of rows of a head, and the tiles of keys that it sees.
 struct attention_unit {
   decode_place place;
@@ -73,17 +91,13 @@ struct attention_unit {
 
   FLAGGEMS_INLINE attention_unit(const attention_warp_space& space, u32 index, int rows, int keys)
       : place(space, 0) {
-    const u32 turn = space.tiles_at_once.quotient(index);
-    const u32 rest = index - turn * space.tiles_at_once.divisor;
-    const u32 before = space.at_once.quotient(rest);
-    const u32 batch = turn * space.at_once.divisor + rest - before * space.at_once.divisor;
-    exists = batch < space.batches;
+    const attention_turn turn(space, index);
+    const u32 batch = turn.batch;
+    exists = turn.exists;
     const u32 of_operands = space.sharers.quotient(batch);
     place = decode_place(space, of_operands);
     head = static_cast<i32>(batch - of_operands * space.sharers.divisor);
-    // The last rows see most. From turn to turn lengths fall and rise, and fall in the last one.
-    const bool rises = (space.turns - 1 - turn) % 2 != 0;
-    first = static_cast<i32>(rises ? before : space.row_tiles - 1 - before) * rows;
+    first = static_cast<i32>(space.row_tiles - 1 - turn.rank) * rows;  // the last rows see most
     last = min_of(first + rows, space.rows) - 1;
     count = max_of(ceil_div(prefill_query(space, last).seen(space), keys), 1);
     whole = prefill_query(space, first).seen(space) / keys;
@@ -94,6 +108,53 @@ struct attention_unit {
     return q;
   }
 };
+
+/// Stores a row of a warp group's sums, which four lanes share: o[4 * j], o[4 * j + 1] are elements
+/// 8 * j + 2 * lane and the next one. Where the result is aligned to vectors of 8 elements, of 2 of
+/// those of 4 bytes, its lanes exchange pairs so that each has vectors.
+template <int Size, class Block, class Out>
+FLAGGEMS_INLINE void store_fragment_row(const Block& block, const f32* o, f32 factor,
+                                        global_ptr<Out> to, i64 stride, i32 size, bool is_aligned,
+                                        bool exists) {
+  const i32 lane = block.thread() % 4;
+  if constexpr (sizeof(Out) == 2) {
+    if (is_aligned) {
+      const auto exchange = [&](u32& a, u32& b, bool is_second, int mask) FLAGGEMS_LAMBDA {
+        const u32 got = block.template shuffle_xor<u32>(is_second ? a : b, mask);
+        if (is_second)
+          a = got;
+        else
+          b = got;
+      };
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < Size / 8; j += 4) {
+        vec<u32, 4> x;
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < 4; ++i)
+          x.at[i] = pack_halves<Out>(o[4 * (j + i)] * factor, o[4 * (j + i) + 1] * factor);
+        exchange(x.at[0], x.at[1], lane % 2 != 0, 1);
+        exchange(x.at[2], x.at[3], lane % 2 != 0, 1);
+        exchange(x.at[0], x.at[2], lane / 2 != 0, 2);
+        exchange(x.at[1], x.at[3], lane / 2 != 0, 2);
+        const i32 e = 8 * (j + lane);
+        if (exists && e < size) *reinterpret_cast<global_ptr<vec<u32, 4>>>(to + e) = x;
+      }
+      return;
+    }
+  }
+  FLAGGEMS_SIMT_UNROLL
+  for (int j = 0; j < Size / 8; ++j) {
+    const i32 e = 8 * j + 2 * lane;
+    const f32 low = o[4 * j] * factor, high = o[4 * j + 1] * factor;
+    if (!exists || e >= size) continue;
+    if (sizeof(Out) == 4 && is_aligned) {
+      store_vec<2, Out>(to + e, {{static_cast<Out>(low), static_cast<Out>(high)}});
+    } else {
+      store(to, stride, lane_scalar{e}, low);
+      if (e + 1 < size) store(to, stride, lane_scalar{e + 1}, high);
+    }
+  }
+}
 
 }  // namespace flaggems::kernels
 

@@ -438,51 +438,9 @@ class attention_by_warp_groups {
       if constexpr (!is_same<Logs, no_logs>)
         if (exists && column() == 0)
           logs_.at(u.place)[logs_.offset(query)] = prefill_log_sum(x.top[r], sum);
-      if constexpr (sizeof(Out) == 2) {
-        if (space_.is_out_aligned) {
-          store_vectors(o + 2 * r, share, to, exists);
-          continue;
-        }
-      }
-      FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < d / 8; ++j) {
-        const i32 e = 8 * j + column();
-        const f32 low = o[4 * j + 2 * r] * share, high = o[4 * j + 2 * r + 1] * share;
-        if (!exists || e >= space_.value_size) continue;
-        if (sizeof(Out) == 4 && space_.is_out_aligned) {
-          store_vec<2, Out>(to + e, {{static_cast<Out>(low), static_cast<Out>(high)}});
-        } else {
-          flaggems::kernels::store(to, out_.element, lane_scalar{e}, low);
-          if (e + 1 < space_.value_size)
-            flaggems::kernels::store(to, out_.element, lane_scalar{e + 1}, high);
-        }
-      }
+      store_fragment_row<d>(block_, o + 2 * r, share, to, out_.element, space_.value_size,
+                            space_.is_out_aligned, exists);
     }
-  }
-  /// A row of four lanes, which exchange pairs so that each has vectors of eight elements.
-  FLAGGEMS_INLINE void store_vectors(const f32* o, f32 share, global_ptr<Out> to,
-                                     bool exists) const {
-    const u32 lane = thread_ % 4;
-    FLAGGEMS_SIMT_UNROLL
-    for (int j = 0; j < d / 8; j += 4) {
-      vec<u32, 4> x;
-      FLAGGEMS_SIMT_UNROLL
-      for (int i = 0; i < 4; ++i)
-        x.at[i] = pack_halves<Out>(o[4 * (j + i)] * share, o[4 * (j + i) + 1] * share);
-      exchange(x.at[0], x.at[1], lane % 2 != 0, 1);
-      exchange(x.at[2], x.at[3], lane % 2 != 0, 1);
-      exchange(x.at[0], x.at[2], lane / 2 != 0, 2);
-      exchange(x.at[1], x.at[3], lane / 2 != 0, 2);
-      const i32 e = 8 * (j + static_cast<i32>(lane));
-      if (exists && e < space_.value_size) *reinterpret_cast<global_ptr<vec<u32, 4>>>(to + e) = x;
-    }
-  }
-  FLAGGEMS_INLINE void exchange(u32& a, u32& b, bool is_second, int mask) const {
-    const u32 got = block_.template shuffle_xor<u32>(is_second ? a : b, mask);
-    if (is_second)
-      a = got;
-    else
-      b = got;
   }
 
   Block& block_;

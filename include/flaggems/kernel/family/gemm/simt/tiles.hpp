@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of 16-bit elements on SIMT devices with matrix units: mma of 32 threads, from
-// block-local memory that asynchronous copies fill some steps ahead.
+// Matrix products of elements of 16 and 8 bits on SIMT devices with matrix units: mma of 32
+// threads, from block-local memory that asynchronous copies fill some steps ahead.
 #pragma once
 
+#include <flaggems/kernel/block/simt/mma.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 
 namespace flaggems::kernels {
 
-/// A block's tile: Rows x Columns results, Depth terms a step, Stages steps in block-local memory,
-/// WarpRows x WarpColumns warps.
+/// A block's tile: Rows x Columns results, 2 * Depth bytes of terms a step, Stages steps in
+/// block-local memory, WarpRows x WarpColumns warps.
 template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks>
 struct mma_tile {
   static constexpr int rows = Rows, columns = Columns, depth = Depth, stages = Stages;
@@ -21,22 +22,26 @@ struct mma_tile {
 
 /// The boxes of Lines x Depth elements of an operand, one after the other along the sum: copied to
 /// block-local memory as rows of vectors, which are permuted so that eight threads that read equal
-/// vectors of eight rows have no bank conflicts.
+/// vectors of eight rows have no bank conflicts. (What matrix units take lies equally in vectors of
+/// all types, if along the sum.)
 template <class T, major Major, int Lines, int Depth, int Threads>
 class tile_loader {
  public:
   using words = vec<u32, 4>;
   static constexpr bool along = Major == major::along;
-  static constexpr int vectors = (along ? Depth : Lines) / 8;  // of a row
+  static constexpr int width = vec_size<T>;
+  static constexpr int vectors = (along ? Depth : Lines) / width;  // of a row
   static constexpr int rows = along ? Lines : Depth;
   static constexpr int size = rows * vectors;
 
-  /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of 8.
+  static_assert(along || sizeof(T) == 2);
+
+  /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of these.
   FLAGGEMS_INLINE tile_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
                               i64 lines, i64 first, i64 begin, i64 end) {
     const int row = thread / vectors, v = thread % vectors;
     const i64 stride = along ? x.line : x.along;
-    const i64 row_at = (along ? first : begin) + row, at = (along ? begin : first) + v * 8;
+    const i64 row_at = (along ? first : begin) + row, at = (along ? begin : first) + v * width;
     from_ = matrix + row_at * stride + at;
     stride_ = stride * rows_at_once;
     hop_ = along ? Depth : stride * Depth;
@@ -57,8 +62,8 @@ class tile_loader {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
   }
-  /// Fetches lines [first + 16 * j, + 16) and terms [16 * q, + 16) of a box as operand of mma;
-  /// `first` is a multiple of 16.
+  /// Fetches lines [first + 16 * j, + 16) and 32 bytes of terms, the q-th, of a box as operand of
+  /// mma; `first` is a multiple of 16.
   template <bool IsFirst, class Block>
   FLAGGEMS_INLINE static void fetch(const Block& block,
                                     const typename Block::template scratch_type<words>& stages,
@@ -91,12 +96,14 @@ class tile_loader {
   int to_;
 };
 
-/// out = alpha * a * b^T + bias, of T (bf16 or f16), in tiles.
+/// out = alpha * a * b^T + bias, of T of 16 or 8 bits, in tiles.
 template <class T, class Out, class Bias, class Tile, major A, major B>
 struct gemm_tiles {
   using words = vec<u32, 4>;
-  using a_loader = tile_loader<T, A, Tile::rows, Tile::depth, Tile::threads>;
-  using b_loader = tile_loader<T, B, Tile::columns, Tile::depth, Tile::threads>;
+  using C = mma_sum<T>;
+  static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
+  using a_loader = tile_loader<T, A, Tile::rows, depth, Tile::threads>;
+  using b_loader = tile_loader<T, B, Tile::columns, depth, Tile::threads>;
   static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
@@ -111,19 +118,19 @@ struct gemm_tiles {
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
-                                  const gemm_arg<T>& b, const gemm_out<Out, f32>& out,
-                                  const Bias& bias, const sum_parts<f32>& parts) {
+                                  const gemm_arg<T>& b, const gemm_out<Out, C>& out,
+                                  const Bias& bias, const sum_parts<C>& parts) {
     const auto stages = block.template scratch<words>(all);
     const int warp = block.thread() / 32, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
     block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
-      f32 sums[high][2 * wide][4];
+      C sums[high][2 * wide][4];
       FLAGGEMS_SIMT_UNROLL
       for (int e = 0; e < high * wide * 8; ++e) sums[e / (8 * wide)][e / 4 % (2 * wide)][e % 4] = 0;
       multiply(block, stages, space, a, b, unit, row, column, sums);
       store(block, stages, unit, row, column, sums,
-            tile_results<Out, f32, Bias, together>(space, out, bias, parts, unit));
+            tile_results<Out, C, Bias, together>(space, out, bias, parts, unit));
     });
   }
 
@@ -132,12 +139,12 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
                                        const gemm_space& space, const gemm_arg<T>& a,
                                        const gemm_arg<T>& b, const tile_part& unit, int row,
-                                       int column, f32 (&sums)[high][2 * wide][4]) {
+                                       int column, C (&sums)[high][2 * wide][4]) {
     a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
                     unit.begin, unit.end);
     b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
                     unit.begin, unit.end);
-    const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{Tile::depth}));
+    const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
     int write = 0, read = 0, left = steps;
     const auto advance = [](int& slot)
                              FLAGGEMS_LAMBDA { slot = slot == all - stage ? 0 : slot + stage; };
@@ -199,14 +206,14 @@ struct gemm_tiles {
   /// 16 rows of each warp at a time through block-local memory, so that threads have neighbours.
   template <class Block, class Stages, class Results>
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
-                                    int row, int column, const f32 (&sums)[high][2 * wide][4],
+                                    int row, int column, const C (&sums)[high][2 * wide][4],
                                     const Results& results) {
-    using pair = vec<f32, 2>;
+    using pair = vec<C, 2>;
     const auto found = stages.template as<pair>();
     const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
     const int first = (row / rows * 16 + g) * (pitch / 2) + column / 2 + t;
     constexpr int groups = Tile::columns / together, count = 16 * Tile::warp_rows * groups;
-    const auto rows_found = stages.template as<vec<f32, 4>>();
+    const auto rows_found = stages.template as<vec<C, 4>>();
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) {
       FLAGGEMS_SIMT_UNROLL
@@ -218,10 +225,10 @@ struct gemm_tiles {
       FLAGGEMS_SIMT_NO_UNROLL
       for (int e = block.thread(); e < count; e += Tile::threads) {
         const int r = e / groups, c = e % groups * together;
-        f32 some[together];
+        C some[together];
         FLAGGEMS_SIMT_UNROLL
         for (int f = 0; f < together; f += 4) {
-          const vec<f32, 4> x = rows_found.read((r * pitch + c + f) / 4);
+          const vec<C, 4> x = rows_found.read((r * pitch + c + f) / 4);
           for (int h = 0; h < 4; ++h) some[f + h] = x.at[h];
         }
         results.store(r / 16 * rows + i * 16 + r % 16, unit.j + c, some);

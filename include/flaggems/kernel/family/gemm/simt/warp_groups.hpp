@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/warp_group.hpp>
-#include <flaggems/kernel/family/gemm/gemm.hpp>
+#include <flaggems/kernel/family/gemm/scaled.hpp>
 
 namespace flaggems::kernels {
 
@@ -16,12 +16,13 @@ namespace flaggems::kernels {
 template <int Rows, int Columns, int Stages, int Cluster, bool PingPong>
 struct warp_group_tile {
   static constexpr int m = Rows, n = Columns, stages = Stages, cluster = Cluster;
-  static constexpr int k = 64;  // 128 bytes, what the copy engine swizzles
+  static constexpr int line_bytes = 128;  // of a step: what the copy engine swizzles
   static constexpr bool ping_pong = PingPong;
   static constexpr int consumers = 2, threads = 128 * (consumers + 1);
   static constexpr int rows = PingPong ? Rows : Rows / consumers;  // of a warp group
   static constexpr int parts = rows / 64;                          // wgmma has 64 rows
-  static constexpr u32 a_bytes = Rows * k * 2, b_bytes = (Columns + 63) / 64 * 64 * k * 2;
+  static constexpr u32 a_bytes = Rows * line_bytes;
+  static constexpr u32 b_bytes = (Columns + 63) / 64 * 64 * line_bytes;
   static constexpr u32 stage_bytes = a_bytes + b_bytes;
   // Results leave by slabs of 16 rows of a warp, which has two.
   static constexpr int slab = Columns % 64 == 0 ? 64 : Columns % 32 == 0 ? 32 : 16;
@@ -66,16 +67,17 @@ struct warp_group_space {
   }
 };
 
-/// The boxes of `Lines` lines of an operand and 64 terms, of which each of `Sharers` blocks loads a
-/// part for all: lines, or terms where lines are contiguous.
+/// The boxes of `Lines` lines of an operand and 128 bytes of terms, of which each of `Sharers`
+/// blocks loads a part for all: lines, or terms where lines are contiguous (of 16 bits, so 64 of
+/// both).
 template <major Major, int Lines, int Sharers>
 struct operand_boxes {
   static constexpr bool is_across = Major == major::across;
   static constexpr int count = is_across ? ceil_div(Lines, 64) : 1;
   static constexpr int rows = (is_across ? 64 : Lines) / Sharers;  // of a box
   static constexpr u32 bytes = count * rows * Sharers * 128;       // by all
-  /// How far a descriptor moves for the next 16 terms, in 16 bytes.
-  static constexpr u64 step = is_across ? 16 * 128 / 16 : 16 * 2 / 16;
+  /// How far a descriptor moves for the next 32 bytes of terms, in 16 bytes.
+  static constexpr u64 step = is_across ? 16 * 128 / 16 : 32 / 16;
   static_assert(rows % 8 == 0 && rows <= 256);
 
   template <class Unit>
@@ -95,13 +97,35 @@ struct operand_boxes {
   }
 };
 
+// How a tile's steps are summed: `by_step`, each by itself, and then added up; `scales`, after
+// multiplication by what the step has for its rows and columns.
+
+/// The unit sums all steps.
+struct sums_of_unit {
+  static constexpr bool by_step = false;
+};
+/// Steps are added up in f32: units sum 8-bit floats with 14 bits of a number.
+struct sums_in_f32 {
+  static constexpr bool by_step = true;
+  static constexpr bool scales = false;
+};
+/// And each step has a scale a row of a, and one for 128 lines of b.
+struct sums_of_blocks {
+  static constexpr bool by_step = true;
+  static constexpr bool scales = true;
+  static constexpr int lines = 128;
+  global_ptr<const f32> a, b;
+  i64 a_row, a_step, b_row, b_step;
+};
+
 /// A thread of such a product.
-template <class Block, class T, class Out, class Bias, class Tile>
+template <class Block, class T, class Out, class Bias, class Tile, class Sums>
 class warp_group_product {
  public:
+  using C = mma_sum<T>;
   FLAGGEMS_INLINE warp_group_product(Block& block, const warp_group_space& space,
                                      const tensor_map& a, const tensor_map& b, const tensor_map& to,
-                                     const gemm_out<Out, f32>& out, const Bias& bias)
+                                     const gemm_out<Out, C>& out, const Bias& bias, const Sums& how)
       : block_(block),
         unit_(block.machine()),
         space_(space),
@@ -110,6 +134,7 @@ class warp_group_product {
         to_(to),
         out_(out),
         bias_(bias),
+        how_(how),
         thread_(static_cast<u32>(block.thread())),
         rank_(static_cast<u32>(block.cluster_block())),
         base_(unit_.address(block.template scratch<u64>(Tile::scratch / 8))),
@@ -152,7 +177,8 @@ class warp_group_product {
   using unit_type = warp_group_unit<typename Block::machine_type>;
   using place = warp_group_space::place;
   using position = pipeline_position<Tile::stages>;
-  using sums_type = f32[Tile::parts][Tile::n / 2];
+  using sums_type = C[Tile::parts][Tile::n / 2];
+  static constexpr int terms = Tile::line_bytes / static_cast<int>(sizeof(T));  // of a step
   using bias_tile = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
   static constexpr int parts = Tile::parts;
 
@@ -173,11 +199,15 @@ class warp_group_product {
   template <class F>
   FLAGGEMS_INLINE void by_layout(const F& f) const {
     using along = layout<major::along>;
-    using across = layout<major::across>;
-    if (space_.a_across)
-      space_.b_across ? f(across{}, across{}) : f(across{}, along{});
-    else
-      space_.b_across ? f(along{}, across{}) : f(along{}, along{});
+    if constexpr (sizeof(T) == 2) {
+      using across = layout<major::across>;
+      if (space_.a_across)
+        space_.b_across ? f(across{}, across{}) : f(across{}, along{});
+      else
+        space_.b_across ? f(along{}, across{}) : f(along{}, along{});
+    } else {
+      f(along{}, along{});
+    }
   }
   template <major Major>
   struct layout {
@@ -192,8 +222,8 @@ class warp_group_product {
     for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
       const place to = locate(tile);
       const i32 a_batch = to.batch * space_.a_batched, b_batch = to.batch * space_.b_batched;
-      i32 k = to.step * Tile::k;
-      for (i32 step = space_.steps; step > 0; --step, k += Tile::k, at.next()) {
+      i32 k = to.step * terms;
+      for (i32 step = space_.steps; step > 0; --step, k += terms, at.next()) {
         const u32 bar = full(at.stage);
         unit_.wait(empty(at.stage), at.phase ^ 1);
         unit_.expect(bar, A::bytes + B::bytes);
@@ -205,7 +235,7 @@ class warp_group_product {
 
   FLAGGEMS_INLINE void consume() const {
     const u32 group = thread_ / 128 - 1, thread = thread_ % 128;
-    f32 sums[parts][Tile::n / 2];
+    sums_type sums;
     position at;
     u32 slab = 0;  // of the warp's two, the next one
     i32 tile = first_;
@@ -226,7 +256,10 @@ class warp_group_product {
         to.i += static_cast<i32>(first);
       }
       by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
-        multiply<decltype(a), decltype(b)>(sums, at, first, thread);
+        if constexpr (Sums::by_step)
+          multiply_by_steps<decltype(a), decltype(b)>(sums, at, to, first, thread);
+        else
+          multiply<decltype(a), decltype(b)>(sums, at, first, thread);
       });
       if constexpr (Tile::ping_pong) {
         unit_.arrive_named(2 - group, 256);
@@ -243,20 +276,7 @@ class warp_group_product {
     u32 before = 0;
     for (i32 step = 0; step < space_.steps; ++step) {
       unit_.wait(full(at.stage), at.phase);
-      const u64 a = matrix_descriptor<A::value>(a_at(at.stage) + first * 128);
-      const u64 b = matrix_descriptor<B::value>(b_at(at.stage));
-      hold(sums);
-      unit_.begin();
-      FLAGGEMS_SIMT_UNROLL
-      for (u64 q = 0; q < Tile::k / 16; ++q) {
-        FLAGGEMS_SIMT_UNROLL
-        for (u64 p = 0; p < parts; ++p)
-          unit_.template multiply<T, A::value, B::value>(
-              sums[p], a + q * A::a_boxes::step + p * (64 * 128 / 16), b + q * B::b_boxes::step,
-              q > 0 ? 1 : step);
-      }
-      unit_.commit();
-      hold(sums);
+      issue<A, B>(sums, at, first, step > 0);
       unit_.template await<1>();
       if (step > 0) release(before, thread);
       before = at.stage;
@@ -265,6 +285,117 @@ class warp_group_product {
     unit_.template await<0>();
     release(before, thread);
     hold(sums);
+  }
+  /// The same, each step by itself. While one step's sums are added to the others, the unit has the
+  /// next step, if there are registers for it, and what the other group multiplies.
+  template <class A, class B>
+  FLAGGEMS_INLINE void multiply_by_steps(sums_type& all, position& at, const place& to, u32 first,
+                                         u32 thread) const {
+    constexpr int count = Tile::n / 2;
+    constexpr bool has_two = 3 * parts * count <= 192;
+    sums_type sums[has_two ? 2 : 1];
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < parts * count; ++e) all[e / count][e % count] = 0;
+    u32 before = 0;
+    const auto begin = [&](sums_type& now, i32 step) FLAGGEMS_LAMBDA {
+      unit_.wait(full(at.stage), at.phase);
+      issue<A, B>(now, at, first, 0);
+      return factors_of(to, to.step + step, thread);
+    };
+    using factors = decltype(begin(sums[0], 0));
+    const auto finish = [&](sums_type& done, const factors& by, auto left) FLAGGEMS_LAMBDA {
+      unit_.template await<decltype(left)::value>();
+      release(before, thread);
+      hold(done);
+      FLAGGEMS_SIMT_UNROLL
+      for (int p = 0; p < parts; ++p) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int e = 0; e < count; ++e) all[p][e] = by.add(p, e, done[p][e], all[p][e]);
+      }
+    };
+    using none = int_constant<0>;
+    using one = int_constant<1>;
+    const auto advance = [&]() FLAGGEMS_LAMBDA {
+      before = at.stage;
+      at.next();
+    };
+    i32 step = 0;
+    if constexpr (has_two) {
+      factors by = begin(sums[0], 0);
+      advance();
+      for (; step + 2 < space_.steps; step += 2) {
+        const factors next = begin(sums[1], step + 1);
+        finish(sums[0], by, one{});
+        advance();
+        by = begin(sums[0], step + 2);
+        finish(sums[1], next, one{});
+        advance();
+      }
+      if (step + 1 < space_.steps) {
+        const factors next = begin(sums[1], step + 1);
+        finish(sums[0], by, one{});
+        advance();
+        finish(sums[1], next, none{});
+      } else {
+        finish(sums[0], by, none{});
+      }
+    } else {
+      for (; step < space_.steps; ++step) {
+        const factors by = begin(sums[0], step);
+        advance();
+        finish(sums[0], by, none{});
+      }
+    }
+  }
+  /// Issues the products of a step, which is in a stage.
+  template <class A, class B>
+  FLAGGEMS_INLINE void issue(sums_type& sums, const position& at, u32 first, i32 adds) const {
+    const u64 a = matrix_descriptor<A::value>(a_at(at.stage) + first * Tile::line_bytes);
+    const u64 b = matrix_descriptor<B::value>(b_at(at.stage));
+    hold(sums);
+    unit_.begin();
+    FLAGGEMS_SIMT_UNROLL
+    for (u64 q = 0; q < Tile::line_bytes / 32; ++q) {
+      FLAGGEMS_SIMT_UNROLL
+      for (u64 p = 0; p < parts; ++p)
+        unit_.template multiply<T, A::value, B::value>(
+            sums[p], a + q * A::a_boxes::step + p * (64 * Tile::line_bytes / 16),
+            b + q * B::b_boxes::step, q > 0 ? 1 : adds);
+    }
+    unit_.commit();
+    hold(sums);
+  }
+
+  /// What a step's sums are multiplied by.
+  struct no_factors {
+    FLAGGEMS_INLINE C add(int, int, C sum, C all) const { return all + sum; }
+  };
+  /// The scales of a thread's rows, times the one of the tile's columns.
+  struct block_factors {
+    f32 at[parts][2];
+    FLAGGEMS_INLINE f32 add(int p, int e, f32 sum, f32 all) const {
+      return fma(sum, at[p][e / 2 % 2], all);
+    }
+  };
+  FLAGGEMS_INLINE auto factors_of([[maybe_unused]] const place& to, [[maybe_unused]] i32 step,
+                                  [[maybe_unused]] u32 thread) const {
+    if constexpr (Sums::scales) {
+      static_assert(Sums::lines % Tile::n == 0);
+      block_factors r;
+      const f32 of_columns = how_.b[to.j / Sums::lines * how_.b_row + step * how_.b_step];
+      const i32 row = to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4);
+      FLAGGEMS_SIMT_UNROLL
+      for (int p = 0; p < parts; ++p) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          const i32 of = min_of(row + p * 64 + h * 8, space_.m - 1);
+          r.at[p][h] = how_.a[of * how_.a_row + step * how_.a_step] * of_columns;
+        }
+      }
+      return r;
+    } else {
+      return no_factors{};
+    }
   }
   FLAGGEMS_INLINE void hold(sums_type& sums) const {
     FLAGGEMS_SIMT_UNROLL
@@ -283,7 +414,7 @@ class warp_group_product {
   FLAGGEMS_INLINE void store(sums_type& sums, const place& to, u32 thread, u32& slab) const {
     const u32 lane = thread % 32;
     const coordinates batch = {1, {to.result}, 0};
-    const bias_tile add = bias_.at(batch, 0);
+    const bias_tile add = prepared(bias_.at(batch, 0));
     const auto data = out_.at(batch);
     const i32 row = to.i + static_cast<i32>(thread / 32 * 16);
     FLAGGEMS_SIMT_UNROLL
@@ -297,7 +428,7 @@ class warp_group_product {
     }
   }
   template <class Column>
-  FLAGGEMS_INLINE void store_part(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+  FLAGGEMS_INLINE void store_part(const C* sums, const bias_tile& add, global_ptr<Out> data,
                                   const place& to, i32 row, u32 lane, u32& slab) const {
     if constexpr (sizeof(Out) == 2)
       store_slabs<Column>(sums, add, data, to.result, row, to.j, lane, slab);
@@ -308,13 +439,13 @@ class warp_group_product {
 
   /// What is stored of a sum; of rows and columns past the end, something.
   template <class Column>
-  FLAGGEMS_INLINE auto result(const bias_tile& add, f32 sum, i32 row, i64 column) const {
+  FLAGGEMS_INLINE auto result(const bias_tile& add, C sum, i32 row, i64 column) const {
     if constexpr (is_same<Column, lane_scalar>)
       column = min_of(static_cast<i32>(column), space_.n - 1);
-    return add.template add<f32>(row, Column{column}, out_.alpha * sum);
+    return add.template add<C>(row, Column{column}, static_cast<C>(out_.alpha * sum));
   }
   template <class Column>
-  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const f32* sums, i32 row, i64 column) const {
+  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const C* sums, i32 row, i64 column) const {
     const auto low = result<Column>(add, sums[0], row, column);
     const auto high = result<Column>(add, sums[1], row, column + 1);
     if constexpr (is_same<decltype(copy_of(low)), f32>)
@@ -326,7 +457,7 @@ class warp_group_product {
 
   /// 16 rows of a warp, a slab of columns at a time through block-local memory.
   template <class Column>
-  FLAGGEMS_INLINE void store_slabs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+  FLAGGEMS_INLINE void store_slabs(const C* sums, const bias_tile& add, global_ptr<Out> data,
                                    i32 batch, i32 row, i32 column, u32 lane, u32& slab) const {
     constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
     const u32 own = slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes;
@@ -345,7 +476,7 @@ class warp_group_product {
         u32 tiles[together][4];
         FLAGGEMS_SIMT_UNROLL
         for (int t = 0; t < together; ++t) {
-          const f32* x = sums + (s * Tile::slab + (j + t) * 16) / 2;
+          const C* x = sums + (s * Tile::slab + (j + t) * 16) / 2;
           const i64 c = i64{left} + lane % 4 * 2 + (j + t) * 16;
           tiles[t][0] = pair<Column>(add, x, upper, c);
           tiles[t][1] = pair<Column>(add, x + 2, lower, c);
@@ -387,14 +518,14 @@ class warp_group_product {
 
   /// Of other types than those of 16 bits, by pairs of neighbours from registers.
   template <class Column>
-  FLAGGEMS_INLINE void store_pairs(const f32* sums, const bias_tile& add, global_ptr<Out> data,
+  FLAGGEMS_INLINE void store_pairs(const C* sums, const bias_tile& add, global_ptr<Out> data,
                                    i32 row, i32 column) const {
     FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < Tile::n / 8; ++j) {
       FLAGGEMS_SIMT_UNROLL
       for (int e = 0; e < 4; e += 2) {
         const i32 r = row + e / 2 * 8, c = column + 8 * j;
-        const f32* x = sums + 4 * j + e;
+        const C* x = sums + 4 * j + e;
         const i32 of = min_of(r, space_.m - 1);
         const vec<Out, 2> both = {{number_cast<Out>(result<Column>(add, x[0], of, c)),
                                    number_cast<Out>(result<Column>(add, x[1], of, c + 1))}};
@@ -414,15 +545,17 @@ class warp_group_product {
   unit_type unit_;
   const warp_group_space& space_;
   const tensor_map &a_, &b_, &to_;
-  const gemm_out<Out, f32>& out_;
+  const gemm_out<Out, C>& out_;
   const Bias& bias_;
+  const Sums& how_;
   u32 thread_, rank_, base_;
   i32 first_, stride_;
 };
 
-/// The product of T by T (bf16 or f16). Code for CUDA's other targets has no such product and
-/// takes one warp a block, by which the host knows it (most_threads in launch/launch.hpp).
-template <class T, class Out, class Bias, class Tile>
+/// The product of T by T: of 16 or 8 bits, or f32, rounded to tf32. Code for CUDA's other targets
+/// has no such product and takes one warp a block, by which the host knows it (most_threads in
+/// launch/launch.hpp).
+template <class T, class Out, class Bias, class Tile, class Sums = sums_of_unit>
 struct gemm_warp_groups {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
   static constexpr int max_threads = 32;
@@ -436,9 +569,11 @@ struct gemm_warp_groups {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const warp_group_space& space, const tensor_map& a,
                                   const tensor_map& b, const tensor_map& to,
-                                  const gemm_out<Out, f32>& out, const Bias& bias) {
+                                  const gemm_out<Out, mma_sum<T>>& out, const Bias& bias,
+                                  const Sums& how) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      warp_group_product<Block, T, Out, Bias, Tile>(block, space, a, b, to, out, bias).run();
+      warp_group_product<Block, T, Out, Bias, Tile, Sums>(block, space, a, b, to, out, bias, how)
+          .run();
   }
 };
 

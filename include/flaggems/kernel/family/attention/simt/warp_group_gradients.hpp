@@ -1,0 +1,505 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradients of attention by warp groups (wgmma): a pass over the queries and one over the keys
+// (kernel/family/attention/backward.hpp). One thread loads boxes of a unit's rows and of what they
+// pass over; the others have 64 rows each. Weights and slopes are computed where the next product
+// reads them, in registers: a pass computes scores anew, and no two blocks add to one gradient.
+#pragma once
+
+#include <flaggems/kernel/block/simt/warp_group.hpp>
+#include <flaggems/kernel/family/attention/backward.hpp>
+#include <flaggems/kernel/family/attention/simt/warp_group_units.hpp>
+
+namespace flaggems::kernels {
+
+/// A block's tile of a pass: Consumers warp groups of 64 rows each, which pass over Others at a
+/// time, of which Stages are in block-local memory; heads of up to Size elements.
+template <attention_side Side, int Size, int Others, int Consumers, int Stages>
+struct attention_gradient_tile {
+  static constexpr attention_side side = Side;
+  static constexpr int d = Size, n = Others, m = 64 * Consumers, consumers = Consumers;
+  static constexpr int stages = Stages, threads = 128 * (Consumers + 1);
+  static constexpr int box = 64, boxes = ceil_div(Size, box);
+  static constexpr u32 row_bytes = boxes * m * 128, other_bytes = boxes * n * 128;
+  // What each query has: its logarithm and its sum.
+  static constexpr u32 sums_bytes = Side == attention_side::keys ? 2 * n * 4 : 0;
+  static constexpr int scratch =
+      static_cast<int>(2 * row_bytes + Stages * (2 * other_bytes + sums_bytes) + 16 * (Stages + 1));
+  static constexpr int few_registers = Consumers == 3 ? 32 : Size > 64 ? 24 : 40;
+  static constexpr int many_registers = Consumers == 3 ? 160 : Size > 64 ? 240 : 232;
+  static_assert(Size % 64 == 0 && Others % 16 == 0 && (Consumers == 2 || Consumers == 3));
+};
+
+/// The problem of a pass. Batches are those of the rows' heads; rows of the batches, and others.
+struct attention_gradient_space {
+  i32 queries, keys, head_size, value_size;
+  i32 diagonal;  // position i sees the keys j <= i + diagonal
+  i32 group;     // heads of the queries that share keys
+  f32 scale;
+  divider heads;                   // of the operands' inner batches
+  divider sharers;                 // heads of the rows in a batch of the operands
+  divider at_once, tiles_at_once;  // as of prefill_space
+  u32 row_tiles, batches, tiles, turns;
+  divider padded;  // queries, as the sums have room for
+  u32 sums;        // of all queries
+  bool is_grad_aligned, is_grad_value_aligned;
+};
+
+/// A tile of rows, and the tiles of others that they see, of each head of those.
+template <class Tile>
+struct attention_gradient_unit {
+  static constexpr bool of_queries = Tile::side == attention_side::queries;
+  decode_place place;
+  i32 batch, head, first;
+  i32 begin, end;  // tiles of others
+  bool exists;
+  i32 whole;  // of queries: tiles from here on hide others; of keys: those before it do
+  FLAGGEMS_INLINE attention_gradient_unit(const attention_gradient_space& space, u32 index)
+      : place(space, 0) {
+    const attention_turn turn(space, index);
+    exists = turn.exists;
+    const u32 of_operands = space.sharers.quotient(turn.batch);
+    place = decode_place(space, of_operands);
+    batch = static_cast<i32>(of_operands);
+    head = static_cast<i32>(turn.batch - of_operands * space.sharers.divisor);
+    if constexpr (of_queries) {
+      first = static_cast<i32>(space.row_tiles - 1 - turn.rank) * Tile::m;
+      const i32 last = min_of(first + Tile::m, space.queries) - 1;
+      begin = 0;
+      end = ceil_div(seen(space, last), Tile::n);
+      whole = seen(space, first) / Tile::n;
+    } else {
+      first = static_cast<i32>(turn.rank) * Tile::m;
+      const i32 last = min_of(first + Tile::m, space.keys) - 1;
+      begin = max_of(0, first - space.diagonal) / Tile::n;
+      end = ceil_div(space.queries, Tile::n);
+      whole = ceil_div(max_of(0, last - space.diagonal), Tile::n);
+    }
+  }
+  FLAGGEMS_INLINE static i32 seen(const attention_gradient_space& space, i32 query) {
+    return max_of(0, min_of(space.keys, query + space.diagonal + 1));
+  }
+  FLAGGEMS_INLINE bool hides(i32 tile) const { return of_queries ? tile >= whole : tile < whole; }
+};
+
+/// A thread of a pass.
+template <class Block, class T, class Tile>
+class attention_gradient_by_warp_groups {
+ public:
+  FLAGGEMS_INLINE attention_gradient_by_warp_groups(
+      Block& block, const attention_gradient_space& space, const tensor_map& row,
+      const tensor_map& row_value, const tensor_map& other, const tensor_map& other_value,
+      const tensor_map& sums, global_ptr<const f32> sums_data, const decode_arg<T>& grad,
+      const decode_arg<T>& grad_value)
+      : block_(block),
+        unit_(block.machine()),
+        space_(space),
+        row_(row),
+        row_value_(row_value),
+        other_(other),
+        other_value_(other_value),
+        sums_(sums),
+        sums_data_(sums_data),
+        grad_(grad),
+        grad_value_(grad_value),
+        thread_(static_cast<u32>(block.thread())),
+        base_(unit_.address(block.template scratch<u64>(Tile::scratch / 8))) {}
+
+  FLAGGEMS_INLINE void run() {
+    if (thread_ == 0) {
+      for (u32 s = 0; s <= stages; ++s) {
+        unit_.init_barrier(full(s), 1);
+        unit_.init_barrier(empty(s), Tile::consumers);
+      }
+      unit_.fence_barriers();
+    }
+    block_.sync();
+    unit_.await_earlier(false);
+    // One branch a role, so that each has its number of registers.
+    if (thread_ < 128) {
+      unit_.template give_registers<Tile::few_registers>();
+      if (thread_ == 0) produce();
+    } else {
+      unit_.template take_registers<Tile::many_registers>();
+      consume();
+    }
+    unit_.sync_warp();
+  }
+
+ private:
+  using unit_type = warp_group_unit<typename Block::machine_type>;
+  using work = attention_gradient_unit<Tile>;
+  static constexpr bool of_queries = work::of_queries;
+  static constexpr int d = Tile::d, n = Tile::n, m = Tile::m;
+  static constexpr u32 stages = Tile::stages;
+  /// Whether a unit's rows are kept in registers, which spares memory half of what scores read.
+  static constexpr bool keeps_rows = d <= 64 && n == 64;
+  using kept_type = u32[d / 4];
+  using ring_position = pipeline_position<Tile::stages>;
+  using scores_type = f32[n / 2];
+  using sums_type = f32[d / 2];
+  using words_type = u32[n / 4];
+
+  // Scratch: rows | their values | stages of others | of their values | of sums | barriers of
+  // stages and, last, of the rows.
+  FLAGGEMS_INLINE u32 others_at(u32 stage) const {
+    return base_ + 2 * Tile::row_bytes + stage * Tile::other_bytes;
+  }
+  FLAGGEMS_INLINE u32 values_at(u32 stage) const { return others_at(stage + stages); }
+  FLAGGEMS_INLINE u32 sums_at(u32 stage) const {
+    return others_at(2 * stages) + stage * Tile::sums_bytes;
+  }
+  FLAGGEMS_INLINE u32 full(u32 slot) const { return sums_at(stages) + 16 * slot; }
+  FLAGGEMS_INLINE u32 empty(u32 slot) const { return full(slot) + 8; }
+  static constexpr u32 of_rows = stages;
+
+  /// f(unit, its index) for each of the block's units.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_unit(const F& f) const {
+    for (u32 index = static_cast<u32>(block_.cluster()); index < space_.tiles;
+         index += static_cast<u32>(block_.clusters())) {
+      const work u(space_, index);
+      if (u.exists) f(u, index);
+    }
+  }
+  FLAGGEMS_INLINE i32 other_heads() const { return of_queries ? 1 : space_.group; }
+
+  // ---- the thread that loads
+  FLAGGEMS_INLINE void load(u32 to, const tensor_map& map, i32 position, i32 head,
+                            const decode_place& place, u32 rows, u32 bar) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int b = 0; b < Tile::boxes; ++b)
+      unit_.load_box(to + static_cast<u32>(b) * rows * 128, map,
+                     box_corner<5>{{b * 64, position, head, static_cast<i32>(place.inner),
+                                    static_cast<i32>(place.outer)}},
+                     bar);
+  }
+  FLAGGEMS_INLINE void produce() const {
+    ring_position at;
+    u32 phase = 0;
+    for_each_unit([&](const work& u, u32) FLAGGEMS_LAMBDA {
+      unit_.wait(empty(of_rows), phase ^ 1);
+      unit_.expect(full(of_rows), 2 * Tile::row_bytes);
+      load(base_, row_, u.first, u.head, u.place, m, full(of_rows));
+      load(base_ + Tile::row_bytes, row_value_, u.first, u.head, u.place, m, full(of_rows));
+      phase ^= 1;
+      for (i32 h = 0; h < other_heads(); ++h)
+        for (i32 t = u.begin; t < u.end; ++t) {
+          unit_.wait(empty(at.stage), at.phase ^ 1);
+          unit_.expect(full(at.stage), 2 * Tile::other_bytes + Tile::sums_bytes);
+          load(others_at(at.stage), other_, t * n, h, u.place, n, full(at.stage));
+          load(values_at(at.stage), other_value_, t * n, h, u.place, n, full(at.stage));
+          if constexpr (!of_queries)
+            unit_.load_box(sums_at(at.stage), sums_,
+                           box_corner<3>{{t * n, u.batch * space_.group + h, 0}}, full(at.stage));
+          at.next();
+        }
+    });
+  }
+
+  // ---- a warp group that multiplies
+  /// Rows of this warp group, as first factors.
+  FLAGGEMS_INLINE void keep(kept_type& to, u32 from) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < d / 4; ++i) {
+      const int word = i % 4, e = i / 4 * 16 + word / 2 * 8 + column(),
+                row = row_in_tile() + word % 2 * 8;
+      to[i] = unit_.template read<u32>(from + static_cast<u32>(e / 64 * (m * 128)) +
+                                       swizzled(static_cast<u32>(row * 128 + e % 64 * 2), 8));
+    }
+  }
+  /// Rows for one tile's product, in registers of their own: ptxas (13.0) gives away those of a
+  /// product's first factors, even if the next tile reads them again.
+  FLAGGEMS_INLINE void copy(kept_type& to, const kept_type& from) const {
+    const u32 none = static_cast<u32>(space_.group) >> 31;  // 0, which compilers do not know
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < d / 4; ++i) to[i] = from[i] ^ none;
+    unit_.hold(to);
+  }
+  /// s = rows, `kept` or from `row` on, times the others from `other` on.
+  FLAGGEMS_INLINE void multiply(scores_type& s, const kept_type& kept, u32 row, u32 other) const {
+    const u64 a = matrix_descriptor<major::along>(row + (thread_ / 128 - 1) * (64 * 128));
+    const u64 b = matrix_descriptor<major::along>(other);
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < d / 16; ++i) {
+      const u64 box = static_cast<u64>(i / 4), part = static_cast<u64>(i % 4 * 2);
+      if constexpr (keeps_rows)
+        unit_.template multiply_rows<T, major::along>(s, kept + 4 * i,
+                                                      b + box * (n * 128 / 16) + part, i > 0);
+      else
+        unit_.template multiply<T, major::along, major::along>(
+            s, a + box * (m * 128 / 16) + part, b + box * (n * 128 / 16) + part, i > 0);
+    }
+    unit_.commit();
+  }
+  /// sums += factors times the others from `other` on.
+  FLAGGEMS_INLINE void add(sums_type& sums, const words_type& factors, u32 other) const {
+    const u64 b = matrix_descriptor<major::across, n>(other);
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < n / 16; ++i)
+      unit_.template multiply_rows<T, major::across>(sums, factors + 4 * i,
+                                                     b + static_cast<u64>(i * (16 * 128 / 16)), 1);
+    unit_.commit();
+  }
+  FLAGGEMS_INLINE void release(u32 slot) const {
+    if (thread_ % 128 == 0) unit_.arrive(empty(slot));
+  }
+  FLAGGEMS_INLINE i32 row_in_tile() const {
+    return static_cast<i32>(thread_ - 128) / 32 * 16 + static_cast<i32>(thread_) % 32 / 4;
+  }
+  FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
+
+  /// Of a thread's two rows: where the others of a tile that they do not see end or begin, from the
+  /// thread's first one on; of queries the logarithm, in powers of two, and the sum.
+  struct rows_type {
+    i32 bound[2];
+    f32 log[2], sum[2];
+  };
+  FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
+    rows_type x{};
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const i32 row = u.first + row_in_tile() + 8 * r;
+      if constexpr (of_queries) {
+        const u32 at = static_cast<u32>(u.batch * space_.group + u.head) * space_.padded.divisor +
+                       min_of(static_cast<u32>(row), space_.padded.divisor - 1);
+        x.log[r] = sums_data_[at];
+        x.sum[r] = sums_data_[i64{space_.sums} + at];
+        x.bound[r] = work::seen(space_, min_of(row, space_.queries - 1)) - column();
+      } else {
+        x.bound[r] = row - space_.diagonal - column();
+      }
+    }
+    return x;
+  }
+  FLAGGEMS_INLINE void hide(scores_type& s, const rows_type& x, i32 tile) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < n / 2; ++i) {
+      const i32 other = tile * n + i / 4 * 8 + i % 2, bound = x.bound[i / 2 % 2];
+      const bool is_hidden = of_queries ? other >= bound : other < bound;
+      s[i] = is_hidden ? lowest<f32>() : s[i];
+    }
+  }
+  /// f(score, x) for each, x being what its query has: its own row's `own`, or, of others, what the
+  /// stage has from number `first` on.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_score(scores_type& s, const f32 (&own)[2], u32 stage, int first,
+                                      const F& f) const {
+    if constexpr (of_queries) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int i = 0; i < n / 2; ++i) f(i, s[i], own[i / 2 % 2]);
+    } else {
+      FLAGGEMS_SIMT_UNROLL
+      for (int j = 0; j < n / 8; ++j) {
+        const auto x = unit_.template read<vec<f32, 2>>(
+            sums_at(stage) + static_cast<u32>(4 * (first + 8 * j + column())));
+        FLAGGEMS_SIMT_UNROLL
+        for (int e = 0; e < 4; ++e) f(4 * j + e, s[4 * j + e], x.at[e % 2]);
+      }
+    }
+  }
+  FLAGGEMS_INLINE static void pack(words_type& to, const scores_type& s) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < n / 4; ++i) to[i] = pack_halves<T>(s[2 * i], s[2 * i + 1]);
+  }
+
+  /// What a thread has of its unit: scores, their slopes, the factors that these become, and sums.
+  struct state {
+    scores_type s, g;
+    words_type weights, slopes;
+    sums_type sums, value_sums;
+    kept_type row, value;
+  };
+  /// What sums of ended products used and wrote.
+  FLAGGEMS_INLINE void settle(state& own) const {
+    unit_.hold(own.sums);
+    unit_.hold(own.slopes);
+    if constexpr (!of_queries) {
+      unit_.hold(own.value_sums);
+      unit_.hold(own.weights);
+    }
+  }
+  /// A tile of others. No product is pending in the end: compilers move registers that a loop
+  /// carries, which a pending product might still read.
+  FLAGGEMS_INLINE void step(state& own, const rows_type& x, const ring_position& at, bool hides,
+                            i32 tile) const {
+    const f32 factor = space_.scale * ln2_constants<f32>::inverse;
+    const u32 stage = at.stage;
+    scores_type &s = own.s, &g = own.g;
+    unit_.wait(full(stage), at.phase);
+    kept_type row, value;
+    if constexpr (keeps_rows) {
+      copy(row, own.row);
+      copy(value, own.value);
+    }
+    unit_.hold(s);
+    unit_.hold(g);
+    unit_.begin();
+    multiply(s, row, base_, others_at(stage));
+    multiply(g, value, base_ + Tile::row_bytes, values_at(stage));
+    unit_.template await<1>();
+    unit_.hold(s);
+    if constexpr (keeps_rows) unit_.hold(row);
+    for_each_score(s, x.log, stage, 0, [&](int, f32& score, f32 log) FLAGGEMS_LAMBDA {
+      score = fma(score, factor, -log);
+    });
+    if (hides) hide(s, x, tile);
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < n / 2; ++i) s[i] = softmax_power_of_two(s[i]);
+    if constexpr (of_queries) {
+      unit_.template await<0>();
+    } else {
+      pack(own.weights, s);
+      unit_.hold(own.weights);
+      unit_.hold(own.value_sums);
+      unit_.begin();
+      add(own.value_sums, own.weights, values_at(stage));
+      unit_.template await<1>();
+    }
+    unit_.hold(g);
+    if constexpr (keeps_rows) unit_.hold(value);
+    for_each_score(g, x.sum, stage, n, [&](int i, f32& slope, f32 sum) FLAGGEMS_LAMBDA {
+      slope = s[i] * (slope - sum);
+    });
+    pack(own.slopes, g);
+    unit_.hold(own.slopes);
+    unit_.hold(own.sums);
+    unit_.begin();
+    add(own.sums, own.slopes, others_at(stage));
+    unit_.template await<0>();
+    settle(own);
+    if constexpr (!of_queries) unit_.sync_named(thread_ / 128, 128);  // all have read its sums
+    release(stage);
+  }
+
+  FLAGGEMS_INLINE void consume() const {
+    ring_position at;
+    u32 phase = 0;
+    for_each_unit([&](const work& u, u32 index) FLAGGEMS_LAMBDA {
+      const rows_type x = rows_of(u);
+      state own;
+      FLAGGEMS_SIMT_UNROLL
+      for (int i = 0; i < d / 2; ++i) own.sums[i] = own.value_sums[i] = 0.0F;
+      unit_.wait(full(of_rows), phase);
+      phase ^= 1;
+      if constexpr (keeps_rows) {
+        keep(own.row, base_);
+        keep(own.value, base_ + Tile::row_bytes);
+        unit_.sync_named(thread_ / 128, 128);  // all have read them
+        release(of_rows);
+      }
+      i32 left = other_heads() * max_of(0, u.end - u.begin), tile = u.begin;
+      FLAGGEMS_SIMT_NO_UNROLL
+      for (; left > 0; --left) {
+        step(own, x, at, u.hides(tile), tile);
+        at.next();
+        if (++tile == u.end) tile = u.begin;
+      }
+      if constexpr (!keeps_rows) release(of_rows);
+      // Anew, rather than kept in registers meanwhile.
+      store(work(space_, static_cast<u32>(settled(static_cast<i32>(index)))), own.sums,
+            own.value_sums);
+    });
+  }
+
+  FLAGGEMS_INLINE void store(const work& u, const sums_type& sums,
+                             const sums_type& value_sums) const {
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const i32 row = u.first + row_in_tile() + 8 * r;
+      const bool exists = row < (of_queries ? space_.queries : space_.keys);
+      const auto line = [&](const decode_arg<T>& arg) FLAGGEMS_LAMBDA {
+        return arg.at(u.place) + (i64{u.head} * arg.head + i64{row} * arg.position);
+      };
+      store_fragment_row<d>(block_, sums + 2 * r, space_.scale, line(grad_), grad_.element,
+                            space_.head_size, space_.is_grad_aligned, exists);
+      if constexpr (!of_queries)
+        store_fragment_row<d>(block_, value_sums + 2 * r, 1.0F, line(grad_value_),
+                              grad_value_.element, space_.value_size, space_.is_grad_value_aligned,
+                              exists);
+    }
+  }
+
+  Block& block_;
+  unit_type unit_;
+  const attention_gradient_space& space_;
+  const tensor_map &row_, &row_value_, &other_, &other_value_, &sums_;
+  global_ptr<const f32> sums_data_;
+  const decode_arg<T>&grad_, &grad_value_;
+  u32 thread_, base_;
+};
+
+/// A pass in T (bf16 or f16). Code for CUDA's other targets has no such kernel and takes one warp a
+/// block, by which the host knows it (most_threads in launch/launch.hpp).
+template <class T, class Tile>
+struct attention_warp_gradients {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
+  static constexpr int max_threads = 32;
+#else
+  static constexpr int max_threads = Tile::threads;
+#endif
+  static constexpr int min_blocks = 1, most_scratch = Tile::scratch;
+  static constexpr bool awaits_earlier = true;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const attention_gradient_space& space,
+                                  const tensor_map& row, const tensor_map& row_value,
+                                  const tensor_map& other, const tensor_map& other_value,
+                                  const tensor_map& sums, global_ptr<const f32> sums_data,
+                                  const decode_arg<T>& grad, const decode_arg<T>& grad_value) {
+    if constexpr (warp_group_unit<typename Block::machine_type>::exists)
+      attention_gradient_by_warp_groups<Block, T, Tile>(
+          block, space, row, row_value, other, other_value, sums, sums_data, grad, grad_value)
+          .run();
+  }
+};
+
+/// What each query's weights and slopes need: the logarithm in powers of two, infinite where it
+/// sees no key and past the last one, and the sum of grad_out * out; vector-aligned lines of T.
+/// Eight threads have a query.
+template <class T>
+struct attention_gradient_sums {
+  static constexpr int max_threads = 128, lanes = 8, width = 8;
+  static constexpr int rows = max_threads / lanes;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const attention_gradient_space& space,
+                                  const decode_arg<const T>& grad_out,
+                                  const decode_arg<const T>& out, const decode_arg<const f32>& logs,
+                                  global_ptr<f32> to) {
+    const i32 lane = block.thread() % lanes;
+    block.for_each_tile(ceil_div(space.sums, u32{rows}), [&](i64 tile) FLAGGEMS_LAMBDA {
+      const u32 index = static_cast<u32>(tile) * rows + static_cast<u32>(block.thread() / lanes);
+      const u32 before = space.padded.quotient(min_of(index, space.sums - 1));
+      const u32 row = min_of(index, space.sums - 1) - before * space.padded.divisor;
+      const u32 batch = space.sharers.quotient(before);
+      const decode_place place(space, batch);
+      const i64 head = before - batch * space.sharers.divisor;
+      const bool exists = row < static_cast<u32>(space.queries);
+      f32 sum = 0.0F;
+      if (exists) {
+        const auto x = grad_out.at(place) + (head * grad_out.head + i64{row} * grad_out.position);
+        const auto y = out.at(place) + (head * out.head + i64{row} * out.position);
+        for (i32 e = lane * width; e < space.value_size; e += lanes * width) {
+          const auto a = bit_cast<vec<T, width>>(load_words<T>(x + e));
+          const auto b = bit_cast<vec<T, width>>(load_words<T>(y + e));
+          FLAGGEMS_SIMT_UNROLL
+          for (int k = 0; k < width; ++k) sum = fma(f32(a.at[k]), f32(b.at[k]), sum);
+        }
+      }
+      FLAGGEMS_SIMT_UNROLL
+      for (int beyond = 1; beyond < lanes; beyond *= 2)
+        sum += block.template shuffle_xor<f32>(sum, beyond);
+      if (lane != 0 || index >= space.sums) return;
+      f32 log = lowest<f32>();
+      if (exists) log = logs.at(place)[head * logs.head + i64{row} * logs.position];
+      to[index] = log == lowest<f32>() ? -lowest<f32>() : log * ln2_constants<f32>::inverse;
+      to[i64{space.sums} + index] = sum;
+    });
+  }
+};
+
+}  // namespace flaggems::kernels
+
+FLAGGEMS_TEXT("flaggems/kernel/family/attention/simt/warp_group_gradients.hpp");

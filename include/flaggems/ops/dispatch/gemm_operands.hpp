@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of products on matrix units: rows of whole vectors of 16 bytes, or copies that are so.
+#pragma once
+
+#include <flaggems/device/tensor.hpp>
+#include <flaggems/kernel/family/gemm/simt/results.hpp>
+#include <flaggems/launch/launch.hpp>
+#include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/copy.hpp>
+
+#include <type_traits>
+
+namespace flaggems {
+
+/// A stream whose products of f32 may be of numbers rounded to tf32 (`allow_tf32`).
+template <class Device>
+struct tf32_stream {
+  using device_type = Device;
+  stream_ref<Device> on;
+};
+template <class Device>
+[[nodiscard]] stream_ref<Device> ref(const tf32_stream<Device>& s) noexcept {
+  return s.on;
+}
+
+namespace detail {
+
+template <class S>
+inline constexpr bool allows_tf32 = false;
+template <class Device>
+inline constexpr bool allows_tf32<tf32_stream<Device>> = true;
+
+template <class T>
+inline constexpr bool is_f8 = std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2>;
+
+/// Whether matrix units multiply T by T on a stream.
+template <class S, class T>
+inline constexpr bool has_matrix_unit_type = std::is_same_v<T, bf16> || std::is_same_v<T, f16> ||
+                                             is_f8<T> || std::is_same_v<T, i8> ||
+                                             std::is_same_v<T, u8> ||
+                                             (std::is_same_v<T, f32> && allows_tf32<S>);
+/// Whether they take only operands that lie along the sum.
+template <class T>
+inline constexpr bool is_multiplied_along = sizeof(T) != 2;
+
+template <class T>
+kernels::major major_of(const kernels::gemm_arg<T>& x, i64 lines) {
+  const bool is_along = is_multiplied_along<T> || x.along == 1 || (x.line != 1 && lines > 1);
+  return is_along ? kernels::major::along : kernels::major::across;
+}
+/// Whether an operand's rows, along the dimension that matrix units take as contiguous, are vectors
+/// of 16 bytes.
+template <class T>
+bool is_aligned(const kernels::gemm_space& space, const kernels::gemm_arg<T>& x, i64 lines) {
+  constexpr i64 vector = kernels::vec_size<T>;
+  const bool by_terms = major_of(x, lines) == kernels::major::across;
+  i64 odd = by_terms ? lines | x.along : space.k | x.line;
+  for (int d = 0; d < space.rank; ++d) odd |= x.batch[d];
+  return (by_terms ? x.line : x.along) == 1 && odd % vector == 0 &&
+         kernels::is_vec_aligned<vector>(x.data);
+}
+
+/// Copies an operand of `lines` lines to `copy` so that it is; there are terms.
+template <class S, class T>
+kernels::major align_operand(const char* op, const S& stream, const kernels::gemm_space& space,
+                             kernels::gemm_arg<T>& x, i64 lines, tensor<T, device_of<S>>& copy) {
+  using device = device_of<S>;
+  constexpr i64 vector = kernels::vec_size<T>;
+  const kernels::major major = major_of(x, lines);
+  if (is_aligned(space, x, lines)) return major;
+  const bool by_terms = major == kernels::major::across;
+  const i64 rows = by_terms ? space.k : lines, length = by_terms ? lines : space.k;
+  const i64 pitch = kernels::round_up(length, vector);
+  kernels::gemm_space batches;  // one if all have the same operand
+  batches.rank = 0;
+  batches.batches = 1;
+  for (int d = 0; d < space.rank; ++d)
+    if (x.batch[d] != 0) {
+      batches.rank = space.rank;
+      batches.batches = space.batches;
+    }
+  for (int d = 0; d < batches.rank; ++d) batches.sizes[d] = space.sizes[d];
+  copy = empty<T>(stream, shape{batches.batches, rows, pitch}, op);
+  i64 to_batch[max_rank];
+  i64 stride = rows * pitch;
+  for (int d = batches.rank; --d >= 0; stride *= batches.sizes[d]) to_batch[d] = stride;
+  if (pitch == length && !by_terms && x.line == 1) {  // transposed
+    i64 sizes[max_rank + 2], from[max_rank + 2], to[max_rank + 2];
+    const int rank = batches.rank;
+    for (int d = 0; d < rank; ++d)
+      sizes[d] = batches.sizes[d], from[d] = x.batch[d], to[d] = to_batch[d];
+    sizes[rank] = rows, from[rank] = x.line, to[rank] = pitch;
+    sizes[rank + 1] = length, from[rank + 1] = x.along, to[rank + 1] = 1;
+    const auto layout = [&](const T* data, const i64* strides) {
+      return memory_layout{reinterpret_cast<const unsigned char*>(data), sizeof(T),
+                           int_list(sizes, rank + 2), int_list(strides, rank + 2)};
+    };
+    launch_copy_of<sizeof(T)>(op, stream, layout(copy.data(), to), layout(x.data, from),
+                              copy.numel(), false);
+  } else {
+    using numbers = tuning<families::gemm, device>;
+    launch_config config{};
+    config.op = op;
+    config.threads = numbers::align_threads;
+    config.tiles = kernels::ceil_div(copy.numel() / vector, i64{config.threads});
+    launch<kernels::gemm_align<T>>(stream, config, batches, x, copy.data(), rows, length, by_terms);
+  }
+  x.data = copy.data();
+  (by_terms ? x.along : x.line) = pitch;
+  (by_terms ? x.line : x.along) = 1;
+  for (int d = 0; d < batches.rank; ++d) x.batch[d] = to_batch[d];
+  return major;
+}
+
+}  // namespace detail
+}  // namespace flaggems
