@@ -14,7 +14,7 @@ namespace flaggems {
 struct soft_cap {
   f32 limit = 1;
   template <class V, class J>
-  FLAGGEMS_INLINE V operator()(const V& score, i64, i64, const J&) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) score, i64, i64, FLAGGEMS_VALUE(J)) const {
     using kernels::tanh;
     return V(V(limit) * tanh(V(score / V(limit))));
   }
@@ -25,7 +25,8 @@ struct soft_cap {
 struct attention_window {
   i32 left = -1, right = -1, shift = 0;
   template <class V, class J>
-  FLAGGEMS_INLINE V operator()(const V& score, i64, i64 query, const J& key) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) score, i64, i64 query,
+                               FLAGGEMS_VALUE(J) key) const {
     using kernels::select;
     constexpr i32 most = 0x7FFFFFFF;
     using C = kernels::element_of<V>;
@@ -43,7 +44,8 @@ struct alibi {
   i64 heads = 1;
   i32 shift = 0;
   template <class V, class J>
-  FLAGGEMS_INLINE V operator()(const V& score, i64 head, i64 query, const J& key) const {
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) score, i64 head, i64 query,
+                               FLAGGEMS_VALUE(J) key) const {
     using kernels::convert;
     using kernels::select;
     using C = kernels::element_of<V>;
