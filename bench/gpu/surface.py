@@ -17,6 +17,12 @@ def gradient_of(f):
     return lambda g, x, o: f.grad_input(g, x, grad_input=o)
 
 
+def exact_conv1d(*arguments):
+    """Without TF32, which PyTorch's convolutions of f32 take unless told otherwise."""
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        return F.conv1d(*arguments)
+
+
 def positive(*sizes, dtype):
     return uniform(*sizes, dtype=dtype) + 0.5
 
@@ -27,7 +33,11 @@ FORMULAS = {
     "sign": (1, torch.sign, out_of(torch.sign), random),
     "tan": (1, torch.tan, out_of(torch.tan), uniform),
     "atan": (1, torch.atan, out_of(torch.atan), random),
+    "asin": (1, torch.asin, out_of(torch.asin), lambda *s, dtype: uniform(*s, dtype=dtype) * 0.9),
     "asinh": (1, torch.asinh, out_of(torch.asinh), random),
+    "acosh": (1, torch.acosh, out_of(torch.acosh), lambda *s, dtype: uniform(*s, dtype=dtype) + 2),
+    "atanh": (1, torch.atanh, out_of(torch.atanh), lambda *s, dtype: uniform(*s, dtype=dtype) * 0.9),
+    "log1p": (1, torch.log1p, out_of(torch.log1p), positive),
     "sinc": (1, torch.sinc, out_of(torch.sinc), random),
     "erfc": (1, torch.erfc, out_of(torch.erfc), random),
     "erfinv": (1, torch.erfinv, out_of(torch.erfinv), lambda *s, dtype: uniform(*s, dtype=dtype) * 0.9),
@@ -125,6 +135,16 @@ def others():
         yield case("stack", "2 of 4096x4096, dim -1", 4 * 4096 * 4096 * size,
                    given(floats(4096, 4096), floats(4096, 4096), result(4096, 4096, 2)), (),
                    lambda x, y: torch.stack((x, y), -1), lambda x, y, o: torch.stack((x, y), -1, out=o))
+        # ---- convolutions: of a speech model, and each channel alone
+        for label, c, f, n, k, stride, groups in (("8x80x3000, 384 filters of 3", 80, 384, 3000, 3, 1, 1),
+                                                  ("8x384x3000, 384 filters of 3, stride 2", 384, 384, 3000, 3, 2, 1),
+                                                  ("8x2048x2048, depthwise of 3", 2048, 2048, 2048, 3, 1, 2048)):
+            places = (n - 1) // stride + 1
+            yield case("conv1d", label, 8 * (c * n + f * places) * size + f * c // groups * k * size,
+                       given(floats(8, c, n), floats(f, c // groups, k), floats(f), result(8, f, places)),
+                       (stride, groups),
+                       lambda x, w, b, s=stride, g=groups: exact_conv1d(x, w, b, s, 1, 1, g),
+                       lambda x, w, b, o, s=stride, g=groups: F.conv1d(x, w, b, s, 1, 1, g))
         yield case("outer", "8192 x 4096", 8192 * 4096 * size,
                    given(floats(8192), floats(4096), result(8192, 4096)), (), torch.outer, out_of(torch.outer), roof="copy")
         yield case("glu", text(rows, columns), rows * columns * size * 3 // 2,

@@ -10,6 +10,7 @@
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/comparison.hpp>
+#include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/gated.hpp>
@@ -44,7 +45,11 @@ FLAGGEMS_BENCH_UNARY(floor)
 FLAGGEMS_BENCH_UNARY(sign)
 FLAGGEMS_BENCH_UNARY(tan)
 FLAGGEMS_BENCH_UNARY(atan)
+FLAGGEMS_BENCH_UNARY(asin)
 FLAGGEMS_BENCH_UNARY(asinh)
+FLAGGEMS_BENCH_UNARY(acosh)
+FLAGGEMS_BENCH_UNARY(atanh)
+FLAGGEMS_BENCH_UNARY(log1p)
 FLAGGEMS_BENCH_UNARY(sinc)
 FLAGGEMS_BENCH_UNARY(erfc)
 FLAGGEMS_BENCH_UNARY(erfinv)
@@ -77,6 +82,8 @@ FLAGGEMS_BENCH(binary_cross_entropy_with_logits,
                fg::binary_cross_entropy_with_logits(c.on, c.view<const T>(0), c.view<const T>(1),
                                                     std::nullopt, std::nullopt, c.view<T>(2)))
 
+FLAGGEMS_BENCH(conv1d, fg::conv1d(c.on, c.view<const T>(0), c.view<const T>(1), c.view<const T>(2),
+                                  c.view<T>(3), {c.integer(0)}, {1}, {1}, c.integer(1)))
 FLAGGEMS_BENCH(flip, fg::flip(c.on, c.view<const T>(0), c.view<T>(1), {-1}))
 FLAGGEMS_BENCH(roll, fg::roll(c.on, c.view<const T>(0), c.view<T>(1), 3, -1))
 FLAGGEMS_BENCH(repeat, fg::repeat(c.on, c.view<const T>(0), c.view<T>(1), {2, 3}))

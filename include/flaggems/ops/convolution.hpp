@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions: matrix products of the weight and the input's windows, which are copied next to
-// each other; with few channels a group (depthwise) sums of a formula over views of the windows.
+// each other; with few filters a group (depthwise) sums of products of views of the windows.
 #pragma once
 
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
-#include <flaggems/ops/reduce.hpp>
 
 #include <optional>
 #include <string_view>
@@ -152,29 +151,51 @@ struct conv_plan {
   }
 };
 
-/// out [B, G, F, places...] = the sums over channels and windows, as a reduction of a formula.
+/// out [B, G, F, places...] = the sums over channels and windows, one formula for each summand.
 template <class C, class S, class T, class D, class Bias>
-void convolve_by_sums(const char* op, const S& stream, const conv_plan& plan,
-                      const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
-                      const Bias& bias, const tensor_view<T, D>& out) {
-  auto windows = plan.windows(x.unflatten(1, {plan.groups, plan.channels})).unsqueeze(2);
-  auto factors = weight.unflatten(0, {plan.groups, plan.features}).unsqueeze(0);
-  shape summed{3};
-  for (int d = 0; d < plan.dims; ++d) {
-    factors = factors.unsqueeze(-1);
-    summed.push_back(4 + d);
+void convolve_by_summands(const char* op, const S& stream, const conv_plan& plan,
+                          const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
+                          const Bias& bias, const tensor_view<T, D>& out) {
+  const auto channels = x.unflatten(1, {plan.groups, plan.channels});
+  const auto factors = weight.unflatten(0, {plan.groups, plan.features});
+  const auto to_places = [&](auto v) {  // [G, F] beside the output
+    for (int d = 0; d < plan.dims; ++d) v = v.unsqueeze(-1);
+    return v;
+  };
+  tensor<C, D> rounded_later;
+  tensor_view<C, D> sums;
+  if constexpr (std::is_same_v<T, C>) {
+    sums = out;
+  } else {
+    rounded_later = empty<C>(stream, out.shape_of(), op);
+    sums = rounded_later.view();
   }
-  const auto products = mul(cast<C>(windows), cast<C>(factors));
-  constexpr auto total = reduction_result::total;
-  if (!bias)
-    return reduce_values<operators::sum, kernels::sum_of, C>(op, stream, products, out, summed,
-                                                             false, total);
-  auto sums = empty<C>(stream, out.shape_of(), op);
-  reduce_values<operators::sum, kernels::sum_of, C>(op, stream, products, sums.view(), summed,
-                                                    false, total);
-  auto added = bias->unflatten(0, {plan.groups, plan.features});
-  for (int d = 0; d < plan.dims; ++d) added = added.unsqueeze(-1);
-  assign_node(op, stream, out, cast<T>(add(sums, cast<C>(added))).node);
+  const i64 window = plan.window(), count = plan.channels * window;
+  for (i64 k = 0; k < count; ++k) {
+    auto elements = plan.windows(channels.select(2, k / window));
+    auto factor = factors.select(2, k / window);
+    i64 rest = k % window, own = window;
+    for (int d = 0; d < plan.dims; ++d) {
+      own /= plan.at[d].kernel;
+      elements = elements.select(2, rest / own);
+      factor = factor.select(2, rest / own);
+      rest %= own;
+    }
+    const auto product = mul(cast<C>(elements.unsqueeze(2)), cast<C>(to_places(factor)));
+    const bool is_last = k + 1 == count && !std::is_same_v<T, C>;
+    const tensor_view<const C, D> before(sums);
+    if (k > 0 && is_last)
+      assign_node(op, stream, out, cast<T>(add(before, product)).node);
+    else if (k > 0)
+      assign_node(op, stream, sums, add(before, product).node);
+    else if (bias)
+      assign_node(
+          op, stream, sums,
+          add(cast<C>(to_places(bias->unflatten(0, {plan.groups, plan.features}))), product).node);
+    else
+      assign_node(op, stream, sums, product.node);
+    if (k == 0 && is_last) assign_node(op, stream, out, cast<T>(before).node);
+  }
 }
 
 /// The same as products of matrices: weight [G, F, channels * window] and the copied windows.
@@ -253,9 +274,11 @@ void convolve_into(const conv_request& ask, const S& stream, const X& input, con
   }
   tensor_view<T, D> to(has_batch ? out.view() : out.unsqueeze(0));
   to = to.unflatten(1, {plan.groups, plan.features});
-  constexpr i64 few = 4;  // features of a group, up to which a product has too few rows
-  if (plan.features < few && plan.dims < 3)
-    return convolve_by_sums<C>(op, stream, plan, x, tensor_view<const T, D>(weight), added, to);
+  // With few features a group a product has too few rows.
+  constexpr i64 few_features = 4, few_summands = 32;
+  const i64 summands = plan.channels * plan.window();
+  if (plan.features < few_features && summands > 0 && summands <= few_summands)
+    return convolve_by_summands<C>(op, stream, plan, x, tensor_view<const T, D>(weight), added, to);
 
   tensor_view<const T, D> filters(weight);
   if (!filters.is_contiguous()) {

@@ -16,7 +16,7 @@ template <class C>
 struct scan_sum {
   using compute = C;
   using state = C;
-  static constexpr bool has_places = false;
+  static constexpr bool has_places = false, is_commutative = true;
   FLAGGEMS_INLINE static state identity() { return C(0); }
   FLAGGEMS_INLINE static state of(C x, i64) { return x; }
   FLAGGEMS_INLINE static state join(const state& a, const state& b) { return wrapping_add(a, b); }
@@ -37,7 +37,7 @@ template <class C>
 struct scan_log_sum_exp {
   using compute = C;
   using state = scaled_power<C>;
-  static constexpr bool has_places = false;
+  static constexpr bool has_places = false, is_commutative = true;
   FLAGGEMS_INLINE static state identity() { return {lowest<C>(), C(0)}; }
   FLAGGEMS_INLINE static state of(C x, i64) { return {x, C(1)}; }
   FLAGGEMS_INLINE static state join(const state& a, const state& b) {
@@ -55,7 +55,7 @@ template <class C, bool Max>
 struct scan_extreme {
   using compute = C;
   using state = indexed<C, i64>;
-  static constexpr bool has_places = true;
+  static constexpr bool has_places = true, is_commutative = false;  // of equal ones the last wins
   FLAGGEMS_INLINE static state identity() { return {C(0), i64(-1)}; }
   FLAGGEMS_INLINE static state of(C x, i64 i) { return {x, i}; }
   FLAGGEMS_INLINE static state join(const state& a, const state& b) {
@@ -123,10 +123,11 @@ struct scan {
   using state = typename Op::state;
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, scan_space space, arg<T, T> in, target<O> out,
-                                  target<i64> places, global_ptr<state> states, scan_pass pass) {
+  FLAGGEMS_INLINE static void run(Block& block, const scan_space& space, const arg<T, T>& in,
+                                  const target<O>& out, const target<i64>& places,
+                                  global_ptr<state> states, scan_pass pass) {
     block.for_each_tile(space.rows.tiles * space.chunks, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 t = tile / space.chunks, k = tile - t * space.chunks;
+      const i64 t = space.chunks == 1 ? tile : tile / space.chunks, k = tile - t * space.chunks;
       const coordinates c = space.rows.locate(t);
       const i64 columns = space.rows.length(c), first = k * space.chunk;
       const i64 n = min_of(space.chunk, space.length - first);

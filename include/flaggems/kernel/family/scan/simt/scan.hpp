@@ -90,19 +90,31 @@ FLAGGEMS_INLINE void write_some(Op op, const scan_row_data<Op, T, O>& row, i64 i
   write_each(op, row, i, n, from);
 }
 
+/// Scans a row by all threads; gives the last state. Elements are read before those in front of
+/// them are joined, since memory answers late. Without results, and where the order of operands
+/// does not matter, threads join what they read, and each other once.
 template <class Op, class Block, class Row>
 FLAGGEMS_INLINE typename Op::state share_row(Op, const Block& block, const Row& row, i64 n,
                                              typename Op::state carry, bool writes) {
   using state = typename Op::state;
   constexpr int each = scanned_at_once;
   const auto join = [](const state& a, const state& b) FLAGGEMS_LAMBDA { return Op::join(a, b); };
-  for (i64 start = 0; start < n; start += i64{each} * block.threads()) {
+  const i64 step = i64{each} * block.threads();
+  const bool joins_once = Op::is_commutative && !writes;
+  state next[each], gathered = Op::identity(), total;
+  read_some(Op(), row, i64{each} * block.thread(), n, next);
+  for (i64 start = 0; start < n; start += step) {
     const i64 mine = start + i64{each} * block.thread();
     state own[each];
-    read_some(Op(), row, mine, n, own);
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < each; ++k) own[k] = next[k];
+    if (start + step < n) read_some(Op(), row, mine + step, n, next);
     FLAGGEMS_SIMT_UNROLL
     for (int k = 1; k < each; ++k) own[k] = Op::join(own[k - 1], own[k]);
-    state total;
+    if (joins_once) {
+      gathered = Op::join(gathered, own[each - 1]);
+      continue;
+    }
     const state others =
         block.template exclusive_scan_block<state>(own[each - 1], Op::identity(), join, total);
     if (writes) {
@@ -113,7 +125,10 @@ FLAGGEMS_INLINE typename Op::state share_row(Op, const Block& block, const Row& 
     }
     carry = Op::join(carry, total);
   }
-  return carry;
+  if (!joins_once) return carry;
+  static_cast<void>(
+      block.template exclusive_scan_block<state>(gathered, Op::identity(), join, total));
+  return Op::join(carry, total);
 }
 
 }  // namespace flaggems::kernels
