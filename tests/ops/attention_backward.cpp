@@ -243,8 +243,13 @@ TYPED_TEST(attention_backward, errors) {
 
 int launches_of_warp_groups = 0;
 
+template <class Device>
+class attention_backward_of_many : public testing::Test {};
+using devices_of_many = devices_and_own<host, chip32>;
+TYPED_TEST_SUITE(attention_backward_of_many, devices_of_many);
+
 // What the copy engine takes goes to warp groups on devices that have them.
-TYPED_TEST(attention_backward, by_warp_groups_where_aligned) {
+TYPED_TEST(attention_backward_of_many, by_warp_groups_where_aligned) {
   using D = TypeParam;
   launches_of_warp_groups = 0;
   const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
