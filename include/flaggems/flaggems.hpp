@@ -78,8 +78,8 @@
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/rwkv.hpp>
-#include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scaled_mm.hpp>
+#include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
