@@ -49,6 +49,23 @@ struct add_by_pointer {
   }
 };
 
+/// *out += the sum of a thread's own numbers, of which each thread has 16 KiB.
+struct many_variables {
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, flaggems::i64* out) {
+    using flaggems::i64;
+    constexpr int count = 2048;
+    i64 own[count];
+    for (int k = 0; k < count; ++k) own[k] = block.thread();
+    block.sync();
+    i64 sum = 0;
+    for (int k = 0; k < count; ++k) sum += own[k];
+    sum = block.reduce(block.threads(), i64(0), flaggems::kernels::plus{},
+                       [&](auto) FLAGGEMS_LAMBDA { return sum; });
+    block.single([&]() FLAGGEMS_LAMBDA { *out = sum; });
+  }
+};
+
 }  // namespace flaggems_test
 
 FLAGGEMS_TEXT("opencl/kernels.hpp");

@@ -75,6 +75,15 @@ TEST_F(opencl_device, scratch_is_local_or_in_a_workspace) {
   }
 }
 
+TEST_F(opencl_device, large_blocks_may_have_many_variables) {
+  flaggems::stream<opencl> s;
+  auto out = flaggems::from_values<i64>(s, std::vector<i64>{0}, {1});
+  flaggems::launch_config config = config_of("many_variables", 1);
+  config.threads = 1024;
+  flaggems::launch<flaggems_test::many_variables>(s, config, out.data());
+  EXPECT_EQ(flaggems::to_host(s, out).data()[0], i64{2048} * 1024 * 1023 / 2);
+}
+
 TEST_F(opencl_device, arguments_have_the_drivers_limit) {
   flaggems::stream<opencl> s;
   auto out = flaggems::from_values<i64>(s, std::vector<i64>{0}, {1});

@@ -57,7 +57,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
-              "with_bias", "with_mask"}
+              "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
          "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
          "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view"}  # they launch nothing

@@ -44,7 +44,7 @@ SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatt
                "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "with_bias", "with_mask", "epilogue"} | operators.VIEWS
+NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS
 
 
 def compiled_operators():

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/rules.hpp>
 #include <flaggems/ops/dispatch/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/plan/attention.hpp>
@@ -45,7 +46,29 @@ template <tensor_like X>
   return mask_operand<detail::view_of<const X&>>{as_view(attn_mask)};
 }
 
+/// A rule of the scores, where a mask could be.
+template <class Rule>
+struct score_operand {
+  Rule value;
+};
+/// Marks `rule` as what makes of each score the one that is used: a trivially copyable functor with
+/// a default, V operator()(const V& score, i64 head, i64 query, const J& key) const, where V is a
+/// number or a vector of numbers and J as many i32; -inf hides a key. `head` counts the heads of
+/// all batches. soft_cap, attention_window and alibi are such rules
+/// (kernel/family/attention/rules.hpp).
+template <class Rule>
+[[nodiscard]] auto with_score(const Rule& rule) {
+  static_assert(std::is_trivially_copyable_v<Rule> && std::is_default_constructible_v<Rule>,
+                "flaggems: a rule of scores is trivially copyable and has a default");
+  return score_operand<Rule>{rule};
+}
+
 namespace detail {
+
+template <class Mask>
+inline constexpr bool is_rule = false;
+template <class Rule>
+inline constexpr bool is_rule<score_operand<Rule>> = true;
 
 struct no_mask_view {};
 struct no_logs_view {};
@@ -132,7 +155,8 @@ struct attention_call {
   using Key = typename K::value_type;
   using O = typename Out::value_type;
   using C = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
-  static constexpr bool masked = !std::is_same_v<Mask, no_mask_view>;
+  static constexpr bool has_rule = is_rule<Mask>;
+  static constexpr bool masked = !std::is_same_v<Mask, no_mask_view> && !has_rule;
   static_assert(kernels::is_floating<T> && kernels::is_floating<Key> &&
                     std::is_same_v<Key, typename V::value_type> &&
                     std::is_same_v<T, f64> == std::is_same_v<Key, f64>,
@@ -199,7 +223,7 @@ struct attention_call {
     }
     if (out.empty() && (!has_logs || q.empty())) return;
     const auto absent_or_mask = [&] {
-      if constexpr (masked)
+      if constexpr (masked || has_rule)
         return mask;
       else
         return std::nullopt;
@@ -223,6 +247,15 @@ struct attention_call {
         const auto whole = mask.expand(scores());
         batches.add_by_queries(whole);
         return whole;
+      } else if constexpr (has_rule) {
+        // The index of a head is that of an element of a tensor that has one for each.
+        shape heads(q.sizes().first(static_cast<std::size_t>(rank - 2)));
+        heads.push_back(1);
+        heads.push_back(1);
+        const tensor_view<const bool, typename Q::device_type> index(unchecked_t{}, nullptr, heads,
+                                                                     contiguous_strides(heads));
+        batches.add_by_queries(index);
+        return index;
       } else {
         return 0;
       }
@@ -247,12 +280,17 @@ struct attention_call {
         kernels::attention_mask<typename Mask::value_type> to{};
         batches.place(4, to, whole_mask);
         return to;
+      } else if constexpr (has_rule) {
+        kernels::attention_rule<decltype(mask.value)> to{};
+        batches.place(4, to, whole_mask);
+        to.rule = mask.value;
+        return to;
       } else {
         return kernels::no_mask{};
       }
     }();
     kernels::attention_arg<C> kernel_logs{};
-    if constexpr (has_logs) batches.place(masked ? 5 : 4, kernel_logs, logs);
+    if constexpr (has_logs) batches.place(masked || has_rule ? 5 : 4, kernel_logs, logs);
     const C scale = attention_scale<C>(options, space.head_size);
     launch_attention(name, stream, space, kernel_q, kernel_k, kernel_v, kernel_mask, kernel_out,
                      kernel_logs, scale, out.numel());
@@ -266,7 +304,9 @@ using attention_call_of =
 template <class S, class In, class Out, class Mask>
 void attend(const S& stream, const In& in, const Mask& mask, const Out& out,
             const attention_options& options) {
-  if constexpr (tensor_like<const Mask&>) {
+  if constexpr (is_rule<Mask>) {
+    attention_call_of<In, Out, Mask>::run(stream, in.q, in.k, in.v, mask, out, options);
+  } else if constexpr (tensor_like<const Mask&>) {
     static_assert(
         std::is_same_v<value_t<const Mask&>, bool> || kernels::is_floating<value_t<const Mask&>>,
         "flaggems: attn_mask is of bool or of a floating-point type");
@@ -356,6 +396,25 @@ requires(!tensor_like<Mask>)
                                                     const attention_options& options = {}) {
   same_device<S, Q, K, V>();
   return detail::attended(stream, query, key, value, attn_mask, options);
+}
+
+/// out = softmax(rule(scale * query * key^T)) * value, with a rule of the scores in the mask's
+/// place: with_score(rule). It may be combined with is_causal.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, class Rule, tensor_like Out>
+void scaled_dot_product_attention(const S& stream, const Q& query, const K& key, const V& value,
+                                  const score_operand<Rule>& rule, Out&& out,
+                                  const attention_options& options = {}) {
+  same_device<S, Q, K, V, Out>();
+  detail::attend(stream, detail::attention_inputs(query, key, value, options), rule, as_view(out),
+                 options);
+}
+/// The same in a new tensor of query's dtype.
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, class Rule>
+[[nodiscard]] auto scaled_dot_product_attention(const S& stream, const Q& query, const K& key,
+                                                const V& value, const score_operand<Rule>& rule,
+                                                const attention_options& options = {}) {
+  same_device<S, Q, K, V>();
+  return detail::attended(stream, query, key, value, rule, options);
 }
 
 /// Does not compile: one tensor after value could be the mask or the output.

@@ -28,6 +28,12 @@ void masked() {
        });
 }
 
+void by_rule() {
+  each(fg::floating_types{}, [](const auto& x) {
+    (void)fg::scaled_dot_product_attention(s, x, x, x, fg::with_score(fg::soft_cap{30}));
+  });
+}
+
 void with_logarithms() {
   each(fg::floating_types{},
        [](const auto& x) { (void)fg::scaled_dot_product_flash_attention(s, x, x, x); });

@@ -192,6 +192,14 @@ namespace kernels {
 
 template <class T>
 inline constexpr bool is_floating = is_same<T, f32> || is_same<T, f64> || is_small_float<T>;
+/// Whether a number to compute with is NaN; no integer is.
+template <class T>
+FLAGGEMS_INLINE constexpr bool is_nan(T x) {
+  if constexpr (is_floating<T>)
+    return x != x;
+  else
+    return false;
+}
 
 /// The compute type of T: f32 for the small floats, else T itself.
 template <class T>

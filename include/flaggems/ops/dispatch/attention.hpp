@@ -77,6 +77,12 @@ kernels::decode_mask<T> decode_operand(const kernels::attention_mask<T>& x, int 
   return {decode_operand(arg, rank)};
 }
 
+template <class Rule>
+kernels::decode_rule<Rule> decode_operand(const kernels::attention_rule<Rule>& x, int rank) {
+  const kernels::attention_arg<const bool>& arg = x;
+  return {decode_operand(arg, rank), x.rule};
+}
+
 /// Attention by the kernels of SIMT devices for vector-aligned keys and values.
 template <class S, class T, class Key, class Out, class Mask>
 struct warp_attention {

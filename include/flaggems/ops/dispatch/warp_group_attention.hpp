@@ -43,6 +43,10 @@ template <class M>
 struct mask_elements<kernels::decode_mask<M>> {
   using type = M;
 };
+template <class Rule>
+struct mask_elements<kernels::decode_rule<Rule>> {
+  using type = void;  // no elements that boxes have
+};
 template <class Mask>
 using element_of_mask = typename mask_elements<Mask>::type;
 

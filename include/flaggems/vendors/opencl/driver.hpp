@@ -11,6 +11,8 @@
 #include <flaggems/error.hpp>
 #include <flaggems/vendors/driver/driver.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -156,6 +158,34 @@ struct opencl_functions {
   return text(name) + " (" + text(result) + ")";
 }
 
+/// Threads that are made meanwhile have stacks of at least so many bytes. PoCL's keep the variables
+/// of all work-items there: a group of 1024 needs more than the default.
+class larger_stacks {
+ public:
+  explicit larger_stacks(std::size_t bytes) noexcept {
+    if (pthread_getattr_default_np(&attributes_) != 0) return;
+    is_set_ = true;
+    pthread_attr_getstacksize(&attributes_, &before_);
+    set((std::max)(before_, bytes));
+  }
+  ~larger_stacks() {
+    if (!is_set_) return;
+    set(before_);
+    pthread_attr_destroy(&attributes_);
+  }
+  larger_stacks(const larger_stacks&) = delete;
+  larger_stacks& operator=(const larger_stacks&) = delete;
+
+ private:
+  void set(std::size_t bytes) noexcept {
+    pthread_attr_setstacksize(&attributes_, bytes);
+    pthread_setattr_default_np(&attributes_);
+  }
+  pthread_attr_t attributes_{};
+  std::size_t before_ = 0;
+  bool is_set_ = false;
+};
+
 /// OpenCL's loader, opened at first use, and the devices of all platforms that we can use.
 class opencl_driver {
  public:
@@ -192,6 +222,7 @@ class opencl_driver {
  private:
   static constexpr const char* libraries[] = {"libOpenCL.so.1", "libOpenCL.so"};
   static constexpr u32 most_platforms = 16;
+  static constexpr std::size_t stack_bytes = std::size_t{256} << 20U;
 
   opencl_driver() noexcept : library_("FLAGGEMS_OPENCL_LIBRARY", libraries) {
     if (!library_.is_open() || !functions_.bind(library_)) {
@@ -199,6 +230,7 @@ class opencl_driver {
       functions_ = {};
       return;
     }
+    const larger_stacks of_workers(stack_bytes);
     void* platforms[most_platforms] = {};
     u32 found = 0;
     if (functions_.clGetPlatformIDs.call(most_platforms, platforms, &found) != 0) found = 0;

@@ -76,6 +76,18 @@ struct attention_mask : attention_arg<const T> {
   }
 };
 
+/// A rule of scores; the strides are those of the index of a head, of all heads of all batches.
+template <class Rule>
+struct attention_rule : attention_arg<const bool> {
+  Rule rule;
+  FLAGGEMS_INLINE attention_rule_row<Rule> row(const coordinates& c, i64 head_index, i64 query,
+                                               i64 key) const {
+    i64 index = head_index * this->head;
+    for (int d = 0; d < c.rank; ++d) index += c.at[d] * this->batch[d];
+    return {rule, index, query, static_cast<i32>(key)};
+  }
+};
+
 /// Replaces a query's scores of `n` keys in `line`, of which `seen` are visible, by exponentials
 /// relative to the largest score so far; updates that score and the sum of exponentials. Returns
 /// the factor by which earlier sums are rescaled.

@@ -47,6 +47,19 @@ struct attention_mask_row {
   }
 };
 
+/// A query's scores from key `first` on, each as a rule has it: rule(score, head, query, key).
+template <class Rule>
+struct attention_rule_row {
+  Rule rule;
+  i64 head, query;
+  i32 first;
+  template <class C, class Lane>
+  FLAGGEMS_INLINE lane_value<Lane, C> apply(Lane lane, const lane_value<Lane, C>& score) const {
+    using J = lane_value<Lane, i32>;
+    return rule(score, head, query, J(iota<i32>(lane) + J(first)));
+  }
+};
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/attention/mask.hpp");

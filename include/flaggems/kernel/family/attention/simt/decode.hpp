@@ -76,6 +76,17 @@ struct decode_mask : decode_arg<const T> {
   }
 };
 
+/// As attention_rule.
+template <class Rule>
+struct decode_rule : decode_arg<const bool> {
+  Rule rule;
+  template <class Query>
+  FLAGGEMS_INLINE attention_rule_row<Rule> row(const decode_place& p, const Query& query) const {
+    return {rule, p.outer * this->outer + p.inner * this->inner + i64{query.head} * this->head,
+            query.position, 0};
+  }
+};
+
 /// The size of a part's result for a row: the largest score, the sum of the exponentials relative
 /// to it, and the values weighted with them.
 FLAGGEMS_INLINE i64 decode_found(i64 value_size) { return round_up(value_size + 2, 4); }

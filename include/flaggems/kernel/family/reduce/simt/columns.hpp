@@ -82,7 +82,7 @@ FLAGGEMS_INLINE i64 first_of(i64 from, i64 end, C best, const F& value) {
   FLAGGEMS_SIMT_UNROLL
   for (int u = 0; u < Count; ++u) {
     const C v = of[Count - 1 - u];
-    if (v == best || v != v) first = min_of<i64>(from + (Count - 1 - u), end - 1);
+    if (v == best || is_nan(v)) first = min_of<i64>(from + (Count - 1 - u), end - 1);
   }
   return first;
 }

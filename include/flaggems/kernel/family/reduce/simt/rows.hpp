@@ -164,7 +164,7 @@ FLAGGEMS_INLINE auto reduce_vectors(const Row& row, u32 n, u32 x, u32 along) ->
     FLAGGEMS_SIMT_UNROLL
     for (int k = Width - 1; k >= 0; --k) {
       const C v = vectors::template value<Width>(row, with_best, k, place);
-      if (v == best || v != v) first = static_cast<u32>(k);
+      if (v == best || is_nan(v)) first = static_cast<u32>(k);
     }
     place += first;
   }
@@ -453,7 +453,7 @@ struct simt_reduce_short {
           first[u] = size * Width;
           static_for<Width>([&](auto k) FLAGGEMS_LAMBDA {
             const C v = value(u, Width - 1 - k);
-            if (v == best[u] || v != v) first[u] = x * Width + (Width - 1 - k);
+            if (v == best[u] || is_nan(v)) first[u] = x * Width + (Width - 1 - k);
           });
         }
         for (int mask = size / 2; mask > 0; mask /= 2) {

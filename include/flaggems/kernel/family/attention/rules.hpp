@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules of attention's scores, for with_score: functors of a score, which is scaled, the index of
+// its head, of its query and of its key (lanes of i32).
+#pragma once
+
+#include <flaggems/kernel/lang/lanes.hpp>
+#include <flaggems/kernel/math/math.hpp>
+
+namespace flaggems {
+
+/// limit * tanh(score / limit): scores stay within (-limit, limit).
+struct soft_cap {
+  f32 limit = 1;
+  template <class V, class J>
+  FLAGGEMS_INLINE V operator()(const V& score, i64, i64, const J&) const {
+    using kernels::tanh;
+    return V(V(limit) * tanh(V(score / V(limit))));
+  }
+};
+
+/// The keys from query + shift - left to query + shift + right; a negative number is no limit.
+/// `shift` is the number of keys before the first query's own.
+struct attention_window {
+  i32 left = -1, right = -1, shift = 0;
+  template <class V, class J>
+  FLAGGEMS_INLINE V operator()(const V& score, i64, i64 query, const J& key) const {
+    using kernels::select;
+    constexpr i32 most = 0x7FFFFFFF;
+    using C = kernels::element_of<V>;
+    const i32 own = static_cast<i32>(query) + shift;
+    const V hidden(kernels::lowest<C>());
+    const i32 first = left < 0 ? 0 : own - left, last = right < 0 ? most : own + right;
+    return select(key < J(first), hidden, V(select(J(last) < key, hidden, score)));
+  }
+};
+
+/// score - slope * |key - query - shift|, with a slope for each of `heads` heads, f32 in the memory
+/// of the device (ALiBi). O. Press et al.: Train Short, Test Long, 2021 (arXiv:2108.12409).
+struct alibi {
+  kernels::global_ptr<const f32> slopes = nullptr;
+  i64 heads = 1;
+  i32 shift = 0;
+  template <class V, class J>
+  FLAGGEMS_INLINE V operator()(const V& score, i64 head, i64 query, const J& key) const {
+    using kernels::convert;
+    using kernels::select;
+    using C = kernels::element_of<V>;
+    const V away = convert<C>(J(key - J(static_cast<i32>(query) + shift)));
+    const V distance = select(away < V(C(0)), V(V(C(0)) - away), away);
+    return V(score - V(static_cast<C>(slopes[head % heads])) * distance);
+  }
+};
+
+}  // namespace flaggems
+
+FLAGGEMS_TEXT("flaggems/kernel/family/attention/rules.hpp");
