@@ -162,6 +162,7 @@ TEST(scan, refuses_bad_arguments) {
   test_tensor<f32> x({3, 4}), out({3, 5}), right({3, 4});
   test_tensor<i64> places({3, 4});
   EXPECT_RAISES(fg::cumsum(s, x.in(), 2), out_of_range, "cumsum");
+  EXPECT_RAISES(fg::cumsum_(s, x.view(), 2), out_of_range, "cumsum_");
   EXPECT_RAISES(fg::cumsum(s, x.in(), out.view(), 0), shape_mismatch, "cumsum");
   EXPECT_RAISES(fg::cumprod(s, out.in().narrow(1, 0, 4), out.view().narrow(1, 1, 4), 0), overlap,
                 "cumprod");

@@ -29,6 +29,8 @@ TYPED_TEST(sequences, all) {
   check(fg::linspace<i64>(s, 0, 10, 4), 4, [](double k) { return std::trunc(10 * k / 3); });
   check(fg::linspace<i64>(s, 0, 1.9, 20), 20, [](double k) { return k < 19 ? 0 : 1; });
   EXPECT_EQ(values_of(fg::linspace<f64>(s, 0.1, 0.7, 7)).back(), 0.7);
+  EXPECT_EQ(values_of(fg::linspace<f64>(s, -1.5e308, 1.5e308, 5)),
+            (std::vector<double>{-1.5e308, -7.5e307, 0, 7.5e307, 1.5e308}));
   check(fg::linspace(s, 3, 5, 1), 1, [](double) { return 3; });
   EXPECT_EQ(fg::linspace(s, 3, 5, 0).numel(), 0);
   check(fg::logspace(s, 0, 3, 4), 4, [](double k) { return std::pow(10, k); });

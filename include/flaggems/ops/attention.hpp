@@ -216,7 +216,8 @@ struct attention_call {
       check_separate_output(name, out, mask);
     }
     if constexpr (has_logs) {
-      check_sizes(name, logs, shape(q.sizes().first(static_cast<std::size_t>(rank - 1))));
+      check_sizes(name, logs, shape(q.sizes().first(static_cast<std::size_t>(rank - 1))),
+                  "logsumexp");
       check_separate_output(name, logs, q, k, v, out);
       if constexpr (masked) check_separate_output(name, logs, mask);
     }

@@ -65,22 +65,27 @@ template <class T, class Result>
 using scan_result = std::conditional_t<!std::is_void_v<Result>, Result,
                                        std::conditional_t<kind_of<T> == kind::floating, T, i64>>;
 
+/// A scan of sums or products, in the type that holds them.
+template <class Op, template <class> class Operation, class S, class X, class Out>
+void fold_into(const char* op, const S& stream, const X& x, Out&& out, i64 dim) {
+  using T = value_t<const X&>;
+  using O = value_t<Out>;
+  using D = device_of<S>;
+  same_device<S, X, Out>();
+  static_assert(kind_of<T> <= kind_of<O> && !std::is_same_v<O, bool>,
+                "flaggems: the output has a kind that holds the sums: integers or floats");
+  if constexpr (element_type_in<scanned_types, 1, X>())
+    scan_into<Op, Operation<scan_type<T, O>>>(op, stream, tensor_view<const T, D>(as_view(x)), dim,
+                                              as_view(out), tensor_view<i64, D>());
+}
+
 }  // namespace detail
 
 // One line a scan: name, its operation.
 #define FLAGGEMS_SCAN(name, operation)                                                           \
   template <stream_like S, tensor_like X, tensor_like Out>                                       \
   void name(const S& stream, const X& x, Out&& out, i64 dim) {                                   \
-    using T = value_t<const X&>;                                                                 \
-    using O = value_t<Out>;                                                                      \
-    using D = device_of<S>;                                                                      \
-    same_device<S, X, Out>();                                                                    \
-    static_assert(detail::kind_of<T> <= detail::kind_of<O> && !std::is_same_v<O, bool>,          \
-                  "flaggems: the output has a kind that holds the sums: integers or floats");    \
-    if constexpr (element_type_in<detail::scanned_types, 1, X>())                                \
-      detail::scan_into<operators::name, kernels::operation<detail::scan_type<T, O>>>(           \
-          #name, stream, tensor_view<const T, D>(as_view(x)), dim, as_view(out),                 \
-          tensor_view<i64, D>());                                                                \
+    detail::fold_into<operators::name, kernels::operation>(#name, stream, x, out, dim);          \
   }                                                                                              \
   template <class Result = void, stream_like S, tensor_like X>                                   \
   requires(!tensor_like<Result>) [[nodiscard]] auto name(const S& stream, const X& x, i64 dim) { \
@@ -91,7 +96,7 @@ using scan_result = std::conditional_t<!std::is_void_v<Result>, Result,
   }                                                                                              \
   template <stream_like S, tensor_like X>                                                        \
   void name##_(const S& stream, X&& x, i64 dim) {                                                \
-    name(stream, x, x, dim);                                                                     \
+    detail::fold_into<operators::name, kernels::operation>(#name "_", stream, x, x, dim);        \
   }
 
 /// out[i] = x[0] + ... + x[i] along `dim`. Integers and bool give i64 unless the output or Result

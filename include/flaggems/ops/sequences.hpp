@@ -22,7 +22,9 @@ inline auto numbers_from(f64 first, f64 step) {
 /// n numbers from start to end at equal distances, both exact.
 inline auto spaced(f64 start, f64 end, i64 n) {
   const f64 last = static_cast<f64>(n - 1);
-  const f64 step = n > 1 ? (end - start) / last : 0;
+  const f64 whole = end - start;  // of two finite numbers it may be infinite
+  const f64 quotient = __builtin_isinf(whole) ? end / last - start / last : whole / last;
+  const f64 step = n > 1 ? quotient : 0;
   return where(lt(numbers_from(0, 1), static_cast<f64>(n) / 2), numbers_from(start, step),
                add(mul(numbers_from(-last, 1), step), n > 1 ? end : start));
 }

@@ -80,9 +80,10 @@ inline void check_size(const char* op, const char* what, i64 expected, i64 got) 
           detail::text(got));
 }
 template <class View>
-void check_sizes(const char* op, const View& v, const shape& expected) {
+void check_sizes(const char* op, const View& v, const shape& expected, const char* what = "out") {
   if (!same_sizes(v.sizes(), expected)) [[unlikely]]
-    raise(errc::shape_mismatch, op, "out of sizes " + to_string(expected), to_string(v.shape_of()));
+    raise(errc::shape_mismatch, op, detail::text(what) + " of sizes " + to_string(expected),
+          to_string(v.shape_of()));
 }
 template <class View>
 void check_broadcasts(const char* op, const View& v, const shape& to) {
