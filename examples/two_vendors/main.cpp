@@ -69,6 +69,18 @@ bool run(std::vector<float>& x, const std::vector<float>& expected) {
   return good;
 }
 
+/// The same; a device that no compiler is here for says so.
+template <class D>
+bool run_if_possible(std::vector<float>& x, const std::vector<float>& expected) {
+  try {
+    return run<D>(x, expected);
+  } catch (const fg::error& e) {
+    if (e.code() != fg::errc::not_supported) throw;
+    std::printf("%-8s cannot run: %s\n", D::name, e.what());
+    return true;
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -81,8 +93,8 @@ int main() {
       expected[k] = static_cast<float>(std::exp(double{x[k]}) / sum);
   }
   bool good = run<fg::host>(x, expected);
-  good &= run<fg::opencl>(x, expected);
-  good &= run<fg::cuda>(x, expected);
+  good &= run_if_possible<fg::opencl>(x, expected);
+  good &= run_if_possible<fg::cuda>(x, expected);
 
   // [any_device]
   using any = fg::any_device<fg::cuda, fg::opencl, fg::host>;

@@ -97,7 +97,8 @@ TEST(registry_creation, of_sizes_and_sequences) {
   const auto& s = stream_of<host>();
   const auto a = numbers({2, 3});
   const view<host> x(a);
-  const fg::int_list sizes{2, 2};
+  const i64 two_two[] = {2, 2};
+  const fg::int_list sizes(two_two);
   check("scalar_tensor", {2.5}, [&] { return fg::scalar_tensor(s, 2.5); });
   check("new_full", {x, sizes, 2.5}, [&] { return fg::new_full(s, a, {2, 2}, 2.5); });
   check("new_zeros", {x, sizes}, [&] { return fg::new_zeros(s, a, {2, 2}); });

@@ -95,7 +95,8 @@ TEST_F(registry_random, integers) {
                 WRITES(fg::random_(s, to, 5, std::nullopt, g)));
   check_written("random_.to", GIVEN(x, 4), WRITES(fg::random_(s, to, 4, g)));
   check_written("random_", GIVEN(x), WRITES(fg::random_(s, to, g)));
-  const fg::int_list sizes{2, 5};
+  const i64 two_five[] = {2, 5};
+  const fg::int_list sizes(two_five);
   check_drawn("randint.generator", GIVEN(9, sizes), TYPED(fg::randint(s, 9, {2, 5}, g)));
   check_drawn("randint.low_generator", GIVEN(-9, 9, sizes),
               TYPED(fg::randint(s, -9, 9, {2, 5}, g)));
@@ -103,7 +104,8 @@ TEST_F(registry_random, integers) {
 }
 
 TEST_F(registry_random, new_tensors) {
-  const fg::int_list sizes{2, 5};
+  const i64 two_five[] = {2, 5};
+  const fg::int_list sizes(two_five);
   check_drawn("rand.generator", GIVEN(sizes), TYPED(fg::rand(s, {2, 5}, g)));
   check_drawn("randn.generator", GIVEN(sizes), TYPED(fg::randn(s, {2, 5}, g)));
   check_drawn("rand_like.generator", GIVEN(x), TYPED(fg::rand_like(s, a, g)));

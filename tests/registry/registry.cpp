@@ -147,7 +147,7 @@ TEST(registry_call, dtypes) {
                "f64");
   EXPECT_ERROR(at("add.Tensor")(s, {x, wide}), dtype_mismatch, "f64");
   EXPECT_ERROR(at("mm")(s, {x, whole}), dtype_mismatch, "mm", "one dtype");
-  EXPECT_ERROR(at("mm")(s, {whole, whole}), dtype_mismatch, "mm", "dtype f32", "i64");
+  EXPECT_ERROR(at("mm")(s, {whole, whole}), dtype_mismatch, "mm", "a dtype of f32", "i64");
   EXPECT_ERROR(at("add_.Tensor")(s, {whole, x}), dtype_mismatch, "add_.Tensor", "f32", "i64");
   EXPECT_ERROR(at("add_.Tensor")(s, {view<host>(std::as_const(a)), x}), invalid_argument,
                "written");
