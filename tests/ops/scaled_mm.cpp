@@ -33,16 +33,18 @@ double rounded(double x) {
 }
 
 int launches_by_warp_groups = 0;
+fg::launch_hook others = nullptr;  // they see all launches too
 /// Counts such launches meanwhile.
 class watch {
  public:
-  watch()
-      : before_(fg::set_launch_hook([](const fg::launch_event& e) {
-          launches_by_warp_groups += e.kernel.find("gemm_warp_groups") != e.kernel.npos;
-        })) {
+  watch() {
     launches_by_warp_groups = 0;
+    others = fg::set_launch_hook([](const fg::launch_event& e) {
+      launches_by_warp_groups += e.kernel.find("gemm_warp_groups") != e.kernel.npos;
+      if (others != nullptr) others(e);
+    });
   }
-  ~watch() { fg::set_launch_hook(before_); }
+  ~watch() { fg::set_launch_hook(others); }
   watch(const watch&) = delete;
   watch& operator=(const watch&) = delete;
   /// Whether there were some, where the device has warp groups; none where it has not.
@@ -52,9 +54,6 @@ class watch {
       return (launches_by_warp_groups > 0) == (D::warp_group_units(0) > 0);
     return launches_by_warp_groups == 0;
   }
-
- private:
-  fg::launch_hook before_;
 };
 
 template <class Device>

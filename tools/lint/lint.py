@@ -75,8 +75,15 @@ class Tree:
 
     def own_headers(self):
         """Those that need no other library; what needs one is compiled by its tests, where there is that."""
-        return [h for h in self.headers()
-                if not re.search(r"^\s*#\s*include <(ATen|c10|torch)/", h.read_text(), re.M)]
+        texts = {h: h.read_text() for h in self.headers()}
+        others = {h for h, text in texts.items() if re.search(r"^\s*#\s*include <(ATen|c10|torch)/", text, re.M)}
+        size = 0
+        while size != len(others):
+            size = len(others)
+            names = "|".join(re.escape(self.include_name(h)) for h in others)
+            others |= {h for h, text in texts.items()
+                       if names and re.search(rf"^\s*#\s*include <({names})>", text, re.M)}
+        return [h for h in texts if h not in others]
 
     def name(self, path):
         return path.relative_to(self.root).as_posix()

@@ -19,6 +19,7 @@ enum class memory_order : int {
 /// A lock-free object of an integral or pointer type; its functions are those of std::atomic.
 template <class T>
 class atomic {
+  // T may be a pointer. NOLINTNEXTLINE(bugprone-sizeof-expression)
   static_assert(__atomic_always_lock_free(sizeof(T), nullptr), "atomic: T must be lock-free");
 
  public:
@@ -57,7 +58,7 @@ class atomic {
   }
 
  private:
-  alignas(sizeof(T)) T value_{};
+  alignas(sizeof(T)) T value_{};  // NOLINT(bugprone-sizeof-expression)
 };
 
 }  // namespace flaggems::detail

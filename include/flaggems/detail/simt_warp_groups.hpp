@@ -203,24 +203,28 @@ class simt_warp_groups {
   void multiply_one(int first, std::size_t k, const Memory& memory) {
     const product& p = at(first).products[k];
     const int rows = 64, terms = 32 / p.element_bytes;
+    const auto place = [terms](int line, int term) {
+      const int k = line * terms + term;
+      return static_cast<std::size_t>(k);
+    };
     const auto decoded = [&](const operand& x, int lines) {
-      std::vector<u32> values(static_cast<std::size_t>(lines * terms));
+      std::vector<u32> values(place(lines, 0));
       for (int i = 0; i < lines; ++i)
         for (int q = 0; q < terms; ++q)
-          values[static_cast<std::size_t>(i * terms + q)] =
+          values[place(i, q)] =
               p.element(memory(byte_of(x, i, q, p.element_bytes), p.element_bytes, p.line));
       return values;
     };
     // Registers are read now, so a thread that overwrote them too early is found out.
     const auto of_registers = [&] {
-      std::vector<u32> values(static_cast<std::size_t>(rows * terms));
+      std::vector<u32> values(place(rows, 0));
       for (int t = 0; t < group_threads; ++t)
         for (int e = 0; e < 8; ++e) {
           const int row = t / 32 * 16 + t % 32 / 4 + e / 2 % 2 * 8;
           const int q = e / 4 * 8 + t % 4 * 2 + e % 2;
           const unsigned char* const own =
               reinterpret_cast<const unsigned char*>(at(first + t).products[k].rows);
-          values[static_cast<std::size_t>(row * terms + q)] = p.element(own + 2 * e);
+          values[place(row, q)] = p.element(own + 2 * e);
         }
       return values;
     };

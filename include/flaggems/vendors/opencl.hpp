@@ -161,7 +161,7 @@ struct opencl {
   static double elapsed_ms(event_handle from, event_handle to) {
     u64 times[2] = {};
     int k = 0;
-    for (const event_handle e : {from, to}) {
+    for (opencl_event* const e : {from, to}) {
       const detail::opencl_held_mark mark(*e);
       check(mark.get() != nullptr, errc::invalid_argument, "elapsed_ms", "two recorded events");
       detail::opencl_call("elapsed_ms", calls().clWaitForEvents, 1U, &mark.get());
@@ -305,7 +305,7 @@ struct opencl {
     std::string compiled;
     std::string_view image = detail::precompiled_image_of<detail::opencl_api>(instance, target);
     if (image.empty()) image = compiled = compiler::get().image_of(op, instance, target);
-    const module_handle program = load_module(image.data(), static_cast<i64>(image.size()));
+    void* const program = load_module(image.data(), static_cast<i64>(image.size()));
     void* const native = find_function(program, detail::entry_name);  // it keeps the program
     calls().clReleaseProgram.call(program);
     std::size_t most = 0;

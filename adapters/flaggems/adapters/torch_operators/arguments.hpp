@@ -9,6 +9,7 @@
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/registry/registry.hpp>
 
+#include <ATen/core/ivalue.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/util/SmallVector.h>
 

@@ -144,6 +144,7 @@ class compiler_program {
     if (!files[0].write(input) || files[1].number() < 0 || files[2].number() < 0)
       return text("a file in memory: ") + std::strerror(errno);
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;

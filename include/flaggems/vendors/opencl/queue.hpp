@@ -35,12 +35,12 @@ struct opencl_device {
   static constexpr int most_threads = 1024;
 
   static opencl_device& of(const char* op, int index) {
-    static atomic<opencl_device*> opened[max_devices];
-    if (opencl_device* const d = opened[index].load(memory_order::acquire)) [[likely]]
-      return *d;
+    static atomic<void*> opened[max_devices];
+    if (void* const d = opened[index].load(memory_order::acquire)) [[likely]]
+      return *static_cast<opencl_device*>(d);
     static pool_mutex opening;
     const pool_lock lock(opening);
-    if (opencl_device* const d = opened[index].load()) return *d;
+    if (void* const d = opened[index].load()) return *static_cast<opencl_device*>(d);
     auto* const made = new opencl_device(op, index);  // outlives all streams and tensors
     opened[index].store(made);
     return *made;
