@@ -73,16 +73,7 @@ class tile_results {
  public:
   FLAGGEMS_INLINE tile_results(const gemm_space& space, const gemm_out<Out, C>& out,
                                const Bias& bias, const sum_parts<C>& parts, const tile_part& unit)
-      : out_(out),
-        finish_(bias.at(space.batch_at(unit.batch), unit.i)),
-        to_(out.data + batch_offset(space, out.batch, unit.batch) + unit.i * out.row),
-        partial_(nullptr),
-        rows_(space.m - unit.i),
-        columns_(space.n) {
-    if (parts.count > 1) partial_ = parts.partial + (unit.part * space.m + unit.i) * space.n;
-    is_vectorized_ =
-        out.column == 1 && out.row % size == 0 && is_vec_aligned<size>(global_ptr<const Out>(to_));
-  }
+      : tile_results(space, out, parts, unit, bias.at(space.batch_at(unit.batch), unit.i)) {}
   /// Row i of the tile, columns [j, j + Count) of the result, j a multiple of Count.
   FLAGGEMS_INLINE void store(i64 i, i64 j, const C (&sums)[Count]) const {
     if (i >= rows_ || j >= columns_) return;
@@ -119,13 +110,29 @@ class tile_results {
 
  private:
   static constexpr int size = min_of(Count, vec_size<Out>);
+  using bias_tile = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
+
+  // (What `at` returns is copied: clang 15 makes no valid OpenCL of a list that begins a member.)
+  FLAGGEMS_INLINE tile_results(const gemm_space& space, const gemm_out<Out, C>& out,
+                               const sum_parts<C>& parts, const tile_part& unit,
+                               const bias_tile& finish)
+      : out_(out),
+        finish_(finish),
+        to_(out.data + batch_offset(space, out.batch, unit.batch) + unit.i * out.row),
+        partial_(nullptr),
+        rows_(space.m - unit.i),
+        columns_(space.n) {
+    if (parts.count > 1) partial_ = parts.partial + (unit.part * space.m + unit.i) * space.n;
+    is_vectorized_ =
+        out.column == 1 && out.row % size == 0 && is_vec_aligned<size>(global_ptr<const Out>(to_));
+  }
 
   FLAGGEMS_INLINE auto finished(i64 i, i64 j, C sum) const {
     return finish_.template add<C>(i, lane_scalar{j}, static_cast<C>(out_.alpha * sum));
   }
 
   const gemm_out<Out, C>& out_;
-  decltype(declval_of<const Bias&>().at(coordinates{}, i64{})) finish_;
+  bias_tile finish_;
   global_ptr<Out> to_;
   global_ptr<C> partial_;
   i64 rows_, columns_;
