@@ -54,19 +54,19 @@ struct gxu_api : flaggems::detail::dialect_api {
 // [/api]
 
 // [device]
-struct gxu : flaggems::driver_device<gxu_api>, flaggems::detail::dialect_policies<32> {
+struct gxu : flaggems::driver_device<gxu_api>, flaggems::detail::simt_policies<32> {
   static constexpr const char* name = "gxu";
   static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 12;  // kDLExtDev
 
-  struct geometry : dialect_policies::geometry {
+  struct geometry : simt_policies::geometry {
     static constexpr int preferred_warps = 1;
     static constexpr int grid_quantum = 48;  // a grid is at most that, or a multiple
   };
   struct images {  // the vendor's compiler makes them; there is none at run time
     static constexpr flaggems::image_provider providers[] = {flaggems::image_provider::precompiled};
   };
-  struct capabilities : dialect_policies::capabilities {
+  struct capabilities : simt_policies::capabilities {
     static constexpr bool synchronous_streams = true;
   };
 };

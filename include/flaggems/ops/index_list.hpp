@@ -82,7 +82,7 @@ class index_list {
       if ((added_ >> d & 1u) != 0) x = x.unsqueeze(d);
     return x;
   }
-  /// What the strides of an operand's indexed dimensions are multiples of.
+  /// That of the strides of an operand's indexed dimensions.
   template <class T>
   [[nodiscard]] common_step step_of(const tensor_view<T, D>& x) const {
     common_step step;

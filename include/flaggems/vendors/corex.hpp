@@ -55,12 +55,12 @@ struct corex_api : dialect_api {
 }  // namespace detail
 
 /// Iluvatar's GPUs. Streams are CUstream (cudaStream_t) of CoreX; contexts are the primary ones.
-struct corex : driver_device<detail::corex_api>, detail::dialect_policies<64> {
+struct corex : driver_device<detail::corex_api>, detail::simt_policies<64> {
   static constexpr const char* name = "corex";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA
   static constexpr int dlpack_device_type = 2;  // kDLCUDA
 
-  struct capabilities : dialect_policies::capabilities {
+  struct capabilities : simt_policies::capabilities {
     static constexpr bool fp64 = false;
   };
 };

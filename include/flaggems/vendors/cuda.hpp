@@ -102,7 +102,7 @@ struct cuda_api : dialect_api {
 
 /// NVIDIA's GPUs. Streams are CUstream (cudaStream_t); contexts are the primary ones, so it works
 /// together with the CUDA runtime and PyTorch.
-struct cuda : driver_device<detail::cuda_api>, detail::dialect_policies<32> {
+struct cuda : driver_device<detail::cuda_api>, detail::simt_policies<32> {
   static constexpr const char* name = "cuda";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA
   static constexpr int dlpack_device_type = 2;  // kDLCUDA

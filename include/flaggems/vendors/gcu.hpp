@@ -54,7 +54,7 @@ struct gcu_api : dialect_api {
 }  // namespace detail
 
 /// Enflame's GCUs. Streams are topsStream_t.
-struct gcu : driver_device<detail::gcu_api>, detail::dialect_policies<32> {
+struct gcu : driver_device<detail::gcu_api>, detail::simt_policies<32> {
   static constexpr const char* name = "gcu";
   static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 12;  // kDLExtDev
@@ -69,7 +69,7 @@ struct gcu : driver_device<detail::gcu_api>, detail::dialect_policies<32> {
   struct images {
     static constexpr image_provider providers[] = {image_provider::precompiled};
   };
-  struct capabilities : dialect_policies::capabilities {
+  struct capabilities : simt_policies::capabilities {
     static constexpr bool fp64 = false;
   };
 };

@@ -84,10 +84,10 @@ struct amd_api : hip_dialect<Device, WarpSize> {
 };
 
 template <int WarpSize>
-struct hip_policies : dialect_policies<WarpSize> {
+struct hip_policies : simt_policies<WarpSize> {
   static constexpr int torch_device_type = 1;  // c10::DeviceType::CUDA, as PyTorch for ROCm has it
   static constexpr int dlpack_device_type = 10;  // kDLROCM
-  struct geometry : dialect_policies<WarpSize>::geometry {
+  struct geometry : simt_policies<WarpSize>::geometry {
     static constexpr i64 max_grid = (i64{1} << 22) - 1;  // blocks of 1024 threads: below 2^32
   };
 };

@@ -64,7 +64,7 @@ struct maca_api : dialect_api {
 }  // namespace detail
 
 /// MetaX's GPUs. Streams are mcStream_t.
-struct maca : driver_device<detail::maca_api>, detail::dialect_policies<64> {
+struct maca : driver_device<detail::maca_api>, detail::simt_policies<64> {
   static constexpr const char* name = "maca";
   static constexpr int torch_device_type = 1;   // c10::DeviceType::CUDA
   static constexpr int dlpack_device_type = 2;  // kDLCUDA

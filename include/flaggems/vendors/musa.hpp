@@ -68,12 +68,12 @@ struct musa_api : dialect_api {
 
 /// Moore Threads' GPUs with warps of 32 lanes: capability 3 and later. Streams are MUstream
 /// (musaStream_t); contexts are the primary ones.
-struct musa : driver_device<detail::musa_api>, detail::dialect_policies<32> {
+struct musa : driver_device<detail::musa_api>, detail::simt_policies<32> {
   static constexpr const char* name = "musa";
   static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 12;  // kDLExtDev
 
-  struct capabilities : dialect_policies::capabilities {
+  struct capabilities : simt_policies::capabilities {
     static constexpr bool fp64 = false;
   };
 };

@@ -10,6 +10,7 @@
 #include <flaggems/device/execution.hpp>
 #include <flaggems/device/memory_pool.hpp>
 #include <flaggems/vendors/driver/compiler_program.hpp>
+#include <flaggems/vendors/driver/policies.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>
 #include <flaggems/vendors/driver/runtime_compiler.hpp>
 #include <flaggems/vendors/opencl/queue.hpp>
@@ -68,7 +69,7 @@ struct opencl_kernel {
 
 /// OpenCL devices. A stream's handle is an opencl_queue, whose member `native` is the
 /// cl_command_queue.
-struct opencl {
+struct opencl : detail::simt_policies<32> {
   static constexpr const char* name = "opencl";
   static constexpr int torch_device_type = 20;  // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 4;  // kDLOpenCL
@@ -239,29 +240,12 @@ struct opencl {
   }
 
   // ---- policies
-  struct geometry {
-    static constexpr int warp_size = 32;
+  struct geometry : simt_policies::geometry {
     static constexpr int preferred_warps = 4;
-    static constexpr i64 max_grid = 0x7fffffff;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = false;
   };
   struct argument_abi {
     static constexpr argument_kind kind = argument_kind::packed_buffer;
     static constexpr int alignment = 8;
-  };
-  struct images {
-    static constexpr image_provider providers[] = {image_provider::precompiled,
-                                                   image_provider::runtime_compiled};
-  };
-  struct capabilities {
-    static constexpr execution model = execution::simt;
-    static constexpr bool matrix_units = false;
-    static constexpr bool async_copy = false;
-    static constexpr bool clusters = false;
-    static constexpr bool fp64 = true;
-    static constexpr bool fp8 = false;
-    static constexpr bool host_accessible = false;
   };
 
  private:

@@ -157,7 +157,7 @@ struct scatter_plan {
   }
 };
 
-/// The largest number of which the strides of all dimensions are multiples.
+/// The greatest common divisor of dimensions' strides.
 class common_step {
  public:
   void add(i64 size, i64 stride) {

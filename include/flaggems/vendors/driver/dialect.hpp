@@ -5,8 +5,8 @@
 // the language of kernels, the policies.
 #pragma once
 
-#include <flaggems/device/execution.hpp>
 #include <flaggems/vendors/driver/driver_device.hpp>
+#include <flaggems/vendors/driver/policies.hpp>
 
 // The names of a driver that has CUDA's functions with another prefix, in the driver_functions `f`.
 #define FLAGGEMS_DRIVER_NAMES(f, prefix)                                   \
@@ -185,35 +185,6 @@ struct dialect_api {
   static std::string language(int lanes) {
     return "-DFLAGGEMS_DIALECT_LANES=" + std::to_string(lanes);
   }
-};
-
-/// The policies of a device with warps of `WarpSize` lanes, of which a vendor replaces some.
-template <int WarpSize>
-struct dialect_policies {
-  struct geometry {
-    static constexpr int warp_size = WarpSize;
-    static constexpr int preferred_warps = 256 / WarpSize;
-    static constexpr i64 max_grid = 0x7fffffff;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = false;
-  };
-  struct argument_abi {
-    static constexpr argument_kind kind = argument_kind::pointer_array;
-    static constexpr int alignment = 1;
-  };
-  struct images {
-    static constexpr image_provider providers[] = {image_provider::precompiled,
-                                                   image_provider::runtime_compiled};
-  };
-  struct capabilities {
-    static constexpr execution model = execution::simt;
-    static constexpr bool matrix_units = false;
-    static constexpr bool async_copy = false;
-    static constexpr bool clusters = false;
-    static constexpr bool fp64 = true;
-    static constexpr bool fp8 = false;
-    static constexpr bool host_accessible = false;
-  };
 };
 
 }  // namespace flaggems::detail

@@ -67,9 +67,9 @@ struct warp_group_space {
   }
 };
 
-/// The boxes of `Lines` lines of an operand and 128 bytes of terms, of which each of `Sharers`
-/// blocks loads a part for all: lines, or terms where lines are contiguous (of 16 bits, so 64 of
-/// both).
+/// The boxes of a tile of `Lines` rows (or columns) of an operand and 128 bytes along the sum. Each
+/// of `Sharers` blocks of a cluster loads some of the boxes for all by multicast: rows, or terms
+/// where rows are contiguous (of 16 bits, so 64 of both).
 template <major Major, int Lines, int Sharers>
 struct operand_boxes {
   static constexpr bool is_across = Major == major::across;
