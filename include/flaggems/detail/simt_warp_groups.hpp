@@ -204,8 +204,7 @@ class simt_warp_groups {
     const product& p = at(first).products[k];
     const int rows = 64, terms = 32 / p.element_bytes;
     const auto place = [terms](int line, int term) {
-      const int k = line * terms + term;
-      return static_cast<std::size_t>(k);
+      return static_cast<std::size_t>(line * terms + term);
     };
     const auto decoded = [&](const operand& x, int lines) {
       std::vector<u32> values(place(lines, 0));
