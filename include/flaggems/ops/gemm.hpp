@@ -5,8 +5,8 @@
 // out[i, j] = alpha * sum(a[i, q] * b[j, q]) + beta * bias[i, j] with any strides.
 #pragma once
 
-#include <flaggems/ops/dispatch/gemm_call.hpp>
-#include <flaggems/ops/dispatch/small_gemm.hpp>
+#include <flaggems/ops/dispatch/gemm/call.hpp>
+#include <flaggems/ops/dispatch/gemm/small.hpp>
 #include <flaggems/tensor/optional.hpp>
 
 #include <type_traits>
