@@ -24,6 +24,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/compile_time"))
+import barriers  # noqa: E402
 import operators  # noqa: E402
 import run as compile_time  # noqa: E402
 import snippets  # noqa: E402
@@ -537,6 +538,16 @@ def mirrored_folders(tree):
             if folder.parts[0] not in others and not any(
                     (tree.root / home / folder).is_dir() for home in ("include/flaggems", "adapters/flaggems")):
                 yield f"{top}/{folder.as_posix()}: there is no include/flaggems/{folder.as_posix()}"
+
+
+@check
+def barriers_for_all(tree):
+    """No barrier, nor what has one, stands under a condition that depends on the thread's index."""
+    for path in tree.files((".hpp",), ("include", "examples")):
+        if "/vector/" in str(path):
+            continue
+        for line, called, condition in barriers.violations(path.read_text()):
+            yield f"{tree.name(path)}:{line}: {called} under line {condition}, which not all threads of a block follow"
 
 
 @check
