@@ -625,6 +625,25 @@ def docs_links(tree):
 
 
 @check
+def docs_paths(tree):
+    """Every path of this repository in a shell block of README.md and docs/ is there, but for what the
+    reader writes (foo)."""
+    folders = "adapters|bench|cmake|docs|examples|include|tests|tools"
+    for page in [tree.root / "README.md", *sorted((tree.root / "docs").rglob("*.md"))]:
+        text = page.read_text() if page.is_file() else ""
+        for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
+            code = re.sub(r"#.*", "", block)
+            for path in re.findall(rf"(?<![\w./$-])(?:{folders})/[\w./{{}},-]*\w", code):
+                names = [path]
+                while any("{" in name for name in names):
+                    names = [re.sub(r"\{[^{}]*\}", part, name, count=1) for name in names
+                             for part in re.search(r"\{([^{}]*)\}", name + "{}")[1].split(",")]
+                for name in names:
+                    if "foo" not in name and not (tree.root / name).exists():
+                        yield f"{tree.name(page)}: no file {name}"
+
+
+@check
 def device_messages(tree):
     """docs/device-guide.md has every message of check_device."""
     header = tree.root / "include/flaggems/device/check_device.hpp"
