@@ -349,7 +349,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
 
 
 # Arguments of a line before the operator's own.
-MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
 
 
 def from_headers(root):

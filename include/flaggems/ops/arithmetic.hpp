@@ -345,10 +345,15 @@ template <tensor_operand X, tensor_operand M, operand V>
                 "flaggems: masked_fill's value is of a higher kind than the tensor");
   return cast<element>(where(std::forward<M>(mask), std::forward<V>(value), std::forward<X>(x)));
 }
-/// x, but `value` where the mask is true, in a new tensor.
+/// x, but `value` where the mask is true, in a new tensor, row-major as ATen's.
 template <stream_like S, tensor_operand X, tensor_operand M, operand V>
 [[nodiscard]] auto masked_fill(const S& stream, const X& x, const M& mask, const V& value) {
-  return evaluate(stream, masked_fill(x, mask, value), "masked_fill");
+  const auto filled = masked_fill(x, mask, value);
+  detail::broadcast_sizes all{{}, "masked_fill"};
+  filled.node.for_each_leaf(all);
+  auto out = empty<typename decltype(filled)::value_type>(stream, all.sizes, "masked_fill");
+  assign(stream, out, filled, "masked_fill");
+  return out;
 }
 /// out = x, but `value` where the mask is true. Raises shape_mismatch or overlap before anything is
 /// written, and invalid_argument for an integer that the dtype cannot hold.

@@ -14,6 +14,7 @@
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/ops/plan/result.hpp>
 
 #include <limits>
 #include <tuple>
@@ -179,23 +180,6 @@ auto make_call(F f, X&&... x) {
   return expr<node>(node{f, {node_of(std::forward<X>(x))...}});
 }
 
-/// The sizes that all leaves broadcast to.
-struct broadcast_sizes {
-  shape sizes;
-  const char* op;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    add(v.sizes());
-  }
-  void add(int_list own) {
-    if (sizes.rank() == 0)
-      sizes = own;
-    else if (!same_sizes(sizes, own))
-      sizes = broadcast_shapes(sizes, shape(own), op);
-  }
-  void position() {}
-};
-
 /// A node whose result is stored as T, without its last conversion to T: the store converts, so
 /// there is one rounding.
 template <class T, class Node>
@@ -274,8 +258,6 @@ struct collect_layouts {
   }
   void position() { *next++ = {}; }  // elements of 0 bytes
 };
-inline bool is_position(const memory_layout& leaf) { return leaf.item == 0; }
-
 /// The sizes that tensors broadcast to.
 FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) {
   broadcast_sizes all{{}, op};
@@ -382,14 +364,28 @@ void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   detail::assign_node(op, stream, to, node);
 }
 
-/// The values of an expression in a new contiguous tensor of the broadcast sizes.
+namespace detail {
+/// A new tensor for the values of a node.
+template <class S, class Node>
+tensor<typename Node::element, device_of<S>> empty_for(const char* op, const S& stream,
+                                                       const Node& node) {
+  broadcast_sizes all{{}, op};
+  node.for_each_leaf(all);
+  if (all.is_row_major) [[likely]]
+    return {ref(stream), all.sizes, op};
+  memory_layout leaves[Node::leaves > 0 ? Node::leaves : 1];
+  node.for_each_leaf(collect_layouts{leaves});
+  return {ref(stream), all.sizes, result_strides(all.sizes, leaves), op};
+}
+}  // namespace detail
+
+/// The values of an expression in a new tensor of the broadcast sizes, whose dimensions are in the
+/// order that the operands have in memory: row-major if they all are, else as ATen's results.
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
   const auto& node = detail::root_of(e);
   detail::check_ranks(op, node, detail::node_role::result);
-  detail::broadcast_sizes all{{}, op};
-  node.for_each_leaf(all);
-  auto out = empty<typename std::decay_t<decltype(node)>::element>(stream, all.sizes, op);
+  auto out = detail::empty_for(op, stream, node);
   detail::assign_node(op, stream, as_view(out), node);
   return out;
 }

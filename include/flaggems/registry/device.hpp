@@ -154,7 +154,9 @@ template <class Device>
 any_tensor<Device> converted(const stream_ref<Device>& stream, std::string_view op,
                              const any_view<Device>& x, dtype type) {
   any_tensor<Device> r = visit(type, [&](auto t) -> any_tensor<Device> {
-    return empty<typename decltype(t)::type>(stream, shape(x.sizes()), "convert");
+    const shape sizes(x.sizes());
+    return tensor<typename decltype(t)::type, Device>(
+        stream, sizes, detail::dense_strides(sizes, x.strides()), "convert");
   });
   copy_converted(stream, op, r.view(), x);
   return r;
