@@ -4,14 +4,15 @@
 """Judges the operators by PyTorch's OpInfo: runs its samples on the CPU, calls the operators of the
 Python package with what ATen was called with, and compares with ATen in float64.
 
-    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result, or refused all
-                               samples that ATen takes, but for those of REFUSED
+    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result, refused all samples
+                               that ATen takes, but for those of REFUSED, or laid a new result out otherwise than
+                               ATen, but for those of OWN_LAYOUT
     judge.py --only REGEX      OpInfos whose names match
     judge.py --reference       their reference inputs: more sizes, large and small values, NaN, infinities
     judge.py --report FILE     writes operators, samples, passes, refusals and failures with reasons
     judge.py --mutate          plants wrong results and refusals: exit status 1 if one of them passes
     judge.py --device NAME=LIB  beside the host a device type, by the library that tests/opinfo/device.cpp makes;
-                               of meta only sizes and dtypes are compared
+                               of meta only sizes, strides and dtypes are compared
     judge.py --share N         of each overload's calls the first eight and each Nth
 Exit status 77: PyTorch or the package is not installed.
 """
@@ -52,6 +53,13 @@ NOT_COMPILED = re.compile(r"expected (dtype|a dtype of) |that (it|the program) w
 PLACEMENT = {"layout", "device", "pin_memory"}
 # Operators all of whose samples may be refused, and why.
 REFUSED = {}
+# Those whose new results need not have ATen's strides, and why.
+OWN_LAYOUT = {
+    "kron": "ATen's are those of a product of more dimensions",
+    "stack": "ATen asks for a format of five dimensions",
+    "_scaled_dot_product_flash_attention_for_cpu": "ATen's logsumexp has heads within positions",
+    "_scaled_dot_product_flash_attention_for_cpu_backward": "ATen's gradients have heads within positions",
+}
 
 
 # Overloads with a number for `other`, of which the OpInfos have few samples.
@@ -534,7 +542,8 @@ def report(judge, dtypes, seconds, out):
               file=out)
         for key in otherwise:
             example = next(d.examples["strides", key] for d in devices if key in d.otherwise)
-            print(f"{columns(devices, lambda d: [d.otherwise[key]])} {key}: {example}", file=out)
+            print(f"{columns(devices, lambda d: [d.otherwise[key]])} {key}: {OWN_LAYOUT.get(key, 'FAILED')}; {example}",
+                  file=out)
     print(f"\n## operators: samples and passed on {', '.join(d.name for d in devices)}", file=out)
     reached = {key for d in devices for key in d.samples}
     for key in sorted(reached):
@@ -591,6 +600,7 @@ def main():
         print("\n".join(judge.missed[:20]))
         return 1 if judge.missed or judge.planted == 0 else 0
     return 1 if any(d.failed or not d.passes or d.launches() == 0 or set(d.refused_always()) - REFUSED.keys()
+                    or d.otherwise.keys() - OWN_LAYOUT.keys()
                     for d in devices) else 0
 
 
