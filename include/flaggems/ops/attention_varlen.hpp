@@ -80,14 +80,14 @@ struct varlen_attention_call {
     if (q.size(1) > 0 && (key_heads() == 0 || q.size(1) % key_heads() != 0)) [[unlikely]]
       raise(errc::shape_mismatch, op, "heads of q that are a multiple of k's " + text(key_heads()),
             text(q.size(1)));
-    if (starts.rank() != 1 || starts.empty()) [[unlikely]]
-      raise(errc::shape_mismatch, op, "cu_seqlens_q [sequences + 1]", to_string(starts.shape_of()));
-    if (key_starts) check_sizes(op, *key_starts, {count() + 1}, "cu_seqlens_k");
-    if (used) check_sizes(op, *used, {count()}, "seqused_k");
     if (is_paged() ? !used && !key_starts : !key_starts) [[unlikely]]
       raise(errc::invalid_argument, op,
             is_paged() ? "cu_seqlens_k or seqused_k" : "cu_seqlens_k where there is no block_table",
             "none");
+    if (starts.rank() != 1 || starts.empty()) [[unlikely]]
+      raise(errc::shape_mismatch, op, "cu_seqlens_q [sequences + 1]", to_string(starts.shape_of()));
+    if (key_starts) check_sizes(op, *key_starts, {count() + 1}, "cu_seqlens_k");
+    if (used) check_sizes(op, *used, {count()}, "seqused_k");
     if (is_paged()) {
       const numbers& table = *options.block_table;
       if (table.rank() != 2 || table.size(0) != count()) [[unlikely]]
