@@ -35,6 +35,8 @@
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/attention_backward.hpp>
+#include <flaggems/ops/attention_forms.hpp>
+#include <flaggems/ops/attention_varlen.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>

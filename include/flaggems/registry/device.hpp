@@ -181,6 +181,7 @@ class converted_arguments {
       if (arguments[i].is_none() || (i == 0 && keep_first)) continue;
       if (plays == role::element) convert(i, stream, s.key(), type);
       if (plays == role::index) convert(i, stream, s.key(), dtype::i64, true);
+      if (plays == role::length) convert(i, stream, s.key(), dtype::i32);
       if (plays == role::condition) convert(i, stream, s.key(), dtype::bool_);
       if (plays == role::kept) convert(i, stream, s.key(), kept_dtype(type));
     }
@@ -332,6 +333,14 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
                   to_string(x.dtype()));
           direct = direct && as_is;
         }
+        break;
+      case role::length:
+        if (kind_number(v.view().dtype()) != 1) [[unlikely]]
+          raise(errc::dtype_mismatch, s.key(),
+                detail::text("integers for argument ") +
+                    s.parameters[static_cast<std::size_t>(i)].name,
+                to_string(v.view().dtype()));
+        direct = direct && v.view().dtype() == dtype::i32;
         break;
       case role::condition: direct = direct && v.view().dtype() == dtype::bool_; break;
       case role::kept: kept |= 1u << static_cast<unsigned>(v.view().dtype()); break;

@@ -30,7 +30,7 @@ struct gemm {
         FLAGGEMS_BIND(flaggems::linear, arithmetic_or_complex_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::int_mm, byte_types, "_int_mm(Tensor self, Tensor mat2) -> Tensor"),
         FLAGGEMS_BIND_RESULT(flaggems::scaled_mm, scaled_types, line("_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor").encodes("self", "mat2").keeps("scale_a", "scale_b", "bias", "scale_result")),
-        FLAGGEMS_BIND(flaggems::fp8_matmul, f8_types, line("flaggems::fp8_matmul(Tensor a, Tensor a_s, Tensor b, Tensor b_s) -> Tensor").keeps("a_s", "b_s")),
+        FLAGGEMS_BIND(flaggems::fp8_matmul, f8_types, line("flaggems::fp8_matmul(Tensor a, Tensor a_s, Tensor b, Tensor b_s) -> Tensor").keeps("a_s", "b_s").also("fp8_matmul_direct")),
         FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
         FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding='valid', SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
         FLAGGEMS_BIND(flaggems::conv2d, floating_types, line("conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
