@@ -99,7 +99,7 @@ template <class X>
 concept tensor_operand = is_expr<X> || tensor_like<X>;
 /// What an operator of an expression takes: that, or a number.
 template <class X>
-concept operand = tensor_operand<X> || scalar_operand<std::remove_cvref_t<X>>;
+concept operand = tensor_operand<X> || number_operand<std::remove_cvref_t<X>>;
 
 namespace detail {
 
@@ -302,9 +302,10 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
   static_assert(std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, D>,
                 "flaggems: the output is on another device than the operands");
-  static_assert(kind_of<typename Node::element> <= kind_of<T>,
-                "flaggems: the result's dtype cannot be cast to the output's (float to integer, or "
-                "number to bool)");
+  static_assert(
+      kind_of<typename Node::element> <= kind_of<T>,
+      "flaggems: the result's dtype cannot be cast to the output's (complex to float, float "
+      "to integer, or number to bool)");
   flat_operands<tensor_view<T, D>> flat(out);
   node.for_each_leaf(flat);
   const auto& last = before_store<T>(node);
@@ -339,21 +340,16 @@ template <class T, class D, class S, class Node>
 void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {
   check_elements_written<const T>();
 }
-template <class T, class D, class S, class Node>
-requires(is_complex_number<T> || has_complex<Node>) void assign_node(const char*, const S&,
-                                                                     const tensor_view<T, D>&,
-                                                                     const Node&) {
-  refuse_complex<T, Node>();
-}
 
 }  // namespace detail
 
 /// out = e, element by element, in one pass.
 ///
 /// The operands broadcast to `out.sizes()`; the result is converted to the output's dtype, which
-/// must be of the same kind or a higher one (bool < integer < float). The output may be an operand
-/// itself (exactly in place); any other overlap is an error. Raises shape_mismatch or overlap
-/// before anything is written, and invalid_argument for an integer that the dtype cannot hold.
+/// must be of the same kind or a higher one (bool < integer < float < complex). The output may be
+/// an operand itself (exactly in place); any other overlap is an error. Raises shape_mismatch or
+/// overlap before anything is written, and invalid_argument for an integer that the dtype cannot
+/// hold.
 template <stream_like S, tensor_like Out, operand X>
 void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   const auto to = as_view(out);
