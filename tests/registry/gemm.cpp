@@ -7,7 +7,7 @@
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::attention, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::gemm, flaggems::host, flaggems::f32,
-                         flaggems::bf16, flaggems::i8, flaggems::f8e4m3);
+                         flaggems::bf16, flaggems::i8, flaggems::f8e4m3, flaggems::c64);
 
 namespace flaggems_test {
 namespace {
@@ -47,8 +47,9 @@ TEST(registry_gemm, quantized_products) {
         [&] { return fg::scaled_mm<f32>(s, c, d, rows, columns, bias); });
   check(name, {first, second, of_rows, scale, {}, scale, fg::dtype::bf16, true},
         [&] { return fg::scaled_mm<fg::bf16>(s, c, d, rows, one, std::nullopt, one, true); });
-  check("flaggems::fp8_matmul", {first, of_rows, lines, view<host>(one.view().unsqueeze(0))},
-        [&] { return fg::fp8_matmul(s, c, rows, e, one.view().unsqueeze(0)); });
+  for (const char* const product : {"flaggems::fp8_matmul", "flaggems::fp8_matmul_direct"})
+    check(product, {first, of_rows, lines, view<host>(one.view().unsqueeze(0))},
+          [&] { return fg::fp8_matmul(s, c, rows, e, one.view().unsqueeze(0)); });
   EXPECT_ERROR(fg::registry<host>::at(name)(s, {x, y, scale, scale}), dtype_mismatch, "f8e4m3");
 }
 
@@ -111,6 +112,87 @@ TEST(registry_attention, masks_and_options) {
         {grad, query, keys, values, out, logs, 0.0, false, mask, {}}, [&] {
           return fg::scaled_dot_product_flash_attention_backward(s, g, a, k4, v4, o, l, 0, false,
                                                                  m);
+        });
+}
+
+TEST(registry_attention, other_forms) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 4, 3, 8}), k = numbers({2, 2, 5, 8}), v = numbers({2, 2, 5, 8}, -1);
+  const auto m = numbers({3, 5});
+  const view<host> query(a), key(k), value(v), mask(m);
+  const fg::attention_options shared{.is_causal = true, .scale = 0.5, .enable_gqa = true};
+  check("_scaled_dot_product_attention_math",
+        {query, key, value, std::nullopt, 0.0, true, std::nullopt, 0.5, true}, [&] {
+          return fg::scaled_dot_product_attention_math(s, a, k, v, std::nullopt, 0, true,
+                                                       std::nullopt, 0.5, true);
+        });
+  check("_scaled_dot_product_efficient_attention", {query, key, value, mask, true, 0.0, false, 0.5},
+        [&] {
+          return fg::scaled_dot_product_efficient_attention(s, a, k, v, m, true, 0, false, 0.5);
+        });
+  check("flaggems::scaled_dot_product_attention_forward",
+        {query, key, value, std::nullopt, 0.0, true, 0.5, true},
+        [&] { return fg::scaled_dot_product_attention_forward(s, a, k, v, std::nullopt, shared); });
+  const auto g = numbers({2, 4, 3, 8}, -1, 1, 3);
+  const auto [o, l] = fg::scaled_dot_product_attention_forward(s, a, k, v, std::nullopt, shared);
+  const view<host> grad(g), out(o), logs(l);
+  check("flaggems::scaled_dot_product_attention_backward",
+        {grad, query, key, value, out, logs, std::nullopt, 0.0, true, 0.5, true}, [&] {
+          return fg::scaled_dot_product_attention_backward(s, g, a, k, v, o, l, std::nullopt,
+                                                           shared);
+        });
+}
+
+TEST(registry_attention, sequences) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({6, 4, 8}), k = numbers({9, 2, 8}), v = numbers({9, 2, 8}, -1);
+  const auto cache = numbers({3, 4, 2, 8}), slopes = numbers({4});
+  const auto starts = fg::from_values<fg::i32>(s, {0, 2, 6}),
+             key_starts = fg::from_values<fg::i32>(s, {0, 5, 9}),
+             used = fg::from_values<fg::i32>(s, {5, 4});
+  const auto table = fg::from_values<fg::i32>(s, {2, 1, 0, 0});
+  const auto pages = table.view().unflatten(0, {2, 2});
+  const view<host> q(a), keys(k), values(v), paged(cache), first(starts), key_first(key_starts),
+      lengths(used), blocks(pages), slope(slopes);
+  const i64 window[] = {2, 0};
+  const char* const name = "flaggems::flash_attn_varlen_func";
+  check(name, {q, keys, values, 4, first, 5, key_first},
+        [&] { return fg::flash_attn_varlen_func(s, a, k, v, 4, starts, 5, key_starts); });
+  const std::optional<fg::tensor_view<const fg::i32>> none, of_used(used.view());
+  check(name,
+        {q, paged, paged, 4, first, 5, std::nullopt, lengths, std::nullopt, 0.0, 0.5, true,
+         fg::int_list(window), 3.0, slope, false, false, blocks, true},
+        [&] {
+          return fg::flash_attn_varlen_func(s, a, cache, cache, 4, starts, 5, none, of_used,
+                                            {.softmax_scale = 0.5,
+                                             .causal = true,
+                                             .window_left = 2,
+                                             .softcap = 3,
+                                             .alibi_slopes = slopes.view(),
+                                             .block_table = pages});
+        });
+  fg::any_tensor<host> two[2];
+  EXPECT_ERROR(
+      fg::registry<host>::at(name).call(s, {q, keys, values, 4, first, 5, key_first, {}, q}, two),
+      not_supported, "q_v");
+  EXPECT_ERROR(fg::registry<host>::at(name).call(s, {q, keys, values, 4, slope, 5, key_first}, two),
+               dtype_mismatch, "cu_seqlens_q");
+  check("_flash_attention_forward", {q, keys, values, first, key_first, 4, 5, 0.0, true, false},
+        [&] {
+          return fg::flash_attention_forward(s, a, k, v, starts, key_starts, 4, 5,
+                                             {.is_causal = true});
+        });
+  const auto q4 = a.view().unflatten(0, {2, 3}), k4 = k.view().unflatten(0, {3, 3}).narrow(0, 0, 2);
+  const view<host> dense(q4), dense_keys(k4);
+  check("_flash_attention_forward",
+        {dense, dense_keys, dense_keys, std::nullopt, std::nullopt, 3, 3, 0.0, false, false, 0.5, 1,
+         0, std::nullopt, slope},
+        [&] {
+          return fg::flash_attention_forward(s, q4, k4, k4, std::nullopt, std::nullopt, 3, 3,
+                                             {.scale = 0.5,
+                                              .window_size_left = 1,
+                                              .window_size_right = 0,
+                                              .alibi_slopes = slopes.view()});
         });
 }
 

@@ -37,6 +37,8 @@ TEST_F(registry_row, softmax) {
 
 TEST_F(registry_row, norms) {
   const fg::int_list sizes(eight);
+  for (const char* const name : {"flaggems::rms_norm_forward", "flaggems::fused_rms_norm_forward"})
+    check(name, {x, sizes, weight, 1e-3}, [&] { return fg::rms_norm_forward(s, a, {8}, w, 1e-3); });
   check("layer_norm", {x, sizes, weight, bias, 1e-3},
         [&] { return fg::layer_norm(s, a, {8}, w, c, 1e-3); });
   check("layer_norm", {x, sizes}, [&] { return fg::layer_norm(s, a, {8}); });

@@ -99,13 +99,13 @@ TEST(schema, malformed) {
            wrong{"add(Tensor a) -> (Tensor[], Tensor)", "the only result"},
            wrong{"add(Tensor(a -> b) a) -> Tensor", "an alias"},
            wrong{"add(Tensor a) -> (Tensor, Tensor", ") at the end"},
-           wrong{"add(Tensor a) -> (Tensor, Tensor, Tensor, Tensor, Tensor)", "at most 4"},
+           wrong{"add(Tensor a) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)", "at most 5"},
        }) {
     EXPECT_ERROR(fg::parse_schema(std::string_view(w.text)), invalid_argument, w.expected);
   }
   std::string many = "f(int p0";
-  for (int k = 1; k < 17; ++k) many += ", int p" + std::to_string(k);
-  EXPECT_ERROR(fg::parse_schema(many + ") -> ()"), invalid_argument, "at most 16");
+  for (int k = 1; k < 33; ++k) many += ", int p" + std::to_string(k);
+  EXPECT_ERROR(fg::parse_schema(many + ") -> ()"), invalid_argument, "at most 32");
 }
 
 TEST(schema, results) {

@@ -28,6 +28,10 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
            "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "fp8_matmul": "gemm",
+           **dict.fromkeys(("scaled_dot_product_attention_math", "scaled_dot_product_efficient_attention",
+                            "scaled_dot_product_attention_forward"), "scaled_dot_product_flash_attention"),
+           "scaled_dot_product_attention_backward": "scaled_dot_product_flash_attention_backward",
+           "flash_attention_forward": "flash_attn_varlen_func", "rms_norm_forward": "fused_rms_norm",
            "rsub": "sub_scaled",
            "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
            "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
@@ -60,8 +64,9 @@ HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.
 VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
-         "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
-         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view"}  # they launch nothing
+         "narrow", "imag", "permute", "real", "reshape", "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
+         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as_complex",
+         "view_as_real"}  # they launch nothing
 VOCABULARY |= VIEWS
 
 # What a program needs around its operators; every name must be found, with a doc comment.
@@ -143,7 +148,7 @@ def pointwise(root):
              "whole_number": "the promoted dtype, of integers only",
              "bits": "the promoted dtype, of integers and bool only",
              "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
-             "floating": "floating-point only", "to_bool": "bool"}
+             "floating": "floating-point only", "to_bool": "bool", "parts": "complex numbers, of f32 or f64"}
     count = {"UNARY": "x", "PREDICATE": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c",
              "LOSS": "a, b", "SLOPE": "grad, a, b"}
     for text, header in tables(root):
@@ -349,7 +354,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
 
 
 # Arguments of a line before the operator's own.
-MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
 
 
 def from_headers(root):

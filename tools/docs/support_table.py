@@ -37,7 +37,9 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
                "clone": "copy_", "contiguous": "copy_", "to_copy": "copy_",
                **dict.fromkeys(("new_full", "new_ones", "new_zeros", "scalar_tensor"), "fill_"),
                "embedding_backward": "embedding_dense_backward", "cumsum_": "cumsum", "cumprod_": "cumprod",
-               "index_add_": "index_add", "index_reduce_": "index_reduce", "addmv": "addmm", "addr": "addmm"}
+               "index_add_": "index_add", "index_reduce_": "index_reduce", "addmv": "addmm", "addr": "addmm",
+               "rms_norm_forward": "fused_rms_norm",
+               "scaled_dot_product_attention_backward": "scaled_dot_product_flash_attention_backward"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",

@@ -139,6 +139,8 @@ PLANTED = {
     "docs_compile_times": [("docs/use.md", TIMES.replace("| umbrella | 1.0 |\n", ""), "other rows"),
                            ("docs/page.md", "A program of ten operators takes 10.3 s.\n", "10.3 s")],
     "docs_operator_counts": ("docs/page.md", "There are 88 operators.\n", "'88 operators'"),
+    "docs_paths": ("docs/page.md", "```sh\npython3 tools/{nowhere,lint/lint}.py\n```\n",
+                   "docs/page.md: no file tools/nowhere.py"),
     "docs_links": ("docs/page.md", "[a page](nowhere.md)\n", "docs/page.md: no file nowhere.md"),
     "device_messages": ("include/flaggems/device/check_device.hpp",
                         HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),

@@ -103,9 +103,10 @@ struct attention_inputs {
   tensor_view<const Value, D> v;
 
   template <class Q, class K, class V>
-  attention_inputs(const Q& query, const K& key, const V& value, const attention_options& options)
+  attention_inputs(const Q& query, const K& key, const V& value, const attention_options& options,
+                   const char* op = "scaled_dot_product_attention")
       : q(as_view(query)), k(as_view(key)), v(as_view(value)) {
-    check_dropout("scaled_dot_product_attention", options);
+    check_dropout(op, options);
     const int rank = (std::max)({q.rank(), k.rank(), v.rank()});
     const int heads = options.enable_gqa ? rank - 3 : -1;
     if ((std::min)({q.rank(), k.rank(), v.rank()}) < (heads >= 0 ? 3 : 2)) return;
@@ -144,7 +145,7 @@ struct attention_inputs {
   }
 };
 template <class Q, class K, class V>
-attention_inputs(const Q&, const K&, const V&, const attention_options&)
+attention_inputs(const Q&, const K&, const V&, const attention_options&, const char* = nullptr)
     -> attention_inputs<value_t<const Q&>, value_t<const K&>, value_t<const V&>,
                         device_t<const Q&>>;
 
@@ -198,9 +199,12 @@ struct attention_call {
 
   template <class S, class Logs = no_logs_view>
   static void run(const S& stream, const Q& q, const K& k, const V& v, const Mask& mask,
-                  const Out& out, const attention_options& options, const Logs& logs = {}) {
+                  const Out& out, const attention_options& options, const Logs& logs = {},
+                  const char* called = nullptr) {
     constexpr bool has_logs = !std::is_same_v<Logs, no_logs_view>;
-    constexpr const char* name = has_logs ? "scaled_dot_product_flash_attention" : op;
+    const char* const name = called != nullptr ? called
+                             : has_logs        ? "scaled_dot_product_flash_attention"
+                                               : op;
     check_sizes(name, out, check(q, k, v, options));
     check_separate_output(name, out, q, k, v);
     const int rank = q.rank();
@@ -430,6 +434,45 @@ void scaled_dot_product_attention(const S&, const Q&, const K&, const V&, X&&,
 template <class T>
 using attention_log_type = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
 
+namespace detail {
+
+/// Attends, and gives the logarithms.
+template <class S, class Q, class K, class V, class Mask, class Out, class Logs>
+void attend_with_logs(const char* op, const S& stream, const Q& query, const K& key, const V& value,
+                      const Mask& attn_mask, Out&& out, Logs&& logsumexp,
+                      const attention_options& options) {
+  static_assert(std::is_same_v<value_t<Logs>, attention_log_type<value_t<const Q&>>>,
+                "flaggems: logsumexp is of f32, of f64 if the inputs are");
+  const attention_inputs in(query, key, value, options, op);
+  const auto attend = [&](const auto& mask) {
+    attention_call_of<decltype(in), decltype(as_view(out)),
+                      std::remove_cvref_t<decltype(mask)>>::run(stream, in.q, in.k, in.v, mask,
+                                                                as_view(out), options,
+                                                                as_view(logsumexp), op);
+  };
+  if constexpr (tensor_like<const Mask&>) {
+    attend(as_view(attn_mask));
+  } else {
+    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
+      if (attn_mask.has_value()) return attend(as_view(*attn_mask));
+    attend(no_mask_view{});
+  }
+}
+/// New tensors for it.
+template <class S, class Q, class K, class V>
+auto make_with_logs(const char* op, const S& stream, const Q& query, const K& key, const V& value,
+                    const attention_options& options) {
+  using T = value_t<const Q&>;
+  const attention_inputs in(query, key, value, options, op);
+  const shape sizes =
+      attention_call_of<decltype(in), tensor_view<T, device_of<S>>, no_mask_view>::check(
+          in.q, in.k, in.v, options);
+  const shape rows(in.q.sizes().first(static_cast<std::size_t>(in.q.rank() - 1)));
+  return std::pair(empty<T>(stream, sizes, op), empty<attention_log_type<T>>(stream, rows, op));
+}
+
+}  // namespace detail
+
 /// out = softmax(scale * query * key^T + attn_mask) * value, and logsumexp = log(sum(exp(scale *
 /// query * key^T + attn_mask))) over the keys, which a backward pass needs.
 ///
@@ -447,27 +490,12 @@ void scaled_dot_product_flash_attention(const S& stream, const Q& query, const K
                                         const Mask& attn_mask = std::nullopt,
                                         std::optional<f64> scale = {}) {
   same_device<S, Q, K, V, Out, Logs>();
-  static_assert(std::is_same_v<value_t<Logs>, attention_log_type<value_t<const Q&>>>,
-                "flaggems: logsumexp is of f32, of f64 if the inputs are");
-  const attention_options options{
-      .dropout_p = dropout_p,
-      .is_causal = is_causal,
-      .scale = scale,
-      .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))};
-  const detail::attention_inputs in(query, key, value, options);
-  const auto attend = [&](const auto& mask) {
-    detail::attention_call_of<decltype(in), decltype(as_view(out)),
-                              std::remove_cvref_t<decltype(mask)>>::run(stream, in.q, in.k, in.v,
-                                                                        mask, as_view(out), options,
-                                                                        as_view(logsumexp));
-  };
-  if constexpr (tensor_like<const Mask&>) {
-    attend(as_view(attn_mask));
-  } else {
-    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
-      if (attn_mask.has_value()) return attend(as_view(*attn_mask));
-    attend(detail::no_mask_view{});
-  }
+  detail::attend_with_logs(
+      "scaled_dot_product_flash_attention", stream, query, key, value, attn_mask, out, logsumexp,
+      {.dropout_p = dropout_p,
+       .is_causal = is_causal,
+       .scale = scale,
+       .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))});
 }
 /// The same in new tensors, of query's dtype and of f32 or f64.
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V,
@@ -478,19 +506,12 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V,
                                                       const Mask& attn_mask = std::nullopt,
                                                       std::optional<f64> scale = {}) {
   same_device<S, Q, K, V>();
-  using T = value_t<const Q&>;
-  const char* const op = "scaled_dot_product_flash_attention";
-  const attention_options options{
-      .dropout_p = dropout_p,
-      .is_causal = is_causal,
-      .scale = scale,
-      .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))};
-  const detail::attention_inputs in(query, key, value, options);
-  const shape sizes =
-      detail::attention_call_of<decltype(in), tensor_view<T, device_of<S>>,
-                                detail::no_mask_view>::check(in.q, in.k, in.v, options);
-  const shape rows(in.q.sizes().first(static_cast<std::size_t>(in.q.rank() - 1)));
-  std::pair result(empty<T>(stream, sizes, op), empty<attention_log_type<T>>(stream, rows, op));
+  auto result = detail::make_with_logs(
+      "scaled_dot_product_flash_attention", stream, query, key, value,
+      {.dropout_p = dropout_p,
+       .is_causal = is_causal,
+       .scale = scale,
+       .enable_gqa = detail::shares_heads(as_view(query), as_view(key), as_view(value))});
   scaled_dot_product_flash_attention(stream, query, key, value, result.first, result.second,
                                      dropout_p, is_causal, attn_mask, scale);
   return result;

@@ -293,6 +293,22 @@ template <stream_like S, tensor_like X, optional_tensor W>
   return r;
 }
 
+/// As fused_rms_norm, in FlagGems' names and with its eps; rstd is what it calls inv_rms.
+/// flag_gems::rms_norm_forward(Tensor x, SymInt[] normalized_shape, Tensor? weight, float
+/// eps=1e-05)
+template <stream_like S, tensor_like X, optional_tensor W, tensor_like Out, tensor_like R>
+void rms_norm_forward(const S& stream, const X& x, const shape& normalized_shape, const W& weight,
+                      Out&& out, R&& rstd, double eps = 1e-5) {
+  fused_rms_norm(stream, x, normalized_shape, weight, out, rstd, eps);
+}
+/// The same in new tensors.
+template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t>
+[[nodiscard]] auto rms_norm_forward(const S& stream, const X& x, const shape& normalized_shape,
+                                    const W& weight = std::nullopt, double eps = 1e-5) {
+  return fused_rms_norm(stream, x, normalized_shape, weight, eps);
+}
+FLAGGEMS_ALSO(fused_rms_norm_forward, rms_norm_forward)
+
 /// The gradients of layer_norm: of x, weight and bias; an output that is std::nullopt is not
 /// computed.
 ///

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/gemm/scaled.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/forms.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/tensor/optional.hpp>
@@ -309,5 +310,6 @@ template <stream_like S, tensor_like A, tensor_like ScaleA, tensor_like B, tenso
   fp8_matmul(stream, a, a_s, b, b_s, out);
   return out;
 }
+FLAGGEMS_ALSO(fp8_matmul_direct, fp8_matmul)
 
 }  // namespace flaggems

@@ -171,11 +171,11 @@ constexpr bool may_be_in_place(std::string_view name) {
 }
 
 struct schema_text {
-  char data[600] = {};
+  char data[1200] = {};
   int size = 0;
   constexpr void put(std::string_view s) {
     for (const char c : s) {
-      if (size == 600) detail::raise_schema("at most 600 characters", s);
+      if (size == 1200) detail::raise_schema("at most 1200 characters", s);
       data[size++] = c;
     }
   }
@@ -277,8 +277,10 @@ struct schema_of {
 /// Hints, which change no result of ours (sorts are stable, copies new), and what types say
 /// already.
 constexpr bool is_hint(std::string_view name) {
-  for (const std::string_view hint : {"cudnn_enable", "cudnn_enabled", "non_blocking", "copy",
-                                      "pin_memory", "layout", "device", "stable"})
+  for (const std::string_view hint :
+       {"cudnn_enable", "cudnn_enabled", "non_blocking", "copy", "pin_memory", "layout", "device",
+        "stable", "deterministic", "scheduler_metadata", "num_splits", "cp_rank",
+        "return_softmax_lse"})
     if (name == hint) return true;
   return false;
 }
@@ -296,7 +298,12 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   for (const std::string_view index :
        {"index", "indices", "position_ids", "target", "repeats", "slot_mapping"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
-  return p.name == "condition" || p.name == "mask" ? role::condition : role::element;
+  for (const std::string_view length :
+       {"cu_seqlens_q", "cu_seqlens_k", "cum_seq_q", "cum_seq_k", "seqused_k", "block_table",
+        "scheduler_metadata", "cp_tot_seqused_k"})
+    if (p.name == length) return role::length;
+  return p.name == "condition" || p.name == "mask" || p.name == "dropout_mask" ? role::condition
+                                                                               : role::element;
 }
 
 constexpr u32 accepted(const parameter& p) {
@@ -357,6 +364,10 @@ struct role_element {
 template <class T>
 struct role_element<role::index, T> {
   using type = i64;
+};
+template <class T>
+struct role_element<role::length, T> {
+  using type = i32;
 };
 template <class T>
 struct role_element<role::condition, T> {

@@ -30,6 +30,7 @@ enum class dtype_rule : u8 {
 enum class role : u8 {
   element,    ///< the operator's dtype
   index,      ///< i64
+  length,     ///< i32: lengths and starts of sequences, and their pages
   condition,  ///< bool
   kept,       ///< what norms keep: f64 of f64, else f32
   encoded,    ///< f8e4m3, which is not converted: the result's dtype unless one is given

@@ -129,7 +129,7 @@ struct schema {
 
 namespace detail {
 
-inline constexpr int max_parameters = 16, max_results = 4;
+inline constexpr int max_parameters = 32, max_results = 5;
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_schema(const char* expected, std::string_view got) {
   raise(errc::invalid_argument, "schema", expected, got);
@@ -415,7 +415,7 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
       keyword_only = true;
       continue;
     }
-    if (r.parameter_count == max_parameters) raise_schema("at most 16 parameters", text);
+    if (r.parameter_count == max_parameters) raise_schema("at most 32 parameters", text);
     const parameter p = parameter_of_text(item, keyword_only);
     for (int i = 0; i < r.parameter_count; ++i)
       if (r.parameters[i].name == p.name) raise_schema("parameters of different names", p.name);
@@ -430,7 +430,7 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
   }
   while (!results.empty()) {
     const std::string_view item = next_item(results);
-    if (r.result_count == max_results) raise_schema("at most 4 results", text);
+    if (r.result_count == max_results) raise_schema("at most 5 results", text);
     const auto space = place_of(item, " ");
     using enum parameter_kind;
     schema_result& one = r.results[r.result_count++];

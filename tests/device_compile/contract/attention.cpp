@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/attention_backward.hpp>
+#include <flaggems/ops/attention_forms.hpp>
+#include <flaggems/ops/attention_varlen.hpp>
 
 #include "contract.hpp"
 
@@ -41,6 +43,30 @@ void with_logarithms() {
        [](const auto& x, const auto& mask) {
          (void)fg::scaled_dot_product_flash_attention(s, x, x, x, 0, false, mask);
        });
+}
+
+void of_sequences() {
+  const auto attend = [](const auto& q, const auto& k) {
+    const auto n = some<fg::i32>();
+    (void)fg::flash_attn_varlen_func(s, q, k, k, 1, n, 1, n);
+    fg::varlen_attention_options<fg::cuda> options{.window_left = 1};
+    (void)fg::flash_attn_varlen_func(s, q, k, k, 1, n, 1, std::nullopt, n, options);
+  };
+  each(join<twice<fg::floating_types>, types<pair<f32, bf16>>>{}, attend);
+  each(fg::floating_types{}, [](const auto& x) {
+    (void)fg::flash_attention_forward(s, x, x, x, std::nullopt, std::nullopt, 1, 1);
+  });
+}
+
+void in_other_forms() {
+  const auto attend = [](const auto& x, const auto& mask) {
+    (void)fg::scaled_dot_product_attention_math(s, x, x, x, mask);
+    (void)fg::scaled_dot_product_efficient_attention(s, x, x, x, mask, true);
+    const auto [out, logs] = fg::scaled_dot_product_attention_forward(s, x, x, x, mask);
+    (void)fg::scaled_dot_product_attention_backward(s, x, x, x, x, out, logs, mask);
+  };
+  each(fg::floating_types{}, [&](const auto& x) { attend(x, std::nullopt); });
+  each(types<pair<bf16, bool>, pair<f32, f32>>{}, attend);
 }
 
 void backward() {

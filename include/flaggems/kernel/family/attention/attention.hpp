@@ -14,9 +14,60 @@
 
 namespace flaggems::kernels {
 
-/// The problem. Queries that share keys and values (the group of heads of one key head, and the
-/// positions) are rows of one matrix: row r is position r % queries of head r / queries.
+/// An operand: strides over the batch, from one head of the group, one position and one element to
+/// the next.
+template <class T>
+struct attention_arg {
+  global_ptr<T> data;
+  i64 batch[max_rank];
+  i64 head, position, element;
+  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
+    i64 offset = 0;
+    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
+    return data + offset;
+  }
+};
+
+/// The rows that a block attends, of one batch, from `first` on. Queries that share keys and values
+/// (the group of heads of one key head, and the positions) are rows of one matrix: row r is
+/// position r % queries of head r / queries.
+struct attention_tile {
+  using place = coordinates;
+  coordinates batch;
+  i64 first, rows, queries, keys;
+  i64 diagonal;  // position i sees the keys j <= i + diagonal
+
+  FLAGGEMS_INLINE const coordinates& of_queries() const { return batch; }
+  FLAGGEMS_INLINE const coordinates& of_keys() const { return batch; }
+  FLAGGEMS_INLINE i64 head(i64 row) const { return row / queries; }
+  /// The keys [0, end) before the end of what a position sees, ...
+  FLAGGEMS_INLINE i64 end(i64 position) const {
+    return max_of(i64(0), min_of(keys, position + diagonal + 1));
+  }
+  /// ... and those that begin it.
+  FLAGGEMS_INLINE i64 begin(i64) const { return 0; }
+  /// A key or value of the batch whose first is at `base`.
+  template <class T>
+  FLAGGEMS_INLINE global_ptr<T> key(const attention_arg<T>& arg, global_ptr<T> base, i64 j) const {
+    return base + j * arg.position;
+  }
+  /// The same to prefetch from, where there may be no such key.
+  template <class T>
+  FLAGGEMS_INLINE global_ptr<T> key_ahead(const attention_arg<T>& arg, global_ptr<T> base,
+                                          i64 j) const {
+    return base + j * arg.position;
+  }
+  /// f(i, count) for runs of keys or values in one line among `n` from key j on: j + i is the
+  /// first.
+  template <class F>
+  FLAGGEMS_INLINE void for_each_run(i64, i64 n, const F& f) const {
+    f(i64(0), n);
+  }
+};
+
+/// The problem.
 struct attention_space {
+  using tile_type = attention_tile;
   int rank;  // batch dimensions, the key heads among them
   i64 sizes[max_rank];
   i64 batches;
@@ -37,19 +88,17 @@ struct attention_space {
     }
     return c;
   }
-};
-
-/// An operand: strides over the batch, from one head of the group, one position and one element to
-/// the next.
-template <class T>
-struct attention_arg {
-  global_ptr<T> data;
-  i64 batch[max_rank];
-  i64 head, position, element;
-  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
-    i64 offset = 0;
-    for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
-    return data + offset;
+  /// Tiles of so many rows each.
+  FLAGGEMS_INLINE i64 tiles(i64 rows) const { return batches * ceil_div(group * queries, rows); }
+  FLAGGEMS_INLINE attention_tile tile(i64 t, i64 rows) const {
+    const i64 all = group * queries, each = ceil_div(all, rows), batch = t / each;
+    return {locate(batch), (t - batch * each) * rows, all, queries, keys, diagonal};
+  }
+  /// The rows of a tile, a multiple of `unit` and at most about `most`: all tiles have about one
+  /// size.
+  FLAGGEMS_INLINE i64 share(i64 most, i64 unit) const {
+    const i64 all = group * queries;
+    return round_up(ceil_div(all, ceil_div(all, most)), unit);
   }
 };
 
@@ -126,28 +175,30 @@ struct attention {
   static constexpr int columns = 2;  // keys whose scores are in registers
   static constexpr int tile = 64;    // keys at a time
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space, attention_arg<const T> q,
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, Space space, attention_arg<const T> q,
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
                                   attention_arg<Out> out, C scale, attention_arg<C> logs) {
     const i64 width = round_up(space.value_size, 16), depth = round_up(space.head_size, 16);
     const auto query = block.template scratch<C>(rows * depth);
     const auto score = block.template scratch<C>(rows * tile);
     const auto sum = block.template scratch<C>(rows * width);
-    block.for_each_tile(space.batches * space.row_tiles, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 batch = t / space.row_tiles, first = (t - batch * space.row_tiles) * rows;
-      const coordinates c = space.locate(batch);
-      const auto keys = k.at(c);
-      const auto values = v.at(c);
-      const i64 all_rows = space.group * space.queries;
+    block.for_each_tile(space.tiles(rows), [&](i64 t) FLAGGEMS_LAMBDA {
+      const auto here = space.tile(t, rows);
+      const i64 first = here.first, all_rows = here.rows;
+      if (first >= all_rows) return;
+      const auto& c = here.of_queries();
+      const auto keys = k.at(here.of_keys());
+      const auto values = v.at(here.of_keys());
       // Rows past the end repeat the last one: computed, not stored.
       i64 head[rows], position[rows], visible[rows];
-      i64 end = 0;  // keys that any row sees
+      i64 begin = here.keys, end = 0;  // keys that any row sees
       static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
         const i64 row = min_of(first + r, all_rows - 1);
-        head[r] = row / space.queries;
-        position[r] = row - head[r] * space.queries;
-        visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
+        head[r] = here.head(row);
+        position[r] = row - head[r] * here.queries;
+        visible[r] = here.end(position[r]);
+        begin = min_of(begin, here.begin(position[r]));
         end = max_of(end, visible[r]);
       });
       block.sync();  // the scratch may still be read
@@ -166,13 +217,13 @@ struct attention {
         largest[r] = lowest<C>();
         total[r] = C(0);
       });
-      for (i64 start = 0; start < end; start += tile) {
+      for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
         block.sync();  // the queries are written, the scores of the tile before are read
         for (i64 j = 0; j < n; j += columns) {
           global_ptr<const Key> key[columns];
           static_for<columns>([&](auto e) FLAGGEMS_LAMBDA {
-            key[e] = keys + min_of(start + j + e, space.keys - 1) * k.position;
+            key[e] = here.key(k, keys, min_of(start + j + e, here.keys - 1));
           });
           C dots[rows * columns];
           block.template accumulate<rows * columns, C>(
@@ -216,8 +267,8 @@ struct attention {
           static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
             acc[r] = load<C>(sum.from(r * width), lane) * V(correction[r]);
           });
-          global_ptr<const Key> value = values + start * v.position;
-          for (i64 j = 0; j < n; ++j, value += v.position) {
+          for (i64 j = 0; j < n; ++j) {
+            const auto value = here.key(v, values, start + j);
             V y;
             if constexpr (Steps == stepping::strided)
               y = load<C>(value, v.element, lane);

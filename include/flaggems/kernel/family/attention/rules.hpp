@@ -55,6 +55,22 @@ struct alibi {
   }
 };
 
+/// What FlashAttention makes of scores: a cap, slopes, then a window; each may be absent: a limit
+/// of 0, slopes of nullptr, a window without limits.
+struct flash_rule {
+  soft_cap cap{0};
+  alibi slopes{};
+  attention_window window{};
+  template <class V, class J>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) score, i64 head, i64 query,
+                               FLAGGEMS_VALUE(J) key) const {
+    V s = score;
+    if (cap.limit > 0) s = cap(s, head, query, key);
+    if (slopes.slopes != nullptr) s = slopes(s, head, query, key);
+    return window.left < 0 && window.right < 0 ? s : window(s, head, query, key);
+  }
+};
+
 }  // namespace flaggems
 
 FLAGGEMS_TEXT("flaggems/kernel/family/attention/rules.hpp");

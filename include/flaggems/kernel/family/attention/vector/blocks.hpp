@@ -198,7 +198,7 @@ FLAGGEMS_HOST_INLINE simd<C, isa_baseline> totals_of(const simd<C, Isa>& a, cons
 
 /// attention_softmax for `rows` rows of `n` scores each, a multiple of the lanes, from `line` on;
 /// row r sees seen[r] keys. A NaN makes all of its row NaN, through its exponential.
-template <class C, class Mask>
+template <class C, class Mask, class Place = coordinates>
 struct attention_softmax_lines {
   struct arguments {
     C* line;
@@ -206,7 +206,7 @@ struct attention_softmax_lines {
     int rows;
     const i64* seen;
     const Mask& mask;
-    const coordinates& batch;
+    const Place& batch;
     const i64 *head, *position;
     i64 start;  // of the keys
     C *largest, *total, *correction;
@@ -281,16 +281,17 @@ struct attention_host {
            7 * 256;
   }
 
-  template <class Block>
-  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
-                                       attention_arg<const T> q, attention_arg<const Key> k,
-                                       attention_arg<const Key> v, Mask mask,
-                                       attention_arg<Out> out, C scale, attention_arg<C> logs) {
+  template <class Block, class Space>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, Space space, attention_arg<const T> q,
+                                       attention_arg<const Key> k, attention_arg<const Key> v,
+                                       Mask mask, attention_arg<Out> out, C scale,
+                                       attention_arg<C> logs) {
     using reading_query = read_lines<C, T, true>;
     using reading = read_lines<C, Key, false>;
     using transposing = transpose_lines<C>;
     using multiplying = multiply_rows<C, rows>;
-    using softmax = attention_softmax_lines<C, Mask>;
+    using place = typename Space::tile_type::place;
+    using softmax = attention_softmax_lines<C, Mask, place>;
     using dividing = divide_line<C, Out>;
     const auto read_query = block_part<reading_query>(block);
     const auto read = block_part<reading>(block);
@@ -308,51 +309,53 @@ struct attention_host {
     C* const lines = block.template scratch<C>(tile * max_of(depth, width)).data;
     C* const columns = block.template scratch<C>(tile * depth).data;
     C* const score = block.template scratch<C>(rows * tile).data;
-    const i64 all_rows = space.group * space.queries;
     // Each worker should get several blocks of queries, all of about one size.
-    const bool many = space.batches * ceil_div(all_rows, i64(most_rows)) >= 4 * block.count();
-    const i64 share = round_up(
-        ceil_div(all_rows, ceil_div(all_rows, i64(many ? most_rows : least_rows))), i64(rows));
-    const i64 blocks = ceil_div(all_rows, share);
-    block.for_each_tile(space.batches * blocks, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 batch = t / blocks, first = (t - batch * blocks) * share;
+    const bool many = space.tiles(most_rows) >= 4 * block.count();
+    const i64 share = space.share(many ? most_rows : least_rows, rows);
+    block.for_each_tile(space.tiles(share), [&](i64 t) FLAGGEMS_LAMBDA {
+      const auto here = space.tile(t, share);
+      const i64 first = here.first, all_rows = here.rows;
+      if (first >= all_rows) return;
       const i64 count = min_of(share, all_rows - first);
-      const coordinates c = space.locate(batch);
-      const Key* const keys = k.at(c);
-      const Key* const values = v.at(c);
+      const place& c = here.of_queries();
+      const Key* const keys = k.at(here.of_keys());
+      const Key* const values = v.at(here.of_keys());
       // Rows past the end repeat the last one: computed, not stored.
       const auto row_of = [&](i64 r) FLAGGEMS_LAMBDA { return min_of(first + r, all_rows - 1); };
-      const auto visible = [&](i64 r) FLAGGEMS_LAMBDA {
-        const i64 last = row_of(r) % space.queries + space.diagonal;
-        return max_of(i64(0), min_of(space.keys, last + 1));
-      };
+      const auto position_of = [&](i64 row)
+                                   FLAGGEMS_LAMBDA { return row - here.head(row) * here.queries; };
+      const auto visible = [&](i64 r) FLAGGEMS_LAMBDA { return here.end(position_of(row_of(r))); };
       const i64 group_rows = round_up(count, i64(rows));
-      i64 end = 0;  // keys that any row sees
+      i64 begin = here.keys, end = 0;  // keys that any row sees
       for (i64 r = 0; r < group_rows; ++r) {
         const i64 row = row_of(r);
-        const T* const from =
-            q.at(c) + row / space.queries * q.head + row % space.queries * q.position;
+        begin = min_of(begin, here.begin(position_of(row)));
+        const T* const from = q.at(c) + here.head(row) * q.head + position_of(row) * q.position;
         read_query.call({from, 0, q.element, 1, space.head_size, query + r * depth, 0, scale});
         for (i64 e = 0; e < width; ++e) sum[r * width + e] = C(0);
         largest[r] = lowest<C>();
         total[r] = C(0);
         end = max_of(end, visible(r));
       }
-      for (i64 start = 0; start < end; start += tile) {
+      for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
-        read.call({keys + start * k.position, k.position, k.element, n, space.head_size, lines,
-                   depth, C(1)});
+        here.for_each_run(start, n, [&](i64 i, i64 some) FLAGGEMS_LAMBDA {
+          read.call({here.key(k, keys, start + i), k.position, k.element, some, space.head_size,
+                     lines + i * depth, depth, C(1)});
+        });
         for (i64 at = n * depth; at < round_up(n, i64(16)) * depth; ++at) lines[at] = C(0);
         transpose.call({lines, depth, round_up(n, i64(16)), round_up(space.head_size, i64(4)),
                         columns, i64(tile)});
-        read.call({values + start * v.position, v.position, v.element, n, space.value_size, lines,
-                   width, C(1)});
+        here.for_each_run(start, n, [&](i64 i, i64 some) FLAGGEMS_LAMBDA {
+          read.call({here.key(v, values, start + i), v.position, v.element, some, space.value_size,
+                     lines + i * width, width, C(1)});
+        });
         for (i64 g = 0; g < group_rows; g += rows) {
           i64 seen[rows], head[rows], position[rows], most = 0;
           for (int r = 0; r < rows; ++r) {
             const i64 row = row_of(g + r);
-            head[r] = row / space.queries;
-            position[r] = row - head[r] * space.queries;
+            head[r] = here.head(row);
+            position[r] = position_of(row);
             seen[r] = min_of(n, max_of(i64(0), visible(g + r) - start));
             most = max_of(most, seen[r]);
           }
@@ -370,11 +373,11 @@ struct attention_host {
       }
       for (i64 r = 0; r < count; ++r) {
         const i64 row = row_of(r);
-        Out* const to =
-            out.at(c) + row / space.queries * out.head + row % space.queries * out.position;
+        const i64 at_head = here.head(row), at = position_of(row);
+        Out* const to = out.at(c) + at_head * out.head + at * out.position;
         divide.call({sum + r * width, space.value_size, total[r], to, out.element});
         if (logs.data != nullptr)
-          logs.at(c)[row / space.queries * logs.head + row % space.queries * logs.position] =
+          logs.at(c)[at_head * logs.head + at * logs.position] =
               attention_log_sum<C>(largest[r], total[r]);
       }
     });

@@ -143,13 +143,15 @@ struct few_values {
   }
 };
 
-/// Up to 4 queries, all that share a key head: keys and values are read in place, contiguous along
-/// their elements, one tile at a time.
+/// Up to 4 queries, all that share a key head or a few of a sequence's: keys and values are read in
+/// place, contiguous along their elements, one tile at a time. Runs of keys begin at multiples
+/// of 16.
 template <class T, class Key, class Out, class C, class Mask>
 struct attention_host_few {
   static constexpr bool has_parts = true;
   static constexpr int tile = 64;
   static constexpr int most_rows = 4;
+  static constexpr int least_run = 16;  // keys at multiples of so many are in one line
 
   /// A part's result for a row: the weighted sum of values, the largest score, the sum of
   /// exponentials.
@@ -160,64 +162,75 @@ struct attention_host_few {
     return most_rows * (depth + width + tile) * i64(sizeof(C)) + 3 * 256;
   }
 
-  template <class Block>
-  FLAGGEMS_HOST_INLINE static void run(Block& block, attention_space space,
-                                       attention_arg<const T> q, attention_arg<const Key> k,
-                                       attention_arg<const Key> v, Mask mask,
-                                       attention_arg<Out> out, C scale, i64 parts, i64 length,
-                                       C* partial) {
+  template <class Block, class Space>
+  FLAGGEMS_HOST_INLINE static void run(Block& block, Space space, attention_arg<const T> q,
+                                       attention_arg<const Key> k, attention_arg<const Key> v,
+                                       Mask mask, attention_arg<Out> out, C scale, i64 parts,
+                                       i64 length, C* partial) {
     using reading = read_lines<C, T, true>;
-    using softmax = attention_softmax_lines<C, Mask>;
+    using place = typename Space::tile_type::place;
+    using softmax = attention_softmax_lines<C, Mask, place>;
     using dividing = divide_line<C, Out>;
     const auto read = block_part<reading>(block);
     const auto weigh = block_part<softmax>(block);
     const auto divide = block_part<dividing>(block);
-    // Two instances, not four: two or three rows are padded to four, which are not stored.
-    const int rows = static_cast<int>(space.group * space.queries);
-    const int computed = rows == 1 ? 1 : most_rows;
     const i64 width = round_up(space.value_size, i64(16)),
               depth = round_up(space.head_size, i64(16));
     C* const query = block.template scratch<C>(most_rows * depth).data;
     C* const sum = block.template scratch<C>(most_rows * width).data;
     C* const score = block.template scratch<C>(most_rows * tile).data;
-    block.for_each_tile(space.batches * parts, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 batch = t / parts, begin = (t - batch * parts) * length;
-      const coordinates c = space.locate(batch);
-      const Key* const keys = k.at(c);
-      const Key* const values = v.at(c);
-      i64 head[most_rows], position[most_rows], visible[most_rows], end = 0;
+    const C unscaled[most_rows] = {C(1), C(1), C(1), C(1)};
+    block.for_each_tile(space.tiles(most_rows) * parts, [&](i64 t) FLAGGEMS_LAMBDA {
+      const i64 whole = t / parts, part = (t - whole * parts) * length;
+      const auto here = space.tile(whole, most_rows);
+      if (here.first >= here.rows) return;
+      // Two instances, not four: two or three rows are padded to four, which are not stored.
+      const int rows = static_cast<int>(min_of(here.rows - here.first, i64(most_rows)));
+      const int computed = rows == 1 ? 1 : most_rows;
+      const place& c = here.of_queries();
+      const Key* const keys = k.at(here.of_keys());
+      const Key* const values = v.at(here.of_keys());
+      i64 head[most_rows], position[most_rows], visible[most_rows], end = 0, begin = here.keys;
       C largest[most_rows], total[most_rows], correction[most_rows];
       for (int r = 0; r < computed; ++r) {
-        const i64 row = min_of(r, rows - 1);
-        head[r] = row / space.queries;
-        position[r] = row - head[r] * space.queries;
-        visible[r] = max_of(i64(0), min_of(space.keys, position[r] + space.diagonal + 1));
+        const i64 row = here.first + min_of(r, rows - 1);
+        head[r] = here.head(row);
+        position[r] = row - head[r] * here.queries;
+        visible[r] = here.end(position[r]);
         end = max_of(end, visible[r]);
+        begin = min_of(begin, here.begin(position[r]));
         largest[r] = lowest<C>();
         total[r] = C(0);
         const T* const from = q.at(c) + head[r] * q.head + position[r] * q.position;
         read.call({from, 0, q.element, 1, space.head_size, query + r * depth, 0, scale});
         for (i64 e = 0; e < width; ++e) sum[r * width + e] = C(0);
       }
-      end = min_of(end, begin + length);
+      begin = max_of(part, begin / tile * tile);
+      end = min_of(end, part + length);
       for (i64 start = begin; start < end; start += tile) {
         const i64 n = min_of(i64(tile), end - start);
         i64 seen[most_rows];
         for (int r = 0; r < computed; ++r) seen[r] = min_of(n, max_of(i64(0), visible[r] - start));
-        const Key* const key = keys + start * k.position;
-        const Key* const value = values + start * v.position;
-        with_rows(computed, [&](auto some) FLAGGEMS_LAMBDA {
-          using scoring = few_scores<C, Key, decltype(some)::value>;
-          block_part<scoring>(block).call({query, depth, space.head_size, key, k.position, n, value,
-                                           v.position, space.value_size, score});
+        here.for_each_run(start, n, [&](i64 i, i64 some) FLAGGEMS_LAMBDA {
+          const Key* const key = here.key(k, keys, start + i);
+          const Key* const value = here.key(v, values, start + i);
+          with_rows(computed, [&](auto count) FLAGGEMS_LAMBDA {
+            using scoring = few_scores<C, Key, decltype(count)::value>;
+            block_part<scoring>(block).call({query, depth, space.head_size, key, k.position, some,
+                                             value, v.position, space.value_size, score + i});
+          });
         });
         weigh.call({score, i64(tile), round_up(n, i64(16)), computed, seen, mask, c, head, position,
                     start, largest, total, correction});
-        with_rows(computed, [&](auto some) FLAGGEMS_LAMBDA {
-          using adding = few_values<C, Key, decltype(some)::value>;
-          block_part<adding>(block).call({value, v.position, space.value_size, n, score, correction,
-                                          sum, width, key + tile * k.position, k.position,
-                                          space.head_size});
+        here.for_each_run(start, n, [&](i64 i, i64 some) FLAGGEMS_LAMBDA {
+          const Key* const value = here.key(v, values, start + i);
+          const Key* const next = here.key_ahead(k, keys, start + tile + i);
+          with_rows(computed, [&](auto count) FLAGGEMS_LAMBDA {
+            using adding = few_values<C, Key, decltype(count)::value>;
+            block_part<adding>(block).call({value, v.position, space.value_size, some, score + i,
+                                            i == 0 ? correction : unscaled, sum, width, next,
+                                            k.position, space.head_size});
+          });
         });
       }
       if (parts > 1) {

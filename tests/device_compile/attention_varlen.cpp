@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/attention/sequences.hpp>
+
+#include <flaggems/kernel/block/simt/entry.hpp>
+
+namespace fk = flaggems::kernels;
+using flaggems::bf16;
+FLAGGEMS_INSTANCE(flash_attn_varlen_func_f32,
+                  fk::attention<float, float, float, float, fk::no_mask, fk::stepping::contiguous>,
+                  fk::sequence_space, fk::attention_arg<const float>,
+                  fk::attention_arg<const float>, fk::attention_arg<const float>, fk::no_mask,
+                  fk::attention_arg<float>, float, fk::attention_arg<float>)
+FLAGGEMS_INSTANCE(
+    flash_attn_varlen_func_bf16_rule,
+    fk::attention<bf16, bf16, bf16, float, fk::sequence_rule, fk::stepping::contiguous>,
+    fk::sequence_space, fk::attention_arg<const bf16>, fk::attention_arg<const bf16>,
+    fk::attention_arg<const bf16>, fk::sequence_rule, fk::attention_arg<bf16>, float,
+    fk::attention_arg<float>)
