@@ -41,6 +41,7 @@
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
+#include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
@@ -95,6 +96,7 @@
 #include <flaggems/ops/view_scatter.hpp>
 #include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/any_view.hpp>
+#include <flaggems/tensor/complex_views.hpp>
 #include <flaggems/tensor/dtype.hpp>
 #include <flaggems/tensor/extents.hpp>
 #include <flaggems/tensor/layout.hpp>

@@ -35,6 +35,7 @@ using to_bool = types<float, bool>;
 using whole_number = types<int, int>;
 using bits = whole_number;
 using to_f64 = types<double, double>;
+using parts = types<float, flaggems::c64>;
 
 }  // namespace rows
 

@@ -28,16 +28,20 @@ struct sum_in_scratch {
   }
 };
 
-/// *out = the last word of an argument of so many.
+/// *out = the sum of k * word k of an argument of so many.
 template <int Words>
 struct many_words {
   flaggems::i64 at[Words];
 };
-struct last_word {
+struct weighted_words {
   template <class Block, int Words>
   FLAGGEMS_INLINE static void run(Block& block, const many_words<Words>& words,
                                   flaggems::i64* out) {
-    block.single([&]() FLAGGEMS_LAMBDA { *out = words.at[Words - 1]; });
+    using flaggems::i64;
+    const i64 sum =
+        block.reduce(Words, i64(0), flaggems::kernels::plus{},
+                     [&](auto lane) FLAGGEMS_LAMBDA { return lane.begin * words.at[lane.begin]; });
+    block.single([&]() FLAGGEMS_LAMBDA { *out = sum; });
   }
 };
 

@@ -7,9 +7,10 @@ from torch.utils._pytree import tree_map_only
 # rtol by the result's dtype, and atol for each element that a result is reduced from.
 TOLERANCE = {torch.float64: (1e-7, 1e-10), torch.float32: (1.3e-6, 1e-5), torch.float16: (1e-3, 1e-4),
              torch.bfloat16: (1.6e-2, 1e-4)}
+BYTES = {torch.float8_e4m3fn, torch.float8_e5m2}  # ATen compares none
 # Matrix products reduce the last dimension of the first matrix.
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "linear": 0, "addmm": 1, "baddbmm": 1,
-            "scaled_dot_product_attention": 0}
+            "scaled_dot_product_attention": 0, "_scaled_mm": 0, "flaggems::fp8_matmul": 0}
 # Whose results behind the first are f32 for 16-bit floats, as ATen's are on CUDA but not on the CPU.
 STATISTICS = {"native_layer_norm", "native_group_norm"}
 # Of which only dtype and sizes are of account.
@@ -25,7 +26,16 @@ def in_float64(values):
 
 
 def as_list(results):
-    return list(results) if isinstance(results, (list, tuple)) else [results]
+    """Results as tensors, also a list of them or a bool."""
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    return [torch.tensor(r) if isinstance(r, bool) else r for r in results]
+
+
+def strides(results):
+    """Of the dimensions in which results have more than one element; without the gaps that some of ATen's keep."""
+    dense = [t if t is None else torch.empty_like(t, device="meta") for t in results]
+    return [None if t is None or t.numel() == 0 else
+            [stride for size, stride in zip(t.shape, t.stride()) if size > 1] for t in dense]
 
 
 def named(call, name, default=None):
@@ -38,6 +48,11 @@ def reduced(call, result):
     tensors = list(call.tensors())
     if name in PRODUCTS:
         return max(1, tensors[PRODUCTS[name]].shape[-1] if tensors[PRODUCTS[name]].dim() else 1)
+    if name.startswith("_scaled_dot_product"):
+        queries, head = tensors[0].shape[-2:]
+        return head * max(1, queries, *(t.shape[-2] for t in tensors[:4]))
+    if name.startswith("conv"):
+        return max(1, tensors[1].numel() // max(1, tensors[1].shape[0]))
     most = max((t.numel() for t in tensors), default=1)
     return max(1, most // max(1, result.numel()))
 
@@ -47,6 +62,8 @@ def dimension(call):
 
 
 def equal(a, b):
+    if a.dtype in BYTES:
+        return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) and torch.equal(a.isnan(), b.isnan()) \
         if a.is_floating_point() else torch.equal(a, b)
 
@@ -83,6 +100,12 @@ def difference(call, expected, got, reference, values=True):
                 return "an index twice"
             if named(call, "stable") and not torch.equal(e, g):
                 return "not stable"
+            continue
+        if e.dtype in BYTES:
+            # A step apart at most: ours and the reference may round from sums in another order.
+            apart = (e.view(torch.uint8).int() - g.view(torch.uint8).int()).abs()
+            if apart.max() > 1 or (apart > 0).double().mean() > 0.02:
+                return f"{(apart > 0).sum().item()} of {e.numel()} elements differ"
             continue
         if not e.is_floating_point():
             if not torch.equal(e, g):

@@ -4,19 +4,21 @@
 """Judges the operators by PyTorch's OpInfo: runs its samples on the CPU, calls the operators of the
 Python package with what ATen was called with, and compares with ATen in float64.
 
-    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result, or refused all
-                               samples that ATen takes, but for those of REFUSED
+    judge.py                   all OpInfos; exit status 1: an operator gave a wrong result, refused all samples
+                               that ATen takes, but for those of REFUSED, or laid a new result out otherwise than
+                               ATen, but for those of OWN_LAYOUT
     judge.py --only REGEX      OpInfos whose names match
     judge.py --reference       their reference inputs: more sizes, large and small values, NaN, infinities
     judge.py --report FILE     writes operators, samples, passes, refusals and failures with reasons
     judge.py --mutate          plants wrong results and refusals: exit status 1 if one of them passes
     judge.py --device NAME=LIB  beside the host a device type, by the library that tests/opinfo/device.cpp makes;
-                               of meta only sizes and dtypes are compared
+                               of meta only sizes, strides and dtypes are compared
     judge.py --share N         of each overload's calls the first eight and each Nth
 Exit status 77: PyTorch or the package is not installed.
 """
 import argparse
 import collections
+import functools
 import itertools
 import platform
 import pathlib
@@ -29,7 +31,7 @@ try:
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._internal.opinfo.core import SampleInput
-    from torch.utils._pytree import tree_leaves
+    from torch.utils._pytree import tree_leaves, tree_map_only
     from flaggems import ops
     from flaggems._library import Library
 except ImportError as problem:
@@ -37,6 +39,7 @@ except ImportError as problem:
     sys.exit(77)
 
 import compare
+import moments
 import rows
 from capture import Call, Recorder, is_ours, overload_of, snapshot, stop_at_composites
 
@@ -50,6 +53,13 @@ NOT_COMPILED = re.compile(r"expected (dtype|a dtype of) |that (it|the program) w
 PLACEMENT = {"layout", "device", "pin_memory"}
 # Operators all of whose samples may be refused, and why.
 REFUSED = {}
+# Those whose new results need not have ATen's strides, and why.
+OWN_LAYOUT = {
+    "kron": "ATen's are those of a product of more dimensions",
+    "stack": "ATen asks for a format of five dimensions",
+    "_scaled_dot_product_flash_attention_for_cpu": "ATen's logsumexp has heads within positions",
+    "_scaled_dot_product_flash_attention_for_cpu_backward": "ATen's gradients have heads within positions",
+}
 
 
 # Overloads with a number for `other`, of which the OpInfos have few samples.
@@ -129,11 +139,35 @@ def ours(device, call):
     return [t if t is None or isinstance(t, torch.Tensor) else torch.from_dlpack(t) for t in compare.as_list(results)]
 
 
+def draws(call):
+    return any(str(p.type) in ("Generator", "Optional[Generator]") for p in call.overload._schema.arguments)
+
+
 def theirs(call, in_float64=False):
     args, kwargs = snapshot(call.args), snapshot(call.kwargs)
     if in_float64:
         args, kwargs = compare.in_float64(args), compare.in_float64(kwargs)
     return compare.as_list(call.overload(*args, **kwargs))
+
+
+def in_rows(call):
+    """The call with row-major tensors, or None if it is such a one, writes, or depends on strides."""
+    if call.key.startswith("as_strided") or call.overload._schema.is_mutable \
+            or all(t.is_contiguous() for t in call.tensors()):
+        return None
+    args, kwargs = tree_map_only(torch.Tensor, lambda t: t.contiguous(), (call.args, dict(call.kwargs)))
+    return Call(call.key, call.overload, args, kwargs)
+
+
+def theirs_on_meta(call):
+    """ATen's results without elements, or none where it does not say."""
+    def without_elements(t):
+        return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+    args, kwargs = tree_map_only(torch.Tensor, without_elements, (call.args, dict(call.kwargs)))
+    try:
+        return compare.as_list(call.overload(*args, **kwargs))
+    except Exception:
+        return []
 
 
 def reference(call, expected):
@@ -189,6 +223,8 @@ class Device:
         self.name, self.operator, self.library = name, operator, library
         self.samples, self.passes, self.not_compiled = (collections.Counter() for _ in range(3))
         self.refused, self.failed, self.accepted = (collections.Counter() for _ in range(3))
+        self.decided = collections.Counter()  # of meta: calls whose elements decide
+        self.laid_out, self.otherwise = collections.Counter(), collections.Counter()
         self.examples, self.seconds = {}, 0.0
 
     def note(self, counter, call, reason):
@@ -196,6 +232,16 @@ class Device:
         group = (call.key, re.sub(r"-?\d[\d.e+-]*", "#", reason))
         counter[group] += 1
         self.examples.setdefault(group, f"{reason}; {describe(call)}")
+
+    def note_strides(self, call, expected, got):
+        """Whether results are laid out as ATen's on the CPU or on its device meta."""
+        strides = compare.strides(got)
+        if strides == compare.strides(expected) or strides == compare.strides(theirs_on_meta(call)):
+            self.laid_out[call.key] += 1
+            return
+        self.otherwise[call.key] += 1
+        self.examples.setdefault(("strides", call.key),
+                                 f"{strides}, not {compare.strides(expected)}; {describe(call)}")
 
     def refused_always(self):
         """The operators that took none of their samples, for other reasons than wrong results."""
@@ -231,8 +277,8 @@ class Judge:
         self.composed = set()
 
     def judge(self, call):
-        if call.key.split(".")[0] == "multinomial":
-            return  # another generator's numbers: tests/ops/multinomial.cpp
+        if draws(call):
+            return  # another generator's numbers: moments.py
         self.met[call.key] += 1
         if self.met[call.key] > 8 and self.met[call.key] % self.share != 0:
             return
@@ -247,16 +293,47 @@ class Judge:
         except NoCounterpart:
             return
         wanted = reference(call, expected)
+
+        def is_wrong(results, values, one=call):
+            why = compare.difference(one, expected, results, wanted, values)
+            if why is not None and (rows := in_rows(call)) is not None:
+                # Some of ATen's take strides for those of rows, and read what is beside the elements.
+                expected_of_rows = theirs(rows)
+                why = compare.difference(one, expected_of_rows, results, reference(rows, expected_of_rows), values)
+            return why
+        lays_out = isinstance(call.overload, torch._ops.OpOverload) and not call.overload._schema.is_mutable
         for device in self.devices:
-            self.judge_device(device, call, expected, wanted)
+            got = self.judge_device(device, call, is_wrong)
+            if got is not None and lays_out:
+                device.note_strides(call, expected, got)
         if not call.overload._schema.is_mutable:
             for other in other_forms(call, expected):
                 self.met[other.key] += 1
                 if self.met[other.key] <= 8:
                     for device in self.devices:
-                        self.judge_device(device, other, expected, wanted)
+                        self.judge_device(device, other, functools.partial(is_wrong, one=other))
 
-    def judge_device(self, device, call, expected, wanted):
+    def judge_random(self, key, dtype):
+        """An operator that draws, twice from one seed, and its out= forms."""
+        schema = overload_of(key)._schema if overload_of(key) else torch._C.parse_schema(SCHEMAS[key])
+        for args, named, check in moments.ROWS[key].samples(dtype):
+            generator = next(p.name for p in schema.arguments if "Generator" in str(p.type))
+            call = Call(key, rows.Reference(schema, None), args, {**named, generator: 2})
+            given = {p.name: v for p, v in call.arguments()}
+
+            def is_wrong(results, values):
+                return check(results, dtype, values)
+            made = next(filter(None, [self.judge_device(device, call, is_wrong) for device in self.devices]), None)
+            for form, overload in FORMS[key.partition(".")[0]] if made else ():
+                outputs = [p.name for p in overload._schema.arguments if p.is_out]
+                if outputs and [p.name for p in overload._schema.arguments if not p.is_out] == \
+                        [p.name for p in schema.arguments]:
+                    into = Call(form, overload, (), given | dict(zip(outputs, map(torch.empty_like, made))))
+                    for device in self.devices:
+                        self.judge_device(device, into, is_wrong)
+
+    def judge_device(self, device, call, is_wrong):
+        """The results, if they are right."""
         start = time.monotonic()
         try:
             got = ours(device, call)
@@ -269,19 +346,23 @@ class Judge:
             if isinstance(problem, TypeError) and NOT_COMPILED.search(text):
                 device.not_compiled[call.key] += 1
                 return
+            if device.name == "meta" and "sizes and types alone" in text:
+                device.decided[call.key] += 1
+                return
             device.samples[call.key] += 1
             device.note(device.refused, call, text)
             return
         finally:
             device.seconds += time.monotonic() - start
         device.samples[call.key] += 1
-        why = compare.difference(call, expected, got, wanted, values=device.name != "meta")
+        why = is_wrong(got, device.name != "meta")
         if why is not None:
             device.note(device.failed, call, why)
             return
         device.passes[call.key] += 1
         if self.mutate and device.name != "meta":
-            self.plant(call, expected, got, wanted)
+            self.plant(call, got, is_wrong)
+        return got
 
     def judge_refusal(self, call, problem):
         """What ATen refuses: for the report alone, as it lacks dtypes and sizes that we have."""
@@ -292,13 +373,15 @@ class Judge:
                 continue
             device.note(device.accepted, call, f"{type(problem).__name__}: {problem}")
 
-    def plant(self, call, expected, got, wanted):
+    def plant(self, call, got, is_wrong):
         for what, change in MUTATIONS.items():
             if what == "an element" and (next(g for g in got if g is not None).numel() == 0
                                          or call.key.split(".")[0] in compare.UNINITIALISED):
                 continue
+            if what == "an element" and draws(call):
+                what, change = "one number everywhere", first_result(lambda r: torch.full_like(r, 77))
             self.planted += 1
-            if compare.difference(call, expected, change(got), wanted) is None:
+            if is_wrong(change(got), True) is None:
                 self.missed.append(f"{what} of {call.key}: {describe(call)}")
 
     def run_gradients(self, info, dtype, limit):
@@ -320,8 +403,8 @@ class Judge:
             self.judge(call)
 
     def run_rows(self, key, dtype):
-        for reference, args in rows.calls(key, SCHEMAS[key], dtype, overload_of(key)):
-            self.judge(Call(key, reference, args, {}))
+        for reference, args, named in rows.calls(key, SCHEMAS[key], dtype, overload_of(key)):
+            self.judge(Call(key, reference, args, named))
 
     def run(self, info, dtype, limit):
         recorder = Recorder(KEYS, self.composed, self.seen)
@@ -335,13 +418,14 @@ class Judge:
             samples += [e.sample_input for e in info.error_inputs("cpu")
                         if isinstance(e.sample_input, SampleInput)]
         for sample in samples:
-            for one in variants(sample):
-                for run in forms(info, one):
-                    try:
-                        with recorder:
-                            run()
-                    except Exception:
-                        pass  # a sample that PyTorch refuses
+            # One by one: what a form calls is known until the next is asked for.
+            runs = (run for one in variants(sample) for run in forms(info, one))
+            for run in itertools.chain(runs, (next(forms(info, one)) for one in permuted(sample))):
+                try:
+                    with recorder:
+                        run()
+                except Exception:
+                    pass  # a sample that PyTorch refuses
         for call in recorder.calls:
             self.judge(call)
             other = number_form(call)
@@ -364,6 +448,22 @@ def variants(sample):
         yield sample.noncontiguous()
     except Exception:
         pass
+
+
+def permuted(sample):
+    """The sample with tensors whose dimensions are in another order in memory."""
+    def backwards(t):
+        return t.detach().mT.contiguous().mT if t.dim() > 1 else t
+
+    def channels_last(t):
+        return t.detach().contiguous(memory_format=torch.channels_last) if t.dim() == 4 else backwards(t)
+    for order in (backwards, channels_last):
+        try:
+            if any(isinstance(t, torch.Tensor) and t.dim() > 1 and (order == backwards or t.dim() == 4)
+                   for t in tree_leaves((sample.input, sample.args, sample.kwargs))):
+                yield sample.transform(lambda t: order(t) if isinstance(t, torch.Tensor) else t)
+        except Exception:
+            pass
 
 
 def forms(info, sample):
@@ -413,6 +513,11 @@ def report(judge, dtypes, seconds, out):
               f"failed {sum(device.failed.values())}, "
               f"of a dtype not compiled {sum(device.not_compiled.values())}; {device.seconds:.0f} s{launches}",
               file=out)
+        laid_out = sum(device.laid_out.values())
+        if device.decided:
+            print(f"    decided by elements {sum(device.decided.values())}: {' '.join(sorted(device.decided))}", file=out)
+        print(f"    new results with ATen's strides: {laid_out} of {laid_out + sum(device.otherwise.values())}",
+              file=out)
     never = {key: [d.name for d in devices if key in d.refused_always()]
              for d in devices for key in d.refused_always()}
     if never:
@@ -432,6 +537,13 @@ def report(judge, dtypes, seconds, out):
             example = next(d.examples[group] for d in devices if group in getattr(d, attribute))
             print(f"{columns(devices, lambda d: [getattr(d, attribute)[group]])} {group[0]}: {group[1]}\n"
                   f"      e.g. {example}", file=out)
+    if otherwise := sorted({key for d in devices for key in d.otherwise}):
+        print(f"\n## strides other than ATen's: samples on {', '.join(d.name for d in devices)}; operator, example",
+              file=out)
+        for key in otherwise:
+            example = next(d.examples["strides", key] for d in devices if key in d.otherwise)
+            print(f"{columns(devices, lambda d: [d.otherwise[key]])} {key}: {OWN_LAYOUT.get(key, 'FAILED')}; {example}",
+                  file=out)
     print(f"\n## operators: samples and passed on {', '.join(d.name for d in devices)}", file=out)
     reached = {key for d in devices for key in d.samples}
     for key in sorted(reached):
@@ -469,11 +581,11 @@ def main():
         for info, dtype in chosen:
             judge.run(info, dtype, options.samples)
         del kept
-        for key in KEYS & rows.ROWS.keys():
-            if re.search(options.only, key):
-                for dtype in dtypes:
-                    if dtype.is_floating_point:
-                        judge.run_rows(key, dtype)
+        for run, table in ((judge.run_rows, rows.ROWS), (judge.judge_random, moments.ROWS)):
+            for key in sorted(KEYS & table.keys()):
+                for dtype in table[key].dtypes if re.search(options.only, key) else ():
+                    if dtype in (*dtypes, *rows.OWN_DTYPES):
+                        run(key, dtype)
     seconds = time.monotonic() - start
     judge.devices = devices
     for device in planted:
@@ -488,13 +600,15 @@ def main():
         print("\n".join(judge.missed[:20]))
         return 1 if judge.missed or judge.planted == 0 else 0
     return 1 if any(d.failed or not d.passes or d.launches() == 0 or set(d.refused_always()) - REFUSED.keys()
+                    or d.otherwise.keys() - OWN_LAYOUT.keys()
                     for d in devices) else 0
 
 
 SCHEMAS = {text.split("(")[0]: text for text in ops.schemas()}
-ROWS_ALONE = rows.ROWS.keys() - rows.OF_ATEN
+ROWS_ALONE = (rows.ROWS.keys() - rows.OF_ATEN) | moments.ROWS.keys()
 # The operators of the package that ATen has, too, and those with rows.
-KEYS = {key for key in SCHEMAS if key in rows.ROWS or ("::" not in key and overload_of(key) is not None)}
+KEYS = {key for key in SCHEMAS if key in rows.ROWS or key in moments.ROWS
+        or ("::" not in key and overload_of(key) is not None)}
 
 # out= forms that ATen does not have.
 OWN_FORMS = {key for key in SCHEMAS.keys() - KEYS if key.partition(".")[0] in {k.partition(".")[0] for k in KEYS}}

@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators and overloads that no OpInfo's sample calls, or whose ATen operator has no kernel for the CPU: samples,
 and a reference where ATen is none."""
+import typing
+
 import torch
 from torch.nn import functional
 
 EPS = 1e-6
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+INTEGERS = (torch.int64, torch.int32, torch.uint8)
+# Dtypes of rows that no OpInfo is judged in.
+OWN_DTYPES = (torch.int8, torch.float8_e4m3fn)
 
 
 class Reference:
@@ -19,9 +25,15 @@ class Reference:
         return self.function(*args, **kwargs)
 
 
+def of_sizes(sizes, dtype):
+    if dtype == torch.bool:
+        return torch.testing.make_tensor(sizes, dtype=dtype, device="cpu")
+    return torch.testing.make_tensor(sizes, dtype=dtype, device="cpu", low=-4 if dtype.is_signed else 0, high=4)
+
+
 def shapes(dtype):
     for sizes in ([4, 8], [3, 5, 7], [1], [2, 0, 3], [2, 300]):
-        yield torch.testing.make_tensor(sizes, dtype=dtype, device="cpu", low=-4, high=4)
+        yield of_sizes(sizes, dtype)
 
 
 def gated(function):
@@ -125,10 +137,21 @@ def with_numbers(*numbers):
     return samples
 
 
-def powers_of_numbers(dtype):
+def numbers_before(*numbers):
+    def samples(dtype):
+        for (x,) in one_operand(dtype):
+            for value in numbers:
+                yield (value, x)
+    return samples
+
+
+def two_operands(dtype):
     for (x,) in one_operand(dtype):
-        yield (2.5, x)
-        yield (3, x)
+        y = of_sizes(x.shape, dtype)
+        yield (x, y)
+        yield (x, y[..., :1])
+        if x.dim() > 1:
+            yield (x, y.transpose(0, 1).contiguous().transpose(0, 1))
 
 
 def chosen_numbers(dtype):
@@ -148,33 +171,298 @@ def in_formats(dtype):
     yield (x.transpose(1, 3),)
 
 
-# Key: reference (None: ATen), samples of a dtype.
+def windows(*more):
+    def samples(dtype):
+        for length in (0, 1, 2, 5, 32):
+            for one in more or ((),):
+                yield (length, *one, {"dtype": dtype})
+    return samples
+
+
+def ranges(dtype):
+    yield (0, 5, {"dtype": dtype})
+    yield (1.5, 4, {"dtype": dtype})
+
+
+def ranges_with_steps(dtype):
+    yield (0, 5, 0.5, {"dtype": dtype})
+    yield (3, -3, -2, {"dtype": dtype})
+
+
+def scattered_views(dtype):
+    x = torch.randn(4, 4, dtype=dtype)
+    yield (x, torch.randn(2, 2, dtype=dtype), [2, 2], [1, 2], 0, {"out": torch.empty_like(x)})
+    yield (x, torch.randn(3, dtype=dtype), [3], [5], 1, {"out": torch.empty_like(x)})
+
+
+def embedding_gradients(dtype):
+    for indices in (torch.tensor([1, 4, 1, 0]), torch.tensor([[3, 3], [2, 5]])):
+        grad = torch.randn(*indices.shape, 6, dtype=dtype)
+        for padding, by_frequency in ((-1, False), (1, False), (3, True)):
+            yield (grad, indices, 7, padding, by_frequency, False)
+
+
+def masked_scale_samples(dtype):
+    for (x,) in one_operand(dtype):
+        yield (x, torch.rand(x.shape) > 0.5, 2.5)
+
+
+def even_rows(dtype):
+    for sizes in ([4, 8], [3, 5, 14], [2], [2, 0, 6], [2, 300]):
+        x = torch.randn(sizes, dtype=dtype)
+        yield x
+        if len(sizes) > 2:
+            yield x.transpose(0, 1)
+
+
+def by_halves(function):
+    """function(a) * b of the halves of the last dimension, its gradient, and samples of each."""
+    def forward(x):
+        a, b = x.chunk(2, -1)
+        return function(a) * b
+
+    def backward(grad, x):
+        a, b = x.chunk(2, -1)
+        with torch.enable_grad():
+            c = a.detach().clone().requires_grad_()
+            y = function(c)
+        by_a = torch.autograd.grad(y, c, grad * b)[0]
+        return torch.cat([by_a, grad * y.detach()], -1)
+    return forward, backward
+
+
+def gated_gradients(dtype):
+    for x in even_rows(dtype):
+        yield (torch.randn_like(x.chunk(2, -1)[0]), x)
+
+
+def clamped_silu(x, y, limit):
+    return functional.silu(x.clamp(max=limit)) * y.clamp(-limit, limit)
+
+
+def skip_layer_norm(x, residual, sizes, weight=None, bias=None, eps=1e-5):
+    return functional.layer_norm(x + residual, sizes, weight, bias, eps)
+
+
+def skip_layer_norm_samples(dtype):
+    for x in shapes(dtype):
+        size = list(x.shape[-1:])
+        weight, bias = torch.randn(size, dtype=dtype), torch.randn(size, dtype=dtype)
+        yield (x, torch.randn_like(x), size)
+        yield (x, torch.randn_like(x), size, weight, bias, 1e-3)
+
+
+def gemma_rms_norm(x, weight, epsilon=EPS):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon) * (1 + weight)
+
+
+def gemma_rms_norm_samples(dtype):
+    for x in shapes(dtype):
+        yield (x, torch.randn(x.shape[-1:], dtype=dtype))
+        yield (x, torch.randn(x.shape[-1:], dtype=dtype), 1e-3)
+
+
+def squares(dtype):
+    for x in even_rows(dtype):
+        yield (x,)
+
+
+# ---- 8-bit floats
+
+
+def act_quant(x, block_size=128, scale_fmt="none"):
+    blocks = x.float().unflatten(-1, (-1, block_size))
+    scales = blocks.abs().amax(-1).clamp(min=1e-4) * torch.tensor(1 / 448)
+    if scale_fmt == "ue8m0":
+        scales = torch.exp2(torch.ceil(torch.log2(scales.double()))).float()
+    return (blocks / scales.unsqueeze(-1)).flatten(-2).to(torch.float8_e4m3fn), scales
+
+
+def act_quant_samples(dtype):
+    for sizes in ([4, 128], [3, 2, 256]):
+        yield (torch.randn(sizes, dtype=dtype) * 9,)
+        yield (torch.randn(sizes, dtype=dtype), 64, "ue8m0")
+
+
+def to_f8(*sizes):
+    return (torch.randn(*sizes) * 3).to(torch.float8_e4m3fn)
+
+
+def fp8_matmul(a, a_s, b, b_s):
+    k, n = a.shape[-1], b.shape[0]
+    x = a.double() * a_s.double().repeat_interleave(128, -1)[..., :k]
+    w = b.double() * b_s.double().repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)[:, :k]
+    return (x @ w.t()).to(torch.bfloat16)
+
+
+def fp8_matmul_samples(_dtype):
+    for rows, k, n in (([4], 128, 256), ([2, 3], 200, 150)):
+        blocks, lines = -(-k // 128), -(-n // 128)
+        yield (to_f8(*rows, k), torch.rand(*rows, blocks) + 0.5, to_f8(n, k), torch.rand(lines, blocks) + 0.5)
+
+
+def scaled_mm(a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, _fast=False):
+    product = (a.double() @ b.double()) * scale_a.double() * scale_b.double()
+    return (product if bias is None else product + bias.double()).to(out_dtype)
+
+
+def scaled_mm_samples(dtype):
+    for m, k, n in ((4, 16, 32), (17, 64, 16)):
+        a, b = to_f8(m, k), to_f8(n, k).t()
+        yield (a, b, torch.tensor(0.5), torch.tensor(2.0), None, None, dtype)
+        yield (a, b, torch.rand(m, 1), torch.rand(1, n), torch.randn(n, dtype=dtype), None, dtype)
+
+
+def int_mm_samples(dtype):
+    for m, k, n in ((17, 16, 8), (32, 40, 24)):
+        a, b = of_sizes((m, k), dtype), of_sizes((k, n), dtype)
+        yield (a, b)
+        yield (a.t().contiguous().t(), b.t().contiguous().t())
+
+
+# ---- RWKV, caches
+
+
+def rwkv_keys(k, kk, a, ka, heads, size):
+    out = k * (1 + (a - 1) * ka)
+    rows = (k * kk).unflatten(-1, (heads, size))
+    rows = (rows / torch.sqrt(rows.square().sum(-1, keepdim=True) + 1e-12)).flatten(-2)
+    return out, rows, rows * a
+
+
+def rwkv_keys_samples(dtype):
+    for tokens in ([], [5]):
+        k, a = torch.randn(*tokens, 12, dtype=dtype), torch.rand(*tokens, 12, dtype=dtype)
+        yield (k, torch.randn(12, dtype=dtype), a, torch.randn(12, dtype=dtype), 3, 4)
+
+
+def rwkv_sparse_samples(dtype):
+    k = torch.randn(40, dtype=dtype) * (torch.rand(40) > 0.7)
+    yield (k, torch.randn(40, 9, dtype=dtype))
+    yield (k, torch.randn(9, 40, dtype=dtype).t())
+
+
+def cached_flash(key, value, key_cache, value_cache, slots):
+    caches = key_cache.clone(), value_cache.clone()
+    for cache, rows in zip(caches, (key, value)):
+        for row, slot in zip(rows, slots.tolist()):
+            if slot >= 0:
+                cache[slot // cache.shape[1], slot % cache.shape[1]] = row
+    return caches
+
+
+def cached(key, value, key_cache, value_cache, slots):
+    n, heads, size = key.shape
+    x = key_cache.shape[-1]
+    keys = key_cache.permute(0, 3, 1, 2, 4).reshape(key_cache.shape[0], -1, heads, size)
+    keys, values = cached_flash(key, value, keys, value_cache.permute(0, 3, 1, 2), slots)
+    keys = keys.unflatten(-1, (size // x, x)).permute(0, 2, 3, 1, 4)
+    return keys.contiguous(), values.permute(0, 2, 3, 1).contiguous()
+
+
+def cache_samples(key_sizes, value_sizes):
+    def samples(dtype):
+        key, value = (torch.randn(4, 2, 8, dtype=dtype) for _ in range(2))
+        caches = torch.randn(key_sizes, dtype=dtype), torch.randn(value_sizes, dtype=dtype)
+        yield (key, value, *caches, torch.tensor([7, -1, 0, 11]))
+        yield (key, value, *caches, torch.tensor([2, 1]))
+    return samples
+
+
+class Row(typing.NamedTuple):
+    reference: typing.Callable | None  # None: ATen
+    samples: typing.Callable  # of a dtype: positional arguments, and a dict of the others at the end
+    dtypes: tuple = FLOATS
+
+
+swiglu, dswiglu = by_halves(functional.silu)
+geglu, dgeglu = by_halves(lambda a: gelu(a, "tanh"))
+reglu, dreglu = by_halves(functional.relu)
+WHOLE = (*INTEGERS, torch.bool)
+
 ROWS = {
-    "flaggems::silu_and_mul": (silu_and_mul, gated_samples),
-    "flaggems::gelu_and_mul": (gelu_and_mul, gelu_and_mul_samples),
-    "flaggems::gelu_none": (lambda x: gelu(x, "none"), one_operand),
-    "flaggems::gelu_none_": (lambda x: gelu(x, "none"), one_operand),
-    "flaggems::gelu_tanh": (lambda x: gelu(x, "tanh"), one_operand),
-    "flaggems::gelu_tanh_": (lambda x: gelu(x, "tanh"), one_operand),
-    "flaggems::fused_add_rms_norm": (fused_add_rms_norm, fused_add_rms_norm_samples),
-    "flaggems::apply_rotary_pos_emb": (rotary, rotary_samples),
-    "flaggems::apply_rotary_pos_emb_": (rotary, rotary_samples),
-    "clamp": (None, with_numbers((-1, 2), (0.5, None), (None, 1))),
-    "clip": (None, with_numbers((-1, 2.5))),
-    "pow.Scalar": (None, powers_of_numbers),
-    "where.ScalarOther": (None, chosen_numbers),
-    "fill_.Tensor": (None, filled),
-    "contiguous": (None, in_formats),
-    "_fused_rms_norm_backward": (rms_norm_backward, rms_norm_backward_samples),
+    "flaggems::silu_and_mul": Row(silu_and_mul, gated_samples),
+    "flaggems::silu_and_mul_with_clamp": Row(clamped_silu, lambda dtype: gated_samples(dtype, (1.5,))),
+    "flaggems::gelu_and_mul": Row(gelu_and_mul, gelu_and_mul_samples),
+    "flaggems::gelu_none": Row(lambda x: gelu(x, "none"), one_operand),
+    "flaggems::gelu_none_": Row(lambda x: gelu(x, "none"), one_operand),
+    "flaggems::gelu_tanh": Row(lambda x: gelu(x, "tanh"), one_operand),
+    "flaggems::gelu_tanh_": Row(lambda x: gelu(x, "tanh"), one_operand),
+    "flaggems::squared_relu": Row(lambda x: x.relu().square(), one_operand),
+    "flaggems::squared_relu_": Row(lambda x: x.relu().square(), one_operand),
+    "flaggems::swiglu": Row(swiglu, squares),
+    "flaggems::geglu": Row(geglu, squares),
+    "flaggems::reglu": Row(reglu, squares),
+    "flaggems::dswiglu": Row(dswiglu, gated_gradients),
+    "flaggems::dgeglu": Row(dgeglu, gated_gradients),
+    "flaggems::dreglu": Row(dreglu, gated_gradients),
+    "flaggems::dropout_backward": Row(lambda grad, mask, scale: grad * mask * scale, masked_scale_samples),
+    "flaggems::fused_add_rms_norm": Row(fused_add_rms_norm, fused_add_rms_norm_samples),
+    "flaggems::skip_layer_norm": Row(skip_layer_norm, skip_layer_norm_samples),
+    "flaggems::gemma_rms_norm": Row(gemma_rms_norm, gemma_rms_norm_samples),
+    "flaggems::apply_rotary_pos_emb": Row(rotary, rotary_samples),
+    "flaggems::apply_rotary_pos_emb_": Row(rotary, rotary_samples),
+    "flaggems::act_quant": Row(act_quant, act_quant_samples, (torch.float32, torch.bfloat16, torch.float16)),
+    "flaggems::fp8_matmul": Row(fp8_matmul, fp8_matmul_samples, (torch.float8_e4m3fn,)),
+    "flaggems::rwkv_ka_fusion": Row(rwkv_keys, rwkv_keys_samples),
+    "flaggems::rwkv_mm_sparsity": Row(lambda k, v: (k.unsqueeze(1) * v).sum(0), rwkv_sparse_samples),
+    "flaggems::reshape_and_cache": Row(cached, cache_samples((3, 2, 2, 4, 4), (3, 2, 8, 4))),
+    "flaggems::reshape_and_cache_flash": Row(cached_flash, cache_samples((3, 4, 2, 8), (3, 4, 2, 8))),
+    "_int_mm": Row(lambda a, b: a.int() @ b.int(), int_mm_samples, (torch.int8, torch.uint8)),
+    "_scaled_mm": Row(scaled_mm, scaled_mm_samples, (torch.float32, torch.bfloat16, torch.float16)),
+    "_add_relu.Tensor": Row(lambda x, y: (x + y).relu(), two_operands),
+    "_masked_scale": Row(lambda x, mask, scale: x * mask * scale, masked_scale_samples),
+    "_fused_rms_norm_backward": Row(rms_norm_backward, rms_norm_backward_samples),
+    "as_strided_scatter.out": Row(None, scattered_views),
+    "clamp": Row(None, with_numbers((-1, 2), (0.5, None), (None, 1))),
+    "clip": Row(None, with_numbers((-1, 2.5))),
+    "contiguous": Row(None, in_formats),
+    "embedding_backward": Row(None, embedding_gradients),
+    "fill_.Tensor": Row(None, filled),
+    "float_power.Scalar": Row(None, numbers_before(2.5, 3)),
+    "float_power.Tensor_Scalar": Row(None, with_numbers((2,), (1.5,))),
+    "float_power_.Scalar": Row(None, with_numbers((2,)), (torch.float64,)),
+    "float_power_.Tensor": Row(None, two_operands, (torch.float64,)),
+    "floor_divide.Scalar": Row(None, with_numbers((2,), (-3,)), FLOATS + INTEGERS),
+    "norm.Scalar": Row(None, with_numbers((2,), (1,), (0.5,))),
+    "pow.Scalar": Row(None, numbers_before(2.5, 3)),
+    "range": Row(None, ranges),
+    "range.step": Row(None, ranges_with_steps),
+    "remainder.Scalar_Tensor": Row(None, numbers_before(7, 2.5)),
+    "select_copy.int": Row(None, with_numbers((0, 0), (-1, 0))),
+    "slice_copy.Tensor": Row(None, with_numbers((0, 0, 2, 1), (-1, 1, None, 2))),
+    "split_copy.Tensor": Row(None, with_numbers((2, 0), (3, -1))),
+    "squeeze_copy.dims": Row(None, with_numbers(([0],), ([-1],))),
+    "special_xlog1py.other_scalar": Row(None, with_numbers((0.5,), (2,))),
+    "special_xlog1py.self_scalar": Row(None, numbers_before(1.5, 0)),
+    "where.ScalarOther": Row(None, chosen_numbers),
+    "xlogy.Scalar_Other": Row(None, with_numbers((0.5,), (2,))),
+    "xlogy.Scalar_Self": Row(None, numbers_before(1.5, 0)),
+    **{f"{name}_window": Row(None, windows()) for name in ("bartlett", "blackman", "hamming", "hann")},
+    **{f"{name}_window.periodic": Row(None, windows((True,), (False,)))
+       for name in ("bartlett", "blackman", "hamming", "hann")},
+    **{f"__{name}__.{form}": Row(None, samples, WHOLE) for name in ("and", "or", "xor", "iand", "ior", "ixor")
+       for form, samples in (("Tensor", two_operands), ("Scalar", with_numbers((1,), (True,))))},
+    **{f"__{name}__.{form}": Row(None, samples, INTEGERS)
+       for name in ("lshift", "rshift", "ilshift", "irshift")
+       for form, samples in (("Tensor", lambda dtype: ((x, y.abs() % 5) for x, y in two_operands(dtype))),
+                             ("Scalar", with_numbers((2,))))},
+    **{f"bitwise_{name}.Scalar_Tensor": Row(None, numbers_before(1), WHOLE) for name in ("and", "or", "xor")},
+    **{f"bitwise_{name}_shift.Scalar_Tensor": Row(
+        None, lambda dtype: ((77, x.abs() % 5) for (x,) in one_operand(dtype)), INTEGERS)
+       for name in ("left", "right")},
+    **{f"bitwise_{name}_shift.Tensor_Scalar": Row(None, with_numbers((2,)), INTEGERS) for name in ("left", "right")},
 }
 
 
-OF_ATEN = {key for key, (reference, _) in ROWS.items() if reference is None}
+OF_ATEN = {key for key, row in ROWS.items() if row.reference is None}
 
 
 def calls(key, text, dtype, overload):
-    """(reference, arguments) of each sample of an operator with this schema; `overload`: ATen's."""
-    function, samples = ROWS[key]
-    reference = overload if function is None else Reference(text, function)
+    """(reference, arguments, those with names) of each sample of an operator with this schema; `overload`: ATen's."""
+    row = ROWS[key]
+    reference = overload if row.reference is None else Reference(text, row.reference)
     torch.manual_seed(0)
-    return [(reference, args) for args in samples(dtype)]
+    for args in row.samples(dtype):
+        named = args[-1] if isinstance(args[-1], dict) else {}
+        yield reference, args[:-1] if named else args, named

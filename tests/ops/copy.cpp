@@ -268,7 +268,8 @@ TEST(copy, new_tensors_in_a_format) {
   check(fg::clone(stream, c, memory_format::preserve_format), last);
   check(fg::clone(stream, x.in(), memory_format::channels_last), last);
   check(fg::clone(stream, x.in(), memory_format::preserve_format), rows);
-  check(fg::to<f64>(stream, c), rows);
+  check(fg::to<f64>(stream, c), last);
+  check(fg::to<f32>(stream, c), last);
   check(fg::to<f64>(stream, c, memory_format::preserve_format), last);
   check(fg::to<f32>(stream, c, memory_format::preserve_format), last);
   check(fg::to<f64>(stream, x.in(), memory_format::channels_last), last);
@@ -403,7 +404,7 @@ TEST(copy_permuted, EveryPermutationOfFourDimensions) {
   do {
     const auto v = x.view().permute(order);
     const auto out = flaggems::contiguous(stream, v);
-    const auto sum = flaggems::add(stream, v, out);  // a transposed and a contiguous operand
+    const auto sum = flaggems::add(stream, out, v);  // a contiguous and a transposed operand
     auto back = flaggems::empty<flaggems::i32>(stream, sizes);
     flaggems::copy_(stream, back.view().permute(order), out);  // into a transposed output
     i64 k = 0, wrong = 0;

@@ -141,6 +141,10 @@ TEST(padding_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::pad(s, x.in(), {-3, -2}), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {4, 0}, fg::pad_mode::reflect), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {5, 0}, fg::pad_mode::circular), shape_mismatch, "pad");
+  // Of rows that are taken away whole, the element next to what is added is repeated, as in ATen.
+  test_tensor<f32> row({3}, layout::contiguous, {1, 2, 3});
+  expect_equal(values_of(fg::pad(s, row.in(), {-3, 2}, fg::pad_mode::replicate)), {3, 3});
+  expect_equal(values_of(fg::pad(s, row.in(), {2, -3}, fg::pad_mode::replicate)), {1, 1});
   EXPECT_RAISES(fg::pad(s, x.in().narrow(1, 0, 0), {1, 0}, fg::pad_mode::replicate), shape_mismatch,
                 "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {1, 1}, fg::pad_mode::reflect, 3.0), invalid_argument, "pad");

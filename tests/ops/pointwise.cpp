@@ -4,12 +4,38 @@
 // The forms of the pointwise operators: expression, new tensor, output, in place, operators of the
 // language; operands of different dtypes, outputs of other dtypes, where. What each operator
 // computes is tested in pointwise_unary*.cpp and pointwise_binary*.cpp.
+#include <flaggems/ops/arithmetic.hpp>
 #include <support/pointwise.hpp>
 
 namespace flaggems_test {
 namespace {
 
 using std::int16_t, std::int32_t, std::int8_t, std::uint8_t;
+
+// Dimensions of new results are in the order that the operands have in memory, as ATen's.
+TEST(pointwise, strides_of_new_results) {
+  const auto& s = test_stream<host>();
+  const shape sizes{2, 3, 4, 5};
+  const auto x = fg::empty<f32>(s, sizes, fg::memory_format::channels_last);
+  const auto row = fg::empty<f32>(s, {5}), channels = fg::empty<f32>(s, {3, 1, 1});
+  const auto rows = fg::empty<f32>(s, sizes), other = fg::empty<f32>(s, {5, 4, 3, 2});
+  const auto strides = [](const auto& made) { return shape(made.strides()); };
+  const shape last{60, 1, 15, 3}, first{60, 20, 5, 1}, turned{1, 2, 6, 24};
+  EXPECT_EQ(strides(fg::exp(s, x)), last);
+  EXPECT_EQ(strides(fg::add(s, x, row)), last);
+  EXPECT_EQ(strides(fg::add(s, channels, x)), last);
+  EXPECT_EQ(strides(fg::where(s, fg::gt(x, 0), row, channels)), last);
+  EXPECT_EQ(strides(fg::evaluate(s, x * 2 + 1)), last);
+  EXPECT_EQ(strides(fg::add(s, row, channels)), (shape{5, 5, 1}));
+  // The first operand decides where both say something.
+  EXPECT_EQ(strides(fg::add(s, rows, x)), first);
+  EXPECT_EQ(strides(fg::add(s, x, rows)), last);
+  EXPECT_EQ(strides(fg::exp(s, other.permute({3, 2, 1, 0}))), turned);
+  // Without gaps, and of what is broadcast the other operands' order.
+  EXPECT_EQ(strides(fg::exp(s, other.permute({3, 2, 1, 0}).narrow(2, 0, 2))), (shape{1, 2, 6, 12}));
+  EXPECT_EQ(strides(fg::exp(s, row.expand({2, 5}).t())), (shape{2, 1}));
+  EXPECT_EQ(strides(fg::masked_fill(s, x, fg::gt(x, 0), 1)), first);
+}
 
 TEST(pointwise, forms_agree) {
   const auto& stream = test_stream<host>();

@@ -196,6 +196,20 @@ TEST(rows, merges_dimensions) {
   EXPECT_GT(space.rank, 1);
 }
 
+/// An operand that was forgotten, and one that is asked for too early, are found.
+TEST(rows, operands_of_a_plan) {
+  test_tensor<f32> x({3, 19}), y({3, 19});
+  for (const bool dense : {false, true}) {
+    fg::row_plan plan(x.sizes(), 1, dense);
+    plan.add(x.view());
+    EXPECT_RAISES(static_cast<void>(plan.arg(0, x.view())), out_of_range, "row_plan");
+    EXPECT_EQ(plan.space().length, 19);
+    EXPECT_EQ(plan.arg(0, x.view()).data, x.view().data());
+    EXPECT_RAISES(static_cast<void>(plan.target(1, y.view())), out_of_range, "row_plan");
+    EXPECT_RAISES(static_cast<void>(plan.arg(-1, x.view())), out_of_range, "row_plan");
+  }
+}
+
 /// What kernels have no code for (kernel/expr/simt/register_rows.hpp, row_thread_groups) is never
 /// asked of them.
 TEST(rows, held_as_kernels_have_it) {

@@ -204,8 +204,9 @@ TYPED_TEST(sort_layouts, parts_of_a_row) {
     plan.add(in);
     plan.add(to);
     plan.add(at);
-    fg::detail::sort_by_radix<fg::u64>("sort", stream, plan.space(), plan.arg(0, in),
-                                       plan.target(1, to), plan.target(2, at), true, 1);
+    const auto space = plan.space();
+    fg::detail::sort_by_radix<fg::u64>("sort", stream, space, plan.arg(0, in), plan.target(1, to),
+                                       plan.target(2, at), true, 1);
     const sorted want = reference(x.values(), sizes, 1, true);
     expect_equal(values.read(), want.values);
     expect_equal(places.read(), want.indices);

@@ -114,9 +114,14 @@ TYPED_TEST(view_copies, all) {
   at_every_level<D>([&] {
     for (const auto& one : table) check_move(one);
   });
-  // These need a layout that has such a view.
   test_tensor<f32, D> x({4, 3, 5}, layout::contiguous, random_integers({4, 3, 5}, 0, 100));
-  expect_equal(values_of(fg::view_copy(test_stream<D>(), x.in(), flat)), x.values());
+  for (const layout how : {layout::contiguous, layout::strided, layout::transposed}) {
+    test_tensor<f32, D> y({4, 3, 5}, how, x.values()), copied({4, 15}, how);
+    expect_equal(values_of(fg::view_copy(test_stream<D>(), y.in(), flat)), x.values());
+    fg::view_copy(test_stream<D>(), y.in(), copied.view(), flat);
+    expect_equal(copied.read(), x.values());
+  }
+  // This needs a layout that has such a view.
   static const i64 sizes[] = {2, 2}, strides[] = {15, 1};
   test_tensor<f32, D> out({2, 2});
   fg::as_strided_copy(test_stream<D>(), x.in(), out.view(), sizes, strides, 1);

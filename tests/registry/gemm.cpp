@@ -7,7 +7,7 @@
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::attention, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::gemm, flaggems::host, flaggems::f32,
-                         flaggems::bf16, flaggems::i8, flaggems::f8e4m3);
+                         flaggems::bf16, flaggems::i8, flaggems::f8e4m3, flaggems::c64);
 
 namespace flaggems_test {
 namespace {

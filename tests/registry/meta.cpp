@@ -3,6 +3,7 @@
 //
 // Operators on tensors without elements: sizes, strides, dtypes and errors as on a device with
 // them.
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/vendors/meta.hpp>
@@ -34,6 +35,26 @@ TEST(registry_meta, results_without_elements) {
   fg::registry<meta>::at("native_layer_norm")
       .call(s, {x, fg::int_list({many}), std::nullopt, std::nullopt, 1e-5}, three);
   EXPECT_EQ(shape(three[1].sizes()), (shape{many / 2, 7, 1}));
+}
+
+// Another allocator makes memory as an operator's results would lie, and the operator writes it.
+TEST(registry_meta, describes_results_before_there_is_memory) {
+  const auto& s = stream_of<meta>();
+  const auto& here = stream_of<host>();
+  const shape sizes{2, 3, 4, 5};
+  const i64 first = 0;
+  const fg::int_list dims(&first, 1);
+  const auto described = fg::empty<f32>(s, sizes, fg::memory_format::channels_last);
+  const auto r = fg::registry<meta>::at("flip")(s, {view<meta>(described), dims});
+  EXPECT_EQ(shape(r.view().strides()), (shape{60, 1, 15, 3}));
+
+  const auto x = fg::contiguous(here, numbers(sizes), fg::memory_format::channels_last);
+  std::vector<f32> memory(static_cast<std::size_t>(r.view().numel()));
+  const view<host> out(memory.data(), r.dtype(), r.view().sizes(), r.view().strides());
+  fg::registry<host>::at("flip.out").call(here, {view<host>(x), dims, out}, {});
+  const auto made = fg::registry<host>::at("flip")(here, {view<host>(x), dims});
+  EXPECT_EQ(shape(made.view().strides()), shape(out.strides()));
+  EXPECT_EQ(bytes_of(out), bytes_of(made.view()));
 }
 
 TEST(registry_meta, refuses_what_a_device_refuses) {

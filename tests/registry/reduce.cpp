@@ -5,7 +5,7 @@
 #include <registry/support.hpp>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::reduce, flaggems::host, flaggems::f32,
-                         flaggems::i64, bool);
+                         flaggems::i64, bool, flaggems::c64);
 
 namespace flaggems_test {
 namespace {

@@ -63,14 +63,27 @@ fg::tensor<T, D> numbers(const shape& sizes, double low = -2, double high = 2, u
   return r;
 }
 
+/// The elements' bytes in row-major order; x is dense, in whatever order.
 template <class D>
 std::vector<unsigned char> bytes_of(const view<D>& x) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(x.bytes()));
-  EXPECT_TRUE(x.is_contiguous());
+  EXPECT_TRUE(fg::detail::is_dense(x.sizes(), x.strides()));
   fg::detail::copy_bytes(fg::ref(stream_of<D>()), bytes.data(), x.data(), x.bytes(),
                          fg::copy_kind::device_to_host);
   stream_of<D>().synchronize();
-  return bytes;
+  if (x.is_contiguous()) return bytes;
+  std::vector<unsigned char> rows;
+  const std::size_t item = bytes.size() / static_cast<std::size_t>(x.numel());
+  for (i64 k = 0; k < x.numel(); ++k) {
+    i64 offset = 0, rest = k;
+    for (int d = x.rank() - 1; d >= 0; --d) {
+      offset += rest % x.size(d) * x.stride(d);
+      rest /= x.size(d);
+    }
+    const auto* const first = bytes.data() + static_cast<std::size_t>(offset) * item;
+    rows.insert(rows.end(), first, first + item);
+  }
+  return rows;
 }
 template <class D>
 const view<D>& any_of(const view<D>& x) {

@@ -13,7 +13,7 @@ FLAGGEMS_REGISTRY_FAMILY(of::rounding, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(of::comparison, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(of::bitwise, flaggems::host, flaggems::i64);
 FLAGGEMS_REGISTRY_FAMILY(of::arithmetic, flaggems::host, flaggems::f32, flaggems::f64,
-                         flaggems::i64, bool);
+                         flaggems::i64, bool, flaggems::c64);
 
 namespace flaggems_test {
 namespace {
@@ -81,6 +81,9 @@ TEST_F(registry_tables, bitwise) {
 
 TEST_F(registry_tables, arithmetic) {
   check("conj_physical", {x}, [&] { return fg::conj_physical(s, a); });
+  check("_conj_copy", {x}, [&] { return fg::conj_copy(s, a); });
+  check("polar", {x, y}, [&] { return fg::polar(s, a, b); });
+  check("complex", {x, y}, [&] { return fg::complex_of(s, a, b); });
   check("deg2rad", {x}, [&] { return fg::deg2rad(s, a); });
   check("rad2deg", {x}, [&] { return fg::rad2deg(s, a); });
   check("fmod.Tensor", {x, y}, [&] { return fg::fmod(s, a, b); });

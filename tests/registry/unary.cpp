@@ -4,7 +4,7 @@
 #include <registry/support.hpp>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::unary, flaggems::host, flaggems::f32,
-                         flaggems::i64);
+                         flaggems::i64, flaggems::c64);
 
 namespace flaggems_test {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/complex.hpp>
 #include <flaggems/registry/families/views.hpp>
 #include <registry/support.hpp>
 
@@ -37,6 +38,24 @@ void check_parts(const char* key, const arguments<host>& given, const Parts& wan
   for (const auto& part : want) all.emplace_back(part);
   ASSERT_EQ(got.tensors.size(), all.size()) << key;
   for (std::size_t k = 0; k < all.size(); ++k) expect_view(got.tensors[k], all[k], key);
+}
+
+/// Views of complex numbers and of their parts.
+void check_complex(const fg::tensor<c64>& a) {
+  const auto v = a.view();
+  const view<host> x(v), parts(fg::view_as_real(v));
+  check_view("view_as_real", {x}, fg::view_as_real(v));
+  check_view("view_as_complex", {parts}, v);
+  check_view("real", {x}, fg::real(v));
+  check_view("real", {parts}, fg::view_as_real(v));
+  check_view("imag", {x}, fg::imag(v));
+  check_view("resolve_conj", {x}, v);
+  check_view("resolve_neg", {x}, v);
+  const auto& s = stream_of<host>();
+  const auto at = [](const char* key) -> const auto& { return fg::registry<host>::at(key); };
+  EXPECT_ERROR(at("imag")(s, {parts}), dtype_mismatch, "imag", "c64 or c128");
+  EXPECT_ERROR(at("view_as_complex")(s, {x}), dtype_mismatch, "view_as_complex", "f32 or f64");
+  EXPECT_ERROR(at("view_as_complex")(s, {parts.select(3, 0)}), shape_mismatch, "view_as_complex");
 }
 
 /// The views of the library, of elements of T.
@@ -78,6 +97,7 @@ TEST(registry_views, all) {
   // Nothing looks at elements, so that the dtypes of the program do not matter.
   check_all(numbers<bf16>({2, 1, 6}));
   check_all(fg::empty<c64>(stream_of<host>(), {2, 1, 6}));
+  check_complex(fg::empty<c64>(stream_of<host>(), {2, 1, 6}));
 }
 
 TEST(registry_views, write_through) {

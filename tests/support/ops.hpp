@@ -223,7 +223,7 @@ class test_tensor {
   std::vector<double> values_;
 };
 
-/// The elements of a contiguous tensor as doubles.
+/// The elements of a tensor as doubles, in row-major order, whatever its strides.
 template <class T, class D>
 std::vector<double> values_of(const fg::tensor<T, D>& x) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(x.bytes()));
@@ -231,11 +231,11 @@ std::vector<double> values_of(const fg::tensor<T, D>& x) {
           test_stream<D>().handle());
   test_stream<D>().synchronize();
   std::vector<double> values;
-  for (std::size_t k = 0; k < bytes.size(); k += sizeof(T)) {
+  for_each_offset(x.shape_of(), shape(x.strides()), [&](i64 offset) {
     T element;
-    std::memcpy(&element, bytes.data() + k, sizeof(T));
+    std::memcpy(&element, bytes.data() + static_cast<std::size_t>(offset) * sizeof(T), sizeof(T));
     values.push_back(fg::kernels::number_cast<f64>(element));
-  }
+  });
   return values;
 }
 

@@ -64,8 +64,9 @@ HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.
 VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
-         "narrow", "permute", "reshape", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
-         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view"}  # they launch nothing
+         "narrow", "imag", "permute", "real", "reshape", "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
+         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as_complex",
+         "view_as_real"}  # they launch nothing
 VOCABULARY |= VIEWS
 
 # What a program needs around its operators; every name must be found, with a doc comment.
@@ -147,7 +148,7 @@ def pointwise(root):
              "whole_number": "the promoted dtype, of integers only",
              "bits": "the promoted dtype, of integers and bool only",
              "to_float": "the promoted dtype; integers and bool become f32", "to_f64": "f64",
-             "floating": "floating-point only", "to_bool": "bool"}
+             "floating": "floating-point only", "to_bool": "bool", "parts": "complex numbers, of f32 or f64"}
     count = {"UNARY": "x", "PREDICATE": "x", "BINARY": "a, b", "PAIR": "a, b", "TERNARY": "a, b, c",
              "LOSS": "a, b", "SLOPE": "grad, a, b"}
     for text, header in tables(root):
@@ -353,7 +354,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
 
 
 # Arguments of a line before the operator's own.
-MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 5, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
 
 
 def from_headers(root):

@@ -53,6 +53,13 @@ void softmax(const S& stream, const X& x, Out&& out);
     "adapters/flaggems/adapters/a.hpp": HEADER + "\n#include <flaggems/error.hpp>\n",
     "tests/adapters/a.cpp": SPDX,
 }
+SOFTMAX_OF_THREADS = "include/flaggems/kernel/family/row/simt/softmax.hpp"
+
+
+def in_kernel(body):
+    return HEADER + "template <class Block> void run(Block& block, i64 n) {\n" + body + "\n}\n"
+
+
 # check: (file, new text, part of the message), or a list of them
 PLANTED = {
     "ascii_only": ("include/flaggems/error.hpp", HEADER + "// \u00e9\n", "error.hpp:4"),
@@ -111,6 +118,15 @@ PLANTED = {
                    "no line binds softmax of ops/softmax.hpp"),
     "mirrored_folders": [("tests/operators/softmax.cpp", SPDX, "tests/operators: there is no include/flaggems/operators"),
                          ("bench/ops/row/softmax.cpp", SPDX, "bench/ops/row: there is no")],
+    "barriers_for_all": [
+        (SOFTMAX_OF_THREADS, in_kernel("if (block.thread() == 0) block.sync();"), "softmax.hpp:5: sync under line 5"),
+        (SOFTMAX_OF_THREADS, in_kernel("const int lane = block.thread() % 32, warp = 0;\n"
+                                       "if (warp == 0) block.sync();\nif (lane > 3) return;\n"
+                                       "block.template reduce_block<S>(s, s, op);"), "softmax.hpp:8: reduce_block under line 7"),
+        (SOFTMAX_OF_THREADS, in_kernel("for (i64 k = block.thread(); k < n; k += 32) {\n  f(k);\n  block.sync();\n}"),
+         "softmax.hpp:7: sync under line 5"),
+        (SOFTMAX_OF_THREADS, in_kernel("if (n > 3) f();\nelse block.single([&] { block.any_in_warp(x); });"),
+         "softmax.hpp:6: any_in_warp under line 6")],
     "texts": [("include/flaggems/kernel/family/row/programs/softmax.hpp", HEADER, "no FLAGGEMS_TEXT"),
               ("include/flaggems/kernel/family/row/programs/softmax.hpp",
                HEADER + 'FLAGGEMS_TEXT("flaggems/kernels/relu.hpp");\n', "names flaggems/kernels/relu")],
@@ -123,6 +139,8 @@ PLANTED = {
     "docs_compile_times": [("docs/use.md", TIMES.replace("| umbrella | 1.0 |\n", ""), "other rows"),
                            ("docs/page.md", "A program of ten operators takes 10.3 s.\n", "10.3 s")],
     "docs_operator_counts": ("docs/page.md", "There are 88 operators.\n", "'88 operators'"),
+    "docs_paths": ("docs/page.md", "```sh\npython3 tools/{nowhere,lint/lint}.py\n```\n",
+                   "docs/page.md: no file tools/nowhere.py"),
     "docs_links": ("docs/page.md", "[a page](nowhere.md)\n", "docs/page.md: no file nowhere.md"),
     "device_messages": ("include/flaggems/device/check_device.hpp",
                         HEADER + 'FLAGGEMS_REQUIRE(name, "a name")\n', "lacks `a name`"),

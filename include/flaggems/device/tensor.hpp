@@ -262,6 +262,14 @@ template <class T, class S, class View>
   if (format == memory_format::contiguous_format) return empty<T>(stream, x.shape_of(), op);
   return {ref(stream), x.shape_of(), strides_in(format, x.sizes(), x.strides(), op), op};
 }
+/// A tensor of T and x's sizes, whose dimensions are in the order of x's in memory.
+template <class T, class S, class X>
+[[nodiscard]] tensor<T, device_of<S>> empty_in_order(const S& stream, const X& x, const char* op) {
+  const auto v = as_view(x);
+  return empty_as<T>(
+      stream, v,
+      v.is_contiguous() ? memory_format::contiguous_format : memory_format::preserve_format, op);
+}
 }  // namespace detail
 
 /// An uninitialised contiguous tensor of the element type and sizes of `x`.
@@ -338,11 +346,14 @@ template <class X>
     return as_view(x);
 }
 
+/// The strides of a copy of v's bytes as they lie. Raises invalid_argument unless v is dense.
 template <class View>
-void require_contiguous(const char* op, const View& v) {
-  if (!v.is_contiguous()) [[unlikely]]
-    raise(errc::invalid_argument, op, "a contiguous tensor",
+shape strides_to_copy(const char* op, const View& v) {
+  if (v.is_contiguous()) return contiguous_strides(v.sizes());
+  if (!is_dense(v.sizes(), v.strides())) [[unlikely]]
+    raise(errc::invalid_argument, op, "a tensor without gaps",
           "sizes " + to_string(shape(v.sizes())) + " with strides " + to_string(v.strides()));
+  return v.strides();
 }
 /// Raises if x is known to be on another device than the stream's, which tensors tell and views do
 /// not.
@@ -355,33 +366,33 @@ void require_on_device([[maybe_unused]] const char* op,
 }
 }  // namespace detail
 
-/// A copy of x in host memory; returns once it is complete. Raises invalid_argument unless x is
-/// contiguous, and device_mismatch if it is a tensor, not a view, of another device than the
-/// stream's.
+/// A copy of x in host memory, with x's strides; returns once it is complete. Raises
+/// invalid_argument unless x's elements are dense, in whatever order, and device_mismatch if it is
+/// a tensor, not a view, of another device than the stream's.
 template <stream_like S, tensor_like X>
 [[nodiscard]] tensor<value_t<X>, host> to_host(const S& stream, const X& x) {
   static_assert(std::is_same_v<device_of<S>, device_t<X>>,
                 "flaggems: to_host takes a stream of the device that the tensor is on");
   const auto from = as_view(x);
-  detail::require_contiguous("to_host", from);
+  const shape strides = detail::strides_to_copy("to_host", from);
   detail::require_on_device("to_host", ref(stream), x);
   using target = tensor<value_t<X>, host>;  // dependent: host may be defined later
-  target result(stream_ref<typename target::device_type>(), from.shape_of(), "to_host");
+  target result(stream_ref<typename target::device_type>(), from.shape_of(), strides, "to_host");
   detail::copy_bytes(ref(stream), result.data(), from.data(), from.bytes(),
                      copy_kind::device_to_host);
   ref(stream).synchronize();
   return result;
 }
 
-/// A copy of x, which is in host memory, on the stream's device; returns once x has been read.
-/// Raises invalid_argument unless x is contiguous.
+/// A copy of x, which is in host memory, on the stream's device, with x's strides; returns once x
+/// has been read. Raises invalid_argument unless x's elements are dense.
 template <stream_like S, tensor_like X>
 [[nodiscard]] tensor<value_t<X>, device_of<S>> from_host(const S& stream, const X& x) {
   static_assert(std::is_same_v<device_t<X>, host>,
                 "flaggems: from_host takes a tensor in the host's memory");
   const auto from = as_view(x);
-  detail::require_contiguous("from_host", from);
-  auto result = empty<value_t<X>>(stream, from.shape_of(), "from_host");
+  tensor<value_t<X>, device_of<S>> result(ref(stream), from.shape_of(),
+                                          detail::strides_to_copy("from_host", from), "from_host");
   detail::copy_in(ref(stream), result, static_cast<const value_t<X>*>(from.data()));
   return result;
 }

@@ -15,6 +15,12 @@
 namespace flaggems {
 
 namespace detail {
+template <class View>
+void require_contiguous(const char* op, const View& v) {
+  if (!v.is_contiguous()) [[unlikely]]
+    raise(errc::invalid_argument, op, "a contiguous tensor",
+          "sizes " + to_string(shape(v.sizes())) + " with strides " + to_string(v.strides()));
+}
 
 // Device types without pinned memory fall back to ordinary host memory.
 template <class Device>

@@ -235,7 +235,7 @@ struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tun
   /// and eight (H200).
   static constexpr i64 shared_vectors = 128;
 };
-/// The host's blocks follow its caches (ops/dispatch/gemm_policy.hpp).
+/// The host's blocks follow its caches (ops/dispatch/gemm/policy.hpp).
 template <class Device>
 struct default_tuning<families::gemm, Device, execution::vector_workers>
     : detail::portable_gemm_tuning {

@@ -44,14 +44,18 @@ concept rounding = std::same_as<M, rounding_mode::none_t> ||
 
 namespace detail {
 
+FLAGGEMS_COMPLEX(takes_complex, conj_physical_fn)
+FLAGGEMS_COMPLEX(takes_complex, add_scaled_fn)
+FLAGGEMS_COMPLEX(takes_complex, sub_scaled_fn)
+
 /// alpha in the type that add and sub use with operands A and B. Does not compile for a type that
 /// ATen refuses.
 template <class A, class B, class Alpha>
 constexpr auto checked_alpha(Alpha alpha) {
   using P = typename promoted_type<node_t<A>, node_t<B>>::type;
-  static_assert(kind_of<Alpha> != kind::floating || kind_of<P> == kind::floating,
-                "flaggems: for integer operands, argument alpha must not be a floating-point "
-                "number");
+  static_assert(kind_of<Alpha> < kind::floating || kind_of<P> >= kind_of<Alpha>,
+                "flaggems: argument alpha must not be a number of a higher kind than the operands "
+                "(integer < float < complex)");
   static_assert(kind_of<Alpha> != kind::boolean || kind_of<P> == kind::boolean,
                 "flaggems: a bool alpha is for bool operands only");
   if constexpr (kind_of<P> == kind::boolean)
@@ -114,24 +118,24 @@ concept clamp_bound = operand<X> || optional_bound<X>;
 
 // ---- add and sub with alpha
 #define FLAGGEMS_SCALED(name, rule)                                                                \
-  template <operand A, operand B, scalar_operand Alpha>                                            \
+  template <operand A, operand B, number_operand Alpha>                                            \
   requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(A&& a, B&& b,           \
                                                                            Alpha alpha) {          \
     return detail::make_call<detail::rule>(kernels::name##_scaled_fn{}, std::forward<A>(a),        \
                                            std::forward<B>(b),                                     \
                                            detail::checked_alpha<A, B>(alpha));                    \
   }                                                                                                \
-  template <stream_like S, operand A, operand B, scalar_operand Alpha>                             \
+  template <stream_like S, operand A, operand B, number_operand Alpha>                             \
   requires(tensor_operand<A> || tensor_operand<B>) [[nodiscard]] auto name(                        \
       const S& stream, const A& a, const B& b, Alpha alpha) {                                      \
     return evaluate(stream, name(a, b, alpha), #name);                                             \
   }                                                                                                \
-  template <stream_like S, operand A, operand B, tensor_like Out, scalar_operand Alpha>            \
+  template <stream_like S, operand A, operand B, tensor_like Out, number_operand Alpha>            \
   requires(tensor_operand<A> || tensor_operand<B>) void name(const S& stream, const A& a,          \
                                                              const B& b, Out&& out, Alpha alpha) { \
     assign(stream, out, name(a, b, alpha), #name);                                                 \
   }                                                                                                \
-  template <stream_like S, tensor_like A, operand B, scalar_operand Alpha>                         \
+  template <stream_like S, tensor_like A, operand B, number_operand Alpha>                         \
   void name##_(const S& stream, A&& a, const B& b, Alpha alpha) {                                  \
     assign(stream, a, name(a, b, alpha), #name "_");                                               \
   }
@@ -300,7 +304,7 @@ namespace detail {
 /// b / c, not of integers alone.
 template <operand B, operand C>
 auto quotient(B&& b, C&& c) {
-  static_assert(kind_of<typename promoted_type<node_t<B>, node_t<C>>::type> == kind::floating,
+  static_assert(kind_of<typename promoted_type<node_t<B>, node_t<C>>::type> >= kind::floating,
                 "flaggems: addcdiv does not divide integers: div with a rounding_mode does");
   return div(std::forward<B>(b), std::forward<C>(c));
 }
@@ -345,10 +349,15 @@ template <tensor_operand X, tensor_operand M, operand V>
                 "flaggems: masked_fill's value is of a higher kind than the tensor");
   return cast<element>(where(std::forward<M>(mask), std::forward<V>(value), std::forward<X>(x)));
 }
-/// x, but `value` where the mask is true, in a new tensor.
+/// x, but `value` where the mask is true, in a new tensor, row-major as ATen's.
 template <stream_like S, tensor_operand X, tensor_operand M, operand V>
 [[nodiscard]] auto masked_fill(const S& stream, const X& x, const M& mask, const V& value) {
-  return evaluate(stream, masked_fill(x, mask, value), "masked_fill");
+  const auto filled = masked_fill(x, mask, value);
+  detail::broadcast_sizes all{{}, "masked_fill"};
+  filled.node.for_each_leaf(all);
+  auto out = empty<typename decltype(filled)::value_type>(stream, all.sizes, "masked_fill");
+  assign(stream, out, filled, "masked_fill");
+  return out;
 }
 /// out = x, but `value` where the mask is true. Raises shape_mismatch or overlap before anything is
 /// written, and invalid_argument for an integer that the dtype cannot hold.

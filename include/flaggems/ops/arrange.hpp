@@ -27,6 +27,10 @@ struct flip_move {
   void run(const S& stream, const X& x, const Out& out) const {
     copy_into(name, stream, out, x.flip(dims));
   }
+  template <class X>
+  [[nodiscard]] shape strides(const X& x, const shape& sizes) const {
+    return dense_strides(sizes, x.strides());
+  }
 };
 
 struct roll_move {
@@ -99,6 +103,12 @@ struct rot90_move {
               : turns == 1 ? x.flip({b}).transpose(a, b)
               : turns == 2 ? x.flip(dims)
                            : x.flip({a}).transpose(a, b));
+  }
+  template <class X>
+  [[nodiscard]] shape strides(const X& x, const shape& sizes) const {
+    if (k % 4 == 0) return contiguous_strides(sizes);
+    const auto turned = k % 2 == 0 ? x : x.transpose(dims[0], dims[1]);
+    return dense_strides(sizes, turned.strides());
   }
 };
 

@@ -177,7 +177,17 @@ auto joined(const char* op, const S& stream, const List& tensors, i64 dim) {
   cat_plan plan{op};
   for_each_operand(tensors, [&](const auto& x) { plan.add(x.sizes(), dim); });
   plan.check_some(dim);
-  auto out = empty<typename cat_element<List>::type>(stream, plan.sizes, op);
+  // In the format that all tensors have.
+  bool is_first = true;
+  memory_format format = memory_format::contiguous_format;
+  for_each_operand(tensors, [&](const auto& x) {
+    const memory_format own = suggested_format(x.sizes(), x.strides());
+    if (is_first) format = own;
+    if (own != format) format = memory_format::contiguous_format;
+    is_first = false;
+  });
+  tensor<typename cat_element<List>::type, device_of<S>> out(
+      ref(stream), plan.sizes, strides_in(format, plan.sizes, {}, op), op);
   cat_into(op, stream, tensors, dim, as_view(out));
   return out;
 }

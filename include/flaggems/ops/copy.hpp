@@ -103,12 +103,12 @@ template <stream_like S, tensor_like X>
   return detail::copied<value_t<X>>("contiguous", stream, as_view(x), format);
 }
 
-/// x converted to dtype T, as copy_ converts, in a new contiguous tensor.
+/// x converted to dtype T, as copy_ converts, in a new tensor in x's order.
 /// aten::to.dtype(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=True)
 template <element T, stream_like S, tensor_operand X>
 [[nodiscard]] auto to(const S& stream, const X& x) {
   if constexpr (!is_expr<X> && std::is_same_v<T, value_t<X>>)
-    return detail::copied<T>("to", stream, as_view(x));
+    return detail::copied<T>("to", stream, as_view(x), memory_format::preserve_format);
   else
     return evaluate(stream, cast<T>(x), "to");
 }

@@ -12,11 +12,13 @@ struct arange;
 
 namespace detail {
 
-/// A number as ATen's Scalar holds it: bool, i64, u64 or f64.
+/// A number as ATen's Scalar holds it: bool, i64, u64, f64 or c128.
 template <class V>
 auto scalar_of(V value) {
   using widest = std::conditional_t<std::is_signed_v<V>, i64, u64>;
-  if constexpr (kind_of<V> == kind::floating)
+  if constexpr (kind_of<V> == kind::complex_number)
+    return kernels::number_cast<c128>(value);
+  else if constexpr (kind_of<V> == kind::floating)
     return kernels::number_cast<f64>(value);
   else if constexpr (kind_of<V> == kind::integer)
     return static_cast<widest>(value);
@@ -28,7 +30,17 @@ auto scalar_of(V value) {
 /// is in that of bool.
 template <class T, class V>
 void check_range(const char* op, V value) {
-  if constexpr (kind_of<V> == kind::integer && kernels::is_integer<T>) {
+  if constexpr (kind_of<V> == kind::complex_number) {
+    using part = kernels::real_of<T>;
+    if constexpr (!kernels::is_complex<T> && !std::is_same_v<T, bool>)
+      if (value.im != 0) [[unlikely]]
+        raise(errc::invalid_argument, op, "a real number for " + text(to_string(dtype_of<T>)),
+              "one with an imaginary part");
+    check_range<part>(op, value.re);
+    if constexpr (kernels::is_complex<T>) check_range<part>(op, value.im);
+  } else if constexpr (kernels::is_complex<T>) {
+    check_range<kernels::real_of<T>>(op, value);
+  } else if constexpr (kind_of<V> == kind::integer && kernels::is_integer<T>) {
     check_integer<T>(op, value);
   } else if constexpr (kind_of<V> != kind::boolean && !std::is_same_v<T, bool>) {
     const auto number = static_cast<f64>(value);
@@ -49,16 +61,12 @@ void check_range(const char* op, V value) {
   }
 }
 
-template <class S, class X, scalar_operand V>
+template <class S, class X, number_operand V>
 void fill(const char* op, const S& stream, const X& x, V value) {
   using T = typename X::value_type;
   const auto number_given = scalar_of(value);
-  if constexpr (is_complex_number<T>) {
-    refuse_complex<T, number<V>>();
-  } else {
-    check_range<T>(op, number_given);
-    assign_node(op, stream, x, number<T>{kernels::number_cast<T>(number_given)});
-  }
+  check_range<T>(op, number_given);
+  assign_node(op, stream, x, number<T>{kernels::number_cast<T>(number_given)});
 }
 
 /// Sets every element of x to the one of `value`, which is read in stream order.
@@ -87,7 +95,7 @@ auto filled(const char* op, const S& stream, const shape& sizes, V value) {
 /// invalid_argument for a number outside the dtype's range: NaN or 127.5 for i8, 1e6 for f16 (an
 /// infinity is in the range of floats that have one).
 /// aten::fill_.Scalar(Tensor(a!) self, Scalar value)
-template <stream_like S, tensor_like X, scalar_operand V>
+template <stream_like S, tensor_like X, number_operand V>
 void fill_(const S& stream, X&& x, V value) {
   same_device<S, X>();
   detail::fill("fill_", stream, as_view(x), value);
@@ -124,7 +132,7 @@ void zero_(const S& stream, X&& x) {
 
 /// A new contiguous tensor of the given sizes, filled with `value`. Raises as fill_.
 /// aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype)
-template <element T, stream_like S, scalar_operand V>
+template <element T, stream_like S, number_operand V>
 [[nodiscard]] auto full(const S& stream, const shape& sizes, V value) {
   return detail::filled<T>("full", stream, sizes, value);
 }
@@ -155,7 +163,7 @@ auto filled_like(const char* op, const S& stream, const X& x, V value, memory_fo
 /// format is for.
 /// aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype, MemoryFormat?
 /// memory_format=contiguous_format)
-template <class T = void, stream_like S, tensor_like X, scalar_operand V>
+template <class T = void, stream_like S, tensor_like X, number_operand V>
 [[nodiscard]] auto full_like(const S& stream, const X& x, V value,
                              memory_format format = memory_format::contiguous_format) {
   return detail::filled_like<T>("full_like", stream, x, value, format);
@@ -178,13 +186,13 @@ template <class T = void, stream_like S, tensor_like X>
 }
 
 /// A new tensor without dimensions. aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None)
-template <element T = f32, stream_like S, scalar_operand V>
+template <element T = f32, stream_like S, number_operand V>
 [[nodiscard]] auto scalar_tensor(const S& stream, V s) {
   return detail::filled<T>("scalar_tensor", stream, {}, s);
 }
 /// A new tensor of x's dtype (or dtype T) and the given sizes, filled with a number. Raises as
 /// fill_. aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None)
-template <class T = void, stream_like S, tensor_like X, scalar_operand V>
+template <class T = void, stream_like S, tensor_like X, number_operand V>
 [[nodiscard]] auto new_full(const S& stream, const X&, int_list size, V fill_value) {
   return detail::filled<detail::type_or<T, value_t<const X&>>>("new_full", stream, shape(size),
                                                                fill_value);

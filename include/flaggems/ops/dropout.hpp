@@ -92,7 +92,7 @@ void drop_features(const char* op, const S& stream, const X& x, f64 p, bool trai
   template <stream_like S, tensor_like X>                                                \
   [[nodiscard]] auto name(const S& stream, const X& x, f64 p, bool train,                \
                           philox_generator& generator) {                                 \
-    auto out = empty<value_t<const X&>>(stream, shape(as_view(x).sizes()), #name);       \
+    auto out = detail::empty_in_order<value_t<const X&>>(stream, x, #name);              \
     name(stream, x, p, train, generator, out);                                           \
     return out;                                                                          \
   }                                                                                      \
@@ -147,9 +147,8 @@ void native_dropout(const S& stream, const X& x, f64 p, std::optional<bool> trai
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto native_dropout(const S& stream, const X& x, f64 p, std::optional<bool> train,
                                   philox_generator& generator) {
-  const shape sizes(as_view(x).sizes());
-  auto out = empty<value_t<const X&>>(stream, sizes, "native_dropout");
-  auto mask = empty<bool>(stream, sizes, "native_dropout");
+  auto out = detail::empty_in_order<value_t<const X&>>(stream, x, "native_dropout");
+  auto mask = detail::empty_in_order<bool>(stream, x, "native_dropout");
   native_dropout(stream, x, p, train, generator, out, mask);
   return std::pair(std::move(out), std::move(mask));
 }
@@ -184,7 +183,7 @@ void rrelu_with_noise(const S& stream, const X& x, Noise&& noise, f64 lower, f64
 template <stream_like S, tensor_like X, tensor_like Noise>
 [[nodiscard]] auto rrelu_with_noise(const S& stream, const X& x, Noise&& noise, f64 lower,
                                     f64 upper, bool training, philox_generator& generator) {
-  auto out = empty<value_t<const X&>>(stream, shape(as_view(x).sizes()), "rrelu_with_noise");
+  auto out = detail::empty_in_order<value_t<const X&>>(stream, x, "rrelu_with_noise");
   rrelu_with_noise(stream, x, noise, lower, upper, training, generator, out);
   return out;
 }

@@ -14,6 +14,7 @@
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
+#include <flaggems/ops/plan/result.hpp>
 
 #include <limits>
 #include <tuple>
@@ -98,7 +99,7 @@ template <class X>
 concept tensor_operand = is_expr<X> || tensor_like<X>;
 /// What an operator of an expression takes: that, or a number.
 template <class X>
-concept operand = tensor_operand<X> || scalar_operand<std::remove_cvref_t<X>>;
+concept operand = tensor_operand<X> || number_operand<std::remove_cvref_t<X>>;
 
 namespace detail {
 
@@ -179,23 +180,6 @@ auto make_call(F f, X&&... x) {
   return expr<node>(node{f, {node_of(std::forward<X>(x))...}});
 }
 
-/// The sizes that all leaves broadcast to.
-struct broadcast_sizes {
-  shape sizes;
-  const char* op;
-  template <class T, class D>
-  void operator()(const tensor_view<T, D>& v) {
-    add(v.sizes());
-  }
-  void add(int_list own) {
-    if (sizes.rank() == 0)
-      sizes = own;
-    else if (!same_sizes(sizes, own))
-      sizes = broadcast_shapes(sizes, shape(own), op);
-  }
-  void position() {}
-};
-
 /// A node whose result is stored as T, without its last conversion to T: the store converts, so
 /// there is one rounding.
 template <class T, class Node>
@@ -274,8 +258,6 @@ struct collect_layouts {
   }
   void position() { *next++ = {}; }  // elements of 0 bytes
 };
-inline bool is_position(const memory_layout& leaf) { return leaf.item == 0; }
-
 /// The sizes that tensors broadcast to.
 FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) {
   broadcast_sizes all{{}, op};
@@ -320,9 +302,10 @@ void assign_node(const char* op, const S& stream, const tensor_view<T, D>& out, 
   static_assert(Node::leaves < max_operands, "flaggems: an expression has at most 15 tensors");
   static_assert(std::is_void_v<typename Node::device> || std::is_same_v<typename Node::device, D>,
                 "flaggems: the output is on another device than the operands");
-  static_assert(kind_of<typename Node::element> <= kind_of<T>,
-                "flaggems: the result's dtype cannot be cast to the output's (float to integer, or "
-                "number to bool)");
+  static_assert(
+      kind_of<typename Node::element> <= kind_of<T>,
+      "flaggems: the result's dtype cannot be cast to the output's (complex to float, float "
+      "to integer, or number to bool)");
   flat_operands<tensor_view<T, D>> flat(out);
   node.for_each_leaf(flat);
   const auto& last = before_store<T>(node);
@@ -357,21 +340,16 @@ template <class T, class D, class S, class Node>
 void assign_node(const char*, const S&, const tensor_view<const T, D>&, const Node&) {
   check_elements_written<const T>();
 }
-template <class T, class D, class S, class Node>
-requires(is_complex_number<T> || has_complex<Node>) void assign_node(const char*, const S&,
-                                                                     const tensor_view<T, D>&,
-                                                                     const Node&) {
-  refuse_complex<T, Node>();
-}
 
 }  // namespace detail
 
 /// out = e, element by element, in one pass.
 ///
 /// The operands broadcast to `out.sizes()`; the result is converted to the output's dtype, which
-/// must be of the same kind or a higher one (bool < integer < float). The output may be an operand
-/// itself (exactly in place); any other overlap is an error. Raises shape_mismatch or overlap
-/// before anything is written, and invalid_argument for an integer that the dtype cannot hold.
+/// must be of the same kind or a higher one (bool < integer < float < complex). The output may be
+/// an operand itself (exactly in place); any other overlap is an error. Raises shape_mismatch or
+/// overlap before anything is written, and invalid_argument for an integer that the dtype cannot
+/// hold.
 template <stream_like S, tensor_like Out, operand X>
 void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   const auto to = as_view(out);
@@ -382,14 +360,28 @@ void assign(const S& stream, Out&& out, const X& e, const char* op = "assign") {
   detail::assign_node(op, stream, to, node);
 }
 
-/// The values of an expression in a new contiguous tensor of the broadcast sizes.
+namespace detail {
+/// A new tensor for the values of a node.
+template <class S, class Node>
+tensor<typename Node::element, device_of<S>> empty_for(const char* op, const S& stream,
+                                                       const Node& node) {
+  broadcast_sizes all{{}, op};
+  node.for_each_leaf(all);
+  if (all.is_row_major) [[likely]]
+    return {ref(stream), all.sizes, op};
+  memory_layout leaves[Node::leaves > 0 ? Node::leaves : 1];
+  node.for_each_leaf(collect_layouts{leaves});
+  return {ref(stream), all.sizes, result_strides(all.sizes, leaves), op};
+}
+}  // namespace detail
+
+/// The values of an expression in a new tensor of the broadcast sizes, whose dimensions are in the
+/// order that the operands have in memory: row-major if they all are, else as ATen's results.
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
   const auto& node = detail::root_of(e);
   detail::check_ranks(op, node, detail::node_role::result);
-  detail::broadcast_sizes all{{}, op};
-  node.for_each_leaf(all);
-  auto out = empty<typename std::decay_t<decltype(node)>::element>(stream, all.sizes, op);
+  auto out = detail::empty_for(op, stream, node);
   detail::assign_node(op, stream, as_view(out), node);
   return out;
 }

@@ -17,6 +17,15 @@
 
 #define FLAGGEMS_UNPACK(...) __VA_ARGS__
 
+namespace flaggems::detail {
+/// Does not compile for the real result of a complex tensor in that tensor, as in ATen.
+template <class T, class X>
+constexpr void check_in_place_part() {
+  static_assert(!kernels::is_complex<value_t<X>> || kind_of<T> != kind::floating,
+                "flaggems: a real result is not stored in the complex tensor that it is of");
+}
+}  // namespace flaggems::detail
+
 // functor: in parentheses; parameters, arguments: the options, in parentheses, a comma before each
 #define FLAGGEMS_UNARY_FORMS(name, rule, functor, parameters, arguments)            \
   template <tensor_operand X>                                                       \
@@ -31,10 +40,12 @@
   void name(const S& stream, const X& x, Out&& out FLAGGEMS_UNPACK parameters) {    \
     assign(stream, out, flaggems::name(x FLAGGEMS_UNPACK arguments), #name);        \
   }
-#define FLAGGEMS_UNARY_IN_PLACE(name, parameters, arguments)                   \
-  template <stream_like S, tensor_like X>                                      \
-  void name##_(const S& stream, X&& x FLAGGEMS_UNPACK parameters) {            \
-    assign(stream, x, flaggems::name(x FLAGGEMS_UNPACK arguments), #name "_"); \
+#define FLAGGEMS_UNARY_IN_PLACE(name, parameters, arguments)            \
+  template <stream_like S, tensor_like X>                               \
+  void name##_(const S& stream, X&& x FLAGGEMS_UNPACK parameters) {     \
+    const auto e = flaggems::name(x FLAGGEMS_UNPACK arguments);         \
+    detail::check_in_place_part<typename decltype(e)::value_type, X>(); \
+    assign(stream, x, e, #name "_");                                    \
   }
 
 #define FLAGGEMS_UNARY(name, rule, ...)                            \

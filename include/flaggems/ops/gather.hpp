@@ -170,7 +170,7 @@ requires(!tensor_like<List>)
   same_device<S, X>();
   const tensor_view<const T, device_of<S>> v(as_view(x));
   const detail::index_list<S, device_of<S>> list(op, stream, v.shape_of(), indices);
-  auto out = empty<T>(stream, list.result_sizes(), op);
+  tensor<T, device_of<S>> out(ref(stream), list.result_sizes(), list.result_strides(v), op);
   detail::index_into(stream, v, list, out.view());
   return out;
 }

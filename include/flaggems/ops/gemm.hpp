@@ -5,8 +5,9 @@
 // out[i, j] = alpha * sum(a[i, q] * b[j, q]) + beta * bias[i, j] with any strides.
 #pragma once
 
-#include <flaggems/ops/dispatch/gemm_call.hpp>
-#include <flaggems/ops/dispatch/small_gemm.hpp>
+#include <flaggems/ops/dispatch/gemm/call.hpp>
+#include <flaggems/ops/dispatch/gemm/small.hpp>
+#include <flaggems/tensor/complex_views.hpp>
 #include <flaggems/tensor/optional.hpp>
 
 #include <type_traits>
@@ -50,7 +51,8 @@ class product_factor {
 /// for integers, truncated (0.5 is 0, as in ATen), invalid_argument if out of range.
 template <class T>
 struct gemm_scalars {
-  using type = detail::product_factor<std::conditional_t<kernels::is_floating<T>, f64, i64>>;
+  using type = detail::product_factor<
+      std::conditional_t<kernels::is_floating<kernels::real_of<T>>, f64, i64>>;
   type beta = 1;   ///< of the tensor that is added; 0: it is not read
   type alpha = 1;  ///< of the product
 };
@@ -108,14 +110,51 @@ tensor_view<T, D> row_of_vector(const tensor_view<T, D>& v) {
   return {unchecked_t{}, v.data(), {1, n}, {wrapped_product(n, stride), stride}};
 }
 
+inline const no_bias_view& bias_part(const no_bias_view& none, i64) { return none; }
+template <class View>
+auto bias_part(const View& view, i64 which) {
+  return part_of(view, which);
+}
+/// Runs one product of views: see gemm. One of complex numbers is four of their parts, which are
+/// strided views.
+template <class S, class A, class B, class Out, class Bias, class Factor>
+void product(const char* op, const S& stream, const A& a, const B& b, const Out& out,
+             const Bias& bias, Factor given_alpha, Factor given_beta, const u8* packed = nullptr) {
+  constexpr int complex_ones = int{kernels::is_complex<typename A::value_type>} +
+                               int{kernels::is_complex<typename B::value_type>} +
+                               int{kernels::is_complex<typename Out::value_type>};
+  static_assert(complex_ones == 0 || complex_ones == 3,
+                "flaggems: a matrix product of complex numbers has complex tensors alone");
+  using C = typename gemm_compute<kernels::real_of<typename A::value_type>,
+                                  kernels::real_of<typename B::value_type>,
+                                  kernels::real_of<typename Out::value_type>>::type;
+  const C alpha = static_cast<C>(given_alpha), beta = static_cast<C>(given_beta);
+  if constexpr (complex_ones == 0) {
+    gemm(op, stream, a, b, out, bias, alpha, beta, packed);
+  } else if constexpr (complex_ones == 3) {
+    const auto x = part_of(a, 0), y = part_of(a, 1);
+    const auto u = part_of(b, 0), v = part_of(b, 1);
+    const auto re = part_of(out, 0), im = part_of(out, 1);
+    gemm(op, stream, x, u, re, bias_part(bias, 0), alpha, beta);
+    gemm(op, stream, y, v, re, re, -alpha, C(1));
+    gemm(op, stream, x, v, im, bias_part(bias, 1), alpha, beta);
+    gemm(op, stream, y, u, im, im, alpha, C(1));
+  }
+}
+
 template <class S, class Input, class A, class B, class Out, class Scalars>
 void add_product(const char* op, const S& stream, const Input& input, const A& a, const B& b,
                  const Out& out, const Scalars& scalars) {
-  using C = typename gemm_compute<typename A::value_type, typename B::value_type,
-                                  typename Out::value_type>::type;
-  static_assert(kernels::is_floating<C> == kernels::is_floating<typename Input::value_type>,
-                "flaggems: what is added to a product of integers must be of integers, and of "
-                "floating point otherwise");
+  using C = typename gemm_compute<kernels::real_of<typename A::value_type>,
+                                  kernels::real_of<typename B::value_type>,
+                                  kernels::real_of<typename Out::value_type>>::type;
+  static_assert(
+      kernels::is_complex<typename Input::value_type> ==
+              kernels::is_complex<typename Out::value_type> &&
+          kernels::is_floating<C> ==
+              kernels::is_floating<kernels::real_of<typename Input::value_type>>,
+      "flaggems: what is added to a product must be of its kind: integers, floating point "
+      "or complex numbers");
   const auto alpha = static_cast<C>(scalars.alpha.value(op));
   const auto beta = static_cast<C>(scalars.beta.value(op));
   check_broadcasts(op, input, out.shape_of());
@@ -124,7 +163,7 @@ void add_product(const char* op, const S& stream, const Input& input, const A& a
   if (overlap(out, whole) == overlap_kind::partial) [[unlikely]]
     raise(errc::overlap, op, "an output that shares no memory with `input`, or is `input`",
           "an output that overlaps `input` in part");
-  gemm(op, stream, a, b.transpose(-2, -1), out, whole, alpha, beta);
+  product(op, stream, a, b.transpose(-2, -1), out, whole, alpha, beta);
 }
 
 template <class A, class B>
@@ -212,15 +251,18 @@ void check_added(const char* op, const Out& out, const column_bias<View>& bias) 
 template <class S, class A, class B, class To>
 void multiply(const char* op, const S& stream, const A& a, const B& b, const To& to, const shape&,
               const no_bias_view& none, const u8* packed) {
-  gemm(op, stream, a, b, to, none, 1, 0, packed);
+  product(op, stream, a, b, to, none, 1, 0, packed);
 }
 template <class S, class A, class B, class To, class View>
 void multiply(const char* op, const S& stream, const A& a, const B& b, const To& to, const shape&,
               const column_bias<View>& bias, const u8* packed) {
-  static_assert(kernels::is_floating<typename To::value_type> ==
-                    kernels::is_floating<typename View::value_type>,
-                "flaggems: the bias of floating-point tensors must be of floating point");
-  gemm(op, stream, a, b, to, bias.view.expand(to.shape_of()), 1, 1, packed);
+  using bias_type = typename View::value_type;
+  static_assert(
+      kernels::is_floating<typename To::value_type> == kernels::is_floating<bias_type> &&
+          kernels::is_complex<typename To::value_type> == kernels::is_complex<bias_type>,
+      "flaggems: the bias of floating-point tensors must be of floating point, and complex "
+      "where they are");
+  product(op, stream, a, b, to, bias.view.expand(to.shape_of()), 1, 1, packed);
 }
 
 template <class S, class A, class B, class Out, class Added>
@@ -447,8 +489,8 @@ void mv(const S& stream, const A& mat, const X& vec, Out&& out) {
   detail::check_size("mv", "elements of the vector", a.size(1), x.size(0));
   detail::check_sizes("mv", to, shape{a.size(0)});
   detail::check_separate_output("mv", to, a, x);
-  detail::gemm("mv", stream, detail::row_of_vector(x), a, detail::row_of_vector(to),
-               detail::no_bias_view{}, 1, 0);
+  detail::product("mv", stream, detail::row_of_vector(x), a, detail::row_of_vector(to),
+                  detail::no_bias_view{}, 1, 0);
 }
 /// mat * vec in a new tensor of mat's dtype.
 template <stream_like S, tensor_like A, tensor_like X>

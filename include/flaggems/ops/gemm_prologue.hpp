@@ -6,7 +6,7 @@
 //     linear(stream, silu(gate) * up, weight, out);
 #pragma once
 
-#include <flaggems/ops/dispatch/gemm_prologue.hpp>
+#include <flaggems/ops/dispatch/gemm/prologue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 
 namespace flaggems {

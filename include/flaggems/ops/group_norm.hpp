@@ -120,7 +120,7 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
 [[nodiscard]] auto group_norm(const S& stream, const X& x, i64 num_groups,
                               const W& weight = std::nullopt, const B& bias = std::nullopt,
                               double eps = 1e-5) {
-  auto out = empty<value_t<const X&>>(stream, as_view(x).sizes(), "group_norm");
+  auto out = detail::empty_in_format<value_t<const X&>>(stream, as_view(x), "group_norm");
   group_norm(stream, x, num_groups, weight, bias, out, eps);
   return out;
 }
@@ -155,7 +155,7 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B>
   using T = value_t<const X&>;
   using Saved = detail::saved_type<T>;
   detail::check_channels(op, as_view(x), n, c, hxw);
-  norm_and_moments<T, Saved, device_of<S>> r{empty<T>(stream, as_view(x).sizes(), op),
+  norm_and_moments<T, Saved, device_of<S>> r{detail::empty_in_format<T>(stream, as_view(x), op),
                                              empty<Saved>(stream, {n, group}, op),
                                              empty<Saved>(stream, {n, group}, op)};
   native_group_norm(stream, x, weight, bias, n, c, hxw, group, r.out, r.mean, r.rstd, eps);

@@ -70,6 +70,17 @@ class index_list {
     for (int d = 0; d < sizes_.rank(); ++d) r.insert(place_ + d, sizes_[d]);
     return r;
   }
+  /// Those of a new result: in the order of x's dimensions in memory, and the indices'.
+  template <class T>
+  [[nodiscard]] shape result_strides(const tensor_view<T, D>& x) const {
+    const shape sizes = result_sizes(), strides = kept_strides(operand(x));
+    return dense_strides(sizes, 1 + static_cast<int>(views_.size()), [&](int k, int d) -> i64 {
+      if (k == 0) return strides[d];
+      const entry& v = views_[static_cast<std::size_t>(k - 1)];
+      const int own = v ? d - place_ - (sizes_.rank() - v->rank()) : -1;
+      return own < 0 || own >= v->rank() || v->size(own) != sizes[d] ? 0 : v->stride(own);
+    });
+  }
   /// Raises overlap if an index shares memory with what is written.
   void check(const placed_layout& written) const {
     for (const entry& v : views_)
@@ -94,14 +105,10 @@ class index_list {
   /// writes their offsets.
   template <class T>
   auto elements(const tensor_view<T, D>& x, element_offsets<S, D>& offsets) const {
-    shape strides;
-    for (int d = 0; d < x_.rank(); ++d) {
+    for (int d = 0; d < x_.rank(); ++d)
       if (is_indexed(d))
         offsets.add(leaf<i64, D>{*views_[static_cast<std::size_t>(d)]}, x_[d], x.stride(d), true);
-      else
-        strides.push_back(x.stride(d));
-    }
-    for (int d = 0; d < sizes_.rank(); ++d) strides.insert(place_ + d, 0);
+    shape strides = kept_strides(x);
     shape sizes = result_sizes();
     tensor_view<const i64, D> index = offsets.view();
     for (int d = place_ + sizes_.rank(); d < sizes.rank(); ++d) index = index.unsqueeze(-1);
@@ -116,6 +123,15 @@ class index_list {
   }
 
  private:
+  /// x's strides in the result's dimensions; 0 in those of the indices.
+  template <class T>
+  [[nodiscard]] shape kept_strides(const tensor_view<T, D>& x) const {
+    shape strides;
+    for (int d = 0; d < x_.rank(); ++d)
+      if (!is_indexed(d)) strides.push_back(x.stride(d));
+    for (int d = 0; d < sizes_.rank(); ++d) strides.insert(place_ + d, 0);
+    return strides;
+  }
   [[nodiscard]] bool is_indexed(int d) const {
     return d < static_cast<int>(views_.size()) && views_[static_cast<std::size_t>(d)].has_value();
   }

@@ -21,12 +21,20 @@ void move_into(const Move& move, const S& stream, const X& x, const tensor_view<
   check_no_overlap(move.name, placed_layout(layout_of(out)), layout_of(from));
   if (!out.empty()) move.run(stream, from, out);
 }
+/// Row-major, unless the move says strides.
+template <class T, class Move, class S, class X>
+tensor<T, device_of<S>> empty_for_move(const Move& move, const S& stream, const X& from) {
+  const shape sizes = move.sizes(shape(from.sizes()));
+  if constexpr (requires { move.strides(from, sizes); })
+    return {ref(stream), sizes, move.strides(from, sizes), move.name};
+  return {ref(stream), sizes, move.name};
+}
 template <class Move, class S, class X>
 auto move_new(const Move& move, const S& stream, const X& x) {
   using T = value_t<const X&>;
   require_on_device(move.name, ref(stream), x);
   const tensor_view<const T, device_of<S>> from(as_view(x));
-  auto out = empty<T>(stream, move.sizes(shape(from.sizes())), move.name);
+  auto out = empty_for_move<T>(move, stream, from);
   if (!out.empty()) move.run(stream, from, out.view());
   return out;
 }

@@ -123,8 +123,8 @@ struct whole_number : numeric {
 struct bits {
   template <class P>
   struct checked {
-    static_assert(kind_of<P> != kind::floating, "flaggems: expected integers or bool");
-    using type = std::conditional_t<kind_of<P> != kind::floating, P, i64>;
+    static_assert(kind_of<P> < kind::floating, "flaggems: expected integers or bool");
+    using type = std::conditional_t<(kind_of<P> < kind::floating), P, i64>;
   };
   template <class P>
   using result = typename checked<P>::type;
@@ -139,7 +139,7 @@ struct to_f64 {
 };
 struct to_float {
   template <class P>
-  using result = std::conditional_t<kind_of<P> == kind::floating, P, f32>;
+  using result = std::conditional_t<(kind_of<P> >= kind::floating), P, f32>;
   template <class P>
   using operand = arithmetic_t<result<P>>;
 };
@@ -194,11 +194,58 @@ auto functor_in(const F& f) {
     return f;
 }
 
+/// Functors of the operators that have complex numbers.
+template <class F>
+inline constexpr bool takes_complex = false;
+/// And what is real of them, or complex of real numbers.
+template <class F>
+inline constexpr bool gives_real = false;
+template <class F>
+inline constexpr bool gives_complex = false;
+#define FLAGGEMS_COMPLEX(fact, functor) \
+  template <>                           \
+  inline constexpr bool fact<kernels::functor> = true;
+FLAGGEMS_COMPLEX(takes_complex, neg_fn)
+FLAGGEMS_COMPLEX(takes_complex, abs_fn)
+FLAGGEMS_COMPLEX(gives_real, abs_fn)
+FLAGGEMS_COMPLEX(takes_complex, square_fn)
+FLAGGEMS_COMPLEX(takes_complex, exp_fn)
+FLAGGEMS_COMPLEX(takes_complex, sqrt_fn)
+FLAGGEMS_COMPLEX(takes_complex, add_fn)
+FLAGGEMS_COMPLEX(takes_complex, sub_fn)
+FLAGGEMS_COMPLEX(takes_complex, mul_fn)
+FLAGGEMS_COMPLEX(takes_complex, div_fn)
+FLAGGEMS_COMPLEX(takes_complex, eq_fn)
+FLAGGEMS_COMPLEX(takes_complex, ne_fn)
+
+/// T, which F computes in. Does not compile where F has no complex numbers; it gives the type of
+/// their parts then, so that no error of a kernel follows.
+template <class F, class T>
+constexpr auto computed_type() {
+  static_assert(!kernels::is_complex<T> || takes_complex<F>,
+                "flaggems: this operator has no complex numbers (docs/use.md says which have)");
+  if constexpr (takes_complex<F>)
+    return std::type_identity<T>{};
+  else
+    return std::type_identity<kernels::real_of<T>>{};
+}
+/// What F gives where its rule gives T.
+template <class F, class T>
+constexpr auto part_type() {
+  if constexpr (gives_real<F>)
+    return std::type_identity<kernels::real_of<T>>{};
+  else if constexpr (gives_complex<F>)
+    return complex_type<T>();
+  else
+    return std::type_identity<T>{};
+}
+
 /// F over the values of the nodes, under a rule.
 template <class Rule, class F, class... Nodes>
 struct call {
-  using promoted = typename promoted_type<Nodes...>::type;
-  using element = typename Rule::template result<promoted>;
+  using promoted =
+      typename decltype(computed_type<F, typename promoted_type<Nodes...>::type>())::type;
+  using element = typename decltype(part_type<F, typename Rule::template result<promoted>>())::type;
   using operand = typename Rule::template operand<promoted>;
   using device = typename common_device<typename Nodes::device...>::type;
   static constexpr bool is_scalar = false;
@@ -360,19 +407,6 @@ void check_ranks(const char* op, const choice<M, A, B>& n, node_role role) {
     check_ranks_of(op, dtype_of<typename choice<M, A, B>::element>, n.a, n.b);
 }
 
-/// Whether a node has complex numbers anywhere, which kernels do not compute with.
-template <class T>
-inline constexpr bool is_complex_number = false;
-template <class T>
-inline constexpr bool is_complex_number<complex<T>> = true;
-template <class Node>
-inline constexpr bool has_complex = is_complex_number<typename Node::element>;
-template <class Rule, class F, class... Nodes>
-inline constexpr bool has_complex<call<Rule, F, Nodes...>> = (has_complex<Nodes> || ...);
-template <class M, class A, class B>
-inline constexpr bool has_complex<choice<M, A, B>> =
-    has_complex<M> || has_complex<A> || has_complex<B>;
-
 template <class T, class Node>
 inline constexpr bool is_leaf_of = false;
 template <class T, class D>
@@ -411,21 +445,10 @@ struct as_type {
 };
 
 template <class T, class Node>
-inline constexpr bool has_complex<as_type<T, Node>> = is_complex_number<T> || has_complex<Node>;
-template <class T, class Node>
 inline constexpr bool has_no_dims<as_type<T, Node>> = has_no_dims<Node>;
 template <class T, class Node>
 void check_ranks(const char* op, const as_type<T, Node>& n, node_role) {
   check_ranks(op, n.node, node_role::operand);
-}
-
-/// Does not compile. Overloads for complex elements, written or in a node, give this message alone,
-/// without the errors of the kernel that would follow.
-template <class T, class Node>
-constexpr void refuse_complex() {
-  static_assert(!is_complex_number<T> && !has_complex<Node>,
-                "flaggems: this operator has no complex numbers yet (copies between tensors of "
-                "c64, cat, index_select and embedding have)");
 }
 
 /// first + step * k for the element of row-major index k.

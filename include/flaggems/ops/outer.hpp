@@ -112,8 +112,12 @@ void addr(const S& stream, const Input& input, const X& vec1, const Y& vec2, Out
 template <stream_like S, tensor_like Input, tensor_like X, tensor_like Y>
 [[nodiscard]] auto addr(const S& stream, const Input& input, const X& vec1, const Y& vec2,
                         const gemm_scalars<value_t<const X&>>& scalars = {}) {
-  auto out =
-      empty<value_t<const X&>>(stream, {as_view(vec1).numel(), as_view(vec2).numel()}, "addr");
+  const auto a = as_view(vec1);
+  const auto b = as_view(vec2);
+  detail::check_vector("addr", a);
+  detail::check_vector("addr", b);
+  auto out = detail::empty_result<value_t<const X&>>(
+      "addr", stream, {a.numel(), b.numel()}, as_view(input), a.unsqueeze(1), b.unsqueeze(0));
   addr(stream, input, vec1, vec2, out, scalars);
   return out;
 }

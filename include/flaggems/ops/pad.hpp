@@ -65,31 +65,45 @@ struct pad_move {
                      mirrors ? "to add fewer elements than the dimension has"
                              : "to add no more elements than the dimension has",
                      x, pad);
-      if (mode == pad_mode::replicate && longest > 0 && kept == 0) [[unlikely]]
+      if (mode == pad_mode::replicate && longest > 0 && x[d] == 0) [[unlikely]]
         raise_shapes(name, "elements to repeat", x, pad);
     }
     return r;
   }
 
+  template <class X>
+  [[nodiscard]] shape strides(const X& x, const shape& sizes) const {
+    const bool keeps = mode == pad_mode::constant;
+    return strides_in(
+        keeps ? suggested_format(x.sizes(), x.strides()) : memory_format::contiguous_format, sizes,
+        {}, name);
+  }
   template <class S, class X, class Out>
   void run(const S& stream, const X& x, const Out& out) const {
     const int rank = x.rank();
+    i64 low[max_rank], high[max_rank];
+    for (int d = 0; d < rank; ++d) {
+      i64 &l = low[d] = before(rank, d), &h = high[d] = after(rank, d);
+      // Of a dimension that is taken away whole, the element next to what is added is repeated.
+      const bool repeats = mode == pad_mode::replicate && (l > 0 || h > 0);
+      if (!repeats || cut(l) + cut(h) < x.size(d)) continue;
+      i64 &less = l < 0 ? l : h, &more = l < 0 ? h : l;
+      ++less, --more;
+    }
     X from = x;
     Out middle = out;
     for (int d = 0; d < rank; ++d) {
-      const i64 l = before(rank, d), h = after(rank, d);
-      from = from.narrow(d, cut(l), x.size(d) - cut(l) - cut(h));
-      middle = middle.narrow(d, l > 0 ? l : 0, from.size(d));
+      from = from.narrow(d, cut(low[d]), x.size(d) - cut(low[d]) - cut(high[d]));
+      middle = middle.narrow(d, low[d] > 0 ? low[d] : 0, from.size(d));
     }
     if (mode == pad_mode::constant && from.numel() != out.numel()) fill(name, stream, out, value);
     if (!from.empty()) copy_into(name, stream, middle, from);
     if (mode == pad_mode::constant) return;
     // Of dimension d: those before it are still the input's, those behind it have their padding.
     for (int d = rank - 1; d >= 0; --d) {
-      const i64 l = before(rank, d), h = after(rank, d), n = from.size(d);
+      const i64 l = low[d], h = high[d], n = from.size(d);
       Out band = out;
-      for (int e = 0; e < d; ++e)
-        band = band.narrow(e, before(rank, e) > 0 ? before(rank, e) : 0, from.size(e));
+      for (int e = 0; e < d; ++e) band = band.narrow(e, low[e] > 0 ? low[e] : 0, from.size(e));
       const i64 first = l > 0 ? l : 0;
       if (l > 0) put(stream, band.narrow(d, 0, l), around(band, d, first, n, l, true));
       if (h > 0) put(stream, band.narrow(d, first + n, h), around(band, d, first, n, h, false));

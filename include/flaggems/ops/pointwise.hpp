@@ -19,12 +19,12 @@ FLAGGEMS_POINTWISE_TABLE(FLAGGEMS_UNARY, FLAGGEMS_BINARY, FLAGGEMS_TERNARY)
 
 /// The eager forms of `where`. aten::where.self(Tensor condition, Tensor self, Tensor other)
 template <stream_like S, operand M, operand A, operand B>
-requires(!scalar_operand<M>)
+requires(!number_operand<M>)
     [[nodiscard]] auto where(const S& stream, const M& condition, const A& a, const B& b) {
   return evaluate(stream, where(condition, a, b), "where");
 }
 template <stream_like S, operand M, operand A, operand B, tensor_like Out>
-requires(!scalar_operand<M>) void where(const S& stream, const M& condition, const A& a, const B& b,
+requires(!number_operand<M>) void where(const S& stream, const M& condition, const A& a, const B& b,
                                         Out&& out) {
   assign(stream, out, where(condition, a, b), "where");
 }

@@ -3,7 +3,7 @@
 //
 // The dtype in which the operands of an expression meet: PyTorch's rules (torch.result_type).
 // Tensors with dimensions decide, then those without, then numbers: a later group changes the
-// result only by a higher kind (bool < integer < float).
+// result only by a higher kind (bool < integer < float < complex).
 #pragma once
 
 #include <flaggems/kernel/family/pointwise/pointwise.hpp>
@@ -14,22 +14,33 @@
 
 namespace flaggems {
 
-/// A number in an expression with tensors: it takes part in promotion only by its kind (bool <
-/// integer < float). Arithmetic of integers is modulo 2^n, so any integer is allowed; where a
-/// number is compared, selected or stored (eq ... ge, maximum, minimum, clamp, where, assign,
-/// fill_, full), an integer that the dtype cannot hold raises invalid_argument.
+/// A real number in an expression with tensors: it takes part in promotion only by its kind (bool <
+/// integer < float < complex). Arithmetic of integers is modulo 2^n, so any integer is allowed;
+/// where a number is compared, selected or stored (eq ... ge, maximum, minimum, clamp, where,
+/// assign, fill_, full), an integer that the dtype cannot hold raises invalid_argument.
 template <class X>
 concept scalar_operand = std::is_arithmetic_v<X> || kernels::is_small_float<X>;
+/// A real or complex number.
+template <class X>
+concept number_operand = scalar_operand<X> || kernels::is_complex<X>;
 
 namespace detail {
 
 // ---- promotion
-enum class kind { boolean, integer, floating };
+enum class kind { boolean, integer, floating, complex_number };
 
 template <class T>
-inline constexpr kind kind_of = std::is_same_v<T, bool> ? kind::boolean
-                                : std::is_integral_v<T> ? kind::integer
-                                                        : kind::floating;
+inline constexpr kind kind_of = std::is_same_v<T, bool>  ? kind::boolean
+                                : std::is_integral_v<T>  ? kind::integer
+                                : kernels::is_complex<T> ? kind::complex_number
+                                                         : kind::floating;
+/// The kind of a dtype.
+constexpr kind kind_of_dtype(dtype d) noexcept {
+  return is_complex(d)          ? kind::complex_number
+         : is_floating_point(d) ? kind::floating
+         : is_integral(d)       ? kind::integer
+                                : kind::boolean;
+}
 
 /// The largest finite number of a floating-point dtype; 0 for others.
 template <class T>
@@ -94,8 +105,10 @@ void check_integer(const char* op, V value) {
 }
 
 template <kind K>
-using default_type =
-    std::conditional_t<K == kind::boolean, bool, std::conditional_t<K == kind::integer, i64, f32>>;
+using default_type = std::conditional_t<
+    K == kind::boolean, bool,
+    std::conditional_t<K == kind::integer, i64,
+                       std::conditional_t<K == kind::floating, f32, complex<f32>>>>;
 
 /// `promote_t` that says what is wrong; the letters are those of the message.
 template <class A, class B>
@@ -108,16 +121,29 @@ constexpr auto common_type() {
     return std::type_identity<A>{};
 }
 
+/// The type of complex numbers whose parts are of T.
+template <class T>
+constexpr auto complex_type() {
+  constexpr bool exists = std::is_same_v<T, f32> || std::is_same_v<T, f64>;
+  static_assert(exists,
+                "flaggems: there are complex numbers of f32 and f64 alone: cast an operand");
+  return std::type_identity<complex<std::conditional_t<exists, T, f32>>>{};
+}
+
 /// Whether the type of a node says that its values have no dimensions.
 template <class Node>
 inline constexpr bool has_no_dims = false;
 
+/// The dtype of complex numbers whose parts have a floating-point dtype; -1 where there is none.
+constexpr int complex_dtype(dtype parts) noexcept {
+  return parts == dtype::f32   ? static_cast<int>(dtype::c64)
+         : parts == dtype::f64 ? static_cast<int>(dtype::c128)
+                               : no_promotion;
+}
 /// The dtype of tensors of dtype `a` with dimensions and ones of dtype `b` without; -1 where
 /// PyTorch refuses.
 constexpr int promoted_without_dims(dtype a, dtype b) noexcept {
-  const auto kind_of_dtype = [](dtype d) {
-    return is_complex(d) ? 3 : is_floating_point(d) ? 2 : is_integral(d) ? 1 : 0;
-  };
+  if (is_floating_point(a) && is_complex(b)) return complex_dtype(a);
   const bool counts = a == dtype::bool_ || kind_of_dtype(b) > kind_of_dtype(a);
   return counts ? promoted(a, b) : static_cast<int>(a);
 }
@@ -148,6 +174,8 @@ struct promoted_type {
       return std::type_identity<B>{};
     else if constexpr (std::is_void_v<B>)
       return std::type_identity<A>{};
+    else if constexpr (kind_of<A> == kind::floating && kind_of<B> == kind::complex_number)
+      return complex_type<A>();
     else if constexpr (promoted_without_dims(dtype_of<A>, dtype_of<B>) == int(dtype_of<A>))
       return std::type_identity<A>{};
     else
@@ -172,6 +200,8 @@ struct promoted_type {
   static auto with_numbers(std::type_identity<Base> base) {
     if constexpr (std::is_void_v<Base>)
       return std::type_identity<default_type<highest>>{};
+    else if constexpr (highest == kind::complex_number && kind_of<Base> == kind::floating)
+      return complex_type<Base>();
     else if constexpr (highest > kind_of<Base>)
       return std::type_identity<default_type<highest>>{};
     else
@@ -211,10 +241,10 @@ FLAGGEMS_NOINLINE inline int result_dtype(const promoted_operand* operands, int 
                     : promoted_without_dims(static_cast<dtype>(with), static_cast<dtype>(without));
   if (tensors < 0) return no_promotion;
   const dtype right = static_cast<dtype>(tensors);
-  const kind own = is_floating_point(right) || is_complex(right) ? kind::floating
-                   : right == dtype::bool_                       ? kind::boolean
-                                                                 : kind::integer;
+  const kind own = kind_of_dtype(right);
   if (numbers <= own) return tensors;
+  if (numbers == kind::complex_number)
+    return own == kind::floating ? complex_dtype(right) : static_cast<int>(dtype::c64);
   return static_cast<int>(numbers == kind::floating ? dtype::f32 : dtype::i64);
 }
 /// Raises dtype_mismatch if operands without dimensions made the promoted dtype, `used`, another

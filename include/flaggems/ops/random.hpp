@@ -202,7 +202,7 @@ inline auto cauchy_of(const char* op, f64 median, f64 sigma) {
   template <stream_like S, tensor_like X>                                                        \
   [[nodiscard]] auto name(const S& stream, const X& x FLAGGEMS_UNPACK parameters,                \
                           philox_generator& generator) {                                         \
-    auto out = empty<value_t<const X&>>(stream, shape(as_view(x).sizes()), #name);               \
+    auto out = detail::empty_in_order<value_t<const X&>>(stream, x, #name);                      \
     name(stream, x FLAGGEMS_UNPACK arguments, generator, out);                                   \
     return out;                                                                                  \
   }
@@ -334,7 +334,7 @@ void bernoulli_(const S& stream, X&& x, const P& probs, philox_generator& genera
 /// aten::bernoulli(Tensor self, *, Generator? generator=None)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto bernoulli(const S& stream, const X& x, philox_generator& generator) {
-  auto out = empty<value_t<const X&>>(stream, shape(as_view(x).sizes()), "bernoulli");
+  auto out = detail::empty_in_order<value_t<const X&>>(stream, x, "bernoulli");
   bernoulli_(stream, out, x, generator);
   return out;
 }

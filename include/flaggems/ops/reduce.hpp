@@ -8,6 +8,7 @@
 
 #include <flaggems/ops/dispatch/reduce.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/tensor/complex_views.hpp>
 
 #include <optional>
 
@@ -57,6 +58,32 @@ void reduce_node(const char* op, const S& stream, const Node& node, const tensor
 
 template <class X>
 using node_of_operand = decltype(node_of(std::declval<const X&>()));
+template <class X>
+using dtype_of_operand = typename node_of_operand<X>::element;
+
+/// Does not compile.
+template <class... T>
+constexpr void refuse_complex() {
+  static_assert(
+      (!kernels::is_complex<T> && ...),
+      "flaggems: of the reductions sum and mean have complex numbers, of tensors and with "
+      "a complex result");
+}
+/// All dimensions of a tensor, or those listed, which count from the end where negative.
+class all_dims {
+ public:
+  all_dims(const char* op, int rank, int_list dims) : size_(dims.size() == 0 ? rank : dims.size()) {
+    if (size_ > max_rank) [[unlikely]]
+      raise(errc::out_of_range, op, "each dimension once", text(size_) + " dimensions");
+    for (int k = 0; k < size_; ++k)
+      dims_[k] = dims.size() == 0 ? k : normalize_dim(dims[k], rank, op);
+  }
+  [[nodiscard]] int_list list() const { return {dims_, size_}; }
+
+ private:
+  i64 dims_[max_rank];
+  int size_;
+};
 
 /// The result of a reduction: the reduced value; that divided by the count; or the value, where no
 /// elements are an error.
@@ -67,7 +94,7 @@ template <class Op, template <class> class Reducer, class C, class S, class X, c
 void reduce_values(const char* op, const S& stream, const X& x, const tensor_view<T, D>& out,
                    int_list dims, bool keepdim, reduction_result result) {
   const bool divide = result == reduction_result::mean;
-  static_assert(kind_of<C> != kind::floating || kind_of<T> == kind::floating,
+  static_assert(kind_of<C> != kind::floating || kind_of<T> >= kind::floating,
                 "flaggems: a floating-point result needs a floating-point output");
   reduce_node<Op, Reducer<C>, C>(
       op, stream, root_of(x), out, dims,
@@ -81,9 +108,19 @@ void reduce_values(const char*, const S&, const X&, const tensor_view<const T, D
   check_elements_written<const T>();
 }
 template <class Op, template <class> class Reducer, class C, class S, class X, class T, class D>
-requires(is_complex_number<T> || has_complex<node_of_operand<X>>) void reduce_values(
-    const char*, const S&, const X&, const tensor_view<T, D>&, int_list, bool, reduction_result) {
-  refuse_complex<T, node_of_operand<X>>();
+requires(kernels::is_complex<T> || kernels::is_complex<dtype_of_operand<X>>) void reduce_values(
+    const char* op, const S& stream, const X& x, const tensor_view<T, D>& out, int_list dims,
+    bool keepdim, reduction_result result) {
+  constexpr bool is_sum = std::is_same_v<Op, operators::sum> || std::is_same_v<Op, operators::mean>;
+  if constexpr (is_sum && tensor_like<X> && kernels::is_complex<T> &&
+                kernels::is_complex<dtype_of_operand<X>>) {
+    const auto parts = parts_of(op, as_view(x));
+    const all_dims reduced(op, as_view(x).rank(), dims);
+    reduce_values<Op, kernels::sum_of, C>(op, stream, parts, parts_of(op, out), reduced.list(),
+                                          keepdim, result);
+  } else {
+    refuse_complex<T, dtype_of_operand<X>>();
+  }
 }
 
 template <class Op, bool Max, class S, class X, class T, class D>
@@ -97,17 +134,16 @@ void reduce_index(const char* op, const S& stream, const X& x, const tensor_view
                                                 [](i64) { return kernels::index_sink<i64>{}; });
 }
 template <class Op, bool Max, class S, class X, class T, class D>
-requires(has_complex<node_of_operand<X>>) void reduce_index(const char*, const S&, const X&,
-                                                            const tensor_view<T, D>&,
-                                                            std::optional<i64>, bool) {
-  refuse_complex<T, node_of_operand<X>>();
+requires(kernels::is_complex<dtype_of_operand<X>>) void reduce_index(const char*, const S&,
+                                                                     const X&,
+                                                                     const tensor_view<T, D>&,
+                                                                     std::optional<i64>, bool) {
+  refuse_complex<dtype_of_operand<X>>();
 }
 
 /// The accumulator and the result of sums and products: i64 for integers and bool.
 template <class T>
-using sum_type = std::conditional_t<kind_of<T> == kind::floating, T, i64>;
-template <class X>
-using dtype_of_operand = typename node_of_operand<X>::element;
+using sum_type = std::conditional_t<(kind_of<T> >= kind::floating), T, i64>;
 
 /// The sizes of the result.
 template <class X>
@@ -142,25 +178,26 @@ shape reduced_shape(const char* op, const X& x, int_list dims, bool keepdim) {
   }
 
 namespace detail {
-/// The accumulator of a sum: f64 if input or output are, f32 for other floats, i64 for integers.
+/// The accumulator of a sum: f64 if input or output are, f32 for other floats, i64 for integers; of
+/// complex numbers that of their parts.
 template <class T, class O>
 using sum_fold = std::conditional_t<
-    std::is_same_v<T, f64> || std::is_same_v<O, f64>, f64,
-    std::conditional_t<kind_of<T> == kind::floating || kind_of<O> == kind::floating, f32, i64>>;
+    std::is_same_v<kernels::real_of<T>, f64> || std::is_same_v<kernels::real_of<O>, f64>, f64,
+    std::conditional_t<(kind_of<T> >= kind::floating) || (kind_of<O> >= kind::floating), f32, i64>>;
 template <class C>
 using any_fold = kernels::any_of;
 template <class C>
 using all_fold = kernels::all_of;
 template <class T, class O>
 struct mean_check {
-  static_assert(kind_of<O> == kind::floating, "flaggems: mean gives floating-point tensors");
+  static_assert(kind_of<O> >= kind::floating, "flaggems: mean gives floating-point tensors");
   using type = sum_fold<T, O>;
 };
 template <class T, class O>
 using mean_fold = typename mean_check<T, O>::type;
 template <class T, class Result>
 struct mean_type {
-  static_assert(kind_of<T> == kind::floating || !std::is_void_v<Result>,
+  static_assert(kind_of<T> >= kind::floating || !std::is_void_v<Result>,
                 "flaggems: mean takes floating-point tensors");
   using type = T;
 };

@@ -321,7 +321,7 @@ FLAGGEMS_SCATTER(index_reduce, index_into_dim, source, reduce, call.reduce(with,
   const detail::everywhere<T, S> source(op, stream, detail::filling<T>(op, stream, value)); \
   detail::by(op, stream, from, dim, places, source.view(sizes_of_source), to,               \
              [&](const auto& call) { how; });
-#define FLAGGEMS_SCATTER_VALUE(name, by, takes, sizes_of_source, how, ...)             \
+#define FLAGGEMS_SCATTER_VALUE(name, by, takes, made, sizes_of_source, how, ...)       \
   template <stream_like S, tensor_like X, tensor_like Index, tensor_like Out, class V> \
   requires takes<V>                                                                    \
   void name(const S& stream, const X& x, i64 dim, const Index& index, Out&& out,       \
@@ -337,7 +337,7 @@ FLAGGEMS_SCATTER(index_reduce, index_into_dim, source, reduce, call.reduce(with,
   [[nodiscard]] auto name(const S& stream, const X& x, i64 dim, const Index& index,    \
                           const V& value __VA_OPT__(, ) __VA_ARGS__) {                 \
     using T = value_t<const X&>;                                                       \
-    auto out = empty_like(stream, x, #name);                                           \
+    auto out = made(stream, x, #name);                                                 \
     same_device<S, X, i64, Index>();                                                   \
     if constexpr (detail::check_lookup_types<const X&, Index, decltype(out)&>()) {     \
       FLAGGEMS_SCATTER_NUMBER(#name, by, out.view(), sizes_of_source, how)             \
@@ -357,17 +357,17 @@ FLAGGEMS_SCATTER(index_reduce, index_into_dim, source, reduce, call.reduce(with,
 
 /// scatter of a number. aten::scatter.value_out(Tensor self, int dim, Tensor index, Scalar value,
 /// *, Tensor(a!) out)
-FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, places.shape_of(),
+FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, empty_like, places.shape_of(),
                        call.write(kernels::joining::replace))
 /// scatter of a number with a reduction. aten::scatter.value_reduce_out(Tensor self, int dim,
 /// Tensor index, Scalar value, *, str reduce, Tensor(a!) out)
-FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, places.shape_of(),
+FLAGGEMS_SCATTER_VALUE(scatter, scatter_into, scalar_operand, empty_like, places.shape_of(),
                        call.reduce(reduce, true), scatter_reduction reduce)
 /// out = x, but `value` at the indices of `dim`, of which those below 0 count from the end. value:
 /// a number, or a tensor without dimensions, for which it waits. Otherwise as index_copy.
 /// aten::index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!)
 /// out)
-FLAGGEMS_SCATTER_VALUE(index_fill, wrapped_index_into_dim, detail::fills,
+FLAGGEMS_SCATTER_VALUE(index_fill, wrapped_index_into_dim, detail::fills, detail::empty_in_order<T>,
                        detail::sizes_of_source("index_fill", from, dim, places),
                        call.write(kernels::joining::replace))
 #undef FLAGGEMS_SCATTER_VALUE
@@ -426,7 +426,7 @@ template <stream_like S, tensor_like X, class List, tensor_like Values>
 requires(!tensor_like<List>)
     [[nodiscard]] auto index_put(const S& stream, const X& x, const List& indices,
                                  const Values& values, bool accumulate = false) {
-  auto out = empty_like(stream, x, "index_put");
+  auto out = detail::empty_in_order<value_t<const X&>>(stream, x, "index_put");
   index_put(stream, x, indices, values, out, accumulate);
   return out;
 }

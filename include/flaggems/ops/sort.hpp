@@ -111,9 +111,9 @@ void sort(const S& stream, const X& x, Values&& values, Indices&& indices, i64 d
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto sort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
                         bool stable = true) {
-  const shape sizes(as_view(x).sizes());
   values_and_indices<value_t<const X&>, device_of<S>> out{
-      empty<value_t<const X&>>(stream, sizes, "sort"), empty<i64>(stream, sizes, "sort")};
+      detail::empty_in_order<value_t<const X&>>(stream, x, "sort"),
+      detail::empty_in_order<i64>(stream, x, "sort")};
   sort(stream, x, out.values, out.indices, dim, descending, stable);
   return out;
 }
@@ -144,7 +144,7 @@ void argsort(const S& stream, const X& x, Out&& out, i64 dim = -1, bool descendi
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto argsort(const S& stream, const X& x, i64 dim = -1, bool descending = false,
                            bool stable = true) {
-  auto out = empty<i64>(stream, shape(as_view(x).sizes()), "argsort");
+  auto out = detail::empty_in_order<i64>(stream, x, "argsort");
   argsort(stream, x, out, dim, descending, stable);
   return out;
 }

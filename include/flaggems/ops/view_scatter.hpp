@@ -98,16 +98,17 @@ void spread_view(const char* op, const S& stream, const tensor_view<const T, D>&
 /// sizes of the slice. Raises as the view, shape_mismatch or overlap, before anything is written.
 /// aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None,
 /// SymInt step=1)
-FLAGGEMS_VIEW_SCATTER(slice_scatter, empty_like,
+FLAGGEMS_VIEW_SCATTER(slice_scatter, detail::empty_in_order<value_t<const X&>>,
                       slice(dim, start.value_or(0), detail::end_or_all(end), step), i64 dim = 0,
                       std::optional<i64> start = {}, std::optional<i64> end = {}, i64 step = 1)
 /// out = x but at one index of a dimension, where it is src; otherwise as slice_scatter.
 /// aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index)
-FLAGGEMS_VIEW_SCATTER(select_scatter, empty_like, select(dim, index), i64 dim, i64 index)
+FLAGGEMS_VIEW_SCATTER(select_scatter, detail::empty_in_order<value_t<const X&>>, select(dim, index),
+                      i64 dim, i64 index)
 /// out = x but for a diagonal, which is src; otherwise as slice_scatter.
 /// aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)
-FLAGGEMS_VIEW_SCATTER(diagonal_scatter, empty_like, diagonal(offset, dim1, dim2), i64 offset = 0,
-                      i64 dim1 = 0, i64 dim2 = 1)
+FLAGGEMS_VIEW_SCATTER(diagonal_scatter, detail::empty_in_order<value_t<const X&>>,
+                      diagonal(offset, dim1, dim2), i64 offset = 0, i64 dim1 = 0, i64 dim2 = 1)
 /// out = x but for the elements of out under sizes and strides, counted from its first one, where
 /// it is src; a new out has x's strides. Raises invalid_argument for elements outside out's memory,
 /// and without an output for an x with gaps; otherwise as slice_scatter.

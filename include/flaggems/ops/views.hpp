@@ -5,6 +5,7 @@
 // copies: permute(x, dims) is a view of x, permute_copy(stream, x, dims) a new tensor.
 #pragma once
 
+#include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/copy.hpp>
 
 #include <optional>
@@ -181,8 +182,30 @@ FLAGGEMS_VIEW_COPY(transpose_copy, transpose(dim0, dim1), i64 dim0, i64 dim1)
 FLAGGEMS_VIEW_COPY(t_copy, t())
 /// The elements of expand. aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)
 FLAGGEMS_VIEW_COPY(expand_copy, expand(size), int_list size, bool = false)
-/// The elements of view. aten::view_copy(Tensor self, SymInt[] size)
-FLAGGEMS_VIEW_COPY(view_copy, view(size), int_list size)
+/// The elements of x in row-major order under other sizes, one of which may be -1.
+/// aten::view_copy(Tensor self, SymInt[] size)
+template <stream_like S, tensor_like X, tensor_like Out>
+void view_copy(const S& stream, const X& x, Out&& out, int_list size) {
+  constexpr const char* op = "view_copy";
+  same_device<S, X, Out>();
+  const auto from = detail::input_of(as_view(x));
+  const auto to = as_view(out);
+  const shape sizes = detail::infer_size(size, from.numel(), op);
+  detail::check_output_sizes(op, sizes, to);
+  check_disjoint_output(op, to, from);
+  tensor<value_t<const X&>, device_of<S>> memory;
+  detail::copy_into(op, stream, to, detail::as_row(op, stream, from, memory).view(sizes));
+}
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto view_copy(const S& stream, const X& x, int_list size) {
+  detail::require_on_device("view_copy", ref(stream), x);
+  const auto from = detail::input_of(as_view(x));
+  auto out = empty<value_t<const X&>>(stream, detail::infer_size(size, from.numel(), "view_copy"),
+                                      "view_copy");
+  // Under x's sizes a row-major output takes x's elements, whatever their strides.
+  detail::copy_into("view_copy", stream, out.view().view(from.sizes()), from);
+  return out;
+}
 /// The elements of squeeze, of all dimensions or those given. aten::squeeze_copy(Tensor self)
 FLAGGEMS_VIEW_COPY(squeeze_copy, squeeze())
 /// aten::squeeze_copy.dims(Tensor self, int[] dim)

@@ -172,7 +172,7 @@ struct plan {
 /// that; without (`AnyKind`) the operator takes any number (`Floating`) and decides itself.
 template <class T, bool AnyKind, bool Floating>
 using scalar_type =
-    std::conditional_t<is_floating_point(dtype_of<T>) || (Floating && AnyKind), f64,
+    std::conditional_t<kind_number(dtype_of<T>) >= 2 || (Floating && AnyKind), f64,
                        std::conditional_t<std::is_same_v<T, bool> && !AnyKind, bool, i64>>;
 
 /// Argument k of what is passed, as the typed operator takes it.
@@ -287,7 +287,7 @@ struct instance_functions {
         }
         (std::make_integer_sequence<int, P::passed>{});
       };
-      if constexpr (P::has_scalars && P::takes_any_number && !is_floating_point(dtype_of<T>)) {
+      if constexpr (P::has_scalars && P::takes_any_number && kind_number(dtype_of<T>) < 2) {
         bool floating = false;
         for (int i = 0; i < P::count; ++i)
           floating = floating || f.arguments[i].kind() == boxed_kind::floating;
@@ -384,7 +384,9 @@ struct instance_functions {
     r.may_be_given = may_be_given;
     if constexpr (P::new_results > 0) put_results(r, typename decltype(types_of_results())::type{});
     if constexpr (P::has_in_place)
-      if constexpr (kind_number(first_result()) <= kind_number(dtype_of<T>)) r.in_place = &in_place;
+      if constexpr (kind_number(first_result()) <= kind_number(dtype_of<T>) &&
+                    !(is_complex(dtype_of<T>) && is_floating_point(first_result())))
+        r.in_place = &in_place;
     if constexpr (P::has_out) r.write = &write;
     return r;
   }

@@ -154,7 +154,9 @@ template <class Device>
 any_tensor<Device> converted(const stream_ref<Device>& stream, std::string_view op,
                              const any_view<Device>& x, dtype type) {
   any_tensor<Device> r = visit(type, [&](auto t) -> any_tensor<Device> {
-    return empty<typename decltype(t)::type>(stream, shape(x.sizes()), "convert");
+    const shape sizes(x.sizes());
+    return tensor<typename decltype(t)::type, Device>(
+        stream, sizes, detail::dense_strides(sizes, x.strides()), "convert");
   });
   copy_converted(stream, op, r.view(), x);
   return r;
@@ -212,7 +214,7 @@ class converted_arguments {
 /// Raises for an alpha that the typed operators do not compile with: a floating-point one for other
 /// operands, or a bool for numbers.
 inline void check_alpha(const schema& s, int alpha, dtype type) {
-  if (alpha == 1 || alpha == kind_number(type)) return;
+  if (alpha == 1 || alpha == kind_number(type) || (alpha == 2 && is_complex(type))) return;
   raise(errc::invalid_argument, s.key(),
         detail::text("an alpha that is not ") + (alpha == 2 ? "floating-point" : "a bool") +
             " for operands of " + to_string(type),
@@ -368,7 +370,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     type = promoted_dtype(s, slots_, arguments);
   const bool to_float = facts_->rule == dtype_rule::to_float ||
                         (facts_->float_if_none >= 0 && arguments[facts_->float_if_none].is_none());
-  if (to_float && !is_floating_point(type) && (found || !with_dtype)) type = dtype::f32;
+  if (to_float && kind_number(type) < 2 && (found || !with_dtype)) type = dtype::f32;
   if (alpha >= 0) check_alpha(s, alpha, type);
   const auto index = static_cast<unsigned>(type);
   if (index >= static_cast<unsigned>(dtype_count) || instance_of(type) == nullptr) [[unlikely]]

@@ -12,10 +12,18 @@ namespace flaggems::operator_families {
 using numeric_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool>;
 /// The same without bool.
 using arithmetic_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64>;
+/// What has complex numbers, too.
+using inexact_types = type_list<f64, f32, f16, bf16, c64, c128>;
+using numeric_or_complex_types =
+    type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128>;
+using arithmetic_or_complex_types =
+    type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, c64, c128>;
+/// The parts of complex numbers.
+using part_types = type_list<f64, f32>;
 /// Integers; and bool, too.
 using whole_types = type_list<i8, i16, i32, i64, u8, u16, u32, u64>;
 using bit_types = type_list<i8, i16, i32, i64, u8, u16, u32, u64, bool>;
-/// What elements are copied and converted of: all but complex numbers.
+/// What elements are moved of: all but complex numbers.
 using stored_types =
     type_list<f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool>;
 

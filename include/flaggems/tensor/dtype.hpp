@@ -14,25 +14,6 @@
 
 namespace flaggems {
 
-/// A complex number, for storage only: real and imaginary part, as in C, C++ and PyTorch; aligned
-/// to its size, as PyTorch's and CUDA's are.
-template <class T>
-struct alignas(2 * sizeof(T)) complex {
-  T re, im;
-
-  friend constexpr complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }
-  friend constexpr complex operator-(complex a, complex b) { return {a.re - b.re, a.im - b.im}; }
-  friend constexpr complex operator-(complex a) { return {-a.re, -a.im}; }
-  friend constexpr complex operator*(complex a, complex b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-  }
-  friend constexpr bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
-  friend constexpr bool operator!=(complex a, complex b) { return !(a == b); }
-};
-
-using c64 = complex<f32>;
-using c128 = complex<f64>;
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 warns of scoped names that shadow nothing
 /// The element type of a tensor, as a value.

@@ -61,19 +61,30 @@ namespace detail {
   return in_order;
 }
 
-/// Dense strides in the order of the given ones (at::infer_dense_strides): for zero or equal
-/// strides that sizes do not decide, dimensions keep their order.
-[[nodiscard]] constexpr shape dense_strides(int_list sizes, int_list strides) {
+/// Dense strides in the order of dimensions that operands have: `stride(k, d)` is that of operand k
+/// in dimension d, 0 where it does not say. Earlier operands decide first, of equal strides the
+/// sizes; what none decides is row-major.
+template <class Stride>
+[[nodiscard]] constexpr shape dense_strides(int_list sizes, int operands, const Stride& stride) {
   const int rank = sizes.size();
   int order[max_rank] = {};  // from the innermost on
   const auto magnitude = [](i64 x) { return x < 0 ? -x : x; };
+  // 1 where dimension a lies within b, -1 where b lies within a, 0 where it is left open.
+  const auto compared = [&](int a, int b) {
+    for (int k = 0; k < operands; ++k) {
+      const i64 of_a = magnitude(stride(k, a)), of_b = magnitude(stride(k, b));
+      if (of_a == 0 || of_b == 0) continue;
+      if (of_a != of_b) return of_a < of_b ? 1 : -1;
+      if (sizes[a] > sizes[b]) return -1;
+    }
+    return 0;
+  };
   for (int i = 0; i < rank; ++i) {
     order[i] = rank - 1 - i;
     for (int at = i, k = i - 1; k >= 0; --k) {
-      const i64 inner = magnitude(strides[order[k]]), outer = magnitude(strides[order[at]]);
-      if (inner == 0 || outer == 0) continue;
-      if (inner < outer) break;
-      if (inner == outer && sizes[order[k]] <= sizes[order[at]]) continue;
+      const int found = compared(order[k], order[at]);
+      if (found > 0) break;
+      if (found == 0) continue;
       const int moved = order[k];
       order[k] = order[at];
       order[at] = moved;
@@ -88,6 +99,10 @@ namespace detail {
   }
   return dense;
 }
+/// Dense strides in the order of the given ones (at::infer_dense_strides).
+[[nodiscard]] constexpr shape dense_strides(int_list sizes, int_list strides) {
+  return dense_strides(sizes, 1, [&](int, int d) { return strides[d]; });
+}
 
 /// Whether the elements are dense and distinct, in some order.
 [[nodiscard]] constexpr bool is_dense(int_list sizes, int_list strides) {
@@ -98,6 +113,22 @@ namespace detail {
     empty = empty || sizes[d] == 0;
   }
   return same || empty;
+}
+
+/// The format that strides are of, as ATen tells it: channels_last or channels_last_3d where they
+/// grow in its order, and contiguous_format for all others.
+[[nodiscard]] constexpr memory_format suggested_format(int_list sizes, int_list strides) noexcept {
+  const int rank = sizes.size();
+  if ((rank != 4 && rank != 5) || strides[1] == 0) return memory_format::contiguous_format;
+  i64 least = 0;
+  for (int k = 0; k < rank; ++k) {
+    const int d = channels_dim(k, rank);
+    // The outermost dimension may not be as near as the channels: then all others have one element.
+    if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1]))
+      return memory_format::contiguous_format;
+    least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
+  }
+  return rank == 4 ? memory_format::channels_last : memory_format::channels_last_3d;
 }
 
 /// The strides of a new tensor in a format; `strides` are the input's, for preserve_format. Raises

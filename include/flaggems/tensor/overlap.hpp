@@ -168,6 +168,7 @@ struct memory_layout {
     return addresses_of(reinterpret_cast<u64>(data), item, sizes, strides);
   }
 };
+using layout_list = std::span<const memory_layout>;
 template <class T, class Device>
 [[nodiscard]] memory_layout layout_of(const tensor_view<T, Device>& v) noexcept {
   return {reinterpret_cast<const unsigned char*>(v.data()),

@@ -187,8 +187,8 @@ struct opencl : detail::simt_policies<32> {
   }
   static void fill(void* data, int byte, i64 bytes, stream_handle s) {
     if (bytes <= 0) return;
-    device("fill").memory.fill(data, static_cast<unsigned char>(byte),
-                               static_cast<std::size_t>(bytes), s->native);
+    const auto pattern = static_cast<unsigned char>(byte);
+    device("fill").memory.fill(data, &pattern, 1, static_cast<std::size_t>(bytes), s->native);
     submit(s);
   }
 
@@ -314,6 +314,13 @@ struct opencl : detail::simt_policies<32> {
     i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
                                             ? i64{d.compute_units} * config.blocks_per_unit
                                             : i64{geometry::max_grid});
+    if (bytes > static_cast<std::size_t>(kernels::most_argument_bytes)) [[unlikely]] {
+      const pool_block<opencl> there =
+          pool_allocate(static_cast<i64>(bytes), stream_ref<opencl>(s, index));
+      d.memory.write(there.data(), words, bytes, s->native);
+      const auto address = reinterpret_cast<u64>(there.data());
+      return start(kernel, index, s, config, &address, sizeof(address));
+    }
     if (fixed + config.scratch <= d.local_memory) [[likely]]
       return enqueue(kernel, d, s, config, {grid, threads, fixed + config.scratch, nullptr, 0},
                      words, bytes);
@@ -335,11 +342,6 @@ struct opencl : detail::simt_policies<32> {
   static void enqueue(detail::opencl_kernel& kernel, detail::opencl_device& d, stream_handle s,
                       const launch_config& config, const shape_of_launch& how, const void* words,
                       std::size_t bytes) {
-    if (static_cast<i64>(bytes) > d.parameter_bytes) [[unlikely]]
-      raise(errc::not_supported, config.op,
-            detail::text("at most ") + detail::text(d.parameter_bytes) +
-                " bytes of arguments, the device's limit",
-            detail::text(bytes));
     void* const native = kernel.native.load(detail::memory_order::relaxed);
     const auto workspace = reinterpret_cast<u64>(how.workspace);
     const struct {

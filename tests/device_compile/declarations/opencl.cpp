@@ -36,7 +36,6 @@ FLAGGEMS_SAME(device_max_compute_units, CL_DEVICE_MAX_COMPUTE_UNITS);
 FLAGGEMS_SAME(device_max_work_group_size, CL_DEVICE_MAX_WORK_GROUP_SIZE);
 FLAGGEMS_SAME(device_max_clock_frequency, CL_DEVICE_MAX_CLOCK_FREQUENCY);
 FLAGGEMS_SAME(device_max_mem_alloc_size, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-FLAGGEMS_SAME(device_max_parameter_size, CL_DEVICE_MAX_PARAMETER_SIZE);
 FLAGGEMS_SAME(device_global_mem_size, CL_DEVICE_GLOBAL_MEM_SIZE);
 FLAGGEMS_SAME(device_local_mem_size, CL_DEVICE_LOCAL_MEM_SIZE);
 FLAGGEMS_SAME(device_name, CL_DEVICE_NAME);

@@ -37,7 +37,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
     c10::SmallVector<c10::IValue, max_results> results;
     std::string left;
     try {
-      left = run(handle, values, results);
+      left = run(values, results);
     } catch (const error& e) {
       // Nothing is written before an operator raises: ATen's takes more types, and says what is
       // wrong as PyTorch's users know it.
@@ -59,8 +59,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
 
  private:
   /// Why the call is not ours; empty if it has run.
-  std::string run(const c10::OperatorHandle& handle, values_list values,
-                  c10::SmallVectorImpl<c10::IValue>& results) const {
+  std::string run(values_list values, c10::SmallVectorImpl<c10::IValue>& results) const {
     const int device_index = device_of(values);
     const on_device<Device> scope(device_index);
     changed_values changed;
@@ -94,7 +93,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
         results.push_back(values[k]);
       return {};
     }
-    make(handle, *arguments, values, stream, device_index, results);
+    make(*arguments, values, stream, device_index, results);
     return {};
   }
 
@@ -180,8 +179,8 @@ class torch_device_kernel final : public c10::OperatorKernel {
   }
 
   /// New results, or arguments that are written.
-  void make(const c10::OperatorHandle& handle, const torch_arguments<Device>& arguments,
-            values_list values, const stream_ref<Device>& stream, int device_index,
+  void make(const torch_arguments<Device>& arguments, values_list values,
+            const stream_ref<Device>& stream, int device_index,
             c10::SmallVectorImpl<c10::IValue>& results) const {
     const schema& s = op_.schema();
     any_tensor<Device> made[max_results];
@@ -209,60 +208,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
         results.emplace_back(torch_result(std::move(*next++), device_index));
       }
     }
-    if (next != made && may_be_permuted(values)) lay_out(handle, values, results);
   }
-  /// ATen gives results the order of dimensions that operands have; ours are row-major.
-  static bool may_be_permuted(values_list values) {
-    bool r = false;
-    for (const c10::IValue& v : values)
-      for_each_tensor(v, [&](const at::Tensor& t) {
-        r = r || (t.dim() > 1 && t.numel() > 1 && !t.is_contiguous());
-      });
-    return r;
-  }
-  /// Strides as those of ATen's results without elements, where it can make them.
-  static void lay_out(const c10::OperatorHandle& handle, values_list values,
-                      c10::SmallVectorImpl<c10::IValue>& results) {
-    if (!handle.hasKernelForDispatchKey(c10::DispatchKey::Meta) &&
-        !handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd))
-      return;
-    c10::Stack stack;
-    try {
-      for (const c10::IValue& v : values) stack.push_back(without_elements(v));
-      handle.callBoxed(&stack);
-    } catch (const c10::Error&) {
-    }
-    if (stack.size() != results.size()) return;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      if (!stack[k].isTensor() || !results[k].isTensor()) continue;
-      const at::Tensor &want = stack[k].toTensor(), &have = results[k].toTensor();
-      if (!want.defined() || !have.defined() || want.sizes() != have.sizes() ||
-          want.strides() == have.strides() || !want.is_non_overlapping_and_dense())
-        continue;
-      const at::Tensor moved = at::empty_strided(want.sizes(), want.strides(), have.options());
-      functions::copy_same(have, moved);
-      results[k] = moved;
-    }
-  }
-  static c10::IValue without_elements(const c10::IValue& v) {
-    const auto one = [](const at::Tensor& t) {
-      if (!t.defined()) return t;
-      const bool is_number = t.unsafeGetTensorImpl()->is_wrapped_number();  // stays on the CPU
-      at::Tensor r = at::empty_strided(t.sizes(), t.strides(),
-                                       t.options().device(is_number ? at::kCPU : at::kMeta));
-      if (is_number) r.zero_().unsafeGetTensorImpl()->set_wrapped_number(true);
-      return r;
-    };
-    if (v.isTensor()) return one(v.toTensor());
-    if (v.isTensorList()) {
-      c10::List<at::Tensor> r;
-      for (const at::Tensor& t : v.toTensorVector()) r.push_back(one(t));
-      return r;
-    }
-    if (v.isDevice()) return c10::Device(at::kMeta);
-    return v;
-  }
-
   /// Into outputs, which ATen gives the sizes of the results.
   void write(const torch_arguments<Device>& arguments, values_list values,
              const stream_ref<Device>& stream, int device_index) const {

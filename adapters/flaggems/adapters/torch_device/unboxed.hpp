@@ -25,12 +25,9 @@ namespace flaggems::detail {
 template <class Device>
 class torch_plain_arguments {
  public:
-  explicit torch_plain_arguments(bool takes_any_strides) : any_strides_(takes_any_strides) {}
-
   boxed<Device> read(const at::Tensor& t) {
     is_plain = is_plain && t.defined() && t.is_privateuseone() && t.layout() == c10::kStrided &&
-               !t.is_conj() && !t.is_neg() && !t._is_zerotensor() && t.dim() <= max_rank &&
-               (any_strides_ || t.is_contiguous());
+               !t.is_conj() && !t.is_neg() && !t._is_zerotensor() && t.dim() <= max_rank;
     if (!is_plain) return {};
     if (tensors_ == 0) {
       type = t.scalar_type(), device_index = t.device().index();
@@ -67,17 +64,15 @@ class torch_plain_arguments {
   static constexpr int most = 4;
   any_view<Device> views_[most];
   int tensors_ = 0;
-  bool any_strides_;
 };
 
-/// An operator of ATen's with the signature that it has there. `any_strides`: strides of operands
-/// do not decide those of the result.
-template <class Device, class Op, bool any_strides, class Signature = typename Op::schema>
+/// An operator of ATen's with the signature that it has there.
+template <class Device, class Op, class Signature = typename Op::schema>
 struct torch_unboxed;
-template <class Device, class Op, bool any_strides, class Result, class... Args>
-struct torch_unboxed<Device, Op, any_strides, Result(Args...)> {
+template <class Device, class Op, class Result, class... Args>
+struct torch_unboxed<Device, Op, Result(Args...)> {
   static Result call(Args... args) {
-    torch_plain_arguments<Device> plain(any_strides);
+    torch_plain_arguments<Device> plain;
     const boxed<Device> list[] = {plain.read(args)...};
     const auto type =
         static_cast<dtype>(dtype_of_scalar_type[static_cast<std::size_t>(plain.type)]);
@@ -116,13 +111,13 @@ struct torch_unboxed<Device, Op, any_strides, Result(Args...)> {
 };
 
 /// Adds the function of an operator if it has one.
-template <class Device, class Op, bool any_strides>
+template <class Device, class Op>
 bool add_unboxed(torch::Library& m, const registered_operator<Device>& op,
                  std::unique_ptr<torch_device_kernel<Device>>& kernel) {
   std::string_view base = Op::name, overload = Op::overload_name;
   base.remove_prefix(6);  // aten::
   if (op.schema().name != base || op.schema().overload != overload) return false;
-  using function = torch_unboxed<Device, Op, any_strides>;
+  using function = torch_unboxed<Device, Op>;
   const std::string key(op.schema().key());
   function::registered = new typename function::state{
       op, "aten::" + key,
@@ -136,18 +131,14 @@ template <class Device>
 bool add_frequent(torch::Library& m, const registered_operator<Device>& op,
                   std::unique_ptr<torch_device_kernel<Device>>& kernel) {
   namespace ops = at::_ops;
-  const auto among = [&]<bool any_strides, class... Ops>(std::bool_constant<any_strides>,
-                                                         type_list<Ops...>) {
-    return (add_unboxed<Device, Ops, any_strides>(m, op, kernel) || ...);
-  };
-  return among(std::false_type(),
-               type_list<ops::add_Tensor, ops::add__Tensor, ops::sub_Tensor, ops::mul_Tensor,
-                         ops::mul__Tensor, ops::div_Tensor, ops::div__Tensor, ops::add_Scalar,
-                         ops::mul_Scalar, ops::mul__Scalar, ops::exp, ops::relu, ops::sigmoid,
-                         ops::tanh, ops::sqrt, ops::neg, ops::threshold_backward,
-                         ops::sum_dim_IntList, ops::mean_dim, ops::_softmax, ops::_log_softmax,
-                         ops::addcmul_, ops::addcdiv_, ops::lerp__Scalar>()) ||
-         among(std::true_type(), type_list<ops::mm, ops::bmm, ops::addmm>());
+  return [&]<class... Ops>(type_list<Ops...>) {
+    return (add_unboxed<Device, Ops>(m, op, kernel) || ...);
+  }(type_list<ops::add_Tensor, ops::add__Tensor, ops::sub_Tensor, ops::mul_Tensor, ops::mul__Tensor,
+              ops::div_Tensor, ops::div__Tensor, ops::add_Scalar, ops::mul_Scalar, ops::mul__Scalar,
+              ops::exp, ops::relu, ops::sigmoid, ops::tanh, ops::sqrt, ops::neg,
+              ops::threshold_backward, ops::sum_dim_IntList, ops::mean_dim, ops::_softmax,
+              ops::_log_softmax, ops::addcmul_, ops::addcdiv_, ops::lerp__Scalar, ops::mm, ops::bmm,
+              ops::addmm>());
 }
 
 }  // namespace flaggems::detail

@@ -5,7 +5,7 @@
 // nearest, ties to even; all arithmetic happens in f32.
 #pragma once
 
-#include <flaggems/kernel/lang/prelude.hpp>
+#include <flaggems/kernel/lang/complex.hpp>
 
 namespace flaggems {
 namespace kernels {
@@ -227,11 +227,20 @@ FLAGGEMS_INLINE constexpr T truncate_to(F x) {
 }
 
 /// `x` as a To: C++'s conversion, but with one rounding for small floats and `truncate_to` from
-/// floats to integers. Conversion to bool gives true for all but zero, NaN included.
+/// floats to integers. Conversion to bool gives true for all but zero, NaN included. A complex
+/// number becomes its real part.
 template <class To, class From>
 FLAGGEMS_INLINE constexpr To number_cast(From x) {
   if constexpr (is_same<To, From>)
     return x;
+  else if constexpr (is_complex<From> && is_complex<To>)
+    return {number_cast<real_of<To>>(x.re), number_cast<real_of<To>>(x.im)};
+  else if constexpr (is_complex<From> && is_same<To, bool>)
+    return x.re != 0 || x.im != 0;
+  else if constexpr (is_complex<From>)
+    return number_cast<To>(x.re);
+  else if constexpr (is_complex<To>)
+    return {number_cast<real_of<To>>(x), real_of<To>(0)};
   else if constexpr (is_same<To, bool>)
     return static_cast<compute_type<From>>(x) != compute_type<From>(0);
   else if constexpr (is_small_float<From>)

@@ -23,6 +23,15 @@ struct value_traits {
   using rebind = U;
 };
 
+template <class V>
+inline constexpr int lane_count<complex<V>> = lane_count<V>;
+template <class V>
+struct value_traits<complex<V>> {
+  using element = complex<typename value_traits<V>::element>;
+  template <class U>
+  using rebind = typename value_traits<V>::template rebind<U>;
+};
+
 /// The element type of a value: T of T, and of simd<T, Isa>.
 template <class V>
 using element_of = typename value_traits<V>::element;
@@ -102,6 +111,15 @@ template <class To, class V>
 FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(V) x) {
   static_assert(!is_simd<V>);
   return number_cast<To>(x);
+}
+template <class To, class V>
+FLAGGEMS_INLINE rebind<V, To> convert(FLAGGEMS_VALUE(complex<V>) x) {
+  if constexpr (is_complex<To>)
+    return {convert<real_of<To>>(x.re), convert<real_of<To>>(x.im)};
+  else if constexpr (is_same<To, bool>)
+    return mask_of<V>(convert<bool>(x.re) | convert<bool>(x.im));
+  else
+    return convert<To>(x.re);
 }
 
 }  // namespace flaggems::kernels

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/math/basic.hpp>
+#include <flaggems/kernel/math/complex.hpp>
 #include <flaggems/kernel/math/erf.hpp>
 #include <flaggems/kernel/math/exp.hpp>
 #include <flaggems/kernel/math/log.hpp>

@@ -125,25 +125,6 @@ FLAGGEMS_INLINE V lcm(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
   return abs(wrapping_mul(whole, b));
 }
 
-/// sqrt(a^2 + b^2) without overflow in between; infinite if one is, whatever the other.
-template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V hypot(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
-  using T = element_of<V>;
-  constexpr int distant = float_format<T>::bias / 2 - 4;
-  const V x = abs(a), y = abs(b);
-  const V greater = maximum(x, y), lesser = minimum(x, y), one(T(1));
-  const mask_of<V> large = greater > V(power_of_two<V>(distant)),
-                   tiny = greater < V(power_of_two<V>(-distant));
-  const V scale = select(large, V(power_of_two<V>(-distant - 8)),
-                         select(tiny, V(power_of_two<V>(distant + 24)), one));
-  const V back = select(large, V(power_of_two<V>(distant + 8)),
-                        select(tiny, V(power_of_two<V>(-distant - 24)), one));
-  const V p = greater * scale, q = lesser * scale;
-  const V r = sqrt(V(p * p + q * q)) * back;
-  const V infinity(infinity_of<V>());
-  return select(mask_of<V>((x == infinity) | (y == infinity)), infinity, r);
-}
-
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/math/remainder.hpp");

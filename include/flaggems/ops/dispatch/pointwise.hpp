@@ -17,8 +17,6 @@ inline constexpr bool calls_with_vectors = has_vectors<D>;
 template <>
 inline constexpr bool calls_with_vectors<void> = false;
 
-using layout_list = std::span<const memory_layout>;
-
 /// out = e on a SIMT device, for contiguous operands, and for any; there are elements, and all
 /// checks have passed.
 template <class S, class T, class E>

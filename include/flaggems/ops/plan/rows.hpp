@@ -39,7 +39,10 @@ class row_plan {
   /// Adds an operand that has the plan's sizes, except along `dim`.
   template <class T, class D>
   void add(const tensor_view<T, D>& v) {
-    if (!dense_) add(v.sizes(), v.strides());
+    if (dense_)
+      ++count_;
+    else
+      add(v.sizes(), v.strides());
   }
 
   /// Whether there is nothing to do: no rows, or rows of no elements. (A result for each row is to
@@ -50,6 +53,7 @@ class row_plan {
 
   /// The rows as the kernel sees them. Call once, after the last operand.
   [[nodiscard]] kernels::row_space space() {
+    planned_ = count_;
     if (dense_) return {1, {rows_}, rows_, length_};
     it_.collapse();
     kernels::row_space s{};
@@ -59,7 +63,8 @@ class row_plan {
     for (int d = 0; d < s.rank; ++d) s.sizes[d] = it_.size(d);
     return s;
   }
-  /// Operand number `operand` (in order of `add`) as a kernel's argument, to read.
+  /// Operand number `operand` (in order of `add`) as a kernel's argument, to read. Raises
+  /// out_of_range if it was not added before `space()`.
   template <class T, class D>
   [[nodiscard]] kernels::row_arg<std::remove_const_t<T>> arg(int operand,
                                                              const tensor_view<T, D>& v) const {
@@ -80,7 +85,13 @@ class row_plan {
     it_.add(without_dim(sizes, dim_, "row_plan"), without_dim(strides, dim_, "row_plan"));
     own_[count_++] = strides.empty() ? 1 : strides[static_cast<std::size_t>(dim_)];
   }
+  [[noreturn]] FLAGGEMS_COLD void raise_operand(int operand) const {
+    raise(errc::out_of_range, "row_plan", "an operand that was added before space() was called",
+          detail::text("number ") + detail::text(operand) + " of " + detail::text(planned_));
+  }
   void copy_strides(int operand, i64 (&to)[max_rank]) const {
+    if (operand < 0 || operand >= planned_) [[unlikely]]
+      raise_operand(operand);
     if (dense_) {
       to[0] = length_;
       to[1] = 1;
@@ -95,7 +106,7 @@ class row_plan {
   i64 length_ = 1, rows_ = 1;
   detail::iteration it_;
   i64 own_[detail::max_operands];
-  int count_ = 0;
+  int count_ = 0, planned_ = 0;  // operands that were added, and before `space()`
 };
 
 namespace detail {

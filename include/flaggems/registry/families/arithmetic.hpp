@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/creation.hpp>
 
 #include <flaggems/registry/rows.hpp>
@@ -46,7 +47,10 @@ struct arithmetic {
     // clang-format off
 #define FLAGGEMS_NAMES bindings::no_names
     return bindings::lines(0
-        FLAGGEMS_UNARY_LINE(conj_physical, numeric, FLAGGEMS_NAMES)
+        , FLAGGEMS_BIND_IN_PLACE(flaggems::conj_physical, numeric_or_complex_types, "conj_physical(Tensor self) -> Tensor")
+        , FLAGGEMS_BIND(flaggems::conj_copy, numeric_or_complex_types, "_conj_copy(Tensor self) -> Tensor")
+        , FLAGGEMS_BIND(flaggems::polar, part_types, "polar(Tensor abs, Tensor angle) -> Tensor")
+        , FLAGGEMS_BIND(flaggems::complex_of, part_types, "complex(Tensor real, Tensor imag) -> Tensor")
         FLAGGEMS_UNARY_LINE(deg2rad, to_float, FLAGGEMS_NAMES)
         FLAGGEMS_UNARY_LINE(rad2deg, to_float, FLAGGEMS_NAMES)
         FLAGGEMS_OVERLOADED_LINE(fmod, arithmetic, Scalar, FLAGGEMS_NAMES)
@@ -68,8 +72,8 @@ struct arithmetic {
         , FLAGGEMS_BIND(flaggems::masked_scale, floating_types, "_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor")
         , FLAGGEMS_BIND(flaggems::masked_scale, floating_types, "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor")
         , FLAGGEMS_BIND(flaggems::masked_scale, floating_types, "flaggems::dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor")
-        , FLAGGEMS_BIND(flaggems::rsub, arithmetic_types, line("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor").promotes())
-        , FLAGGEMS_BIND(flaggems::rsub, arithmetic_types, line("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor").promotes())
+        , FLAGGEMS_BIND(flaggems::rsub, arithmetic_or_complex_types, line("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor").promotes())
+        , FLAGGEMS_BIND(flaggems::rsub, arithmetic_or_complex_types, line("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor").promotes())
         , FLAGGEMS_BIND_IN_PLACE(flaggems::add_relu, arithmetic_types, line("_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor").promotes().out("out"))
         , FLAGGEMS_BIND_IN_PLACE(flaggems::floor_divide, arithmetic_types, line("floor_divide(Tensor self, Tensor other) -> Tensor").promotes().in_place("Tensor"))
         , FLAGGEMS_BIND_IN_PLACE(flaggems::floor_divide, arithmetic_types, line("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor").promotes())

@@ -11,7 +11,7 @@
 namespace flaggems::operator_families {
 
 inline constexpr char value_name[] = "value";
-using from_value = bindings::with_choice<stored_types, bindings::any_dtype<value_name>>;
+using from_value = bindings::with_choice<all_types, bindings::any_dtype<value_name>>;
 
 /// New tensors, and values for those there are.
 struct creation {
@@ -19,19 +19,19 @@ struct creation {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND_RESULT(flaggems::empty, stored_types, line("empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::empty_strided, stored_types, line("empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::zeros, stored_types, line("zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::ones, stored_types, line("ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::full, stored_types, line("full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::empty_like, stored_types, line("empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
-        FLAGGEMS_BIND_RESULT(flaggems::zeros_like, stored_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
-        FLAGGEMS_BIND_RESULT(flaggems::ones_like, stored_types, line("ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
-        FLAGGEMS_BIND_RESULT(flaggems::full_like, stored_types, line("full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
-        FLAGGEMS_BIND_RESULT(flaggems::scalar_tensor, stored_types, line("scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::new_full, stored_types, line("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::new_zeros, stored_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::new_ones, stored_types, line("new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty, all_types, line("empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty_strided, all_types, line("empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::zeros, all_types, line("zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::ones, all_types, line("ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::full, all_types, line("full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty_like, all_types, line("empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::zeros_like, all_types, line("zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::ones_like, all_types, line("ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::full_like, all_types, line("full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").sized_as("self").without_out().none_is(memory_format::preserve_format)),
+        FLAGGEMS_BIND_RESULT(flaggems::scalar_tensor, all_types, line("scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_full, all_types, line("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_zeros, all_types, line("new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::new_ones, all_types, line("new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").sized_as("self").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::eye, arithmetic_types, line("eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::eye, arithmetic_types, line("eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::linspace, arithmetic_types, line("linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").to_float().without_out()),
@@ -50,9 +50,9 @@ struct creation {
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::arange, arithmetic_types, line("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::arange, arithmetic_types, "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"),
-        FLAGGEMS_BIND(flaggems::fill_, stored_types, "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::fill_, all_types, "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::fill_, from_value, "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)"),
-        FLAGGEMS_BIND(flaggems::zero_, stored_types, "zero_(Tensor(a!) self) -> Tensor(a!)"));
+        FLAGGEMS_BIND(flaggems::zero_, all_types, "zero_(Tensor(a!) self) -> Tensor(a!)"));
     // clang-format on
   }
 };

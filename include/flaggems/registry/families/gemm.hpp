@@ -22,12 +22,12 @@ struct gemm {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND(flaggems::mm, product_types, "mm(Tensor self, Tensor mat2) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::bmm, product_types, "bmm(Tensor self, Tensor mat2) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::mv, product_types, "mv(Tensor self, Tensor vec) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::addmm, product_types, line("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
-        FLAGGEMS_BIND(flaggems::baddbmm, product_types, line("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
-        FLAGGEMS_BIND(flaggems::linear, product_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::mm, arithmetic_or_complex_types, "mm(Tensor self, Tensor mat2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::bmm, arithmetic_or_complex_types, "bmm(Tensor self, Tensor mat2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::mv, arithmetic_or_complex_types, "mv(Tensor self, Tensor vec) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::addmm, arithmetic_or_complex_types, line("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::baddbmm, arithmetic_or_complex_types, line("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::linear, arithmetic_or_complex_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::int_mm, byte_types, "_int_mm(Tensor self, Tensor mat2) -> Tensor"),
         FLAGGEMS_BIND_RESULT(flaggems::scaled_mm, scaled_types, line("_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor").encodes("self", "mat2").keeps("scale_a", "scale_b", "bias", "scale_result")),
         FLAGGEMS_BIND(flaggems::fp8_matmul, f8_types, line("flaggems::fp8_matmul(Tensor a, Tensor a_s, Tensor b, Tensor b_s) -> Tensor").keeps("a_s", "b_s").also("fp8_matmul_direct")),

@@ -15,10 +15,10 @@ struct reduce {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND_RESULT(flaggems::sum, numeric_types, line("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("IntList_out")),
-        FLAGGEMS_BIND_RESULT(flaggems::sum, numeric_types, "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
-        FLAGGEMS_BIND_RESULT(flaggems::mean, floating_types, line("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("out")),
-        FLAGGEMS_BIND_RESULT(flaggems::mean, floating_types, line("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor").out("dtype_out")),
+        FLAGGEMS_BIND_RESULT(flaggems::sum, numeric_or_complex_types, line("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("IntList_out")),
+        FLAGGEMS_BIND_RESULT(flaggems::sum, numeric_or_complex_types, "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND_RESULT(flaggems::mean, inexact_types, line("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("out")),
+        FLAGGEMS_BIND_RESULT(flaggems::mean, inexact_types, line("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor").out("dtype_out")),
         FLAGGEMS_BIND_RESULT(flaggems::prod, numeric_types, line("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").out("int_out")),
         FLAGGEMS_BIND_RESULT(flaggems::prod, numeric_types, "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::amax, numeric_types, line("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor").exact_out()),

@@ -17,7 +17,7 @@ struct trigonometric {
     using bindings::line;
     // clang-format off
 #define FLAGGEMS_LINE_OF(name, rule, ...) FLAGGEMS_UNARY_LINE(name, rule, trigonometric_names)
-#define FLAGGEMS_PREDICATE_OF(name, rule, ...) FLAGGEMS_PREDICATE_LINE(name, rule, trigonometric_names)
+#define FLAGGEMS_PREDICATE_OF(name, rule, ...) , FLAGGEMS_BIND(flaggems::name, inexact_types, line(#name "(Tensor self) -> Tensor").to_float())
 #define FLAGGEMS_LINE2_OF(name, rule, ...) FLAGGEMS_BINARY_LINE(name, rule, trigonometric_names)
     return bindings::lines(0
         FLAGGEMS_TRIGONOMETRIC_TABLE(FLAGGEMS_LINE_OF, FLAGGEMS_PREDICATE_OF, FLAGGEMS_LINE2_OF)

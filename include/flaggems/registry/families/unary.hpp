@@ -27,17 +27,17 @@ struct unary {
     using bindings::line;
     // clang-format off
     return std::tuple(
-        FLAGGEMS_BIND_IN_PLACE(flaggems::neg, arithmetic_types, line("neg(Tensor self) -> Tensor").also("negative")),
-        FLAGGEMS_BIND_IN_PLACE(flaggems::abs, numeric_types, line("abs(Tensor self) -> Tensor").also("absolute")),
-        FLAGGEMS_BIND_IN_PLACE(flaggems::square, numeric_types, "square(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::neg, arithmetic_or_complex_types, line("neg(Tensor self) -> Tensor").also("negative")),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::abs, numeric_or_complex_types, line("abs(Tensor self) -> Tensor").also("absolute")),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::square, numeric_or_complex_types, "square(Tensor self) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::relu, arithmetic_types, "relu(Tensor self) -> Tensor"),
-        FLAGGEMS_BIND_IN_PLACE(flaggems::exp, floating_types, line("exp(Tensor self) -> Tensor").to_float()),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::exp, inexact_types, line("exp(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::exp2, floating_types, line("exp2(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::expm1, floating_types, line("expm1(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::log, floating_types, line("log(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::log1p, floating_types, line("log1p(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::log2, floating_types, line("log2(Tensor self) -> Tensor").to_float()),
-        FLAGGEMS_BIND_IN_PLACE(flaggems::sqrt, floating_types, line("sqrt(Tensor self) -> Tensor").to_float()),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::sqrt, inexact_types, line("sqrt(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::rsqrt, floating_types, line("rsqrt(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::reciprocal, floating_types, line("reciprocal(Tensor self) -> Tensor").to_float()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::sin, floating_types, line("sin(Tensor self) -> Tensor").to_float()),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/views.hpp>
+#include <flaggems/tensor/complex_views.hpp>
 
 #include <flaggems/registry/bind.hpp>
 
@@ -35,6 +36,12 @@ struct views {
         FLAGGEMS_BIND_VIEW(slice(x, a...), "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.diagonal(a...), "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.unfold(a...), "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(detail::parts_of_any(x), "view_as_real(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(detail::complex_of_any(x), "view_as_complex(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(detail::real_of_any(x), "real(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(detail::imag_of_any(x), "imag(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(x, "resolve_conj(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(x, "resolve_neg(Tensor(a) self) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.unbind(a...), "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"),
         FLAGGEMS_BIND_VIEW(x.split(a...), "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),
         FLAGGEMS_BIND_VIEW(detail::parts_of_sizes(x, a...), line("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")),

@@ -146,6 +146,37 @@ struct driver_functions {
 };
 #undef FLAGGEMS_DRIVER_FUNCTIONS
 
+/// True if Api::functions has what every device type with driver_device needs; otherwise it does
+/// not compile, and the message names what is missing.
+template <class Api>
+consteval bool check_driver() {
+  constexpr driver_functions f = Api::functions;
+  static_assert(f.device_count.exists(), "flaggems: Api::functions lacks `device_count`");
+  static_assert(f.context_set.exists() || f.set_device.exists(),
+                "flaggems: Api::functions lacks `set_device`, or `context_set` and its kin");
+  static_assert(f.allocate.exists() && f.deallocate.exists(),
+                "flaggems: Api::functions lacks `allocate` or `deallocate`");
+  static_assert(
+      f.copy_any.exists() || f.copy_now.exists() ||
+          (f.copy_to_device.exists() && f.copy_to_host.exists() && f.copy_on_device.exists()),
+      "flaggems: Api::functions lacks `copy_any`, `copy_now`, or `copy_to_device`, "
+      "`copy_to_host` and `copy_on_device`");
+  static_assert(f.load_module.exists() && f.find_function.exists(),
+                "flaggems: Api::functions lacks `load_module` or `find_function`");
+  static_assert(f.launch.exists() || f.launch_grid.exists(),
+                "flaggems: Api::functions lacks `launch_grid` or `launch`");
+  if constexpr (f.synchronize.exists()) {  // else calls return when their work is done
+    static_assert(f.create_stream.exists() || f.create_plain_stream.exists(),
+                  "flaggems: Api::functions lacks `create_stream` or `create_plain_stream`");
+    static_assert(f.destroy_stream.exists() && f.query.exists() && f.wait.exists(),
+                  "flaggems: Api::functions lacks `destroy_stream`, `query` or `wait`");
+    static_assert(f.create_event.exists() && f.destroy_event.exists() && f.record.exists() &&
+                      f.synchronize_event.exists() && f.query_event.exists() && f.elapsed.exists(),
+                  "flaggems: Api::functions lacks a function of events");
+  }
+  return true;
+}
+
 /// The constants of a driver that driver_device needs; an attribute of devices that it lacks is -1.
 struct driver_numbers {
   // results

@@ -47,6 +47,12 @@ struct driver_calls {
   }
 
  protected:
+  [[noreturn]] FLAGGEMS_COLD static void raise_no_function(const char* function) {
+    if (device_count() == 0) raise_no_device<typename Api::device_type>(Api::name, 0);
+    raise(errc::not_supported, Api::name, "a function that Api::functions names",
+          function != nullptr ? function : "none for this call");
+  }
+
   // What the driver has.
   static constexpr driver_functions names = Api::functions;
   static constexpr bool has_contexts = names.context_retain.exists();
@@ -121,7 +127,7 @@ struct driver_calls {
   template <class... Params, class... Args>
   static int result_of(const driver_function<int(Params...)>& function, Args... args) {
     if (function.call == nullptr) [[unlikely]]
-      raise_no_device<typename Api::device_type>(Api::name, 0);
+      raise_no_function(function.name);
     const int result = function.call(static_cast<Params>(args)...);
     if (!has_contexts || result != Api::numbers.invalid_context) [[likely]]
       return result;

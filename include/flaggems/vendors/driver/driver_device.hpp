@@ -41,6 +41,8 @@ inline pool_mutex loading;
 
 template <class Api>
 struct driver_device : detail::driver_base<Api> {
+  static_assert(detail::check_driver<Api>());
+
  private:
   using calls = detail::driver_calls<Api>;
   using calls::address_of;
@@ -156,8 +158,7 @@ struct driver_device : detail::driver_base<Api> {
     else if constexpr (names.fill_int.exists())
       call("fill", functions().fill_int, data, byte, n, s);
     else
-      copy(data, std::string(n, static_cast<char>(byte)).data(), bytes, copy_kind::host_to_device,
-           s);
+      fill_by_copy(data, byte, n, s);
   }
 
   /// From the device `from_device` to the current one; `s` is a stream of the latter.
@@ -279,9 +280,19 @@ struct driver_device : detail::driver_base<Api> {
     }
     module_handle module{};
   };
+  // Of a driver without a function for it. Its copies may be queued, so the source waits for them.
+  static void fill_by_copy(void* data, int byte, std::size_t n, stream_handle s) {
+    const std::string source(n, static_cast<char>(byte));
+    copy(data, source.data(), static_cast<i64>(n), copy_kind::host_to_device, s);
+    driver_device::synchronize(s);
+  }
   // By the providers in order.
   static void* find_image(const char* op, const detail::kernel_instance& instance,
                           std::string_view target, owned_module& code) {
+    static_assert(
+        !provides(image_provider::runtime_compiled) || requires { Api::compiler_variable; },
+        "flaggems: Api names no runtime compiler: name one, or let the device type's "
+        "`images::providers` be {image_provider::precompiled}");
     using compiler = detail::runtime_compiler<Api>;
     if (const detail::linked_kernel* linked =
             provides(image_provider::linked) ? detail::linked_kernel::of(instance) : nullptr) {

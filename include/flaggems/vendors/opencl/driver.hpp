@@ -31,7 +31,6 @@ enum : u32 {
   device_max_work_group_size = 0x1004,
   device_max_clock_frequency = 0x100c,
   device_max_mem_alloc_size = 0x1010,
-  device_max_parameter_size = 0x1017,
   device_global_mem_size = 0x101f,
   device_local_mem_size = 0x1023,
   device_name = 0x102b,

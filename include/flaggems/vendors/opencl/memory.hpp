@@ -77,13 +77,23 @@ class opencl_memory {
                            offset(to), bytes, 0U, nullptr, nullptr);
     }
   }
-  void fill(void* to, unsigned char byte, std::size_t bytes, void* queue) const {
+  /// Repeats a pattern, which is copied when this is queued.
+  void fill(void* to, const void* pattern, std::size_t pattern_bytes, std::size_t bytes,
+            void* queue) const {
     if (arena_ == nullptr)
-      opencl_call("fill", calls().clEnqueueSVMMemFill, queue, to, &byte, std::size_t{1}, bytes, 0U,
+      opencl_call("fill", calls().clEnqueueSVMMemFill, queue, to, pattern, pattern_bytes, bytes, 0U,
                   nullptr, nullptr);
     else
-      opencl_call("fill", calls().clEnqueueFillBuffer, queue, arena_, &byte, std::size_t{1},
+      opencl_call("fill", calls().clEnqueueFillBuffer, queue, arena_, pattern, pattern_bytes,
                   offset(to), bytes, 0U, nullptr, nullptr);
+  }
+  /// Copies words that the caller may change at once, as patterns of powers of two of bytes.
+  void write(void* to, const void* from, std::size_t bytes, void* queue) const {
+    auto* const there = static_cast<unsigned char*>(to);
+    const auto* const here = static_cast<const unsigned char*>(from);
+    std::size_t at = 0;
+    for (std::size_t piece = most_pattern_bytes; piece > 0; piece /= 2)
+      for (; at + piece <= bytes; at += piece) fill(there + at, here + at, piece, piece, queue);
   }
 
   /// The buffer that launches take; null without an arena.
@@ -97,6 +107,7 @@ class opencl_memory {
 
  private:
   static constexpr u64 alignment = 256;
+  static constexpr std::size_t most_pattern_bytes = 128;  // OpenCL's limit
 
   static const opencl_functions& calls() noexcept { return opencl_driver::get().functions(); }
   static void* pointer(u64 address) noexcept {

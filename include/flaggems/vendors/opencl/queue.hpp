@@ -27,7 +27,7 @@ struct opencl_device {
   void* context = nullptr;
   void* id = nullptr;
   int compute_units = 1, max_threads = 1;
-  i64 local_memory = 0, parameter_bytes = 0;
+  i64 local_memory = 0;
   opencl_queue queue;
   opencl_memory memory;
 
@@ -59,7 +59,6 @@ struct opencl_device {
     max_threads = static_cast<int>((std::min)(
         driver.number<std::size_t>(id, cl::device_max_work_group_size), std::size_t{most_threads}));
     local_memory = driver.number<i64>(id, cl::device_local_mem_size);
-    parameter_bytes = driver.number<i64>(id, cl::device_max_parameter_size);
     queue.native = new_queue(op);
     memory.open(op, context, driver.at(index), queue.native);
   }

@@ -9,8 +9,9 @@
 //   CUDA, its dialects, HIP
 //              name(argument_pack<Args...>, unsigned char* workspace, i64 slice)
 //              with exchange_bytes + scratch bytes of dynamic shared memory
-//   OpenCL     name(the same bytes as 64-bit words, local uchar* shared, global uchar* memory,
-//              u64 workspace, i64 slice)
+//   OpenCL     name(the same bytes as 64-bit words, or their address where they are more than
+//              most_argument_bytes, local uchar* shared, global uchar* memory, u64 workspace,
+//              i64 slice)
 //              where `shared` has exchange_bytes + slot_bytes * work-items + scratch bytes, and
 //              `memory` is the buffer that all addresses are in, or null
 //
@@ -101,6 +102,9 @@ template <class Kernel>
 inline constexpr bool awaits_earlier<Kernel, decltype(Kernel::awaits_earlier + 0)> =
     Kernel::awaits_earlier;
 
+/// The bytes of a pack of arguments that OpenCL takes by value: each driver takes 1,024 in all.
+inline constexpr i64 most_argument_bytes = 1024 - 64;
+
 template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
@@ -116,6 +120,19 @@ struct entry_of {
     if constexpr (!awaits_earlier<Kernel>) block.await_earlier();
     args.template run<Kernel>(block);
   }
+#if FLAGGEMS_LANGUAGE_OPENCL
+  using given = conditional<(sizeof(words) <= most_argument_bytes), words, u64>;
+  template <class Machine>
+  FLAGGEMS_INLINE static void run_given(const words& packed, const Machine& machine) {
+    arguments unpacked;
+    __builtin_memcpy(&unpacked, &packed, sizeof(unpacked));
+    run<Machine>(unpacked, machine);
+  }
+  template <class Machine>
+  FLAGGEMS_INLINE static void run_given(u64 address, const Machine& machine) {
+    run<Machine>(*reinterpret_cast<const arguments*>(address), machine);
+  }
+#endif
 };
 
 }  // namespace flaggems::kernels
@@ -179,20 +196,18 @@ using entry_machine = dialect_machine;
 #elif FLAGGEMS_LANGUAGE_OPENCL
 
 // In OpenCL a kernel's struct parameter may hold no pointers, so the arguments are passed as words.
-#define FLAGGEMS_INSTANCE(name, ...)                                                         \
-  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::words) > 0);                \
-  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::words args,                   \
-                     __local unsigned char* shared, __global unsigned char*,                 \
-                     flaggems::u64 workspace, flaggems::i64 slice) {                         \
-    using machine = flaggems::kernels::opencl_machine<>;                                     \
-    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                 \
-    unsigned char* scratch = slots + machine::slot_bytes * get_local_size(0);                \
-    if (slice > 0)                                                                           \
-      scratch = reinterpret_cast<unsigned char*>(workspace + get_group_id(0) * slice);       \
-    flaggems::kernels::entry_of<__VA_ARGS__>::arguments unpacked;                            \
-    __builtin_memcpy(&unpacked, &args, sizeof(unpacked));                                    \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<machine>(unpacked,                         \
-                                                           machine(shared, scratch, slots)); \
+#define FLAGGEMS_INSTANCE(name, ...)                                                               \
+  static_assert(sizeof(flaggems::kernels::entry_of<__VA_ARGS__>::given) > 0);                      \
+  __kernel void name(flaggems::kernels::entry_of<__VA_ARGS__>::given args,                         \
+                     __local unsigned char* shared, __global unsigned char*,                       \
+                     flaggems::u64 workspace, flaggems::i64 slice) {                               \
+    using machine = flaggems::kernels::opencl_machine<>;                                           \
+    unsigned char* const slots = shared + flaggems::kernels::exchange_bytes;                       \
+    unsigned char* scratch = slots + machine::slot_bytes * get_local_size(0);                      \
+    if (slice > 0)                                                                                 \
+      scratch = reinterpret_cast<unsigned char*>(workspace + get_group_id(0) * slice);             \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run_given<machine>(args,                             \
+                                                                 machine(shared, scratch, slots)); \
   }
 
 #endif

@@ -57,10 +57,10 @@ FLAGGEMS_NOINLINE void fill_buffer(T* to, const T* from, i64 stride, i64 count) 
 template <class T>
 FLAGGEMS_NOINLINE void fill_block(T* to, const T* from, i64 stride, i64 along, i64 count,
                                   i64 rows) {
-  using word = uint_of_size<sizeof(T)>;
   constexpr i64 size = static_cast<i64>(sizeof(T));
   i64 k = 0;
-  if constexpr (sizeof(T) > 1) {
+  if constexpr (sizeof(T) > 1 && sizeof(T) <= sizeof(u64)) {
+    using word = uint_of_size<sizeof(T)>;
     constexpr i64 side = square<word>::side;
     for (; along == 1 && k + side <= count; k += side) {
       i64 row = 0;

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/lang/gather.hpp>
 #include <flaggems/kernel/lang/lanes.hpp>
+#include <flaggems/kernel/lang/vector/complex.hpp>
 #include <flaggems/kernel/lang/vector/small_float.hpp>
 
 namespace flaggems::kernels {
@@ -129,23 +130,49 @@ FLAGGEMS_HOST_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
 #endif
 }
 
+/// `count` complex numbers at p.
+template <class T, class Isa>
+FLAGGEMS_HOST_INLINE complex<simd<T, Isa>> read_complex(const complex<T>* p, int count) {
+  simd<T, Isa> low, high(T(0));
+  const int parts = 2 * count;
+  if (parts < Isa::lanes) {
+    read_vector(low, p, parts);
+  } else {
+    read_vector(low, p);
+    read_vector(high, p + Isa::lanes / 2, parts - Isa::lanes);
+  }
+  return parts_of(low, high, make_int_sequence<Isa::lanes>{});
+}
+template <class T, class Isa>
+FLAGGEMS_HOST_INLINE void write_complex(complex<T>* p, const complex<simd<T, Isa>>& z, int count) {
+  constexpr int between = Isa::lanes / 2;
+  constexpr make_int_sequence<Isa::lanes> all{};
+  write_vector(p, alternated<0>(z, all), min_of(2 * count, Isa::lanes));
+  if (count > between)
+    write_vector(p + between, alternated<between>(z, all), 2 * (count - between));
+}
+
 template <class C, class T, class Isa>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_lanes(const T* p, int count) {
-  using storage =
-      typename conditional<is_small_float<T> || is_same<T, bool>,
-                           type_identity<uint_of_size<sizeof(T)>>, type_identity<T>>::type;
-  simd<storage, Isa> raw;
-  if (count == Isa::lanes) {
-    read_vector(raw, p);
-  } else {
-    read_vector(raw, p, count);
+  if constexpr (is_complex<T>)
+    return convert<C>(read_complex<real_of<T>, Isa>(p, count));
+  else {
+    using storage =
+        typename conditional<is_small_float<T> || is_same<T, bool>,
+                             type_identity<uint_of_size<sizeof(T)>>, type_identity<T>>::type;
+    simd<storage, Isa> raw;
+    if (count == Isa::lanes) {
+      read_vector(raw, p);
+    } else {
+      read_vector(raw, p, count);
+    }
+    if constexpr (is_small_float<T>)
+      return convert<C>(decode_small<typename T::format, Isa>(raw));
+    else if constexpr (is_same<T, bool>)
+      return convert<C>(raw != simd<storage, Isa>(storage(0)));
+    else
+      return convert<C>(raw);
   }
-  if constexpr (is_small_float<T>)
-    return convert<C>(decode_small<typename T::format, Isa>(raw));
-  else if constexpr (is_same<T, bool>)
-    return convert<C>(raw != simd<storage, Isa>(storage(0)));
-  else
-    return convert<C>(raw);
 }
 
 /// x as f32 before it is rounded to fewer bits. Wider types go through round_to_odd, so that the
@@ -185,16 +212,26 @@ FLAGGEMS_HOST_INLINE auto stored_as(const V& x) {
 }
 template <class T, class V>
 FLAGGEMS_HOST_INLINE void store_lanes(T* p, const V& x, int count) {
-  write_vector(p, stored_as<T>(x), count);
+  if constexpr (is_complex<T>)
+    write_complex(p, convert<T>(x), count);
+  else
+    write_vector(p, stored_as<T>(x), count);
 }
 /// Stores a full vector; with non-temporal stores if `streamed`, where p is aligned to 64 bytes.
-template <class T, class V, class Isa = typename V::isa>
+template <class T, class V>
 FLAGGEMS_HOST_INLINE void store_whole(T* p, const V& x, bool streamed) {
-  const auto raw = stored_as<T>(x);
-  if constexpr (can_stream<T, Isa>) {
-    if (streamed) return stream_vector(p, raw);
+  if constexpr (is_complex<T>) {
+    write_complex(p, convert<T>(x), lane_count<V>);
+  } else if constexpr (is_complex<element_of<V>>) {
+    store_whole(p, convert<compute_type<T>>(x), streamed);
+  } else {
+    using Isa = typename V::isa;
+    const auto raw = stored_as<T>(x);
+    if constexpr (can_stream<T, Isa>) {
+      if (streamed) return stream_vector(p, raw);
+    }
+    write_vector(p, raw, Isa::lanes);
   }
-  write_vector(p, raw, Isa::lanes);
 }
 
 template <class C, class T, class Isa>
@@ -221,11 +258,14 @@ template <class C, class T, class Isa>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load_strided(const T* p, i64 stride,
                                                                    int count) {
   if (stride == 1 && count == Isa::lanes) return load_lanes<C, T, Isa>(p, Isa::lanes);
-  typedef uint_of_size<sizeof(T)> word __attribute__((may_alias));
-  word gathered[Isa::lanes];
+  typedef uint_of_size<sizeof(real_of<T>)> word __attribute__((may_alias));
+  constexpr int words = is_complex<T> ? 2 : 1;
+  word gathered[Isa::lanes * words];
   const word* const from = reinterpret_cast<const word*>(p);
 #pragma GCC unroll 1
-  for (int k = 0; k < Isa::lanes; ++k) gathered[k] = k < count ? from[k * stride] : word(0);
+  for (int k = 0; k < Isa::lanes; ++k)
+    for (int part = 0; part < words; ++part)
+      gathered[k * words + part] = k < count ? from[k * stride * words + part] : word(0);
   return load_lanes<C, T, Isa>(reinterpret_cast<const T*>(gathered), Isa::lanes);
 }
 template <class C, class T, class Isa>
@@ -241,14 +281,17 @@ FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, i64 strid
 
 template <class T, class V>
 FLAGGEMS_HOST_INLINE void store_strided(T* p, i64 stride, const V& x, int count) {
-  if (stride == 1 && count == V::lanes) return store_lanes(p, x, V::lanes);
-  typedef uint_of_size<sizeof(T)> word __attribute__((may_alias));
-  T scattered[V::lanes];
-  store_lanes(scattered, x, V::lanes);
+  constexpr int lanes = lane_count<V>;
+  if (stride == 1 && count == lanes) return store_lanes(p, x, lanes);
+  typedef uint_of_size<sizeof(real_of<T>)> word __attribute__((may_alias));
+  constexpr int words = is_complex<T> ? 2 : 1;
+  T scattered[lanes];
+  store_lanes(scattered, x, lanes);
   const word* const from = reinterpret_cast<const word*>(scattered);
   word* const to = reinterpret_cast<word*>(p);
 #pragma GCC unroll 1
-  for (int k = 0; k < count; ++k) to[k * stride] = from[k];
+  for (int k = 0; k < count; ++k)
+    for (int part = 0; part < words; ++part) to[k * stride * words + part] = from[k * words + part];
 }
 template <class T, class V, class Isa>
 FLAGGEMS_HOST_INLINE void store(T* p, i64 stride, lane_vector<Isa> lane, const V& x) {

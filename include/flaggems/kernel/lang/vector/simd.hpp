@@ -316,6 +316,8 @@ template <class To, class T, class Isa>
 FLAGGEMS_HOST_INLINE rebind<simd<T, Isa>, To> convert(const simd<T, Isa>& x) {
   if constexpr (is_same<To, T>) {
     return x;
+  } else if constexpr (is_complex<To>) {
+    return {convert<real_of<To>>(x), simd<real_of<To>, Isa>(real_of<To>(0))};
   } else if constexpr (is_same<To, bool>) {
     return x != simd<T, Isa>(T(0));
   } else if constexpr ((is_same<T, f32> || is_same<T, f64>)&&is_integer<To>) {
@@ -332,6 +334,8 @@ template <class To, class Isa>
 FLAGGEMS_HOST_INLINE rebind<simd_mask<Isa>, To> convert(const simd_mask<Isa>& x) {
   if constexpr (is_same<To, bool>)
     return x;
+  else if constexpr (is_complex<To>)
+    return {convert<real_of<To>>(x), simd<real_of<To>, Isa>(real_of<To>(0))};
   else
     return select(x, simd<To, Isa>(To(1)), simd<To, Isa>(To(0)));
 }

@@ -122,7 +122,7 @@ struct clamp_optional_fn {
 
 // clang-format off
 #define FLAGGEMS_ARITHMETIC_TABLE(UNARY, BINARY, PAIR1, TERNARY)     \
-  UNARY(conj_physical, numeric,    V(a))                             \
+  UNARY(conj_physical, numeric,    conjugate(a))                             \
   UNARY(deg2rad,       to_float,   V(a * V(element_of<V>(0.017453292519943295769)))) \
   UNARY(rad2deg,       to_float,   V(a * V(element_of<V>(57.295779513082320877)))) \
   BINARY(fmod,         arithmetic, fmod(a, b))                       \

@@ -19,6 +19,10 @@ FLAGGEMS_INLINE V angle_of(FLAGGEMS_VALUE(V) a) {
   const V r = select(mask_of<V>(a < zero), V(T(3.14159265358979323846)), zero);
   return select(mask_of<V>(a != a), a, r);
 }
+template <class V>
+FLAGGEMS_INLINE V angle_of(FLAGGEMS_VALUE(complex<V>) z) {
+  return atan2(z.im, z.re);
+}
 
 }  // namespace flaggems::kernels
 

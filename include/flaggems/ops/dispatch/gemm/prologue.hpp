@@ -5,7 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/gemm/vector/prologue.hpp>
-#include <flaggems/ops/dispatch/gemm_call.hpp>
+#include <flaggems/ops/dispatch/gemm/call.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems::detail {

@@ -13,9 +13,9 @@
 #include <flaggems/kernel/family/gemm/vector/small.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/gemm_policy.hpp>
-#include <flaggems/ops/dispatch/many_rows_gemm.hpp>
-#include <flaggems/ops/dispatch/skinny_gemm.hpp>
+#include <flaggems/ops/dispatch/gemm/many_rows.hpp>
+#include <flaggems/ops/dispatch/gemm/policy.hpp>
+#include <flaggems/ops/dispatch/gemm/skinny.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 #include <flaggems/tensor/overlap.hpp>

@@ -5,8 +5,8 @@
 // registers.
 #pragma once
 
-#include <flaggems/ops/dispatch/tiled_gemm.hpp>
-#include <flaggems/ops/dispatch/warp_group_gemm.hpp>
+#include <flaggems/ops/dispatch/gemm/tiled.hpp>
+#include <flaggems/ops/dispatch/gemm/warp_groups.hpp>
 
 namespace flaggems::detail {
 

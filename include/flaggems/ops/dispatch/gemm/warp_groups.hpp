@@ -10,7 +10,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/gemm_operands.hpp>
+#include <flaggems/ops/dispatch/gemm/operands.hpp>
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // be wrong, and the launch. What does not meet them takes the long way, which raises or goes on.
 #pragma once
 
-#include <flaggems/ops/dispatch/gemm_call.hpp>
+#include <flaggems/ops/dispatch/gemm/call.hpp>
 
 #include <type_traits>
 #include <utility>

@@ -13,7 +13,7 @@
 #include <flaggems/kernel/family/gemm/simt/tiles.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/gemm_operands.hpp>
+#include <flaggems/ops/dispatch/gemm/operands.hpp>
 
 #include <iterator>
 #include <utility>
