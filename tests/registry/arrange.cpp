@@ -16,6 +16,7 @@ TEST(registry_arrange, copies_of_views) {
   const auto a = numbers({3, 1, 4});
   const view<host> x(a), m(a.view().view({3, 4}));
   check("alias_copy", {x}, [&] { return fg::alias_copy(s, a); });
+  check("lift_fresh_copy", {x}, [&] { return fg::lift_fresh_copy(s, a); });
   check("permute_copy", {x, list{2, 0, 1}}, [&] { return fg::permute_copy(s, a, {2, 0, 1}); });
   check("transpose_copy.int", {x, 0, 2}, [&] { return fg::transpose_copy(s, a, 0, 2); });
   check("t_copy", {m}, [&] { return fg::t_copy(s, a.view().view({3, 4})); });

@@ -63,10 +63,11 @@ HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
-VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
-         "narrow", "imag", "permute", "real", "reshape", "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
-         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as_complex",
-         "view_as_real"}  # they launch nothing
+VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
+         "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",
+         "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
+         "transpose", "unbind", "unflatten", "unfold", "unsafe_chunk", "unsafe_view", "unsqueeze", "view",
+         "view_as_complex", "view_as_real"}  # they launch nothing
 VOCABULARY |= VIEWS
 
 # What a program needs around its operators; every name must be found, with a doc comment.
@@ -316,7 +317,7 @@ def result_of(body, types):
 
 
 # The lines of macros that make an operator: the arguments, if not the line's own, and its forms.
-FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
+FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}(x{given}) -> view"]),
          "VIEW_COPY": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "MOVE": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "EDGE_PAD": ("int_list padding", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),

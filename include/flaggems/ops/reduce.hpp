@@ -230,7 +230,8 @@ using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 ///
 /// Shapes: out has x's sizes without `dims`, or with 1 in their place if `keepdim`. 16-bit floats
 /// are summed in f32, in blocks; for an output of bool, elements are converted first, so that the
-/// sum is whether any is not 0. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
+/// sum is whether any is not 0. An empty sum is 0. Complex tensors of at most 7 dimensions have
+/// complex sums. Raises out_of_range, shape_mismatch or overlap.
 /// aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(sum, detail::folds_into<O>::template sum,

@@ -20,6 +20,7 @@ struct arrange {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND(flaggems::alias_copy, all_types, "alias_copy(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::lift_fresh_copy, all_types, "lift_fresh_copy(Tensor self) -> Tensor"),
         FLAGGEMS_BIND(flaggems::permute_copy, all_types, "permute_copy(Tensor self, int[] dims) -> Tensor"),
         FLAGGEMS_BIND(flaggems::transpose_copy, all_types, "transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::t_copy, all_types, "t_copy(Tensor self) -> Tensor"),
