@@ -88,6 +88,8 @@ TEST(registry_arrange, moves) {
   const view<host> x(a), row(r), count(n);
   check("flip", {x, list{0, 2}}, [&] { return fg::flip(s, a, {0, 2}); });
   check("roll", {x, 1, 2}, [&] { return fg::roll(s, a, 1, 2); });
+  check("fft_fftshift", {x}, [&] { return fg::fft_fftshift(s, a); });
+  check("fft_ifftshift", {x, 0}, [&] { return fg::fft_ifftshift(s, a, 0); });
   check("rot90", {x, 3}, [&] { return fg::rot90(s, a, 3); });
   check("repeat", {x, list{2, 1, 1, 2}}, [&] { return fg::repeat(s, a, {2, 1, 1, 2}); });
   check("tile", {x, list{2}}, [&] { return fg::tile(s, a, {2}); });

@@ -40,7 +40,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "dgeglu": "gelu_backward", "dreglu": "threshold_backward", "floor_divide": "div_floor", "addcmul": "add_scaled",
            "addcdiv": "add_scaled", "masked_fill": "where",
            **dict.fromkeys(("stack", "hstack", "vstack"), "cat"),
-           **dict.fromkeys(("flip", "roll", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
+           **dict.fromkeys(("flip", "roll", "fft_fftshift", "fft_ifftshift", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
                             "diag_embed", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
                             "constant_pad_nd", "pad", "slice_scatter", "select_scatter", "diagonal_scatter",
                             "as_strided_scatter", "slice_backward", "select_backward",

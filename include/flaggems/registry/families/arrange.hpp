@@ -45,6 +45,8 @@ struct arrange {
         FLAGGEMS_BIND(flaggems::block_diag, numeric_or_complex_types, line("block_diag(Tensor[] tensors) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::flip, all_types, "flip(Tensor self, int[] dims) -> Tensor"),
         FLAGGEMS_BIND(flaggems::roll, all_types, "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::fft_fftshift, all_types, line("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::fft_ifftshift, all_types, line("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::rot90, all_types, "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor"),
         FLAGGEMS_BIND(flaggems::repeat, all_types, "repeat(Tensor self, SymInt[] repeats) -> Tensor"),
         FLAGGEMS_BIND(flaggems::tile, all_types, "tile(Tensor self, SymInt[] dims) -> Tensor"),
