@@ -49,7 +49,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "index_reduce"), "scatter"),
            **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
                             "linalg_vector_norm", "trace", "dot", "vdot",
-                            "linalg_vecdot"), "sum"),
+                            "linalg_vecdot", "dist"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            **dict.fromkeys(("conv1d", "conv2d", "conv3d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
