@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/attention/sequences.hpp>
+#include <flaggems/kernel/family/attention/simt/sequences_mma.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 
@@ -17,3 +18,8 @@ FLAGGEMS_INSTANCE(
     fk::sequence_space, fk::attention_arg<const bf16>, fk::attention_arg<const bf16>,
     fk::attention_arg<const bf16>, fk::sequence_rule, fk::attention_arg<bf16>, float,
     fk::attention_arg<float>)
+FLAGGEMS_INSTANCE(
+    flash_attn_varlen_func_tiles,
+    fk::attention_prefill_tiles<bf16, bf16, fk::sequence_rule, fk::no_logs, 1, 1, 16, 4>,
+    fk::sequence_prefill_space, fk::decode_arg<const bf16>, fk::decode_arg<const bf16>,
+    fk::decode_arg<const bf16>, fk::sequence_rule, fk::decode_arg<bf16>, fk::no_logs)

@@ -254,6 +254,29 @@ TYPED_TEST(attention_varlen_device, decode) {
     check<D, f32>(p);
   }
 }
+// Where there are matrix units, tiles of 16 bits.
+TYPED_TEST(attention_varlen_device, tiles) {
+  using D = TypeParam;
+  const sequences p{.queries = {20, 1, 0, 40, 3}, .keys = {17, 70, 5, 66, 0}, .e = 64, .ev = 64};
+  sequences causal = p;
+  causal.causal = true;
+  causal.behind = 3;
+  check<D, bf16>(causal);
+  sequences paged = causal;
+  paged.page = 16;
+  paged.says_used = true;
+  check<D, bf16>(paged);
+  paged.page = 5;
+  paged.left = 30;
+  paged.softcap = 4;
+  paged.has_slopes = paged.slopes_differ = true;
+  check<D, f16>(paged);
+  sequences wide = p;
+  wide.e = 136;
+  wide.ev = 72;
+  wide.right = 2;
+  check<D, bf16>(wide);
+}
 TYPED_TEST(attention_varlen_device, nothing) {
   using D = TypeParam;
   check<D, f32>({.queries = {0, 0}, .keys = {3, 0}});

@@ -127,6 +127,13 @@ TYPED_TEST(view_copies, all) {
   fg::as_strided_copy(test_stream<D>(), x.in(), out.view(), sizes, strides, 1);
   const auto& v = x.values();
   expect_equal(out.read(), {v[1], v[2], v[16], v[17]});
+  static const i64 two[] = {2}, beyond[] = {i64{1} << 40}, back[] = {-1};
+  test_tensor<f32, D> pair({2});
+  EXPECT_RAISES(fg::as_strided_copy(test_stream<D>(), x.in(), pair.view(), two, beyond),
+                invalid_argument, "as_strided_copy");
+  EXPECT_RAISES(fg::as_strided_copy(test_stream<D>(), x.in(), two, back), invalid_argument,
+                "as_strided_copy");
+  EXPECT_TRUE(pair.untouched());
 }
 
 TYPED_TEST(view_copies, parts) {

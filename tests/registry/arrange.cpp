@@ -3,7 +3,8 @@
 #include <flaggems/registry/families/arrange.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::arrange, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::arrange, flaggems::host, flaggems::f32,
+                         flaggems::c64);
 
 namespace flaggems_test {
 namespace {

@@ -404,17 +404,24 @@ auto interleaved_indices(const S& stream, const R& repeats, std::optional<i64> o
   std::vector<J> given(static_cast<std::size_t>(row.numel()));
   copy_bytes(ref(stream), given.data(), own.data(), own.bytes(), copy_kind::device_to_host);
   ref(stream).synchronize();
-  std::vector<i64> index;
-  for (i64 k = 0; k < row.numel(); ++k) {
-    const i64 n = static_cast<i64>(given[static_cast<std::size_t>(k)]);
+  i64 total = 0;
+  for (const J repeat : given) {
+    const i64 n = static_cast<i64>(repeat);
     if (n < 0) [[unlikely]]
       raise(errc::invalid_argument, op, "repeats that are not negative", text(n));
-    index.insert(index.end(), static_cast<std::size_t>(n), k);
+    if (!add(total, n, total)) [[unlikely]]
+      raise(errc::invalid_argument, op, "fewer than 2^63 elements", text(n) + " repeats more");
   }
-  const i64 total = static_cast<i64>(index.size());
   if (output_size && *output_size != total) [[unlikely]]
     raise(errc::invalid_argument, op, "an output_size of " + text(total), text(*output_size));
-  return from_values<i64>(stream, std::span<const i64>(index), shape{total});
+  auto out = empty<i64>(stream, {total}, op);  // raises if it is too large
+  std::vector<i64> index;
+  index.reserve(static_cast<std::size_t>(total));
+  for (std::size_t k = 0; k < given.size(); ++k)
+    index.insert(index.end(), static_cast<std::size_t>(given[k]), static_cast<i64>(k));
+  copy_bytes(ref(stream), out.data(), index.data(), out.bytes(), copy_kind::host_to_device);
+  ref(stream).synchronize();
+  return out;
 }
 template <class R>
 concept tensor_of_indices = tensor_like<R> &&

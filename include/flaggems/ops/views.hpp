@@ -159,6 +159,19 @@ auto copies_of(const char* op, const S& stream, const Parts& parts) {
 
 }  // namespace detail
 
+namespace detail {
+/// Raises invalid_argument unless `part`, a view of x, lies within its first and last elements.
+template <class View>
+void check_within(const char* op, const View& x, const View& part) {
+  if (part.empty()) return;
+  const byte_range memory = memory_range(x), used = memory_range(part);
+  if (used.lo < memory.lo || used.hi > memory.hi || x.empty()) [[unlikely]]
+    raise(errc::invalid_argument, op, "a view within the tensor's elements",
+          "sizes " + to_string(part.shape_of()) + " under strides " +
+              to_string(shape(part.strides())));
+}
+}  // namespace detail
+
 // One line a copy: name, the view of x, the schema's parameters.
 #define FLAGGEMS_VIEW_COPY(name, what, ...)                                         \
   template <stream_like S, tensor_like X, tensor_like Out>                          \
@@ -226,10 +239,33 @@ FLAGGEMS_VIEW_COPY(diagonal_copy, diagonal(offset, dim1, dim2), i64 offset = 0, 
                    i64 dim2 = 1)
 /// The elements of unfold. aten::unfold_copy(Tensor self, int dimension, int size, int step)
 FLAGGEMS_VIEW_COPY(unfold_copy, unfold(dimension, size, step), i64 dimension, i64 size, i64 step)
-/// The elements of as_strided. The offset counts from the first element of x.
-/// aten::as_strided_copy( Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)
-FLAGGEMS_VIEW_COPY(as_strided_copy, as_strided(size, stride, storage_offset.value_or(0)),
-                   int_list size, int_list stride, std::optional<i64> storage_offset = {})
+namespace detail {
+/// x.as_strided(...). Raises invalid_argument for elements outside x's memory.
+template <class View>
+View strided_within(const View& x, int_list size, int_list stride, std::optional<i64> offset) {
+  const View part = x.as_strided(size, stride, offset.value_or(0));
+  check_within("as_strided_copy", x, part);
+  return part;
+}
+}  // namespace detail
+/// The elements of as_strided. The offset counts from the first element of x. Raises
+/// invalid_argument for elements outside x's memory.
+/// aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)
+template <stream_like S, tensor_like X, tensor_like Out>
+void as_strided_copy(const S& stream, const X& x, Out&& out, int_list size, int_list stride,
+                     std::optional<i64> storage_offset = {}) {
+  same_device<S, X, Out>();
+  detail::copy_of_view("as_strided_copy", stream,
+                       detail::strided_within(as_view(x), size, stride, storage_offset),
+                       as_view(out));
+}
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto as_strided_copy(const S& stream, const X& x, int_list size, int_list stride,
+                                   std::optional<i64> storage_offset = {}) {
+  detail::require_on_device("as_strided_copy", ref(stream), x);
+  return detail::copied<value_t<const X&>>(
+      "as_strided_copy", stream, detail::strided_within(as_view(x), size, stride, storage_offset));
+}
 #undef FLAGGEMS_VIEW_COPY
 
 /// The parts of unbind in new tensors. aten::unbind_copy.int(Tensor self, int dim=0)

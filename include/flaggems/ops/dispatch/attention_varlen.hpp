@@ -1,14 +1,87 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How attention over sequences of several lengths is computed: by blocks of queries on vector
-// workers, row by row on SIMT devices.
+// How attention over sequences of several lengths is computed: by blocks or few queries on vector
+// workers; on SIMT devices of 16 bits by tiles on matrix units, else row by row.
 #pragma once
 
 #include <flaggems/kernel/family/attention/sequences.hpp>
+#include <flaggems/kernel/family/attention/simt/sequences_mma.hpp>
 #include <flaggems/ops/dispatch/attention.hpp>
 
 namespace flaggems::detail {
+
+/// Whether the strides that the kernels of SIMT devices keep in 32 bits fit there.
+template <class... Args>
+bool are_narrow_strides(const Args&... args) {
+  u64 all = 0;
+  const auto look = [&](i64 stride) { all |= static_cast<u64>(stride ^ (stride >> 63)); };
+  ((look(args.head), look(args.position), look(args.element)), ...);
+  return all >> 31 == 0;
+}
+
+/// Attention of sequences by tiles on matrix units.
+template <class S, class T, class Key, class O, class Mask>
+struct sequence_prefill {
+  using numbers = tuning<families::attention, device_of<S>>;
+  static constexpr bool exists = warp_attention<S, T, Key, O, kernels::no_mask>::has_prefill;
+  const S& stream;
+  const kernels::sequence_space& space;
+  const Mask& mask;
+  f32 scale;
+  launch_config& config;
+  kernels::decode_arg<const T> q, k, v;
+  kernels::decode_arg<O> out;
+  kernels::decode_arg<f32> logs;
+
+  /// Runs it; false, having done nothing, if the operands are not aligned, or too large for the
+  /// kernel's counts.
+  bool run() const {
+    constexpr int width = kernels::vec_size<T>;
+    constexpr i64 most = decode_policy<numbers>::most;
+    const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
+                                         i64{kernels::prefill_elements});
+    if (blocks > 4 || !are_vec_aligned<width>(q, space.head_size) ||
+        !are_vec_aligned<width>(k, space.head_size) ||
+        !are_vec_aligned<width>(v, space.value_size) ||
+        !(scale >= 0x1p-100F && scale <= 0x1p100F) || space.total_keys > most ||
+        space.total_queries > most / space.group || space.tiles(16) > most)
+      return false;
+    switch (blocks) {
+      case 0:
+      case 1: return go<1>();
+      case 2: return go<2>();
+      case 3: return go<3>();
+      default: return go<4>();
+    }
+  }
+
+ private:
+  template <int Blocks>
+  bool go() const {
+    return logs.data == nullptr ? go<Blocks>(kernels::no_logs{}) : go<Blocks>(logs);
+  }
+  template <int Blocks, class Logs>
+  bool go(const Logs& sums) const {
+    using kernel =
+        kernels::attention_prefill_tiles<T, O, Mask, Logs, Blocks, 1, numbers::prefill_keys(Blocks),
+                                         numbers::prefill_warps>;
+    const kernels::sequence_prefill_space tiles{
+        static_cast<i32>(space.head_size),
+        static_cast<i32>(space.value_size),
+        scale,
+        divider_by(space.group),
+        static_cast<u32>(space.tiles(kernel::rows)),
+        are_vec_aligned<kernel::width>(out, space.value_size),
+        space};
+    config.tiles = tiles.tiles;
+    config.blocks_per_unit = 0;
+    config.threads = kernel::max_threads;
+    config.scratch = kernel::most_scratch;
+    launch<kernel>(stream, config, tiles, q, k, v, mask, out, sums);
+    return true;
+  }
+};
 
 /// Attends all sequences; `outputs`: the elements of the result. If `logs` has data, the logarithms
 /// of the sums of exponentials go there.
@@ -44,6 +117,14 @@ void launch_sequence_attention(const char* op, const S& stream,
     config.scratch = many::scratch(space.head_size, space.value_size);
     launch<many>(stream, config, space, q, k, v, mask, out, scale, logs);
   } else {
+    if constexpr (has_simt<device_of<S>> && std::is_same_v<C, f32>)
+      if constexpr (sequence_prefill<S, T, Key, O, Mask>::exists)
+        if (are_narrow_strides(q, k, v, out, logs) &&
+            sequence_prefill<S, T, Key, O, Mask>{
+                stream, space, mask, scale, config, decode_operand(q, 2), decode_operand(k, 2),
+                decode_operand(v, 2), decode_operand(out, 2), decode_operand(logs, 2)}
+                .run())
+          return;
     const i64 depth = kernels::round_up(space.head_size, 16),
               width = kernels::round_up(space.value_size, 16);
     config.tiles = space.tiles(one::rows);

@@ -45,13 +45,17 @@ struct sequence_tile {
   FLAGGEMS_INLINE i64 begin(i64 position) const {
     return left < 0 ? i64(0) : max_of(i64(0), position + queries_at.shift - left);
   }
-  template <class T>
-  FLAGGEMS_INLINE global_ptr<T> key(const attention_arg<T>& arg, global_ptr<T> base, i64 j) const {
-    if (page == 0) return base + j * arg.position;
+  /// Of key j behind the first: elements, given the strides of pages and of positions.
+  FLAGGEMS_INLINE i64 offset(i64 block_stride, i64 position, i64 j) const {
+    if (page == 0) return j * position;
     const i64 at = j / page;
     // A number that is no page reads another, not what is outside the cache.
     const i64 block = max_of(i64(0), min_of(table[at], blocks - 1));
-    return base + (block * arg.batch[0] + (j - at * page) * arg.position);
+    return block * block_stride + (j - at * page) * position;
+  }
+  template <class T>
+  FLAGGEMS_INLINE global_ptr<T> key(const attention_arg<T>& arg, global_ptr<T> base, i64 j) const {
+    return base + offset(arg.batch[0], arg.position, j);
   }
   template <class T>
   FLAGGEMS_INLINE global_ptr<T> key_ahead(const attention_arg<T>& arg, global_ptr<T> base,
@@ -129,12 +133,17 @@ struct sequence_space {
 struct sequence_rule {
   flash_rule rule;
   i64 group, sequence_step;
-  FLAGGEMS_INLINE attention_rule_row<flash_rule> row(const sequence_place& at, i64 head_index,
-                                                     i64 query, i64 key) const {
+  template <class Place>
+  FLAGGEMS_INLINE attention_rule_row<flash_rule> row(const Place& at, i64 head_index, i64 query,
+                                                     i64 key) const {
     flash_rule own = rule;
     own.window.shift = own.slopes.shift = static_cast<i32>(at.shift);
     if (own.slopes.slopes != nullptr) own.slopes.slopes += at.sequence * sequence_step;
     return {own, at.key_head * group + head_index, query, static_cast<i32>(key)};
+  }
+  template <class Place, class Query>
+  FLAGGEMS_INLINE attention_rule_row<flash_rule> row(const Place& at, const Query& query) const {
+    return row(at, query.head, query.position, 0);
   }
 };
 

@@ -30,6 +30,7 @@ struct decode_space {
 /// The offsets of a batch of the keys' heads.
 struct decode_place {
   i64 outer, inner;
+  FLAGGEMS_INLINE decode_place(i64 o, i64 i) : outer(o), inner(i) {}
   template <class Space>
   FLAGGEMS_INLINE decode_place(const Space& space, u32 batch) {
     const u32 before = space.heads.quotient(batch);

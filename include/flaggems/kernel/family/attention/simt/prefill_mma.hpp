@@ -24,9 +24,36 @@ FLAGGEMS_INLINE f32 prefill_log_sum(f32 shift, f32 sum) {
   return attention_log_sum<f32>(fma(shift, ln2::high, shift * ln2::low), sum);
 }
 
+/// The rows that a block attends, of one batch: from `first` on.
+struct prefill_tile {
+  u32 batch;
+  i32 first;
+  /// Whether there are such rows, in the problem that it is of.
+  template <class Space>
+  FLAGGEMS_INLINE bool exists(const Space& space) const {
+    return batch < space.batches;
+  }
+  template <class Space>
+  FLAGGEMS_INLINE decode_place of_queries(const Space& space) const {
+    return decode_place(space, batch);
+  }
+  template <class Space>
+  FLAGGEMS_INLINE const decode_place& of_keys(const Space&, const decode_place& queries) const {
+    return queries;
+  }
+  /// What has rows, keys and the diagonal: the problem.
+  template <class Space>
+  FLAGGEMS_INLINE const Space& bounds(const Space& space) const {
+    return space;
+  }
+  /// The first key that some row sees from position `first` on.
+  FLAGGEMS_INLINE i32 begin(i32) const { return 0; }
+};
+
 /// A prefill problem: counts of 32 bits, and precomputed divisors. Queries that share keys are
 /// rows: row r is position r / group of head r % group, so that rows nearby see the same keys.
 struct prefill_space {
+  static constexpr bool has_pages = false;
   i32 keys, head_size, value_size, rows;
   i32 diagonal;  // position i sees the keys j <= i + diagonal
   f32 scale;     // positive
@@ -36,18 +63,28 @@ struct prefill_space {
   divider at_once, tiles_at_once;
   u32 row_tiles, batches, tiles;
   bool is_out_aligned;  // to vectors of attention_prefill_tiles::width elements
+
+  FLAGGEMS_INLINE prefill_tile tile(u32 tile, i32 at_once_rows) const {
+    const u32 turn = tiles_at_once.quotient(tile);
+    const u32 rest = tile - turn * tiles_at_once.divisor;
+    const u32 before = at_once.quotient(rest);
+    const u32 batch = turn * at_once.divisor + rest - before * at_once.divisor;
+    return {batch, static_cast<i32>(row_tiles - 1 - before) * at_once_rows};
+  }
 };
 
 /// Which query a row is.
 struct prefill_query {
   i32 head, position;
-  FLAGGEMS_INLINE prefill_query(const prefill_space& space, i32 row) {
+  template <class Space>
+  FLAGGEMS_INLINE prefill_query(const Space& space, i32 row) {
     position = static_cast<i32>(space.group.quotient(static_cast<u32>(row)));
     head = row - position * static_cast<i32>(space.group.divisor);
   }
   /// The number of keys that it sees.
-  FLAGGEMS_INLINE i32 seen(const prefill_space& space) const {
-    return max_of(0, min_of(space.keys, position + space.diagonal + 1));
+  template <class Bounds>
+  FLAGGEMS_INLINE i32 seen(const Bounds& bounds) const {
+    return max_of(0, min_of(bounds.keys, position + bounds.diagonal + 1));
   }
 };
 
@@ -109,11 +146,10 @@ struct attention_prefill_tiles {
   /// The index of element e of a line of results, permuted likewise.
   FLAGGEMS_INLINE static int result_at(int line, int e) { return line * size + (e ^ line % 8 * 8); }
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const prefill_space& space,
-                                  const decode_arg<const T>& q, const decode_arg<const T>& k,
-                                  const decode_arg<const T>& v, const Mask& mask,
-                                  const decode_arg<Out>& out, const Logs& logs) {
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, const Space& space, const decode_arg<const T>& q,
+                                  const decode_arg<const T>& k, const decode_arg<const T>& v,
+                                  const Mask& mask, const decode_arg<Out>& out, const Logs& logs) {
     using array = typename Block::template scratch_type<words>;
     const auto queries = block.template scratch<words>(most_scratch / 16);
     const auto tiles = queries.from(rows * vectors);
@@ -123,17 +159,15 @@ struct attention_prefill_tiles {
       // Opaque, so that what follows from it is no invariant of this loop, which registers keep.
       const int thread = settled(block.thread());
       const int line = thread / 8, vector = thread % 8;  // of what it copies
-      const u32 turn = space.tiles_at_once.quotient(static_cast<u32>(tile));
-      const u32 rest = static_cast<u32>(tile) - turn * space.tiles_at_once.divisor;
-      const u32 before = space.at_once.quotient(rest);
-      const u32 batch = turn * space.at_once.divisor + rest - before * space.at_once.divisor;
-      if (batch >= space.batches) return;
-      const decode_place at(space, batch);
-      const i32 first = static_cast<i32>(space.row_tiles - 1 - before) * rows;
-      const i32 last = min_of(first + rows, space.rows) - 1;
+      const auto here = space.tile(static_cast<u32>(tile), rows);
+      if (!here.exists(space)) return;
+      const auto& bounds = here.bounds(space);
+      const auto at = here.of_queries(space);
+      const i32 first = here.first, last = min_of(first + rows, bounds.rows) - 1;
       // The keys that some row sees, and those that every row does.
-      const i32 end = prefill_query(space, last).seen(space);
-      const i32 least = prefill_query(space, first).seen(space);
+      const i32 end = prefill_query(space, last).seen(bounds);
+      const i32 least = prefill_query(space, first).seen(bounds);
+      const i32 begin = here.begin(prefill_query(space, first).position) / Keys * Keys;
       // Copies a thread's vectors of line + i, from its first one on; zeros where none exists.
       const int spot = place(line, 0, vector);
       const auto copy_line = [&](const array& to, int i, global_ptr<const T> from, bool exists,
@@ -148,19 +182,23 @@ struct attention_prefill_tiles {
       // The tile that is fetched next: where it goes, and the thread's first line of it. What no
       // row sees is zeros, so that no number is multiplied by its weight of 0.
       int slot = 0;
-      i32 left = end - line;
-      auto from_k = settled<const T>(k.at(at) + (i64{line} * k.position + vector * 8));
-      auto from_v = settled<const T>(v.at(at) + (i64{line} * v.position + vector * 8));
+      i32 left = end - begin - line;
+      auto from_k = settled<const T>(k.at(here.of_keys(space, at)) +
+                                     (i64{begin + line} * k.position + vector * 8));
+      auto from_v = settled<const T>(v.at(here.of_keys(space, at)) +
+                                     (i64{begin + line} * v.position + vector * 8));
       const auto fetch = [&]() FLAGGEMS_LAMBDA {
         const auto to = tiles.from(slot * tile_vectors);
         const i32 passed = settled(block.thread()) % 8 * 8;  // elements
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
+          if constexpr (Space::has_pages) from_k = here.key(k, end - left + i) + passed;
           copy_line(to, i, from_k, i < left, space.head_size - passed);
           from_k += i64{lines_at_once} * k.position;
         }
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < Keys; i += lines_at_once) {
+          if constexpr (Space::has_pages) from_v = here.key(v, end - left + i) + passed;
           copy_line(to, Keys + i, from_v, i < left, space.value_size - passed);
           from_v += i64{lines_at_once} * v.position;
         }
@@ -193,7 +231,7 @@ struct attention_prefill_tiles {
       };
       u32 kept[keeps_queries ? size / 16 : 1][RowTiles][4];
       block.sync();  // the last tile's keys and values may still be read
-      if (end > 0) {
+      if (end > begin) {
         const auto from_q = q.at(at) + vector * 8;
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < rows; i += lines_at_once) {
@@ -215,7 +253,7 @@ struct attention_prefill_tiles {
       }
       const f32 factor = (is_masked ? 1.0F : space.scale) * ln2_constants<f32>::inverse;
       FLAGGEMS_SIMT_NO_UNROLL
-      for (i32 start = 0; start < end; start += Keys) {
+      for (i32 start = begin; start < end; start += Keys) {
         block.template wait_copies<0>();
         block.sync();  // all have read the tile before, whose place the next one takes
         const auto keys = tiles.from((slot ^ 1) * tile_vectors);
@@ -264,7 +302,7 @@ struct attention_prefill_tiles {
             for (int h = 0; h < 2; ++h) {
               // Rows past the end repeat the last one: computed, not stored.
               const prefill_query row(space, min_of(first + mine.row + r * 16 + h * 8, last));
-              const i32 visible = row.seen(space);
+              const i32 visible = row.seen(bounds);
               const auto masked = mask.row(at, row);
               FLAGGEMS_SIMT_UNROLL
               for (int n = 0; n < Keys / 8; ++n) {
