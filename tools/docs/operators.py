@@ -284,7 +284,8 @@ def function(text, result=r"(?:void|auto)", name=r"\w+"):
 def structs(root):
     """The public structs and enumerations of ops/ by name, each on one line without its functions."""
     found = {}
-    for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
+    ops = root / INCLUDE / "ops"
+    for header in [*sorted(ops.glob("*.hpp")), ops / "plan/indices.hpp"]:
         text = "\n".join(without_private(header.read_text()))
         text = re.sub(r"\s*//.*|^#.*|\[\[no_unique_address\]\] ?", "", text, flags=re.M)
         for match in re.finditer(r"^(struct|enum class) (\w+) {", text, re.M):
