@@ -214,11 +214,13 @@
 #define FLAGGEMS_SHARED
 #endif
 
-/// The caller's line when used as a default argument; 0 where the language has none.
+/// The caller's line and file, a kernels::source_line, when used as a default argument; 0 where the
+/// language has none.
 #if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA
 #define FLAGGEMS_CALLER_LINE 0
 #else
-#define FLAGGEMS_CALLER_LINE __builtin_LINE()
+#define FLAGGEMS_CALLER_LINE \
+  ::flaggems::kernels::source_line { __builtin_LINE(), __builtin_FILE() }
 #endif
 
 /// 1 under the address sanitizer, which must be told of switches of stacks.

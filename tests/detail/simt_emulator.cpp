@@ -3,7 +3,7 @@
 //
 // The emulator of a chip's block: each of its checks is triggered by a planted mistake, and stays
 // silent on correct kernels.
-#include <flaggems/vendors/simt.hpp>
+#include <support/emulated_kernel.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,46 +20,14 @@ using flaggems::errc;
 using flaggems::i64;
 using flaggems::u32;
 
-/// Kernels that a test gives as a lambda of (block, args...); `where` names the test's kernel.
-template <class Tag>
-struct kernel_of {
-  template <class Block, class F, class... Args>
-  static void run(Block& block, const F& f, const Args&... args) {
-    f(block, args...);
-  }
-};
-struct planted {};
+using flaggems_test::contains;
+using flaggems_test::kernel_of;
+using flaggems_test::line_text;
+using flaggems_test::planted;
 
 template <class Warp>
-class SimtEmulator : public testing::Test {
- protected:
-  static constexpr int warp = Warp::value;
-
-  template <class F>
-  static void launch(i64 blocks, int threads, i64 scratch, const F& f) {
-    fk::run_emulated<warp, kernel_of<planted>>("planted_op", blocks, threads, scratch, f);
-  }
-
-  /// The error that a kernel of two warps raises; a failure of the test if it raises none.
-  template <class F>
-  static flaggems::error refused(const F& f, i64 scratch = 4096, int threads = 2 * warp) {
-    try {
-      launch(1, threads, scratch, f);
-    } catch (const flaggems::error& e) {
-      // The emulator is usable at once, and the mistake of one launch is not that of the next.
-      launch(2, threads, scratch, [](auto& block) { block.sync(); });
-      return e;
-    }
-    ADD_FAILURE() << "no error was raised";
-    return {errc::invalid_argument, "", "", ""};
-  }
-};
-
-using warps = testing::Types<std::integral_constant<int, 32>, std::integral_constant<int, 64>>;
-TYPED_TEST_SUITE(SimtEmulator, warps);
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-std::string line_text(int line) { return "line " + std::to_string(line); }
+class SimtEmulator : public flaggems_test::simt_emulator_test<Warp> {};
+TYPED_TEST_SUITE(SimtEmulator, flaggems_test::warp_sizes);
 
 // ---- correct kernels
 

@@ -140,7 +140,9 @@ def ours(device, call):
 
 
 def draws(call):
-    return any(str(p.type) in ("Generator", "Optional[Generator]") for p in call.overload._schema.arguments)
+    """Whether a generator decides about the results."""
+    kinds = {str(p.type) for p in call.overload._schema.arguments}
+    return bool(kinds & {"Generator", "Optional[Generator]"}) or compare.named(call, "dropout_p", 0) > 0
 
 
 def theirs(call, in_float64=False):
@@ -319,9 +321,11 @@ class Judge:
         for args, named, check in moments.ROWS[key].samples(dtype):
             generator = next(p.name for p in schema.arguments if "Generator" in str(p.type))
             call = Call(key, rows.Reference(schema, None), args, {**named, generator: 2})
-            given = {p.name: v for p, v in call.arguments()}
+            given, counts = {p.name: v for p, v in call.arguments()}, {}
 
-            def is_wrong(results, values):
+            def is_wrong(results, values, key=key):
+                if len(results) != counts.setdefault(key, max(1, len(results))):
+                    return f"{len(results)} results"
                 return check(results, dtype, values)
             made = next(filter(None, [self.judge_device(device, call, is_wrong) for device in self.devices]), None)
             for form, overload in FORMS[key.partition(".")[0]] if made else ():
@@ -330,7 +334,7 @@ class Judge:
                         [p.name for p in schema.arguments]:
                     into = Call(form, overload, (), given | dict(zip(outputs, map(torch.empty_like, made))))
                     for device in self.devices:
-                        self.judge_device(device, into, is_wrong)
+                        self.judge_device(device, into, functools.partial(is_wrong, key=form))
 
     def judge_device(self, device, call, is_wrong):
         """The results, if they are right."""

@@ -369,6 +369,127 @@ def cache_samples(key_sizes, value_sizes):
     return samples
 
 
+# ---- attention that gives logarithms, or is of several sequences
+
+
+def attended(q, k, v, hidden=None, scale=None):
+    """Of [..., heads, n, size]: the result, and the logarithms of the sums of exponentials."""
+    own = q.dtype if q.dtype == torch.float64 else torch.float32
+    q, k, v = (t.to(own) for t in (q, k, v))
+    k, v = (t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) for t in (k, v))
+    scores = q @ k.mT * (scale or q.shape[-1] ** -0.5)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    return torch.softmax(scores, -1).nan_to_num(0) @ v, torch.logsumexp(scores, -1)
+
+
+def behind(n, m, shift=0):
+    """Whether key j is behind the own one of position i, i + shift."""
+    return torch.arange(m) > torch.arange(n).unsqueeze(1) + shift
+
+
+def with_logs(q, k, v, _mask=None, _p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    out, logs = attended(q, k, v, behind(q.shape[-2], k.shape[-2]) if is_causal else None, scale)
+    return out.to(q.dtype), logs
+
+
+def efficient(q, k, v, _bias, compute_logs, dropout_p=0.0, is_causal=False, *, scale=None):
+    out, logs = with_logs(q, k, v, None, dropout_p, is_causal, scale=scale)
+    return out, logs if compute_logs else logs[..., :0], torch.tensor(0), torch.tensor(0)
+
+
+def attention_gradients(grad, q, k, v, _out, _logs, _mask=None, _p=0.0, is_causal=False):
+    with torch.enable_grad():
+        inputs = [t.detach().requires_grad_() for t in (q, k, v)]
+        made = with_logs(*inputs, None, 0.0, is_causal)[0]
+    return torch.autograd.grad(made, inputs, grad)
+
+
+def queries_keys_values(dtype, key_heads=3):
+    for n, m, causal in ((4, 6, False), (5, 5, True)):
+        yield (*(torch.randn(2, h, rows, 8, dtype=dtype) for h, rows in ((3, n), (key_heads, m), (key_heads, m))),
+               causal)
+
+
+def with_logs_samples(dtype):
+    for q, k, v, causal in queries_keys_values(dtype):
+        yield (q, k, v, None, 0.0, causal)
+        yield (q.transpose(1, 2).contiguous().transpose(1, 2), k, v, None, 0.0, causal, {"scale": 0.5})
+    for q, k, v, causal in queries_keys_values(dtype, 1):
+        yield (q, k, v, None, 0.0, causal, {"enable_gqa": True})
+
+
+def math_samples(dtype):
+    for q, k, v, causal in queries_keys_values(dtype):
+        yield (q, k, v, None, 0.0, causal)
+
+
+def efficient_samples(dtype):
+    for q, k, v, causal in queries_keys_values(dtype):
+        yield (q, k, v, None, True, 0.0, causal)
+        yield (q, k, v, None, False, 0.0, causal)
+
+
+def attention_gradients_samples(dtype):
+    for q, k, v, causal in queries_keys_values(dtype):
+        out, logs = with_logs(q, k, v, None, 0.0, causal)
+        yield (torch.randn_like(out), q, k, v, out, logs, None, 0.0, causal)
+
+
+def of_sequences(q, k, v, cu_q, cu_k, causal=False, scale=None):
+    """Of [rows, heads, size]."""
+    out = q.new_zeros(*q.shape[:2], v.shape[-1])
+    logs = torch.empty(q.shape[1], q.shape[0], dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
+    for (a, b), (c, d) in zip(zip(cu_q.tolist(), cu_q[1:].tolist()), zip(cu_k.tolist(), cu_k[1:].tolist())):
+        n, m = b - a, d - c
+        made, found = attended(*(t.transpose(0, 1) for t in (q[a:b], k[c:d], v[c:d])),
+                               behind(n, m, m - n) if causal else None, scale)
+        out[a:b], logs[:, a:b] = made.transpose(0, 1).to(q.dtype), found
+    return out, logs
+
+
+def varlen(q, k, v, _most, cu_q, _most_keys, cu_k, *, causal, softmax_scale=None, return_softmax_lse=True):
+    return of_sequences(q, k, v, cu_q, cu_k, causal, softmax_scale)
+
+
+def varlen_samples(dtype):
+    cu_q, cu_k = (torch.tensor(t, dtype=torch.int32) for t in ([0, 3, 4, 9], [0, 5, 6, 12]))
+    for key_heads in (4, 2):
+        q, k, v = (torch.randn(rows, h, 8, dtype=dtype) for rows, h in ((9, 4), (12, key_heads), (12, key_heads)))
+        for causal in (False, True):
+            yield (q, k, v, 5, cu_q, 6, cu_k, {"causal": causal, "return_softmax_lse": True})
+    yield (q, k, v, 5, cu_q, 6, cu_k, {"causal": True, "softmax_scale": 0.5, "return_softmax_lse": True})
+
+
+def flash_forward(q, k, v, cu_q, cu_k, _most, _most_keys, _p, is_causal, _mask, *, scale=None):
+    if cu_q is None:
+        n, m = q.shape[1], k.shape[1]
+        out, logs = attended(*(t.transpose(1, 2) for t in (q, k, v)), behind(n, m, m - n) if is_causal else None, scale)
+        out = out.transpose(1, 2).to(q.dtype)
+    else:
+        out, logs = of_sequences(q, k, v, cu_q, cu_k, is_causal, scale)
+    return out, logs, torch.zeros(2, dtype=torch.int64), torch.empty(0, dtype=torch.int64), q.new_empty(0)
+
+
+def flash_forward_samples(dtype):
+    for q, k, v, causal in queries_keys_values(dtype):
+        yield (*(t.transpose(1, 2) for t in (q, k, v)), None, None, 6, 6, 0.0, causal, False)
+    for q, k, v, most, cu_q, most_keys, cu_k, named in varlen_samples(dtype):
+        yield (q, k, v, cu_q, cu_k, most, most_keys, 0.0, named["causal"], False)
+
+
+def rms_norm_forward(x, sizes, weight=None, eps=1e-5):
+    kept = x if x.dtype == torch.float64 else x.float()
+    inverse = torch.rsqrt(kept.square().mean(-1, keepdim=True) + eps)
+    return (kept * inverse * (1 if weight is None else weight)).to(x.dtype), inverse
+
+
+def rms_norm_forward_samples(dtype):
+    for x in shapes(dtype):
+        yield (x, list(x.shape[-1:]))
+        yield (x, list(x.shape[-1:]), torch.randn(x.shape[-1:], dtype=dtype), 1e-3)
+
+
 class Row(typing.NamedTuple):
     reference: typing.Callable | None  # None: ATen
     samples: typing.Callable  # of a dtype: positional arguments, and a dict of the others at the end
@@ -404,6 +525,15 @@ ROWS = {
     "flaggems::apply_rotary_pos_emb_": Row(rotary, rotary_samples),
     "flaggems::act_quant": Row(act_quant, act_quant_samples, (torch.float32, torch.bfloat16, torch.float16)),
     "flaggems::fp8_matmul": Row(fp8_matmul, fp8_matmul_samples, (torch.float8_e4m3fn,)),
+    "flaggems::fp8_matmul_direct": Row(fp8_matmul, fp8_matmul_samples, (torch.float8_e4m3fn,)),
+    "flaggems::rms_norm_forward": Row(rms_norm_forward, rms_norm_forward_samples),
+    "flaggems::fused_rms_norm_forward": Row(rms_norm_forward, rms_norm_forward_samples),
+    "flaggems::scaled_dot_product_attention_forward": Row(with_logs, with_logs_samples),
+    "flaggems::scaled_dot_product_attention_backward": Row(attention_gradients, attention_gradients_samples),
+    "flaggems::flash_attn_varlen_func": Row(varlen, varlen_samples),
+    "_flash_attention_forward": Row(flash_forward, flash_forward_samples),
+    "_scaled_dot_product_efficient_attention": Row(efficient, efficient_samples),
+    "_scaled_dot_product_attention_math": Row(None, math_samples),
     "flaggems::rwkv_ka_fusion": Row(rwkv_keys, rwkv_keys_samples),
     "flaggems::rwkv_mm_sparsity": Row(lambda k, v: (k.unsqueeze(1) * v).sum(0), rwkv_sparse_samples),
     "flaggems::reshape_and_cache": Row(cached, cache_samples((3, 2, 2, 4, 4), (3, 2, 8, 4))),

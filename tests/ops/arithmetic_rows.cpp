@@ -36,6 +36,23 @@ TYPED_TEST(arithmetic_rows, integers_by_zero) {
   });
 }
 
+// As of Python's //: the rest of a division by infinity is the dividend itself.
+TYPED_TEST(arithmetic_rows, floor_of_infinities) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  at_every_level<D>([&] {
+    test_tensor<f32, D> a({7}, layout::contiguous, {-3, 3, -3, inf, 0, inf, -1});
+    test_tensor<f32, D> b({7}, layout::contiguous, {inf, -inf, -inf, 0.001, -inf, 0, 0});
+    expect_close<f32>(values_of(fg::floor_divide(stream, a.in(), b.in())),
+                      {-1, -1, 0, nan, 0, inf, -inf});
+    test_tensor<f64, D> c({3}, layout::contiguous, {-3, inf, 7});
+    test_tensor<f64, D> d({3}, layout::contiguous, {inf, 2, inf});
+    expect_close<f64>(values_of(fg::floor_divide(stream, c.in(), d.in())), {-1, nan, 0});
+  });
+}
+
 TYPED_TEST(arithmetic_rows, of_other_operators) {
   using D = TypeParam;
   const auto& stream = test_stream<D>();

@@ -3,11 +3,14 @@
 //
 // Complex numbers, compared with std::complex<double> and, where zeros, infinities and NaN are
 // concerned, with what PyTorch gives.
+#include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/stack.hpp>
 #include <support/ops.hpp>
 
 #include <complex>
@@ -58,28 +61,19 @@ class complex_tensor {
   numbers values_;
 };
 
-/// The elements of a tensor in row-major order.
-template <class T, class D>
-std::vector<T> elements_of(const fg::tensor<T, D>& x) {
-  std::vector<T> all(static_cast<std::size_t>(x.numel()));
-  D::copy(all.data(), x.data(), x.bytes(), fg::copy_kind::device_to_host,
-          test_stream<D>().handle());
-  test_stream<D>().synchronize();
-  return all;
-}
-template <class C, class D>
-numbers read(const fg::tensor<C, D>& x) {
-  numbers all;
-  for (const C z : elements_of(x)) all.emplace_back(z.re, z.im);
-  return all;
-}
-/// Of a view, by way of its parts, so that no kernel of complex numbers is used.
+/// The elements in row-major order, by way of their parts, so that no kernel of complex numbers is
+/// used.
 template <class C, class D>
 numbers read(const fg::tensor_view<C, D>& x) {
   const auto parts = values_of(fg::clone(test_stream<D>(), fg::view_as_real(x)));
   numbers all;
   for (std::size_t k = 0; k + 1 < parts.size(); k += 2) all.emplace_back(parts[k], parts[k + 1]);
   return all;
+}
+
+template <class C, class D>
+numbers read(const fg::tensor<C, D>& x) {
+  return read(x.view());
 }
 
 numbers random_numbers(std::size_t n, double low = -2, double high = 2) {
@@ -336,6 +330,27 @@ TYPED_TEST(complex_numbers, copies_and_conversions) {
   expect_near<C>(numbers(joined.begin() + static_cast<std::ptrdiff_t>(n), joined.end()), x, 0);
 }
 
+TYPED_TEST(complex_numbers, moved) {
+  using C = typename TypeParam::type;
+  using D = typename TypeParam::device;
+  const auto& s = test_stream<D>();
+  complex_tensor<C, D> a({2, 3}, random_numbers(6), 2), b({2, 3}, random_numbers(6));
+  const numbers &x = a.values(), &y = b.values();
+  const auto arranged = [&](std::initializer_list<int> order) {
+    numbers r;
+    for (const int k : order)
+      r.push_back(k < 6 ? x[static_cast<std::size_t>(k)] : y[static_cast<std::size_t>(k - 6)]);
+    return r;
+  };
+  EXPECT_EQ(read(fg::flip(s, a.in(), {1})), arranged({2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(read(fg::roll(s, a.in(), 1, 0)), arranged({3, 4, 5, 0, 1, 2}));
+  EXPECT_EQ(read(fg::rot90(s, a.in())), arranged({2, 5, 1, 4, 0, 3}));
+  EXPECT_EQ(read(fg::repeat(s, a.in(), {1, 2})), arranged({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(read(fg::permute_copy(s, a.in(), {1, 0})), arranged({0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(read(fg::stack(s, std::vector{a.in(), b.in()}, 1)),
+            arranged({0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11}));
+}
+
 TYPED_TEST(complex_numbers, filled) {
   using C = typename TypeParam::type;
   using D = typename TypeParam::device;
@@ -399,6 +414,17 @@ TYPED_TEST(complex_numbers, sums) {
   expect_near<C>(read(kept), columns, 32);
   complex_tensor<C, D> none({0, 2}, {});
   EXPECT_EQ(read(fg::sum(s, none.in(), 0)), numbers(2));
+  // Of a formula.
+  complex_tensor<C, D> b({7}, random_numbers(7));
+  numbers products(5), conjugates(5);
+  for (std::size_t k = 0; k < 35; ++k) {
+    products[k / 7] += a.values()[k] * b.values()[k % 7];
+    conjugates[k / 7] += std::conj(a.values()[k]) * b.values()[k % 7];
+  }
+  expect_near<C>(read(fg::sum(s, a.in() * b.in(), 1)), products, 64);
+  expect_near<C>(read(fg::linalg_vecdot(s, a.in(), b.in())), conjugates, 64);
+  expect_near<C>(read(fg::dot(s, a.in().select(0, 1), b.in())), {products[1]}, 64);
+  expect_near<C>(read(fg::vdot(s, a.in().select(0, 1), b.in())), {conjugates[1]}, 64);
 }
 
 TYPED_TEST(complex_numbers, matrix_products) {

@@ -135,6 +135,29 @@ class cross_entropy_layouts : public ::testing::Test {};
 using devices = all_devices;
 TYPED_TEST_SUITE(cross_entropy_layouts, devices);
 
+// The digits of logits far from 0 count.
+TYPED_TEST(cross_entropy_layouts, of_large_logits) {
+  const auto& stream = test_stream<TypeParam>();
+  at_every_level<TypeParam>([&] {
+    for (const double at : {0.0, 1e5, 1e6, -1e6, 3.4e38}) {
+      const double step = at > 1e7 ? 0 : 1;
+      test_tensor<f32, TypeParam> x({1, 3}, layout::contiguous, {at, at + step, at + step / 2}),
+          all({1, 3}, layout::contiguous, {1, 0, 0}), out({1});
+      test_tensor<i64, TypeParam> target({1}, layout::contiguous, {0});
+      const double want = step + std::log(std::exp(-step) + 1 + std::exp(-step / 2));
+      constexpr tolerance close{1e-6, 0};
+      const auto run = [&](const auto& t, double smoothing) {
+        fg::cross_entropy_loss(stream, x.in(), t, std::nullopt, out.view(),
+                               {fg::reduction::none, ignored, smoothing});
+        return out.read();
+      };
+      expect_close<f32>(run(target.in(), 0), {want}, close);
+      expect_close<f32>(run(all.in(), 0), {want}, close);
+      expect_close<f32>(run(target.in(), 0.5), {want / 2 + (want - step / 2) / 2}, close);
+    }
+  });
+}
+
 TYPED_TEST(cross_entropy_layouts, all) {
   at_every_level<TypeParam>([] {
     for (const layout in : input_layouts)

@@ -165,9 +165,13 @@ TEST(loss_forms, new_tensors) {
   for (const double no : {0.0, -1.0, std::nan("")})
     EXPECT_RAISES(fg::huber_loss(stream, x.in(), t.in(), out.view(), reduction::none, no),
                   invalid_argument, "huber_loss");
-  for (const double no : {-1.0, std::nan("")})
+  for (const double no : {-1.0, std::nan("")}) {
     EXPECT_RAISES(fg::smooth_l1_loss(stream, x.in(), t.in(), out.view(), reduction::none, no),
                   invalid_argument, "smooth_l1_loss");
+    EXPECT_RAISES(
+        (void)fg::smooth_l1_loss_backward(stream, x.in(), x.in(), t.in(), reduction::none, no),
+        invalid_argument, "smooth_l1_loss_backward");
+  }
   EXPECT_TRUE(out.untouched());
 }
 

@@ -67,6 +67,11 @@ TYPED_TEST(masks, selected_and_filled) {
   test_tensor<f32, D> none({0});
   test_tensor<bool, D> nowhere({0});
   EXPECT_EQ(fg::masked_select(s, none.in(), nowhere.in()).shape_of(), (shape{0}));
+  // No element is read before the source's first one, of no use as it would be.
+  test_tensor<f32, D> three({3}, layout::contiguous, {1, 2, 3}),
+      source({1}, layout::contiguous, {9});
+  test_tensor<bool, D> second({3}, layout::contiguous, {0, 1, 0});
+  expect_equal(values_of(fg::masked_scatter(s, three.in(), second.in(), source.in())), {1, 9, 3});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

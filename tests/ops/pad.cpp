@@ -139,6 +139,7 @@ TEST(padding_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::pad(s, x.in(), {1}), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {1, 1, 1, 1, 1, 1}), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {-3, -2}), shape_mismatch, "pad");
+  EXPECT_RAISES(fg::pad(s, x.in(), {std::numeric_limits<i64>::min(), 0}), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {4, 0}, fg::pad_mode::reflect), shape_mismatch, "pad");
   EXPECT_RAISES(fg::pad(s, x.in(), {5, 0}, fg::pad_mode::circular), shape_mismatch, "pad");
   // Of rows that are taken away whole, the element next to what is added is repeated, as in ATen.

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Complex numbers in boxed calls; the families are compiled beside the tests of their own.
+#include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/stack.hpp>
 #include <registry/support.hpp>
 
 namespace flaggems_test {
@@ -51,6 +53,17 @@ TEST_F(registry_complex, copies_sums_and_products) {
   const auto turned = b.t();
   const view<host> w(turned);
   check("mm", {x, w}, [&] { return fg::mm(s, a, turned); });
+}
+
+TEST_F(registry_complex, moves) {
+  using list = fg::int_list;
+  check("permute_copy", {x, list{1, 0}}, [&] { return fg::permute_copy(s, a, {1, 0}); });
+  check("flip", {x, list{1}}, [&] { return fg::flip(s, a, {1}); });
+  check("roll", {x, list{1}, list{0}}, [&] { return fg::roll(s, a, 1, 0); });
+  check("repeat", {x, list{2, 1}}, [&] { return fg::repeat(s, a, {2, 1}); });
+  const view<host> views[] = {x, y};
+  const std::span<const view<host>> all(views);
+  check("stack", {all, 1}, [&] { return fg::stack(s, std::tie(a, b), 1); });
 }
 
 TEST_F(registry_complex, refusals) {

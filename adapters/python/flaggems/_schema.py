@@ -96,8 +96,9 @@ class Schema:
         if len(args) > self.positional:
             return f"takes {self.positional} positional arguments, got {len(args)}"
         places = {name: name for name in kwargs}
-        if self.outputs and "out" in kwargs and self.parameters[-1].name != "out":
-            given = kwargs["out"]
+        given = kwargs.get("out")
+        is_one = not isinstance(given, (list, tuple)) and any(p.name == "out" for p in self.outputs)
+        if self.outputs and "out" in kwargs and self.parameters[-1].name != "out" and not is_one:
             if not isinstance(given, (list, tuple)) or len(given) != len(self.outputs):
                 return f"out is a tuple of {len(self.outputs)} tensors"
             del places["out"]

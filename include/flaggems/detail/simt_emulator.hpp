@@ -50,7 +50,7 @@ template <int WarpSize, bool Clusters = false>
 struct emulated_machine {
   static constexpr int warp_size = WarpSize;
   static constexpr bool has_clusters = Clusters;
-  static constexpr int emulates_warp_groups = 1;
+  static constexpr int emulates_warp_groups = 1, watches_loops = 1;
   template <class T>
   using array_type = emulated_array<T>;
   using state = detail::simt_thread_group::state;
@@ -63,42 +63,43 @@ struct emulated_machine {
   int threads() const { return group->threads(); }
   i64 block() const { return group->first_block() + own_block; }
   i64 blocks() const { return group->blocks(); }
-  void sync(int line) const { group->sync(thread_index, line); }
+  void sync(source_line line) const { group->sync(thread_index, line); }
   i64 cluster() const { return group->first_block() / group->cluster(); }
   i64 clusters() const { return group->blocks() / group->cluster(); }
   int cluster_block() const { return own_block; }
   int cluster_blocks() const { return group->cluster(); }
-  void sync_cluster(int line) const { group->sync_cluster(thread_index, line); }
-  void leave_cluster(int line) const { sync_cluster(line); }
+  void sync_cluster(source_line line) const { group->sync_cluster(thread_index, line); }
+  void leave_cluster(source_line line) const { sync_cluster(line); }
   template <class T>
   array_type<T> of_block(const array_type<T>& s, int other) const {
     const i64 stride = group->stride();
     return {group, thread_index, s.offset % stride + other * stride, s.count};
   }
-  u32 shuffle_xor(u32 x, int mask, int line = 0) const {
+  u32 shuffle_xor(u32 x, int mask, source_line line = 0) const {
     group->check_distance(mask, WarpSize, line);
     return static_cast<u32>(group->shuffle(thread_index, state::shuffle_xor, x, mask, line));
   }
-  u32 shuffle_up(u32 x, int delta, int line = 0) const {
+  u32 shuffle_up(u32 x, int delta, source_line line = 0) const {
     group->check_distance(delta, WarpSize, line);
     return static_cast<u32>(group->shuffle(thread_index, state::shuffle_up, x, delta, line));
   }
-  u32 shuffle_from(u32 x, int lane, int line = 0) const {
+  u32 shuffle_from(u32 x, int lane, source_line line = 0) const {
     group->check_distance(lane, WarpSize, line);
     return static_cast<u32>(group->shuffle(thread_index, state::shuffle_from, x, lane, line));
   }
-  u64 ballot_match(u32 x, int line = 0) const {
+  u64 ballot_match(u32 x, source_line line = 0) const {
     const u64 set = group->shuffle(thread_index, state::ballot_match, x != 0 ? 1 : 0, 0, line);
     return (x != 0 ? set : ~set) & ~u64(0) >> (64 - WarpSize);
   }
   static constexpr bool has_async_copies = true;
   template <class Vec>
-  void copy_async(const array_type<Vec>& to, i64 i, const Vec* from, bool exists, int line) const {
+  void copy_async(const array_type<Vec>& to, i64 i, const Vec* from, bool exists,
+                  source_line line) const {
     group->copy_async(to.offset, to.count, i, exists ? from : nullptr, thread_index, line);
   }
   void commit_copies() const { group->commit_copies(thread_index); }
   template <int Left>
-  void wait_copies(int line) const {
+  void wait_copies(source_line line) const {
     group->wait_copies(Left, thread_index, line);
   }
   template <class T>
@@ -116,7 +117,7 @@ struct emulated_machine {
             min_of<i64>(32, bytes / static_cast<i64>(sizeof(T)))};
   }
   template <class T>
-  T atomic_add(array_type<T> s, i64 i, identity<T> x, int line = 0) const {
+  T atomic_add(array_type<T> s, i64 i, identity<T> x, source_line line = 0) const {
     unsigned char* const p = s.touch(detail::simt_thread_group::access::update, i, line);
     T old;
     __builtin_memcpy(&old, p, sizeof(T));
@@ -124,6 +125,21 @@ struct emulated_machine {
     __builtin_memcpy(p, &sum, sizeof(T));
     return old;
   }
+};
+
+/// The emulator knows the step of a loop that a thread is in.
+template <class Machine>
+struct loop_steps<Machine, decltype(Machine::watches_loops + 0)> {
+  explicit loop_steps(const Machine& machine)
+      : step_(machine.group->step_of(machine.thread_index)), outer_(step_) {}
+  loop_steps(const loop_steps&) = delete;
+  loop_steps& operator=(const loop_steps&) = delete;
+  ~loop_steps() { step_ = outer_; }
+  void begin(i64 step) const { step_ = step; }
+
+ private:
+  i64& step_;
+  i64 outer_;
 };
 
 /// Warp groups of the emulator: see detail/simt_warp_groups.hpp.

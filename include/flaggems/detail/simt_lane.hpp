@@ -55,8 +55,10 @@ enum class simt_state {
   returned
 };
 
-inline std::string simt_line_text(int line) {
-  return line == 0 ? std::string("an unknown line") : "line " + std::to_string(line);
+inline std::string simt_line_text(const kernels::source_line& line) {
+  if (line.number == 0) return "an unknown line";
+  const std::string number = "line " + std::to_string(line.number), file = line.file;
+  return file.empty() ? number : number + " of " + file.substr(file.rfind('/') + 1);
 }
 
 /// A thread.
@@ -68,20 +70,38 @@ struct simt_lane {
   };
   fiber point;
   simt_state now = simt_state::ready;
-  int line = 0;
+  kernels::source_line line;
+  i64 step = outside;  // of the innermost loop of its block's that it is in
   int argument = 0;
   u64 value = 0;
   std::vector<copy> copies{};  // pending
   int groups = 0;
 
+  static constexpr i64 outside = -1;
+
+  void begin() {
+    now = simt_state::ready;
+    step = outside;
+    copies.clear();
+    groups = 0;
+  }
+  /// Whether both wait at the same place, in the same step of their loops, or have returned. Blocks
+  /// of a cluster are in loops of their own.
+  [[nodiscard]] bool is_with(const simt_lane& other) const {
+    if (now != other.now) return false;
+    if (now == simt_state::returned) return true;
+    return line == other.line && (now == simt_state::cluster_barrier || step == other.step);
+  }
+
   /// For messages.
   [[nodiscard]] std::string text() const {
     switch (now) {
-      case simt_state::barrier: return " at the barrier of " + simt_line_text(line);
+      case simt_state::barrier: return " at the barrier of " + simt_line_text(line) + step_text();
       case simt_state::cluster_barrier:
         return " at the cluster's barrier of " + simt_line_text(line);
       case simt_state::shuffle_xor:
-        return " in shuffle_xor(" + std::to_string(argument) + ") at " + simt_line_text(line);
+        return " in shuffle_xor(" + std::to_string(argument) + ") at " + simt_line_text(line) +
+               step_text();
       case simt_state::shuffle_up:
         return " in shuffle_up(" + std::to_string(argument) + ") at " + simt_line_text(line);
       case simt_state::returned: return " returned";
@@ -93,6 +113,9 @@ struct simt_lane {
       case simt_state::products: return " awaiting products at " + simt_line_text(line);
       default: return " running";
     }
+  }
+  [[nodiscard]] std::string step_text() const {
+    return step == outside ? std::string() : " in step " + std::to_string(step) + " of a loop";
   }
 };
 

@@ -27,6 +27,7 @@ class simt_thread_group {
   enum class access { read, write, update };
   using state = simt_state;
   using job = simt_job;
+  using source_line = kernels::source_line;
 
   simt_thread_group() = default;
   simt_thread_group(const simt_thread_group&) = delete;
@@ -114,10 +115,11 @@ class simt_thread_group {
     abandon();
   }
 
-  void sync(int thread, int line) { wait(thread, state::barrier, line); }
-  void sync_cluster(int thread, int line) { wait(thread, state::cluster_barrier, line); }
+  [[nodiscard]] i64& step_of(int thread) { return at(thread).step; }
+  void sync(int thread, source_line line) { wait(thread, state::barrier, line); }
+  void sync_cluster(int thread, source_line line) { wait(thread, state::cluster_barrier, line); }
 
-  u64 shuffle(int thread, state kind, u32 x, int argument, int line) {
+  u64 shuffle(int thread, state kind, u32 x, int argument, source_line line) {
     lane& self = at(thread);
     self.value = x;
     self.argument = argument;
@@ -147,7 +149,7 @@ class simt_thread_group {
     at(thread).copies.push_back({offset, count, i, from, at(thread).groups, line});
   }
   void commit_copies(int thread) { ++at(thread).groups; }
-  void wait_copies(int left, int thread, int line) {
+  void wait_copies(int left, int thread, source_line line) {
     std::vector<simt_lane::copy>& copies = at(thread).copies;
     std::size_t arrived = 0;
     for (; arrived < copies.size() && copies[arrived].group + left < at(thread).groups; ++arrived) {
@@ -216,9 +218,7 @@ class simt_thread_group {
     begin_epochs(0, job_->cluster);
     has_met_ = false;
     for (int t = 0; t < all; ++t) {
-      at(t).copies.clear();
-      at(t).groups = 0;
-      at(t).now = state::ready;
+      at(t).begin();
       at(t).point.start(stacks_.stack(t), stack_pool::bytes, &simt_thread_group::entry);
     }
     warp_groups_.begin(all);
@@ -315,9 +315,7 @@ class simt_thread_group {
   }
   void require_same(const char* expected, int begin, int end) {
     for (int t = begin + 1; t < end; ++t)
-      if (at(t).now != at(begin).now ||
-          (at(t).now != state::returned && at(t).line != at(begin).line))
-        refuse_divergence(expected, begin, end);
+      if (!at(t).is_with(at(begin))) refuse_divergence(expected, begin, end);
   }
   void begin_epochs(int begin, int end) {
     for (int block = begin; block < end; ++block) epochs_[block] = ++last_epoch_;
@@ -334,7 +332,7 @@ class simt_thread_group {
         if (at(t).now == state::ready) resume(t), ran = true;
         is_late = is_late || is_waiting(t);
         if (at(t).now >= state::shuffle_xor && at(t).now <= state::ballot_match) ++shuffling;
-        same = same && at(t).now == at(first).now && at(t).line == at(first).line &&
+        same = same && at(t).is_with(at(first)) &&
                (at(t).argument == at(first).argument || at(t).now == state::shuffle_from);
       }
       if (shuffling == 0 || is_late) return ran;
@@ -389,7 +387,7 @@ class simt_thread_group {
     group.at(thread).point.switch_to(group.scheduler_, true);
   }
 
-  void wait(int thread, state kind, int line) {
+  void wait(int thread, state kind, source_line line) {
     lane& self = at(thread);
     self.now = kind;
     self.line = line;

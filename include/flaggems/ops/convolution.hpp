@@ -130,11 +130,11 @@ struct conv_plan {
     }
     for (int d = 0; d < dims; ++d) {
       sizes.push_back(at[d].kernel);
-      strides.push_back(x.stride(first + d) * at[d].dilation);
+      strides.push_back(at[d].kernel == 1 ? 0 : x.stride(first + d) * at[d].dilation);
     }
     for (int d = 0; d < dims; ++d) {
       sizes.push_back(at[d].result);
-      strides.push_back(x.stride(first + d) * at[d].stride);
+      strides.push_back(at[d].result == 1 ? 0 : x.stride(first + d) * at[d].stride);
     }
     return x.as_strided(sizes, strides);
   }

@@ -26,7 +26,8 @@ auto halves(const char* op, const X& x, i64 dim) {
   const view v(as_view(x));
   const int at = existing_dim(dim, v.rank(), op);
   const i64 n = v.size(at);
-  check(n % 2 == 0, errc::invalid_argument, op, "an even size along the dimension", "an odd one");
+  if (n % 2 != 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "an even size along the dimension", text(n));
   return halves_of<view>{v.narrow(at, 0, n / 2), v.narrow(at, n / 2, n / 2)};
 }
 /// The halves of an output, which is written by halves and so shares no memory with what is read.

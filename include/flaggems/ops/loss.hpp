@@ -88,12 +88,22 @@ struct option_limits<kernels::huber_loss_fn<f64>> {
       raise(errc::invalid_argument, "huber_loss", "a positive delta", text(f.delta));
   }
 };
+inline void check_beta(const char* op, f64 beta) {
+  if (!(beta >= 0)) [[unlikely]]
+    raise(errc::invalid_argument, op, "a beta that is not negative", text(beta));
+}
 template <>
 struct option_limits<kernels::smooth_l1_loss_fn<f64>> {
   template <class P>
   static void check(const kernels::smooth_l1_loss_fn<f64>& f) {
-    if (!(f.beta >= 0)) [[unlikely]]
-      raise(errc::invalid_argument, "smooth_l1_loss", "a beta that is not negative", text(f.beta));
+    check_beta("smooth_l1_loss", f.beta);
+  }
+};
+template <>
+struct option_limits<kernels::smooth_l1_loss_backward_fn<f64>> {
+  template <class P>
+  static void check(const kernels::smooth_l1_loss_backward_fn<f64>& f) {
+    check_beta("smooth_l1_loss_backward", f.beta);
   }
 };
 

@@ -39,7 +39,8 @@ struct mask_places {
   i64 count = 0;
 
   template <class Node>
-  mask_places(const char* op, const S& stream, const shape& sizes, const Node& is_true)
+  mask_places(const char* op, const S& stream, const shape& sizes, const Node& is_true,
+              i64 elsewhere = -1)
       : mask(empty<bool>(stream, sizes, op)), places(empty<i64>(stream, sizes, op)) {
     if (mask.empty()) return;
     assign_node(op, stream, mask.view(), is_true);
@@ -51,7 +52,7 @@ struct mask_places {
     using before = call<integral, kernels::sub_fn, leaf<i64, D>, number<i64>>;
     assign_node(op, stream, sums,
                 choice<leaf<bool, D>, before, number<i64>>{
-                    {row}, before{{}, {leaf<i64, D>{sums}, {1}}}, {-1}});
+                    {row}, before{{}, {leaf<i64, D>{sums}, {1}}}, {elsewhere}});
   }
   /// Writes the elements of x, of the mask's sizes, where it is true.
   template <class T>
@@ -188,7 +189,8 @@ template <stream_like S, tensor_like X, tensor_like Mask, tensor_like Source>
   const shape sizes = broadcast_shapes(v.shape_of(), as_view(mask).shape_of(), op);
   const detail::mask_places<S> found(
       op, stream, sizes,
-      detail::leaf<bool, D>{tensor_view<const bool, D>(as_view(mask).expand(sizes))});
+      detail::leaf<bool, D>{tensor_view<const bool, D>(as_view(mask).expand(sizes))},
+      0);  // every place is read
   const auto row = detail::copied<T>(op, stream, as_view(source));
   if (row.numel() < found.count) [[unlikely]]
     raise(errc::shape_mismatch, op, "a source of " + detail::text(found.count) + " elements",

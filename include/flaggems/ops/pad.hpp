@@ -52,6 +52,8 @@ struct pad_move {
     shape r = x;
     for (int d = 0; d < x.rank(); ++d) {
       const i64 l = before(x.rank(), d), h = after(x.rank(), d);
+      if (l < -x[d] || h < -x[d]) [[unlikely]]
+        raise_shapes(name, "to take away no more than there is", x, pad);
       const i64 kept = x[d] - cut(l) - cut(h);
       const bool wraps = mode == pad_mode::circular, mirrors = mode == pad_mode::reflect;
       const i64 most = mirrors ? kept - 1 : kept;

@@ -13,16 +13,6 @@
 namespace flaggems {
 namespace detail {
 
-/// Raises invalid_argument unless a view of `out` lies within its first and last elements.
-template <class View>
-void check_within(const char* op, const View& out, const View& part) {
-  if (part.empty()) return;
-  const byte_range memory = memory_range(out), used = memory_range(part);
-  if (used.lo < memory.lo || used.hi > memory.hi || out.empty()) [[unlikely]]
-    raise(errc::invalid_argument, op, "a view within the output's elements",
-          "sizes " + to_string(part.shape_of()) + " under strides " +
-              to_string(shape(part.strides())));
-}
 /// A new tensor of x's sizes and strides. Raises invalid_argument where x has gaps or elements in
 /// one place.
 template <class S, class X>

@@ -13,14 +13,17 @@
 
 namespace flaggems {
 
-// One line a view of x: name, the ATen schema's parameters, and what they are passed as. An owning
+// One line a view of x: name, the member that makes it, the ATen schema's parameters. An owning
 // tensor has to live longer than its view.
-#define FLAGGEMS_VIEW(name, arguments, ...)                                                \
+#define FLAGGEMS_OTHER_VIEW(name, what, ...)                                               \
   template <tensor_like X>                                                                 \
   requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto name(X&& x __VA_OPT__(, ) \
                                                                           __VA_ARGS__) {   \
-    return as_view(x).name arguments;                                                      \
+    return as_view(x).what;                                                                \
   }
+// The member of the same name, and what the parameters are passed as.
+#define FLAGGEMS_VIEW(name, arguments, ...) \
+  FLAGGEMS_OTHER_VIEW(name, name arguments __VA_OPT__(, ) __VA_ARGS__)
 
 namespace detail {
 /// Whether a view of an argument would outlive what owns the memory.
@@ -95,7 +98,19 @@ FLAGGEMS_VIEW(chunk, (chunks, dim), i64 chunks, i64 dim = 0)
 /// Exactly `sections` parts along a dimension, whose sizes differ by at most one.
 /// aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0)
 FLAGGEMS_VIEW(tensor_split, (sections, dim), i64 sections, i64 dim = 0)
+/// x itself: it has no wrapper to be lifted out of. aten::lift(Tensor self)
+FLAGGEMS_OTHER_VIEW(lift, view())
+/// x itself. aten::lift_fresh(Tensor(a) self)
+FLAGGEMS_OTHER_VIEW(lift_fresh, view())
+/// As view. aten::_unsafe_view(Tensor self, SymInt[] size)
+FLAGGEMS_OTHER_VIEW(unsafe_view, view(size), int_list size)
+/// As chunk. aten::unsafe_chunk(Tensor self, int chunks, int dim=0)
+FLAGGEMS_OTHER_VIEW(unsafe_chunk, chunk(chunks, dim), i64 chunks, i64 dim = 0)
+/// As as_strided, from the first element of x on.
+/// aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride)
+FLAGGEMS_OTHER_VIEW(reshape_alias, as_strided(size, stride), int_list size, int_list stride)
 #undef FLAGGEMS_VIEW
+#undef FLAGGEMS_OTHER_VIEW
 
 /// x itself. aten::alias(Tensor(a) self)
 template <tensor_like X>
@@ -159,6 +174,19 @@ auto copies_of(const char* op, const S& stream, const Parts& parts) {
 
 }  // namespace detail
 
+namespace detail {
+/// Raises invalid_argument unless `part`, a view of x, lies within its first and last elements.
+template <class View>
+void check_within(const char* op, const View& x, const View& part) {
+  if (part.empty()) return;
+  const byte_range memory = memory_range(x), used = memory_range(part);
+  if (used.lo < memory.lo || used.hi > memory.hi || x.empty()) [[unlikely]]
+    raise(errc::invalid_argument, op, "a view within the tensor's elements",
+          "sizes " + to_string(part.shape_of()) + " under strides " +
+              to_string(shape(part.strides())));
+}
+}  // namespace detail
+
 // One line a copy: name, the view of x, the schema's parameters.
 #define FLAGGEMS_VIEW_COPY(name, what, ...)                                         \
   template <stream_like S, tensor_like X, tensor_like Out>                          \
@@ -174,6 +202,8 @@ auto copies_of(const char* op, const S& stream, const Parts& parts) {
 
 /// The elements of x. aten::alias_copy(Tensor self)
 FLAGGEMS_VIEW_COPY(alias_copy, view())
+/// The elements of x. aten::lift_fresh_copy(Tensor self)
+FLAGGEMS_VIEW_COPY(lift_fresh_copy, view())
 /// The elements of permute. aten::permute_copy(Tensor self, int[] dims)
 FLAGGEMS_VIEW_COPY(permute_copy, permute(dims), int_list dims)
 /// The elements of transpose. aten::transpose_copy.int(Tensor self, int dim0, int dim1)
@@ -226,10 +256,33 @@ FLAGGEMS_VIEW_COPY(diagonal_copy, diagonal(offset, dim1, dim2), i64 offset = 0, 
                    i64 dim2 = 1)
 /// The elements of unfold. aten::unfold_copy(Tensor self, int dimension, int size, int step)
 FLAGGEMS_VIEW_COPY(unfold_copy, unfold(dimension, size, step), i64 dimension, i64 size, i64 step)
-/// The elements of as_strided. The offset counts from the first element of x.
-/// aten::as_strided_copy( Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)
-FLAGGEMS_VIEW_COPY(as_strided_copy, as_strided(size, stride, storage_offset.value_or(0)),
-                   int_list size, int_list stride, std::optional<i64> storage_offset = {})
+namespace detail {
+/// x.as_strided(...). Raises invalid_argument for elements outside x's memory.
+template <class View>
+View strided_within(const View& x, int_list size, int_list stride, std::optional<i64> offset) {
+  const View part = x.as_strided(size, stride, offset.value_or(0));
+  check_within("as_strided_copy", x, part);
+  return part;
+}
+}  // namespace detail
+/// The elements of as_strided. The offset counts from the first element of x. Raises
+/// invalid_argument for elements outside x's memory.
+/// aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)
+template <stream_like S, tensor_like X, tensor_like Out>
+void as_strided_copy(const S& stream, const X& x, Out&& out, int_list size, int_list stride,
+                     std::optional<i64> storage_offset = {}) {
+  same_device<S, X, Out>();
+  detail::copy_of_view("as_strided_copy", stream,
+                       detail::strided_within(as_view(x), size, stride, storage_offset),
+                       as_view(out));
+}
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto as_strided_copy(const S& stream, const X& x, int_list size, int_list stride,
+                                   std::optional<i64> storage_offset = {}) {
+  detail::require_on_device("as_strided_copy", ref(stream), x);
+  return detail::copied<value_t<const X&>>(
+      "as_strided_copy", stream, detail::strided_within(as_view(x), size, stride, storage_offset));
+}
 #undef FLAGGEMS_VIEW_COPY
 
 /// The parts of unbind in new tensors. aten::unbind_copy.int(Tensor self, int dim=0)

@@ -46,6 +46,14 @@ struct other_name {
 inline constexpr other_name no_names[] = {{}};
 #define FLAGGEMS_OTHER_NAME(other, name) {#other, #name},
 
+/// Rows of which ATen has no operator: their names begin with flaggems::.
+inline constexpr std::string_view own_rows[] = {"squared_relu"};
+constexpr bool is_own(std::string_view row) {
+  for (const std::string_view own : own_rows)
+    if (own == row) return true;
+  return false;
+}
+
 /// The line of a row's schema, with its other names; operands are promoted by the row's rule.
 template <class Rule, int Operands, class Names>
 constexpr line_facts row_line(const char* text, const Names& names) {
@@ -71,7 +79,8 @@ constexpr auto lines(int, Line... line) {
 
 #define FLAGGEMS_ROW_LINE(bind, name, rule, operands, text, names)                  \
   , bind(flaggems::name, ::flaggems::bindings::row_types<::flaggems::detail::rule>, \
-         ::flaggems::bindings::row_line<::flaggems::detail::rule, operands>(text, names))
+         ::flaggems::bindings::row_line<::flaggems::detail::rule, operands>(        \
+             ::flaggems::bindings::is_own(#name) ? "flaggems::" text : text, names))
 /// name(Tensor self), with an in-place form and without; `names`: an array of other_name.
 #define FLAGGEMS_UNARY_LINE(name, rule, names) \
   FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1, #name "(Tensor self) -> Tensor", names)

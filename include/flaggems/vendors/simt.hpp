@@ -23,13 +23,14 @@ namespace flaggems {
 /// An emulated SIMT device with warps of `WarpSize` (32 or 64) lanes.
 ///
 /// Launches are synchronous and raise an `error` that names operator, kernel and line for: threads
-/// of a block at different barriers; a shuffle by part of a warp; a race of two threads on an
-/// element of block-local memory; reads of block-local memory that the block has not written; a
-/// race of two blocks of a cluster, or access to another block's memory before it may have begun or
-/// after it has ended; indices outside a scratch array; more scratch than `launch_config::scratch`;
-/// reduced states of more than 16 bytes; boxes and products of warp groups that are not waited for.
-/// Memory is initialised with 0xCD, to expose elements that kernels miss. Races in global memory
-/// are not found: kernels access it by plain pointers.
+/// of a block at barriers of different places in the source, or in different tiles or steps of a
+/// loop of the block's, even where both meet as many; a shuffle by part of a warp; a race of two
+/// threads on an element of block-local memory; reads of block-local memory that the block has not
+/// written; a race of two blocks of a cluster, or access to another block's memory before it may
+/// have begun or after it has ended; indices outside a scratch array; more scratch than
+/// `launch_config::scratch`; reduced states of more than 16 bytes; boxes and products of warp
+/// groups that are not waited for. Memory is initialised with 0xCD, to expose elements that kernels
+/// miss. Races in global memory are not found: kernels access it by plain pointers.
 template <int WarpSize>
 struct simt : synchronous_streams {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");

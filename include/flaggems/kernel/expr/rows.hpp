@@ -226,13 +226,13 @@ struct row_group {
   /// partial results take turns.
   template <int M, class Op, class F>
   FLAGGEMS_INLINE static C fold(Block& block, int, i64 n, C init, Op op, const F& row,
-                                int line = FLAGGEMS_CALLER_LINE) {
+                                source_line line = FLAGGEMS_CALLER_LINE) {
     return block.reduce(n, init, op, row(0), line);
   }
   /// The same of functions that give several values at once, `Sums`.
   template <int M, class Sums, class Op, class F>
   FLAGGEMS_INLINE static Sums fold_each(Block& block, int, i64 n, const Sums& init, Op op,
-                                        const F& row, int line = FLAGGEMS_CALLER_LINE) {
+                                        const F& row, source_line line = FLAGGEMS_CALLER_LINE) {
     return block.reduce(n, init, op, row(0), line);
   }
   /// f(r) of each row.

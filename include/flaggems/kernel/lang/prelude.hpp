@@ -32,6 +32,23 @@ inline constexpr int max_rank = 8;
 
 namespace kernels {
 
+/// Where an operation of a block's is called (FLAGGEMS_CALLER_LINE), for machines that report
+/// errors.
+#if FLAGGEMS_DEVICE_CODE || FLAGGEMS_LANGUAGE_CUDA
+using source_line = int;
+#else
+struct source_line {
+  int number;
+  const char* file;
+
+  constexpr source_line(int n = 0, const char* of = "") : number(n), file(of) {}
+  constexpr operator int() const { return number; }
+  friend constexpr bool operator==(const source_line& a, const source_line& b) {
+    return a.number == b.number && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+  }
+};
+#endif
+
 // ---- type traits without compiler builtins, which differ between the runtime compilers
 template <class A, class B>
 inline constexpr bool is_same = false;

@@ -10,13 +10,11 @@ namespace flaggems::operator_families {
 
 /// Activations with parameters, and those of the halves of a tensor.
 struct activation {
-  /// Whether ATen has no operator of a row.
-  static constexpr bool is_own(std::string_view row) { return row == "squared_relu"; }
   static constexpr auto lines() {
     using bindings::line;
     // clang-format off
 // (Numbers of activations are floating-point; integer operands are for the typed operators.)
-#define FLAGGEMS_LINE_OF(name, rule, ...) FLAGGEMS_ROW_LINE(FLAGGEMS_BIND_IN_PLACE, name, rule, 1, is_own(#name) ? "flaggems::" #name "(Tensor self) -> Tensor" : #name "(Tensor self) -> Tensor", bindings::no_names)
+#define FLAGGEMS_LINE_OF(name, rule, ...) FLAGGEMS_UNARY_LINE(name, rule, bindings::no_names)
 #define FLAGGEMS_LINE2_OF(name, rule, ...) FLAGGEMS_UNARY2_LINE(name, floating, __VA_ARGS__)
 #define FLAGGEMS_NO_LINE(name, rule, ...)
     return bindings::lines(0

@@ -12,12 +12,13 @@ namespace flaggems::kernels {
 
 /// Access to block-local memory by a lane. Arrays of a machine have `is_scratch` and value_type.
 template <class C, class Array, conditional<Array::is_scratch, int, void> = 0>
-FLAGGEMS_INLINE C load(FLAGGEMS_VALUE(Array) s, lane_scalar lane, int line = FLAGGEMS_CALLER_LINE) {
+FLAGGEMS_INLINE C load(FLAGGEMS_VALUE(Array) s, lane_scalar lane,
+                       source_line line = FLAGGEMS_CALLER_LINE) {
   return number_cast<C>(s.read(lane.begin, line));
 }
 template <class Array, class V, conditional<Array::is_scratch, int, void> = 0>
 FLAGGEMS_INLINE void store(FLAGGEMS_VALUE(Array) s, lane_scalar lane, FLAGGEMS_VALUE(V) x,
-                           int line = FLAGGEMS_CALLER_LINE) {
+                           source_line line = FLAGGEMS_CALLER_LINE) {
   s.write(lane.begin, number_cast<typename Array::value_type>(x), line);
 }
 
@@ -57,6 +58,14 @@ template <class Machine>
 inline constexpr bool async_copies<Machine, decltype(Machine::has_async_copies + 0)> =
     Machine::has_async_copies;
 
+/// A loop of a block's. A machine that watches loops is told each step, and refuses a barrier that
+/// threads reach in different ones.
+template <class Machine, class = int>
+struct loop_steps {
+  FLAGGEMS_INLINE explicit loop_steps(const Machine&) {}
+  FLAGGEMS_INLINE void begin(i64) const {}
+};
+
 /// The least power of two that is at least n and 2; n is at most 128.
 FLAGGEMS_INLINE int lanes_of(int n) {
   u32 bits = static_cast<u32>(n - 1) | 1U;
@@ -67,13 +76,13 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 /// What a `Machine` has:
 ///   static constexpr int warp_size;
 ///   int thread(), threads();  i64 block(), blocks();
-///   void sync(int line);  // a barrier of the whole block
-///   u32 shuffle_xor(u32 x, int mask, int line), shuffle_up(u32 x, int delta, int line);
-///   u32 shuffle_from(u32 x, int lane, int line);  // from any lane
-///   u64 ballot_match(u32 x, int line);  // the lanes of the warp whose x != 0 equals this lane's
+///   void sync(line);  // a barrier of the whole block
+///   u32 shuffle_xor(u32 x, int mask, line), shuffle_up(u32 x, int delta, line);
+///   u32 shuffle_from(u32 x, int lane, line);  // from any lane
+///   u64 ballot_match(u32 x, line);  // the lanes of the warp whose x != 0 equals this lane's
 ///   template <class T> array_type<T> scratch(i64 offset, i64 count);  // block-local memory, bytes
 ///   template <class T> array_type<T> exchange(int which);  // block-local, 32 entries of 16 bytes
-///   template <class T> T atomic_add(array_type<T>, i64 i, T x, int line);
+///   template <class T> T atomic_add(array_type<T>, i64 i, T x, line);
 /// and, depending on its constants,
 ///   shuffles_by_blocks: shuffles that all threads of a block must take part in, and states<S>(),
 ///     block-local memory of 16 bytes a thread;
@@ -82,8 +91,8 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///   has_async_copies: copy_async, commit_copies and wait_copies;
 ///   begins_early: await_earlier, admit_next and admit_small, as the block has them;
 ///   has_clusters: the members about clusters, as the block has them.
-/// `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is the kernel's source
-/// line, for machines that report errors; 0 on a SIMT device.
+/// `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is where the
+/// kernel calls, a source_line.
 template <class Machine>
 class simt_block {
  public:
@@ -103,7 +112,7 @@ class simt_block {
   FLAGGEMS_INLINE i64 count() const { return machine_.blocks(); }
   FLAGGEMS_INLINE int thread() const { return machine_.thread(); }
   FLAGGEMS_INLINE int threads() const { return machine_.threads(); }
-  FLAGGEMS_INLINE void sync(int line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
+  FLAGGEMS_INLINE void sync(source_line line = FLAGGEMS_CALLER_LINE) const { machine_.sync(line); }
 
   /// Programmatic dependent launch, wait: returns once previous launches have ended and their
   /// memory is visible. Before it, only arguments may be read, no memory or scratch; a small launch
@@ -129,19 +138,35 @@ class simt_block {
 
   template <class F>
   FLAGGEMS_INLINE void for_each_tile(i64 n, const F& f) const {
-    for (i64 tile = index(); tile < n; tile += count()) f(tile);
+    const loop_steps<Machine> steps(machine_);
+    for (i64 tile = index(); tile < n; tile += count()) {
+      steps.begin(tile);
+      f(tile);
+    }
   }
   template <class F>
   FLAGGEMS_INLINE void for_each_share(i64 n, const F& f) const {
-    for (i64 tile = index(); tile < n; tile += count()) f(tile, tile + 1);
+    const loop_steps<Machine> steps(machine_);
+    for (i64 tile = index(); tile < n; tile += count()) {
+      steps.begin(tile);
+      f(tile, tile + 1);
+    }
   }
   template <class F>
   FLAGGEMS_INLINE void for_each_lane(i64 n, const F& f) const {
-    for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i});
+    const loop_steps<Machine> steps(machine_);
+    for (i64 i = thread(); i < n; i += threads()) {
+      steps.begin(i);
+      f(lane_scalar{i});
+    }
   }
   template <class F>
   FLAGGEMS_INLINE void for_each(i64 n, const F& f) const {
-    for (i64 i = thread(); i < n; i += threads()) f(i);
+    const loop_steps<Machine> steps(machine_);
+    for (i64 i = thread(); i < n; i += threads()) {
+      steps.begin(i);
+      f(i);
+    }
   }
   template <class F>
   FLAGGEMS_INLINE void single(const F& f) const {
@@ -150,7 +175,7 @@ class simt_block {
 
   template <class S, class Op, class F>
   FLAGGEMS_INLINE S reduce(i64 n, S init, Op op, const F& f,
-                           int line = FLAGGEMS_CALLER_LINE) const {
+                           source_line line = FLAGGEMS_CALLER_LINE) const {
     S mine = init;
     for (i64 i = thread(); i < n; i += threads()) mine = op(mine, f(lane_scalar{i}));
     return reduce_block(mine, init, op, line);
@@ -158,7 +183,7 @@ class simt_block {
 
   template <int M, class T, class F>
   FLAGGEMS_INLINE void accumulate(i64 n, T (&sums)[M], const F& f,
-                                  int line = FLAGGEMS_CALLER_LINE) const {
+                                  source_line line = FLAGGEMS_CALLER_LINE) const {
     T acc[M];
     static_for<M>([&](auto k) FLAGGEMS_LAMBDA { acc[k] = T(0); });
     for (i64 i = thread(); i < n; i += threads()) f(lane_scalar{i}, acc);
@@ -168,7 +193,7 @@ class simt_block {
 
   template <class T, class In, class Out>
   FLAGGEMS_INLINE T exclusive_scan(i64 n, T init, const In& in, const Out& out,
-                                   int line = FLAGGEMS_CALLER_LINE) const {
+                                   source_line line = FLAGGEMS_CALLER_LINE) const {
     T carry = init;
     for (i64 start = 0; start < n; start += threads()) {
       const i64 i = start + thread();
@@ -185,7 +210,7 @@ class simt_block {
   /// `neutral` is the identity of `op`.
   template <class S, class Op>
   FLAGGEMS_INLINE S exclusive_scan_block(const S& mine, const S& neutral, Op op, S& total,
-                                         int line = FLAGGEMS_CALLER_LINE) const {
+                                         source_line line = FLAGGEMS_CALLER_LINE) const {
     const int lane = thread() % warp_size, warp = thread() / warp_size;
     const int warps = threads() / warp_size;
     S inclusive = mine;
@@ -210,12 +235,14 @@ class simt_block {
   /// Reduces one state per thread over the block. All threads get the same bits if `op` is
   /// commutative. `neutral` is the identity of `op`.
   template <class S, class Op>
-  FLAGGEMS_INLINE S reduce_block(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_block(S mine, S neutral, Op op,
+                                 source_line line = FLAGGEMS_CALLER_LINE) const {
     return reduce_warps(reduce_subwarp(mine, op, warp_size, line), neutral, op, line);
   }
   /// The same of states that are equal within each warp.
   template <class S, class Op>
-  FLAGGEMS_INLINE S reduce_warps(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_warps(S mine, S neutral, Op op,
+                                 source_line line = FLAGGEMS_CALLER_LINE) const {
     const int warps = threads() / warp_size;
     if constexpr (!shuffling_by_blocks<Machine>)
       if (warps == 1) return mine;
@@ -237,7 +264,8 @@ class simt_block {
   /// Reduces over each `size` consecutive threads, a power of two up to a warp. All threads of the
   /// block take part. Where shuffles are barriers of the block, two barriers serve all steps.
   template <class S, class Op>
-  FLAGGEMS_INLINE S reduce_subwarp(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_subwarp(S mine, Op op, int size,
+                                   source_line line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (shuffling_by_blocks<Machine>) {
       const auto states = machine_.template states<S>();
       const int first = thread() & -size;
@@ -256,7 +284,7 @@ class simt_block {
   /// Reduces over the blocks of a cluster states that are equal within each block.
   template <class S, class Op>
   FLAGGEMS_INLINE S reduce_cluster(S mine, S neutral, Op op,
-                                   int line = FLAGGEMS_CALLER_LINE) const {
+                                   source_line line = FLAGGEMS_CALLER_LINE) const {
     const int blocks = cluster_blocks();
     if (blocks == 1) return mine;
     const auto partial = next_exchange<S>();
@@ -271,14 +299,16 @@ class simt_block {
   }
   /// The older name of reduce_cluster.
   template <class S, class Op>
-  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S fold_cluster(S mine, S neutral, Op op,
+                                 source_line line = FLAGGEMS_CALLER_LINE) const {
     return reduce_cluster(mine, neutral, op, line);
   }
 
   /// Reduces over each `size` consecutive threads, a power of two up to a block. The result is
   /// undefined in threads after the last complete group.
   template <class S, class Op>
-  FLAGGEMS_INLINE S reduce_group(S mine, Op op, int size, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE S reduce_group(S mine, Op op, int size,
+                                 source_line line = FLAGGEMS_CALLER_LINE) const {
     mine = reduce_subwarp(mine, op, min_of(size, warp_size), line);
     if constexpr (!shuffling_by_blocks<Machine>)
       if (size <= warp_size) return mine;
@@ -309,14 +339,15 @@ class simt_block {
   /// x of the thread whose index differs by `mask`, which is below the warp size. All threads of
   /// the block take part.
   template <class T>
-  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask,
+                                source_line line = FLAGGEMS_CALLER_LINE) const {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
 
   /// Whether x is true in any thread that shuffles with this one: its warp, or its block where
   /// shuffles are barriers of the block. All threads of the block take part; where the result is
   /// false, they may skip the shuffles that follow.
-  FLAGGEMS_INLINE bool any_in_warp(bool x, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE bool any_in_warp(bool x, source_line line = FLAGGEMS_CALLER_LINE) const {
     const u32 mine = x ? 1 : 0;
     if constexpr (shuffling_by_blocks<Machine>) {
       const auto either = [](u32 a, u32 b) FLAGGEMS_LAMBDA { return a | b; };
@@ -359,7 +390,7 @@ class simt_block {
   /// (2t, g) and (2t + 1, g), as x[i].
   template <bool Transposed, class Vec, class Row>
   FLAGGEMS_INLINE void load_tiles(u32 (&x)[4], const scratch_type<Vec>& from, const Row& at,
-                                  int line = FLAGGEMS_CALLER_LINE) const {
+                                  source_line line = FLAGGEMS_CALLER_LINE) const {
     static_assert(sizeof(Vec) == 16, "flaggems: rows of these matrices are vectors of 16 bytes");
     const int lane = thread() % 32, g = lane / 4, t = lane % 4;
     if constexpr (matrix_unit<Machine>)
@@ -382,7 +413,7 @@ class simt_block {
   /// Asynchronous copy of 16 bytes to to[i]: zeros unless `exists`.
   template <class Vec>
   FLAGGEMS_INLINE void copy_async(const scratch_type<Vec>& to, i64 i, global_ptr<const Vec> from,
-                                  bool exists, int line = FLAGGEMS_CALLER_LINE) const {
+                                  bool exists, source_line line = FLAGGEMS_CALLER_LINE) const {
     static_assert(sizeof(Vec) == 16, "flaggems: asynchronous copies are of 16 bytes");
     if constexpr (async_copies<Machine>) {
       machine_.copy_async(to, i, from, exists, line);
@@ -399,7 +430,7 @@ class simt_block {
   /// Waits until at most Left of each thread's groups are pending, and makes the copies visible to
   /// the warp. All threads of the block take part.
   template <int Left>
-  FLAGGEMS_INLINE void wait_copies(int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE void wait_copies(source_line line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (async_copies<Machine>)
       machine_.template wait_copies<Left>(line);
     else
@@ -411,7 +442,7 @@ class simt_block {
   /// take part.
   template <int Bits>
   FLAGGEMS_INLINE u32 count_in_turn(scratch_type<u32> counts, i32 i,
-                                    int line = FLAGGEMS_CALLER_LINE) const {
+                                    source_line line = FLAGGEMS_CALLER_LINE) const {
     using lanes = conditional<(warp_size > 32), u64, u32>;
     lanes same = static_cast<lanes>(~lanes(0));
     FLAGGEMS_SIMT_UNROLL
@@ -455,18 +486,22 @@ class simt_block {
   /// As for_each_tile, by clusters.
   template <class F>
   FLAGGEMS_INLINE void for_each_cluster_tile(i64 n, const F& f) const {
-    for (i64 tile = cluster(); tile < n; tile += clusters()) f(tile);
+    const loop_steps<Machine> steps(machine_);
+    for (i64 tile = cluster(); tile < n; tile += clusters()) {
+      steps.begin(tile);
+      f(tile);
+    }
   }
   /// A barrier of all threads of the cluster. Needed before the first access to another block's
   /// memory, as that block may not have started, and after the last, as it may end.
-  FLAGGEMS_INLINE void sync_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE void sync_cluster(source_line line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (clustering<Machine>)
       machine_.sync_cluster(line);
     else
       machine_.sync(line);
   }
   /// The last such barrier: orders only the end of blocks after accesses to their memory.
-  FLAGGEMS_INLINE void leave_cluster(int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE void leave_cluster(source_line line = FLAGGEMS_CALLER_LINE) const {
     if constexpr (clustering<Machine>) machine_.leave_cluster(line);
   }
   /// Another block's instance of an array of this block.
@@ -483,7 +518,7 @@ class simt_block {
 
   template <class T>
   FLAGGEMS_INLINE T atomic_add(scratch_type<T> s, i64 i, identity<T> x,
-                               int line = FLAGGEMS_CALLER_LINE) const {
+                               source_line line = FLAGGEMS_CALLER_LINE) const {
     return machine_.template atomic_add<T>(s, i, x, line);
   }
 
@@ -504,7 +539,7 @@ class simt_block {
     }
   }
   template <class T>
-  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, int line) const {
+  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, source_line line) const {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 

@@ -31,7 +31,7 @@ class cluster_reduction {
   /// Reduces states that are equal within each block. All threads of the cluster call it and get
   /// the same bits if `op` is commutative.
   template <class S, class Op>
-  FLAGGEMS_INLINE S operator()(S mine, S neutral, Op op, int line = FLAGGEMS_CALLER_LINE) {
+  FLAGGEMS_INLINE S operator()(S mine, S neutral, Op op, source_line line = FLAGGEMS_CALLER_LINE) {
     if (blocks_ == 1) return mine;
     if constexpr (!Clusters) {
       return mine;

@@ -54,7 +54,7 @@ template <class Block>
 class box_loads {
  public:
   /// Takes `scratch_bytes<u64>(1)` of the block's scratch.
-  FLAGGEMS_INLINE explicit box_loads(Block& block, int line = FLAGGEMS_CALLER_LINE)
+  FLAGGEMS_INLINE explicit box_loads(Block& block, source_line line = FLAGGEMS_CALLER_LINE)
       : block_(block), arrival_(block.template scratch<u64>(1)) {
     if constexpr (by_engine) {
       is_reached_ = block.machine().engine_reaches(arrival_);
@@ -67,7 +67,7 @@ class box_loads {
   template <class T, int Rank>
   FLAGGEMS_INLINE void load(const tensor_map& map,
                             const typename Block::template scratch_type<T>& to,
-                            box_corner<Rank> first, int line = FLAGGEMS_CALLER_LINE) {
+                            box_corner<Rank> first, source_line line = FLAGGEMS_CALLER_LINE) {
     const u32 n = map.box_elements();
     if constexpr (by_engine) {
       if (is_reached_) {
@@ -94,7 +94,7 @@ class box_loads {
       to.write(byte / static_cast<u32>(sizeof(T)), value, line);
     }
   }
-  FLAGGEMS_INLINE void wait(int line = FLAGGEMS_CALLER_LINE) {
+  FLAGGEMS_INLINE void wait(source_line line = FLAGGEMS_CALLER_LINE) {
     if constexpr (by_engine) {
       if (is_reached_) {
         block_.machine().await_boxes(arrival_, phase_);

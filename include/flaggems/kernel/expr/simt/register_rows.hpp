@@ -465,14 +465,15 @@ class row_thread_groups {
   /// Whether x holds for any thread group that must reduce together with this one; a thread group's
   /// threads agree.
   template <class Block>
-  FLAGGEMS_INLINE bool any(const Block& block, bool x, int line = FLAGGEMS_CALLER_LINE) const {
+  FLAGGEMS_INLINE bool any(const Block& block, bool x,
+                           source_line line = FLAGGEMS_CALLER_LINE) const {
     return are_blocks() ? x : block.any_in_warp(x, line);
   }
   /// Reduces the states of each thread group's threads, for each of its rows.
   template <class S, class Block, class Op>
   FLAGGEMS_INLINE void reduce(const Block& block, cluster_reduction<Block, Vectors == 8>& across,
                               S* states, identity<S> neutral, Op op,
-                              int line = FLAGGEMS_CALLER_LINE) const {
+                              source_line line = FLAGGEMS_CALLER_LINE) const {
     if (are_blocks()) {
       if constexpr (Rows == 1)
         states[0] = block.template reduce_block<S>(states[0], neutral, op, line);
@@ -496,7 +497,7 @@ class row_thread_groups {
   /// The states of some rows at once.
   template <class S, class Block, class Op>
   FLAGGEMS_INLINE static void reduce_blocks(const Block& block, S* states, const S& neutral, Op op,
-                                            int line) {
+                                            source_line line) {
     constexpr int batch = min_of(Rows, 16 / static_cast<int>(sizeof(S)));
     static_assert(Rows % batch == 0);
     struct alignas(batch * static_cast<int>(sizeof(S))) some {

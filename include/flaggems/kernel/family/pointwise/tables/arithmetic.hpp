@@ -85,9 +85,20 @@ struct div_rounded_fn {
     }
     return select(by_zero, zero, q);
   }
-  /// floor(a / b), where the quotient itself may have been rounded up to an integer.
+  /// (a - rest) / b, the rest having the sign of b: all of a finite a under an infinite b, and none
+  /// of an infinite a.
   template <class V>
   FLAGGEMS_INLINE static V floor_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+    using T = element_of<V>;
+    const V zero(T(0));
+    const mask_of<V> below = isinf(b) & isfinite(a) & (a != zero) & ((a < zero) != (b < zero));
+    const mask_of<V> none = isinf(a) & (b != zero);
+    const V q = select(below, V(T(-1)), finite_floor(a, b));
+    return select(none, V(nan_of<V>()), q);
+  }
+  /// floor(a / b), where the quotient itself may have been rounded up to an integer.
+  template <class V>
+  FLAGGEMS_INLINE static V finite_floor(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using T = element_of<V>;
     if constexpr (is_same<T, f32>) {
       // Two f32 have a quotient that is an integer or differs from one by at least 2^-48 of itself.

@@ -29,10 +29,15 @@ struct is_counted {
   }
 };
 
-/// log(sum(exp(x))) of each row
+/// log(sum(exp(x - pivot))) of each row, and the pivot: the loss of an element x is log_sum - (x -
+/// pivot). (Their sum would lose the digits that a large pivot does not hold.)
 template <class Row, class S>
-FLAGGEMS_INLINE auto log_sum_exp(const Row& r, const S& s) {
-  return r.each([](const auto& all) FLAGGEMS_LAMBDA { return all.pivot + log(all.sum); }, s);
+FLAGGEMS_INLINE auto log_sum_of(const Row& r, const S& s) {
+  return r.each([](const auto& all) FLAGGEMS_LAMBDA { return log(all.sum); }, s);
+}
+template <class Row, class S>
+FLAGGEMS_INLINE auto pivot_of(const Row& r, const S& s) {
+  return r.each([](const auto& all) FLAGGEMS_LAMBDA { return all.pivot; }, s);
 }
 
 /// Cross entropy of class indices, number 0: result 0 is the row's loss, result 1 its weight.
@@ -50,21 +55,21 @@ struct cross_entropy_program {
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
     const auto s = r.template reduce<terms>();
-    const auto all = log_sum_exp(r, s);
+    const auto log_sum = log_sum_of(r, s), pivot = pivot_of(r, s);
     const auto own = r.template number<0>(weight);
     const auto counts = r.template number<0>(is_counted<C>{weight.ignored});
     const auto x = r.template at<0>();
-    const auto loss = r.each([](const auto& sum, const auto& v, const auto& w)
-                                 FLAGGEMS_LAMBDA { return (sum - v) * w; },
-                             all, x, own);
+    const auto loss = r.each([](const auto& sum, const auto& from, const auto& v, const auto& w)
+                                 FLAGGEMS_LAMBDA { return (sum - (v - from)) * w; },
+                             log_sum, pivot, x, own);
     r.template put<1>(own);
     if constexpr (Smooths) {
       const auto others = r.weighted_sum(
-          [](const auto& v, const auto& w, const auto& sum) FLAGGEMS_LAMBDA {
+          [](const auto& v, const auto& w, const auto& sum, const auto& from) FLAGGEMS_LAMBDA {
             using V = decltype(copy_of(v));
-            return scaled(V(V(sum) - v), w);
+            return scaled(V(V(sum) - V(v - V(from))), w);
           },
-          all);
+          log_sum, pivot);
       put_loss(r, counts,
                r.each([by = C(1) - smoothing, rest = smoothing * r.part()](const auto& mine,
                                                                            const auto& sum)
@@ -102,14 +107,15 @@ struct soft_cross_entropy_program {
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
     const auto s = r.template reduce<terms>();
-    const auto all = log_sum_exp(r, s);
+    const auto log_sum = log_sum_of(r, s), pivot = pivot_of(r, s);
     const auto loss = r.weighted_sum(
         [by = C(1) - smoothing, rest = smoothing * r.part()](
-            const auto& x, const auto& t, const auto& w, const auto& sum) FLAGGEMS_LAMBDA {
-          using V = decltype(copy_of(x));
-          return V(scaled(V(V(sum) - x), w)) * V(fma(t, V(by), V(rest)));
-        },
-        all);
+            const auto& x, const auto& t, const auto& w, const auto& sum, const auto& from)
+            FLAGGEMS_LAMBDA {
+              using V = decltype(copy_of(x));
+              return V(scaled(V(V(sum) - V(x - V(from))), w)) * V(fma(t, V(by), V(rest)));
+            },
+        log_sum, pivot);
     r.template put<0>(loss);
     r.template put<1>(r.each(
         [](const auto& sum) FLAGGEMS_LAMBDA {
