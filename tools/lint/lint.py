@@ -634,10 +634,11 @@ def docs_paths(tree):
         for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
             code = re.sub(r"#.*", "", block)
             for path in re.findall(rf"(?<![\w./$-])(?:{folders})/[\w./{{}},-]*\w", code):
+                if path.count("{") != path.count("}"):
+                    continue  # a pattern
                 names = [path]
-                while any("{" in name for name in names):
-                    names = [re.sub(r"\{[^{}]*\}", part, name, count=1) for name in names
-                             for part in re.search(r"\{([^{}]*)\}", name + "{}")[1].split(",")]
+                while found := re.search(r"\{([^{}]*)\}", names[0]):
+                    names = [name.replace(found[0], part, 1) for name in names for part in found[1].split(",")]
                 for name in names:
                     if "foo" not in name and not (tree.root / name).exists():
                         yield f"{tree.name(page)}: no file {name}"
