@@ -121,6 +121,8 @@ def counterpart(call):
         # ATen's offset is from the first element of the memory, ours from that of the tensor.
         given = {p.name: v for p, v in call.arguments()}
         if given.get("storage_offset") is not None:
+            if given["storage_offset"] < start:
+                raise NoCounterpart("elements in front of the tensor's, which no device has")
             args, kwargs = (), given | {"storage_offset": given["storage_offset"] - start}
     return Call(f"{name}.{overload}" if overload else name, call.overload, args, kwargs)
 
