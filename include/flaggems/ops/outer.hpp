@@ -125,9 +125,9 @@ void linalg_vecdot(const S& stream, const X& x, const Y& y, Out&& out, i64 dim =
 }
 template <stream_like S, tensor_like X, tensor_like Y>
 [[nodiscard]] auto linalg_vecdot(const S& stream, const X& x, const Y& y, i64 dim = -1) {
-  const auto product = mul(detail::conjugated(as_view(x)), as_view(y));
+  const auto products = mul(detail::conjugated(as_view(x)), as_view(y));
   auto out = empty<value_t<const X&>>(
-      stream, detail::reduced_shape("linalg_vecdot", product, int_list(&dim, 1), false),
+      stream, detail::reduced_shape("linalg_vecdot", products, int_list(&dim, 1), false),
       "linalg_vecdot");
   linalg_vecdot(stream, x, y, out, dim);
   return out;
