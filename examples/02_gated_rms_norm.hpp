@@ -5,11 +5,11 @@
 // theirs.
 #pragma once
 
+// [host]
 #include <flaggems/ops/rows.hpp>
 
 #include "02_gated_rms_norm_program.hpp"
 
-// [host]
 namespace mamba {
 
 using flaggems::stream_like, flaggems::tensor_like;

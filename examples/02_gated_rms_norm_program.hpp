@@ -5,10 +5,10 @@
 // compilers take it too (tests/device_compile/example_gated_rms_norm.cpp).
 #pragma once
 
+// [program]
 #include <flaggems/kernel/family/row/contract.hpp>
 #include <flaggems/kernel/math/math.hpp>
 
-// [program]
 namespace mamba::kernels {
 
 // By name: a using-directive would let functions of the C library take part.
@@ -40,6 +40,6 @@ struct gated_rms_norm_program {
 };
 
 }  // namespace mamba::kernels
-// [/program]
 
 FLAGGEMS_TEXT("02_gated_rms_norm_program.hpp");  // for devices that compile kernels when they run
+// [/program]

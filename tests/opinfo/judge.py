@@ -121,6 +121,8 @@ def counterpart(call):
         # ATen's offset is from the first element of the memory, ours from that of the tensor.
         given = {p.name: v for p, v in call.arguments()}
         if given.get("storage_offset") is not None:
+            if given["storage_offset"] < start:
+                raise NoCounterpart("elements in front of the tensor's, which no device has")
             args, kwargs = (), given | {"storage_offset": given["storage_offset"] - start}
     return Call(f"{name}.{overload}" if overload else name, call.overload, args, kwargs)
 
@@ -321,9 +323,11 @@ class Judge:
         for args, named, check in moments.ROWS[key].samples(dtype):
             generator = next(p.name for p in schema.arguments if "Generator" in str(p.type))
             call = Call(key, rows.Reference(schema, None), args, {**named, generator: 2})
-            given = {p.name: v for p, v in call.arguments()}
+            given, counts = {p.name: v for p, v in call.arguments()}, {}
 
-            def is_wrong(results, values):
+            def is_wrong(results, values, key=key):
+                if len(results) != counts.setdefault(key, max(1, len(results))):
+                    return f"{len(results)} results"
                 return check(results, dtype, values)
             made = next(filter(None, [self.judge_device(device, call, is_wrong) for device in self.devices]), None)
             for form, overload in FORMS[key.partition(".")[0]] if made else ():
@@ -332,7 +336,7 @@ class Judge:
                         [p.name for p in schema.arguments]:
                     into = Call(form, overload, (), given | dict(zip(outputs, map(torch.empty_like, made))))
                     for device in self.devices:
-                        self.judge_device(device, into, is_wrong)
+                        self.judge_device(device, into, functools.partial(is_wrong, key=form))
 
     def judge_device(self, device, call, is_wrong):
         """The results, if they are right."""

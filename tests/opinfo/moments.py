@@ -54,7 +54,7 @@ def unlike(values, expected):
 def drawn(expected, sizes=(COUNT,)):
     """A check of results: their sizes and dtype, and, if they have `values`, the distribution."""
     def check(results, dtype, values):
-        result = results[-1]  # behind what else is written
+        result = results[0]
         if list(result.shape) != list(sizes):
             return f"sizes {list(result.shape)}, not {list(sizes)}"
         if result.dtype != dtype:
@@ -150,6 +150,8 @@ def chosen(dtype):
         why = drawn(integers(0, 4))(results, torch.int64, False)
         if why or not values:
             return why
+        if results[0].min() < 0 or results[0].max() > 3:
+            return "an index outside"
         counted = results[0].bincount(minlength=4).double() / COUNT
         off = (counted - weights.double() / 8).abs().max().item()
         return f"shares of {counted.tolist()}" if off > SIGMAS * 0.5 / math.sqrt(COUNT) else None
@@ -180,9 +182,11 @@ def dropped(by_channel, scaled):
                 return f"{kept} kept, not 4/3"
             share = (r[..., 0] == kept).double().mean().item()
             return None if abs(share - 0.75) < SIGMAS * 0.5 / math.sqrt(COUNT) else f"a share of {share} kept"
+        def unchanged(results, wanted, values):
+            why = drawn(Expected(None, None), x.shape)(results, wanted, False)
+            return why or (None if not values or torch.equal(results[0], x) else "changed, though not training")
         yield (x, 0.25, True), {}, check
-        yield (x, 0.25, False), {}, lambda results, wanted, values: \
-            None if not values or torch.equal(results[0], x) else "changed, though not training"
+        yield (x, 0.25, False), {}, unchanged
     return samples
 
 
@@ -205,9 +209,18 @@ def leaked(noise):
     """rrelu of -1: the slope, drawn of [0.25, 0.5)."""
     def samples(dtype):
         x = torch.full((COUNT,), -1.0, dtype=dtype)
-        expected = Expected(-0.375, 0.0625 / 12, -0.5, -0.25)
-        yield (x, *([new(dtype)] if noise else []), 0.25, 0.5, True), {}, drawn(expected)
+        expected = drawn(Expected(-0.375, 0.0625 / 12, -0.5, -0.25)), drawn(uniform(0.25, 0.5))
+
+        def check(results, wanted, values):  # from the last on: in front of it is the noise, if that is given back
+            return next(filter(None, (e([r], wanted, values) for e, r in zip(expected, results[::-1]))), None)
+        yield (x, *([new(dtype)] if noise else []), 0.25, 0.5, True), {}, check
     return samples
+
+
+def all_whole(dtype):
+    """Integers that are not negative, or those that a float counts."""
+    bits = 63 if dtype == torch.int64 else 31 if dtype == torch.int32 else round(1 - math.log2(torch.finfo(dtype).eps))
+    yield (new(dtype),), {}, drawn(integers(0, 2.0**bits + 1))
 
 
 class Random(typing.NamedTuple):
@@ -243,7 +256,7 @@ ROWS = {
     "randint_like.low_generator_dtype": Random(like(integers(-20, 50), -20, 50), NUMBERS),
     "randn.generator": Random(of_sizes(Expected(0.0, 1.0, median=0.0))),
     "randn_like.generator": Random(like(Expected(0.0, 1.0, median=0.0))),
-    "random_": Random(with_options(Expected(None, None, low=0, whole=True)), NUMBERS),
+    "random_": Random(all_whole, NUMBERS),
     "random_.from": Random(with_options(integers(-20, 50), -20, 50), NUMBERS),
     "random_.to": Random(with_options(integers(0, 50), 50), NUMBERS),
     "randperm.generator": Random(permutations, (torch.float32, torch.float64, torch.int64, torch.int32)),

@@ -54,6 +54,20 @@ TYPED_TEST(arrange, moves) {
          return x.at({k / 5, k % 5});
        },
        FLAGGEMS_MOVE_CASE(roll, 4)},
+      {"fft_fftshift",
+       {3, 5},
+       {3, 5},
+       [](const grid& x, const at& i) {
+         return x.at({(i[0] + 2) % 3, (i[1] + 3) % 5});
+       },
+       FLAGGEMS_MOVE_CASE(fft_fftshift)},
+      {"fft_ifftshift",
+       {3, 5},
+       {3, 5},
+       [](const grid& x, const at& i) {
+         return x.at({i[0], (i[1] + 2) % 5});
+       },
+       FLAGGEMS_MOVE_CASE(fft_ifftshift, -1)},
       {"rot90",
        {2, 3, 5},
        {2, 5, 3},
@@ -187,6 +201,9 @@ TYPED_TEST(arrange, empty) {
   expect_equal(values_of(fg::repeat_interleave(s, one.in(), 3)), {4, 4, 4});
   expect_equal(values_of(fg::repeat(s, one.in(), {2})), {4, 4});
   EXPECT_RAISES(fg::roll(s, one.in(), 1, 0), out_of_range, "roll");
+  EXPECT_EQ(fg::fft_fftshift(s, none.in()).shape_of(), (shape{0, 3}));
+  expect_equal(values_of(fg::fft_fftshift(s, one.in())), {4});
+  EXPECT_RAISES(fg::fft_ifftshift(s, one.in(), 1), out_of_range, "fft_ifftshift");
   EXPECT_RAISES(fg::repeat_interleave(s, one.in(), 3, 0), out_of_range, "repeat_interleave");
 }
 

@@ -203,7 +203,7 @@ TYPED_TEST(attention_varlen, pages) {
     for (const i64 page : {1, 5, 16})
       for (const bool says_used : {false, true})
         check<D, T>({.queries = {1, 3, 0, 4},
-                     .keys = {69, 6, 4, 0},
+                     .keys = {37, 6, 4, 0},
                      .page = page,
                      .causal = true,
                      .says_used = says_used});
@@ -244,8 +244,8 @@ TYPED_TEST(attention_varlen_device, decode) {
   using D = TypeParam;
   for (const i64 page : {0, 16, 48}) {
     sequences p{.queries = {1, 1, 1, 1, 1},
-                .keys = {150, 1, 64, 0, 65},
-                .heads = 8,
+                .keys = {100, 1, 64, 0, 65},
+                .heads = 4,
                 .ev = 16,
                 .page = page,
                 .causal = true};
@@ -257,7 +257,12 @@ TYPED_TEST(attention_varlen_device, decode) {
 // Where there are matrix units, tiles of 16 bits.
 TYPED_TEST(attention_varlen_device, tiles) {
   using D = TypeParam;
-  const sequences p{.queries = {20, 1, 0, 40, 3}, .keys = {17, 70, 5, 66, 0}, .e = 64, .ev = 64};
+  const sequences p{.queries = {9, 1, 0, 34, 3},
+                    .keys = {7, 70, 5, 40, 0},
+                    .heads = 2,
+                    .key_heads = 1,
+                    .e = 64,
+                    .ev = 64};
   sequences causal = p;
   causal.causal = true;
   causal.behind = 3;

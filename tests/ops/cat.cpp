@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/cat.hpp>
+#include <flaggems/ops/creation.hpp>
 #include <support/ops.hpp>
 
 #include <array>
@@ -71,6 +72,16 @@ TEST(cat, every_element_size) {
   check<host, f64>(1, layout::contiguous, layout::contiguous);
   check<host, bool>(1, layout::contiguous, layout::contiguous);
   check<host, i64>(2, layout::contiguous, layout::contiguous);
+}
+
+TEST(cat, other_names) {
+  const auto& s = test_stream<host>();
+  const auto a = fg::full<f32>(s, {1, 2}, 1), b = fg::full<f32>(s, {1, 2}, 2);
+  const std::vector<double> want{1, 1, 2, 2};
+  EXPECT_EQ(values_of(fg::concat(s, std::tie(a, b))), want);
+  auto out = fg::zeros<f32>(s, {1, 4});
+  fg::concatenate(s, std::vector{a.view(), b.view()}, out, 1);
+  EXPECT_EQ(values_of(out), want);
 }
 
 // Many rows, and long ones, are copied as rows; past the caches too.

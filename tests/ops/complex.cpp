@@ -8,6 +8,7 @@
 #include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/stack.hpp>
 #include <support/ops.hpp>
@@ -413,6 +414,17 @@ TYPED_TEST(complex_numbers, sums) {
   expect_near<C>(read(kept), columns, 32);
   complex_tensor<C, D> none({0, 2}, {});
   EXPECT_EQ(read(fg::sum(s, none.in(), 0)), numbers(2));
+  // Of a formula.
+  complex_tensor<C, D> b({7}, random_numbers(7));
+  numbers products(5), conjugates(5);
+  for (std::size_t k = 0; k < 35; ++k) {
+    products[k / 7] += a.values()[k] * b.values()[k % 7];
+    conjugates[k / 7] += std::conj(a.values()[k]) * b.values()[k % 7];
+  }
+  expect_near<C>(read(fg::sum(s, a.in() * b.in(), 1)), products, 64);
+  expect_near<C>(read(fg::linalg_vecdot(s, a.in(), b.in())), conjugates, 64);
+  expect_near<C>(read(fg::dot(s, a.in().select(0, 1), b.in())), {products[1]}, 64);
+  expect_near<C>(read(fg::vdot(s, a.in().select(0, 1), b.in())), {conjugates[1]}, 64);
 }
 
 TYPED_TEST(complex_numbers, matrix_products) {

@@ -33,6 +33,14 @@ TYPED_TEST(vector_products, all) {
       sum += a[static_cast<std::size_t>(k)] * c[static_cast<std::size_t>(k)];
     expect_equal(values_of(fg::dot(s, x.in(), z.in())), {sum});
     expect_equal(values_of(fg::vdot(s, x.in(), z.in())), {sum});
+    expect_equal(values_of(fg::linalg_vecdot(s, x.in(), z.in())), {sum});
+    expect_equal(values_of(fg::linalg_vecdot(s, m.in(), x.in().unsqueeze(1), 0)),
+                 filled_by({3}, [&](const at& i) {
+                   double v = 0;
+                   for (i64 k = 0; k < 5; ++k)
+                     v += g.at({k, i[0]}) * a[static_cast<std::size_t>(k)];
+                   return v;
+                 }));
     expect_equal(values_of(fg::addr(s, m.in(), x.in(), y.in(), {.beta = 2, .alpha = 3})),
                  filled_by({5, 3}, [&](const at& i) { return 2 * g.at(i) + 3 * product(i); }));
     fg::addmv(s, x.in(), m.in(), y.in(), row.view(), {.beta = 1, .alpha = 2});

@@ -164,6 +164,22 @@ TYPED_TEST(extremes, values_and_places) {
   expect_equal(values_of(fg::count_nonzero(s, row.in())), {3});
 }
 
+TYPED_TEST(extremes, distances) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> x({2, 3}, layout::transposed, {0, 1, 2, 3, 4, 5}),
+      one({3}, layout::strided, {1, 1, 1}), none({0}), out(shape{});
+  EXPECT_NEAR(values_of(fg::dist(s, x.in(), one.in()))[0], std::sqrt(31.0), 1e-6);
+  expect_equal(values_of(fg::dist(s, x.in(), one.in(), 1)), {11});
+  expect_equal(values_of(fg::dist(s, x.in(), one.in(), 0)), {5});
+  fg::dist(s, x.in(), one.in(), out.view(), infinity);
+  expect_equal(out.read(), {4});
+  expect_equal(values_of(fg::dist(s, none.in(), none.in())), {0});
+  EXPECT_RAISES(fg::dist(s, none.in(), none.in(), infinity), invalid_argument, "dist");
+  EXPECT_RAISES(fg::dist(s, x.in(), x.in(), one.view()), shape_mismatch, "dist");
+  EXPECT_RAISES(fg::dist(s, x.in(), x.in(), x.view()), overlap, "dist");
+}
+
 TYPED_TEST(extremes, special_cases) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -21,6 +21,11 @@ TYPED_TEST(view_copies, all) {
        {3, 4},
        [](const grid& x, const at& i) { return x.at(i); },
        FLAGGEMS_MOVE_CASE(alias_copy)},
+      {"lift_fresh_copy",
+       {3, 4},
+       {3, 4},
+       [](const grid& x, const at& i) { return x.at(i); },
+       FLAGGEMS_MOVE_CASE(lift_fresh_copy)},
       {"permute_copy",
        {3, 4, 5},
        {5, 3, 4},
@@ -183,6 +188,11 @@ TEST(views, functions_are_members) {
   expect_view(fg::diagonal(x, 1, 1, 2), v.diagonal(1, 1, 2));
   expect_view(fg::as_strided(x, {2}, {3}, 1), v.as_strided({2}, {3}, 1));
   expect_view(fg::alias(x), v);
+  expect_view(fg::lift(x), v);
+  expect_view(fg::lift_fresh(x), v);
+  expect_view(fg::unsafe_view(x, {x.numel()}), v.view({x.numel()}));
+  expect_view(fg::unsafe_chunk(x, 2, 2)[1], v.narrow(2, 3, 2));
+  expect_view(fg::reshape_alias(x, {2, 2}, {1, 2}), v.as_strided({2, 2}, {1, 2}));
   expect_view(fg::split(x, 2)[1], v.narrow(0, 2, 2));
   expect_view(fg::chunk(x, 2, 2)[1], v.narrow(2, 3, 2));
 }

@@ -16,6 +16,7 @@ TEST(registry_arrange, copies_of_views) {
   const auto a = numbers({3, 1, 4});
   const view<host> x(a), m(a.view().view({3, 4}));
   check("alias_copy", {x}, [&] { return fg::alias_copy(s, a); });
+  check("lift_fresh_copy", {x}, [&] { return fg::lift_fresh_copy(s, a); });
   check("permute_copy", {x, list{2, 0, 1}}, [&] { return fg::permute_copy(s, a, {2, 0, 1}); });
   check("transpose_copy.int", {x, 0, 2}, [&] { return fg::transpose_copy(s, a, 0, 2); });
   check("t_copy", {m}, [&] { return fg::t_copy(s, a.view().view({3, 4})); });
@@ -87,6 +88,8 @@ TEST(registry_arrange, moves) {
   const view<host> x(a), row(r), count(n);
   check("flip", {x, list{0, 2}}, [&] { return fg::flip(s, a, {0, 2}); });
   check("roll", {x, 1, 2}, [&] { return fg::roll(s, a, 1, 2); });
+  check("fft_fftshift", {x}, [&] { return fg::fft_fftshift(s, a); });
+  check("fft_ifftshift", {x, 0}, [&] { return fg::fft_ifftshift(s, a, 0); });
   check("rot90", {x, 3}, [&] { return fg::rot90(s, a, 3); });
   check("repeat", {x, list{2, 1, 1, 2}}, [&] { return fg::repeat(s, a, {2, 1, 1, 2}); });
   check("tile", {x, list{2}}, [&] { return fg::tile(s, a, {2}); });

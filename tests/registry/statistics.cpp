@@ -65,6 +65,8 @@ TEST(registry_statistics, products) {
   check("ger", {x, y}, [&] { return fg::outer(s, a, b); });
   check("dot", {x, y}, [&] { return fg::dot(s, a, b); });
   check("vdot", {x, y}, [&] { return fg::vdot(s, a, b); });
+  check("dist", {x, y, 3}, [&] { return fg::dist(s, a, b, 3); });
+  check("linalg_vecdot", {x, y}, [&] { return fg::linalg_vecdot(s, a, b); });
   check("addr", {matrix, x, y, 2, 0.5},
         [&] { return fg::addr(s, m, a, b, {.beta = 2, .alpha = 0.5}); });
   check("addmv", {x, matrix, y, 1, 3},

@@ -64,6 +64,8 @@ void check_all(const fg::tensor<T>& a) {  // [2, 1, 6]
   const auto v = a.view();
   const view<host> x(v), m(v.select(1, 0)), rows(v.view({2, 6}).t());
   check_view("alias", {x}, v);
+  check_view("lift_fresh", {x}, v);
+  check_view("_reshape_alias", {x, list{3, 2}, list{1, 4}}, v.as_strided({3, 2}, {1, 4}));
   check_view("permute", {x, list{2, 0, 1}}, v.permute({2, 0, 1}));
   check_view("transpose.int", {x, 0, -1}, v.transpose(0, -1));
   check_view("t", {m}, v.select(1, 0).t());

@@ -282,9 +282,10 @@ tolerance tolerance_of(double reduced = 1) {
 }
 
 /// Every value of `got`, elements of T, is close to the one of `want`, which is rounded to T. NaN
-/// equals NaN.
-template <class T>
-void expect_close(const std::vector<double>& got, const std::vector<double>& want, tolerance tol) {
+/// equals NaN. A message ends with operands_of(its place).
+template <class T, class F>
+void expect_close(const std::vector<double>& got, const std::vector<double>& want, tolerance tol,
+                  F&& operands_of) {
   ASSERT_EQ(got.size(), want.size());
   int shown = 0;
   for (std::size_t k = 0; k < got.size(); ++k) {
@@ -292,9 +293,14 @@ void expect_close(const std::vector<double>& got, const std::vector<double>& wan
                  y = fg::kernels::number_cast<f64>(fg::kernels::number_cast<T>(want[k]));
     const bool same = x == y || (std::isnan(x) && std::isnan(y));
     if (same || std::abs(x - y) <= tol.atol + tol.rtol * std::abs(y)) continue;
-    ADD_FAILURE() << "element " << k << " of " << got.size() << ": " << x << ", expected " << y;
+    ADD_FAILURE() << "element " << k << " of " << got.size() << ": " << x << ", expected " << y
+                  << operands_of(k);
     if (++shown == 5) return;
   }
+}
+template <class T>
+void expect_close(const std::vector<double>& got, const std::vector<double>& want, tolerance tol) {
+  expect_close<T>(got, want, tol, [](std::size_t) { return ""; });
 }
 template <class T>
 void expect_close(const std::vector<double>& got, const std::vector<double>& want) {

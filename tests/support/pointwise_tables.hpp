@@ -14,6 +14,7 @@
 #include <support/pointwise.hpp>
 
 #include <limits>
+#include <sstream>
 
 namespace flaggems_test {
 
@@ -96,11 +97,18 @@ struct table_check {
       y = static_cast<double>(static_cast<result>(static_cast<i64>(y)));  // modulo 2^n
     return y;
   }
-  static void compare(const std::vector<double>& got, const std::vector<double>& want) {
+  template <class... O>
+  static void compare(const std::vector<double>& got, const std::vector<double>& want,
+                      const std::vector<double> (&in)[3], O... options) {
     tolerance tol = pointwise_tolerance<result>();
     tol.rtol *= facts.units;
     tol.atol = (std::max)(tol.atol, tol.rtol == 0 ? 0 : facts.atol * tol.rtol / 3.6e-7);
-    expect_close<result>(got, want, tol);
+    expect_close<result>(got, want, tol, [&](std::size_t k) {
+      std::ostringstream r;
+      for (int j = 0; j < Row::arity; ++j) r << (j == 0 ? " for " : ", ") << in[j][k];
+      ((r << "; " << options), ...);
+      return r.str();
+    });
     if (fg::detail::kind_of<result> != fg::detail::kind::floating || facts.any_zero) return;
     for (std::size_t k = 0; k < got.size() && k < want.size(); ++k) {
       const bool zeros = want[k] == 0 && got[k] == 0;
@@ -129,7 +137,7 @@ struct table_check {
     test_tensor<result, D> out(sizes, to);
     with_operands(x, [&](const auto&... a) {
       Row::eager(stream, a..., out.view(), options...);
-      compare(out.read(), want);
+      compare(out.read(), want, in, options...);
       EXPECT_TRUE(out.gaps_untouched() && x[0].untouched() && x[1].untouched());
       if (special) return;
       expect_equal(values_of(Row::eager(stream, a..., options...)), out.read());

@@ -40,7 +40,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "dgeglu": "gelu_backward", "dreglu": "threshold_backward", "floor_divide": "div_floor", "addcmul": "add_scaled",
            "addcdiv": "add_scaled", "masked_fill": "where",
            **dict.fromkeys(("stack", "hstack", "vstack"), "cat"),
-           **dict.fromkeys(("flip", "roll", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
+           **dict.fromkeys(("flip", "roll", "fft_fftshift", "fft_ifftshift", "rot90", "repeat", "tile", "repeat_interleave", "block_diag", "diag",
                             "diag_embed", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
                             "constant_pad_nd", "pad", "slice_scatter", "select_scatter", "diagonal_scatter",
                             "as_strided_scatter", "slice_backward", "select_backward",
@@ -48,7 +48,8 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
                             "index_reduce"), "scatter"),
            **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
-                            "linalg_vector_norm", "trace", "dot", "vdot"), "sum"),
+                            "linalg_vector_norm", "trace", "dot", "vdot",
+                            "linalg_vecdot", "dist"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            **dict.fromkeys(("conv1d", "conv2d", "conv3d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
@@ -63,10 +64,11 @@ HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
 VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
-VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "movedim",
-         "narrow", "imag", "permute", "real", "reshape", "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
-         "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as_complex",
-         "view_as_real"}  # they launch nothing
+VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
+         "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",
+         "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
+         "transpose", "unbind", "unflatten", "unfold", "unsafe_chunk", "unsafe_view", "unsqueeze", "view",
+         "view_as_complex", "view_as_real"}  # they launch nothing
 VOCABULARY |= VIEWS
 
 # What a program needs around its operators; every name must be found, with a doc comment.
@@ -282,7 +284,8 @@ def function(text, result=r"(?:void|auto)", name=r"\w+"):
 def structs(root):
     """The public structs and enumerations of ops/ by name, each on one line without its functions."""
     found = {}
-    for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
+    ops = root / INCLUDE / "ops"
+    for header in [*sorted(ops.glob("*.hpp")), ops / "plan/indices.hpp"]:
         text = "\n".join(without_private(header.read_text()))
         text = re.sub(r"\s*//.*|^#.*|\[\[no_unique_address\]\] ?", "", text, flags=re.M)
         for match in re.finditer(r"^(struct|enum class) (\w+) {", text, re.M):
@@ -316,7 +319,7 @@ def result_of(body, types):
 
 
 # The lines of macros that make an operator: the arguments, if not the line's own, and its forms.
-FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]),
+FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}(x{given}) -> view"]),
          "VIEW_COPY": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "MOVE": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "EDGE_PAD": ("int_list padding", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),

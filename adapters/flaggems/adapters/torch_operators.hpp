@@ -246,11 +246,11 @@ struct torch_kernel final : c10::OperatorKernel {
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
 /// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout,
 /// given or new, and masks as indices are ATen's. What else ours do not take (a dtype that the
-/// registry was not compiled for, complex numbers, outputs to be resized) raises; with `fall_back`
-/// that is ATen's, too, and the log says why. Operators of other namespaces always raise; they have
-/// no gradients, and refuse tensors that require them. With `Device` meta they are functions for
-/// PyTorch's tensors without elements, so that torch.compile and torch.export see the operators
-/// that another object has for a device.
+/// registry was not compiled for, numbers that are complex, outputs to be resized) raises; with
+/// `fall_back` that is ATen's, too, and the log says why. Operators of other namespaces always
+/// raise; they have no gradients, and refuse tensors that require them. With `Device` meta they are
+/// functions for PyTorch's tensors without elements, so that torch.compile and torch.export see the
+/// operators that another object has for a device.
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a

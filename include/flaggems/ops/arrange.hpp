@@ -34,8 +34,8 @@ struct flip_move {
 };
 
 struct roll_move {
-  static constexpr const char* name = "roll";
   int_list shifts, dims;
+  const char* name = "roll";
   [[nodiscard]] shape sizes(const shape& x) const {
     const bool flat = dims.size() == 0 && shifts.size() == 1;
     if (!flat && (dims.size() != shifts.size() || shifts.size() == 0)) [[unlikely]]
@@ -51,11 +51,12 @@ struct roll_move {
     const i64 n = x.numel(), zero = 0;
     const int_list first(&zero, 1);
     if (x.is_contiguous() && out.is_contiguous())
-      return roll_move{shifts, first}.along(stream, x.view({n}), out.view({n}), 0);
+      return roll_move{shifts, first, name}.along(stream, x.view({n}), out.view({n}), 0);
     using T = typename Out::value_type;
     const auto own = copied<T>(name, stream, x);
     auto moved = empty<T>(stream, x.shape_of(), name);
-    roll_move{shifts, first}.along(stream, input_of(own).view({n}), moved.view().view({n}), 0);
+    roll_move{shifts, first, name}.along(stream, input_of(own).view({n}), moved.view().view({n}),
+                                         0);
     copy_into(name, stream, out, input_of(moved));
   }
 
@@ -76,6 +77,30 @@ struct roll_move {
     }
     along(stream, x.narrow(d, 0, n - by), out.narrow(d, by, n - by), k + 1);
     along(stream, x.narrow(d, n - by, by), out.narrow(d, 0, by), k + 1);
+  }
+};
+
+/// A roll by half of each dimension, forth or back.
+template <bool Back>
+struct shift_move {
+  static constexpr const char* name = Back ? "fft_ifftshift" : "fft_fftshift";
+  int_list dims;
+  [[nodiscard]] shape sizes(const shape& x) const {
+    if (dims.size() > max_rank) [[unlikely]]
+      raise(errc::invalid_argument, name, "at most 8 dimensions", text(dims.size()));
+    for (const i64 dim : dims) static_cast<void>(existing_dim(dim, x.rank(), name));
+    return x;
+  }
+  template <class S, class X, class Out>
+  void run(const S& stream, const X& x, const Out& out) const {
+    i64 at[max_rank], by[max_rank];
+    const int n = dims.size() == 0 ? x.rank() : dims.size();
+    for (int k = 0; k < n; ++k) {
+      at[k] = dims.size() == 0 ? k : dims[k];
+      const i64 middle = x.size(at[k]) / 2;
+      by[k] = Back ? -middle : middle;
+    }
+    roll_move{int_list(by, n), int_list(at, n), name}.run(stream, x, out);
   }
 };
 
@@ -354,6 +379,12 @@ FLAGGEMS_MOVE(flip, (int_list dims), flip_move{dims})
 /// leave at the end come in at the front. Without dims all elements are one row.
 /// aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[])
 FLAGGEMS_MOVE(roll, (const dim_list& shifts, const dim_list& dims = {}), roll_move{shifts, dims})
+/// out = x rolled by half of each dimension in `dims`, all if there are none, so that the element
+/// of index 0 comes to the middle, size / 2. aten::fft_fftshift(Tensor self, int[1]? dim=None)
+FLAGGEMS_MOVE(fft_fftshift, (const dim_list& dims = {}), shift_move<false>{dims})
+/// out = x rolled back from that: the element in the middle comes to index 0.
+/// aten::fft_ifftshift(Tensor self, int[1]? dim=None)
+FLAGGEMS_MOVE(fft_ifftshift, (const dim_list& dims = {}), shift_move<true>{dims})
 /// out = x turned k times by 90 degrees, from the first of two dimensions to the second.
 /// aten::rot90(Tensor self, int k=1, int[] dims=[0,1])
 FLAGGEMS_MOVE(rot90, (i64 k = 1, int_list dims = {0, 1}), rot90_move{k, dims})

@@ -4,7 +4,7 @@
 
 #include <flaggems/kernel/family/attention/attention.hpp>
 #include <flaggems/kernel/family/attention/rules.hpp>
-#include <flaggems/ops/dispatch/attention.hpp>
+#include <flaggems/ops/dispatch/attention/attention.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/plan/attention.hpp>
 #include <flaggems/tensor/optional.hpp>

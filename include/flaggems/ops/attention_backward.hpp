@@ -4,7 +4,7 @@
 
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/attention.hpp>
-#include <flaggems/ops/dispatch/attention_backward.hpp>
+#include <flaggems/ops/dispatch/attention/backward.hpp>
 #include <flaggems/ops/reduce.hpp>
 
 #include <optional>

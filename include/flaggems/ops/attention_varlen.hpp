@@ -7,7 +7,7 @@
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
-#include <flaggems/ops/dispatch/attention_varlen.hpp>
+#include <flaggems/ops/dispatch/attention/sequences.hpp>
 
 #include <optional>
 #include <tuple>

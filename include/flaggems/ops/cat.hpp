@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/forms.hpp>
 
 #include <initializer_list>
 #include <span>  // std::begin, without the streams of <iterator>
@@ -203,5 +204,9 @@ template <stream_like S, class T, class D>
                        i64 dim = 0) {
   return cat<S, std::initializer_list<tensor_view<T, D>>>(stream, tensors, dim);
 }
+
+// (Of lists whose type says what they are, not of braces.)
+FLAGGEMS_ALSO(concat, cat)
+FLAGGEMS_ALSO(concatenate, cat)
 
 }  // namespace flaggems

@@ -324,8 +324,8 @@ template <stream_like S>
 /// mat1 [m, k], mat2 [k, n], out [m, n], any strides; out shares no memory with an input. 16-bit
 /// floats are multiplied and summed in f32 and may be mixed with f32; integers wrap around, and i8
 /// and u8 in any mixture may have an out of i32 (ATen's _int_mm), whose sums are exact modulo 2^32.
-/// k = 0 gives zeros. Raises shape_mismatch or overlap before anything is written.
-/// aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)
+/// Of complex tensors, in four products of their parts. k = 0 gives zeros. Raises shape_mismatch or
+/// overlap before anything is written. aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)
 template <stream_like S, tensor_like A, tensor_like B, tensor_like Out>
 void mm(const S& stream, const A& mat1, const B& mat2, Out&& out) {
   same_device<S, A, B, Out>();

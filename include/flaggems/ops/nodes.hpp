@@ -217,6 +217,10 @@ FLAGGEMS_COMPLEX(takes_complex, mul_fn)
 FLAGGEMS_COMPLEX(takes_complex, div_fn)
 FLAGGEMS_COMPLEX(takes_complex, eq_fn)
 FLAGGEMS_COMPLEX(takes_complex, ne_fn)
+FLAGGEMS_COMPLEX(takes_complex, real_part_fn)
+FLAGGEMS_COMPLEX(gives_real, real_part_fn)
+FLAGGEMS_COMPLEX(takes_complex, imag_part_fn)
+FLAGGEMS_COMPLEX(gives_real, imag_part_fn)
 
 /// T, which F computes in. Does not compile where F has no complex numbers; it gives the type of
 /// their parts then, so that no error of a kernel follows.

@@ -4,6 +4,7 @@
 // Products of vectors, and of matrices element by element: outer, dot, kron, and sums with them.
 #pragma once
 
+#include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pointwise.hpp>
@@ -67,34 +68,70 @@ template <stream_like S, tensor_like X, tensor_like Y>
   return evaluate(stream, mul(a.unsqueeze(1), b.unsqueeze(0)), "outer");
 }
 
-// One line a name: of the sum of x[i] y[i].
-#define FLAGGEMS_DOT(name)                                                                   \
-  template <stream_like S, tensor_like X, tensor_like Y, tensor_like Out>                    \
-  void name(const S& stream, const X& x, const Y& y, Out&& out) {                            \
-    using T = value_t<const X&>;                                                             \
-    static_assert(std::is_same_v<T, value_t<const Y&>> && std::is_same_v<T, value_t<Out>>,   \
-                  "flaggems: the vectors and the output have one dtype");                    \
-    const auto a = as_view(x);                                                               \
-    const auto b = as_view(y);                                                               \
-    detail::check_vector(#name, a);                                                          \
-    check_same_sizes(#name, a, b);                                                           \
-    detail::reduce_values<operators::sum, kernels::sum_of, detail::sum_fold<T, T>>(          \
-        #name, stream, mul(a, b), as_view(out), {}, false, detail::reduction_result::total); \
-  }                                                                                          \
-  template <stream_like S, tensor_like X, tensor_like Y>                                     \
-  [[nodiscard]] auto name(const S& stream, const X& x, const Y& y) {                         \
-    auto out = empty<value_t<const X&>>(stream, {}, #name);                                  \
-    name(stream, x, y, out);                                                                 \
-    return out;                                                                              \
+namespace detail {
+/// The conjugate of a complex operand; a real one itself.
+template <class View>
+auto conjugated(const View& x) {
+  if constexpr (kernels::is_complex<typename View::value_type>)
+    return conj_physical(x);
+  else
+    return x;
+}
+}  // namespace detail
+
+// One line a name: of the sum of x[i] y[i]; `first` makes the factor of x.
+#define FLAGGEMS_DOT(name, first)                                                          \
+  template <stream_like S, tensor_like X, tensor_like Y, tensor_like Out>                  \
+  void name(const S& stream, const X& x, const Y& y, Out&& out) {                          \
+    using T = value_t<const X&>;                                                           \
+    static_assert(std::is_same_v<T, value_t<const Y&>> && std::is_same_v<T, value_t<Out>>, \
+                  "flaggems: the vectors and the output have one dtype");                  \
+    const auto a = as_view(x);                                                             \
+    const auto b = as_view(y);                                                             \
+    detail::check_vector(#name, a);                                                        \
+    check_same_sizes(#name, a, b);                                                         \
+    detail::reduce_values<operators::sum, kernels::sum_of, detail::sum_fold<T, T>>(        \
+        #name, stream, mul(first(a), b), as_view(out), {}, false,                          \
+        detail::reduction_result::total);                                                  \
+  }                                                                                        \
+  template <stream_like S, tensor_like X, tensor_like Y>                                   \
+  [[nodiscard]] auto name(const S& stream, const X& x, const Y& y) {                       \
+    auto out = empty<value_t<const X&>>(stream, {}, #name);                                \
+    name(stream, x, y, out);                                                               \
+    return out;                                                                            \
   }
 
 /// out = the sum of x[i] y[i] of two vectors, in no dimension and of their dtype. Raises
 /// invalid_argument for other ranks, shape_mismatch or overlap.
 /// aten::dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out)
-FLAGGEMS_DOT(dot)
-/// As dot, for real numbers. aten::vdot.out(Tensor self, Tensor other, *, Tensor(a!) out)
-FLAGGEMS_DOT(vdot)
+FLAGGEMS_DOT(dot, as_view)
+/// As dot; of complex vectors, with the conjugates of x.
+/// aten::vdot.out(Tensor self, Tensor other, *, Tensor(a!) out)
+FLAGGEMS_DOT(vdot, detail::conjugated)
 #undef FLAGGEMS_DOT
+
+/// out = the sums of conj(x) y along a dimension of x and y, which broadcast. All have one dtype,
+/// of floating point or complex. Raises shape_mismatch, out_of_range or overlap.
+/// aten::linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Y, tensor_like Out>
+void linalg_vecdot(const S& stream, const X& x, const Y& y, Out&& out, i64 dim = -1) {
+  using T = value_t<const X&>;
+  static_assert(std::is_same_v<T, value_t<const Y&>> && std::is_same_v<T, value_t<Out>> &&
+                    detail::kind_of<T> >= detail::kind::floating,
+                "flaggems: the tensors have one dtype, of floating point or complex");
+  detail::reduce_values<operators::sum, kernels::sum_of, detail::sum_fold<T, T>>(
+      "linalg_vecdot", stream, mul(detail::conjugated(as_view(x)), as_view(y)), as_view(out),
+      int_list(&dim, 1), false, detail::reduction_result::total);
+}
+template <stream_like S, tensor_like X, tensor_like Y>
+[[nodiscard]] auto linalg_vecdot(const S& stream, const X& x, const Y& y, i64 dim = -1) {
+  const auto products = mul(detail::conjugated(as_view(x)), as_view(y));
+  auto out = empty<value_t<const X&>>(
+      stream, detail::reduced_shape("linalg_vecdot", products, int_list(&dim, 1), false),
+      "linalg_vecdot");
+  linalg_vecdot(stream, x, y, out, dim);
+  return out;
+}
 
 /// out = beta * input + alpha * vec1[i] vec2[j]; input broadcasts to the product, and is not read
 /// if beta is 0. All have one dtype. Raises invalid_argument, shape_mismatch or overlap.

@@ -64,10 +64,9 @@ using dtype_of_operand = typename node_of_operand<X>::element;
 /// Does not compile.
 template <class... T>
 constexpr void refuse_complex() {
-  static_assert(
-      (!kernels::is_complex<T> && ...),
-      "flaggems: of the reductions sum and mean have complex numbers, of tensors and with "
-      "a complex result");
+  static_assert((!kernels::is_complex<T> && ...),
+                "flaggems: of the reductions sum and mean have complex numbers, with a complex "
+                "result");
 }
 /// All dimensions of a tensor, or those listed, which count from the end where negative.
 class all_dims {
@@ -112,14 +111,20 @@ requires(kernels::is_complex<T> || kernels::is_complex<dtype_of_operand<X>>) voi
     const char* op, const S& stream, const X& x, const tensor_view<T, D>& out, int_list dims,
     bool keepdim, reduction_result result) {
   constexpr bool is_sum = std::is_same_v<Op, operators::sum> || std::is_same_v<Op, operators::mean>;
-  if constexpr (is_sum && tensor_like<X> && kernels::is_complex<T> &&
-                kernels::is_complex<dtype_of_operand<X>>) {
+  if constexpr (!is_sum || !kernels::is_complex<T> || !kernels::is_complex<dtype_of_operand<X>>) {
+    refuse_complex<T, dtype_of_operand<X>>();
+  } else if constexpr (tensor_like<X>) {
     const auto parts = parts_of(op, as_view(x));
     const all_dims reduced(op, as_view(x).rank(), dims);
     reduce_values<Op, kernels::sum_of, C>(op, stream, parts, parts_of(op, out), reduced.list(),
                                           keepdim, result);
-  } else {
-    refuse_complex<T, dtype_of_operand<X>>();
+  } else {  // each part of the formula
+    reduce_values<Op, kernels::sum_of, C>(op, stream,
+                                          make_call<numeric>(kernels::real_part_fn{}, x),
+                                          part_of(out, 0), dims, keepdim, result);
+    reduce_values<Op, kernels::sum_of, C>(op, stream,
+                                          make_call<numeric>(kernels::imag_part_fn{}, x),
+                                          part_of(out, 1), dims, keepdim, result);
   }
 }
 
@@ -230,7 +235,8 @@ using truth_type = std::conditional_t<std::is_same_v<T, u8>, u8, bool>;
 ///
 /// Shapes: out has x's sizes without `dims`, or with 1 in their place if `keepdim`. 16-bit floats
 /// are summed in f32, in blocks; for an output of bool, elements are converted first, so that the
-/// sum is whether any is not 0. An empty sum is 0. Raises out_of_range, shape_mismatch or overlap.
+/// sum is whether any is not 0. An empty sum is 0. Complex tensors of at most 7 dimensions have
+/// complex sums. Raises out_of_range, shape_mismatch or overlap.
 /// aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype,
 /// Tensor(a!) out)
 FLAGGEMS_REDUCTION(sum, detail::folds_into<O>::template sum,

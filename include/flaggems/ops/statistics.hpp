@@ -335,6 +335,29 @@ FLAGGEMS_STATISTIC(norm, (detail::norm_into(op, stream, v, p.value_or(2), dims, 
                    std::optional<f64> p = {}, const dim_list& dims = {}, bool keepdim = false)
 #undef FLAGGEMS_STATISTIC
 
+/// out = the norm of order p of x - other, which broadcast, as linalg_vector_norm. Both have one
+/// floating-point dtype. aten::dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Y, tensor_like Out>
+void dist(const S& stream, const X& x, const Y& other, Out&& out, f64 p = 2) {
+  using T = value_t<const X&>;
+  static_assert(std::is_same_v<T, value_t<const Y&>> && std::is_same_v<T, value_t<Out>> &&
+                    detail::kind_of<T> == detail::kind::floating,
+                "flaggems: the tensors have one floating-point dtype");
+  same_device<S, X, Y, Out>();
+  detail::check_no_overlap("dist", detail::placed_layout(detail::layout_of(as_view(out))),
+                           detail::layout_of(as_view(x)));
+  detail::check_no_overlap("dist", detail::placed_layout(detail::layout_of(as_view(out))),
+                           detail::layout_of(as_view(other)));
+  const auto difference = evaluate(stream, sub(as_view(x), as_view(other)), "dist");
+  detail::norm_into("dist", stream, detail::input_of(difference), p, {}, false, as_view(out));
+}
+template <stream_like S, tensor_like X, tensor_like Y>
+[[nodiscard]] auto dist(const S& stream, const X& x, const Y& other, f64 p = 2) {
+  auto out = empty<value_t<const X&>>(stream, {}, "dist");
+  dist(stream, x, other, out, p);
+  return out;
+}
+
 /// The variance and the mean over `dims`, as var. aten::var_mean.correction_out(Tensor self,
 /// int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out0, Tensor(b!)
 /// out1)

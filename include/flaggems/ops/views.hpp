@@ -13,14 +13,17 @@
 
 namespace flaggems {
 
-// One line a view of x: name, the ATen schema's parameters, and what they are passed as. An owning
+// One line a view of x: name, the member that makes it, the ATen schema's parameters. An owning
 // tensor has to live longer than its view.
-#define FLAGGEMS_VIEW(name, arguments, ...)                                                \
+#define FLAGGEMS_OTHER_VIEW(name, what, ...)                                               \
   template <tensor_like X>                                                                 \
   requires(!detail::is_owning_temporary<X&&>) [[nodiscard]] auto name(X&& x __VA_OPT__(, ) \
                                                                           __VA_ARGS__) {   \
-    return as_view(x).name arguments;                                                      \
+    return as_view(x).what;                                                                \
   }
+// The member of the same name, and what the parameters are passed as.
+#define FLAGGEMS_VIEW(name, arguments, ...) \
+  FLAGGEMS_OTHER_VIEW(name, name arguments __VA_OPT__(, ) __VA_ARGS__)
 
 namespace detail {
 /// Whether a view of an argument would outlive what owns the memory.
@@ -95,7 +98,19 @@ FLAGGEMS_VIEW(chunk, (chunks, dim), i64 chunks, i64 dim = 0)
 /// Exactly `sections` parts along a dimension, whose sizes differ by at most one.
 /// aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0)
 FLAGGEMS_VIEW(tensor_split, (sections, dim), i64 sections, i64 dim = 0)
+/// x itself: it has no wrapper to be lifted out of. aten::lift(Tensor self)
+FLAGGEMS_OTHER_VIEW(lift, view())
+/// x itself. aten::lift_fresh(Tensor(a) self)
+FLAGGEMS_OTHER_VIEW(lift_fresh, view())
+/// As view. aten::_unsafe_view(Tensor self, SymInt[] size)
+FLAGGEMS_OTHER_VIEW(unsafe_view, view(size), int_list size)
+/// As chunk. aten::unsafe_chunk(Tensor self, int chunks, int dim=0)
+FLAGGEMS_OTHER_VIEW(unsafe_chunk, chunk(chunks, dim), i64 chunks, i64 dim = 0)
+/// As as_strided, from the first element of x on.
+/// aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride)
+FLAGGEMS_OTHER_VIEW(reshape_alias, as_strided(size, stride), int_list size, int_list stride)
 #undef FLAGGEMS_VIEW
+#undef FLAGGEMS_OTHER_VIEW
 
 /// x itself. aten::alias(Tensor(a) self)
 template <tensor_like X>
@@ -187,6 +202,8 @@ void check_within(const char* op, const View& x, const View& part) {
 
 /// The elements of x. aten::alias_copy(Tensor self)
 FLAGGEMS_VIEW_COPY(alias_copy, view())
+/// The elements of x. aten::lift_fresh_copy(Tensor self)
+FLAGGEMS_VIEW_COPY(lift_fresh_copy, view())
 /// The elements of permute. aten::permute_copy(Tensor self, int[] dims)
 FLAGGEMS_VIEW_COPY(permute_copy, permute(dims), int_list dims)
 /// The elements of transpose. aten::transpose_copy.int(Tensor self, int dim0, int dim1)

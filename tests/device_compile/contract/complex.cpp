@@ -4,6 +4,7 @@
 #include <flaggems/ops/complex.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/gemm.hpp>
+#include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/reduce.hpp>
 
 #include "contract.hpp"
@@ -54,6 +55,7 @@ void products_and_sums() {
     (void)fg::addmm(s, x, x, x, {1, 2});
     (void)fg::sum(s, x);
     (void)fg::mean(s, x, 0);
+    (void)fg::linalg_vecdot(s, x, x);
   });
 }
 

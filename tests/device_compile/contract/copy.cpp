@@ -61,6 +61,7 @@ void moved() {
   each(real{}, [](const auto& x) {
     (void)fg::permute_copy(s, x, {1, 0});
     (void)fg::flip(s, x, {0});
+    (void)fg::fft_fftshift(s, x);
     (void)fg::constant_pad_nd(s, x, {1, 1}, 1);
     (void)fg::reflection_pad1d(s, x, {1, 1});
     (void)fg::reflection_pad2d(s, x, {1, 1, 1, 1});

@@ -57,6 +57,7 @@ void of_statistics() {
   each(floats{}, [](const auto& x) { (void)fg::nansum(s, x); });
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
     (void)fg::logsumexp(s, x, 0);
+    (void)fg::dist(s, x, x);
     (void)fg::var_mean(s, x);
     (void)fg::stddev(s, x);
     for (const double p : {1.0, 2.0}) (void)fg::norm(s, x, p);

@@ -20,6 +20,7 @@ struct arrange {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND(flaggems::alias_copy, all_types, "alias_copy(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::lift_fresh_copy, all_types, "lift_fresh_copy(Tensor self) -> Tensor"),
         FLAGGEMS_BIND(flaggems::permute_copy, all_types, "permute_copy(Tensor self, int[] dims) -> Tensor"),
         FLAGGEMS_BIND(flaggems::transpose_copy, all_types, "transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::t_copy, all_types, "t_copy(Tensor self) -> Tensor"),
@@ -44,6 +45,8 @@ struct arrange {
         FLAGGEMS_BIND(flaggems::block_diag, numeric_or_complex_types, line("block_diag(Tensor[] tensors) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::flip, all_types, "flip(Tensor self, int[] dims) -> Tensor"),
         FLAGGEMS_BIND(flaggems::roll, all_types, "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::fft_fftshift, all_types, line("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::fft_ifftshift, all_types, line("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::rot90, all_types, "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor"),
         FLAGGEMS_BIND(flaggems::repeat, all_types, "repeat(Tensor self, SymInt[] repeats) -> Tensor"),
         FLAGGEMS_BIND(flaggems::tile, all_types, "tile(Tensor self, SymInt[] dims) -> Tensor"),

@@ -35,8 +35,10 @@ struct statistics {
         FLAGGEMS_BIND(flaggems::equal, numeric_types, "equal(Tensor self, Tensor other) -> bool"),
         FLAGGEMS_BIND(flaggems::allclose, numeric_types, "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool"),
         FLAGGEMS_BIND(flaggems::outer, numeric_types, line("outer(Tensor self, Tensor vec2) -> Tensor").promotes().also("ger")),
-        FLAGGEMS_BIND(flaggems::dot, arithmetic_types, "dot(Tensor self, Tensor tensor) -> Tensor"),
-        FLAGGEMS_BIND(flaggems::vdot, arithmetic_types, "vdot(Tensor self, Tensor other) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::dist, floating_types, line("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor").outputs_after(2)),
+        FLAGGEMS_BIND(flaggems::dot, arithmetic_or_complex_types, "dot(Tensor self, Tensor tensor) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::vdot, arithmetic_or_complex_types, "vdot(Tensor self, Tensor other) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::linalg_vecdot, inexact_types, "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::addr, arithmetic_types, line("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
         FLAGGEMS_BIND(flaggems::addmv, arithmetic_types, line("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
         FLAGGEMS_BIND(flaggems::kron, numeric_types, line("kron(Tensor self, Tensor other) -> Tensor").promotes()));

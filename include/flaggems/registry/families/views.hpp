@@ -16,6 +16,8 @@ struct views {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND_VIEW(x, "alias(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(x, "lift_fresh(Tensor(a) self) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(x.as_strided(a...), "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.transpose(a...), "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.t(), "t(Tensor(a) self) -> Tensor(a)"),

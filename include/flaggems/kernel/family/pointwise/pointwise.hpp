@@ -19,6 +19,20 @@ struct where_fn {
   }
 };
 
+/// The parts of a complex number.
+struct real_part_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(complex<V>) z) const {
+    return z.re;
+  }
+};
+struct imag_part_fn {
+  template <class V>
+  FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(complex<V>) z) const {
+    return z.im;
+  }
+};
+
 // Functions of few instructions (is_brief).
 #define FLAGGEMS_BRIEF(name) \
   template <>                \

@@ -10,8 +10,14 @@
 
 #include <flaggems/kernel/family/pointwise/functors.hpp>
 
-// name, promotion rule, result as a formula over a, b, c (values of the compute type, scalar or
-// vector)
+// name, promotion rule, result as a formula over a, b, c
+//
+// In a formula V is the type of a, b and c: a number of the compute type, or a vector of them.
+//   constants     V(1) of small integers, V(element_of<V>(0.5)) of others; an option is V(option)
+//   conditions    select(mask_of<V>(a > b), x, y), as a comparison of vectors gives a mask
+//   functions     those of flaggems::kernels (kernel/math/), which are not the operators: a square
+//                 is a * a
+// A longer formula is a function of a, b, c above its table, as in activation.hpp.
 //
 // Rules:  numeric        the promoted type; bool operands give bool
 //         arithmetic     the same, bool alone refused (as ATen refuses neg and sub of bool)

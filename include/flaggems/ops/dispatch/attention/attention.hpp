@@ -15,8 +15,8 @@
 #include <flaggems/kernel/family/attention/vector/few.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/attention/warp_groups.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
-#include <flaggems/ops/dispatch/warp_group_attention.hpp>
 
 #include <utility>
 

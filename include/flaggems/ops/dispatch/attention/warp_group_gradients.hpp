@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/attention/simt/warp_group_gradients.hpp>
-#include <flaggems/ops/dispatch/attention.hpp>
+#include <flaggems/ops/dispatch/attention/attention.hpp>
 
 #include <cstddef>
 #include <iterator>

@@ -7,7 +7,7 @@
 
 #include <flaggems/kernel/family/attention/sequences.hpp>
 #include <flaggems/kernel/family/attention/simt/sequences_mma.hpp>
-#include <flaggems/ops/dispatch/attention.hpp>
+#include <flaggems/ops/dispatch/attention/attention.hpp>
 
 namespace flaggems::detail {
 

@@ -9,7 +9,7 @@
 #include <flaggems/kernel/family/attention/backward.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/warp_group_gradients.hpp>
+#include <flaggems/ops/dispatch/attention/warp_group_gradients.hpp>
 
 #include <type_traits>
 
