@@ -204,7 +204,8 @@ class simt_warp_groups {
     const product& p = at(first).products[k];
     const int rows = 64, terms = 32 / p.element_bytes;
     const auto place = [terms](int line, int term) {
-      return static_cast<std::size_t>(line * terms + term);
+      const int number = line * terms + term;
+      return static_cast<std::size_t>(number);
     };
     const auto decoded = [&](const operand& x, int lines) {
       std::vector<u32> values(place(lines, 0));
