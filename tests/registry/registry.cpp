@@ -143,8 +143,8 @@ TEST(registry_call, dtypes) {
   const auto d = numbers<f64>({3, 3});
   const auto i = numbers<i64>({3, 3});
   const view<host> x(a), wide(d), whole(i);
-  EXPECT_ERROR(at("add.Tensor")(s, {wide, wide}), dtype_mismatch, "add.Tensor", "f32, i64 or bool",
-               "f64");
+  EXPECT_ERROR(at("add.Tensor")(s, {wide, wide}), dtype_mismatch, "add.Tensor",
+               "f32, i64, bool or c64", "f64");
   EXPECT_ERROR(at("add.Tensor")(s, {x, wide}), dtype_mismatch, "f64");
   EXPECT_ERROR(at("mm")(s, {x, whole}), dtype_mismatch, "mm", "one dtype");
   EXPECT_ERROR(at("mm")(s, {whole, whole}), dtype_mismatch, "mm", "a dtype of f32", "i64");

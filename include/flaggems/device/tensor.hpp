@@ -66,7 +66,7 @@ class tensor {
   /// The same with given strides, in elements. Also raises shape_mismatch unless they have the
   /// right rank and address each element once, without gaps.
   tensor(const stream_ref<Device>& stream, const shape& sizes, const shape& strides, const char* op)
-      : storage_((check_strides(sizes, strides, op), bytes_of(sizes, op)), stream, op),
+      : storage_(bytes_under(sizes, strides, op), stream, op),
         view_(detail::unchecked_t{}, static_cast<T*>(storage_.data()), sizes, strides) {}
 
   tensor(tensor&& other) noexcept
@@ -199,11 +199,13 @@ class tensor {
   }
 
  private:
-  static void check_strides(const shape& sizes, const shape& strides, const char* op) {
+  static i64 bytes_under(const shape& sizes, const shape& strides, const char* op) {
+    const i64 bytes = bytes_of(sizes, op);
     detail::check_layout(sizes, strides, static_cast<i64>(sizeof(T)), op);
     if (!detail::is_dense(sizes, strides)) [[unlikely]]
       detail::raise_shapes(op, "strides that give each element a place of its own, without gaps",
                            sizes, strides);
+    return bytes;
   }
   static i64 bytes_of(const shape& sizes, const char* op) {
     i64 bytes = 0;

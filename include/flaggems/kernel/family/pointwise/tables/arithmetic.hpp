@@ -90,9 +90,10 @@ struct div_rounded_fn {
   template <class V>
   FLAGGEMS_INLINE static V floor_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
     using T = element_of<V>;
-    const V zero(T(0));
-    const mask_of<V> below = isinf(b) & isfinite(a) & (a != zero) & ((a < zero) != (b < zero));
-    const mask_of<V> none = isinf(a) & (b != zero);
+    const V zero(T(0)), infinity(infinity_of<V>()), size = abs(a);
+    const mask_of<V> below =
+        (abs(b) == infinity) & (size < infinity) & (size > zero) & ((a < zero) != (b < zero));
+    const mask_of<V> none = (size == infinity) & (b != zero);
     const V q = select(below, V(T(-1)), finite_floor(a, b));
     return select(none, V(nan_of<V>()), q);
   }

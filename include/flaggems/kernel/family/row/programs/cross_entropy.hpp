@@ -55,7 +55,8 @@ struct cross_entropy_program {
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
     const auto s = r.template reduce<terms>();
-    const auto log_sum = log_sum_of(r, s), pivot = pivot_of(r, s);
+    const auto log_sum = log_sum_of(r, s);
+    const auto pivot = pivot_of(r, s);
     const auto own = r.template number<0>(weight);
     const auto counts = r.template number<0>(is_counted<C>{weight.ignored});
     const auto x = r.template at<0>();
@@ -107,7 +108,8 @@ struct soft_cross_entropy_program {
   template <class Row>
   FLAGGEMS_INLINE void run(Row& r) const {
     const auto s = r.template reduce<terms>();
-    const auto log_sum = log_sum_of(r, s), pivot = pivot_of(r, s);
+    const auto log_sum = log_sum_of(r, s);
+    const auto pivot = pivot_of(r, s);
     const auto loss = r.weighted_sum(
         [by = C(1) - smoothing, rest = smoothing * r.part()](
             const auto& x, const auto& t, const auto& w, const auto& sum, const auto& from)
