@@ -8,9 +8,11 @@
 //
 // expect: -DWRONG=2: flaggems: no common type of element types A and B: cast one of them
 //
-// expect: -DWRONG=3: flaggems: argument alpha must not be a number of a higher kind than the operands
+// expect: -DWRONG=3: flaggems: argument alpha must not be a number of a higher kind than the
+// operands
 //
-// expect: -DWRONG=4: flaggems: argument alpha must not be a number of a higher kind than the operands
+// expect: -DWRONG=4: flaggems: argument alpha must not be a number of a higher kind than the
+// operands
 //
 // expect: -DWRONG=5: flaggems: a bool alpha is for bool operands only
 #include <flaggems/ops/arithmetic.hpp>
