@@ -285,7 +285,7 @@ def structs(root):
     """The public structs and enumerations of ops/ by name, each on one line without its functions."""
     found = {}
     ops = root / INCLUDE / "ops"
-    for header in [*sorted(ops.glob("*.hpp")), ops / "plan/indices.hpp"]:
+    for header in [*sorted(ops.glob("*.hpp")), *ops.glob("plan/indices.hpp")]:
         text = "\n".join(without_private(header.read_text()))
         text = re.sub(r"\s*//.*|^#.*|\[\[no_unique_address\]\] ?", "", text, flags=re.M)
         for match in re.finditer(r"^(struct|enum class) (\w+) {", text, re.M):
