@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views between complex numbers and their parts, which lie beside each other in memory.
+// Views between complex numbers and their parts, which are adjacent in memory.
 #pragma once
 
 #include <flaggems/tensor/any_view.hpp>

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <flaggems/device/check_device.hpp>
-#include <flaggems/device/execution.hpp>
 #include <flaggems/device/stream.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/tensor/view.hpp>
+#include <flaggems/vendors/driver/policies.hpp>
 
 #include <atomic>
 #include <bit>
@@ -20,7 +20,7 @@ namespace flaggems {
 /// Tensors with sizes, strides and a dtype alone. Their addresses are numbers that no memory has,
 /// so that views of one tensor overlap and others do not. Launches do nothing; reading an element
 /// raises not_supported.
-struct meta {
+struct meta : detail::simt_policies<32> {
   // ---- identity
   static constexpr const char* name = "meta";
   static constexpr int torch_device_type = 14;   // c10::DeviceType::Meta
@@ -87,28 +87,14 @@ struct meta {
   static void launch(stream_handle, const launch_config&, const Args&...) {}
 
   // ---- policies
-  struct geometry {
-    static constexpr int warp_size = 32;
-    static constexpr int preferred_warps = 8;
-    static constexpr i64 max_grid = 0x7fffffff;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = false;
-  };
-  struct argument_abi {
+  struct argument_abi : detail::simt_policies<32>::argument_abi {
     static constexpr argument_kind kind = argument_kind::direct;
-    static constexpr int alignment = 1;
   };
   struct images {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
-  struct capabilities {
-    static constexpr execution model = execution::simt;
-    static constexpr bool matrix_units = false;
-    static constexpr bool async_copy = false;
-    static constexpr bool clusters = false;
-    static constexpr bool fp64 = true;
+  struct capabilities : detail::simt_policies<32>::capabilities {
     static constexpr bool fp8 = true;
-    static constexpr bool host_accessible = false;
     static constexpr bool synchronous_streams = true;
   };
 

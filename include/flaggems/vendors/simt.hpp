@@ -7,9 +7,9 @@
 
 #include <flaggems/detail/simt_emulator.hpp>
 #include <flaggems/device/check_device.hpp>
-#include <flaggems/device/execution.hpp>
 #include <flaggems/error.hpp>
 #include <flaggems/tensor/view.hpp>
+#include <flaggems/vendors/driver/policies.hpp>
 #include <flaggems/vendors/driver/synchronous.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ namespace flaggems {
 /// groups that are not waited for. Memory is initialised with 0xCD, to expose elements that kernels
 /// miss. Races in global memory are not found: kernels access it by plain pointers.
 template <int WarpSize>
-struct simt : synchronous_streams {
+struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
   static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
 
   // ---- identity
@@ -104,29 +104,15 @@ struct simt : synchronous_streams {
   }
 
   // ---- policies
-  struct geometry {
-    static constexpr int warp_size = WarpSize;
-    static constexpr int preferred_warps = 256 / WarpSize;
-    static constexpr i64 max_grid = 0x7fffffff;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = false;
-  };
-  struct argument_abi {
+  struct argument_abi : detail::simt_policies<WarpSize>::argument_abi {
     static constexpr argument_kind kind = argument_kind::direct;
-    static constexpr int alignment = 1;
   };
   struct images {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
-  struct capabilities {
-    static constexpr execution model = execution::simt;
+  struct capabilities : detail::simt_policies<WarpSize>::capabilities {
     static constexpr bool matrix_units = WarpSize == 32;
-    static constexpr bool async_copy = false;
     static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
-    static constexpr bool fp64 = true;
-    static constexpr bool fp8 = false;
-    // It is host memory, but tests must copy, as users of a real device do.
-    static constexpr bool host_accessible = false;
     static constexpr bool synchronous_streams = true;
   };
 
@@ -138,6 +124,7 @@ struct simt : synchronous_streams {
   }
 };
 
+// It is host memory, but tests must copy, as users of a real device do.
 template <int WarpSize>
 inline constexpr bool host_accessible<simt<WarpSize>> = false;
 

@@ -70,7 +70,7 @@ FLAGGEMS_INLINE complex<V> sqrt(FLAGGEMS_VALUE(complex<V>) z) {
   const V size = maximum(V(abs(z.re)), V(abs(z.im)));
   const mask_of<V> large = size > V(power_of_two<V>(distant)),
                    tiny = size < V(power_of_two<V>(raised - distant));
-  // By an even power of two, of which the root is one, too.
+  // By an even power of two: its root is a power of two.
   const V scale =
       select(large, V(T(0.0625f)), select(tiny, V(power_of_two<V>(2 * raised)), V(T(1))));
   const V back = select(large, V(T(4)), select(tiny, V(power_of_two<V>(-raised)), V(T(1))));

@@ -83,6 +83,17 @@ kernels::decode_rule<Rule> decode_operand(const kernels::attention_rule<Rule>& x
   return {decode_operand(arg, rank), x.rule};
 }
 
+/// Queues a kernel of tiles on matrix units, whose problem is `space`.
+template <class Kernel, class S, class Space, class... Operands>
+void launch_prefill(const S& stream, launch_config& config, const Space& space,
+                    const Operands&... operands) {
+  config.tiles = space.tiles;
+  config.blocks_per_unit = 0;
+  config.threads = Kernel::max_threads;
+  config.scratch = Kernel::most_scratch;
+  launch<Kernel>(stream, config, space, operands...);
+}
+
 /// Attention by the kernels of SIMT devices for vector-aligned keys and values.
 template <class S, class T, class Key, class Out, class Mask>
 struct warp_attention {
@@ -232,11 +243,7 @@ struct warp_attention {
                                 static_cast<u32>(space.batches),
                                 static_cast<u32>(turns * row_tiles * at_once),
                                 are_vec_aligned<kernel::width>(out, space.value_size)};
-    config.tiles = many.tiles;
-    config.blocks_per_unit = 0;
-    config.threads = kernel::max_threads;
-    config.scratch = kernel::most_scratch;
-    launch<kernel>(stream, config, many, q, k, v, mask, out, sums);
+    launch_prefill<kernel>(stream, config, many, q, k, v, mask, out, sums);
     return true;
   }
 

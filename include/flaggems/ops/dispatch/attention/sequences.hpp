@@ -74,11 +74,7 @@ struct sequence_prefill {
         static_cast<u32>(space.tiles(kernel::rows)),
         are_vec_aligned<kernel::width>(out, space.value_size),
         space};
-    config.tiles = tiles.tiles;
-    config.blocks_per_unit = 0;
-    config.threads = kernel::max_threads;
-    config.scratch = kernel::most_scratch;
-    launch<kernel>(stream, config, tiles, q, k, v, mask, out, sums);
+    launch_prefill<kernel>(stream, config, tiles, q, k, v, mask, out, sums);
     return true;
   }
 };
