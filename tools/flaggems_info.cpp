@@ -14,6 +14,7 @@
 #include <flaggems/vendors/hygon.hpp>
 #include <flaggems/vendors/level_zero.hpp>
 #include <flaggems/vendors/maca.hpp>
+#include <flaggems/vendors/mlu.hpp>
 #include <flaggems/vendors/musa.hpp>
 #include <flaggems/vendors/opencl.hpp>
 #include <flaggems/vendors/simt.hpp>
@@ -118,6 +119,7 @@ json everything() {
                     describe<flaggems::corex>("Iluvatar's GPUs"),
                     describe<flaggems::gcu>("Enflame's GCUs"),
                     describe<flaggems::ascend>("Huawei's Ascend NPUs"),
+                    describe<flaggems::mlu>("Cambricon's MLUs"),
                     describe<flaggems::level_zero>("Intel's GPUs"),
                     describe<flaggems::opencl>("OpenCL devices that take LLVM's code"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),

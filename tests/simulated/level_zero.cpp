@@ -264,11 +264,7 @@ int zeMemFree(void* context, void* data) {
   if (context != &context_tag) return null_handle;
   use(0);
   if (!is_in_arena(data)) return told(driverMemFreeHost(data));
-  const auto found = sim().allocations.find(number(data));
-  if (found == sim().allocations.end()) return invalid;
-  madvise(data, (found->second + 4095) / 4096 * 4096, MADV_DONTNEED);  // waits for nothing
-  sim().allocations.erase(found);
-  return 0;
+  return told(free_at_once(number(data)));
 }
 
 int zeCommandListCreateImmediate(void* context, void* device, const ze::queue_of* what,
