@@ -22,7 +22,7 @@ def main():
     if port["version"] != version:
         print(f"packaging/vcpkg/flaggems/vcpkg.json: version {port['version']}, that of the headers is {version}")
         return 1
-    if importlib.util.find_spec("conan") is None:
+    if importlib.util.find_spec("conans") is None:  # "conan" is a folder here
         print("skipped: conan is not installed")
         return 77
     with tempfile.TemporaryDirectory() as home:
