@@ -5,7 +5,7 @@
 // results, and how they are multiplied.
 #pragma once
 
-#include <flaggems/kernel/block/simt/mma.hpp>
+#include <flaggems/kernel/block/simt/amd_mma.hpp>
 
 namespace flaggems::kernels {
 
@@ -16,7 +16,8 @@ namespace flaggems::kernels {
 //   sums: what it holds of 16 x columns results, `together` of them adjacent in a row;
 //   row(lane), column(lane): where its first ones are, row_step, column_step: how far the next ones
 //     are from those;
-//   takes_loaded_tiles: whether its words are those of block.load_tiles;
+//   takes_loaded_tiles: whether its words are those of block.load_tiles; otherwise a thread has, of
+//     line line(lane), 4 * words bytes from byte(lane) on of the 32;
 //   multiply(block, c, a, b, part): c += a * b, all threads of the block taking part.
 
 /// mma.sync of 32 threads (block.multiply_tiles).
@@ -33,6 +34,55 @@ struct mma_unit {
                                        const u32 (&a)[words], const u32 (&b)[words], int part) {
     const u32 right[2] = {b[part * 2], b[part * 2 + 1]};
     block.template multiply_tiles<T>(c, a, right);
+  }
+};
+
+/// AMD's MFMA of 64 lanes. Its first operand is `b`, so that a lane's results are of one row.
+template <class T>
+struct mfma_unit {
+  static constexpr bool is_f64 = sizeof(T) == 8;
+  static constexpr int lanes = 64, words = 2, columns = 16;
+  static constexpr int sums = 4, together = is_f64 ? 1 : 4, row_step = 0, column_step = 4;
+  static constexpr bool takes_loaded_tiles = false;
+  FLAGGEMS_INLINE static int row(int lane) { return lane % 16; }
+  FLAGGEMS_INLINE static int column(int lane) { return is_f64 ? lane / 16 : lane / 16 * 4; }
+  FLAGGEMS_INLINE static int line(int lane) { return lane % 16; }
+  FLAGGEMS_INLINE static int byte(int lane) { return lane / 16 * 8; }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void multiply([[maybe_unused]] const Block& block, mma_sum<T> (&c)[sums],
+                                       const u32 (&a)[words], const u32 (&b)[words], int) {
+#if FLAGGEMS_HIP_MFMA
+    amd_mfma::multiply<T>(c, b, a);
+#else
+    constexpr int taken = is_same<T, f32> ? 1 : 2;  // words by an instruction
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (int w = 0; w < words; w += taken) amd_tiles::mfma<T, taken>(block, c, b + w, a + w);
+#endif
+  }
+};
+
+/// AMD's WMMA of 32 lanes, as RDNA 3 has it. Its first operand is `b`, as above.
+template <class T>
+struct wmma_unit {
+  static constexpr int lanes = 32, words = 8, columns = 16;
+  static constexpr int sums = 8, together = 1, row_step = 0, column_step = 2;
+  static constexpr bool takes_loaded_tiles = false;
+  FLAGGEMS_INLINE static int row(int lane) { return lane % 16; }
+  FLAGGEMS_INLINE static int column(int lane) { return lane / 16; }
+  FLAGGEMS_INLINE static int line(int lane) { return lane % 16; }
+  FLAGGEMS_INLINE static int byte(int) { return 0; }
+
+  template <class Block>
+  FLAGGEMS_INLINE static void multiply([[maybe_unused]] const Block& block, mma_sum<T> (&c)[sums],
+                                       const u32 (&a)[words], const u32 (&b)[words], int) {
+#if FLAGGEMS_HIP_WMMA
+    amd_wmma::multiply<T>(c, b, a);
+#else
+    constexpr int taken = sizeof(T) == 1 ? 4 : 8;  // words by an instruction
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (int w = 0; w < words; w += taken) amd_tiles::wmma<T, taken>(block, c, b + w, a + w);
+#endif
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/matrix_units.hpp>
+#include <flaggems/kernel/family/gemm/simt/held_loader.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 
 namespace flaggems::kernels {
@@ -106,14 +107,20 @@ class tile_loader {
   int to_;
 };
 
+/// What loads the words that a unit takes.
+template <class Unit, class T, major Major, int Lines, int Depth, int Threads>
+using unit_loader =
+    conditional<Unit::takes_loaded_tiles, tile_loader<T, Major, Lines, Depth, Threads>,
+                held_loader<Unit, T, Major, Lines, Depth, Threads>>;
+
 /// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
 template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
 struct gemm_tiles {
   using words = vec<u32, 4>;
   using C = mma_sum<T>;
   static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
-  using a_loader = tile_loader<T, A, Tile::rows, depth, Tile::threads>;
-  using b_loader = tile_loader<T, B, Tile::columns, depth, Tile::threads>;
+  using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
+  using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
   static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
@@ -124,16 +131,18 @@ struct gemm_tiles {
   static constexpr int pitch =
       Tile::columns + 8;  // of sums in block-local memory, without conflicts
   static constexpr int together = max_of(vec_size<Out>, 4) > 8 ? 8 : max_of(vec_size<Out>, 4);
-  static constexpr int most_scratch = all * 16;
+  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums.
+  static constexpr int vectors =
+      max_of(all, 16 * Tile::warp_rows * pitch * static_cast<int>(sizeof(C)) / 16);
+  static constexpr int most_scratch = vectors * 16;
   static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 1);
   static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
-  static_assert(16 * Tile::warp_rows * pitch * static_cast<int>(sizeof(C)) <= most_scratch);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
                                   const gemm_arg<T>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias, const sum_parts<C>& parts) {
-    const auto stages = block.template scratch<words>(all);
+    const auto stages = block.template scratch<words>(vectors);
     const int warp = block.thread() / Unit::lanes, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
     block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
@@ -182,6 +191,7 @@ struct gemm_tiles {
                                       y[q % 2][j]);
     };
     const auto deliver = [&]() FLAGGEMS_LAMBDA {
+      if (left < 0) return;  // nothing was loaded
       next_a.deliver(block, stages);
       next_b.deliver(block, stages);
     };
