@@ -6,7 +6,6 @@
 // operators; the tiles of the vendor's list; planted mistakes, each of which has to be noticed.
 // FLAGGEMS_TEST_PRODUCTS is as in gemm_exact.cpp, of which these take a 1,250th part each.
 #include <flaggems/kernel/block/simt/matrix_units.hpp>
-#include <flaggems/kernel/family/gemm/simt/tiles.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/hip.hpp>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix units as policies of kernels that multiply tiles: what a thread holds of operands and of
-// results, and how they are multiplied.
+// Matrix units as policies of kernels that multiply tiles: the fragments of operands and results
+// that a thread holds, and how they are multiplied.
 #pragma once
 
 #include <flaggems/kernel/block/simt/amd_mma.hpp>
@@ -12,12 +12,12 @@ namespace flaggems::kernels {
 // A unit multiplies 16 lines of each operand, by 32 bytes of terms of T, to 16 x `columns` results,
 // of which it takes one `part` after the other. Its policy has
 //   lanes: the consecutive threads that multiply together;
-//   words: what a thread holds of 16 lines of an operand, in 32 bits each;
-//   sums: what it holds of 16 x columns results, `together` of them adjacent in a row;
-//   row(lane), column(lane): where its first ones are, row_step, column_step: how far the next ones
-//     are from those;
-//   takes_loaded_tiles: whether its words are those of block.load_tiles; otherwise a thread has, of
-//     line line(lane), 4 * words bytes from byte(lane) on of the 32;
+//   words: a thread's fragment of 16 lines of an operand, in words of 32 bits;
+//   sums: its fragment of 16 x columns results, `together` of them adjacent in a row;
+//   row(lane), column(lane): where the first of these are; row_step, column_step: from there to the
+//     next ones;
+//   takes_loaded_tiles: whether fragments of operands are those of block.load_tiles; otherwise they
+//     are 4 * words bytes of line line(lane), from byte(lane) of the 32 on;
 //   multiply(block, c, a, b, part): c += a * b, all threads of the block taking part.
 
 /// mma.sync of 32 threads (block.multiply_tiles).

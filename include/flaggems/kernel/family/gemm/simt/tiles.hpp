@@ -6,7 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/matrix_units.hpp>
-#include <flaggems/kernel/family/gemm/simt/held_loader.hpp>
+#include <flaggems/kernel/family/gemm/simt/register_loader.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 
 namespace flaggems::kernels {
@@ -64,10 +64,10 @@ class tile_loader {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
   }
-  /// Ends a load, in the step that needs its slot last: nothing, as copies go on by themselves.
+  /// Nothing: asynchronous copies reach their slot by themselves.
   template <class Block>
-  FLAGGEMS_INLINE void deliver(const Block&,
-                               const typename Block::template scratch_type<words>&) const {}
+  FLAGGEMS_INLINE void store(const Block&,
+                             const typename Block::template scratch_type<words>&) const {}
   /// Waits until all loads but the last Left of each thread have ended.
   template <int Left, class Block>
   FLAGGEMS_INLINE static void wait(const Block& block) {
@@ -107,11 +107,11 @@ class tile_loader {
   int to_;
 };
 
-/// What loads the words that a unit takes.
+/// What loads operands for a unit.
 template <class Unit, class T, major Major, int Lines, int Depth, int Threads>
 using unit_loader =
     conditional<Unit::takes_loaded_tiles, tile_loader<T, Major, Lines, Depth, Threads>,
-                held_loader<Unit, T, Major, Lines, Depth, Threads>>;
+                register_loader<Unit, T, Major, Lines, Depth, Threads>>;
 
 /// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
 template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
@@ -190,13 +190,13 @@ struct gemm_tiles {
       b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
                                       y[q % 2][j]);
     };
-    const auto deliver = [&]() FLAGGEMS_LAMBDA {
+    const auto store_loads = [&]() FLAGGEMS_LAMBDA {
       if (left < 0) return;  // nothing was loaded
-      next_a.deliver(block, stages);
-      next_b.deliver(block, stages);
+      next_a.store(block, stages);
+      next_b.store(block, stages);
     };
     FLAGGEMS_SIMT_UNROLL
-    for (int s = 1; s < Tile::stages; ++s) load(), deliver();
+    for (int s = 1; s < Tile::stages; ++s) load(), store_loads();
     a_loader::template wait<Tile::stages - 2>(block);
     block.sync();
     FLAGGEMS_SIMT_UNROLL
@@ -208,7 +208,7 @@ struct gemm_tiles {
       for (int q = 0; q < quarters; ++q) {
         const bool more = q + 1 < quarters || step + 1 < steps;
         if (q + 1 == quarters) {
-          deliver();
+          store_loads();
           a_loader::template wait<Tile::stages - 2>(block);
           block.sync();
           advance(read);

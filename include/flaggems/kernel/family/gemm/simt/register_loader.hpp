@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads of operands on devices without asynchronous copies: a thread holds vectors of a later step
-// while it multiplies, and writes them to block-local memory before the step ends.
+// Loads of operands on devices without asynchronous copies: vectors of a later step are staged in
+// registers while a thread multiplies, and go to block-local memory before the step ends.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/gemm.hpp>
@@ -10,11 +10,11 @@
 
 namespace flaggems::kernels {
 
-/// As tile_loader (tiles.hpp), for units that read words of lines. Boxes lie along the sum in
-/// block-local memory, whatever the operand is: one that lies across is transposed in registers, as
-/// many lines and terms at a time as a vector has elements.
+/// As tile_loader (tiles.hpp), for units whose fragments are parts of lines. Boxes lie along the
+/// sum in block-local memory, whatever the operand is: one that lies across is transposed in
+/// registers, by blocks of as many lines and terms as a vector has elements.
 template <class Unit, class T, major Major, int Lines, int Depth, int Threads>
-class held_loader {
+class register_loader {
  public:
   using words = vec<u32, 4>;
   static constexpr bool along = Major == major::along;
@@ -23,8 +23,8 @@ class held_loader {
   static constexpr int size = Lines * vectors;
 
   /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of these.
-  FLAGGEMS_INLINE held_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
-                              i64 lines, i64 first, i64 begin, i64 end)
+  FLAGGEMS_INLINE register_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
+                                  i64 lines, i64 first, i64 begin, i64 end)
       : line_(along ? thread / vectors : thread % line_blocks * width),
         vector_(along ? thread % vectors : thread / line_blocks) {
     const i64 line_at = first + line_, term_at = begin + vector_ * width;
@@ -34,7 +34,7 @@ class held_loader {
     terms_left_ = count_of(end - term_at);
     if (thread >= items) lines_left_ = 0;
   }
-  /// Begins to load the next box, for `slot`: zeros for what is outside.
+  /// Loads the next box, which `store` takes to `slot`: zeros for what is outside.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block&, const typename Block::template scratch_type<words>&,
                             int slot) {
@@ -45,32 +45,32 @@ class held_loader {
         const int row = i * step + r;
         const bool exists =
             along ? terms_left_ > 0 && row < lines_left_ : lines_left_ > 0 && row < terms_left_;
-        held_[i][r] = words{};
-        if (exists) held_[i][r] = load_words<T>(from_ + row * stride_);
+        staged_[i][r] = words{};
+        if (exists) staged_[i][r] = load_words<T>(from_ + row * stride_);
       }
     }
     from_ += along ? i64{Depth} : stride_ * Depth;
     terms_left_ -= Depth;
     slot_ = slot;
   }
-  /// Ends the load: writes the box to its slot.
+  /// Writes the loaded box to its slot.
   template <class Block>
-  FLAGGEMS_INLINE void deliver(const Block& block,
-                               const typename Block::template scratch_type<words>& stages) const {
+  FLAGGEMS_INLINE void store(const Block& block,
+                             const typename Block::template scratch_type<words>& stages) const {
     if (items < Threads && block.thread() >= items) return;
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < count; ++i) {
       if constexpr (along) {
-        stages.write(slot_ + place(line_ + i * step, vector_), held_[i][0]);
+        stages.write(slot_ + place(line_ + i * step, vector_), staged_[i][0]);
       } else {
         FLAGGEMS_SIMT_UNROLL
         for (int l = 0; l < width; ++l)
           stages.write(slot_ + place(line_ + l, vector_ + i * (step / width)),
-                       line_of(held_[i], l));
+                       line_of(staged_[i], l));
       }
     }
   }
-  /// Nothing: a load has ended when it is delivered.
+  /// Nothing: a load has ended when it is stored.
   template <int Left, class Block>
   FLAGGEMS_INLINE static void wait(const Block&) {}
 
@@ -124,9 +124,9 @@ class held_loader {
   i64 stride_;
   i32 lines_left_, terms_left_;
   int slot_ = 0;
-  words held_[count][rows];
+  words staged_[count][rows];
 };
 
 }  // namespace flaggems::kernels
 
-FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/held_loader.hpp");
+FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/register_loader.hpp");
