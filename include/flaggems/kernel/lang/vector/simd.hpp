@@ -66,6 +66,14 @@ struct simd_mask {
   }
 };
 
+template <class T>
+FLAGGEMS_HOST_INLINE bool is_positive_zero(T x) {
+  if constexpr (is_floating<T>)
+    return x == T(0) && !__builtin_signbit(x);
+  else
+    return x == T(0);
+}
+
 /// `Isa::lanes` values of type T; arithmetic, comparison and bit operations lane by lane.
 template <class T, class Isa>
 struct simd {
@@ -92,6 +100,10 @@ struct simd {
     if constexpr (spreads_at_once<T, Isa>) {
       if (!__builtin_constant_p(x)) {
         spread_lanes<Isa>(v, x);
+        return;
+      }
+      if (is_positive_zero(x)) {  // g++ 12 would set lane by lane
+        v = vector{};
         return;
       }
     }
