@@ -66,14 +66,6 @@ struct simd_mask {
   }
 };
 
-template <class T>
-FLAGGEMS_HOST_INLINE bool is_positive_zero(T x) {
-  if constexpr (is_floating<T>)
-    return x == T(0) && !__builtin_signbit(x);
-  else
-    return x == T(0);
-}
-
 /// `Isa::lanes` values of type T; arithmetic, comparison and bit operations lane by lane.
 template <class T, class Isa>
 struct simd {
@@ -102,7 +94,8 @@ struct simd {
         spread_lanes<Isa>(v, x);
         return;
       }
-      if (is_positive_zero(x)) {  // g++ 12 would set lane by lane
+      // Positive zero, which g++ 12 would set lane by lane.
+      if (x == T(0) && !__builtin_signbit(static_cast<double>(x))) {
         v = vector{};
         return;
       }
