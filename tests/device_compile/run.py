@@ -401,7 +401,7 @@ HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib"
 HIP_TARGETS = ["gfx90a", "gfx1030"]
 # For those, what is there for their matrix units, by a later clang.
 UNIT_TARGETS = ["gfx942", "gfx1100"]
-UNIT_INSTANCES = ["gemm_units"]
+UNIT_INSTANCES = ["gemm_units", "attention_units"]
 UNIT_INSTRUCTIONS = {"gfx90a": ["v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x4f32", "v_mfma_f64_16x16x4f64"],
                      "gfx942": ["v_mfma_f32_16x16x16_bf16", "v_mfma_i32_16x16x32_i8", "v_mfma_f64_16x16x4_f64"],
                      "gfx1100": ["v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", "v_wmma_i32_16x16x16_iu8"]}
@@ -410,10 +410,11 @@ DIALECT_SHARE = 16
 
 def unit_problem(text):
     """Whether instances for matrix units are without the instructions of their target."""
-    if "gemm_mfma_" not in text:
-        return ""
     target = re.search(r"amdhsa--(gfx\w+)", text)[1]
-    return "".join(f"no {name} for {target}\n" for name in UNIT_INSTRUCTIONS.get(target, []) if name not in text)
+    if "prefill_mfma" in text and target in UNIT_INSTRUCTIONS and not re.search(r"\bv_w?mf?ma_", text):
+        return f"no instruction of matrix units for {target}\n"
+    wanted = UNIT_INSTRUCTIONS.get(target, []) if "gemm_mfma_" in text else []
+    return "".join(f"no {name} for {target}\n" for name in wanted if name not in text)
 
 
 def hip(files, instances, build, cxx, every=False):

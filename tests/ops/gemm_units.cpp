@@ -10,30 +10,12 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/hip.hpp>
 #include <support/gemm.hpp>
+#include <support/unit_devices.hpp>
 
 #include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
-
-namespace flaggems_test {
-/// The emulator with WMMA; with MFMA that this one of its devices has not.
-struct wmma_chip : fg::simt32 {
-  static constexpr const char* name = "wmma_chip";
-  struct capabilities : fg::simt32::capabilities {
-    static constexpr fg::matrix_instructions matrix = fg::matrix_instructions::wmma;
-  };
-};
-struct chip_without_units : fg::simt64 {
-  static constexpr const char* name = "chip_without_units";
-  static bool has_matrix_units(int) { return false; }
-};
-}  // namespace flaggems_test
-
-template <>
-inline constexpr bool flaggems::host_accessible<flaggems_test::wmma_chip> = false;
-template <>
-inline constexpr bool flaggems::host_accessible<flaggems_test::chip_without_units> = false;
 
 namespace flaggems_test {
 namespace {
