@@ -75,7 +75,7 @@ OPTIONAL_HEADERS = {"ascend"}  # of a wheel of 44 MB, torch-npu
 
 def declarations(cxx):
     folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h"),
-               "opencl": folder_with("CL/cl.h")}
+               "opencl": folder_with("CL/cl.h"), "level_zero": folder_with("level_zero/ze_api.h")}
     failed, missing = [], []
     for vendor, folder in folders.items():
         source = str(HERE / "declarations" / f"{vendor}.cpp")
@@ -371,8 +371,12 @@ def opencl_problem(text):
 OPENCL = ["-x", "cl", "-cl-std=CLC++2021", "-target", "spir64"]
 
 
-def opencl(files, instances, build, cxx):
-    """The headers' and instances' language by clang 14; what images are by the clang whose LLVM reads them."""
+SPIRV_SHARE = 6
+
+
+def opencl(files, instances, build, cxx, every=False):
+    """The headers' and instances' language by clang 14; what images are by the clang whose LLVM reads them;
+    of a share of the instances SPIR-V, which Level Zero takes."""
     del cxx
     failed = with_clang(files, instances, build, [*OPENCL, "-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"],
                         ".ll", lambda name: f"spir_kernel void @{name}(", problem_of=opencl_problem)
@@ -391,6 +395,30 @@ def opencl(files, instances, build, cxx):
         if problem:
             failed = 1
             print(f"{file}, as an image:\n{problem}", file=sys.stderr)
+    share = instances if every else instances[commit_number() % SPIRV_SHARE::SPIRV_SHARE]
+    return failed or spirv(share, build, newer)
+
+
+def spirv(instances, build, clang):
+    """As flaggems::level_zero compiles them."""
+    translator, validator = shutil.which("llvm-spirv-15"), shutil.which("spirv-val")
+    if not translator or not validator:
+        print("no llvm-spirv-15 or no spirv-val here")
+        return SKIP
+    failed = 0
+    for file in instances:
+        code, image = build / (file.stem + ".typed.bc"), build / (file.stem + ".spv")
+        commands = [[clang, *OPENCL, "-O0", "-w", "-I", str(ROOT / "include"), "-I", str(HERE), "-c", "-emit-llvm",
+                     str(file), "-o", str(code)],
+                    [translator, "--spirv-max-version=1.1", str(code), "-o", str(image)],
+                    [validator, "--target-env", "spv1.1", str(image)]]
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                failed = 1
+                print(f"{file}, as SPIR-V:\n{done.stdout}{done.stderr}", file=sys.stderr)
+                break
+    print(f"{len(instances)} files as SPIR-V")
     return failed
 
 
@@ -476,7 +504,8 @@ def main():
     if not files and not instances:
         print("no kernel headers or instances found", file=sys.stderr)
         return 1
-    every = {"every": True} if options.all and options.compiler in ("hip", "dialect") else {}
+    every = {"every": True} if (options.all and options.compiler in ("opencl", "hip", "dialect")) or (
+        options.only and options.compiler == "opencl") else {}
     status = compilers[options.compiler](files, instances, options.build / options.compiler,
                                          options.cxx, **every)
     sys.stdout.flush()
