@@ -5,7 +5,7 @@
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
 kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
-HIP_TARGETS in turn, and what is for matrix units for UNIT_TARGETS, too; `opencl` also makes images,
+HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS; `opencl` also makes images,
 as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
@@ -448,9 +448,11 @@ def unit_problem(text):
 def hip(files, instances, build, cxx, every=False):
     del cxx
     def on(targets, instances=instances, files=files, clang=None):
-        return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
-                          [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
-    failed = max(on([target]) for target in HIP_TARGETS) if every else on(HIP_TARGETS)
+        def one(targets):
+            return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
+                              [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
+        return max(one([target]) for target in targets) if every else one(targets)
+    failed = on(HIP_TARGETS)
     with_units = [file for file in instances if file.stem in UNIT_INSTANCES]
     later = next(filter(None, (shutil.which(f"clang++-{n}") for n in range(25, 16, -1))), None)
     if failed or not with_units:
@@ -458,7 +460,7 @@ def hip(files, instances, build, cxx, every=False):
     if not later:
         print("no clang 17 or later here, for", *UNIT_TARGETS)
         return SKIP
-    return max(on([target], with_units, [], later) for target in UNIT_TARGETS)
+    return on(UNIT_TARGETS, with_units, [], later)
 
 
 def dialect(files, instances, build, cxx, every=False):
