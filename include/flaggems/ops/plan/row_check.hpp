@@ -67,7 +67,7 @@ constexpr auto value_given(const F&, row_arguments<A...>) {
 }
 
 /// In the place of the rows that kernels give a program: elements are of type V, and there are as
-/// many operands. (Their types would make messages long.) `fault` is the first one.
+/// many operands. (Their types would make messages long.) The first fault is put into `found`.
 template <class Program, class V, int Inputs, int Outputs, int Params, int Results,
           class... Numbers>
 class checked_row {
@@ -82,7 +82,7 @@ class checked_row {
   using along = typename arguments_along<V, Elements, Optional, X...>::type;
 
  public:
-  mutable row_fault fault = row_fault::none;  // a program may take its row by const&
+  constexpr explicit checked_row(row_fault& found) : fault_(&found) {}
 
   constexpr C part() const { return C(1); }
   constexpr i64 length() const { return 1; }
@@ -140,7 +140,7 @@ class checked_row {
 
  private:
   constexpr void note(row_fault what) const {
-    if (fault == row_fault::none) fault = what;
+    if (*fault_ == row_fault::none) *fault_ = what;
   }
   template <class R>
   constexpr auto given(row_fault what, R result) const {
@@ -166,13 +166,15 @@ class checked_row {
     note(what);
     return {};
   }
+  row_fault* fault_;  // not a member: a program may take its row by const&
 };
 
 template <class Row, class Program>
 constexpr row_fault fault_of_row_program() {
-  Row row;
+  row_fault fault = row_fault::none;
+  Row row(fault);
   Program{}.run(row);
-  return row.fault;
+  return fault;
 }
 template <class Row, class Program>
 concept checks_row_program = std::is_default_constructible_v<Program> && requires {
