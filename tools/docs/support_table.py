@@ -63,8 +63,8 @@ def compiled_operators():
 
 
 # Of device types whose chips nobody had: what CI shows instead.
-DIALECTS = """| hip | 64 lanes | by clang for gfx90a, products on matrix units also for gfx942; some by HIPRTC 5.2 | HIP 5.2 |
-| hip32 | products on matrix units, on the emulator | by clang for gfx1030, products on matrix units also for gfx1100; some by HIPRTC 5.2 | HIP 5.2 |
+DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx942; some by HIPRTC 5.2 | HIP 5.2 |
+| hip32 | matrix units, on the emulator | by clang for gfx1030, matrix units also for gfx1100; some by HIPRTC 5.2 | HIP 5.2 |
 | hygon | properties, over the driver of hip | as hip | - |
 | musa | 32 lanes | as a dialect of CUDA, by clang | - |
 | maca | 64 lanes | as a dialect of CUDA, by clang | - |
