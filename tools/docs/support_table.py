@@ -72,6 +72,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | gcu | 32 lanes, grids of 48 | - | - |
 | ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
 | mlu | all but launches of operators | - | - |
+| kunlun | all but launches of operators | - | - |
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
 """
