@@ -43,7 +43,7 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
-               "argsort": "sort", "cat": "copy", "embedding": "index_select",
+               "im2col": "copy", "unfold_backward": "col2im", "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS
