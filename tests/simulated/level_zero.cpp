@@ -93,9 +93,11 @@ struct sim_kernel {
   std::atomic<int> users{0};
 };
 // No handle is freed, so that those that are gone are found out.
-std::set<const void*> lists, pools, events_of_pools, modules, kernels, logs;
+using handles = std::set<const void*>;
+handles &lists = *new handles, &pools = *new handles, &events_of_pools = *new handles,
+        &modules = *new handles, &kernels = *new handles, &logs = *new handles;
 std::vector<const void*>& gone = *new std::vector<const void*>;  // as no handle is given again
-bool end_of(std::set<const void*>& all, const void* handle) {
+bool end_of(handles& all, const void* handle) {
   if (all.erase(handle) == 0) return false;
   gone.push_back(handle);
   return true;
