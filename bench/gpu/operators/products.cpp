@@ -28,6 +28,9 @@ const entry mm("mm", [](const call& c) {
     fg::mm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
   });
 });
+const entry mm_f16("mm_f16", [](const call& c) {
+  fg::mm(c.on, c.view<const fg::f16>(0), c.view<const fg::f16>(1), c.view<fg::f16>(2));
+});
 const entry mm_tf32("mm_tf32", [](const call& c) {
   fg::mm(fg::allow_tf32(c.on), c.view<const fg::f32>(0), c.view<const fg::f32>(1),
          c.view<fg::f32>(2));
