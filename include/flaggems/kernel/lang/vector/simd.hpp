@@ -66,14 +66,6 @@ struct simd_mask {
   }
 };
 
-template <class T>
-FLAGGEMS_HOST_INLINE bool is_positive_zero(T x) {
-  if constexpr (is_floating<T>)
-    return x == T(0) && !__builtin_signbit(x);
-  else
-    return x == T(0);
-}
-
 /// `Isa::lanes` values of type T; arithmetic, comparison and bit operations lane by lane.
 template <class T, class Isa>
 struct simd {
