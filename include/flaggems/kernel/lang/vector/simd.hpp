@@ -94,7 +94,8 @@ struct simd {
         spread_lanes<Isa>(v, x);
         return;
       }
-      if (is_positive_zero(x)) {  // g++ 12 would set lane by lane
+      // Positive zero, which g++ 12 would set lane by lane.
+      if (x == T(0) && !__builtin_signbit(static_cast<double>(x))) {
         v = vector{};
         return;
       }
