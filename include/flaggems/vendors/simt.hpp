@@ -112,6 +112,7 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
   };
   struct capabilities : detail::simt_policies<WarpSize>::capabilities {
     static constexpr bool matrix_units = WarpSize == 32;
+    static constexpr bool async_copy = WarpSize == 32;
     static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
     static constexpr bool synchronous_streams = true;
   };

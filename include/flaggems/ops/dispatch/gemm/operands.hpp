@@ -39,11 +39,11 @@ inline constexpr bool is_f8 = std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e
 template <class S, class T>
 inline constexpr bool has_matrix_unit_type = std::is_same_v<T, bf16> || std::is_same_v<T, f16> ||
                                              is_f8<T> || std::is_same_v<T, i8> ||
-                                             std::is_same_v<T, u8> ||
+                                             std::is_same_v<T, u8> || std::is_same_v<T, f64> ||
                                              (std::is_same_v<T, f32> && allows_tf32<S>);
 /// Whether they take only operands that lie along the sum.
 template <class T>
-inline constexpr bool is_multiplied_along = sizeof(T) != 2;
+inline constexpr bool is_multiplied_along = sizeof(T) != 2 && sizeof(T) != 8;
 
 template <class T>
 kernels::major major_of(const kernels::gemm_arg<T>& x, i64 lines) {
