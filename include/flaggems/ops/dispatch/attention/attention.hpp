@@ -102,12 +102,12 @@ struct warp_attention {
   static constexpr int width = kernels::vec_size<Key>;
   /// Whether mma applies; queries of 32 bits cannot be split exactly into f16.
   static constexpr bool has_tiles =
-      device_of<S>::capabilities::matrix_units &&
+      matrix_instructions_of<device_of<S>> == matrix_instructions::mma &&
       (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
   /// Whether many queries go to matrix units.
-  static constexpr bool has_prefill = device_of<S>::capabilities::matrix_units &&
-                                      std::is_same_v<T, Key> &&
-                                      (std::is_same_v<Key, bf16> || std::is_same_v<Key, f16>);
+  static constexpr bool has_prefill =
+      matrix_instructions_of<device_of<S>> == matrix_instructions::mma && std::is_same_v<T, Key> &&
+      (std::is_same_v<Key, bf16> || std::is_same_v<Key, f16>);
   using kernel_mask = decltype(decode_operand(std::declval<const Mask&>(), 0));
   const S& stream;
   const kernels::attention_space& space;

@@ -47,9 +47,9 @@ class tiled_product {
   using C = typename call_type::C;
   using stored = typename call_type::stored;
   using first = typename call_type::kernel_first;
-  static constexpr bool has_tiles =
-      device::capabilities::matrix_units && std::is_same_v<A, B> && has_matrix_unit_type<S, A> &&
-      std::is_same_v<C, kernels::mma_sum<A>> && !call_type::has_prologue;
+  static constexpr bool has_tiles = std::is_same_v<A, B> && has_matrix_unit_type<S, A> &&
+                                    std::is_same_v<C, kernels::mma_sum<A>> &&
+                                    !call_type::has_prologue;
 
   static constexpr bool has_fma_tiles = device::capabilities::async_copy &&
                                         std::is_same_v<A, f32> && std::is_same_v<B, f32> &&
@@ -58,8 +58,21 @@ class tiled_product {
   tiled_product(const S& stream, call_type& call, const Added& aux, const Bias& last)
       : stream_(stream), call_(call), aux_(aux), last_(last), space_(call.space) {}
 
+  /// Whether the stream's device is one of those with matrix units.
+  static bool has_units([[maybe_unused]] const S& stream) {
+    if constexpr (requires { device::has_matrix_units(0); })
+      return device::has_matrix_units(ref(stream).device_index());
+    else
+      return true;
+  }
+
   void run() {
     if constexpr (has_tiles) {
+      if (!has_units(stream_)) {
+        report_candidate<unit>(call_.config.op, device::name, 0,
+                               "this device has no such matrix units");
+        return in_registers();
+      }
       const f64 work = f64(space_.m) * f64(space_.n) * f64(space_.k);
       const bool copies = work >= numbers::work_to_align;
       if (space_.k > 0 && space_.k <= most_terms &&
@@ -73,9 +86,11 @@ class tiled_product {
   }
 
  private:
-  /// The tiles to choose from: those of f64 have twice the registers of sums.
+  using unit = matrix_unit_of<device, A>;
+  /// The tiles to choose from: those of f64 by mma have twice the registers of sums.
   static constexpr const auto& list = []() -> const auto& {
-    if constexpr (std::is_same_v<A, f64>)
+    if constexpr (std::is_same_v<A, f64> &&
+                  matrix_instructions_of<device> == matrix_instructions::mma)
       return numbers::f64_tiles;
     else
       return numbers::tiles;
@@ -151,10 +166,10 @@ class tiled_product {
   void tile_of(const kernels::gemm_arg<A>& a, const kernels::gemm_arg<B>& b) {
     constexpr gemm_tile t = list[Index];
     using tile = kernels::mma_tile<t.rows, t.columns, t.depth, t.stages, t.warp_rows,
-                                   t.warp_columns, t.blocks>;
-    using kernel = kernels::gemm_tiles<B, stored, Bias, tile, MajorA, MajorB>;
+                                   t.warp_columns, t.blocks, unit::lanes>;
+    using kernel = kernels::gemm_tiles<B, stored, Bias, tile, MajorA, MajorB, unit>;
     start<kernel>(t.rows, t.columns, kernel::depth, t.blocks, tile::threads,
-                  scratch_bytes<typename kernel::words>(kernel::all), a, b);
+                  scratch_bytes<typename kernel::words>(kernel::vectors), a, b);
   }
 
   // ---- full precision by asynchronous copies
