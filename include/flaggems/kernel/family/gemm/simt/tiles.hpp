@@ -148,7 +148,8 @@ struct gemm_tiles {
   static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
   using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
   using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
-  static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
+  static constexpr int max_threads = Tile::threads, exact_threads = max_threads;
+  static constexpr int min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
   static constexpr int high = rows / 16, wide = columns / 16;  // in 16 x 16 results
@@ -268,31 +269,32 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
                                     int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    constexpr int adjacent = Unit::together, each = 16 * at_once, line = pitch / adjacent;
+    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
+    constexpr int taken = 16 * at_once, line = pitch / adjacent;
     using group = vec<C, adjacent>;
     const auto found = stages.template as<group>();
     const int lane = block.thread() % Unit::lanes;
-    const int first = (row / rows * each + Unit::row(lane)) * line + column / adjacent +
+    const int first = (row / rows * taken + Unit::row(lane)) * line + column / adjacent +
                       Unit::column(lane) / adjacent;
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; i += at_once) {
       FLAGGEMS_SIMT_UNROLL
-      for (int e = 0; e < at_once * pieces; ++e) {
-        const int h = e / pieces, j = e % pieces;
+      for (int k = 0; k < at_once * pieces; ++k) {
+        const int h = k / pieces, j = k % pieces;
         FLAGGEMS_SIMT_UNROLL
-        for (int g = 0; g < Unit::sums / adjacent; ++g) {
+        for (int e = 0; e < Unit::sums; e += adjacent) {
           group some;
           FLAGGEMS_SIMT_UNROLL
-          for (int k = 0; k < adjacent; ++k) some.at[k] = sums[i + h][j][g * adjacent + k];
-          found.write(first + (j * Unit::columns + g * Unit::column_step) / adjacent +
-                          (16 * h + g * Unit::row_step) * line,
+          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i + h][j][e + g];
+          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
+                          (16 * h + e / each * Unit::row_step) * line,
                       some);
         }
       }
       block.sync();
-      store_rows<each * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
+      store_rows<taken * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
           block, stages, unit.j,
-          [&](int r) FLAGGEMS_LAMBDA { return r / each * rows + i * 16 + r % each; }, results);
+          [&](int r) FLAGGEMS_LAMBDA { return r / taken * rows + i * 16 + r % taken; }, results);
       block.sync();
     }
   }
